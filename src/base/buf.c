@@ -1,0 +1,109 @@
+/* The output buffer. Integers are written by hand because snprintf costs as much as the rest of a rendered
+ * field. */
+#include "base/buf.h"
+
+#include "base/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 512 };
+
+void buf_init(struct buf *b, size_t max)
+{
+    *b = (struct buf){.max = max};
+}
+
+void buf_fini(struct buf *b)
+{
+    free(b->p);
+    b->p = NULL;
+    b->len = b->cap = 0;
+}
+
+void buf_reset(struct buf *b, size_t keep)
+{
+    if (b->cap > keep)
+        buf_fini(b);
+    b->len = 0;
+    b->failed = false;
+}
+
+static bool grow(struct buf *b, size_t more)
+{
+    if (b->failed || more > b->max || b->len > b->max - more) {
+        b->failed = true;
+        return false;
+    }
+    size_t cap = b->cap ? b->cap : FIRST_CAPACITY;
+    while (cap < b->len + more)
+        cap *= 2;
+    b->p = xrealloc(b->p, cap);
+    b->cap = cap;
+    return true;
+}
+
+char *buf_reserve(struct buf *b, size_t more)
+{
+    if (b->failed || (b->cap - b->len < more && !grow(b, more)))
+        return NULL;
+    return b->p + b->len;
+}
+
+void buf_append(struct buf *b, struct str s)
+{
+    char *to = buf_reserve(b, s.len);
+    if (to && s.len) {
+        memcpy(to, s.p, s.len);
+        b->len += s.len;
+    }
+}
+
+void buf_append_char(struct buf *b, char c)
+{
+    char *to = buf_reserve(b, 1);
+    if (to) {
+        *to = c;
+        b->len++;
+    }
+}
+
+size_t fmt_i64(char *out, int64_t v)
+{
+    char tmp[20];
+    size_t n = 0, w = 0;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do {
+        tmp[n++] = (char)('0' + u % 10);
+        u /= 10;
+    } while (u);
+    if (v < 0)
+        out[w++] = '-';
+    while (n)
+        out[w++] = tmp[--n];
+    return w;
+}
+
+void buf_append_i64(struct buf *b, int64_t v)
+{
+    char *to = buf_reserve(b, 20);
+    if (to)
+        b->len += fmt_i64(to, v);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    CHECK(n >= 0);
+    char *to = buf_reserve(b, (size_t)n + 1);
+    if (to) {
+        (void)vsnprintf(to, (size_t)n + 1, fmt, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+}

@@ -1,0 +1,40 @@
+/* Growing output buffer with a hard maximum. Failure is sticky: write on, test `failed` once at the end. */
+#ifndef VT_BASE_BUF_H
+#define VT_BASE_BUF_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct buf {
+    char *p;
+    size_t len, cap, max;
+    bool failed; /* would have grown above `max`; what was appended since is lost */
+};
+
+/* Allocates nothing yet. */
+void buf_init(struct buf *b, size_t max);
+void buf_fini(struct buf *b);
+
+/* Empties it and clears the failure; gives memory back when more than `keep` bytes are held. */
+void buf_reset(struct buf *b, size_t keep);
+
+/* Makes room for `more` bytes at p + len and returns the place, or NULL (and fails) when that is above `max`.
+ * The caller writes at most `more` bytes there and then adds what it wrote to len. */
+char *buf_reserve(struct buf *b, size_t more);
+
+void buf_append(struct buf *b, struct str s);
+void buf_append_char(struct buf *b, char c);
+void buf_append_i64(struct buf *b, int64_t v);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static inline struct str buf_str(const struct buf *b)
+{
+    return str_make(b->p, b->len);
+}
+
+/* Writes `v` in decimal to `out` (room for 20 characters) and returns how many were written. Not terminated.
+ */
+size_t fmt_i64(char *out, int64_t v);
+
+#endif

@@ -1,0 +1,189 @@
+/* Clocks and the calendar. The day arithmetic is the well-known era algorithm (400-year cycles, years that
+ * begin in March). */
+#include "base/clock.h"
+
+#include "base/check.h"
+
+#include <time.h>
+
+#ifdef VT_TEST_SEAMS
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const volatile int64_t *test_clock; /* [0] wall, [1] monotonic */
+
+bool clock_use_test_file(void)
+{
+    const char *path = getenv("VIEWTALLY_TEST_CLOCK");
+    if (!path || !*path)
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    void *p = mmap(NULL, 2 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    if (p == MAP_FAILED)
+        return false;
+    test_clock = p;
+    return true;
+}
+#endif
+
+static int64_t read_clock(clockid_t id, int64_t per_second)
+{
+    struct timespec ts;
+    CHECK(clock_gettime(id, &ts) == 0);
+    return (int64_t)ts.tv_sec * per_second + ts.tv_nsec / (1000000000 / per_second);
+}
+
+int64_t clock_wall_ms(void)
+{
+#ifdef VT_TEST_SEAMS
+    if (test_clock && test_clock[0])
+        return test_clock[0];
+#endif
+    return read_clock(CLOCK_REALTIME, 1000);
+}
+
+int64_t clock_mono_ms(void)
+{
+#ifdef VT_TEST_SEAMS
+    if (test_clock && test_clock[1])
+        return test_clock[1];
+#endif
+    return read_clock(CLOCK_MONOTONIC, 1000);
+}
+
+int64_t clock_work_us(void)
+{
+    return read_clock(CLOCK_MONOTONIC, 1000000);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+int32_t date_of(int64_t t_ms)
+{
+    return (int32_t)floor_div(t_ms, DAY_MS);
+}
+
+int64_t date_start_ms(int32_t date)
+{
+    return (int64_t)date * DAY_MS;
+}
+
+static int32_t days_from_civil(int y, int m, int d)
+{
+    y -= m <= 2;
+    int era = (y >= 0 ? y : y - 399) / 400;
+    int yoe = y - era * 400;
+    int doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    int doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return era * 146097 + doe - 719468;
+}
+
+static void civil_from_days(int32_t z, int *y, int *m, int *d)
+{
+    z += 719468;
+    int era = (z >= 0 ? z : z - 146096) / 146097;
+    int doe = z - era * 146097;
+    int yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int mp = (5 * doy + 2) / 153;
+    *d = doy - (153 * mp + 2) / 5 + 1;
+    *m = mp < 10 ? mp + 3 : mp - 9;
+    *y = yoe + era * 400 + (*m <= 2);
+}
+
+/* `n` digits at s[at] as a number, -1 when one of them is no digit. */
+static int digits(struct str s, size_t at, size_t n)
+{
+    int v = 0;
+    for (size_t i = at; i < at + n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return -1;
+        v = v * 10 + (s.p[i] - '0');
+    }
+    return v;
+}
+
+static int days_in_month(int y, int m)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+    return m == 2 && leap ? 29 : days[m - 1];
+}
+
+bool date_parse(struct str s, int32_t *out)
+{
+    if (s.len != DATE_TEXT_LEN || s.p[4] != '-' || s.p[7] != '-')
+        return false;
+    int y = digits(s, 0, 4), m = digits(s, 5, 2), d = digits(s, 8, 2);
+    if (y < 1 || m < 1 || m > 12 || d < 1 || d > days_in_month(y, m))
+        return false;
+    *out = days_from_civil(y, m, d);
+    return true;
+}
+
+static void put_digits(char *out, int v, int n)
+{
+    while (n-- > 0) {
+        out[n] = (char)('0' + v % 10);
+        v /= 10;
+    }
+}
+
+void date_format(int32_t date, char out[DATE_TEXT_LEN])
+{
+    int y, m, d;
+    civil_from_days(date, &y, &m, &d);
+    put_digits(out, y, 4);
+    put_digits(out + 5, m, 2);
+    put_digits(out + 8, d, 2);
+    out[4] = out[7] = '-';
+}
+
+/* Milliseconds of ".fraction" (s begins with the dot), -1 when it is not 1 to 9 digits. */
+static int fraction_ms(struct str s)
+{
+    if (s.len < 2 || s.len > 10 || s.p[0] != '.' || digits(s, 1, s.len - 1) < 0)
+        return -1;
+    int ms = 0;
+    for (size_t i = 1; i <= 3; i++)
+        ms = ms * 10 + (i < s.len ? s.p[i] - '0' : 0);
+    return ms;
+}
+
+bool time_parse(struct str s, int64_t *out)
+{
+    int32_t date;
+    if (s.len < 20 || s.p[10] != 'T' || s.p[13] != ':' || s.p[16] != ':' || s.p[s.len - 1] != 'Z' ||
+        !date_parse(str_make(s.p, DATE_TEXT_LEN), &date) || date < 0)
+        return false;
+    int hour = digits(s, 11, 2), minute = digits(s, 14, 2), second = digits(s, 17, 2);
+    int ms = s.len == 20 ? 0 : fraction_ms(str_make(s.p + 19, s.len - 20));
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || ms < 0)
+        return false;
+    *out = date_start_ms(date) + hour * (int64_t)HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + ms;
+    return true;
+}
+
+void time_format(int64_t t_ms, char out[TIME_TEXT_LEN])
+{
+    int32_t date = date_of(t_ms);
+    int ms = (int)(t_ms - date_start_ms(date));
+    date_format(date, out);
+    out[10] = 'T';
+    put_digits(out + 11, ms / HOUR_MS, 2);
+    out[13] = ':';
+    put_digits(out + 14, ms / MINUTE_MS % 60, 2);
+    out[16] = ':';
+    put_digits(out + 17, ms / SECOND_MS % 60, 2);
+    out[19] = '.';
+    put_digits(out + 20, ms % 1000, 3);
+    out[23] = 'Z';
+}

@@ -1,0 +1,38 @@
+/* JSON out: appends values to a buffer. The output is always valid UTF-8 and valid JSON whatever bytes come
+ * in. Commas are put where they are needed by looking at the last character written, so there is no writer
+ * state. */
+#ifndef VT_BASE_JSON_H
+#define VT_BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/uuid.h"
+
+/* Opening brackets put the comma that belongs before them. */
+void json_open(struct buf *b, char bracket);
+void json_close(struct buf *b, char bracket);
+
+/* `"name":` with the comma before it. `name` needs no escaping. */
+void json_key(struct buf *b, struct str name);
+
+/* Values, with the comma before them where the last character asks for one. */
+void json_str(struct buf *b, struct str s); /* p == NULL: null. Ill-formed UTF-8 becomes U+FFFD. */
+void json_i64(struct buf *b, int64_t v);
+void json_bool(struct buf *b, bool v);
+void json_null(struct buf *b);
+void json_uuid(struct buf *b, const struct uuid *u);
+void json_time(struct buf *b, int64_t t_ms);
+void json_date(struct buf *b, int32_t date);
+
+/* Key and value in one call; `name` is a string literal. */
+#define JSON_STR(b, name, v)  (json_key((b), STR(name)), json_str((b), (v)))
+#define JSON_I64(b, name, v)  (json_key((b), STR(name)), json_i64((b), (v)))
+#define JSON_BOOL(b, name, v) (json_key((b), STR(name)), json_bool((b), (v)))
+#define JSON_UUID(b, name, v) (json_key((b), STR(name)), json_uuid((b), (v)))
+#define JSON_TIME(b, name, v) (json_key((b), STR(name)), json_time((b), (v)))
+#define JSON_DATE(b, name, v) (json_key((b), STR(name)), json_date((b), (v)))
+#define JSON_NULL(b, name)    (json_key((b), STR(name)), json_null((b)))
+/* Integer or time that may be missing: `has` false gives null. */
+#define JSON_I64_OR_NULL(b, name, has, v)  ((has) ? JSON_I64(b, name, v) : JSON_NULL(b, name))
+#define JSON_TIME_OR_NULL(b, name, has, v) ((has) ? JSON_TIME(b, name, v) : JSON_NULL(b, name))
+
+#endif

@@ -1,0 +1,94 @@
+/* The log writer. A line is built in one buffer and written with one write(2), so lines of several threads
+ * and processes do not mix. */
+#include "base/log.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 2048 };
+
+static enum log_level min_level = LOG_INFO;
+static enum log_format line_format = LOG_TEXT;
+
+static const char *const level_names[] = {"debug", "info", "warn", "error"};
+
+void log_set(enum log_level min, enum log_format format)
+{
+    min_level = min;
+    line_format = format;
+}
+
+bool log_level_parse(struct str s, enum log_level *out)
+{
+    for (size_t i = 0; i < sizeof level_names / sizeof level_names[0]; i++)
+        if (str_eq(s, str_from_cstr(level_names[i]))) {
+            *out = (enum log_level)i;
+            return true;
+        }
+    return false;
+}
+
+bool log_format_parse(struct str s, enum log_format *out)
+{
+    if (str_eq(s, STR("text")))
+        *out = LOG_TEXT;
+    else if (str_eq(s, STR("json")))
+        *out = LOG_JSON;
+    else
+        return false;
+    return true;
+}
+
+/* Controls and ill-formed bytes as JSON escapes, without the quotes. */
+static void append_escaped(struct buf *b, struct str s)
+{
+    struct buf quoted;
+    buf_init(&quoted, 8 * LINE_MAX_BYTES);
+    json_str(&quoted, s);
+    if (quoted.len >= 2)
+        buf_append(b, str_make(quoted.p + 1, quoted.len - 2));
+    buf_fini(&quoted);
+}
+
+static void build_line(struct buf *b, enum log_level level, struct str text)
+{
+    int64_t now = clock_wall_ms();
+    if (line_format == LOG_JSON) {
+        json_open(b, '{');
+        JSON_TIME(b, "time", now);
+        JSON_STR(b, "level", str_from_cstr(level_names[level]));
+        JSON_STR(b, "message", text);
+        json_close(b, '}');
+    } else {
+        char when[TIME_TEXT_LEN];
+        time_format(now, when);
+        buf_append(b, str_make(when, sizeof when));
+        buf_printf(b, " %s ", level_names[level]);
+        append_escaped(b, text);
+    }
+    buf_append_char(b, '\n');
+}
+
+void log_at(enum log_level level, const char *fmt, ...)
+{
+    if (level < min_level)
+        return;
+    char text[LINE_MAX_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return;
+    struct buf b;
+    buf_init(&b, 16 * LINE_MAX_BYTES);
+    build_line(&b, level, str_make(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1));
+    ssize_t ignored = write(STDERR_FILENO, b.p, b.len);
+    (void)ignored;
+    buf_fini(&b);
+}

@@ -1,0 +1,69 @@
+/* UUID text form. Knows no randomness: the caller brings the bytes. */
+#include "base/uuid.h"
+
+static bool is_dash_at(size_t i)
+{
+    return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool uuid_parse(struct str s, struct uuid *out)
+{
+    struct uuid u = {{0}};
+    size_t n = 0;
+    if (s.len != UUID_TEXT_LEN)
+        return false;
+    for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
+        if (is_dash_at(i)) {
+            if (s.p[i] != '-')
+                return false;
+            continue;
+        }
+        int v = hex_value(s.p[i]);
+        if (v < 0)
+            return false;
+        u.b[n / 2] = (uint8_t)(u.b[n / 2] << 4 | v);
+        n++;
+    }
+    *out = u;
+    return true;
+}
+
+void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN])
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t n = 0;
+    for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
+        if (is_dash_at(i)) {
+            out[i] = '-';
+            continue;
+        }
+        uint8_t byte = u->b[n / 2];
+        out[i] = hex[n % 2 ? byte & 15 : byte >> 4];
+        n++;
+    }
+}
+
+int uuid_cmp(const struct uuid *a, const struct uuid *b)
+{
+    return memcmp(a->b, b->b, sizeof a->b);
+}
+
+struct uuid uuid_from_random(const uint8_t random[16])
+{
+    struct uuid u;
+    memcpy(u.b, random, sizeof u.b);
+    u.b[6] = (uint8_t)((u.b[6] & 0x0f) | 0x40);
+    u.b[8] = (uint8_t)((u.b[8] & 0x3f) | 0x80);
+    return u;
+}

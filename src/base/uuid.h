@@ -1,0 +1,26 @@
+/* UUIDs (RFC 9562) as 16 bytes. Byte order is the order in which ids are compared everywhere. */
+#ifndef VT_BASE_UUID_H
+#define VT_BASE_UUID_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct uuid {
+    uint8_t b[16];
+};
+
+enum { UUID_TEXT_LEN = 36 };
+
+/* 8-4-4-4-12 hexadecimal digits in either case; any version. */
+bool uuid_parse(struct str s, struct uuid *out);
+
+/* Lower case. */
+void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN]);
+
+int uuid_cmp(const struct uuid *a, const struct uuid *b);
+
+/* A version 4 UUID out of 16 random bytes. */
+struct uuid uuid_from_random(const uint8_t random[16]);
+
+#endif
