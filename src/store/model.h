@@ -1,0 +1,128 @@
+/* The records that the store gives out and takes in. Times in ms UTC, dates in days, counts 0 … 2^53-1.
+ * `struct str` members that come out of the store are borrowed: they live until the callback they were given
+ * to returns. */
+#ifndef VT_STORE_MODEL_H
+#define VT_STORE_MODEL_H
+
+#include "base/str.h"
+#include "base/uuid.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The contract's order; also the order in `platforms` and in the database. */
+enum platform {
+    PLATFORM_TIKTOK,
+    PLATFORM_INSTAGRAM,
+    PLATFORM_YOUTUBE,
+    PLATFORM_FACEBOOK,
+    PLATFORM_PINTEREST
+};
+enum { PLATFORM_COUNT = 5 };
+
+struct str platform_name(enum platform p);
+bool platform_parse(struct str name, enum platform *out);
+
+#define COUNT_MAX  INT64_C(9007199254740991) /* 2^53 - 1 */
+#define COUNT_NONE INT64_C(-1)               /* not known */
+#define TIME_NONE  INT64_MIN                 /* null */
+
+enum { VIDEO_LIFE_DAYS = 30 };
+
+enum count_kind { COUNT_VIEWS, COUNT_LIKES, COUNT_COMMENTS, COUNT_SHARES, COUNT_SAVES };
+enum { COUNT_KINDS = 5 };
+
+struct post {
+    enum platform platform;
+    struct str post_id;
+    struct str url; /* p == NULL: none */
+    int64_t posted_at;
+    int64_t updated_at;          /* observed_at of the last reading; TIME_NONE before the first */
+    int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never known (served as 0) */
+};
+
+struct viral_line {
+    int64_t threshold;
+    int64_t median; /* COUNT_NONE: none */
+    int64_t compared;
+};
+
+struct milestone {
+    int64_t value;
+    int64_t reached_at;
+};
+/* 1,000 … 250,000, 500,000, then {1,2,5} x 10^6 … 10^15: six and 30, cut at COUNT_MAX. */
+enum { MILESTONES_MAX = 36 };
+
+/* A video as the database holds it. */
+struct video {
+    int64_t row; /* of the videos table */
+    int64_t author_row;
+    int64_t book_row; /* 0: none */
+    struct uuid id;
+    struct str title;         /* p == NULL: none of its own */
+    struct str thumbnail_url; /* p == NULL: none */
+    int64_t posted_at;        /* TIME_NONE: not posted */
+    int64_t views, baseline;
+    int64_t first_reading_at; /* TIME_NONE: no reading yet */
+    int64_t updated_at;       /* TIME_NONE: no reading yet */
+    int64_t went_viral_at;    /* TIME_NONE: not viral */
+    int64_t views_when_viral;
+    struct viral_line line;
+    bool baseline_pending;
+    size_t post_count;
+    struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
+    size_t milestone_count;
+    struct milestone milestones[MILESTONES_MAX]; /* ascending value */
+};
+
+struct book_ref {
+    struct uuid id;
+    struct str title; /* p == NULL: the video has no book */
+};
+
+enum event_type { EVENT_WENT_VIRAL, EVENT_MILESTONE_REACHED };
+
+struct event {
+    int64_t id; /* the integer of evt_<integer> */
+    enum event_type type;
+    int64_t occurred_at;
+    int64_t value;             /* views, or the milestone */
+    int64_t threshold, median; /* of went_viral; median COUNT_NONE: none */
+    int64_t author_row, video_row;
+};
+
+struct author {
+    int64_t row;
+    struct uuid id;
+    struct str name;
+    bool plan_active;
+    int64_t created_at;
+    int64_t rev;           /* grows with every change an answer to this author could show */
+    int64_t last_event_id; /* 0: none */
+    int64_t books_count, videos_count;
+    int64_t views_refreshed_at; /* TIME_NONE: never */
+};
+
+struct book {
+    int64_t row;
+    int64_t author_row;
+    struct uuid id;
+    struct str title, subtitle;
+    int64_t created_at;
+    int64_t videos_posted;
+};
+
+enum { KEY_HASH_LEN = 32, KEY_SUFFIX_LEN = 4 };
+
+struct api_key {
+    int64_t row;
+    int64_t author_row;
+    struct uuid id;
+    struct str name;
+    char suffix[KEY_SUFFIX_LEN];
+    int64_t created_at;
+    int64_t last_used_at, revoked_at; /* TIME_NONE: never */
+};
+
+#endif

@@ -1,0 +1,55 @@
+/* The store: opening the database, the connections, and what can go wrong with them. Everything about SQL
+ * stays behind these headers:
+ *
+ *   store.h   open, close, backup-free life cycle (this file)
+ *   read.h    reads on the loop: short, one snapshot each
+ *   write.h   write transactions: one at a time, in a job of the writer queue or in a CLI command
+ *   writer.h  the serial queue of write jobs
+ *
+ * A `struct store` is one connection with all its statements prepared. A connection belongs to one thread at
+ * a time. The server has one for reads on the loop (busy time-out 0) and the writer queue has its own; a CLI
+ * command has one. */
+#ifndef VT_STORE_STORE_H
+#define VT_STORE_STORE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct store;
+
+enum store_mode {
+    STORE_READ,  /* query_only, never waits for a lock */
+    STORE_WRITE, /* waits up to busy_timeout_ms for another writer */
+};
+
+struct store_options {
+    const char *path;
+    enum store_mode mode;
+    int busy_timeout_ms; /* of STORE_WRITE */
+};
+
+/* Opens the database file, which must have been migrated to this binary's schema (store_migrate), sets WAL
+ * mode and synchronous=FULL (a commit is on disk before anyone can read it), and prepares every statement. On
+ * failure `*why` is a sentence for the operator (static or owned by nobody: valid until the next call from
+ * this thread). */
+MUST_USE enum err store_open(struct store **out, const struct store_options *options, const char **why);
+void store_close(struct store *s);
+
+/* Creates the file when it is missing and applies the migrations that are not yet applied, each in its own
+ * transaction; several processes may do it at once. ERR_VERSION when the database is newer than this binary.
+ * `applied` gets how many were applied. */
+MUST_USE enum err store_migrate(const char *path, int *applied, const char **why);
+
+/* Grows with every commit of any connection, also of other processes. Costs about a microsecond. ERR_BUSY and
+ * the like as with reads. */
+MUST_USE enum err store_data_version(struct store *s, int64_t *out);
+
+/* 16 random bytes that are this database's own, also not those of a database restored from its backup. */
+const uint8_t *store_id(const struct store *s);
+
+/* Copies the write-ahead log into the database as far as readers allow (a job; blocks). */
+MUST_USE enum err store_checkpoint(struct store *s);
+
+#endif

@@ -1,0 +1,37 @@
+/* The writer queue: every write of the server is a job here. Jobs run one after the other on libuv's thread
+ * pool on the queue's own connection; `work` sees the store inside an open transaction and says by its result
+ * whether it is committed. Serial, so nothing of ours ever competes for the write lock; a job of another
+ * process may (busy time-out). */
+#ifndef VT_STORE_WRITER_H
+#define VT_STORE_WRITER_H
+
+#include "base/err.h"
+#include "store/store.h"
+
+#include <uv.h>
+
+struct writer;
+
+/* One job. The memory is the caller's and must stay until `done` was called, which happens exactly once, on
+ * the loop, never before writer_submit() returned. */
+struct writer_job {
+    /* On a pool thread, in a transaction. OK: commit; anything else: roll back. */
+    enum err (*work)(struct writer_job *job, struct store *store);
+    /* On the loop. `err` is OK only when the transaction is on disk; ERR_CANCELLED when the queue was closed
+     * before it ran. */
+    void (*done)(struct writer_job *job, enum err err);
+    struct writer_job *next; /* the queue's */
+};
+
+/* Opens the writer's connection (blocking, at start). */
+MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
+                              const char **why);
+
+/* ERR_FULL when too many jobs wait (then `done` is not called). */
+MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
+
+/* Lets waiting jobs run to their end, refuses new ones, then closes the connection and calls `closed` on the
+ * loop. */
+void writer_close(struct writer *w, void (*closed)(void *ctx), void *ctx);
+
+#endif
