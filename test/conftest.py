@@ -1,0 +1,61 @@
+"""Fixtures for every Python test. Run with: /usr/bin/python3 -m pytest test/…"""
+import itertools
+
+import pytest
+
+from lib.clock import FakeClock
+from lib.services import Nginx, Redis
+from lib.viewtally import Viewtally
+
+DEFAULT_NOW = "2026-07-10T12:00:00Z"
+
+
+@pytest.fixture
+def clock(tmp_path):
+    """A fake wall clock that stands at DEFAULT_NOW until a test moves it; the monotonic clock stays real."""
+    return FakeClock(tmp_path / "clock", DEFAULT_NOW)
+
+
+@pytest.fixture
+def make_viewtally(tmp_path):
+    """make_viewtally(config={…}, clock=…) gives an installation in a new directory; servers end with the test."""
+    made = []
+    numbers = itertools.count(1)
+
+    def make(config=None, clock=None, seams=None):
+        made.append(Viewtally(tmp_path / f"viewtally-{next(numbers)}", config, clock, seams))
+        return made[-1]
+
+    yield make
+    for instance in made:
+        instance.stop()
+
+
+@pytest.fixture
+def viewtally(make_viewtally, clock):
+    """An installation with the fake clock and no rate limit, not started."""
+    return make_viewtally(clock=clock)
+
+
+@pytest.fixture
+def redis(tmp_path):
+    if not Redis.available():
+        pytest.skip("redis-server is not installed")
+    with Redis(tmp_path / "redis") as service:
+        yield service
+
+
+@pytest.fixture
+def make_nginx(tmp_path):
+    """make_nginx(configuration) starts a real nginx with it."""
+    if not Nginx.available():
+        pytest.skip("nginx is not installed")
+    made = []
+
+    def make(configuration):
+        made.append(Nginx(tmp_path / f"nginx-{len(made) + 1}", configuration))
+        return made[-1].start()
+
+    yield make
+    for service in made:
+        service.stop()

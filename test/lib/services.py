@@ -1,0 +1,172 @@
+"""Real Redis and nginx for tests, on free ports of the loopback, in a directory of their own."""
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+
+from . import wait
+
+STOP_SECONDS = 20
+PORT_TRIES = 5
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Service:
+    """A child process that listens on self.port; another port is tried when somebody took it in between."""
+
+    program = ""
+    port_taken = b"ddress already in use"
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._process = None
+        self.port = free_port()
+        self._log_path = self.directory / f"{self.program}.log"
+
+    @classmethod
+    def available(cls):
+        return cls._find() is not None
+
+    @classmethod
+    def _find(cls):
+        return shutil.which(cls.program, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+
+    def arguments(self):
+        raise NotImplementedError
+
+    def ready(self):
+        raise NotImplementedError
+
+    @property
+    def running(self):
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def start(self):
+        """Starts it on self.port (the same port again after stop()) and returns when it answers."""
+        for attempt in range(PORT_TRIES):
+            with open(self._log_path, "wb") as log:
+                self._process = subprocess.Popen([self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
+                                                 stdout=log, stderr=log, cwd=self.directory)
+            wait.until(lambda: not self.running or self.ready(), f"{self.program} to answer")
+            if self.running:
+                return self
+            if self.port_taken not in self._log_path.read_bytes() or attempt == PORT_TRIES - 1:
+                break
+            self.port = free_port()
+        raise AssertionError(f"{self.program} did not start:\n{self._log_path.read_text(errors='replace')}")
+
+    def stop(self, sig=signal.SIGTERM):
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        process.send_signal(signal.SIGCONT)
+        process.send_signal(sig)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def kill(self):
+        self.stop(signal.SIGKILL)
+
+    def signal(self, sig):
+        """SIGSTOP makes it hang, SIGCONT lets it go on."""
+        self._process.send_signal(sig)
+
+    def _accepts(self):
+        with socket.socket() as sock:
+            return sock.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Redis(Service):
+    program = "redis-server"
+
+    def __init__(self, directory, *options):
+        super().__init__(directory)
+        self.options = options
+        self.socket_path = str(self.directory / "redis.sock")
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def arguments(self):
+        return ["--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", self.socket_path, "--save", "",
+                "--appendonly", "no", "--dir", str(self.directory), *self.options]
+
+    def ready(self):
+        try:
+            return self.call("PING") == "PONG"
+        except (OSError, RedisError):
+            return False
+
+    def call(self, *words):
+        """One command on a connection of its own; the answer as str, int, list or None, an error raised."""
+        data = b"*%d\r\n" % len(words)
+        for word in words:
+            word = word if isinstance(word, bytes) else str(word).encode()
+            data += b"$%d\r\n%s\r\n" % (len(word), word)
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+            sock.sendall(data)
+            with sock.makefile("rb") as stream:
+                return self._read(stream)
+
+    def _read(self, stream):
+        line = stream.readline()
+        kind, rest = line[:1], line[1:-2].decode()
+        if kind == b"+":
+            return rest
+        if kind == b"-":
+            raise RedisError(rest)
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            return None if rest == "-1" else stream.read(int(rest) + 2)[:-2].decode("utf-8", "surrogateescape")
+        if kind == b"*":
+            return None if rest == "-1" else [self._read(stream) for _ in range(int(rest))]
+        raise RedisError(f"no answer: {line!r}")
+
+
+class RedisError(Exception):
+    pass
+
+
+class Nginx(Service):
+    """nginx with a whole configuration of the caller's; `@PORT@` and `@DIR@` in it stand for port and directory."""
+
+    program = "nginx"
+
+    def __init__(self, directory, configuration):
+        super().__init__(directory)
+        self.configuration = configuration
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def arguments(self):
+        text = self.configuration.replace("@PORT@", str(self.port)).replace("@DIR@", str(self.directory))
+        path = self.directory / "nginx.conf"
+        path.write_text(text)
+        return ["-p", str(self.directory), "-c", str(path), "-e", "stderr", "-g", "daemon off;"]
+
+    def ready(self):
+        return self._accepts()

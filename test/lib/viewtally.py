@@ -1,0 +1,244 @@
+"""A viewtally of a test's own: a directory with config.ini and database, its command line, and its server process.
+
+VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
+the one with the fake clock (default build/debug/viewtally).
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from .client import Client, exchange
+from .clock import FakeClock
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SANITIZER_REPORT = re.compile(r"(Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|runtime error:")
+START_SECONDS = 30
+STOP_SECONDS = 30
+COMMAND_SECONDS = 300
+
+
+def binary(seams=False):
+    """The path of the binary to test; with seams=True the one that honours the fake clock."""
+    if seams:
+        path = pathlib.Path(os.environ.get("VIEWTALLY_SEAMS_BIN") or ROOT / "build/debug/viewtally")
+    elif os.environ.get("VIEWTALLY_BIN"):
+        path = pathlib.Path(os.environ["VIEWTALLY_BIN"])
+    else:
+        candidates = [ROOT / "build" / mode / "viewtally" for mode in ("release", "debug")]
+        path = next((candidate for candidate in candidates if candidate.exists()), candidates[0])
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there; build it first (make, or make MODE=debug for the fake clock)")
+    return str(path.resolve())
+
+
+class Finished:
+    """What a command left behind."""
+
+    def __init__(self, status, out, err):
+        self.status = status
+        self.out = out
+        self.err = err
+
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"<exit {self.status} out={self.out[-500:]!r} err={self.err[-2000:]!r}>"
+
+
+class Viewtally:
+    """One installation in `directory`. `config` is {section: {key: value}} on top of what a test needs."""
+
+    def __init__(self, directory, config=None, clock=None, seams=None):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.clock = clock
+        self.binary = binary(seams=clock is not None if seams is None else seams)
+        self.config_path = self.directory / "config.ini"
+        self.settings = {"server": {"listen": "127.0.0.1:0"}, "store": {"path": str(self.directory / "viewtally.db")},
+                         "limits": {"requests_per_minute": "0"}}
+        self.configure(config or {})
+        self._process = None
+        self._starts = 0
+        self.addresses = []
+
+    # -- configuration ---------------------------------------------------------------------------------------------
+
+    def configure(self, config):
+        """Merges `config` into the settings and writes config.ini; a value of None takes a key away."""
+        for section, pairs in config.items():
+            mine = self.settings.setdefault(section, {})
+            for key, value in pairs.items():
+                if value is None:
+                    mine.pop(key, None)
+                else:
+                    mine[key] = str(value)
+        text = "".join(f"[{section}]\n" + "".join(f"{key} = {value}\n" for key, value in pairs.items()) + "\n"
+                       for section, pairs in self.settings.items() if pairs)
+        self.config_path.write_text(text, encoding="utf-8")
+
+    def environment(self, extra=None):
+        """The process environment: none of the caller's own VIEWTALLY_ settings, the clock, sanitizers that report."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
+        if self.clock:
+            env["VIEWTALLY_TEST_CLOCK"] = self.clock.path
+        env.setdefault("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0")
+        env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
+        env.update(extra or {})
+        return env
+
+    # -- command line ----------------------------------------------------------------------------------------------
+
+    def command(self, *arguments, env=None):
+        """Starts `viewtally ARGUMENTS --config …` and returns the Popen object (to kill it half way, for example)."""
+        return subprocess.Popen([self.binary, *map(str, arguments), "--config", str(self.config_path)],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                cwd=self.directory, env=self.environment(env))
+
+    def run(self, *arguments, stdin=b"", status=0, env=None, timeout=COMMAND_SECONDS):
+        """Runs a command to its end. `status` is the exit status it must have (None: any)."""
+        process = self.command(*arguments, env=env)
+        try:
+            out, err = process.communicate(stdin if isinstance(stdin, bytes) else stdin.encode(), timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise AssertionError(f"viewtally {' '.join(map(str, arguments))} did not end within {timeout} s") from None
+        finished = Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        assert not SANITIZER_REPORT.search(finished.err), finished.err
+        assert status is None or finished.status == status, f"viewtally {' '.join(map(str, arguments))}: {finished}"
+        return finished
+
+    def import_lines(self, lines, status=0):
+        """Imports objects (or ready strings, or bytes), one a line, through standard input."""
+        return self.run("import", "-", stdin=encode_lines(lines), status=status)
+
+    def create_key(self, author_id, name="test"):
+        """A new key of the author; the whole key as text."""
+        return self.run("key", "create", "--author", author_id, "--name", name, "--json").json()["key"]
+
+    # -- server ----------------------------------------------------------------------------------------------------
+
+    @property
+    def running(self):
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def address(self):
+        return self.addresses[0]
+
+    @property
+    def log(self):
+        """All that the current (or last) server wrote to standard error."""
+        return self._log_path.read_text(encoding="utf-8", errors="replace")
+
+    def start(self, env=None):
+        """Starts the server and returns when it has said `listening on …` for every listener."""
+        assert not self.running, "already running"
+        self._starts += 1
+        self._log_path = self.directory / f"server-{self._starts}.log"
+        with open(self._log_path, "wb") as log:
+            self._process = subprocess.Popen([self.binary, "serve", "--config", str(self.config_path)],
+                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                                             cwd=self.directory, env=self.environment(env))
+        wanted = len(self.settings["server"]["listen"].split(","))
+        reader = _AddressReader(self._process.stdout, wanted)
+        self.addresses = reader.wait(START_SECONDS)
+        if len(self.addresses) < wanted:
+            self._process.kill()
+            status = self._process.wait()
+            raise AssertionError(f"the server said {self.addresses} in {START_SECONDS} s (exit {status}):\n{self.log}")
+        return self
+
+    def stop(self):
+        """SIGTERM; the server must leave with status 0 and without a sanitizer's report."""
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        process.send_signal(signal.SIGTERM)
+        try:
+            status = process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"the server did not stop within {STOP_SECONDS} s:\n{self.log[-4000:]}") from None
+        finally:
+            process.stdout.close()
+        assert not SANITIZER_REPORT.search(self.log), self.log
+        assert status == 0, f"the server left with {status}:\n{self.log[-4000:]}"
+
+    def kill(self):
+        """kill -9, as a crash would."""
+        process, self._process = self._process, None
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        assert not SANITIZER_REPORT.search(self.log), self.log
+
+    def client(self, key=None, **options):
+        return Client(self.address, key, **options)
+
+    def exchange(self, data, **options):
+        return exchange(self.address, data, **options)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class _AddressReader(threading.Thread):
+    """Reads the server's standard output to its end, so that it never blocks, and picks the addresses out."""
+
+    def __init__(self, stream, wanted):
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._wanted = wanted
+        self._found = []
+        self._changed = threading.Condition()
+        self._ended = False
+        self.start()
+
+    def run(self):
+        try:
+            for line in self._stream:
+                match = re.match(rb"listening on (\S+)", line)
+                if match:
+                    with self._changed:
+                        self._found.append(match.group(1).decode())
+                        self._changed.notify()
+        except ValueError:
+            pass                # the stream was closed by stop()
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+
+    def wait(self, seconds):
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while len(self._found) < self._wanted and not self._ended and time.monotonic() < deadline:
+                self._changed.wait(max(0.0, deadline - time.monotonic()))
+            return list(self._found)
+
+
+def encode_lines(lines):
+    if isinstance(lines, bytes):
+        return lines
+    if isinstance(lines, str):
+        return lines.encode()
+    return b"".join(line if isinstance(line, bytes) else
+                    (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)).encode() + b"\n"
+                    for line in lines)
+
+
+__all__ = ["FakeClock", "Viewtally", "binary", "encode_lines", "ROOT"]

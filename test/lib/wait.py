@@ -1,0 +1,22 @@
+"""Waiting for a condition, with a deadline. The only place where a test pauses."""
+import time
+
+DEFAULT_SECONDS = 20.0
+
+
+class TimedOut(AssertionError):
+    pass
+
+
+def until(condition, what, seconds=DEFAULT_SECONDS):
+    """Calls condition() until it answers something true and returns that; TimedOut after `seconds`."""
+    deadline = time.monotonic() + seconds
+    pause = 0.001
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            raise TimedOut(f"waited {seconds:g} s for {what}")
+        time.sleep(pause)
+        pause = min(pause * 2, 0.05)
