@@ -1,0 +1,45 @@
+/* The response of a request: status, header fields, body. A handler fills it; the connection sends it. */
+#ifndef VT_HTTP_RESPONSE_H
+#define VT_HTTP_RESPONSE_H
+
+#include "base/buf.h"
+
+struct request;
+
+enum { RESPONSE_FIELDS_MAX = 24 };
+
+struct response_field {
+    struct str name, value;
+};
+
+struct response {
+    int status;              /* 0: not set yet */
+    struct str content_type; /* p == NULL: no Content-Type */
+    struct str etag;         /* with the quotes; p == NULL: made from the body for a 200 of GET and HEAD */
+    size_t field_count;
+    struct response_field fields[RESPONSE_FIELDS_MAX];
+    struct buf body;       /* hard maximum BODY_MAX_BYTES: a handler flushes before */
+    struct str fixed_body; /* p != NULL: sent instead of `body`; lives as long as the process */
+    bool close;            /* the connection is closed behind this response */
+    bool streaming;        /* request_flush() was called */
+    size_t bytes_sent;     /* of the body; for the log */
+};
+
+enum { BODY_MAX_BYTES = 8 << 20 };
+
+/* Adds a header field. Name and value live at least as long as the request; the value holds no CR, LF or NUL
+ * (CHECKed: no value from input reaches a header unescaped). Not for Content-Length, Transfer-Encoding,
+ * Connection, Date, ETag, Content-Type. */
+void response_add_field(struct request *r, struct str name, struct str value);
+
+/* Forgets status, fields and body: for an error after a half-built answer. Not once streaming. */
+void response_reset(struct request *r);
+
+/* The strong entity tag for a text that stands for the body: quoted hash, in the request's arena. */
+struct str response_make_etag(struct request *r, struct str text);
+
+/* If-None-Match names `etag` or is `*` (RFC 9110, 13.1.2: weak comparison). For handlers that know their ETag
+ * before the body. */
+bool response_is_not_modified(const struct request *r, struct str etag);
+
+#endif

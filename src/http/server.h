@@ -1,0 +1,58 @@
+/* The HTTP server: listeners, connections, deadlines, drain. Knows HTTP/1.1 (RFC 9110, 9112) and nothing of
+ * what is served. */
+#ifndef VT_HTTP_SERVER_H
+#define VT_HTTP_SERVER_H
+
+#include "base/err.h"
+#include "http/request.h"
+
+#include <uv.h>
+
+struct http_server;
+
+struct http_limits {
+    size_t
+        head_bytes; /* request line and header fields together: 431 above (target: 414 above target_bytes) */
+    size_t target_bytes;
+    size_t field_lines;     /* header lines: 431 above */
+    size_t body_bytes;      /* 413 above */
+    int max_connections;    /* accepted at once; above, a new one waits in the backlog until one is free */
+    int header_timeout_ms;  /* first byte to end of head: 408. A connection that never sends a byte has this
+                               long too, then is closed */
+    int body_timeout_ms;    /* whole body: 408 */
+    int idle_timeout_ms;    /* between requests */
+    int write_timeout_ms;   /* without the client taking a byte of the answer */
+    int request_timeout_ms; /* a handler that waits longer: 503; 0: none */
+    int drain_ms;           /* http_server_close: how long requests in flight may take */
+};
+
+struct http_options {
+    struct http_limits limits;
+    const char *const *listen; /* "127.0.0.1:8080", "[::1]:8080", "unix:/path"; port 0 takes a free one */
+    size_t listen_count;
+    const char *const *trusted_proxies; /* addresses or CIDR networks; "unix" */
+    size_t trusted_proxy_count;
+    struct http_app app;
+    /* When not NULL: builds the answer to a request that is refused before it reaches the app (400, 408, 413,
+     * 414, 417, 431, 501, 503, 505), in the application's format. `message` is English. r->res.status is set.
+     */
+    void (*refuse)(struct request *r, const char *message);
+};
+
+/* Binds, listens and accepts. Prints one line `listening on ADDRESS` for each listener to standard output
+ * when all accept. On failure `*why` is a sentence and nothing stays open. */
+MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
+                                   const struct http_options *options, const char **why);
+
+/* Drain: stops listening (and unlinks Unix sockets), closes idle connections, lets requests in flight finish
+ * with `Connection: close`, forces the rest after drain_ms, then calls `closed` once on the loop and frees
+ * the server. A second call forces at once. */
+void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx);
+
+struct http_server_counts {
+    int connections, requests_in_flight;
+    unsigned long long accepted, requests, refused;
+};
+struct http_server_counts http_server_counts(const struct http_server *s);
+
+#endif
