@@ -89,6 +89,7 @@ struct day_gain {
  * reached. */
 struct stats_query {
     int64_t author_row;
+    int64_t book_row; /* 0: all videos of the author; else only this book's (of store_list_books) */
     int32_t from, to;
     bool has_after;
     struct video_position after;

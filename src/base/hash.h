@@ -1,0 +1,16 @@
+/* Fast hashes that are not for secrets: entity tags, cursor bindings, hash tables. */
+#ifndef VT_BASE_HASH_H
+#define VT_BASE_HASH_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+/* 64 bits (XXH3); `seed` chains several texts into one hash. */
+uint64_t hash_64(struct str s, uint64_t seed);
+
+/* 128 bits (XXH3) as 32 lower-case hexadecimal digits. */
+enum { HASH_TEXT_LEN = 32 };
+void hash_128_text(struct str s, char out[HASH_TEXT_LEN]);
+
+#endif
