@@ -1,0 +1,204 @@
+# viewtally. `make run` sets a fresh Debian up and serves real data, `make test` runs everything there is.
+# `make help` lists the rest.
+
+VERSION := 0.1.0
+
+MODE ?= release
+MODES := release debug asan cov fuzz
+ifeq ($(filter $(MODE),$(MODES)),)
+$(error MODE=$(MODE) is not one of: $(MODES))
+endif
+
+B := build/$(MODE)
+BIN := $(B)/viewtally
+
+.PHONY: all
+all: $(BIN)
+
+# --- compiler and flags ----------------------------------------------------------------------------------
+
+ifeq ($(origin CC),default)
+CC := $(if $(filter fuzz,$(MODE)),clang,gcc)
+endif
+AR ?= ar
+CLANG := $(findstring clang,$(notdir $(firstword $(CC))))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
+    -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
+    -Wimplicit-fallthrough -Wunused-result -Wdate-time
+ifeq ($(WERROR),1)
+WARNINGS += -Werror
+endif
+
+HARDENING := -fstack-protector-strong -fstack-clash-protection -fPIE -fno-common -fno-delete-null-pointer-checks \
+    -fno-strict-overflow $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection=full)
+LINK_HARDENING := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed -Wl,--gc-sections
+SECTIONS := -ffunction-sections -fdata-sections
+
+# asan is AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer in one build.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZE_VENDOR := -fsanitize=address,undefined -fno-omit-frame-pointer
+
+MODE_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
+MODE_CFLAGS_debug := -O1 -g3 -fno-omit-frame-pointer $(HARDENING)
+MODE_CFLAGS_asan := -O1 -g -fPIE $(SANITIZE)
+MODE_CFLAGS_cov := -O0 -g -fPIE --coverage
+MODE_CFLAGS_fuzz := -O1 -g -fPIE $(SANITIZE) -fsanitize=fuzzer-no-link
+MODE_LDFLAGS_release := $(LINK_HARDENING)
+MODE_LDFLAGS_debug := $(LINK_HARDENING)
+MODE_LDFLAGS_asan := -pie $(SANITIZE)
+MODE_LDFLAGS_cov := -pie --coverage
+MODE_LDFLAGS_fuzz := -pie $(SANITIZE)
+
+# Test seams (fake clock, fault countdowns) exist in every build but the one that is shipped.
+SEAMS := $(if $(filter-out release,$(MODE)),-DVT_TEST_SEAMS=1)
+
+CFLAGS ?=
+LDFLAGS ?=
+ALL_CPPFLAGS = -D_GNU_SOURCE $(SEAMS) -Isrc -I$(B)/gen $(LIB_CPPFLAGS) $(CPPFLAGS)
+ALL_CFLAGS = -std=gnu17 $(WARNINGS) $(MODE_CFLAGS_$(MODE)) $(CFLAGS)
+ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
+
+# --- libraries -------------------------------------------------------------------------------------------
+# The pinned sources of vendor/manifest as static archives, or with SYSTEM_LIBS=1 what pkg-config finds.
+
+SYSTEM_LIBS ?= 0
+LIB_NAMES := sqlite hiredis uv llhttp yyjson inih xxhash
+VENDOR_VERSIONS = $(V)/versions
+
+ifeq ($(origin VENDOR_DIR),undefined)
+VENDOR_DIR := build/vendor
+VENDOR_CACHE ?= vendor/cache
+endif
+VENDOR_CACHE ?= $(VENDOR_DIR)/cache
+
+# Builds that need no instrumented libraries share the release ones.
+VENDOR_MODE_asan := asan$(if $(CLANG),-clang)
+VENDOR_MODE_fuzz := fuzz
+VENDOR_MODE := $(or $(VENDOR_MODE_$(MODE)),release)
+V := $(VENDOR_DIR)/$(VENDOR_MODE)
+VENDOR_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
+VENDOR_CFLAGS_asan := -O1 -g -fPIE $(SANITIZE_VENDOR)
+VENDOR_CFLAGS_asan-clang := $(VENDOR_CFLAGS_asan)
+VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
+
+ifeq ($(SYSTEM_LIBS),1)
+PKGS := libuv libllhttp hiredis sqlite3 yyjson inih libxxhash libsodium
+LIB_CPPFLAGS = $(shell pkg-config --cflags $(PKGS))
+LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
+CMOCKA = $(shell pkg-config --libs cmocka)
+VENDOR_STAMP :=
+else
+LIB_CPPFLAGS = -isystem $(V)/include
+LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -lpthread -lm
+CMOCKA = $(V)/lib/libcmocka.a
+VENDOR_STAMP := $(V)/stamp
+endif
+
+.PHONY: vendor FORCE
+vendor: $(V)/stamp
+
+# Always asked, but the stamp's time only moves when something was rebuilt.
+$(V)/stamp: FORCE
+	@CC='$(CC)' AR='$(AR)' VENDOR_CFLAGS='$(VENDOR_CFLAGS_$(VENDOR_MODE))' vendor/build $(VENDOR_CACHE) $(V)
+
+# --- generated sources -----------------------------------------------------------------------------------
+
+# $(call keep,FILE): replaces FILE by FILE.new only when they differ.
+keep = @cmp -s $1.new $1 && rm $1.new || mv $1.new $1
+
+GEN := $(B)/gen/build_info.c
+ifneq ($(wildcard src/store/migrate.h),)
+GEN += $(B)/gen/schema.c
+endif
+ifneq ($(wildcard src/api/openapi.json),)
+GEN += $(B)/gen/openapi.c
+endif
+
+$(B)/gen/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIBS)' >$@.new
+	$(call keep,$@)
+
+$(B)/gen/build_info.c: FORCE | $(VENDOR_STAMP)
+	@mkdir -p $(@D)
+	@scripts/gen-build-info $(VERSION) $(MODE) $(if $(VENDOR_STAMP),$(VENDOR_VERSIONS),-) >$@.new
+	$(call keep,$@)
+
+$(B)/gen/schema.c: scripts/gen-embed $(wildcard schema/*.sql) schema
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed schema $(sort $(filter %.sql,$^)) >$@.new && mv $@.new $@
+
+$(B)/gen/openapi.c: scripts/gen-embed src/api/openapi.json
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text openapi_json src/api/openapi.json >$@.new && mv $@.new $@
+
+# --- the program -----------------------------------------------------------------------------------------
+
+SRC := $(shell find src -name '*.c' ! -path src/main.c | LC_ALL=C sort)
+OBJ := $(SRC:%.c=$(B)/obj/%.o) $(GEN:$(B)/gen/%.c=$(B)/obj/gen/%.o)
+MAIN := $(B)/obj/src/main.o
+ARCHIVE := $(B)/libviewtally.a
+
+# One short line a file; VERBOSE=1 shows the commands.
+Q := $(if $(filter 1,$(VERBOSE)),,@)
+COMPILE = $(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/obj/src/%.o: src/%.c $(B)/gen/flags $(VENDOR_STAMP)
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	$(COMPILE)
+
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/flags $(VENDOR_STAMP)
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	$(COMPILE) -Wno-overlength-strings
+
+$(ARCHIVE): $(OBJ)
+	@rm -f $@
+	@echo "  AR $@"
+	$(Q)$(AR) rcsD $@ $^
+
+$(BIN): $(MAIN) $(ARCHIVE)
+	@echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(if $(filter release0,$(MODE)$(SYSTEM_LIBS)),$(Q)scripts/check-binary $@)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# --- unit tests ------------------------------------------------------------------------------------------
+# Each test/unit/test_*.c is one cmocka program; test/unit/lib/*.c is linked into all of them.
+
+UNIT_SRC := $(wildcard test/unit/test_*.c)
+UNIT_LIB := $(patsubst %.c,$(B)/obj/%.o,$(wildcard test/unit/lib/*.c))
+UNIT_BIN := $(UNIT_SRC:test/unit/%.c=$(B)/test/%)
+
+$(B)/obj/test/%.o: test/%.c $(B)/gen/flags $(VENDOR_STAMP)
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	$(COMPILE) -Itest/unit -Wno-missing-prototypes -Wno-conversion
+
+$(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA) $(LIBS)
+
+.PRECIOUS: $(B)/obj/test/unit/%.o
+.PHONY: unit
+unit: $(UNIT_BIN)
+	@for t in $(UNIT_BIN); do echo "== $$t"; $$t || exit 1; done
+
+# --- rest ------------------------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+.PHONY: install
+install: $(BIN)
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/viewtally
+
+.PHONY: clean
+clean:
+	rm -rf build compile_commands.json
+
+.PHONY: help
+help:
+	@sed -n 's/^## //p' Makefile

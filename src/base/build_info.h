@@ -1,0 +1,19 @@
+/*
+ * What this binary was built from. The Makefile generates the values (gen/build_info.c): the version, the
+ * commit, the mode and the version of every library linked in.
+ */
+#ifndef VT_BASE_BUILD_INFO_H
+#define VT_BASE_BUILD_INFO_H
+
+struct build_library {
+    const char *name;
+    const char *version;
+};
+
+extern const char build_version[]; /* "0.1.0" */
+extern const char build_commit[];  /* abbreviated commit, with "-dirty" when the tree had changes; "unknown" */
+extern const char build_mode[];    /* "release", "debug", "asan", "cov" or "fuzz" */
+extern const struct build_library build_libraries[];
+extern const int build_library_count;
+
+#endif
