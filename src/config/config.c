@@ -1,0 +1,268 @@
+/* Reads configuration: defaults, file, environment, in that order. The only file that knows inih. */
+#include "config/config.h"
+
+#include "base/check.h"
+#include "config/value.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KEYS_MAX = 128, SECRET_FILE_MAX = 4096, FILE_NAME_MAX = 128 };
+
+static const char ENV_PREFIX[] = "VIEWTALLY_";
+
+struct loading {
+    struct config *config;
+    const char *path;
+    struct buf *message;
+    int line_of[KEYS_MAX]; /* where the file gave a key; 0: not yet */
+};
+
+static const struct config_key *find_key(const char *section, const char *name)
+{
+    for (size_t i = 0; i < config_key_count; i++)
+        if (strcmp(config_keys[i].section, section) == 0 && strcmp(config_keys[i].name, name) == 0)
+            return &config_keys[i];
+    return NULL;
+}
+
+/* The secret that `<name>_file` speaks of. */
+static const struct config_key *find_secret_file(const char *section, const char *name)
+{
+    char base[FILE_NAME_MAX];
+    size_t n = strlen(name);
+    if (n <= 5 || n >= sizeof base || strcmp(name + n - 5, "_file") != 0)
+        return NULL;
+    memcpy(base, name, n - 5);
+    base[n - 5] = '\0';
+    const struct config_key *key = find_key(section, base);
+    return key && key->secret ? key : NULL;
+}
+
+static bool has_section(const char *section)
+{
+    for (size_t i = 0; i < config_key_count; i++)
+        if (strcmp(config_keys[i].section, section) == 0)
+            return true;
+    return false;
+}
+
+/* The first line of a file that holds a secret. */
+static bool set_from_file(struct config *c, const struct config_key *key, const char *path, struct buf *why)
+{
+    char text[SECRET_FILE_MAX];
+    FILE *f = fopen(path, "re");
+    if (!f) {
+        buf_printf(why, "cannot read %s: %s", path, strerror(errno));
+        return false;
+    }
+    size_t n = fread(text, 1, sizeof text, f);
+    (void)fclose(f);
+    struct str line;
+    (void)str_cut(str_make(text, n), '\n', &line);
+    bool ok = value_set(c, key, str_trim(line), why);
+    explicit_bzero(text, sizeof text);
+    return ok;
+}
+
+static bool apply(struct loading *l, const char *section, const char *name, const char *value, int line)
+{
+    const struct config_key *file_of = find_secret_file(section, name);
+    const struct config_key *key = file_of ? file_of : find_key(section, name);
+    if (!key) {
+        if (has_section(section))
+            buf_printf(l->message, "[%s] has no key \"%s\"", section, name);
+        else
+            buf_printf(l->message, "there is no section [%s]", section);
+        return false;
+    }
+    int *seen = &l->line_of[key - config_keys];
+    if (line && *seen) {
+        buf_printf(l->message, "[%s] %s was given in line %d already", section, name, *seen);
+        return false;
+    }
+    *seen = line;
+    struct buf why;
+    buf_init(&why, 1024);
+    bool ok = file_of ? set_from_file(l->config, key, value, &why)
+                      : value_set(l->config, key, str_from_cstr(value), &why);
+    if (!ok)
+        buf_printf(l->message, "[%s] %s %.*s", section, name, (int)why.len, why.p);
+    buf_fini(&why);
+    return ok;
+}
+
+/* inih calls it for each `name = value`, and stops at the first 0. */
+static int on_ini_line(void *user, const char *section, const char *name, const char *value, int line)
+{
+    struct loading *l = user;
+    buf_printf(l->message, "%s:%d: ", l->path, line);
+    if (!apply(l, section, name, value, line))
+        return 0;
+    buf_reset(l->message, l->message->cap);
+    return 1;
+}
+
+static bool load_file(struct loading *l)
+{
+    FILE *f = fopen(l->path, "re");
+    if (!f) {
+        buf_printf(l->message, "%s: cannot be read: %s", l->path, strerror(errno));
+        return false;
+    }
+    int line = ini_parse_file(f, on_ini_line, l);
+    (void)fclose(f);
+    if (line != 0 && l->message->len == 0)
+        buf_printf(l->message, "%s:%d: is neither [section], name = value nor a comment", l->path, line);
+    return line == 0;
+}
+
+static void upper_copy(char *to, const char *from)
+{
+    for (; *from; from++)
+        *to++ = (char)(*from >= 'a' && *from <= 'z' ? *from - 32 : *from);
+    *to = '\0';
+}
+
+/* Whether `variable` (up to its '=') is VIEWTALLY_<SECTION>_<NAME><suffix>; `*value` is what stands behind
+ * '='. */
+static bool env_names(const char *variable, const struct config_key *key, const char *suffix,
+                      const char **value)
+{
+    char name[FILE_NAME_MAX], upper[FILE_NAME_MAX];
+    (void)snprintf(name, sizeof name, "%s_%s%s", key->section, key->name, suffix);
+    upper_copy(upper, name);
+    size_t prefix = sizeof ENV_PREFIX - 1, n = strlen(upper);
+    if (strncmp(variable, ENV_PREFIX, prefix) != 0 || strncmp(variable + prefix, upper, n) != 0 ||
+        variable[prefix + n] != '=')
+        return false;
+    *value = variable + prefix + n + 1;
+    return true;
+}
+
+/* VIEWTALLY_<SECTION>_… of a section of ours, whatever follows. */
+static bool env_has_section(const char *variable)
+{
+    char upper[FILE_NAME_MAX];
+    size_t prefix = sizeof ENV_PREFIX - 1;
+    if (strncmp(variable, ENV_PREFIX, prefix) != 0)
+        return false;
+    for (size_t i = 0; i < config_key_count; i++) {
+        upper_copy(upper, config_keys[i].section);
+        size_t n = strlen(upper);
+        if (strncmp(variable + prefix, upper, n) == 0 && variable[prefix + n] == '_')
+            return true;
+    }
+    return false;
+}
+
+static bool apply_variable(struct loading *l, const char *variable)
+{
+    const char *value;
+    int name_len = (int)strcspn(variable, "=");
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *key = &config_keys[i];
+        bool from_file = key->secret && env_names(variable, key, "_file", &value);
+        if (!from_file && !env_names(variable, key, "", &value))
+            continue;
+        struct buf why;
+        buf_init(&why, 1024);
+        bool ok = from_file ? set_from_file(l->config, key, value, &why)
+                            : value_set(l->config, key, str_trim(str_from_cstr(value)), &why);
+        if (!ok)
+            buf_printf(l->message, "%.*s: %.*s", name_len, variable, (int)why.len, why.p);
+        buf_fini(&why);
+        return ok;
+    }
+    if (env_has_section(variable)) {
+        buf_printf(l->message, "%.*s: there is no such configuration key", name_len, variable);
+        return false;
+    }
+    return true;
+}
+
+void config_init(struct config *c)
+{
+    *c = (struct config){0};
+    for (size_t i = 0; i < config_key_count; i++) {
+        struct buf why;
+        buf_init(&why, 256);
+        bool ok = value_set(c, &config_keys[i], str_from_cstr(config_keys[i].initial), &why);
+        buf_fini(&why);
+        CHECK(ok);
+    }
+}
+
+void config_fini(struct config *c)
+{
+    for (size_t i = 0; i < config_key_count; i++)
+        value_free(c, &config_keys[i]);
+}
+
+enum err config_load(struct config *c, const char *path, char *const *environment, struct buf *message)
+{
+    struct loading l = {.config = c, .path = path, .message = message};
+    CHECK(config_key_count <= KEYS_MAX);
+    bool ok = !path || load_file(&l);
+    for (; ok && environment && *environment; environment++)
+        ok = apply_variable(&l, *environment);
+    if (!ok) {
+        config_fini(c);
+        config_init(c);
+        return ERR_INVALID;
+    }
+    return OK;
+}
+
+static void print_keys(const struct config *c, bool with_help, struct buf *out)
+{
+    const char *section = "";
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *key = &config_keys[i];
+        if (strcmp(section, key->section) != 0) {
+            section = key->section;
+            buf_printf(out, "%s[%s]\n", i ? "\n" : "", section);
+        }
+        struct str help = str_from_cstr(with_help ? key->help : NULL), line;
+        while (help.p) {
+            help = str_cut(help, '\n', &line);
+            buf_printf(out, "; %.*s\n", (int)line.len, line.p);
+        }
+        buf_printf(out, "%s = ", key->name);
+        if (key->secret)
+            buf_append(out, with_help ? STR("") : STR("(hidden)"));
+        else
+            value_print(c, key, out);
+        buf_append_char(out, '\n');
+    }
+}
+
+void config_print(const struct config *c, struct buf *out)
+{
+    print_keys(c, false, out);
+}
+
+void config_print_example(struct buf *out)
+{
+    struct config c;
+    config_init(&c);
+    buf_append(
+        out,
+        STR("; Every key of viewtally at its default. Copy this file to config.ini and change what you need; "
+            "a key that is left\n"
+            "; out has its default. An environment variable VIEWTALLY_<SECTION>_<KEY> overrides a key.\n\n"));
+    print_keys(&c, true, out);
+    config_fini(&c);
+}
+
+void config_each_item(const char *list, void (*fn)(void *ctx, struct str item), void *ctx)
+{
+    struct str rest = str_from_cstr(list), item;
+    while (rest.p) {
+        rest = str_cut(rest, ',', &item);
+        if (item.len)
+            fn(ctx, item);
+    }
+}

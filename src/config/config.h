@@ -1,0 +1,92 @@
+/* Configuration: an INI file, environment variables over it, defaults under it. One table row per key
+ * (config/keys.c) says all about a key; this file turns rows, file and environment into a struct config. */
+#ifndef VT_CONFIG_CONFIG_H
+#define VT_CONFIG_CONFIG_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Text values are NUL-terminated and owned by the config. */
+struct config {
+    struct {
+        char *listen; /* comma separated */
+        char *base_url;
+        char *direct_url;      /* "": none */
+        char *trusted_proxies; /* comma separated; "": none */
+        char *cors_origins;    /* comma separated; "": off */
+        int64_t max_connections;
+        int64_t drain_ms;
+        int64_t header_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;
+    } server;
+    struct {
+        char *path;
+        int64_t busy_timeout_ms;
+    } store;
+    struct {
+        int64_t requests_per_minute;
+        bool headers;
+    } limits;
+    struct {
+        char *prefix;
+    } keys;
+    struct {
+        int64_t history_start; /* ms: start of the UTC day */
+    } events;
+    struct {
+        int64_t multiplier_milli;
+        int64_t min_views, compare_last, compare_min_age_hours;
+    } viral;
+    struct {
+        enum log_level level;
+        enum log_format format;
+    } log;
+};
+
+/* How the text of a value is read. */
+enum config_type {
+    CONFIG_TEXT,    /* at most `max` bytes */
+    CONFIG_LIST,    /* comma separated texts, normalised to one comma and no blanks */
+    CONFIG_INTEGER, /* min … max */
+    CONFIG_MILLI,   /* a decimal number with at most three decimals, min … max in thousandths */
+    CONFIG_SWITCH,  /* on, off; also yes, no, true, false */
+    CONFIG_DATE,    /* YYYY-MM-DD, kept as ms of its first instant in UTC */
+    CONFIG_LOG_LEVEL,
+    CONFIG_LOG_FORMAT,
+};
+
+struct config_key {
+    const char *section, *name;
+    enum config_type type;
+    size_t offset;       /* in struct config */
+    const char *initial; /* the default, as text */
+    int64_t min, max;
+    bool secret; /* shown as "(hidden)"; may also be given as `<name>_file` */
+    bool (*check)(struct str value, const char **why); /* optional further rule */
+    const char *help;                                  /* sentences for config.example.ini */
+};
+
+extern const struct config_key config_keys[];
+extern const size_t config_key_count;
+
+/* Defaults, then the file, then the environment. `path` NULL: no file. `environ` is a NULL-terminated list of
+ * NAME=VALUE. On failure `message` holds `file:line: message` or `VARIABLE: message` and the config is as
+ * after config_init. */
+void config_init(struct config *c);
+void config_fini(struct config *c);
+MUST_USE enum err config_load(struct config *c, const char *path, char *const *environment,
+                              struct buf *message);
+
+/* All keys with the values in force, as an INI file; secrets hidden. */
+void config_print(const struct config *c, struct buf *out);
+
+/* config.example.ini: every key at its default with its sentences. */
+void config_print_example(struct buf *out);
+
+/* Calls fn for each item of a CONFIG_LIST value. */
+void config_each_item(const char *list, void (*fn)(void *ctx, struct str item), void *ctx);
+
+#endif

@@ -1,0 +1,125 @@
+/* The table of configuration keys: one row each, in the order of config.example.ini. */
+#include "config/config.h"
+
+#define KEY(member)      offsetof(struct config, member)
+#define NO_LIMIT         0, 0
+#define TEXT_LIMIT(most) 0, (most)
+
+static bool check_listen(struct str value, const char **why)
+{
+    *why = "wants at least one address such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock";
+    return value.len > 0;
+}
+
+/* http or https, a host, no query or fragment, no slash at the end. */
+static bool is_url(struct str value)
+{
+    size_t skip = str_starts_with(value, STR("https://"))  ? 8
+                  : str_starts_with(value, STR("http://")) ? 7
+                                                           : 0;
+    if (!skip || value.len == skip || value.p[skip] == '/' || value.p[value.len - 1] == '/')
+        return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.p[i] <= ' ' || value.p[i] == 0x7F || strchr("?#\"<>\\^`{|}", value.p[i]))
+            return false;
+    return true;
+}
+
+static bool check_base_url(struct str value, const char **why)
+{
+    *why = "wants an address that ends in /v1, such as https://stats.example.com/v1";
+    return is_url(value) && value.len > 3 && memcmp(value.p + value.len - 3, "/v1", 3) == 0;
+}
+
+static bool check_direct_url(struct str value, const char **why)
+{
+    return value.len == 0 || check_base_url(value, why);
+}
+
+static bool check_path(struct str value, const char **why)
+{
+    *why = "wants the path of a file";
+    return value.len > 0;
+}
+
+/* A bearer token's characters (RFC 6750, b64token), so that a key needs no escaping anywhere. */
+static bool check_prefix(struct str value, const char **why)
+{
+    *why = "wants 1 to 32 letters, digits or underscores";
+    if (value.len == 0 || value.len > 32)
+        return false;
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+const struct config_key config_keys[] = {
+    {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
+     check_listen,
+     "Where to listen, comma separated: 127.0.0.1:8080, [::1]:8080, unix:/run/viewtally.sock. Port 0 takes a "
+     "free port and\n"
+     "prints it."},
+    {"server", "base_url", CONFIG_TEXT, KEY(server.base_url), "http://127.0.0.1:8080/v1", TEXT_LIMIT(500),
+     false, check_base_url, "The address that clients use. Ends in /v1; its path is where the API answers."},
+    {"server", "direct_url", CONFIG_TEXT, KEY(server.direct_url), "", TEXT_LIMIT(500), false,
+     check_direct_url, "A second address of the same API, without the proxy. Ends in /v1. Empty: none."},
+    {"server", "trusted_proxies", CONFIG_LIST, KEY(server.trusted_proxies), "", TEXT_LIMIT(4000), false, NULL,
+     "Proxies whose X-Forwarded-For is believed: addresses or networks (10.0.0.0/8, ::1), \"unix\" for every "
+     "client of a Unix\n"
+     "socket; comma separated."},
+    {"server", "cors_origins", CONFIG_LIST, KEY(server.cors_origins), "", TEXT_LIMIT(4000), false, NULL,
+     "Web pages that may read the API from a browser: origins such as https://app.example.com, comma "
+     "separated, or * for all.\n"
+     "Empty: none."},
+    {"server", "max_connections", CONFIG_INTEGER, KEY(server.max_connections), "10000", 1, 1000000, false,
+     NULL,
+     "Connections open at once. Above it a new one waits. Lowered to what the limit of open files allows."},
+    {"server", "drain_ms", CONFIG_INTEGER, KEY(server.drain_ms), "10000", 0, 600000, false, NULL,
+     "Milliseconds that requests in flight get to finish when the server is told to stop."},
+    {"server", "header_timeout_ms", CONFIG_INTEGER, KEY(server.header_timeout_ms), "30000", 100, 3600000,
+     false, NULL, "Milliseconds in which a request's head has to arrive."},
+    {"server", "body_timeout_ms", CONFIG_INTEGER, KEY(server.body_timeout_ms), "30000", 100, 3600000, false,
+     NULL, "Milliseconds in which a request's body has to arrive."},
+    {"server", "idle_timeout_ms", CONFIG_INTEGER, KEY(server.idle_timeout_ms), "75000", 100, 3600000, false,
+     NULL,
+     "Milliseconds that a kept connection may be silent. Must be longer than the proxy's own (60 s in "
+     "scripts/nginx.conf)."},
+    {"server", "write_timeout_ms", CONFIG_INTEGER, KEY(server.write_timeout_ms), "60000", 100, 3600000, false,
+     NULL, "Milliseconds that a client may take no byte of its answer."},
+
+    {"store", "path", CONFIG_TEXT, KEY(store.path), "viewtally.db", TEXT_LIMIT(1000), false, check_path,
+     "The SQLite database. Beside it stand -wal and -shm files while it is in use: copy it with a backup, "
+     "not with cp."},
+    {"store", "busy_timeout_ms", CONFIG_INTEGER, KEY(store.busy_timeout_ms), "10000", 0, 600000, false, NULL,
+     "Milliseconds that a write waits for another process's write. Reads never wait."},
+
+    {"limits", "requests_per_minute", CONFIG_INTEGER, KEY(limits.requests_per_minute), "60", 0, 10000, false,
+     NULL, "Requests that each API key may make in any 60 seconds. 0: no limit."},
+    {"limits", "headers", CONFIG_SWITCH, KEY(limits.headers), "on", NO_LIMIT, false, NULL,
+     "Whether answers say how much of the limit is left (RateLimit, X-RateLimit-Remaining …)."},
+
+    {"keys", "prefix", CONFIG_TEXT, KEY(keys.prefix), "service_live_", TEXT_LIMIT(32), false, check_prefix,
+     "What API keys begin with. Keys with another prefix stop working when this is changed."},
+
+    {"events", "history_start", CONFIG_DATE, KEY(events.history_start), "2026-06-15", NO_LIMIT, false, NULL,
+     "Events of before this UTC date are not written."},
+
+    {"viral", "multiplier", CONFIG_MILLI, KEY(viral.multiplier_milli), "5.0", 1000, 1000000, false, NULL,
+     "A video goes viral at this many times the author's typical video. 1 to 1000, at most three decimals."},
+    {"viral", "min_views", CONFIG_INTEGER, KEY(viral.min_views), "10000", 1, INT64_C(9007199254740991), false,
+     NULL, "A video never goes viral below this many views."},
+    {"viral", "compare_last", CONFIG_INTEGER, KEY(viral.compare_last), "50", 5, 500, false, NULL,
+     "The typical video is the median of this many of the author's newest other videos."},
+    {"viral", "compare_min_age_hours", CONFIG_INTEGER, KEY(viral.compare_min_age_hours), "168", 1, 720, false,
+     NULL, "Only videos at least this old are compared with."},
+
+    {"log", "level", CONFIG_LOG_LEVEL, KEY(log.level), "info", NO_LIMIT, false, NULL,
+     "The least that is logged: debug, info, warn or error."},
+    {"log", "format", CONFIG_LOG_FORMAT, KEY(log.format), "text", NO_LIMIT, false, NULL,
+     "How a line is written: text or json."},
+};
+
+const size_t config_key_count = sizeof config_keys / sizeof config_keys[0];

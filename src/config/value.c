@@ -1,0 +1,173 @@
+/* Types of configuration values. Knows no file and no environment. */
+#include "config/value.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+static void *member(const struct config *c, const struct config_key *key)
+{
+    return (char *)(uintptr_t)c + key->offset;
+}
+
+static char *copy_text(struct str s)
+{
+    char *p = xmalloc(s.len + 1);
+    memcpy(p, s.p, s.len);
+    p[s.len] = '\0';
+    return p;
+}
+
+static void replace_text(struct config *c, const struct config_key *key, char *text)
+{
+    char **to = member(c, key);
+    free(*to);
+    *to = text;
+}
+
+static void set_list(struct config *c, const struct config_key *key, struct str text)
+{
+    struct buf joined;
+    buf_init(&joined, text.len + 1);
+    while (text.p) {
+        struct str item;
+        text = str_cut(text, ',', &item);
+        item = str_trim(item);
+        if (item.len == 0)
+            continue;
+        if (joined.len)
+            buf_append_char(&joined, ',');
+        buf_append(&joined, item);
+    }
+    replace_text(c, key, copy_text(buf_str(&joined)));
+    buf_fini(&joined);
+}
+
+static bool parse_integer(const struct config_key *key, struct str text, int64_t *out, struct buf *why)
+{
+    unsigned long long v;
+    if (!str_to_u64(text, INT64_MAX, &v) || (int64_t)v < key->min || (int64_t)v > key->max) {
+        buf_printf(why, "wants a whole number from %lld to %lld", (long long)key->min, (long long)key->max);
+        return false;
+    }
+    *out = (int64_t)v;
+    return true;
+}
+
+/* "5", "5.25": thousandths. */
+static bool parse_milli(const struct config_key *key, struct str text, int64_t *out, struct buf *why)
+{
+    struct str whole, decimals = str_cut(text, '.', &whole);
+    unsigned long long w = 0, d = 0;
+    bool ok = str_to_u64(whole, INT64_MAX / 2000, &w) &&
+              (!decimals.p || (decimals.len <= 3 && str_to_u64(decimals, 999, &d)));
+    for (size_t i = decimals.len; i < 3; i++)
+        d *= 10;
+    int64_t v = (int64_t)(w * 1000 + d);
+    if (!ok || v < key->min || v > key->max) {
+        buf_printf(why, "wants a number from %lld to %lld with at most three decimals",
+                   (long long)key->min / 1000, (long long)key->max / 1000);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+static bool parse_switch(struct str text, bool *out)
+{
+    static const char *const on[] = {"on", "yes", "true"}, *const off[] = {"off", "no", "false"};
+    for (size_t i = 0; i < 3; i++) {
+        bool is_on = str_eq_nocase(text, str_from_cstr(on[i]));
+        if (is_on || str_eq_nocase(text, str_from_cstr(off[i]))) {
+            *out = is_on;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool refuse(struct buf *why, const char *sentence)
+{
+    buf_append(why, str_from_cstr(sentence));
+    return false;
+}
+
+static bool set_date(struct config *c, const struct config_key *key, struct str text, struct buf *why)
+{
+    int32_t date;
+    if (!date_parse(text, &date))
+        return refuse(why, "wants a date that exists, written YYYY-MM-DD");
+    *(int64_t *)member(c, key) = date_start_ms(date);
+    return true;
+}
+
+static bool set_text(struct config *c, const struct config_key *key, struct str text, struct buf *why)
+{
+    if (text.len > (size_t)key->max) {
+        buf_printf(why, "is longer than %lld bytes", (long long)key->max);
+        return false;
+    }
+    if (key->type == CONFIG_LIST)
+        set_list(c, key, text);
+    else
+        replace_text(c, key, copy_text(text));
+    return true;
+}
+
+bool value_set(struct config *c, const struct config_key *key, struct str text, struct buf *why)
+{
+    const char *rule = NULL;
+    if (text.len && memchr(text.p, '\0', text.len))
+        return refuse(why, "holds a NUL byte");
+    if (key->check && !key->check(text, &rule))
+        return refuse(why, rule);
+    switch (key->type) {
+    case CONFIG_TEXT:
+    case CONFIG_LIST: return set_text(c, key, text, why);
+    case CONFIG_INTEGER: return parse_integer(key, text, member(c, key), why);
+    case CONFIG_MILLI: return parse_milli(key, text, member(c, key), why);
+    case CONFIG_SWITCH: return parse_switch(text, member(c, key)) || refuse(why, "wants on or off");
+    case CONFIG_DATE: return set_date(c, key, text, why);
+    case CONFIG_LOG_LEVEL:
+        return log_level_parse(text, member(c, key)) || refuse(why, "wants debug, info, warn or error");
+    case CONFIG_LOG_FORMAT:
+        return log_format_parse(text, member(c, key)) || refuse(why, "wants text or json");
+    }
+    CHECK(!"known type");
+    return false;
+}
+
+static void print_milli(int64_t v, struct buf *out)
+{
+    buf_printf(out, "%lld.%03lld", (long long)(v / 1000), (long long)(v % 1000));
+    while (out->p[out->len - 1] == '0' && out->p[out->len - 2] != '.')
+        out->len--;
+}
+
+void value_print(const struct config *c, const struct config_key *key, struct buf *out)
+{
+    static const char *const levels[] = {"debug", "info", "warn", "error"}, *const formats[] = {"text",
+                                                                                                "json"};
+    const void *at = member(c, key);
+    char date[DATE_TEXT_LEN];
+    switch (key->type) {
+    case CONFIG_TEXT:
+    case CONFIG_LIST: buf_append(out, str_from_cstr(*(char *const *)at)); break;
+    case CONFIG_INTEGER: buf_append_i64(out, *(const int64_t *)at); break;
+    case CONFIG_MILLI: print_milli(*(const int64_t *)at, out); break;
+    case CONFIG_SWITCH: buf_append(out, *(const bool *)at ? STR("on") : STR("off")); break;
+    case CONFIG_DATE:
+        date_format(date_of(*(const int64_t *)at), date);
+        buf_append(out, str_make(date, sizeof date));
+        break;
+    case CONFIG_LOG_LEVEL: buf_append(out, str_from_cstr(levels[*(const enum log_level *)at])); break;
+    case CONFIG_LOG_FORMAT: buf_append(out, str_from_cstr(formats[*(const enum log_format *)at])); break;
+    }
+}
+
+void value_free(struct config *c, const struct config_key *key)
+{
+    if (key->type == CONFIG_TEXT || key->type == CONFIG_LIST)
+        replace_text(c, key, NULL);
+}
