@@ -16,7 +16,9 @@ static const char ENV_PREFIX[] = "VIEWTALLY_";
 struct loading {
     struct config *config;
     const char *path;
-    struct buf *message;
+    struct buf *message; /* empty as long as all is well */
+    FILE *file;
+    int line;              /* being parsed */
     int line_of[KEYS_MAX]; /* where the file gave a key; 0: not yet */
 };
 
@@ -67,56 +69,69 @@ static bool set_from_file(struct config *c, const struct config_key *key, const 
     return ok;
 }
 
-static bool apply(struct loading *l, const char *section, const char *name, const char *value, int line)
+static bool apply(struct loading *l, const char *section, const char *name, const char *value,
+                  struct buf *why)
 {
     const struct config_key *file_of = find_secret_file(section, name);
     const struct config_key *key = file_of ? file_of : find_key(section, name);
     if (!key) {
         if (has_section(section))
-            buf_printf(l->message, "[%s] has no key \"%s\"", section, name);
+            buf_printf(why, "[%s] has no key \"%s\"", section, name);
         else
-            buf_printf(l->message, "there is no section [%s]", section);
+            buf_printf(why, "there is no section [%s]", section);
         return false;
     }
     int *seen = &l->line_of[key - config_keys];
-    if (line && *seen) {
-        buf_printf(l->message, "[%s] %s was given in line %d already", section, name, *seen);
+    if (*seen) {
+        buf_printf(why, "[%s] %s was given in line %d already", section, name, *seen);
         return false;
     }
-    *seen = line;
+    *seen = l->line;
+    buf_printf(why, "[%s] %s ", section, name);
+    return file_of ? set_from_file(l->config, key, value, why)
+                   : value_set(l->config, key, str_from_cstr(value), why);
+}
+
+/* inih takes one line: as fgets(), but counting, and a line that does not fit or holds a NUL is an error. */
+static char *on_ini_read(char *line, int size, void *user)
+{
+    struct loading *l = user;
+    if (l->message->len || !fgets(line, size, l->file))
+        return NULL;
+    l->line++;
+    size_t n = strlen(line);
+    if ((n == 0 || line[n - 1] != '\n') && !feof(l->file)) {
+        buf_printf(l->message, "%s:%d: the line is too long or holds a NUL byte", l->path, l->line);
+        return NULL;
+    }
+    return line;
+}
+
+/* inih calls it for each `name = value`; 0 is an error. */
+static int on_ini_value(void *user, const char *section, const char *name, const char *value)
+{
+    struct loading *l = user;
     struct buf why;
-    buf_init(&why, 1024);
-    bool ok = file_of ? set_from_file(l->config, key, value, &why)
-                      : value_set(l->config, key, str_from_cstr(value), &why);
+    buf_init(&why, 8192);
+    bool ok = apply(l, section, name, value, &why);
     if (!ok)
-        buf_printf(l->message, "[%s] %s %.*s", section, name, (int)why.len, why.p);
+        buf_printf(l->message, "%s:%d: %.*s", l->path, l->line, (int)why.len, why.p);
     buf_fini(&why);
     return ok;
 }
 
-/* inih calls it for each `name = value`, and stops at the first 0. */
-static int on_ini_line(void *user, const char *section, const char *name, const char *value, int line)
-{
-    struct loading *l = user;
-    buf_printf(l->message, "%s:%d: ", l->path, line);
-    if (!apply(l, section, name, value, line))
-        return 0;
-    buf_reset(l->message, l->message->cap);
-    return 1;
-}
-
 static bool load_file(struct loading *l)
 {
-    FILE *f = fopen(l->path, "re");
-    if (!f) {
+    l->file = fopen(l->path, "re");
+    if (!l->file) {
         buf_printf(l->message, "%s: cannot be read: %s", l->path, strerror(errno));
         return false;
     }
-    int line = ini_parse_file(f, on_ini_line, l);
-    (void)fclose(f);
-    if (line != 0 && l->message->len == 0)
-        buf_printf(l->message, "%s:%d: is neither [section], name = value nor a comment", l->path, line);
-    return line == 0;
+    int bad_line = ini_parse_stream(on_ini_read, l, on_ini_value, l);
+    (void)fclose(l->file);
+    if (bad_line != 0 && l->message->len == 0)
+        buf_printf(l->message, "%s:%d: is neither [section], name = value nor a comment", l->path, bad_line);
+    return l->message->len == 0;
 }
 
 static void upper_copy(char *to, const char *from)
