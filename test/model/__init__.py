@@ -1,0 +1,10 @@
+"""The decisions about data, steps, the viral line, milestones, events and statistics, once more, in Python.
+
+An independent reading of the rules: it shares no code with the service and is compared with what the service answers.
+state.py takes import lines, steps.py applies readings, answers.py says what each endpoint must answer.
+"""
+from .answers import Answers, Refused
+from .state import Model
+from .values import iso, ms
+
+__all__ = ["Answers", "Model", "Refused", "iso", "ms"]

@@ -1,0 +1,142 @@
+"""Steps: applying the readings of one author with one observed_at, the viral line, milestones and events."""
+from .values import COUNTS, HOUR, MAX_COUNT, MILESTONES, MIN_COMPARED, day_of
+
+
+class Line:
+    """The views a video has to reach, and what they were computed from."""
+
+    def __init__(self, threshold, median, compared):
+        self.threshold = threshold
+        self.median = median
+        self.compared = compared
+
+    def __repr__(self):
+        return f"Line({self.threshold}, {self.median}, {self.compared})"
+
+
+def comparables(rules, author, video, t):
+    """The author's other videos that make up the typical one, newest first."""
+    others = [other for other in author.videos.values()
+              if other is not video and other.first_reading is not None
+              and other.posted_at <= t - rules.compare_min_age_hours * HOUR]
+    others.sort(key=lambda other: (other.posted_at, other.id), reverse=True)
+    return others[:rules.compare_last]
+
+
+def viral_line(rules, author, video, t):
+    views = sorted(other.views for other in comparables(rules, author, video, t))
+    if len(views) < MIN_COMPARED:
+        return Line(rules.min_views, None, len(views))
+    upper = len(views) // 2
+    median = views[upper] if len(views) % 2 else (views[upper - 1] + views[upper]) // 2
+    times_multiplier = (median * rules.multiplier_thousandths + 999) // 1000
+    return Line(min(max(rules.min_views, times_multiplier), MAX_COUNT), median, len(views))
+
+
+class Change:
+    """What one step does to one video."""
+
+    def __init__(self, video, observed_at):
+        self.video = video
+        self.t = max(observed_at, video.views_updated_at or 0)
+        self.before = video.views
+        self.baseline_increase = 0
+        self.gain = 0
+        self.has_baseline = False
+
+
+def merge(readings, count):
+    """The largest known value of one count among readings of one post; None when none is known."""
+    known = [reading[count] for reading in readings if reading[count] is not None]
+    return max(known) if known else None
+
+
+def apply_to_post(post, readings, observed_at, change):
+    """The readings of one post in one step. The high-water mark never falls, the other counts may."""
+    baseline = merge([reading for reading in readings if reading["baseline"]], "views")
+    ordinary = merge([reading for reading in readings if not reading["baseline"]], "views")
+    with_baseline = max(post.views, baseline or 0)
+    after = max(with_baseline, ordinary or 0)
+    change.baseline_increase += with_baseline - post.views
+    change.gain += after - with_baseline
+    change.has_baseline = change.has_baseline or any(reading["baseline"] for reading in readings)
+    post.views = after
+    for count in COUNTS[1:]:
+        value = merge(readings, count)
+        if value is not None:
+            post.counts[count] = value
+    post.last_reading = observed_at
+
+
+def apply_step(model, author, observed_at, readings):
+    """`readings`: (post, reading) pairs, all accepted. First everything is applied, then each video is decided."""
+    changes, by_post = {}, {}
+    for post, reading in readings:
+        by_post.setdefault(id(post), (post, []))[1].append(reading)
+    for post, of_post in by_post.values():
+        if post.video.id not in changes:
+            changes[post.video.id] = Change(post.video, observed_at)
+        change = changes[post.video.id]
+        apply_to_post(post, of_post, observed_at, change)
+    for change in changes.values():
+        video = change.video
+        video.baseline += change.baseline_increase
+        if change.gain:
+            day = day_of(change.t)
+            video.gains[day] = video.gains.get(day, 0) + change.gain
+        video.first_reading = min(video.first_reading, observed_at) if video.first_reading is not None else observed_at
+        video.views_updated_at = change.t
+        video.baseline_pending = video.baseline_pending or change.has_baseline
+    for video_id in sorted(changes):
+        decide(model, author, changes[video_id])
+
+
+def decide(model, author, change):
+    video, t = change.video, change.t
+    events = []
+    quiet_up_to = change.before + change.baseline_increase
+    for value in MILESTONES:
+        if change.before < value <= video.views:
+            video.milestones.append((value, t))
+            if value > quiet_up_to:
+                events.append((value, 0, {"type": "video.milestone_reached", "milestone": value}))
+    if not video.viral:
+        line = viral_line(model.rules, author, video, t)
+        if change.gain > 0 and video.views >= line.threshold:
+            go_viral(video, line, t)
+            if not (video.baseline_pending and video.baseline >= line.threshold):
+                events.append((line.threshold, 1, {"type": "video.went_viral", "views": video.views,
+                                                   "threshold": line.threshold, "author_median_views": line.median}))
+        else:
+            keep_if_above(video, line)
+    for _, _, event in sorted(events, key=lambda entry: entry[:2]):
+        if t >= model.rules.history_start:
+            author.events.append({**event, "occurred_at": t, "video": video})
+
+
+def go_viral(video, line, t):
+    video.viral = True
+    video.line = line
+    video.went_viral_at = t - t % HOUR
+    video.views_when_viral = video.views
+
+
+def keep_if_above(video, line):
+    """Not viral means: fewer views than the line that is shown."""
+    if line.threshold > video.views:
+        video.line = line
+
+
+def closing_pass(model):
+    """After a whole import: a baseline at or above the line makes a video viral without an event."""
+    for author in model.authors.values():
+        pending = [video for video in author.videos.values() if video.baseline_pending]
+        for video in pending:
+            video.baseline_pending = False
+            if video.viral:
+                continue
+            line = viral_line(model.rules, author, video, video.views_updated_at)
+            if video.baseline >= line.threshold:
+                go_viral(video, line, video.views_updated_at)
+            else:
+                keep_if_above(video, line)
