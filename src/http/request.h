@@ -53,7 +53,7 @@ struct request {
     struct str client_address; /* numeric; of the peer, or from X-Forwarded-For of a trusted proxy; "unix" for
                                   a Unix socket */
     int64_t started_ms;        /* monotonic */
-    const void *app;           /* struct http_app's ctx */
+    void *app;           /* struct http_app's ctx */
 
     /* The handler's. */
     request_step *step;
