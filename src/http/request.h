@@ -53,14 +53,15 @@ struct request {
     struct str client_address; /* numeric; of the peer, or from X-Forwarded-For of a trusted proxy; "unix" for
                                   a Unix socket */
     int64_t started_ms;        /* monotonic */
-    void *app;           /* struct http_app's ctx */
+    void *app;                 /* struct http_app's ctx */
 
     /* The handler's. */
     request_step *step;
-    void *state;                        /* the endpoint's own struct, in the arena */
-    struct wait wait;                   /* for starters; `wake` is the engine's */
-    void (*on_free)(struct request *r); /* optional: the request is over or given up; cancel nothing, release
-                                           what is not in the arena */
+    void *state;      /* the endpoint's own struct, in the arena */
+    struct wait wait; /* for starters; `wake` is the engine's */
+    /* Optional: the request is over or given up; releases what is not in the arena. */
+    void (*on_free)(struct request *r);
+    void *on_free_ctx;
     struct arena arena;
     struct response res;
 };
