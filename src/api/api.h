@@ -1,0 +1,46 @@
+/* The API's context and what a keyed request carries from step to step. */
+#ifndef VT_API_API_H
+#define VT_API_API_H
+
+#include "http/request.h"
+#include "redis/limiter.h"
+#include "store/read.h"
+
+struct longpoll;
+struct usage;
+
+enum { API_BASE_PATHS_MAX = 2 };
+
+/* Everything that handlers need; owned by the app, lives as long as the server. */
+struct api {
+    struct store *store; /* the loop's read connection */
+    struct limiter *limiter;
+    struct longpoll *longpoll;
+    struct usage *usage;
+    struct str key_prefix;
+    bool limit_headers;
+    size_t base_path_count;
+    struct str base_paths[API_BASE_PATHS_MAX]; /* "/v1" of base_url and of direct_url */
+    const char *cors_origins;                  /* the configured list; "": off */
+};
+
+enum { PARAMS_MAX = 8 };
+
+/* One request between its steps: r->state of every routed request. */
+struct call {
+    struct api *api;
+    const struct route *route;
+    struct str path_tail; /* what stands behind the route's path: the {id} */
+    struct store_read read;
+    struct key_owner owner;
+    struct limiter_verdict verdict; /* limit 0: not asked, or no limit */
+    struct str params[PARAMS_MAX];  /* decoded; in the order of the route's names; p == NULL: not given */
+    void *endpoint;                 /* the endpoint's own struct */
+};
+
+static inline struct call *call_of(const struct request *r)
+{
+    return r->state;
+}
+
+#endif

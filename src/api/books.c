@@ -1,0 +1,72 @@
+/* GET /books: every book of the author, newest first. No paging, so an author with very many books is
+ * answered in slices. */
+#include "api/answer.h"
+#include "api/router.h"
+#include "api/stream.h"
+
+enum { BOOKS_A_SLICE = 200 };
+
+struct books {
+    struct stream stream;
+    struct book_position last;
+    bool has_last;
+    int shown; /* in this slice */
+};
+
+static bool on_book(void *ctx, const struct book *book, struct str author_name)
+{
+    struct request *r = ctx;
+    struct books *books = call_of(r)->endpoint;
+    struct buf *b = &r->res.body;
+    json_open(b, '{');
+    JSON_UUID(b, "id", &book->id);
+    JSON_STR(b, "title", book->title);
+    JSON_STR(b, "subtitle", book->subtitle);
+    JSON_STR(b, "author", author_name);
+    JSON_I64(b, "videos_posted", book->videos_posted);
+    JSON_TIME(b, "created_at", book->created_at);
+    json_close(b, '}');
+    books->last = (struct book_position){.created_at = book->created_at, .id = book->id};
+    books->has_last = true;
+    books->shown++;
+    return true;
+}
+
+static enum next books_slice_step(struct request *r);
+
+static enum next books_slice_done_step(struct request *r)
+{
+    struct call *call = call_of(r);
+    struct books *books = call->endpoint;
+    if (call->read.err)
+        return answer_store_error(r, call->read.err);
+    if (books->shown < BOOKS_A_SLICE) {
+        json_close(&r->res.body, ']');
+        return answer_end(r);
+    }
+    return stream_next_slice(r, &books->stream, books_slice_step);
+}
+
+static enum next books_slice_step(struct request *r)
+{
+    struct call *call = call_of(r);
+    struct books *books = call->endpoint;
+    books->shown = 0;
+    r->step = books_slice_done_step;
+    return store_list_books(&call->read, call->owner.author_row, books->has_last ? &books->last : NULL,
+                            BOOKS_A_SLICE, on_book, r);
+}
+
+static enum next books_step(struct request *r)
+{
+    struct call *call = call_of(r);
+    struct books *books = arena_alloc(&r->arena, sizeof *books);
+    call->endpoint = books;
+    if (!stream_begin(r, &books->stream, STR("books")))
+        return NEXT_DONE;
+    json_key(answer_begin(r), STR("data"));
+    json_open(&r->res.body, '[');
+    return books_slice_step(r);
+}
+
+const struct route books_route = {.path = "/books", .methods = ROUTE_GET, .start = books_step};

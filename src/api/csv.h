@@ -1,0 +1,16 @@
+/* CSV cells (RFC 4180) that no spreadsheet takes for a formula. */
+#ifndef VT_API_CSV_H
+#define VT_API_CSV_H
+
+#include "base/buf.h"
+#include "base/uuid.h"
+
+/* Each writes its cell and the comma before it when it is not the first of the line. */
+void csv_text(struct buf *b, struct str s); /* p == NULL: empty. Ill-formed UTF-8 becomes U+FFFD */
+void csv_i64(struct buf *b, int64_t v);
+void csv_bool(struct buf *b, bool v);
+void csv_uuid(struct buf *b, const struct uuid *u);
+void csv_date(struct buf *b, int32_t date);
+void csv_end_line(struct buf *b);
+
+#endif

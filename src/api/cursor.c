@@ -1,0 +1,65 @@
+/* Cursors. The binding is no secret: a forged position only shows the author's own videos from another place
+ * on. */
+#include "api/cursor.h"
+
+#include "base/hash.h"
+
+#include <sodium.h>
+
+enum { VERSION = 1, RAW_LEN = 1 + 8 + 16 + 8 };
+
+static void put_u64(uint8_t *out, uint64_t v)
+{
+    for (int i = 7; i >= 0; i--, v >>= 8)
+        out[i] = (uint8_t)v;
+}
+
+static uint64_t get_u64(const uint8_t *p)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < 8; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+static uint64_t binding_of(const struct videos_query *q, const struct uuid *author, const uint8_t *position)
+{
+    uint8_t text[16 + 8 + 8 + 17 + 1 + 24] = {0};
+    memcpy(text, author->b, 16);
+    put_u64(text + 16, (uint64_t)q->posted_from);
+    put_u64(text + 24, (uint64_t)q->posted_to);
+    text[32] = q->has_book;
+    if (q->has_book)
+        memcpy(text + 33, q->book_id.b, 16);
+    text[49] = (uint8_t)q->viral;
+    memcpy(text + 50, position, 24);
+    return hash_64(str_make((const char *)text, sizeof text), VERSION);
+}
+
+void cursor_format(const struct videos_query *q, const struct uuid *author,
+                   const struct video_position *position, char out[CURSOR_TEXT_LEN])
+{
+    uint8_t raw[RAW_LEN];
+    char text[CURSOR_TEXT_LEN + 1];
+    raw[0] = VERSION;
+    put_u64(raw + 1, (uint64_t)position->posted_at);
+    memcpy(raw + 9, position->id.b, 16);
+    put_u64(raw + 25, binding_of(q, author, raw + 1));
+    (void)sodium_bin2base64(text, sizeof text, raw, sizeof raw, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    memcpy(out, text, CURSOR_TEXT_LEN);
+}
+
+bool cursor_parse(const struct videos_query *q, const struct uuid *author, struct str text,
+                  struct video_position *out)
+{
+    uint8_t raw[RAW_LEN];
+    size_t len;
+    if (text.len != CURSOR_TEXT_LEN ||
+        sodium_base642bin(raw, sizeof raw, text.p, text.len, NULL, &len, NULL,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+        len != RAW_LEN || raw[0] != VERSION || get_u64(raw + 25) != binding_of(q, author, raw + 1))
+        return false;
+    out->posted_at = (int64_t)get_u64(raw + 1);
+    memcpy(out->id.b, raw + 9, 16);
+    return true;
+}

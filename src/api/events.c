@@ -1,0 +1,212 @@
+/* GET /events: the pollable feed (decision 6), with long polling. */
+#include "api/answer.h"
+#include "api/longpoll.h"
+#include "api/params.h"
+#include "api/render.h"
+#include "api/router.h"
+#include "base/clock.h"
+
+enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
+enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
+
+static const char *const type_words[] = {
+    [EVENT_WENT_VIRAL] = "video.went_viral", [EVENT_MILESTONE_REACHED] = "video.milestone_reached", NULL};
+
+struct feed {
+    struct events_query query;
+    struct events_progress progress;
+    struct longpoll_wait poll;
+    int64_t wait_until_ms; /* monotonic; 0: no long poll */
+    int64_t slice_start_us;
+    int limit, shown;
+    bool latest, has_more;
+    int64_t last_id;
+};
+
+/* ---- parameters ---- */
+
+static bool refuse(struct request *r, const char *message)
+{
+    (void)answer_error(r, API_INVALID_PARAMETER, "%s", message);
+    return false;
+}
+
+/* `evt_(0|[1-9][0-9]{0,18})`; a number above 2^63-1 stands behind every event. */
+static bool parse_event_id(struct str s, int64_t *out)
+{
+    unsigned long long v;
+    if (!str_starts_with(s, STR("evt_")))
+        return false;
+    struct str digits = str_make(s.p + 4, s.len - 4);
+    if (digits.len == 0 || digits.len > 19 || (digits.p[0] == '0' && digits.len > 1) ||
+        !str_to_u64(digits, UINT64_MAX, &v))
+        return false;
+    *out = v > INT64_MAX ? INT64_MAX : (int64_t)v;
+    return true;
+}
+
+static bool read_after(struct request *r, struct feed *feed)
+{
+    struct str after = call_of(r)->params[P_AFTER];
+    feed->latest = param_is_given(r, P_AFTER) && str_eq(after, STR("latest"));
+    if (feed->latest)
+        feed->query.bound = call_of(r)->owner.last_event_id;
+    else if (param_is_given(r, P_AFTER) && !parse_event_id(after, &feed->query.bound))
+        return refuse(r, "after must be the next_cursor of a page (evt_<number>), or latest.");
+    return true;
+}
+
+static bool read_order(struct request *r, struct feed *feed)
+{
+    static const char *const words[] = {"asc", "desc", NULL};
+    int order = 0;
+    if (!param_word(r, P_ORDER, words, &order))
+        return false;
+    feed->query.descending = order == 1;
+    if (feed->query.descending)
+        feed->query.bound = INT64_MAX;
+    if (param_is_given(r, P_BEFORE) && !parse_event_id(call_of(r)->params[P_BEFORE], &feed->query.bound))
+        return refuse(r, "before must be the next_cursor of a page (evt_<number>).");
+    if (param_is_given(r, P_BEFORE) && !feed->query.descending)
+        return refuse(r, "before goes with order=desc only.");
+    if (feed->query.descending && param_is_given(r, P_AFTER))
+        return refuse(r, "after does not go with order=desc: use before.");
+    return true;
+}
+
+static bool read_query(struct request *r, struct feed *feed)
+{
+    int64_t limit = LIMIT_DEFAULT, wait_s = 0;
+    int type = -1;
+    feed->query.author_row = call_of(r)->owner.author_row;
+    feed->query.occurred_after = INT64_MIN;
+    if (!read_after(r, feed) || !param_integer(r, P_LIMIT, 1, LIMIT_MAX, &limit) ||
+        !param_word(r, P_TYPE, type_words, &type) ||
+        !param_time(r, P_OCCURRED_AFTER, &feed->query.occurred_after) || !read_order(r, feed) ||
+        !param_integer(r, P_WAIT, 1, WAIT_MAX_S, &wait_s))
+        return false;
+    if (wait_s && feed->query.descending)
+        return refuse(r, "wait does not go with order=desc.");
+    feed->query.has_type = type >= 0;
+    feed->query.type = type >= 0 ? (enum event_type)type : EVENT_WENT_VIRAL;
+    feed->query.scan_limit = SCAN_A_SLICE;
+    feed->limit = (int)limit;
+    feed->wait_until_ms = wait_s ? r->started_ms + wait_s * SECOND_MS : 0;
+    return true;
+}
+
+/* ---- the answer ---- */
+
+static bool on_event(void *ctx, const struct event *event, const struct video *video,
+                     const struct book_ref *book)
+{
+    struct request *r = ctx;
+    struct feed *feed = call_of(r)->endpoint;
+    struct buf *b = &r->res.body;
+    bool viral = event->type == EVENT_WENT_VIRAL;
+    if (feed->shown == feed->limit) {
+        feed->has_more = true;
+        return false;
+    }
+    json_open(b, '{');
+    json_key(b, STR("id"));
+    render_event_id(b, event->id);
+    JSON_STR(b, "type", str_from_cstr(type_words[event->type]));
+    JSON_TIME(b, "occurred_at", event->occurred_at);
+    json_key(b, STR("video"));
+    json_open(b, '{');
+    JSON_UUID(b, "id", &video->id);
+    JSON_STR(b, "title", render_title(video, book));
+    JSON_STR(b, "thumbnail_url", video->thumbnail_url);
+    render_book_ref(b, book);
+    JSON_TIME(b, "posted_at", video->posted_at);
+    json_close(b, '}');
+    json_key(b, viral ? STR("views") : STR("milestone"));
+    json_i64(b, event->value);
+    if (viral) {
+        JSON_I64(b, "threshold", event->threshold);
+        JSON_I64_OR_NULL(b, "author_median_views", event->median != COUNT_NONE, event->median);
+    }
+    json_close(b, '}');
+    feed->last_id = event->id;
+    feed->shown++;
+    return true;
+}
+
+static enum next finish(struct request *r)
+{
+    const struct feed *feed = call_of(r)->endpoint;
+    struct buf *b = &r->res.body;
+    json_close(b, ']');
+    JSON_BOOL(b, "has_more", feed->has_more);
+    json_key(b, STR("next_cursor"));
+    if (feed->shown)
+        render_event_id(b, feed->last_id);
+    else if (feed->latest)
+        render_event_id(b, feed->query.bound);
+    else
+        json_null(b);
+    return answer_end(r);
+}
+
+static enum next feed_slice_step(struct request *r);
+
+/* An empty page with time left waits for a commit; what is behind the rows already looked at is asked for
+ * again then. */
+static enum next finish_or_wait(struct request *r, struct feed *feed)
+{
+    struct longpoll *longpoll = call_of(r)->api->longpoll;
+    if (feed->shown || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
+        longpoll_is_draining(longpoll))
+        return finish(r);
+    r->step = feed_slice_step;
+    return longpoll_wait(longpoll, &feed->poll, r, feed->wait_until_ms);
+}
+
+static enum next feed_slice_done_step(struct request *r)
+{
+    const struct call *call = call_of(r);
+    struct feed *feed = call->endpoint;
+    if (call->read.err)
+        return answer_store_error(r, call->read.err);
+    if (feed->has_more || !feed->progress.more)
+        return finish_or_wait(r, feed);
+    feed->query.bound = feed->progress.scanned_to;
+    r->step = feed_slice_step;
+    if (!request_slice_is_over(feed->slice_start_us))
+        return NEXT_MORE;
+    feed->slice_start_us = clock_work_us();
+    return NEXT_YIELD;
+}
+
+static enum next feed_slice_step(struct request *r)
+{
+    struct call *call = call_of(r);
+    struct feed *feed = call->endpoint;
+    feed->query.limit = feed->limit - feed->shown + 1;
+    r->step = feed_slice_done_step;
+    return store_list_events(&call->read, &feed->query, on_event, r, &feed->progress);
+}
+
+static enum next events_step(struct request *r)
+{
+    struct call *call = call_of(r);
+    struct feed *feed = arena_alloc(&r->arena, sizeof *feed);
+    call->endpoint = feed;
+    feed->slice_start_us = clock_work_us();
+    if (!read_query(r, feed))
+        return NEXT_DONE;
+    json_key(answer_begin(r), STR("data"));
+    json_open(&r->res.body, '[');
+    /* At or beyond the head there is nothing to ask for: the owner's row said so. */
+    if (!feed->query.descending && feed->query.bound >= call->owner.last_event_id)
+        return finish_or_wait(r, feed);
+    return feed_slice_step(r);
+}
+
+const struct route events_route = {
+    .path = "/events",
+    .methods = ROUTE_GET,
+    .start = events_step,
+    .params = {"after", "limit", "type", "occurred_after", "order", "before", "wait"},
+};

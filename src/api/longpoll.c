@@ -1,0 +1,118 @@
+/* The list of waiting requests and the look-out for commits. */
+#include "api/longpoll.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+enum { LOOK_MS = 100, WAKES_A_TURN = 128 };
+
+struct longpoll {
+    uv_timer_t timer;
+    struct store *store;
+    struct list waiting, due; /* due: a commit was seen since they began to wait */
+    int64_t seen_version;
+    bool draining;
+};
+
+static void on_timer(uv_timer_t *timer);
+
+struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store)
+{
+    struct longpoll *l = xcalloc(1, sizeof *l);
+    CHECK(uv_timer_init(loop, &l->timer) == 0);
+    l->timer.data = l;
+    l->store = store;
+    list_init(&l->waiting);
+    list_init(&l->due);
+    return l;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void longpoll_close(struct longpoll *l)
+{
+    if (!l)
+        return;
+    CHECK(list_is_empty(&l->waiting) && list_is_empty(&l->due));
+    uv_close((uv_handle_t *)&l->timer, on_closed);
+}
+
+static void all_are_due(struct longpoll *l)
+{
+    while (!list_is_empty(&l->waiting)) {
+        struct list *link = l->waiting.next;
+        list_remove(link);
+        list_add_last(&l->due, link);
+    }
+}
+
+/* A version that cannot be read counts as changed: the requests' own reads then tell what is wrong. */
+static bool has_changed(struct longpoll *l)
+{
+    int64_t version = 0;
+    if (store_data_version(l->store, &version) == OK && version == l->seen_version)
+        return false;
+    l->seen_version = version;
+    return true;
+}
+
+static void schedule(struct longpoll *l)
+{
+    uint64_t delay = !list_is_empty(&l->due) ? 0 : LOOK_MS;
+    if (list_is_empty(&l->due) && list_is_empty(&l->waiting))
+        (void)uv_timer_stop(&l->timer);
+    else
+        CHECK(uv_timer_start(&l->timer, on_timer, delay, 0) == 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct longpoll *l = timer->data;
+    if (list_is_empty(&l->due) && has_changed(l))
+        all_are_due(l);
+    for (int i = 0; i < WAKES_A_TURN && !list_is_empty(&l->due); i++) {
+        struct longpoll_wait *w = LIST_ENTRY(l->due.next, struct longpoll_wait, link);
+        list_remove(&w->link);
+        request_wake(w->request);
+    }
+    schedule(l);
+}
+
+static void leave(struct request *r)
+{
+    struct longpoll_wait *w = r->on_free_ctx;
+    list_remove(&w->link);
+}
+
+enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms)
+{
+    bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
+    if (first)
+        (void)has_changed(l);
+    if (w->request)
+        list_remove(&w->link); /* the deadline came first last time */
+    w->request = r;
+    list_init(&w->link);
+    list_add_last(&l->waiting, &w->link);
+    r->on_free = leave;
+    r->on_free_ctx = w;
+    if (first)
+        schedule(l);
+    return request_sleep(r, deadline_ms);
+}
+
+void longpoll_drain(struct longpoll *l)
+{
+    l->draining = true;
+    all_are_due(l);
+    schedule(l);
+}
+
+bool longpoll_is_draining(const struct longpoll *l)
+{
+    return l->draining;
+}

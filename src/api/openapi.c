@@ -1,0 +1,17 @@
+/* GET /openapi.json: the embedded description of the API. No key needed. */
+#include "api/answer.h"
+#include "api/router.h"
+
+extern const char openapi_json[];
+extern const size_t openapi_json_len;
+
+static enum next openapi_step(struct request *r)
+{
+    r->res.status = 200;
+    r->res.content_type = STR("application/json; charset=utf-8");
+    r->res.fixed_body = str_make(openapi_json, openapi_json_len);
+    return NEXT_DONE;
+}
+
+const struct route openapi_route = {
+    .path = "/openapi.json", .methods = ROUTE_GET, .flags = ROUTE_KEYLESS, .start = openapi_step};

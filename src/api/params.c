@@ -1,0 +1,144 @@
+/* Query parameters (application/x-www-form-urlencoded as of the URL standard). */
+#include "api/params.h"
+
+#include "api/answer.h"
+#include "api/router.h"
+#include "base/clock.h"
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* '+' is a space, %XX a byte. False: a broken escape. */
+static bool decode(struct arena *a, struct str in, struct str *out)
+{
+    char *p = arena_alloc(a, in.len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < in.len; i++) {
+        if (in.p[i] == '%') {
+            int high = i + 2 < in.len ? hex_digit(in.p[i + 1]) : -1;
+            int low = i + 2 < in.len ? hex_digit(in.p[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            p[n++] = (char)(high << 4 | low);
+            i += 2;
+        } else {
+            p[n++] = in.p[i] == '+' ? ' ' : in.p[i];
+        }
+    }
+    *out = str_make(p, n);
+    return true;
+}
+
+static int find_name(const struct route *route, struct str name)
+{
+    for (int i = 0; i < PARAMS_MAX && route->params[i]; i++)
+        if (str_eq(name, str_from_cstr(route->params[i])))
+            return i;
+    return -1;
+}
+
+/* NULL when the value may stand, else what is wrong with it. */
+static const char *take(struct request *r, int index, struct str raw)
+{
+    struct str *value = &call_of(r)->params[index];
+    if (value->p)
+        return "must be given once";
+    if (!decode(&r->arena, raw, value))
+        return "is not valid percent-encoding";
+    if (value->len == 0)
+        return "must not be empty";
+    return str_is_utf8(*value) ? NULL : "is not valid UTF-8";
+}
+
+bool params_parse(struct request *r)
+{
+    const struct route *route = call_of(r)->route;
+    struct str rest = r->query, pair, name, raw;
+    while (rest.p) {
+        rest = str_cut(rest, '&', &pair);
+        raw = str_cut(pair, '=', &name);
+        if (!decode(&r->arena, name, &name))
+            continue;
+        int index = find_name(route, name);
+        if (index < 0)
+            continue;
+        const char *wrong = take(r, index, raw.p ? raw : STR(""));
+        if (wrong) {
+            (void)answer_error(r, API_INVALID_PARAMETER, "%s %s.", route->params[index], wrong);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool param_is_given(const struct request *r, int index)
+{
+    return call_of(r)->params[index].p;
+}
+
+static bool refuse(struct request *r, int index, const char *accepted)
+{
+    (void)answer_error(r, API_INVALID_PARAMETER, "%s must be %s.", call_of(r)->route->params[index],
+                       accepted);
+    return false;
+}
+
+bool param_integer(struct request *r, int index, int64_t min, int64_t max, int64_t *out)
+{
+    unsigned long long v;
+    if (!param_is_given(r, index))
+        return true;
+    if (!str_to_u64(call_of(r)->params[index], (unsigned long long)max, &v) || (int64_t)v < min) {
+        struct str accepted =
+            arena_printf(&r->arena, "a whole number from %lld to %lld", (long long)min, (long long)max);
+        return refuse(r, index, accepted.p);
+    }
+    *out = (int64_t)v;
+    return true;
+}
+
+bool param_date(struct request *r, int index, int32_t *out)
+{
+    if (!param_is_given(r, index) || date_parse(call_of(r)->params[index], out))
+        return true;
+    return refuse(r, index, "a date that exists, written YYYY-MM-DD");
+}
+
+bool param_time(struct request *r, int index, int64_t *out)
+{
+    if (!param_is_given(r, index) || time_parse(call_of(r)->params[index], out))
+        return true;
+    return refuse(r, index, "a UTC time written like 2026-06-15T00:00:00.000Z");
+}
+
+bool param_uuid(struct request *r, int index, struct uuid *out)
+{
+    if (!param_is_given(r, index) || uuid_parse(call_of(r)->params[index], out))
+        return true;
+    return refuse(r, index, "a UUID");
+}
+
+bool param_word(struct request *r, int index, const char *const *words, int *out)
+{
+    if (!param_is_given(r, index))
+        return true;
+    struct buf accepted;
+    buf_init(&accepted, 512);
+    for (int i = 0; words[i]; i++) {
+        if (str_eq(call_of(r)->params[index], str_from_cstr(words[i]))) {
+            *out = i;
+            buf_fini(&accepted);
+            return true;
+        }
+        buf_printf(&accepted, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    struct str text = arena_copy(&r->arena, buf_str(&accepted));
+    buf_fini(&accepted);
+    return refuse(r, index, text.p);
+}

@@ -1,0 +1,111 @@
+/* Renders records. Knows the contract's field order and nothing of where a record comes from. */
+#include "api/render.h"
+
+#include "base/clock.h"
+
+struct str render_title(const struct video *video, const struct book_ref *book)
+{
+    if (video->title.p)
+        return video->title;
+    return book->title.p ? book->title : STR("Untitled");
+}
+
+void render_book_ref(struct buf *b, const struct book_ref *book)
+{
+    json_key(b, STR("book"));
+    if (!book->title.p) {
+        json_null(b);
+        return;
+    }
+    json_open(b, '{');
+    JSON_UUID(b, "id", &book->id);
+    JSON_STR(b, "title", book->title);
+    json_close(b, '}');
+}
+
+static int64_t known(int64_t count)
+{
+    return count == COUNT_NONE ? 0 : count;
+}
+
+static int64_t total_of(const struct video *video, enum count_kind kind)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < video->post_count; i++)
+        sum += known(video->posts[i].counts[kind]);
+    return sum;
+}
+
+static void render_post(struct buf *b, const struct post *post)
+{
+    json_open(b, '{');
+    JSON_STR(b, "platform", platform_name(post->platform));
+    JSON_STR(b, "url", post->url);
+    JSON_I64(b, "views", known(post->counts[COUNT_VIEWS]));
+    JSON_I64(b, "likes", known(post->counts[COUNT_LIKES]));
+    JSON_I64(b, "comments", known(post->counts[COUNT_COMMENTS]));
+    JSON_I64(b, "shares", known(post->counts[COUNT_SHARES]));
+    JSON_I64(b, "saves", known(post->counts[COUNT_SAVES]));
+    JSON_TIME(b, "posted_at", post->posted_at);
+    JSON_TIME_OR_NULL(b, "views_updated_at", post->updated_at != TIME_NONE, post->updated_at);
+    json_close(b, '}');
+}
+
+static void render_viral(struct buf *b, const struct video *video)
+{
+    bool viral = video->went_viral_at != TIME_NONE;
+    json_key(b, STR("viral"));
+    json_open(b, '{');
+    JSON_BOOL(b, "is_viral", viral);
+    JSON_TIME_OR_NULL(b, "went_viral_at", viral, video->went_viral_at);
+    JSON_I64_OR_NULL(b, "views_when_viral", viral, video->views_when_viral);
+    JSON_I64(b, "threshold", video->line.threshold);
+    JSON_I64_OR_NULL(b, "author_median_views", video->line.median != COUNT_NONE, video->line.median);
+    JSON_I64(b, "compared_videos", video->line.compared);
+    json_close(b, '}');
+}
+
+static void render_milestones(struct buf *b, const struct video *video)
+{
+    json_key(b, STR("milestones"));
+    json_open(b, '[');
+    for (size_t i = 0; i < video->milestone_count; i++) {
+        json_open(b, '{');
+        JSON_I64(b, "views", video->milestones[i].value);
+        JSON_TIME(b, "reached_at", video->milestones[i].reached_at);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
+}
+
+void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms)
+{
+    json_open(b, '{');
+    JSON_UUID(b, "id", &video->id);
+    JSON_STR(b, "title", render_title(video, book));
+    JSON_STR(b, "thumbnail_url", video->thumbnail_url);
+    render_book_ref(b, book);
+    JSON_TIME(b, "posted_at", video->posted_at);
+    JSON_I64(b, "views", video->views);
+    JSON_I64(b, "likes", total_of(video, COUNT_LIKES));
+    JSON_I64(b, "comments", total_of(video, COUNT_COMMENTS));
+    JSON_I64(b, "shares", total_of(video, COUNT_SHARES));
+    JSON_I64(b, "saves", total_of(video, COUNT_SAVES));
+    JSON_TIME_OR_NULL(b, "views_updated_at", video->updated_at != TIME_NONE, video->updated_at);
+    JSON_BOOL(b, "views_final", now_ms > video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS);
+    json_key(b, STR("platforms"));
+    json_open(b, '[');
+    for (size_t i = 0; i < video->post_count; i++)
+        render_post(b, &video->posts[i]);
+    json_close(b, ']');
+    render_viral(b, video);
+    render_milestones(b, video);
+    json_close(b, '}');
+}
+
+void render_event_id(struct buf *b, int64_t id)
+{
+    char text[4 + 20];
+    memcpy(text, "evt_", 4);
+    json_str(b, str_make(text, 4 + fmt_i64(text + 4, id)));
+}

@@ -1,0 +1,181 @@
+/* Routing and the checks before every endpoint: key, rate limit, plan. */
+#include "api/router.h"
+
+#include "api/answer.h"
+#include "api/params.h"
+#include "api/usage.h"
+#include "auth/keys.h"
+#include "base/clock.h"
+
+static const struct route *const routes[] = {
+    &account_route, &books_route,  &videos_route, &video_route,
+    &stats_route,   &events_route, &token_route,  &openapi_route,
+};
+
+static bool strip_base(const struct api *api, struct str path, struct str *rest)
+{
+    for (size_t i = 0; i < api->base_path_count; i++) {
+        struct str base = api->base_paths[i];
+        if (str_starts_with(path, base) && path.len > base.len && path.p[base.len] == '/') {
+            *rest = str_make(path.p + base.len, path.len - base.len);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool route_matches(const struct route *route, struct str path, struct str *tail)
+{
+    struct str want = str_from_cstr(route->path);
+    if (!(route->flags & ROUTE_TAIL))
+        return str_eq(path, want);
+    if (!str_starts_with(path, want) || path.len <= want.len + 1 || path.p[want.len] != '/')
+        return false;
+    *tail = str_make(path.p + want.len + 1, path.len - want.len - 1);
+    return !memchr(tail->p, '/', tail->len);
+}
+
+static const struct route *find_route(const struct api *api, struct str path, struct str *tail)
+{
+    struct str rest;
+    if (!strip_base(api, path, &rest))
+        return NULL;
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++)
+        if (route_matches(routes[i], rest, tail))
+            return routes[i];
+    return NULL;
+}
+
+static enum next start_endpoint(struct request *r)
+{
+    if (!params_parse(r))
+        return NEXT_DONE;
+    r->step = call_of(r)->route->start;
+    return NEXT_MORE;
+}
+
+static void add_number(struct request *r, struct str name, int64_t value)
+{
+    response_add_field(r, name, arena_printf(&r->arena, "%lld", (long long)value));
+}
+
+/* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. */
+static void add_limit_fields(struct request *r, const struct limiter_verdict *v)
+{
+    int64_t reset_s = (v->reset_ms + 999) / 1000;
+    response_add_field(r, STR("RateLimit-Policy"), arena_printf(&r->arena, "\"key\";q=%d;w=60", v->limit));
+    response_add_field(r, STR("RateLimit"),
+                       arena_printf(&r->arena, "\"key\";r=%d;t=%lld", v->remaining, (long long)reset_s));
+    add_number(r, STR("X-RateLimit-Limit"), v->limit);
+    add_number(r, STR("X-RateLimit-Remaining"), v->remaining);
+    add_number(r, STR("X-RateLimit-Reset"), reset_s);
+}
+
+static enum next refuse_rate(struct request *r, const struct limiter_verdict *v)
+{
+    int64_t wait_s = (v->reset_ms + 999) / 1000;
+    if (wait_s < 1)
+        wait_s = 1;
+    enum next next =
+        answer_error(r, API_RATE_LIMITED, "More than %d requests in a minute with this key. Retry in %lld s.",
+                     v->limit, (long long)wait_s);
+    add_number(r, STR("Retry-After"), wait_s);
+    return next;
+}
+
+static enum next admit(struct request *r)
+{
+    struct call *call = call_of(r);
+    call->verdict = limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms());
+    if (!call->verdict.admitted)
+        return refuse_rate(r, &call->verdict);
+    usage_note(call->api->usage, &call->owner);
+    if (!call->owner.plan_active)
+        return answer_error(r, API_PLAN_INACTIVE, "The author's plan is not active.");
+    return start_endpoint(r);
+}
+
+static enum next owner_step(struct request *r)
+{
+    const struct call *call = call_of(r);
+    if (call->read.err == ERR_NOT_FOUND)
+        return answer_error(r, API_INVALID_KEY, "This API key is not known.");
+    if (call->read.err)
+        return answer_store_error(r, call->read.err);
+    if (call->owner.revoked_at != TIME_NONE)
+        return answer_error(r, API_REVOKED_KEY, "This API key was revoked.");
+    return admit(r);
+}
+
+static enum next find_owner(struct request *r)
+{
+    struct call *call = call_of(r);
+    struct str key;
+    uint8_t hash[KEY_HASH_LEN];
+    if (r->field_count[FIELD_AUTHORIZATION] > 1)
+        return answer_error(r, API_INVALID_KEY, "There is more than one Authorization header.");
+    if (key_from_authorization(r->field[FIELD_AUTHORIZATION], &key) == BEARER_MISSING)
+        return answer_error(r, API_MISSING_KEY, "Send the API key as: Authorization: Bearer <API_KEY>.");
+    if (!key_is_well_formed(call->api->key_prefix, key))
+        return answer_error(r, API_INVALID_KEY, "This is not an API key.");
+    key_hash(key, hash);
+    r->step = owner_step;
+    return store_find_key(&call->read, hash, &call->owner);
+}
+
+static bool method_fits(const struct route *route, enum http_method m)
+{
+    return (route->methods & ROUTE_GET && (m == METHOD_GET || m == METHOD_HEAD)) ||
+           (route->methods & ROUTE_POST && m == METHOD_POST);
+}
+
+/* A browser's question before a request with an Authorization header. Answered for any route when CORS is on.
+ */
+static enum next answer_preflight(struct request *r)
+{
+    r->res.status = 204;
+    response_add_field(r, STR("Access-Control-Allow-Methods"), STR("GET, HEAD, POST"));
+    response_add_field(r, STR("Access-Control-Allow-Headers"),
+                       STR("Authorization, Content-Type, If-None-Match, X-Request-Id"));
+    response_add_field(r, STR("Access-Control-Max-Age"), STR("86400"));
+    return NEXT_DONE;
+}
+
+static enum next refuse_method(struct request *r, const struct route *route)
+{
+    bool get = route->methods & ROUTE_GET;
+    enum next next =
+        answer_error(r, API_WRONG_METHOD, "This address takes %s only.", get ? "GET and HEAD" : "POST");
+    response_add_field(r, STR("Allow"), get ? STR("GET, HEAD") : STR("POST"));
+    return next;
+}
+
+enum next router_first_step(struct request *r)
+{
+    struct api *api = r->app;
+    struct str tail = {NULL, 0};
+    const struct route *route = find_route(api, r->path, &tail);
+    if (!route)
+        return answer_error(r, API_NOT_FOUND, "There is no such address.");
+    if (r->method == METHOD_OPTIONS && *api->cors_origins && r->field[FIELD_ORIGIN].p &&
+        r->field[FIELD_ACCESS_CONTROL_REQUEST_METHOD].p)
+        return answer_preflight(r);
+    if (!method_fits(route, r->method))
+        return refuse_method(r, route);
+    struct call *call = arena_alloc(&r->arena, sizeof *call);
+    call->api = api;
+    call->route = route;
+    call->path_tail = tail;
+    call->read = (struct store_read){.store = api->store, .wait = &r->wait};
+    r->state = call;
+    return route->flags & ROUTE_KEYLESS ? start_endpoint(r) : find_owner(r);
+}
+
+void router_finish(struct request *r)
+{
+    const struct api *api = r->app;
+    const struct call *call = call_of(r);
+    if (call && call->verdict.limit && api->limit_headers)
+        add_limit_fields(r, &call->verdict);
+    answer_finish(r);
+}

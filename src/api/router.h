@@ -1,0 +1,28 @@
+/* From a parsed request to its endpoint, in the order of decision 2: route (404, 405), key (401), rate (429),
+ * plan (403), parameters (400). */
+#ifndef VT_API_ROUTER_H
+#define VT_API_ROUTER_H
+
+#include "api/api.h"
+
+enum { ROUTE_GET = 1, ROUTE_POST = 2 };
+enum { ROUTE_KEYLESS = 1, ROUTE_TAIL = 2 /* the path goes on with "/" and one segment: call->path_tail */ };
+
+struct route {
+    const char *path; /* behind the base path */
+    unsigned methods, flags;
+    request_step *start;                /* the endpoint: params are parsed, the owner is known */
+    const char *params[PARAMS_MAX + 1]; /* names that are known; NULL-terminated */
+};
+
+/* struct http_app.first; its ctx is the struct api. */
+enum next router_first_step(struct request *r);
+
+/* struct http_app.finish: what the limit leaves, and what every response carries (answer_finish). */
+void router_finish(struct request *r);
+
+/* The endpoints; one file each. */
+extern const struct route account_route, books_route, videos_route, video_route, stats_route, events_route,
+    token_route, openapi_route;
+
+#endif

@@ -1,0 +1,245 @@
+/* GET /stats: parameters, the flow over slices, and rows of videos. */
+#include "api/stats.h"
+
+#include "api/answer.h"
+#include "api/csv.h"
+#include "api/params.h"
+#include "api/render.h"
+#include "api/router.h"
+#include "base/clock.h"
+
+enum { P_START_DATE, P_END_DATE, P_GROUP_BY, P_FORMAT };
+enum { RANGE_DEFAULT_DAYS = 7 };
+
+/* ---- parameters ---- */
+
+static bool read_range(struct request *r, struct stats *s)
+{
+    if (!param_date(r, P_START_DATE, &s->from) || !param_date(r, P_END_DATE, &s->to))
+        return false;
+    bool start = param_is_given(r, P_START_DATE), end = param_is_given(r, P_END_DATE);
+    if (!end)
+        s->to = start && s->from > s->today ? s->from : s->today;
+    if (!start)
+        s->from = s->to - (RANGE_DEFAULT_DAYS - 1);
+    return true;
+}
+
+static bool check_range(struct request *r, const struct stats *s)
+{
+    if (s->from > s->to)
+        (void)answer_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
+    else if (s->to - s->from >= STATS_DAYS_MAX)
+        (void)answer_error(r, API_RANGE_TOO_LONG,
+                           "The range from start_date to end_date must be at most %d days.", STATS_DAYS_MAX);
+    else
+        return true;
+    return false;
+}
+
+/* Accept names text/csv and not JSON as well. */
+static bool accepts_csv(struct str accept)
+{
+    bool csv = false;
+    struct str item, type;
+    while (accept.p) {
+        accept = str_cut(accept, ',', &item);
+        (void)str_cut(item, ';', &type);
+        type = str_trim(type);
+        if (str_eq_nocase(type, STR("application/json")))
+            return false;
+        csv |= str_eq_nocase(type, STR("text/csv"));
+    }
+    return csv;
+}
+
+static bool read_query(struct request *r, struct stats *s)
+{
+    static const char *const groups[] = {"video", "book", NULL}, *const formats[] = {"json", "csv", NULL};
+    int group = 0, format = accepts_csv(r->field[FIELD_ACCEPT]);
+    if (!read_range(r, s) || !param_word(r, P_GROUP_BY, groups, &group) ||
+        !param_word(r, P_FORMAT, formats, &format) || !check_range(r, s))
+        return false;
+    s->csv = format == 1;
+    s->query = (struct stats_query){.author_row = call_of(r)->owner.author_row,
+                                    .from = s->from,
+                                    .to = s->to,
+                                    .limit = STATS_VIDEOS_A_CALL};
+    s->variant = arena_printf(&r->arena, "stats %d %d %d %d %d", s->from, s->to, s->today, group, format);
+    if (group == 1)
+        s->by_book = by_book_new(r);
+    return true;
+}
+
+/* ---- rows ---- */
+
+static void json_row(struct buf *b, const struct stats_video *row, struct stats_days *days)
+{
+    struct stats_day day;
+    json_open(b, '{');
+    json_key(b, STR("video"));
+    json_open(b, '{');
+    JSON_UUID(b, "id", &row->video->id);
+    JSON_STR(b, "title", render_title(row->video, &row->book));
+    render_book_ref(b, &row->book);
+    JSON_TIME(b, "posted_at", row->video->posted_at);
+    json_close(b, '}');
+    json_key(b, STR("days"));
+    json_open(b, '[');
+    while (stats_days_next(days, &day)) {
+        json_open(b, '{');
+        JSON_DATE(b, "date", day.date);
+        JSON_I64(b, "views", day.gained);
+        JSON_I64(b, "views_total", day.total);
+        JSON_BOOL(b, "is_viral", day.is_viral);
+        JSON_BOOL(b, "went_viral", day.went_viral);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
+    json_close(b, '}');
+}
+
+static void csv_rows(struct buf *b, const struct stats_video *row, struct stats_days *days)
+{
+    struct stats_day day;
+    while (stats_days_next(days, &day)) {
+        csv_date(b, day.date);
+        csv_uuid(b, &row->video->id);
+        csv_text(b, render_title(row->video, &row->book));
+        if (row->book.title.p)
+            csv_uuid(b, &row->book.id);
+        else
+            csv_text(b, STR(""));
+        csv_text(b, row->book.title);
+        csv_i64(b, day.gained);
+        csv_i64(b, day.total);
+        csv_bool(b, day.is_viral);
+        csv_bool(b, day.went_viral);
+        csv_end_line(b);
+    }
+}
+
+static bool on_video(void *ctx, const struct stats_video *row)
+{
+    struct request *r = ctx;
+    struct stats_days days;
+    if (!stats_days_begin(&days, row, stats_of(r)))
+        return true;
+    if (stats_of(r)->csv)
+        csv_rows(&r->res.body, row, &days);
+    else
+        json_row(&r->res.body, row, &days);
+    return true;
+}
+
+/* ---- the flow ---- */
+
+static void json_head(struct request *r, const struct stats *s)
+{
+    struct buf *b = answer_begin(r);
+    JSON_DATE(b, "start_date", s->from);
+    JSON_DATE(b, "end_date", s->to);
+    JSON_STR(b, "breakdown", STR("daily"));
+    JSON_STR(b, "timezone", STR("UTC"));
+    JSON_STR(b, "group_by", s->by_book ? STR("book") : STR("video"));
+    json_key(b, STR("data"));
+    json_open(b, '[');
+}
+
+static void csv_head(struct request *r, const struct stats *s)
+{
+    char from[DATE_TEXT_LEN], to[DATE_TEXT_LEN];
+    date_format(s->from, from);
+    date_format(s->to, to);
+    r->res.status = 200;
+    r->res.content_type = STR("text/csv; charset=utf-8");
+    response_add_field(r, STR("Content-Disposition"),
+                       arena_printf(&r->arena, "attachment; filename=\"stats-%.*s-%.*s.csv\"", DATE_TEXT_LEN,
+                                    from, DATE_TEXT_LEN, to));
+    if (s->by_book)
+        by_book_csv_head(&r->res.body);
+    else
+        buf_append(&r->res.body,
+                   STR("date,video_id,title,book_id,book_title,views,views_total,is_viral,went_viral\r\n"));
+}
+
+static enum next video_slice_step(struct request *r);
+
+static enum next start_body(struct request *r)
+{
+    struct stats *s = stats_of(r);
+    response_add_field(r, STR("Vary"), STR("Authorization, Accept"));
+    if (s->csv)
+        csv_head(r, s);
+    else
+        json_head(r, s);
+    s->query.has_after = false;
+    return s->by_book ? by_book_start(r) : video_slice_step(r);
+}
+
+bool stats_slice_is_over(struct request *r, enum next *next)
+{
+    struct stats *s = stats_of(r);
+    enum err e = call_of(r)->read.err;
+    if (e) {
+        *next = answer_store_error(r, e);
+        return true;
+    }
+    switch (stream_check(r, &s->stream, s->progress.author_rev, s->variant)) {
+    case STREAM_SAME: return false;
+    case STREAM_BEGIN_ANEW: *next = start_body(r); return true;
+    case STREAM_GIVE_UP: break;
+    }
+    *next = r->res.streaming ? request_abort(r, "the data changed while it was sent")
+                             : answer_error(r, API_UNAVAILABLE,
+                                            "The data is changing right now. Try again in a few seconds.");
+    return true;
+}
+
+enum next stats_finish(struct request *r)
+{
+    if (!stats_of(r)->csv) {
+        json_close(&r->res.body, ']');
+        return answer_end(r);
+    }
+    if (r->res.body.failed)
+        return request_abort(r, "answer too large");
+    return NEXT_DONE;
+}
+
+static enum next video_slice_done_step(struct request *r)
+{
+    struct stats *s = stats_of(r);
+    enum next next;
+    if (stats_slice_is_over(r, &next))
+        return next;
+    if (!s->progress.more)
+        return stats_finish(r);
+    s->query.has_after = true;
+    s->query.after = s->progress.next;
+    return stream_next_slice(r, &s->stream, video_slice_step);
+}
+
+static enum next video_slice_step(struct request *r)
+{
+    struct stats *s = stats_of(r);
+    r->step = video_slice_done_step;
+    return store_list_stats(&call_of(r)->read, &s->query, on_video, r, &s->progress);
+}
+
+static enum next stats_step(struct request *r)
+{
+    struct stats *s = arena_alloc(&r->arena, sizeof *s);
+    call_of(r)->endpoint = s;
+    s->today = date_of(clock_wall_ms());
+    if (!read_query(r, s) || !stream_begin(r, &s->stream, s->variant))
+        return NEXT_DONE;
+    return start_body(r);
+}
+
+const struct route stats_route = {
+    .path = "/stats",
+    .methods = ROUTE_GET,
+    .start = stats_step,
+    .params = {"start_date", "end_date", "group_by", "format"},
+};

@@ -1,0 +1,56 @@
+/* Slices and their consistency. */
+#include "api/stream.h"
+
+#include "base/clock.h"
+
+enum {
+    FLUSH_BYTES = 256 << 10, /* an answer up to here goes out whole, with a Content-Length */
+    RESTARTS_MAX = 5,
+};
+
+static struct str make_etag(struct request *r, int64_t author_rev, struct str variant)
+{
+    const struct call *call = call_of(r);
+    char author[UUID_TEXT_LEN], store[UUID_TEXT_LEN];
+    struct uuid id;
+    memcpy(id.b, store_id(call->api->store), sizeof id.b);
+    uuid_format(&call->owner.author_id, author);
+    uuid_format(&id, store);
+    return response_make_etag(r, arena_printf(&r->arena, "%.*s %.*s %lld %.*s", UUID_TEXT_LEN, store,
+                                              UUID_TEXT_LEN, author, (long long)author_rev, (int)variant.len,
+                                              variant.p));
+}
+
+bool stream_begin(struct request *r, struct stream *s, struct str variant)
+{
+    s->slice_start_us = clock_work_us();
+    s->author_rev = call_of(r)->owner.author_rev;
+    r->res.etag = make_etag(r, s->author_rev, variant);
+    if (!response_is_not_modified(r, r->res.etag))
+        return true;
+    r->res.status = 304;
+    return false;
+}
+
+enum next stream_next_slice(struct request *r, struct stream *s, request_step *step)
+{
+    r->step = step;
+    bool over = request_slice_is_over(s->slice_start_us);
+    if (over)
+        s->slice_start_us = clock_work_us();
+    if (r->res.body.len >= FLUSH_BYTES)
+        return request_flush(r);
+    return over ? NEXT_YIELD : NEXT_MORE;
+}
+
+enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant)
+{
+    if (author_rev == s->author_rev)
+        return STREAM_SAME;
+    if (r->res.streaming || s->restarts++ == RESTARTS_MAX)
+        return STREAM_GIVE_UP;
+    response_reset(r);
+    s->author_rev = author_rev;
+    r->res.etag = make_etag(r, author_rev, variant);
+    return STREAM_BEGIN_ANEW;
+}

@@ -1,0 +1,96 @@
+/* Notes of key use. One job is under way at a time; what is noted meanwhile goes into the next one. */
+#include "api/usage.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "store/write.h"
+
+#include <stdlib.h>
+
+enum { WRITE_EVERY_MS = MINUTE_MS, NOTES_MAX = 4096, RECENT_SLOTS = 4096 };
+
+struct note {
+    int64_t key_row, at_ms;
+};
+
+struct usage {
+    struct writer_job job;
+    struct writer *writer;
+    bool writing, failing;
+    size_t open_count, writing_count;
+    struct note *open;    /* noted, not yet handed over */
+    struct note *written; /* belongs to the job while `writing` */
+    struct note
+        recent[RECENT_SLOTS]; /* the last note of a key; direct-mapped, a collision only costs a write */
+};
+
+struct usage *usage_new(struct writer *writer)
+{
+    struct usage *u = xcalloc(1, sizeof *u);
+    u->writer = writer;
+    u->open = xcalloc(NOTES_MAX, sizeof *u->open);
+    u->written = xcalloc(NOTES_MAX, sizeof *u->written);
+    return u;
+}
+
+void usage_free(struct usage *u)
+{
+    if (!u)
+        return;
+    CHECK(!u->writing);
+    free(u->open);
+    free(u->written);
+    free(u);
+}
+
+static enum err usage_work(struct writer_job *job, struct store *store)
+{
+    const struct usage *u = LIST_ENTRY(job, struct usage, job);
+    for (size_t i = 0; i < u->writing_count; i++) {
+        enum err e = store_set_key_used(store, u->written[i].key_row, u->written[i].at_ms);
+        if (e)
+            return e;
+    }
+    return OK;
+}
+
+static void submit(struct usage *u);
+
+static void usage_done(struct writer_job *job, enum err e)
+{
+    struct usage *u = LIST_ENTRY(job, struct usage, job);
+    u->writing = false;
+    if (e && e != ERR_CANCELLED && !u->failing)
+        log_warn("the last use of API keys cannot be written: %s", err_name(e));
+    u->failing = e != OK;
+    if (e != ERR_CANCELLED && u->open_count)
+        submit(u);
+}
+
+static void submit(struct usage *u)
+{
+    struct note *notes = u->open;
+    u->open = u->written;
+    u->written = notes;
+    u->writing_count = u->open_count;
+    u->open_count = 0;
+    u->job = (struct writer_job){.work = usage_work, .done = usage_done};
+    u->writing = writer_submit(u->writer, &u->job) == OK;
+}
+
+void usage_note(struct usage *u, const struct key_owner *owner)
+{
+    int64_t now = clock_wall_ms();
+    struct note *recent = &u->recent[(size_t)owner->key_row % RECENT_SLOTS];
+    if (owner->last_used_at != TIME_NONE && llabs(now - owner->last_used_at) < WRITE_EVERY_MS)
+        return;
+    if (recent->key_row == owner->key_row && llabs(now - recent->at_ms) < WRITE_EVERY_MS)
+        return;
+    if (u->open_count == NOTES_MAX)
+        return;
+    *recent = u->open[u->open_count++] = (struct note){.key_row = owner->key_row, .at_ms = now};
+    if (!u->writing)
+        submit(u);
+}
