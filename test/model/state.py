@@ -98,13 +98,15 @@ class Model:
 
     def import_lines(self, lines, now):
         """One call of the importer. `lines`: objects, or strings to be parsed. The refusals: [(line number, reason)]."""
-        refusals, parsed = [], []
-        for number, line in enumerate(lines, 1):
-            try:
-                if not isinstance(line, str) or line.strip():
-                    parsed.append((number, read_line(line)))
-            except BadLine as bad:
-                refusals.append((number, str(bad)))
+        parsed, refusals = parse_lines(lines)
+        refusals += self.upsert(parsed, now)
+        refusals += self.apply_readings(parsed, now)
+        steps.closing_pass(self)
+        return sorted(refusals)
+
+    def upsert(self, parsed, now):
+        """Authors, then books, then videos, wherever they stand."""
+        refusals = []
         for kind, apply in (("author", self._author), ("book", self._book), ("video", self._video)):
             for number, fields in parsed:
                 if fields["type"] == kind:
@@ -112,10 +114,7 @@ class Model:
                         apply(fields, now)
                     except BadLine as bad:
                         refusals.append((number, str(bad)))
-        readings = [(number, fields) for number, fields in parsed if fields["type"] == "reading"]
-        refusals += self._readings(readings, now)
-        steps.closing_pass(self)
-        return sorted(refusals)
+        return refusals
 
     # -- authors, books, videos ------------------------------------------------------------------------------------
 
@@ -191,9 +190,12 @@ class Model:
 
     # -- readings --------------------------------------------------------------------------------------------------
 
-    def _readings(self, readings, now):
+    def apply_readings(self, parsed, now):
+        """The readings as steps, by observed_at."""
         refusals, grouped = [], {}
-        for number, fields in readings:
+        for number, fields in parsed:
+            if fields["type"] != "reading":
+                continue
             post = self.posts.get((fields["platform"], fields["post_id"]))
             if not post:
                 refusals.append((number, "unknown post"))
@@ -211,6 +213,18 @@ class Model:
             if accepted:
                 steps.apply_step(self, self.authors[author_id], observed_at, accepted)
         return refusals
+
+
+def parse_lines(lines):
+    """([(line number, fields)], [(line number, reason)]). Blank lines are nothing."""
+    parsed, refusals = [], []
+    for number, line in enumerate(lines, 1):
+        try:
+            if not isinstance(line, str) or line.strip():
+                parsed.append((number, read_line(line)))
+        except BadLine as bad:
+            refusals.append((number, str(bad)))
+    return parsed, refusals
 
 
 def refusal(post, observed_at, now):

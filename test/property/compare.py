@@ -1,0 +1,172 @@
+"""Compares what a running server answers to one author with what the model says, field by field."""
+import csv
+import io
+import random
+import re
+
+from model import iso
+from model.values import DAY, date_text, day_of
+
+EVENT_ID = re.compile(r"evt_(0|[1-9][0-9]{0,18})")
+CSV_TYPE = "text/csv"
+
+
+def differences(expected, got, path=""):
+    """Where two JSON values differ, as lines of text."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        found = []
+        for name in {**expected, **got}:
+            if name not in got or name not in expected:
+                found.append(f"{path}.{name}: {'missing' if name in expected else 'not expected'}")
+            else:
+                found += differences(expected[name], got[name], f"{path}.{name}")
+        return found
+    if isinstance(expected, list) and isinstance(got, list):
+        found = [] if len(expected) == len(got) else [f"{path}: {len(expected)} expected, {len(got)} served"]
+        for index, (left, right) in enumerate(zip(expected, got)):
+            found += differences(left, right, f"{path}[{index}]")
+        return found
+    same = expected == got and isinstance(expected, bool) == isinstance(got, bool)
+    return [] if same else [f"{path}: {expected!r} expected, {got!r} served"]
+
+
+class Comparison:
+    """One author against one server at one moment. `rng` chooses filters and page sizes."""
+
+    def __init__(self, client, answers, rng=None):
+        self.client = client
+        self.answers = answers
+        self.rng = rng or random.Random(0)
+        self.ids = None
+
+    def all(self, each_video=False):
+        self.account()
+        self.books()
+        self.videos({})
+        self.events()
+        self.videos(self.video_filter())
+        shown, _ = self.answers.videos({})
+        for video in shown if each_video else self.rng.sample(shown, min(2, len(shown))):
+            self.same(self.answers.video(video["id"]), f"/videos/{video['id']}")
+        for params in ({}, self.stats_range()):
+            self.stats(params)
+
+    def get(self, path, params=None, headers=None):
+        response = self.client.get(path, params, headers)
+        assert response.status == 200, f"GET {path} {params}: {response}"
+        return response
+
+    def same(self, expected, path, params=None):
+        self.check(expected, self.get(path, params).json(), path, params)
+
+    def check(self, expected, got, path, params=None):
+        found = differences(expected, got)
+        if found:
+            raise AssertionError(f"GET {path} {params or ''}: " + "; ".join(found[:12]))
+
+    # -- one resource after the other ------------------------------------------------------------------------------
+
+    def account(self):
+        got = self.get("/account").json()
+        key = got["data"].pop("key")
+        assert {"name", "prefix", "created_at", "last_used_at"} <= set(key), key
+        assert key["prefix"].startswith("service_live_") and key["prefix"].endswith(self.client.key[-4:]), key
+        self.check(self.answers.account(), got, "/account")
+
+    def books(self):
+        self.same(self.answers.books(), "/books")
+
+    def videos(self, params):
+        """Every page, until there is no more."""
+        expected, limit = self.answers.videos(params)
+        pages = [expected[start:start + limit] for start in range(0, len(expected), limit)] or [[]]
+        cursor = None
+        for number, page in enumerate(pages, 1):
+            got = self.get("/videos", {**params, "cursor": cursor}).json()
+            cursor = got.pop("next_cursor")
+            more = number < len(pages)
+            assert isinstance(cursor, str) if more else cursor is None, f"/videos {params} page {number}: cursor {cursor!r}"
+            self.check({"success": True, "data": page, "has_more": more}, got, f"/videos page {number}", params)
+
+    def video_filter(self):
+        rng, params = self.rng, {"limit": str(self.rng.choice([1, 2, 3, 7, 100]))}
+        posted = [video.posted_at for video in self.answers.posted()]
+        if rng.random() < 0.5:
+            params["viral"] = rng.choice(["true", "false"])
+        if self.answers.author.books and rng.random() < 0.5:
+            params["book_id"] = rng.choice([str.upper, str.lower])(rng.choice(list(self.answers.author.books)))
+        if posted and rng.random() < 0.5:
+            start, end = sorted(day_of(rng.choice(posted)) + rng.choice([0, 0, 1, -1]) for _ in range(2))
+            params.update(rng.choice([{"start_date": date_text(start)}, {"end_date": date_text(end)},
+                                      {"start_date": date_text(start), "end_date": date_text(end)}]))
+        return params
+
+    def stats_range(self):
+        rng, today = self.rng, self.answers.today
+        start = today - rng.randrange(0, 100)
+        days = rng.choice([1, 2, 7, 30, 90, 90])
+        return rng.choice([{"start_date": date_text(start), "end_date": date_text(start + days - 1)},
+                           {"end_date": date_text(start)}, {"start_date": date_text(today - rng.randrange(90))}])
+
+    def stats(self, params):
+        self.same(self.answers.stats(params), "/stats", params)
+        by_book = {**params, "group_by": "book"}
+        self.same(self.answers.stats(by_book), "/stats", by_book)
+        self.stats_csv({**params, "group_by": self.rng.choice(["video", "book"])})
+
+    def stats_csv(self, params):
+        if self.rng.random() < 0.5:
+            response = self.get("/stats", {**params, "format": "csv"})
+        else:
+            response = self.get("/stats", params, {"Accept": CSV_TYPE})
+        assert response.headers["Content-Type"].startswith(CSV_TYPE), response.headers["Content-Type"]
+        got = list(csv.reader(io.StringIO(response.body.decode("utf-8"), newline="")))
+        self.check(self.answers.stats_csv(params), got, "/stats as CSV", params)
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def history(self):
+        """The ids of the author's whole history, in pages of 100."""
+        ids, after = [], None
+        while True:
+            page = self.get("/events", {"after": after, "limit": "100"}).json()
+            ids += [event["id"] for event in page["data"]]
+            after = page["next_cursor"] or after
+            if not page["has_more"]:
+                return ids
+
+    def events(self):
+        ids = self.history()
+        numbers = [int(EVENT_ID.fullmatch(event_id)[1]) for event_id in ids]
+        assert numbers == sorted(set(numbers)), f"/events: ids are not strictly increasing: {ids}"
+        self.answers.bind_event_ids(ids)
+        after = {}
+        while True:         # the whole history again, in pages of random size
+            params = {**after, "limit": str(self.rng.choice([3, 10, 50, 100]))}
+            expected = self.answers.events(params)
+            self.same(expected, "/events", params)
+            if not expected["data"]:
+                break
+            after = {"after": expected["next_cursor"]}
+        self.same(self.answers.events({"after": "latest"}), "/events", {"after": "latest"})
+        for _ in range(3):
+            params = self.event_filter(numbers)
+            self.same(self.answers.events(params), "/events", params)
+
+    def event_filter(self, numbers):
+        rng, params = self.rng, {}
+        somewhere = lambda: f"evt_{max(0, rng.choice(numbers or [5]) + rng.choice([-1, 0, 0, 1, 10 ** 6]))}"
+        if rng.random() < 0.5:
+            params["type"] = rng.choice(["video.went_viral", "video.milestone_reached"])
+        if rng.random() < 0.4:
+            moments = [event["occurred_at"] for event in self.answers.author.events] or [self.answers.now]
+            params["occurred_after"] = iso(rng.choice(moments) + rng.choice([-1, 0, 0, 1, -DAY]))
+        if rng.random() < 0.5:
+            params["order"] = "desc"
+            if rng.random() < 0.6:
+                params["before"] = somewhere()
+        elif rng.random() < 0.6:
+            params["after"] = somewhere()
+        if rng.random() < 0.7:
+            params["limit"] = str(rng.choice([1, 2, 5, 100]))
+        return params

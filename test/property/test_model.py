@@ -1,0 +1,123 @@
+"""Random worlds through the importer and the server, every answer compared with the model field by field.
+
+A failure names the author (`world/number`). VIEWTALLY_SEED=17/3 replays that author alone, VIEWTALLY_SEED=17 the whole world;
+VIEWTALLY_WORLDS=200 tries more of them.
+"""
+import collections
+import os
+import random
+import re
+
+import pytest
+
+from compare import Comparison
+from lib.clock import FakeClock
+from lib.viewtally import Viewtally, encode_lines
+from model import Answers, Model, steps
+from model.values import DAY, HOUR, LIFE
+from worlds import World
+
+AUTHORS = 12
+WORLDS = int(os.environ.get("VIEWTALLY_WORLDS", "25"))
+REPLAY = os.environ.get("VIEWTALLY_SEED")
+REASONS = ("unknown post", "observed_at is ", "views is ", "likes is ", "comments is ", "shares is ", "saves is ")
+REPORT = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+): (?P<reason>.+)$", re.MULTILINE)
+
+
+def chosen_worlds():
+    if REPLAY:
+        seed, _, number = REPLAY.partition("/")
+        return [(int(seed), int(number) if number else None)]
+    return [(seed, None) for seed in range(WORLDS)]
+
+
+def check_refusals(refused, finished, names):
+    """`names`: (file, line) of every line of the import. Reasons of readings are compared by their words."""
+    expected = {names[number - 1]: reason for number, reason in refused}
+    reported = {(found["file"], int(found["line"])): found["reason"] for found in REPORT.finditer(finished.err)}
+    missing = {place: reason for place, reason in expected.items() if place not in reported}
+    extra = {place: reason for place, reason in reported.items() if place not in expected}
+    assert not missing and not extra, f"not reported: {missing}; reported: {extra}"
+    for place, reason in expected.items():
+        if reason.startswith(REASONS):
+            assert reported[place] == reason, f"{place}: {reason!r} expected, {reported[place]!r} reported"
+
+
+def run_import(instance, rng, lines):
+    """Through standard input, or as two files. (finished, names of the lines)"""
+    status = None
+    if rng.random() < 0.7:
+        return instance.run("import", "-", stdin=encode_lines(lines), status=status), \
+            [("-", number) for number in range(1, len(lines) + 1)]
+    middle = rng.randrange(len(lines) + 1)
+    names = []
+    for name, part in (("one.ndjson", lines[:middle]), ("two.ndjson", lines[middle:])):
+        (instance.directory / name).write_bytes(encode_lines(part))
+        names += [(name, number) for number in range(1, len(part) + 1)]
+    return instance.run("import", "one.ndjson", "two.ndjson", status=status), names
+
+
+def compare_world(world, instance, model, now, keys):
+    for writer in world.authors:
+        if writer.id not in keys:
+            keys[writer.id] = instance.create_key(writer.id)
+        with instance.client(keys[writer.id]) as client:
+            try:
+                Comparison(client, Answers(model, writer.id, now), random.Random(f"{writer.name} {now}")).all()
+            except AssertionError as difference:
+                raise AssertionError(f"VIEWTALLY_SEED={writer.name} (import at {now}): {difference}") from None
+
+
+@pytest.mark.parametrize("seed, only", chosen_worlds())
+def test_random_world(seed, only, tmp_path):
+    world = World(seed, AUTHORS, only)
+    rng = random.Random(f"test {seed}")
+    clock = FakeClock(tmp_path / "clock", world.times[0])
+    instance = Viewtally(tmp_path / "viewtally", {"viral": world.viral}, clock)
+    model, keys = Model(world.rules), {}
+    instance.run("migrate")
+    instance.start()
+    try:
+        for now, lines in world.imports():
+            clock.set_wall(now)
+            refused = model.import_lines(lines, now)
+            finished, names = run_import(instance, rng, lines)
+            assert finished.status == (1 if refused else 0), finished
+            check_refusals(refused, finished, names)
+            later = now + rng.choice([0, 0, HOUR, 3 * DAY])
+            clock.set_wall(later)
+            compare_world(world, instance, model, later, keys)
+    except AssertionError as failure:
+        raise AssertionError(f"VIEWTALLY_SEED={seed}: {failure}") from None
+    finally:
+        instance.stop()
+
+
+def test_the_worlds_reach_the_boundaries(monkeypatch):
+    """What the random worlds are shaped for does occur, often."""
+    seen = collections.Counter()
+    decide = steps.decide
+
+    def watch(model, author, change):
+        video, before = change.video, len(author.events)
+        line = steps.viral_line(model.rules, author, video, change.t)
+        if not video.viral and line.median is not None:
+            age = model.rules.compare_min_age_hours * HOUR
+            if change.gain and abs(video.views - line.threshold) <= 1:
+                seen[f"a gain to the line {video.views - line.threshold:+d}"] += 1
+            seen["at or above the line without a gain"] += not change.gain and video.views >= line.threshold
+            seen["exactly as old as compared"] += any(
+                other.posted_at == change.t - age for other in steps.comparables(model.rules, author, video, change.t))
+            seen["more videos than are compared"] += line.compared == model.rules.compare_last
+            seen["a line by the multiplier"] += line.threshold > model.rules.min_views
+        decide(model, author, change)
+        seen["several events in a step"] += len(author.events) > before + 1
+        seen["at the last moment of the 30 days"] += change.t == video.posted_at + LIFE
+
+    monkeypatch.setattr(steps, "decide", watch)
+    for seed in range(8):
+        world = World(seed, AUTHORS)
+        model = Model(world.rules)
+        for now, lines in world.imports():
+            model.import_lines(lines, now)
+    assert len(seen) >= 9 and min(seen.values()) >= 10, seen
