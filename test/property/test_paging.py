@@ -1,0 +1,157 @@
+"""Pages of /videos are a partition: whatever is added meanwhile, nothing that was there is repeated or lost."""
+import os
+import random
+import uuid
+
+import pytest
+
+from lib.clock import FakeClock
+from lib.viewtally import Viewtally, encode_lines
+from model import iso, ms
+from model.values import DAY, date_text, day_of
+
+NOW = ms("2026-07-10T12:00:00Z")
+SEEDS = [int(os.environ["VIEWTALLY_SEED"])] if "VIEWTALLY_SEED" in os.environ else range(12)
+VIDEOS_AT_FIRST = 60
+
+
+class Library:
+    """An author whose videos, with posted_at often equal, are added a few at a time."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.author_id = self.uuid()
+        self.book_id = self.uuid()
+        self.videos = {}            # id -> (posted_at, has the book)
+        self.moments = [NOW - rng.randrange(20 * DAY) for _ in range(15)]
+
+    def uuid(self):
+        return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
+
+    def first_lines(self):
+        return [{"type": "author", "id": self.author_id, "name": "A"},
+                {"type": "book", "id": self.book_id, "author_id": self.author_id, "title": "B"}] + self.add(VIDEOS_AT_FIRST)
+
+    def add(self, count):
+        return [self.video_line() for _ in range(count)]
+
+    def video_line(self):
+        rng, video_id = self.rng, self.uuid()
+        posted_at = rng.choice(self.moments + [NOW, NOW - rng.randrange(20 * DAY)])
+        has_book = rng.random() < 0.5
+        self.videos[video_id] = (posted_at, has_book)
+        return {"type": "video", "id": video_id, "author_id": self.author_id, "book_id": self.book_id if has_book else None,
+                "posts": [{"platform": "tiktok", "post_id": video_id, "posted_at": iso(posted_at)}]}
+
+    def filter(self):
+        """(parameters, which of the known videos they mean)"""
+        rng = self.rng
+        start, end = sorted(day_of(rng.choice(self.moments)) for _ in range(2))
+        return rng.choice([
+            ({}, lambda posted_at, has_book: True),
+            ({"viral": "false"}, lambda posted_at, has_book: True),
+            ({"book_id": self.book_id}, lambda posted_at, has_book: has_book),
+            ({"start_date": date_text(start), "end_date": date_text(end)},
+             lambda posted_at, has_book: start <= day_of(posted_at) <= end)])
+
+    def matching(self, matches):
+        return {video_id for video_id, facts in self.videos.items() if matches(*facts)}
+
+
+def walk(client, params, rng, between_pages=lambda: None):
+    """All videos of all pages; the page size changes from page to page."""
+    seen, cursor = [], None
+    while True:
+        page = client.get("/videos", {**params, "limit": rng.choice([1, 2, 5, 9, 40]), "cursor": cursor})
+        assert page.status == 200, page
+        page = page.json()
+        seen += [(video["posted_at"], video["id"]) for video in page["data"]]
+        if not page["has_more"]:
+            assert page["next_cursor"] is None
+            return seen
+        assert page["data"], "a page says has_more and holds nothing"
+        cursor = page["next_cursor"]
+        between_pages()
+
+
+def check_partition(seen, at_first, at_last):
+    assert seen == sorted(seen, reverse=True), "not newest first"
+    ids = [video_id for _, video_id in seen]
+    assert len(ids) == len(set(ids)), "repeated"
+    assert at_first <= set(ids), f"lost: {at_first - set(ids)}"
+    assert set(ids) <= at_last, f"never added: {set(ids) - at_last}"
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("paging")
+    instance = Viewtally(directory / "viewtally", clock=FakeClock(directory / "clock", NOW))
+    instance.run("migrate")
+    with instance:
+        yield instance
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_added_between_pages(serving, seed):
+    rng = random.Random(f"paging {seed}")
+    library = Library(rng)
+    serving.import_lines(library.first_lines())
+
+    def add_some():
+        if rng.random() < 0.25:
+            serving.import_lines(library.add(rng.randrange(1, 6)))
+
+    with serving.client(serving.create_key(library.author_id)) as client:
+        for _ in range(4):
+            params, matches = library.filter()
+            at_first = library.matching(matches)
+            seen = walk(client, params, rng, add_some)
+            check_partition(seen, at_first, library.matching(matches))
+        everything = walk(client, {}, rng)
+        assert {video_id for _, video_id in everything} == set(library.videos)
+
+
+def test_added_while_pages_are_read(serving):
+    """The importer of 3,000 videos runs all the time that pages are read."""
+    rng = random.Random("paging at once")
+    library = Library(rng)
+    serving.import_lines(library.first_lines())
+    at_first = set(library.videos)
+    lines = encode_lines(library.add(3000))
+    (serving.directory / "many.ndjson").write_bytes(lines)
+    with serving.client(serving.create_key(library.author_id)) as client:
+        importer = serving.command("import", "many.ndjson")
+        importer.stdin.close()
+        importer.stdin = None
+        try:
+            walks = 0
+            while importer.poll() is None or walks < 2:
+                check_partition(walk(client, {}, rng), at_first, set(library.videos))
+                walks += 1
+        finally:
+            importer.kill() if importer.poll() is None else None
+            _, err = importer.communicate()
+        assert importer.returncode == 0, err
+        assert {video_id for _, video_id in walk(client, {}, rng)} == set(library.videos)
+
+
+def test_a_cursor_belongs_to_its_filters(serving):
+    library = Library(random.Random("cursor"))
+    serving.import_lines(library.first_lines())
+    other = Library(random.Random("other cursor"))
+    serving.import_lines(other.first_lines())
+    with serving.client(serving.create_key(library.author_id)) as client:
+        cursor = client.get("/videos", {"limit": 1}).json()["next_cursor"]
+        assert client.get("/videos", {"limit": 2, "cursor": cursor}).status == 200
+        for params in ({"viral": "false"}, {"book_id": library.book_id}, {"start_date": "2026-01-01"},
+                       {"end_date": "2026-12-31"}):
+            assert refused_cursor(client.get("/videos", {**params, "cursor": cursor}))
+        for broken in (cursor[:-1], cursor + "A", "x", "%", cursor.swapcase()):
+            assert refused_cursor(client.get("/videos", {"cursor": broken}))
+    with serving.client(serving.create_key(other.author_id)) as client:
+        assert refused_cursor(client.get("/videos", {"limit": 1, "cursor": cursor}))
+
+
+def refused_cursor(response):
+    error = response.json().get("error", {})
+    return response.status == 400 and error["code"] == "invalid_parameter" and "cursor" in error["message"]
