@@ -13,7 +13,25 @@ B := build/$(MODE)
 BIN := $(B)/viewtally
 
 .PHONY: all
+## make                   the program, build/release/viewtally (MODE=release|debug|asan|cov|fuzz)
 all: $(BIN)
+
+# --- what a bare machine lacks ---------------------------------------------------------------------------
+# Checked once for each group of targets; BOOTSTRAP=0 leaves the machine alone.
+
+BOOTSTRAP ?= 1
+HAVE_BUILD := build/.have-build
+HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench)
+
+$(HAVE_GROUPS): build/.have-%: scripts/bootstrap
+	@mkdir -p $(@D)
+	$(if $(filter 1,$(BOOTSTRAP)),@scripts/bootstrap $*)
+	@touch $@
+
+# All processors, unless the caller chose.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 # --- compiler and flags ----------------------------------------------------------------------------------
 
@@ -35,9 +53,10 @@ HARDENING := -fstack-protector-strong -fstack-clash-protection -fPIE -fno-common
 LINK_HARDENING := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed -Wl,--gc-sections
 SECTIONS := -ffunction-sections -fdata-sections
 
-# asan is AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer in one build.
+# asan is AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer in one build; the libraries do without the
+# last, which is for our own code and doubles the time that SQLite takes to compile.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SANITIZE_VENDOR := -fsanitize=address,undefined -fno-omit-frame-pointer
+SANITIZE_VENDOR := -fsanitize=address -fno-omit-frame-pointer
 
 MODE_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
 MODE_CFLAGS_debug := -O1 -g3 -fno-omit-frame-pointer $(HARDENING)
@@ -83,7 +102,12 @@ VENDOR_CFLAGS_asan-clang := $(VENDOR_CFLAGS_asan)
 VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(SYSTEM_LIBS),1)
+# The lowest versions that are sound: see vendor/manifest and the README.
 PKGS := libuv libllhttp hiredis sqlite3 yyjson inih libxxhash libsodium
+PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 sqlite3 >= 3.51.3
+ifneq ($(shell pkg-config --print-errors --exists '$(PKG_MINIMUM)' >&2 && echo yes),yes)
+$(error SYSTEM_LIBS=1 needs $(PKG_MINIMUM))
+endif
 LIB_CPPFLAGS = $(shell pkg-config --cflags $(PKGS))
 LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
 CMOCKA = $(shell pkg-config --libs cmocka)
@@ -99,7 +123,7 @@ endif
 vendor: $(V)/stamp
 
 # Always asked, but the stamp's time only moves when something was rebuilt.
-$(V)/stamp: FORCE
+$(V)/stamp: FORCE | $(HAVE_BUILD)
 	@CC='$(CC)' AR='$(AR)' VENDOR_CFLAGS='$(VENDOR_CFLAGS_$(VENDOR_MODE))' vendor/build $(VENDOR_CACHE) $(V)
 
 # --- generated sources -----------------------------------------------------------------------------------
@@ -115,12 +139,12 @@ ifneq ($(wildcard src/api/openapi.json),)
 GEN += $(B)/gen/openapi.c
 endif
 
-$(B)/gen/flags: FORCE
+$(B)/gen/flags: FORCE | $(HAVE_BUILD)
 	@mkdir -p $(@D)
 	@echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIBS)' >$@.new
 	$(call keep,$@)
 
-$(B)/gen/build_info.c: FORCE | $(VENDOR_STAMP)
+$(B)/gen/build_info.c: FORCE | $(VENDOR_STAMP) $(HAVE_BUILD)
 	@mkdir -p $(@D)
 	@scripts/gen-build-info $(VERSION) $(MODE) $(if $(VENDOR_STAMP),$(VENDOR_VERSIONS),-) >$@.new
 	$(call keep,$@)
@@ -184,17 +208,72 @@ $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA) $(LIBS)
 
 .PRECIOUS: $(B)/obj/test/unit/%.o
-.PHONY: unit
+.PHONY: unit unit-programs
+unit-programs: $(UNIT_BIN)
+## make unit MODE=debug   the unit tests of one mode
 unit: $(UNIT_BIN)
 	@for t in $(UNIT_BIN); do echo "== $$t"; $$t || exit 1; done
+
+# --- everything ------------------------------------------------------------------------------------------
+# The three builds side by side, warnings being errors (WERROR=0 for a compiler newer than ours), then all tests.
+
+TEST_BUILDS := test-build-release test-build-debug test-build-asan
+.PHONY: test test-builds $(TEST_BUILDS)
+## make test              unit, flow, property and contract tests and lint, also under AddressSanitizer
+test: build/.have-test
+	@$(MAKE) --no-print-directory test-builds
+	@scripts/run-tests $(if $(TESTS),--python $(TESTS))
+
+test-builds: $(TEST_BUILDS)
+$(TEST_BUILDS): test-build-%:
+	@$(MAKE) --no-print-directory MODE=$* WERROR=$(or $(WERROR),1) all $(if $(filter-out release,$*),unit-programs)
+
+.PHONY: lint format
+## make lint              format, layers, lengths, banned calls; `make format` formats
+lint: build/.have-test
+	@scripts/lint
+format:
+	clang-format -i $$(find src test -name '*.[ch]')
+
+# --- fuzzing ---------------------------------------------------------------------------------------------
+# Each test/fuzz/fuzz_*.c is one libFuzzer program; its corpus grows in build/fuzz/corpus from test/fuzz/corpus.
+
+FUZZ_SECONDS ?= 60
+FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
+FUZZ_BIN := $(FUZZ_SRC:test/fuzz/%.c=$(B)/%)
+$(B)/fuzz_%: $(B)/obj/test/fuzz/fuzz_%.o $(ARCHIVE)
+	@echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+.PHONY: fuzz fuzz-run
+## make fuzz              every fuzz program for FUZZ_SECONDS (60)
+fuzz: build/.have-fuzz
+	@$(MAKE) --no-print-directory MODE=fuzz fuzz-run
+fuzz-run: $(FUZZ_BIN)
+	@for f in $(FUZZ_BIN); do \
+		n=$$(basename $$f); mkdir -p $(B)/corpus/$$n; \
+		echo "== $$n"; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(B)/$$n- $(B)/corpus/$$n \
+			$$(ls -d test/fuzz/corpus/$$n 2>/dev/null) || exit 1; \
+	done
 
 # --- rest ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local
 .PHONY: install
+## make install           the release binary, to DESTDIR and PREFIX (/usr/local)
 install: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/viewtally
 
+## make compile_commands.json   for editors and analysers
+COMPILED := src/main.c $(SRC) $(UNIT_SRC) $(wildcard test/unit/lib/*.c) $(FUZZ_SRC)
+compile_commands.json: FORCE
+	@{ echo '['; sep=; for f in $(COMPILED); do \
+		printf '%s{"directory": "%s", "file": "%s", "command": "%s -Itest/unit -c %s"}' "$$sep" '$(CURDIR)' "$$f" \
+			'$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' "$$f"; \
+		sep=','; done; echo ']'; } >$@
+
+## make clean             all that was built; the fetched sources stay in vendor/cache
 .PHONY: clean
 clean:
 	rm -rf build compile_commands.json

@@ -1,0 +1,41 @@
+"""scripts/gen-embed gives the compiler back exactly the bytes of the file, and refuses a gap in the migrations."""
+import pathlib
+import subprocess
+
+EMBED = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts/gen-embed"
+AWKWARD = 'a "quoted" \\n text \\\\ with ??= and ??/ and %d\n\n\ttabs, ünïcödé\n-- end\n'
+
+
+def embed(*arguments):
+    return subprocess.run([str(EMBED), *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def test_text_survives_the_compiler(tmp_path):
+    (tmp_path / "text").write_text(AWKWARD)
+    source = tmp_path / "text.c"
+    source.write_text(embed("text", "sample", tmp_path / "text").stdout + "#include <stdio.h>\n"
+                      "int main(void) { return fwrite(sample, 1, sample_len, stdout) != sample_len; }\n")
+    subprocess.run(["gcc", "-std=c17", "-trigraphs", "-o", tmp_path / "text.bin", source], check=True)
+    assert subprocess.run([tmp_path / "text.bin"], capture_output=True, check=True).stdout.decode() == AWKWARD
+
+
+def migrations(tmp_path, *names):
+    for name in names:
+        (tmp_path / name).write_text(f"-- {name}\n")
+    return embed("schema", *(tmp_path / name for name in names))
+
+
+def test_migrations_are_numbered(tmp_path):
+    done = migrations(tmp_path, "001_initial.sql", "002_more.sql")
+    assert done.returncode == 0
+    assert '{1, "initial",' in done.stdout and '{2, "more",' in done.stdout and "schema_migration_count = 2" in done.stdout
+
+
+def test_a_gap_is_refused(tmp_path):
+    done = migrations(tmp_path, "001_initial.sql", "003_more.sql")
+    assert done.returncode == 1 and "expected migration 2" in done.stderr
+
+
+def test_a_double_is_refused(tmp_path):
+    done = migrations(tmp_path, "001_initial.sql", "001_more.sql")
+    assert done.returncode == 1 and "expected migration 2" in done.stderr

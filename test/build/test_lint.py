@@ -1,0 +1,81 @@
+"""scripts/lint finds each thing that it forbids, and nothing in a file that keeps the rules."""
+import pathlib
+import subprocess
+
+import pytest
+
+LINT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts/lint"
+HEAD = "/* What this file owns. */\n"
+
+
+def lint(tmp_path, path, text):
+    file = tmp_path / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    for header in ("base/str.h", "store/read.h", "http/request.h", "api/router.h", "redis/limiter.h"):
+        existing = tmp_path / "src" / header
+        existing.parent.mkdir(parents=True, exist_ok=True)
+        if not existing.exists():
+            existing.write_text(HEAD)
+    done = subprocess.run(["/usr/bin/python3", str(LINT), str(tmp_path)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def function(lines):
+    return HEAD + "void f(void)\n{\n" + "    g();\n" * (lines - 2) + "}\n"
+
+
+BAD = {
+    "upward include": ("src/store/x.c", HEAD + '#include "http/request.h"\n', "store must not include"),
+    "include of a neighbour": ("src/store/x.c", HEAD + '#include "redis/limiter.h"\n', "store must not include"),
+    "upward from base": ("src/base/x.h", HEAD + '#include "store/read.h"\n', "base must not include"),
+    "include beside itself": ("src/store/x.c", HEAD + '#include "read.h"\n', "is not a path below src"),
+    "unknown layer": ("src/misc/x.c", HEAD + '#include "base/str.h"\n', "not in the table"),
+    "sqlite3.h": ("src/store/x.c", HEAD + "#include <sqlite3.h>\n", "may only be included in src/store/db"),
+    "llhttp.h": ("src/http/x.c", HEAD + "#include <llhttp.h>\n", "may only be included in src/http/parse.c"),
+    "hiredis.h": ("src/redis/x.c", HEAD + "#include <hiredis/async.h>\n", "may only be included in src/redis/redis.c"),
+    "sqlite outside the store": ("src/api/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store"),
+    "SQL outside the store": ("src/api/x.c", HEAD + 'const char *q = "SELECT 1";\n', "SQL stays inside src/store"),
+    "lenient parser": ("src/http/parse.c", HEAD + "int x = llhttp_set_lenient_headers(p, 1);\n", "stays strict"),
+    "banned call": ("src/base/x.c", HEAD + "int x = sprintf(b, s);\n", "sprintf() is banned"),
+    "struct typedef": ("src/base/x.h", HEAD + "typedef struct x x;\n", "no typedef"),
+    "long function": ("src/base/x.c", function(71), "a function of 71 lines"),
+    "long file": ("src/base/x.c", HEAD + "extern int x;\n" * 600, "601 lines"),
+    "no head comment": ("src/base/x.c", "extern int x;\n", "begins with no comment"),
+    "mark": ("src/base/x.c", HEAD + "/* TODO: more */\n", "TODO: do it or leave it"),
+    "sleeping test in C": ("test/unit/test_x.c", HEAD + "int x = usleep(1);\n", "tests do not sleep"),
+    "sleeping test in Python": ("test/flow/test_x.py", "import time\ntime.sleep(1)\n", "tests do not sleep"),
+    "broken shell": ("scripts/x", "#!/bin/sh\nif true\n", "Syntax error"),
+}
+
+GOOD = {
+    "downward include": ("src/http/x.c", HEAD + '#include "store/read.h"\n#include "base/str.h"\n'),
+    "the driver itself": ("src/store/db.c", HEAD + "#include <sqlite3.h>\n"),
+    "function at the limit": ("src/base/x.c", function(70)),
+    "file at the limit": ("src/base/x.c", HEAD + "extern int x;\n" * 599),
+    "words in comments and strings": ("src/base/x.c", HEAD + '/* sprintf(x) and system() */\nconst char *x = "gets(x)";\n'),
+    "members and longer names": ("src/base/x.c", HEAD + "int x = a.system(1) + b->gets(2) + my_strcpy(3);\n"),
+    "main may include all": ("src/main.c", HEAD + '#include "api/router.h"\n#include "base/str.h"\n'),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_offence_is_found(tmp_path, name):
+    path, text, reason = BAD[name]
+    status, out = lint(tmp_path, path, text)
+    assert status == 1 and path in out and reason in out, out
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_kept_rules_are_quiet(tmp_path, name):
+    status, out = lint(tmp_path, *GOOD[name])
+    assert status == 0, out
+
+
+def test_format_is_checked(tmp_path):
+    version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=False).stdout
+    if "version 14." not in version:
+        pytest.skip("the format is that of clang-format 14")
+    (tmp_path / ".clang-format").write_text((LINT.parent.parent / ".clang-format").read_text())
+    status, out = lint(tmp_path, "src/base/x.c", HEAD + "int  x ;\n")
+    assert status == 1 and "src/base/x.c:2: not formatted" in out
