@@ -44,9 +44,8 @@ CLANG := $(findstring clang,$(notdir $(firstword $(CC))))
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
     -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
     -Wimplicit-fallthrough -Wunused-result -Wdate-time
-ifeq ($(WERROR),1)
-WARNINGS += -Werror
-endif
+# Not among the flags that a change of rebuilds objects for.
+FATAL := $(if $(filter 1,$(WERROR)),-Werror)
 
 HARDENING := -fstack-protector-strong -fstack-clash-protection -fPIE -fno-common -fno-delete-null-pointer-checks \
     -fno-strict-overflow $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection=full)
@@ -166,7 +165,7 @@ ARCHIVE := $(B)/libviewtally.a
 
 # One short line a file; VERBOSE=1 shows the commands.
 Q := $(if $(filter 1,$(VERBOSE)),,@)
-COMPILE = $(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+COMPILE = $(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(FATAL) -MMD -MP -c -o $@ $<
 
 $(B)/obj/src/%.o: src/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@mkdir -p $(@D)
