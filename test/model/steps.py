@@ -43,6 +43,7 @@ class Change:
         self.baseline_increase = 0
         self.gain = 0
         self.has_baseline = False
+        self.changed = False        # False: a mere replay of what the posts were last read with
 
 
 def merge(readings, count):
@@ -57,6 +58,7 @@ def apply_to_post(post, readings, observed_at, change):
     ordinary = merge([reading for reading in readings if not reading["baseline"]], "views")
     with_baseline = max(post.views, baseline or 0)
     after = max(with_baseline, ordinary or 0)
+    before = (post.views, dict(post.counts), post.last_reading)
     change.baseline_increase += with_baseline - post.views
     change.gain += after - with_baseline
     change.has_baseline = change.has_baseline or any(reading["baseline"] for reading in readings)
@@ -66,10 +68,15 @@ def apply_to_post(post, readings, observed_at, change):
         if value is not None:
             post.counts[count] = value
     post.last_reading = observed_at
+    change.changed = change.changed or before != (post.views, post.counts, post.last_reading)
 
 
 def apply_step(model, author, observed_at, readings):
-    """`readings`: (post, reading) pairs, all accepted. First everything is applied, then each video is decided."""
+    """`readings`: (post, reading) pairs, all accepted. First everything is applied, then each video is decided.
+
+    A video whose readings change nothing (the last ones once more, as after a crash) is not touched at all, so that importing
+    a file again gives what importing it once gives.
+    """
     changes, by_post = {}, {}
     for post, reading in readings:
         by_post.setdefault(id(post), (post, []))[1].append(reading)
@@ -78,6 +85,7 @@ def apply_step(model, author, observed_at, readings):
             changes[post.video.id] = Change(post.video, observed_at)
         change = changes[post.video.id]
         apply_to_post(post, of_post, observed_at, change)
+    changes = {video_id: change for video_id, change in changes.items() if change.changed}
     for change in changes.values():
         video = change.video
         video.baseline += change.baseline_increase
@@ -128,7 +136,11 @@ def keep_if_above(video, line):
 
 
 def closing_pass(model):
-    """After a whole import: a baseline at or above the line makes a video viral without an event."""
+    """After a whole import: a baseline at or above the line makes a video viral without an event.
+
+    So do views that a baseline has lifted to every line there is to show (part of them gained before): the video would
+    otherwise be not viral with views at its threshold.
+    """
     for author in model.authors.values():
         pending = [video for video in author.videos.values() if video.baseline_pending]
         for video in pending:
@@ -136,7 +148,7 @@ def closing_pass(model):
             if video.viral:
                 continue
             line = viral_line(model.rules, author, video, video.views_updated_at)
-            if video.baseline >= line.threshold:
+            if video.baseline >= line.threshold or video.views >= max(line.threshold, video.line.threshold):
                 go_viral(video, line, video.views_updated_at)
             else:
                 keep_if_above(video, line)

@@ -201,6 +201,17 @@ def test_no_gain_no_flip_although_the_line_has_fallen_below():
     assert one.viral and one.line.threshold == 10000 and one.line.compared == 11
 
 
+def test_the_same_reading_again_changes_nothing():
+    model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 14000))
+    small = [video(number, "2026-06-25T00:00:00Z") for number in range(30, 36)]
+    model.import_lines(small + [reading(number, "2026-06-25T01:00:00Z", 5000, baseline=True) for number in range(30, 36)], NOW)
+    assert viral_line(model.rules, model.authors[A], one, one.views_updated_at).threshold == 25000
+    model.import_lines([reading(1, "2026-07-02T10:00:00Z", 14000), reading(1, "2026-07-02T10:00:00Z", 300, baseline=True)], NOW)
+    assert one.line.threshold == 15000 and not one.baseline_pending
+    model.import_lines([reading(1, "2026-07-02T10:00:00Z", 14000, likes=1)], NOW)
+    assert one.line.threshold == 25000
+
+
 def test_baseline_above_the_line_is_viral_without_event():
     model, one = viral_case(reading(1, "2026-07-02T10:59:00Z", 15000, baseline=True))
     assert one.viral and one.went_viral_at == ms("2026-07-02T10:00:00Z") and one.views_when_viral == 15000
@@ -210,6 +221,12 @@ def test_baseline_above_the_line_is_viral_without_event():
 def test_baseline_below_and_a_later_gain_is_an_event():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 14999, baseline=True), reading(1, "2026-07-02T11:00:00Z", 15000))
     assert one.viral and kinds(model) == [("went_viral", 15000, "2026-07-02T11:00:00.000Z")]
+
+
+def test_views_lifted_to_the_line_by_gain_and_baseline_together_are_viral_without_event():
+    model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 9000), reading(1, "2026-07-02T11:00:00Z", 15000, baseline=True))
+    assert one.viral and one.baseline == 6000 and one.went_viral_at == ms("2026-07-02T11:00:00Z")
+    assert kinds(model) == [("milestone_reached", 1000, "2026-07-02T10:00:00.000Z")]
 
 
 def test_pending_baseline_above_the_line_and_a_gain_is_silent():

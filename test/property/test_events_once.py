@@ -103,7 +103,7 @@ class Poller(threading.Thread):
 
 
 def run_with_kills(instance, rng, pollers, lines):
-    """Imports one file; the importer, the server or both may die on the way. Says what was killed."""
+    """Imports one file; the importer, the server or both may die on the way. True when one did while steps were applied."""
     (instance.directory / "readings.ndjson").write_bytes(encode_lines(lines))
     doomed = rng.choice(["importer", "server", "both", "importer", "server", "nothing"])
     killed_midway = False
@@ -150,12 +150,14 @@ def test_each_event_exactly_once(seed, tmp_path):
     keys = {author_id: instance.create_key(author_id) for author_id in feed.authors}
     pollers = {author_id: [Poller(instance, key, f"{seed} {author_id} {number}") for number in range(POLLERS)]
                for author_id, key in keys.items()}
+    midway = 0
     everyone = [poller for group in pollers.values() for poller in group]
     try:
         for number in range(FILES):
             lines = feed.file(number)
             assert model.import_lines(lines, NOW) == []
-            run_with_kills(instance, rng, everyone, lines)
+            midway += run_with_kills(instance, rng, everyone, lines)
+        print(f"killed in the middle of {midway} of {FILES} imports")
     finally:
         for poller in everyone:
             poller.ending.set()

@@ -129,8 +129,7 @@ def test_added_while_pages_are_read(serving):
                 check_partition(walk(client, {}, rng), at_first, set(library.videos))
                 walks += 1
         finally:
-            importer.kill() if importer.poll() is None else None
-            _, err = importer.communicate()
+            _, err = importer.communicate(timeout=60)
         assert importer.returncode == 0, err
         assert {video_id for _, video_id in walk(client, {}, rng)} == set(library.videos)
 
