@@ -189,6 +189,11 @@ $(BIN): $(MAIN) $(ARCHIVE)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
+.PHONY: run
+## make run               sets up ./data with real readings once and serves them on 127.0.0.1:8080
+run: $(BIN) build/.have-run
+	@scripts/run $(BIN)
+
 # --- unit tests ------------------------------------------------------------------------------------------
 # Each test/unit/test_*.c is one cmocka program; test/unit/lib/*.c is linked into all of them.
 
@@ -206,7 +211,7 @@ $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA) $(LIBS)
 
-.PRECIOUS: $(B)/obj/test/unit/%.o
+.PRECIOUS: $(B)/obj/test/%.o
 .PHONY: unit unit-programs
 unit-programs: $(UNIT_BIN)
 ## make unit MODE=debug   the unit tests of one mode

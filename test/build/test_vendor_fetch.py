@@ -1,0 +1,180 @@
+"""vendor/fetch with an apt-get, npm and curl of the test's own: what it accepts, refuses and says."""
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+FETCH = pathlib.Path(__file__).resolve().parent.parent.parent / "vendor/fetch"
+GOOD = b"the pinned source\n"
+GOOD_SUM = hashlib.sha256(GOOD).hexdigest()
+PINNED = f"libx 1.0 source trixie/libx libx_1.0.orig.tar.gz {GOOD_SUM}\n"
+FROM_NPM = f"sqlite 3.0 npm better@1.0.0 better-1.0.0.tgz {GOOD_SUM}\n"
+MOVING = "llhttp >=9.4.2 deb sid/libllhttp-source libllhttp-source_*_all.deb index\n"
+
+
+class Place:
+    """A copy of vendor/fetch beside a manifest of one line, with fake tools first in PATH."""
+
+    def __init__(self, directory):
+        self.vendor = directory / "vendor"
+        self.tools = directory / "tools"
+        self.cache = directory / "cache"
+        self.calls = directory / "calls"
+        self.home = directory / "home"
+        for made in (self.vendor, self.tools, self.cache, self.home):
+            made.mkdir()
+        shutil.copy(FETCH, self.vendor / "fetch")
+        for tool in ("apt-get", "curl"):
+            self.tool(tool, "exit 100")
+        self.path = f"{self.tools}:/usr/bin:/bin"
+
+    def tool(self, name, script):
+        """A fake tool that notes its arguments; `$PART` is the directory where fetched files are expected."""
+        (self.tools / name).write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.calls}"\nPART={self.cache}/part\n{script}\n')
+        (self.tools / name).chmod(0o755)
+
+    def apt(self, fetched):
+        """apt-get that knows a mirror and, asked for a package, leaves what `fetched` (shell) does in `$PART`."""
+        self.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) ;;\n'
+                             f"*) {fetched} ;; esac")
+
+    def run(self, manifest, **env):
+        (self.vendor / "manifest").write_text(manifest)
+        done = subprocess.run([self.vendor / "fetch", self.cache], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": self.path, "HOME": str(self.home), **env})
+        return done.returncode, done.stderr
+
+    def called(self):
+        return self.calls.read_text() if self.calls.exists() else ""
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def without_npm(place):
+    """A PATH in which the tools are the fakes and what the script itself needs, so no npm of the machine's."""
+    for tool in ("sh", "awk", "basename", "cat", "cut", "dirname", "env", "flock", "grep", "head", "id", "ls", "mkdir", "mv",
+                 "rm", "sed", "sha256sum", "tail", "tar", "tr", "dpkg", "dpkg-deb"):
+        os.symlink(shutil.which(tool, path="/usr/bin:/bin"), place.tools / tool)
+    place.path = str(place.tools)
+    return place
+
+
+def test_a_filled_cache_needs_no_network(place):
+    (place.cache / "libx_1.0.orig.tar.gz").write_bytes(GOOD)
+    assert place.run(PINNED)[0] == 0
+    assert place.called() == ""
+
+
+def test_a_missing_source_comes_through_apt(place):
+    place.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
+    assert place.run(PINNED)[0] == 0
+    assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
+    assert "source --download-only --tar-only libx" in place.called()
+
+
+def test_a_damaged_cache_is_fetched_again(place):
+    (place.cache / "libx_1.0.orig.tar.gz").write_bytes(b"half of")
+    place.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
+    assert place.run(PINNED)[0] == 0
+    assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
+
+
+def test_another_content_is_refused(place):
+    place.apt('echo evil >$PART/libx_1.0.orig.tar.gz')
+    status, said = place.run(PINNED)
+    assert status == 1 and "wrong checksum" in said and GOOD_SUM in said
+    assert not (place.cache / "libx_1.0.orig.tar.gz").exists()
+
+
+def test_a_version_that_has_gone_says_what_to_do(place):
+    place.apt('echo newer >$PART/libx_2.0.orig.tar.gz')
+    status, said = place.run(PINNED)
+    assert status == 1 and "now has libx_2.0.orig.tar.gz" in said and "any copy with sha256 " + GOOD_SUM in said
+    assert "vendor/manifest" in said
+
+
+def test_no_network_says_what_to_do(place):
+    status, said = place.run(PINNED)
+    assert status == 1 and "put the file into " + str(place.cache) in said
+
+
+def package(directory, version):
+    """A real Debian package of that version, built for the test."""
+    root = directory / f"package-{version}"
+    (root / "DEBIAN").mkdir(parents=True)
+    (root / "DEBIAN/control").write_text(f"Package: libllhttp-source\nVersion: {version}\nArchitecture: all\n"
+                                         "Maintainer: test <test@example.org>\nDescription: test\n")
+    file = directory / f"libllhttp-source_{version}_all.deb"
+    subprocess.run(["dpkg-deb", "-b", root, file], check=True, capture_output=True)
+    return file
+
+
+def test_a_newer_moving_source_is_accepted_and_kept(place, tmp_path):
+    place.apt(f"cp {package(tmp_path, '9.5.0~x-1')} $PART/")
+    assert place.run(MOVING)[0] == 0
+    place.tool("apt-get", "exit 100")
+    assert place.run(MOVING)[0] == 0, "the second run works offline"
+
+
+def test_an_older_moving_source_is_refused(place, tmp_path):
+    place.apt(f"cp {package(tmp_path, '9.3.0-1')} $PART/")
+    status, said = place.run(MOVING)
+    assert status == 1 and "older than 9.4.2" in said
+
+
+def test_a_damaged_moving_source_is_fetched_again(place, tmp_path):
+    built = package(tmp_path, "9.5.0-1")
+    place.apt(f"cp {built} $PART/")
+    assert place.run(MOVING)[0] == 0
+    (place.cache / built.name).write_bytes(b"half")
+    assert place.run(MOVING)[0] == 0
+    assert (place.cache / built.name).read_bytes() == built.read_bytes()
+
+
+def test_npm_is_asked_where_it_is_installed(place):
+    place.tool("npm", 'printf "the pinned source\\n" >$PART/better-1.0.0.tgz')
+    assert place.run(FROM_NPM)[0] == 0
+    assert "npm pack --silent better@1.0.0" in place.called() and "curl" not in place.called()
+
+
+CURL = 'while [ "$1" != -o ]; do shift; done; printf "the pinned source\\n" >"$2"'
+
+
+def test_without_npm_its_configuration_is_read(without_npm):
+    place = without_npm
+    place.tool("curl", CURL)
+    (place.home / ".npmrc").write_text("; mine\nregistry = https://mirror.example/npm/\ncafile=/etc/own-ca.pem\n")
+    assert place.run(FROM_NPM)[0] == 0
+    assert "https://mirror.example/npm/better/-/better-1.0.0.tgz" in place.called()
+    assert "--cacert /etc/own-ca.pem" in place.called()
+
+
+def test_the_environment_wins_over_the_file(without_npm):
+    place = without_npm
+    place.tool("curl", CURL)
+    (place.home / ".npmrc").write_text("registry=https://mirror.example/npm/\n")
+    assert place.run(FROM_NPM, NPM_CONFIG_REGISTRY="https://other.example")[0] == 0
+    assert "https://other.example/better/-/better-1.0.0.tgz" in place.called()
+
+
+def test_without_npm_and_configuration_the_default_of_its_package_is_used(without_npm, tmp_path):
+    place = without_npm
+    root = tmp_path / "npm"
+    (root / "DEBIAN").mkdir(parents=True)
+    (root / "DEBIAN/control").write_text("Package: npm\nVersion: 9\nArchitecture: all\n"
+                                         "Maintainer: test <test@example.org>\nDescription: test\n")
+    options = root / "usr/share/nodejs/npm/lib/default-opts.js"
+    options.parent.mkdir(parents=True)
+    options.write_text("module.exports = {\n  registry: 'https://default.example/',\n}\n")
+    subprocess.run(["dpkg-deb", "-b", root, tmp_path / "npm_9_all.deb"], check=True, capture_output=True)
+    place.apt(f"/bin/cp {tmp_path}/npm_9_all.deb .")
+    place.tool("curl", CURL)
+    assert place.run(FROM_NPM)[0] == 0
+    assert "https://default.example/better/-/better-1.0.0.tgz" in place.called()
