@@ -1,6 +1,10 @@
 -- The first schema. Times are ms since 1970 UTC, days are days since 1970-01-01, UUIDs are 16-byte blobs.
 -- Rows refer to each other by small integers; UUIDs are what clients see.
 
+-- "VwTl": tells our databases from others. The version is set by each migration, inside its transaction.
+PRAGMA application_id = 0x5677546c;
+PRAGMA user_version = 1;
+
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value ANY NOT NULL
@@ -22,6 +26,7 @@ CREATE TABLE authors (
     videos_count  INTEGER NOT NULL DEFAULT 0, -- posted videos; kept by the triggers below
     views_refreshed_at INTEGER               -- the newest views_updated_at of the author's videos
 ) STRICT;
+CREATE INDEX authors_by_age ON authors (created_at, uuid);
 
 CREATE TABLE api_keys (
     id           INTEGER PRIMARY KEY,
@@ -75,6 +80,9 @@ CREATE INDEX videos_by_author ON videos (author_id, posted_at DESC, uuid DESC) W
 CREATE INDEX videos_by_viral ON videos (author_id, is_viral, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
 CREATE INDEX videos_by_book ON videos (book_id, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
 CREATE INDEX videos_by_book_viral ON videos (book_id, is_viral, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
+-- What a median is taken from: one range. Without it an author's unread videos would be looked at each time.
+CREATE INDEX videos_comparable ON videos (author_id, posted_at DESC, uuid DESC)
+    WHERE posted_at IS NOT NULL AND first_reading_at IS NOT NULL;
 CREATE INDEX videos_pending ON videos (author_id) WHERE baseline_pending = 1;
 
 CREATE TABLE post_keys (
@@ -116,13 +124,10 @@ CREATE TRIGGER videos_inserted AFTER INSERT ON videos WHEN NEW.posted_at IS NOT 
     UPDATE books SET videos_posted = videos_posted + 1 WHERE id = NEW.book_id;
 END;
 
-CREATE TRIGGER videos_first_posted AFTER UPDATE OF posted_at ON videos WHEN OLD.posted_at IS NULL AND NEW.posted_at IS NOT NULL BEGIN
-    UPDATE authors SET videos_count = videos_count + 1 WHERE id = NEW.author_id;
-    UPDATE books SET videos_posted = videos_posted + 1 WHERE id = NEW.book_id;
-END;
-
-CREATE TRIGGER videos_other_book AFTER UPDATE OF book_id ON videos
-WHEN OLD.book_id IS NOT NEW.book_id AND OLD.posted_at IS NOT NULL BEGIN
-    UPDATE books SET videos_posted = videos_posted - 1 WHERE id = OLD.book_id;
-    UPDATE books SET videos_posted = videos_posted + 1 WHERE id = NEW.book_id;
+CREATE TRIGGER videos_updated AFTER UPDATE OF posted_at, book_id ON videos
+WHEN OLD.book_id IS NOT NEW.book_id OR (OLD.posted_at IS NULL) <> (NEW.posted_at IS NULL) BEGIN
+    UPDATE books SET videos_posted = videos_posted - 1 WHERE id = OLD.book_id AND OLD.posted_at IS NOT NULL;
+    UPDATE books SET videos_posted = videos_posted + 1 WHERE id = NEW.book_id AND NEW.posted_at IS NOT NULL;
+    UPDATE authors SET videos_count = videos_count + (NEW.posted_at IS NOT NULL) - (OLD.posted_at IS NOT NULL)
+        WHERE id = NEW.author_id;
 END;

@@ -76,8 +76,7 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
                            store_video_fn fn, void *ctx);
 
-/* One video's gains in [from, to], ascending; `total` of the video as of the day before `from` comes first in
- * `before` (baseline + gains up to then). `gained_total` counts gains only. */
+/* What a video gained on a UTC day, and in all up to and including that day (without its baseline). */
 struct day_gain {
     int32_t date;
     int64_t gained, gained_total;
@@ -111,7 +110,9 @@ typedef bool (*store_stats_fn)(void *ctx, const struct stats_video *row);
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress);
 
-/* Events of an author by id. At most `scan_limit` rows are looked at in one call; `*scanned_to` gets the id
+/* An event's `video` holds only what an event shows: row, author_row, id, title, thumbnail_url, posted_at.
+ *
+ * Events of an author by id. At most `scan_limit` rows are looked at in one call; `*scanned_to` gets the id
  * of the last row looked at and
  * `*more` whether rows are left behind it, so that a rare filter goes on in the next slice. */
 struct events_query {

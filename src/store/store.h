@@ -30,10 +30,10 @@ struct store_options {
     int busy_timeout_ms; /* of STORE_WRITE */
 };
 
-/* Opens the database file, which must have been migrated to this binary's schema (store_migrate), sets WAL
- * mode and synchronous=FULL (a commit is on disk before anyone can read it), and prepares every statement. On
- * failure `*why` is a sentence for the operator (static or owned by nobody: valid until the next call from
- * this thread). */
+/* Opens the database file, which must have been migrated to this binary's schema (store_migrate; else
+ * ERR_VERSION, ERR_NOT_FOUND when there is no file), sets WAL mode and synchronous=FULL (a commit is on disk
+ * before anyone can read it), and prepares every statement. On failure `*why` is a sentence for the operator
+ * (static or owned by nobody: valid until the next call from this thread). */
 MUST_USE enum err store_open(struct store **out, const struct store_options *options, const char **why);
 void store_close(struct store *s);
 
@@ -42,8 +42,8 @@ void store_close(struct store *s);
  * `applied` gets how many were applied. */
 MUST_USE enum err store_migrate(const char *path, int *applied, const char **why);
 
-/* Grows with every commit of any connection, also of other processes. Costs about a microsecond. ERR_BUSY and
- * the like as with reads. */
+/* Grows with every commit of any other connection, also of other processes; a number of this connection, not
+ * to be compared with another's. Costs about a microsecond. ERR_BUSY and the like as with reads. */
 MUST_USE enum err store_data_version(struct store *s, int64_t *out);
 
 /* 16 random bytes that are this database's own, also not those of a database restored from its backup. */

@@ -1,7 +1,8 @@
 /* Write transactions. One connection (STORE_WRITE), one thread, one transaction at a time: BEGIN IMMEDIATE …
- * COMMIT, with fsync before the commit is visible to anyone. Every function but begin needs an open
- * transaction. An error of any of them leaves the transaction open: the caller rolls back. Strings that come
- * out live in the caller's arena. */
+ * COMMIT, with fsync before the commit is visible to anyone. Every function that writes needs an open
+ * transaction; find, get and list also run without one, on any connection, each in a snapshot of its own. An
+ * error leaves the transaction open: the caller rolls back. Strings that come out live in the caller's arena;
+ * those that list functions give to their callback die when it returns. ERR_NOT_FOUND: no such row. */
 #ifndef VT_STORE_WRITE_H
 #define VT_STORE_WRITE_H
 

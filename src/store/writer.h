@@ -17,8 +17,7 @@ struct writer;
 struct writer_job {
     /* On a pool thread, in a transaction. OK: commit; anything else: roll back. */
     enum err (*work)(struct writer_job *job, struct store *store);
-    /* On the loop. `err` is OK only when the transaction is on disk; ERR_CANCELLED when the queue was closed
-     * before it ran. */
+    /* On the loop. `err` is OK only when the transaction is on disk; else nothing was written. */
     void (*done)(struct writer_job *job, enum err err);
     struct writer_job *next; /* the queue's */
 };
@@ -27,7 +26,7 @@ struct writer_job {
 MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
                               const char **why);
 
-/* ERR_FULL when too many jobs wait (then `done` is not called). */
+/* ERR_FULL when too many jobs wait, ERR_CANCELLED after writer_close(); `done` is then not called. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 /* Lets waiting jobs run to their end, refuses new ones, then closes the connection and calls `closed` on the

@@ -1,0 +1,360 @@
+/* SQLite behind db.h. Owns the translation of its codes and the logging of its words; refuses to know what
+ * the statements are about.
+ *
+ * Codes are logged where they first appear, and the same code of one connection at most once a second: a disk
+ * that is full or broken answers every request the same way. */
+#include "store/db.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define AS_QUERY(name, sql) [QUERY_##name] = {#name, sql},
+const struct db_query db_queries[QUERY_COUNT] = {STORE_QUERIES(AS_QUERY)};
+#undef AS_QUERY
+
+enum {
+    /* Older ones can lose a commit when two writers meet a log that starts again. */
+    SQLITE_VERSION_SOUND = 3051003,
+    LOG_AGAIN_MS = 1000,
+};
+
+/* What SQLite reports by itself. Errors come back as codes as well and are logged there, so only notices
+ * (recovery of a log after a crash) and warnings (a database file that was moved away) are for the operator.
+ */
+static void on_sqlite_log(void *unused, int code, const char *text)
+{
+    (void)unused;
+    if ((code & 0xff) == SQLITE_NOTICE)
+        log_info("sqlite: %s", text);
+    else if ((code & 0xff) == SQLITE_WARNING)
+        log_warn("sqlite: %s", text);
+    else
+        log_debug("sqlite: %s (%d)", text, code);
+}
+
+static void init_library(void)
+{
+    /* Refused when something (a test's VFS) has initialised SQLite before: its words then go nowhere. */
+    (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
+    if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
+        log_warn("sqlite: version %s can damage a database with two writers; 3.51.3 or newer is needed",
+                 sqlite3_libversion());
+}
+
+static enum err err_of_io(int system_errno)
+{
+    switch (system_errno) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return ERR_FULL;
+    case EROFS: return ERR_READONLY;
+    default: return ERR_IO;
+    }
+}
+
+static enum err err_of_constraint(int code)
+{
+    switch (code) {
+    case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY:
+    case SQLITE_CONSTRAINT_ROWID: return ERR_EXISTS;
+    default: return ERR_INVALID;
+    }
+}
+
+static enum err err_of_code(int code, int system_errno)
+{
+    if (code == SQLITE_IOERR_NOMEM)
+        return ERR_NOMEM;
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE: return OK;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: return ERR_BUSY;
+    case SQLITE_FULL:
+    case SQLITE_TOOBIG: return ERR_FULL;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return ERR_READONLY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_FORMAT: return ERR_CORRUPT;
+    case SQLITE_NOMEM: return ERR_NOMEM;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN: return err_of_io(system_errno);
+    case SQLITE_CONSTRAINT: return err_of_constraint(code);
+    case SQLITE_INTERRUPT: return ERR_CANCELLED;
+    default: return ERR_INTERNAL;
+    }
+}
+
+static void log_failure(struct db *db, int code, const char *what, const char *words)
+{
+    int64_t now = clock_mono_ms();
+    if (code == db->logged_code && now - db->logged_at_ms < LOG_AGAIN_MS) {
+        db->unlogged++;
+        return;
+    }
+    /* Two rows that may not be the same are the caller's to report: it knows which. */
+    enum log_level level = (code & 0xff) == SQLITE_CONSTRAINT ? LOG_DEBUG
+                           : (code & 0xff) == SQLITE_BUSY     ? LOG_WARN
+                                                              : LOG_ERROR;
+    if (db->unlogged)
+        log_at(level, "store: %s: %s (%d; %lld more since)", what, words, code, (long long)db->unlogged);
+    else
+        log_at(level, "store: %s: %s (%d)", what, words, code);
+    db->logged_code = code;
+    db->logged_at_ms = now;
+    db->unlogged = 0;
+}
+
+/* The code of the call on this connection that has just failed. */
+static enum err fail(struct db *db, const char *what)
+{
+    int code = sqlite3_extended_errcode(db->handle);
+    int system_errno = sqlite3_system_errno(db->handle);
+    log_failure(db, code, what, sqlite3_errmsg(db->handle));
+    enum err err = err_of_code(code, system_errno);
+    return err ? err : ERR_INTERNAL;
+}
+
+enum err db_open(struct db *db, const char *path)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, init_library);
+    *db = (struct db){0};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
+        enum err err = db->handle ? fail(db, "open") : ERR_NOMEM;
+        db_close(db);
+        return err;
+    }
+    /* No statement of ours needs what these switch off; a damaged or hostile file might. */
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return OK;
+}
+
+void db_close(struct db *db)
+{
+    for (int i = 0; i < QUERY_COUNT; i++)
+        (void)sqlite3_finalize(db->statements[i]);
+    int code = sqlite3_close(db->handle);
+    CHECK(code == SQLITE_OK);
+    *db = (struct db){0};
+}
+
+enum err db_prepare(struct db *db)
+{
+    for (int i = 0; i < QUERY_COUNT; i++) {
+        const char *rest;
+        int code = sqlite3_prepare_v3(db->handle, db_queries[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                      &db->statements[i], &rest);
+        if (code != SQLITE_OK)
+            return fail(db, db_queries[i].name);
+        CHECK(!*rest);
+    }
+    return OK;
+}
+
+void db_set_busy_timeout(struct db *db, int timeout_ms)
+{
+    (void)sqlite3_busy_timeout(db->handle, timeout_ms);
+}
+
+enum err db_exec(struct db *db, const char *sql)
+{
+    if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return fail(db, "exec");
+    return OK;
+}
+
+static enum err exec_one(struct db *db, const char *sql, struct sqlite3_stmt **out)
+{
+    if (sqlite3_prepare_v2(db->handle, sql, -1, out, NULL) != SQLITE_OK)
+        return fail(db, sql);
+    if (sqlite3_step(*out) == SQLITE_ROW)
+        return OK;
+    enum err err = fail(db, sql);
+    (void)sqlite3_finalize(*out);
+    return err;
+}
+
+enum err db_exec_i64(struct db *db, const char *sql, int64_t *out)
+{
+    struct sqlite3_stmt *q;
+    enum err err = exec_one(db, sql, &q);
+    if (err)
+        return err;
+    *out = sqlite3_column_int64(q, 0);
+    (void)sqlite3_finalize(q);
+    return OK;
+}
+
+enum err db_exec_text(struct db *db, const char *sql, const char *expected, bool *same)
+{
+    struct sqlite3_stmt *q;
+    enum err err = exec_one(db, sql, &q);
+    if (err)
+        return err;
+    *same = str_eq(db_text(q, 0), str_from_cstr(expected));
+    (void)sqlite3_finalize(q);
+    return OK;
+}
+
+bool db_in_transaction(const struct db *db)
+{
+    return !sqlite3_get_autocommit(db->handle);
+}
+
+bool db_is_readonly(const struct db *db)
+{
+    return sqlite3_db_readonly(db->handle, "main") == 1;
+}
+
+enum err db_checkpoint(struct db *db)
+{
+    int code = sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return code == SQLITE_OK ? OK : fail(db, "checkpoint");
+}
+
+struct sqlite3_stmt *db_use(struct db *db, enum query query)
+{
+    struct sqlite3_stmt *q = db->statements[query];
+    CHECK(q && !sqlite3_stmt_busy(q));
+    return q;
+}
+
+void db_bind_i64(struct sqlite3_stmt *q, int i, int64_t v)
+{
+    CHECK(sqlite3_bind_int64(q, i, v) == SQLITE_OK);
+}
+
+void db_bind_i64_or_null(struct sqlite3_stmt *q, int i, int64_t v, int64_t null_value)
+{
+    if (v == null_value)
+        CHECK(sqlite3_bind_null(q, i) == SQLITE_OK);
+    else
+        db_bind_i64(q, i, v);
+}
+
+void db_bind_text(struct sqlite3_stmt *q, int i, struct str s)
+{
+    CHECK(sqlite3_bind_text64(q, i, s.p, s.len, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
+}
+
+void db_bind_blob(struct sqlite3_stmt *q, int i, const void *p, size_t len)
+{
+    /* A NULL pointer would be bound as NULL. */
+    CHECK(sqlite3_bind_blob64(q, i, len ? p : "", len, SQLITE_STATIC) == SQLITE_OK);
+}
+
+void db_bind_uuid(struct sqlite3_stmt *q, int i, const struct uuid *id)
+{
+    db_bind_blob(q, i, id->b, sizeof id->b);
+}
+
+static const char *name_of(const struct db *db, const struct sqlite3_stmt *q)
+{
+    for (int i = 0; i < QUERY_COUNT; i++)
+        if (db->statements[i] == q)
+            return db_queries[i].name;
+    return "statement";
+}
+
+bool db_row(struct db *db, struct sqlite3_stmt *q, enum err *err)
+{
+    int code = sqlite3_step(q);
+    if (code == SQLITE_ROW)
+        return true;
+    *err = code == SQLITE_DONE ? OK : fail(db, name_of(db, q));
+    (void)sqlite3_reset(q);
+    return false;
+}
+
+void db_reset(struct sqlite3_stmt *q)
+{
+    /* Repeats the error of the last step, which was handled there. */
+    (void)sqlite3_reset(q);
+}
+
+enum err db_run(struct db *db, struct sqlite3_stmt *q)
+{
+    enum err err;
+    bool row = db_row(db, q, &err);
+    CHECK(!row);
+    return err;
+}
+
+enum err db_run_changes(struct db *db, struct sqlite3_stmt *q, int *changes)
+{
+    enum err err = db_run(db, q);
+    *changes = err ? 0 : sqlite3_changes(db->handle);
+    return err;
+}
+
+enum err db_one(struct db *db, struct sqlite3_stmt *q)
+{
+    enum err err;
+    if (db_row(db, q, &err))
+        return OK;
+    return err ? err : ERR_NOT_FOUND;
+}
+
+int64_t db_last_insert_row(const struct db *db)
+{
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+int64_t db_i64(struct sqlite3_stmt *q, int i)
+{
+    return sqlite3_column_int64(q, i);
+}
+
+int64_t db_i64_or(struct sqlite3_stmt *q, int i, int64_t null_value)
+{
+    return sqlite3_column_type(q, i) == SQLITE_NULL ? null_value : sqlite3_column_int64(q, i);
+}
+
+struct str db_text(struct sqlite3_stmt *q, int i)
+{
+    if (sqlite3_column_type(q, i) == SQLITE_NULL)
+        return str_make(NULL, 0);
+    /* As a blob: the bytes as they are. An empty value has no pointer. */
+    const char *p = sqlite3_column_blob(q, i);
+    return str_make(p ? p : "", p ? (size_t)sqlite3_column_bytes(q, i) : 0);
+}
+
+bool db_bytes(struct sqlite3_stmt *q, int i, void *out, size_t len)
+{
+    struct str s = db_text(q, i);
+    if (s.len != len)
+        return false;
+    memcpy(out, s.p, len);
+    return true;
+}
+
+enum err db_damaged(struct db *db, const char *what)
+{
+    log_failure(db, SQLITE_CORRUPT, what, "damaged row");
+    return ERR_CORRUPT;
+}
+
+const char *db_sentence(const char *fmt, ...)
+{
+    static _Thread_local char sentence[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(sentence, sizeof sentence, fmt, ap);
+    va_end(ap);
+    return sentence;
+}

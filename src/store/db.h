@@ -1,0 +1,99 @@
+/* The driver of SQLite: one connection, its prepared statements, and what its codes mean. db.c is the only
+ * file that includes sqlite3.h; it knows statements and columns, but nothing of authors and videos.
+ *
+ * A statement is used as
+ *
+ *     struct sqlite3_stmt *q = db_use(db, QUERY_X);
+ *     db_bind_i64(q, 1, row);
+ *     while (db_row(db, q, &err))
+ *         … db_i64(q, 0) …
+ *
+ * db_row() resets the statement when it returns false; who leaves the loop earlier calls db_reset(). Bound
+ * texts are not copied: they must stay until the statement is reset. Texts of a row live until the next
+ * db_row() or db_reset(). */
+#ifndef VT_STORE_DB_H
+#define VT_STORE_DB_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/uuid.h"
+#include "store/queries.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+struct db {
+    struct sqlite3 *handle; /* NULL: closed */
+    struct sqlite3_stmt *statements[QUERY_COUNT];
+    int logged_code;      /* the last code that was logged, */
+    int64_t logged_at_ms; /* when (monotonic), */
+    int64_t unlogged;     /* and how often it came again since */
+};
+
+struct db_query {
+    const char *name;
+    const char *sql;
+};
+extern const struct db_query db_queries[QUERY_COUNT];
+
+/* Opens the file, which must be there (empty: a new database). Nothing is read yet, so a file that is no
+ * database is found by the first statement. On failure the struct is closed again. */
+MUST_USE enum err db_open(struct db *db, const char *path);
+/* Harmless when closed. All statements must be reset. */
+void db_close(struct db *db);
+
+/* Prepares every statement of queries.h; an error means that the schema is not what this binary expects. */
+MUST_USE enum err db_prepare(struct db *db);
+
+/* Waits up to so long for a lock; 0: never. */
+void db_set_busy_timeout(struct db *db, int timeout_ms);
+
+/* Runs the statements of a constant text of queries.h or of a migration. */
+MUST_USE enum err db_exec(struct db *db, const char *sql);
+/* The same for one statement that answers one integer, or one text of which `*same` tells whether it is
+ * `expected`. */
+MUST_USE enum err db_exec_i64(struct db *db, const char *sql, int64_t *out);
+MUST_USE enum err db_exec_text(struct db *db, const char *sql, const char *expected, bool *same);
+
+bool db_in_transaction(const struct db *db);
+bool db_is_readonly(const struct db *db);
+MUST_USE enum err db_checkpoint(struct db *db);
+
+/* A statement, ready to be bound. CHECKs that it is not in use. */
+struct sqlite3_stmt *db_use(struct db *db, enum query query);
+
+void db_bind_i64(struct sqlite3_stmt *q, int i, int64_t v);
+void db_bind_i64_or_null(struct sqlite3_stmt *q, int i, int64_t v, int64_t null_value);
+void db_bind_text(struct sqlite3_stmt *q, int i, struct str s); /* p == NULL: NULL */
+void db_bind_blob(struct sqlite3_stmt *q, int i, const void *p, size_t len);
+void db_bind_uuid(struct sqlite3_stmt *q, int i, const struct uuid *id);
+
+/* True: a row is there. False: the statement is reset, and `*err` is OK at the end of the rows. */
+bool db_row(struct db *db, struct sqlite3_stmt *q, enum err *err);
+void db_reset(struct sqlite3_stmt *q);
+
+/* For statements that give no row: runs and resets. */
+MUST_USE enum err db_run(struct db *db, struct sqlite3_stmt *q);
+/* As db_run(), and says how many rows the statement itself (not its triggers) changed. */
+MUST_USE enum err db_run_changes(struct db *db, struct sqlite3_stmt *q, int *changes);
+/* For statements that give one row: OK with the row there (db_reset() it), or ERR_NOT_FOUND. */
+MUST_USE enum err db_one(struct db *db, struct sqlite3_stmt *q);
+int64_t db_last_insert_row(const struct db *db);
+
+/* Columns of the row, counted from 0. */
+int64_t db_i64(struct sqlite3_stmt *q, int i);
+int64_t db_i64_or(struct sqlite3_stmt *q, int i, int64_t null_value);
+struct str db_text(struct sqlite3_stmt *q, int i); /* text or blob; NULL: p == NULL */
+/* False when the column does not hold exactly `len` bytes: a damaged database. */
+MUST_USE bool db_bytes(struct sqlite3_stmt *q, int i, void *out, size_t len);
+
+/* Logs damage that was found in a row and returns ERR_CORRUPT. */
+enum err db_damaged(struct db *db, const char *what);
+
+/* A sentence for the operator in a buffer of this thread, overwritten by the next call. */
+const char *db_sentence(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,33 @@
+/* What a `struct store` is, for the files of src/store only: a connection and the little it remembers. */
+#ifndef VT_STORE_HANDLE_H
+#define VT_STORE_HANDLE_H
+
+#include "base/buf.h"
+#include "store/db.h"
+#include "store/store.h"
+
+enum {
+    STORE_ID_LEN = 16,
+    PACKED_MAX_BYTES = 64 * 1024, /* of one packed column: five posts with the longest texts are 12 KiB */
+};
+
+struct store {
+    struct db db;
+    uint8_t id[STORE_ID_LEN];
+
+    /* Of the open write transaction: the newest event id given out; 0 until the first one is asked for. */
+    int64_t last_event_id;
+    bool event_ids_taken;
+
+    struct buf packed_posts, packed_milestones; /* bound to a running statement, else free */
+
+    struct day_gain *days; /* room for one video of store_list_stats() */
+    size_t days_cap;
+};
+
+/* Several statements as one snapshot. Inside a transaction of the caller (who reads what it has written) they
+ * do nothing; `*own` goes from one to the other. */
+MUST_USE enum err store_snapshot_begin(struct store *s, bool *own);
+void store_snapshot_end(struct store *s, bool own);
+
+#endif

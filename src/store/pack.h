@@ -1,0 +1,27 @@
+/* The packed columns `posts` and `milestones` of a videos row: everything of a page in one row. Pure
+ * functions.
+ *
+ *   posts       version 1, count, then for each post, platforms ascending:
+ *               platform, posted_at, updated_at, five counts, post_id, url
+ *   milestones  version 1, count, then for each, values ascending: value, reached_at
+ *
+ * Numbers are LEB128 varints in their shortest form. Times are zigzag-coded, one that is null is TIME_NONE;
+ * counts are stored plus one, 0 for not known. A text is its length and its bytes; `url` has its length plus
+ * one, 0 for none. No bytes at all: no posts, no milestones.
+ *
+ * Decoding trusts nothing: what encoding would not have written is refused (false). */
+#ifndef VT_STORE_PACK_H
+#define VT_STORE_PACK_H
+
+#include "base/buf.h"
+#include "store/model.h"
+
+/* Append to `b`; look at b->failed afterwards. */
+void pack_posts(struct buf *b, const struct post *posts, size_t count);
+void pack_milestones(struct buf *b, const struct milestone *milestones, size_t count);
+
+/* The texts of the posts point into `packed`. */
+bool unpack_posts(struct str packed, struct post posts[PLATFORM_COUNT], size_t *count);
+bool unpack_milestones(struct str packed, struct milestone milestones[MILESTONES_MAX], size_t *count);
+
+#endif

@@ -1,0 +1,175 @@
+/* Every SQL statement of viewtally but the migrations. A statement is constant text; values are bound.
+ *
+ * A test asks SQLite for the plan of each and fails on a full scan or a sort. INDEXED BY pins the plan where
+ * two indexes could do, so that it does not change with statistics; a missing index is then an error at open.
+ * CROSS JOIN fixes the order of a join. Pages are keyset pages: `(posted_at, uuid) < (?, ?)` is one bound of
+ * the index range, and SQLite uses a partial index only when the query says IS NOT NULL or compares the
+ * column by itself. */
+#ifndef VT_STORE_QUERIES_H
+#define VT_STORE_QUERIES_H
+
+/* --- opening a database --- */
+
+#define SQL_APPLICATION_ID "PRAGMA application_id"
+#define SQL_USER_VERSION   "PRAGMA user_version"
+#define SQL_COUNT_SCHEMA   "SELECT count(*) FROM sqlite_schema"
+#define SQL_WAL            "PRAGMA journal_mode = WAL"
+/* FULL: the log is synced before a commit becomes visible to any connection. The log file is cut back to
+ * 64 MiB after it has grown above that. Memory for sorting stays out of the file system. */
+#define SQL_SETUP                                                                                            \
+    "PRAGMA synchronous = FULL;"                                                                             \
+    "PRAGMA foreign_keys = ON;"                                                                              \
+    "PRAGMA temp_store = MEMORY;"                                                                            \
+    "PRAGMA cell_size_check = ON;"                                                                           \
+    "PRAGMA cache_size = -32768;"                                                                            \
+    "PRAGMA wal_autocheckpoint = 4000;"                                                                      \
+    "PRAGMA journal_size_limit = 67108864;"
+#define SQL_QUERY_ONLY "PRAGMA query_only = ON"
+#define SQL_BEGIN      "BEGIN IMMEDIATE"
+#define SQL_COMMIT     "COMMIT"
+#define SQL_ROLLBACK   "ROLLBACK"
+
+/* --- column lists: the order that the functions of rows.c read --- */
+
+#define SQL_AUTHOR                                                                                           \
+    "a.id, a.uuid, a.name, a.plan_active, a.created_at, a.rev, a.last_event_id, a.books_count, "             \
+    "a.videos_count, a.views_refreshed_at"
+#define SQL_KEY  "k.id, k.author_id, k.uuid, k.name, k.suffix, k.created_at, k.last_used_at, k.revoked_at"
+#define SQL_BOOK "b.id, b.author_id, b.uuid, b.title, b.subtitle, b.created_at, b.videos_posted"
+#define SQL_VIDEO                                                                                            \
+    "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
+    "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
+    "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones"
+#define SQL_BOOK_REF "b.uuid, b.title"
+#define SQL_EVENT                                                                                            \
+    "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.author_id, e.video_id"
+
+/* --- fragments that several statements share --- */
+
+#define SQL_VIDEOS_PAGE(index, where)                                                                        \
+    "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v INDEXED BY " index                                 \
+    " LEFT JOIN books b ON b.id = v.book_id WHERE " where                                                    \
+    " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
+    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
+
+#define SQL_STATS_SCAN(index, where)                                                                         \
+    "SELECT v.id, v.posted_at, v.uuid, v.first_reading_at, v.views_updated_at FROM videos v INDEXED "        \
+    "BY " index " WHERE " where " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"          \
+    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
+
+#define SQL_EVENTS_PAGE(compare, order)                                                                      \
+    "SELECT " SQL_EVENT ", v.uuid, v.title, v.thumbnail_url, v.posted_at, " SQL_BOOK_REF                     \
+    " FROM events e CROSS JOIN videos v ON v.id = e.video_id LEFT JOIN books b ON b.id = v.book_id"          \
+    " WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order " LIMIT ?3"
+
+/* Of the columns that these write none is indexed: a reading changes one row and no index. */
+#define SQL_SAVE_COUNTS(more)                                                                                \
+    "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \
+    "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9" more " WHERE id = ?1"
+
+/* --- the statements --- */
+
+#define STORE_QUERIES(X)                                                                                     \
+    X(BEGIN_READ, "BEGIN")                                                                                   \
+    X(BEGIN_WRITE, SQL_BEGIN)                                                                                \
+    X(COMMIT, SQL_COMMIT)                                                                                    \
+    X(ROLLBACK, SQL_ROLLBACK)                                                                                \
+    X(DATA_VERSION, "PRAGMA data_version")                                                                   \
+    X(STORE_ID, "SELECT value FROM meta WHERE key = 'store_id'")                                             \
+    X(LAST_EVENT_ID, "SELECT value FROM meta WHERE key = 'last_event_id'")                                   \
+    X(SET_LAST_EVENT_ID, "UPDATE meta SET value = ?1 WHERE key = 'last_event_id'")                           \
+                                                                                                             \
+    /* authors */                                                                                            \
+    X(AUTHOR_BY_UUID, "SELECT " SQL_AUTHOR " FROM authors a WHERE a.uuid = ?1")                              \
+    X(AUTHOR_BY_ROW, "SELECT " SQL_AUTHOR " FROM authors a WHERE a.id = ?1")                                 \
+    X(AUTHORS, "SELECT " SQL_AUTHOR " FROM authors a ORDER BY a.created_at, a.uuid")                         \
+    X(AUTHOR_HEAD, "SELECT rev, last_event_id FROM authors WHERE id = ?1")                                   \
+    X(AUTHOR_INSERT, "INSERT INTO authors (uuid, name, plan_active, created_at) VALUES (?1, ?2, ?3, ?4)")    \
+    X(AUTHOR_UPDATE, "UPDATE authors SET name = ?2, plan_active = ?3, rev = rev + 1 WHERE id = ?1")          \
+    X(AUTHOR_TOUCH, "UPDATE authors SET rev = rev + 1, views_refreshed_at = "                                \
+                    "CASE WHEN ?2 > ifnull(views_refreshed_at, -1) THEN ?2 ELSE views_refreshed_at END "     \
+                    "WHERE id = ?1")                                                                         \
+    X(AUTHOR_SET_HEAD, "UPDATE authors SET last_event_id = ?2 WHERE id = ?1")                                \
+                                                                                                             \
+    /* API keys */                                                                                           \
+    X(KEY_OWNER, "SELECT k.id, k.author_id, k.uuid, k.revoked_at, k.last_used_at, a.uuid, a.plan_active, "   \
+                 "a.rev, a.last_event_id FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id "        \
+                 "WHERE k.hash = ?1")                                                                        \
+    X(ACCOUNT, "SELECT " SQL_AUTHOR ", " SQL_KEY                                                             \
+               " FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id WHERE k.id = ?1")                \
+    X(KEY_BY_UUID, "SELECT " SQL_KEY " FROM api_keys k WHERE k.uuid = ?1")                                   \
+    X(KEYS, "SELECT " SQL_KEY " FROM api_keys k WHERE k.author_id = ?1 ORDER BY k.created_at, k.id")         \
+    X(KEY_INSERT, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "                  \
+                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                         \
+    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
+    X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
+    X(KEY_BUMP_AUTHOR, "UPDATE authors SET rev = rev + 1 "                                                   \
+                       "WHERE id = (SELECT author_id FROM api_keys WHERE id = ?1)")                          \
+                                                                                                             \
+    /* books */                                                                                              \
+    X(BOOK_BY_UUID, "SELECT " SQL_BOOK " FROM books b WHERE b.uuid = ?1")                                    \
+    X(BOOK_OF_AUTHOR, "SELECT id FROM books WHERE uuid = ?1 AND author_id = ?2")                             \
+    X(BOOKS_PAGE, "SELECT " SQL_BOOK ", a.name FROM books b INDEXED BY books_by_author "                     \
+                  "CROSS JOIN authors a ON a.id = b.author_id "                                              \
+                  "WHERE b.author_id = ?1 AND (b.created_at, b.uuid) < (?2, ?3) "                            \
+                  "ORDER BY b.created_at DESC, b.uuid DESC LIMIT ?4")                                        \
+    X(BOOK_INSERT, "INSERT INTO books (uuid, author_id, title, subtitle, created_at) "                       \
+                   "VALUES (?1, ?2, ?3, ?4, ?5)")                                                            \
+    X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
+                                                                                                             \
+    /* videos */                                                                                             \
+    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                                 \
+    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO ", " SQL_BOOK_REF                                                    \
+                    " FROM videos v LEFT JOIN books b ON b.id = v.book_id WHERE v.id = ?1")                  \
+    X(VIDEO_OF_AUTHOR,                                                                                       \
+      "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
+      "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \
+    X(VIDEOS_PAGE, SQL_VIDEOS_PAGE("videos_by_author", "v.author_id = ?1"))                                  \
+    X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?6"))         \
+    X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
+    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
+    X(VIDEO_INSERT, "INSERT INTO videos (uuid, author_id, book_id, posted_at, threshold, "                   \
+                    "author_median_views, compared_videos, title, thumbnail_url, posts) "                    \
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                                      \
+    X(VIDEO_UPDATE, "UPDATE videos SET book_id = ?2, posted_at = ?3, title = ?4, thumbnail_url = ?5, "       \
+                    "posts = ?6 WHERE id = ?1")                                                              \
+    X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
+    X(SAVE_COUNTS_FLIPPED, SQL_SAVE_COUNTS(", went_viral_at = ?10, views_when_viral = ?11"))                 \
+    X(SAVE_FIRST_READING, "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                  \
+                          "WHERE id = ?1 AND (first_reading_at IS NOT ?2 OR baseline_pending <> ?3)")        \
+    X(COMPARABLES, "SELECT id, views FROM videos INDEXED BY videos_comparable "                              \
+                   "WHERE author_id = ?1 AND posted_at <= ?2 AND first_reading_at IS NOT NULL "              \
+                   "ORDER BY posted_at DESC, uuid DESC LIMIT ?3")                                            \
+    X(PENDING, "SELECT author_id, id FROM videos INDEXED BY videos_pending WHERE baseline_pending = 1 "      \
+               "ORDER BY author_id LIMIT ?1")                                                                \
+                                                                                                             \
+    /* posts */                                                                                              \
+    X(POST_OWNER,                                                                                            \
+      "SELECT p.video_id, v.author_id FROM post_keys p CROSS JOIN videos v ON v.id = p.video_id "            \
+      "WHERE p.platform = ?1 AND p.post_id = ?2")                                                            \
+    X(POST_KEY_PUT, "INSERT INTO post_keys (platform, post_id, video_id) VALUES (?1, ?2, ?3) "               \
+                    "ON CONFLICT (platform, post_id) DO UPDATE SET video_id = excluded.video_id "            \
+                    "WHERE video_id = excluded.video_id")                                                    \
+    X(POST_KEY_DELETE, "DELETE FROM post_keys WHERE platform = ?1 AND post_id = ?2")                         \
+                                                                                                             \
+    /* days */                                                                                               \
+    X(GAIN_ADD, "INSERT INTO daily (video_id, day, gained, gained_total) VALUES (?1, ?2, ?3, "               \
+                "?3 + ifnull((SELECT gained_total FROM daily WHERE video_id = ?1 "                           \
+                "ORDER BY day DESC LIMIT 1), 0)) ON CONFLICT (video_id, day) DO UPDATE "                     \
+                "SET gained = gained + excluded.gained, gained_total = excluded.gained_total")               \
+    X(STATS_SCAN, SQL_STATS_SCAN("videos_by_author", "v.author_id = ?1"))                                    \
+    X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?1"))                                   \
+    X(DAYS, "SELECT day, gained, gained_total FROM daily WHERE video_id = ?1 AND day BETWEEN ?2 AND ?3 "     \
+            "ORDER BY day")                                                                                  \
+                                                                                                             \
+    /* events */                                                                                             \
+    X(EVENT_INSERT, "INSERT INTO events (author_id, id, video_id, type, occurred_at, value, threshold, "     \
+                    "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
+    X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
+    X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))
+
+#define STORE_QUERY_ENUM(name, sql) QUERY_##name,
+enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };
+#undef STORE_QUERY_ENUM
+
+#endif

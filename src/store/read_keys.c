@@ -1,0 +1,54 @@
+/* Reads: the owner of a key, and the account. */
+#include "store/handle.h"
+#include "store/read.h"
+#include "store/rows.h"
+
+static enum err row_owner(struct db *db, struct sqlite3_stmt *q, struct key_owner *out)
+{
+    *out = (struct key_owner){
+        .key_row = db_i64(q, 0),
+        .author_row = db_i64(q, 1),
+        .revoked_at = db_i64_or(q, 3, TIME_NONE),
+        .last_used_at = db_i64_or(q, 4, TIME_NONE),
+        .plan_active = db_i64(q, 6) != 0,
+        .author_rev = db_i64(q, 7),
+        .last_event_id = db_i64(q, 8),
+    };
+    if (db_bytes(q, 2, out->key_id.b, sizeof out->key_id.b) &&
+        db_bytes(q, 5, out->author_id.b, sizeof out->author_id.b))
+        return OK;
+    return db_damaged(db, "key owner");
+}
+
+enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN], struct key_owner *out)
+{
+    struct db *db = &read->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_KEY_OWNER);
+    db_bind_blob(q, 1, hash, KEY_HASH_LEN);
+    enum err err = db_one(db, q);
+    if (!err) {
+        err = row_owner(db, q, out);
+        db_reset(q);
+    }
+    read->err = err;
+    return NEXT_MORE;
+}
+
+enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx)
+{
+    struct db *db = &read->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_ACCOUNT);
+    struct author author;
+    struct api_key key;
+    db_bind_i64(q, 1, key_row);
+    enum err err = db_one(db, q);
+    if (!err) {
+        if (row_author(q, 0, &author) && row_key(q, AUTHOR_COLUMNS, &key))
+            (void)fn(ctx, &author, &key);
+        else
+            err = db_damaged(db, "account");
+        db_reset(q);
+    }
+    read->err = err;
+    return NEXT_MORE;
+}

@@ -1,0 +1,153 @@
+/* Reads: daily gains of an author's videos, a slice of videos at a time.
+ *
+ * A slice walks a narrow scan of the videos in their order; only a video whose readings touch the range costs
+ * a look at its days, and only one with days there costs its whole row. All gains of a video lie between the
+ * dates of its first and its last reading: a gain's time is never before the first and never after the last.
+ * (posted_at is no such bound, an import may change it afterwards.) */
+#include "base/check.h"
+#include "base/clock.h"
+#include "store/handle.h"
+#include "store/read.h"
+#include "store/rows.h"
+
+enum { STATS_DAYS_AT_FIRST = 128 };
+
+struct stats_read {
+    struct store *store;
+    const struct stats_query *query;
+    store_stats_fn fn;
+    void *ctx;
+    struct stats_progress *progress;
+    bool stopped; /* by the callback */
+};
+
+static enum err read_rev(struct stats_read *r)
+{
+    struct db *db = &r->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_AUTHOR_HEAD);
+    db_bind_i64(q, 1, r->query->author_row);
+    enum err err = db_one(db, q);
+    if (err)
+        return err;
+    r->progress->author_rev = db_i64(q, 0);
+    db_reset(q);
+    return OK;
+}
+
+static void make_room_for_day(struct store *s, size_t count)
+{
+    if (count < s->days_cap)
+        return;
+    s->days_cap = s->days_cap ? 2 * s->days_cap : STATS_DAYS_AT_FIRST;
+    s->days = xrealloc(s->days, s->days_cap * sizeof *s->days);
+}
+
+static enum err read_days(struct stats_read *r, int64_t video_row, size_t *count)
+{
+    struct store *s = r->store;
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DAYS);
+    enum err err;
+    db_bind_i64(q, 1, video_row);
+    db_bind_i64(q, 2, r->query->from);
+    db_bind_i64(q, 3, r->query->to);
+    *count = 0;
+    while (db_row(&s->db, q, &err)) {
+        make_room_for_day(s, *count);
+        s->days[(*count)++] = (struct day_gain){
+            .date = (int32_t)db_i64(q, 0),
+            .gained = db_i64(q, 1),
+            .gained_total = db_i64(q, 2),
+        };
+    }
+    return err;
+}
+
+static enum err give_row(struct stats_read *r, int64_t video_row, size_t day_count)
+{
+    struct db *db = &r->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_VIDEO_BY_ROW);
+    db_bind_i64(q, 1, video_row);
+    enum err err = db_one(db, q);
+    if (err)
+        return err == ERR_NOT_FOUND ? db_damaged(db, "stats") : err;
+    struct video video;
+    const struct day_gain *days = r->store->days;
+    struct stats_video row = {
+        .video = &video,
+        .gained_before = days[0].gained_total - days[0].gained,
+        .days = days,
+        .day_count = day_count,
+    };
+    if (row_video(q, 0, &video) && row_book_ref(q, VIDEO_COLUMNS, &row.book))
+        r->stopped = !r->fn(r->ctx, &row);
+    else
+        err = db_damaged(db, "video");
+    db_reset(q);
+    return err;
+}
+
+/* Columns of the scan: id, posted_at, uuid, first_reading_at, views_updated_at. */
+static enum err look_at(struct stats_read *r, struct sqlite3_stmt *scan)
+{
+    int64_t first = db_i64_or(scan, 3, INT64_MAX);
+    int64_t last = db_i64_or(scan, 4, INT64_MIN);
+    if (first >= date_start_ms(r->query->to + 1) || last < date_start_ms(r->query->from))
+        return OK;
+    size_t day_count;
+    int64_t video_row = db_i64(scan, 0);
+    enum err err = read_days(r, video_row, &day_count);
+    return err || !day_count ? err : give_row(r, video_row, day_count);
+}
+
+static struct sqlite3_stmt *bind_scan(struct stats_read *r)
+{
+    const struct stats_query *query = r->query;
+    struct sqlite3_stmt *scan =
+        db_use(&r->store->db, query->book_row ? QUERY_STATS_SCAN_BOOK : QUERY_STATS_SCAN);
+    db_bind_i64(scan, 1, query->book_row ? query->book_row : query->author_row);
+    db_bind_i64(scan, 2, query->has_after ? query->after.posted_at : INT64_MAX);
+    db_bind_blob(scan, 3, query->has_after ? query->after.id.b : NULL,
+                 query->has_after ? sizeof query->after.id.b : 0);
+    db_bind_i64(scan, 4, (int64_t)query->limit + 1);
+    return scan;
+}
+
+static enum err scan_videos(struct stats_read *r)
+{
+    struct db *db = &r->store->db;
+    struct stats_progress *progress = r->progress;
+    struct sqlite3_stmt *scan = bind_scan(r);
+    int seen = 0;
+    enum err err = OK;
+    while (db_row(db, scan, &err)) {
+        progress->more = seen == r->query->limit || r->stopped;
+        if (progress->more)
+            break;
+        progress->next.posted_at = db_i64(scan, 1);
+        if (!db_bytes(scan, 2, progress->next.id.b, sizeof progress->next.id.b))
+            err = db_damaged(db, "video id");
+        else
+            err = look_at(r, scan);
+        if (err)
+            break;
+        seen++;
+    }
+    db_reset(scan);
+    return err;
+}
+
+enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
+                           void *ctx, struct stats_progress *progress)
+{
+    struct stats_read r = {.store = read->store, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
+    bool own = false;
+    *progress = (struct stats_progress){.next = query->after};
+    enum err err = store_snapshot_begin(read->store, &own);
+    if (!err)
+        err = read_rev(&r);
+    if (!err)
+        err = scan_videos(&r);
+    store_snapshot_end(read->store, own);
+    read->err = err;
+    return NEXT_MORE;
+}

@@ -1,0 +1,98 @@
+/* Column by column; knows nothing of which statement gave the row. */
+#include "store/rows.h"
+
+#include "store/pack.h"
+
+bool row_author(struct sqlite3_stmt *q, int first, struct author *out)
+{
+    *out = (struct author){
+        .row = db_i64(q, first),
+        .name = db_text(q, first + 2),
+        .plan_active = db_i64(q, first + 3) != 0,
+        .created_at = db_i64(q, first + 4),
+        .rev = db_i64(q, first + 5),
+        .last_event_id = db_i64(q, first + 6),
+        .books_count = db_i64(q, first + 7),
+        .videos_count = db_i64(q, first + 8),
+        .views_refreshed_at = db_i64_or(q, first + 9, TIME_NONE),
+    };
+    return db_bytes(q, first + 1, out->id.b, sizeof out->id.b);
+}
+
+bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out)
+{
+    *out = (struct api_key){
+        .row = db_i64(q, first),
+        .author_row = db_i64(q, first + 1),
+        .name = db_text(q, first + 3),
+        .created_at = db_i64(q, first + 5),
+        .last_used_at = db_i64_or(q, first + 6, TIME_NONE),
+        .revoked_at = db_i64_or(q, first + 7, TIME_NONE),
+    };
+    return db_bytes(q, first + 2, out->id.b, sizeof out->id.b) &&
+           db_bytes(q, first + 4, out->suffix, sizeof out->suffix);
+}
+
+bool row_book(struct sqlite3_stmt *q, int first, struct book *out)
+{
+    *out = (struct book){
+        .row = db_i64(q, first),
+        .author_row = db_i64(q, first + 1),
+        .title = db_text(q, first + 3),
+        .subtitle = db_text(q, first + 4),
+        .created_at = db_i64(q, first + 5),
+        .videos_posted = db_i64(q, first + 6),
+    };
+    return db_bytes(q, first + 2, out->id.b, sizeof out->id.b);
+}
+
+/* Not by a compound literal: clearing room for 5 posts and 36 milestones costs more than reading the row. */
+bool row_video(struct sqlite3_stmt *q, int first, struct video *out)
+{
+    out->row = db_i64(q, first);
+    out->author_row = db_i64(q, first + 1);
+    out->book_row = db_i64(q, first + 2);
+    out->title = db_text(q, first + 4);
+    out->thumbnail_url = db_text(q, first + 5);
+    out->posted_at = db_i64_or(q, first + 6, TIME_NONE);
+    out->views = db_i64(q, first + 7);
+    out->baseline = db_i64(q, first + 8);
+    out->first_reading_at = db_i64_or(q, first + 9, TIME_NONE);
+    out->updated_at = db_i64_or(q, first + 10, TIME_NONE);
+    out->went_viral_at = db_i64_or(q, first + 11, TIME_NONE);
+    out->views_when_viral = db_i64(q, first + 12);
+    out->line.threshold = db_i64(q, first + 13);
+    out->line.median = db_i64_or(q, first + 14, COUNT_NONE);
+    out->line.compared = db_i64(q, first + 15);
+    out->baseline_pending = db_i64(q, first + 16) != 0;
+    return db_bytes(q, first + 3, out->id.b, sizeof out->id.b) &&
+           unpack_posts(db_text(q, first + 17), out->posts, &out->post_count) &&
+           unpack_milestones(db_text(q, first + 18), out->milestones, &out->milestone_count);
+}
+
+bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out)
+{
+    *out = (struct book_ref){.title = db_text(q, first + 1)};
+    return !out->title.p || db_bytes(q, first, out->id.b, sizeof out->id.b);
+}
+
+bool row_event(struct sqlite3_stmt *q, int first, struct event *out)
+{
+    int64_t type = db_i64(q, first + 1);
+    *out = (struct event){
+        .id = db_i64(q, first),
+        .type = type == EVENT_WENT_VIRAL ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED,
+        .occurred_at = db_i64(q, first + 2),
+        .value = db_i64(q, first + 3),
+        .threshold = db_i64(q, first + 4),
+        .median = db_i64_or(q, first + 5, COUNT_NONE),
+        .author_row = db_i64(q, first + 6),
+        .video_row = db_i64(q, first + 7),
+    };
+    return type == EVENT_WENT_VIRAL || type == EVENT_MILESTONE_REACHED;
+}
+
+struct str row_keep(struct arena *a, struct str s)
+{
+    return s.p ? arena_copy(a, s) : s;
+}

@@ -1,0 +1,23 @@
+/* From rows to the records of model.h, in the order of the column lists of queries.h. Texts are borrowed from
+ * the row. False: the database is damaged. */
+#ifndef VT_STORE_ROWS_H
+#define VT_STORE_ROWS_H
+
+#include "base/arena.h"
+#include "store/db.h"
+#include "store/model.h"
+
+/* How many columns each list has. */
+enum { AUTHOR_COLUMNS = 10, KEY_COLUMNS = 8, BOOK_COLUMNS = 7, VIDEO_COLUMNS = 19, EVENT_COLUMNS = 8 };
+
+MUST_USE bool row_author(struct sqlite3_stmt *q, int first, struct author *out);
+MUST_USE bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out);
+MUST_USE bool row_book(struct sqlite3_stmt *q, int first, struct book *out);
+MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
+MUST_USE bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out);
+MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);
+
+/* A copy of the text; p == NULL stays so. */
+struct str row_keep(struct arena *a, struct str s);
+
+#endif

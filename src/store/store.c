@@ -1,0 +1,151 @@
+/* Opening and closing. Says in a sentence what the operator has to do; knows no statement of the reads and
+ * writes. */
+#include "store/handle.h"
+
+#include "base/check.h"
+#include "store/migrate.h"
+#include "store/model.h"
+#include "store/why.h"
+
+#include <stdlib.h>
+
+/* For what opening itself waits: recovery of the log after a crash, and the last process that closes it. */
+enum { OPEN_TIMEOUT_MS = 10000 };
+
+/* The file is a database of ours, of exactly this binary's schema. */
+static enum err check_schema(struct db *db, const char *path, const char **why)
+{
+    int64_t id, version;
+    enum err err = db_exec_i64(db, SQL_APPLICATION_ID, &id);
+    if (!err)
+        err = db_exec_i64(db, SQL_USER_VERSION, &version);
+    if (err) {
+        *why = why_of(err, path);
+        return err;
+    }
+    if (id == 0 && version == 0) {
+        *why = db_sentence("%s is empty or not a database of viewtally: run `viewtally migrate`", path);
+        return ERR_VERSION;
+    }
+    if (id != SCHEMA_APPLICATION_ID) {
+        *why = why_foreign(path);
+        return ERR_CORRUPT;
+    }
+    if (version > schema_migration_count) {
+        *why = why_newer(path, version);
+        return ERR_VERSION;
+    }
+    if (version < schema_migration_count) {
+        *why = db_sentence("%s has schema version %lld and this binary needs %d: run `viewtally migrate`",
+                           path, (long long)version, schema_migration_count);
+        return ERR_VERSION;
+    }
+    return OK;
+}
+
+static enum err set_up(struct db *db)
+{
+    bool wal;
+    enum err err = db_exec_text(db, SQL_WAL, "wal", &wal);
+    if (err)
+        return err;
+    /* A file system without shared memory cannot have it. */
+    if (!wal)
+        return ERR_IO;
+    return db_exec(db, SQL_SETUP);
+}
+
+static enum err load_id(struct store *s)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_STORE_ID);
+    enum err err = db_one(&s->db, q);
+    if (err)
+        return err == ERR_NOT_FOUND ? ERR_CORRUPT : err;
+    if (!db_bytes(q, 0, s->id, sizeof s->id))
+        err = db_damaged(&s->db, "store_id");
+    db_reset(q);
+    return err;
+}
+
+static enum err make_ready(struct store *s, const struct store_options *o)
+{
+    if (db_is_readonly(&s->db))
+        return ERR_READONLY;
+    enum err err = set_up(&s->db);
+    if (!err)
+        err = db_prepare(&s->db);
+    if (!err)
+        err = load_id(s);
+    if (!err && o->mode == STORE_READ)
+        err = db_exec(&s->db, SQL_QUERY_ONLY);
+    db_set_busy_timeout(&s->db, o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
+    return err;
+}
+
+enum err store_open(struct store **out, const struct store_options *options, const char **why)
+{
+    enum err err = why_bad_path(options->path, why);
+    if (err)
+        return err;
+    struct store *s = xcalloc(1, sizeof *s);
+    buf_init(&s->packed_posts, PACKED_MAX_BYTES);
+    buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
+    err = db_open(&s->db, options->path);
+    if (err) {
+        *why = why_of(err, options->path);
+    } else {
+        db_set_busy_timeout(&s->db, OPEN_TIMEOUT_MS);
+        err = check_schema(&s->db, options->path, why);
+        if (!err && (err = make_ready(s, options)) != OK)
+            *why = why_of(err, options->path);
+    }
+    if (err) {
+        store_close(s);
+        return err;
+    }
+    *out = s;
+    return OK;
+}
+
+void store_close(struct store *s)
+{
+    db_close(&s->db);
+    buf_fini(&s->packed_posts);
+    buf_fini(&s->packed_milestones);
+    free(s->days);
+    free(s);
+}
+
+const uint8_t *store_id(const struct store *s)
+{
+    return s->id;
+}
+
+enum err store_data_version(struct store *s, int64_t *out)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DATA_VERSION);
+    enum err err = db_one(&s->db, q);
+    if (err)
+        return err;
+    *out = db_i64(q, 0);
+    db_reset(q);
+    return OK;
+}
+
+enum err store_checkpoint(struct store *s)
+{
+    return db_checkpoint(&s->db);
+}
+
+enum err store_snapshot_begin(struct store *s, bool *own)
+{
+    *own = !db_in_transaction(&s->db);
+    return *own ? db_run(&s->db, db_use(&s->db, QUERY_BEGIN_READ)) : OK;
+}
+
+void store_snapshot_end(struct store *s, bool own)
+{
+    /* Nothing was written: rolling back is only the end of the snapshot, and cannot fail half way. */
+    if (own && db_in_transaction(&s->db) && db_run(&s->db, db_use(&s->db, QUERY_ROLLBACK)))
+        CHECK(!db_in_transaction(&s->db));
+}

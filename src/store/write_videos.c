@@ -1,0 +1,211 @@
+/* Writes: videos, the platforms' ids, what a step changes, daily gains. */
+#include "base/check.h"
+#include "store/handle.h"
+#include "store/pack.h"
+#include "store/rows.h"
+#include "store/write.h"
+
+/* --- finding --- */
+
+/* The texts of the posts point into the packed column: one copy of it keeps them all. */
+static enum err keep_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
+{
+    enum { POSTS = 17 };
+    if (!row_video(q, 0, out))
+        return db_damaged(db, "video");
+    out->title = row_keep(a, out->title);
+    out->thumbnail_url = row_keep(a, out->thumbnail_url);
+    if (!unpack_posts(row_keep(a, db_text(q, POSTS)), out->posts, &out->post_count))
+        return db_damaged(db, "video");
+    return OK;
+}
+
+static enum err read_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
+{
+    enum err err = db_one(db, q);
+    if (err)
+        return err;
+    err = keep_video(db, q, a, out);
+    db_reset(q);
+    return err;
+}
+
+enum err store_find_video(struct store *s, struct arena *a, const struct uuid *id, struct video *out)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEO_BY_UUID);
+    db_bind_uuid(q, 1, id);
+    return read_video(&s->db, q, a, out);
+}
+
+enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEO_BY_ROW);
+    db_bind_i64(q, 1, video_row);
+    return read_video(&s->db, q, a, out);
+}
+
+enum err store_find_post(struct store *s, enum platform platform, struct str post_id, struct post_owner *out)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_POST_OWNER);
+    db_bind_i64(q, 1, platform);
+    db_bind_text(q, 2, post_id);
+    enum err err = db_one(&s->db, q);
+    if (err)
+        return err;
+    *out = (struct post_owner){.video_row = db_i64(q, 0), .author_row = db_i64(q, 1)};
+    db_reset(q);
+    return OK;
+}
+
+enum err store_list_comparables(struct store *s, int64_t author_row, int64_t posted_to, int limit,
+                                struct comparable *out, size_t *count)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_COMPARABLES);
+    enum err err;
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, posted_to);
+    db_bind_i64(q, 3, limit);
+    *count = 0;
+    while (db_row(&s->db, q, &err))
+        out[(*count)++] = (struct comparable){.video_row = db_i64(q, 0), .views = db_i64(q, 1)};
+    return err;
+}
+
+enum err store_list_pending(struct store *s, struct pending_video *out, size_t limit, size_t *count)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_PENDING);
+    enum err err;
+    db_bind_i64(q, 1, (int64_t)limit);
+    *count = 0;
+    while (db_row(&s->db, q, &err))
+        out[(*count)++] = (struct pending_video){.author_row = db_i64(q, 0), .video_row = db_i64(q, 1)};
+    return err;
+}
+
+/* --- writing --- */
+
+/* ERR_NOT_FOUND when the row is not there. */
+static enum err run_update(struct db *db, struct sqlite3_stmt *q)
+{
+    int changes;
+    CHECK(db_in_transaction(db));
+    enum err err = db_run_changes(db, q, &changes);
+    return !err && changes == 0 ? ERR_NOT_FOUND : err;
+}
+
+static enum err pack_post_column(struct store *s, const struct video *video)
+{
+    buf_reset(&s->packed_posts, PACKED_MAX_BYTES);
+    pack_posts(&s->packed_posts, video->posts, video->post_count);
+    return s->packed_posts.failed ? ERR_FULL : OK;
+}
+
+static enum err pack_milestone_column(struct store *s, const struct video *video)
+{
+    buf_reset(&s->packed_milestones, PACKED_MAX_BYTES);
+    pack_milestones(&s->packed_milestones, video->milestones, video->milestone_count);
+    return s->packed_milestones.failed ? ERR_FULL : OK;
+}
+
+enum err store_insert_video(struct store *s, struct video *video)
+{
+    CHECK(db_in_transaction(&s->db));
+    enum err err = pack_post_column(s, video);
+    if (err)
+        return err;
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEO_INSERT);
+    db_bind_uuid(q, 1, &video->id);
+    db_bind_i64(q, 2, video->author_row);
+    db_bind_i64_or_null(q, 3, video->book_row, 0);
+    db_bind_i64_or_null(q, 4, video->posted_at, TIME_NONE);
+    db_bind_i64(q, 5, video->line.threshold);
+    db_bind_i64_or_null(q, 6, video->line.median, COUNT_NONE);
+    db_bind_i64(q, 7, video->line.compared);
+    db_bind_text(q, 8, video->title);
+    db_bind_text(q, 9, video->thumbnail_url);
+    db_bind_blob(q, 10, s->packed_posts.p, s->packed_posts.len);
+    err = db_run(&s->db, q);
+    if (!err)
+        video->row = db_last_insert_row(&s->db);
+    return err;
+}
+
+enum err store_update_video(struct store *s, const struct video *video)
+{
+    enum err err = pack_post_column(s, video);
+    if (err)
+        return err;
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEO_UPDATE);
+    db_bind_i64(q, 1, video->row);
+    db_bind_i64_or_null(q, 2, video->book_row, 0);
+    db_bind_i64_or_null(q, 3, video->posted_at, TIME_NONE);
+    db_bind_text(q, 4, video->title);
+    db_bind_text(q, 5, video->thumbnail_url);
+    db_bind_blob(q, 6, s->packed_posts.p, s->packed_posts.len);
+    return run_update(&s->db, q);
+}
+
+/* These two columns have a part in an index, so they are written only when they change: the first time. */
+static enum err save_first_reading(struct store *s, const struct video *video)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_SAVE_FIRST_READING);
+    db_bind_i64(q, 1, video->row);
+    db_bind_i64_or_null(q, 2, video->first_reading_at, TIME_NONE);
+    db_bind_i64(q, 3, video->baseline_pending);
+    return db_run(&s->db, q);
+}
+
+enum err store_save_counts(struct store *s, const struct video *video, bool flipped)
+{
+    enum err err = pack_post_column(s, video);
+    if (!err)
+        err = pack_milestone_column(s, video);
+    if (err)
+        return err;
+    struct sqlite3_stmt *q = db_use(&s->db, flipped ? QUERY_SAVE_COUNTS_FLIPPED : QUERY_SAVE_COUNTS);
+    db_bind_i64(q, 1, video->row);
+    db_bind_i64(q, 2, video->views);
+    db_bind_i64(q, 3, video->baseline);
+    db_bind_i64_or_null(q, 4, video->updated_at, TIME_NONE);
+    db_bind_i64(q, 5, video->line.threshold);
+    db_bind_i64_or_null(q, 6, video->line.median, COUNT_NONE);
+    db_bind_i64(q, 7, video->line.compared);
+    db_bind_blob(q, 8, s->packed_posts.p, s->packed_posts.len);
+    db_bind_blob(q, 9, s->packed_milestones.p, s->packed_milestones.len);
+    if (flipped) {
+        db_bind_i64_or_null(q, 10, video->went_viral_at, TIME_NONE);
+        db_bind_i64(q, 11, video->views_when_viral);
+    }
+    err = run_update(&s->db, q);
+    return err ? err : save_first_reading(s, video);
+}
+
+enum err store_put_post_key(struct store *s, enum platform platform, struct str post_id, int64_t video_row)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_POST_KEY_PUT);
+    db_bind_i64(q, 1, platform);
+    db_bind_text(q, 2, post_id);
+    db_bind_i64(q, 3, video_row);
+    enum err err = run_update(&s->db, q);
+    return err == ERR_NOT_FOUND ? ERR_EXISTS : err;
+}
+
+enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_POST_KEY_DELETE);
+    db_bind_i64(q, 1, platform);
+    db_bind_text(q, 2, post_id);
+    return run_update(&s->db, q);
+}
+
+enum err store_add_gain(struct store *s, int64_t video_row, int32_t day, int64_t gained)
+{
+    CHECK(db_in_transaction(&s->db) && gained >= 0);
+    if (gained == 0)
+        return OK;
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_GAIN_ADD);
+    db_bind_i64(q, 1, video_row);
+    db_bind_i64(q, 2, day);
+    db_bind_i64(q, 3, gained);
+    return db_run(&s->db, q);
+}

@@ -1,0 +1,132 @@
+/* The writer queue.
+ *
+ *     IDLE --submit--> RUNNING --on_finished, jobs wait--> RUNNING
+ *                              --on_finished, none left--> IDLE | CLOSING (when asked to close)
+ *     IDLE --close--> CLOSING --on_closed--> gone
+ *
+ * One uv_work_t goes round: the next job is queued only when the one before has come back to the loop, so the
+ * pool never holds more than one thread for us and jobs keep their order. Knows nothing of what jobs write.
+ */
+#include "store/writer.h"
+
+#include "base/check.h"
+#include "store/write.h"
+
+#include <stdlib.h>
+
+/* Far more than requests can be open at once; who hits it is told to come back later. */
+enum { WRITER_JOBS_MAX = 10000 };
+
+struct writer {
+    uv_loop_t *loop;
+    struct store *store; /* used on the pool thread while `busy` */
+    uv_work_t work;
+    bool busy;
+    struct writer_job *first, **last; /* the running job is the first */
+    int count;
+    enum err result; /* of the running job */
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
+                     const char **why)
+{
+    CHECK(options->mode == STORE_WRITE);
+    struct writer *w = xcalloc(1, sizeof *w);
+    enum err err = store_open(&w->store, options, why);
+    if (err) {
+        free(w);
+        return err;
+    }
+    w->loop = loop;
+    w->last = &w->first;
+    w->work.data = w;
+    *out = w;
+    return OK;
+}
+
+static void on_work(uv_work_t *work)
+{
+    struct writer *w = work->data;
+    struct writer_job *job = w->first;
+    w->result = store_begin(w->store);
+    if (w->result)
+        return;
+    w->result = job->work(job, w->store);
+    if (w->result)
+        store_rollback(w->store);
+    else
+        w->result = store_commit(w->store);
+}
+
+static void on_close_work(uv_work_t *work)
+{
+    struct writer *w = work->data;
+    store_close(w->store);
+}
+
+static void on_closed(uv_work_t *work, int status)
+{
+    struct writer *w = work->data;
+    CHECK(status == 0);
+    void (*closed)(void *ctx) = w->closed;
+    void *ctx = w->closed_ctx;
+    free(w);
+    closed(ctx);
+}
+
+static void on_finished(uv_work_t *work, int status);
+
+static void go_on(struct writer *w)
+{
+    int code = 0;
+    if (w->busy)
+        return;
+    if (w->first)
+        code = uv_queue_work(w->loop, &w->work, on_work, on_finished);
+    else if (w->closed)
+        code = uv_queue_work(w->loop, &w->work, on_close_work, on_closed);
+    else
+        return;
+    w->busy = true;
+    CHECK(code == 0);
+}
+
+static void on_finished(uv_work_t *work, int status)
+{
+    struct writer *w = work->data;
+    struct writer_job *job = w->first;
+    enum err result = w->result;
+    CHECK(status == 0 && job);
+    w->first = job->next;
+    if (!w->first)
+        w->last = &w->first;
+    w->count--;
+    w->busy = false;
+    /* The next one starts before `done`, which may free the job or submit others. */
+    go_on(w);
+    job->done(job, result);
+}
+
+enum err writer_submit(struct writer *w, struct writer_job *job)
+{
+    if (w->closed)
+        return ERR_CANCELLED;
+    if (w->count == WRITER_JOBS_MAX)
+        return ERR_FULL;
+    job->next = NULL;
+    *w->last = job;
+    w->last = &job->next;
+    w->count++;
+    go_on(w);
+    return OK;
+}
+
+void writer_close(struct writer *w, void (*closed)(void *ctx), void *ctx)
+{
+    CHECK(!w->closed);
+    w->closed = closed;
+    w->closed_ctx = ctx;
+    go_on(w);
+}
