@@ -17,9 +17,11 @@ BIN := $(B)/viewtally
 all: $(BIN)
 
 # --- what a bare machine lacks ---------------------------------------------------------------------------
-# Checked once for each group of targets; BOOTSTRAP=0 leaves the machine alone.
+# Checked once for each group of targets. BOOTSTRAP=0 leaves the machine alone, as does SYSTEM_LIBS=1: who packages
+# declares what the build depends on.
 
-BOOTSTRAP ?= 1
+SYSTEM_LIBS ?= 0
+BOOTSTRAP ?= $(if $(filter 1,$(SYSTEM_LIBS)),0,1)
 HAVE_BUILD := build/.have-build
 HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench)
 
@@ -80,7 +82,6 @@ ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
 # --- libraries -------------------------------------------------------------------------------------------
 # The pinned sources of vendor/manifest as static archives, or with SYSTEM_LIBS=1 what pkg-config finds.
 
-SYSTEM_LIBS ?= 0
 LIB_NAMES := sqlite hiredis uv llhttp yyjson inih xxhash
 VENDOR_VERSIONS = $(V)/versions
 
