@@ -108,8 +108,8 @@ PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 sqlite3 >= 3.51.3
 ifneq ($(shell pkg-config --print-errors --exists '$(PKG_MINIMUM)' >&2 && echo yes),yes)
 $(error SYSTEM_LIBS=1 needs $(PKG_MINIMUM))
 endif
-LIB_CPPFLAGS = $(shell pkg-config --cflags $(PKGS))
-LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
+LIB_CPPFLAGS := $(shell pkg-config --cflags $(PKGS))
+LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread -lm
 CMOCKA = $(shell pkg-config --libs cmocka)
 VENDOR_STAMP :=
 else
