@@ -178,10 +178,16 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@echo "  CC $<"
 	$(COMPILE) -Wno-overlength-strings
 
-$(ARCHIVE): $(OBJ)
+# The list's time moves when a source comes or goes, so no member outlives its source.
+$(B)/gen/objects: FORCE | $(HAVE_BUILD)
+	@mkdir -p $(@D)
+	@echo '$(OBJ)' >$@.new
+	$(call keep,$@)
+
+$(ARCHIVE): $(OBJ) $(B)/gen/objects
 	@rm -f $@
 	@echo "  AR $@"
-	$(Q)$(AR) rcsD $@ $^
+	$(Q)$(AR) rcsD $@ $(OBJ)
 
 $(BIN): $(MAIN) $(ARCHIVE)
 	@echo "  LD $@"
