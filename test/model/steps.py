@@ -61,14 +61,15 @@ def apply_to_post(post, readings, observed_at, change):
     before = (post.views, dict(post.counts), post.last_reading)
     change.baseline_increase += with_baseline - post.views
     change.gain += after - with_baseline
-    change.has_baseline = change.has_baseline or any(reading["baseline"] for reading in readings)
     post.views = after
     for count in COUNTS[1:]:
         value = merge(readings, count)
         if value is not None:
             post.counts[count] = value
     post.last_reading = observed_at
-    change.changed = change.changed or before != (post.views, post.counts, post.last_reading)
+    if before != (post.views, post.counts, post.last_reading):
+        change.changed = True
+        change.has_baseline = change.has_baseline or any(reading["baseline"] for reading in readings)
 
 
 def apply_step(model, author, observed_at, readings):
