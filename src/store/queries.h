@@ -22,7 +22,7 @@
     "PRAGMA temp_store = MEMORY;"                                                                            \
     "PRAGMA cell_size_check = ON;"                                                                           \
     "PRAGMA cache_size = -32768;"                                                                            \
-    "PRAGMA wal_autocheckpoint = 4000;"                                                                      \
+    "PRAGMA wal_autocheckpoint = 8000;"                                                                      \
     "PRAGMA journal_size_limit = 67108864;"
 #define SQL_QUERY_ONLY "PRAGMA query_only = ON"
 #define SQL_BEGIN      "BEGIN IMMEDIATE"

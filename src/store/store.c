@@ -72,12 +72,13 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     if (db_is_readonly(&s->db))
         return ERR_READONLY;
     enum err err = set_up(&s->db);
+    /* Before the statements: it makes SQLite forget the prepared ones. */
+    if (!err && o->mode == STORE_READ)
+        err = db_exec(&s->db, SQL_QUERY_ONLY);
     if (!err)
         err = db_prepare(&s->db);
     if (!err)
         err = load_id(s);
-    if (!err && o->mode == STORE_READ)
-        err = db_exec(&s->db, SQL_QUERY_ONLY);
     db_set_busy_timeout(&s->db, o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
     return err;
 }
