@@ -39,6 +39,8 @@ static bool grow(struct buf *b, size_t more)
     size_t cap = b->cap ? b->cap : FIRST_CAPACITY;
     while (cap < b->len + more)
         cap *= 2;
+    if (cap > b->max)
+        cap = b->max;
     b->p = xrealloc(b->p, cap);
     b->cap = cap;
     return true;

@@ -216,7 +216,7 @@ void config_fini(struct config *c)
         value_free(c, &config_keys[i]);
 }
 
-enum err config_load(struct config *c, const char *path, char *const *environment, struct buf *message)
+enum err config_load(struct config *c, const char *path, const char *const *environment, struct buf *message)
 {
     struct loading l = {.config = c, .path = path, .message = message};
     CHECK(config_key_count <= KEYS_MAX);
@@ -246,10 +246,13 @@ static void print_keys(const struct config *c, bool with_help, struct buf *out)
             buf_printf(out, "; %.*s\n", (int)line.len, line.p);
         }
         buf_printf(out, "%s = ", key->name);
-        if (key->secret)
-            buf_append(out, with_help ? STR("") : STR("(hidden)"));
-        else
+        size_t before = out->len;
+        if (!key->secret)
             value_print(c, key, out);
+        else if (!with_help)
+            buf_append(out, STR("(hidden)"));
+        if (out->len == before && out->len)
+            out->len--; /* no blank at the end of a line */
         buf_append_char(out, '\n');
     }
 }

@@ -77,7 +77,7 @@ extern const size_t config_key_count;
  * after config_init. */
 void config_init(struct config *c);
 void config_fini(struct config *c);
-MUST_USE enum err config_load(struct config *c, const char *path, char *const *environment,
+MUST_USE enum err config_load(struct config *c, const char *path, const char *const *environment,
                               struct buf *message);
 
 /* All keys with the values in force, as an INI file; secrets hidden. */

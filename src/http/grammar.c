@@ -1,0 +1,123 @@
+/* HTTP grammar by hand where no library offers it. */
+#include "http/grammar.h"
+
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Length of the registered name at the start of s: unreserved, sub-delims and percent escapes. */
+static size_t reg_name(struct str s)
+{
+    size_t i = 0;
+    while (i < s.len) {
+        if (is_alnum(s.p[i]) || (s.p[i] && strchr("-._~!$&'()*+,;=", s.p[i])))
+            i++;
+        else if (s.p[i] == '%' && i + 2 < s.len && is_hex(s.p[i + 1]) && is_hex(s.p[i + 2]))
+            i += 3;
+        else
+            break;
+    }
+    return i;
+}
+
+static size_t ip_literal(struct str s)
+{
+    size_t i = 1;
+    while (i < s.len && (is_hex(s.p[i]) || s.p[i] == ':' || s.p[i] == '.' || s.p[i] == 'v' || s.p[i] == 'V'))
+        i++;
+    return i > 1 && i < s.len && s.p[i] == ']' ? i + 1 : 0;
+}
+
+bool grammar_is_host(struct str s)
+{
+    size_t i = s.len && s.p[0] == '[' ? ip_literal(s) : reg_name(s);
+    if (s.len && s.p[0] == '[' && i == 0)
+        return false;
+    /* A comma is a sub-delim, but in a Host it is two of them joined. */
+    if (s.len && memchr(s.p, ',', s.len))
+        return false;
+    if (i == s.len)
+        return true;
+    if (s.p[i++] != ':')
+        return false;
+    for (; i < s.len; i++)
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+    return true;
+}
+
+static bool is_clean(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.p[i] <= ' ' || s.p[i] >= 0x7F || strchr("#\"<>\\^`{|}", s.p[i]))
+            return false;
+    return true;
+}
+
+/* Behind "http://" or "https://": cuts off the authority. */
+static bool strip_authority(struct str *s)
+{
+    size_t i = 0;
+    while (i < s->len && s->p[i] != '/' && s->p[i] != '?')
+        i++;
+    if (i == 0 || !grammar_is_host(str_make(s->p, i)))
+        return false;
+    *s = str_make(s->p + i, s->len - i);
+    return true;
+}
+
+static bool starts_with_nocase(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len && str_eq_nocase(str_make(s.p, prefix.len), prefix);
+}
+
+bool grammar_split_target(struct str target, struct str *path, struct str *query)
+{
+    struct str rest = target;
+    if (!is_clean(target) || target.len == 0)
+        return false;
+    size_t scheme = starts_with_nocase(rest, STR("http://"))    ? 7
+                    : starts_with_nocase(rest, STR("https://")) ? 8
+                                                                : 0;
+    if (scheme) {
+        rest = str_make(rest.p + scheme, rest.len - scheme);
+        if (!strip_authority(&rest))
+            return false;
+    } else if (rest.p[0] != '/' && !str_eq(rest, STR("*"))) {
+        return false;
+    }
+    *query = str_cut(rest, '?', path);
+    if (path->len == 0)
+        *path = STR("/");
+    return true;
+}
+
+bool grammar_is_request_id(struct str s)
+{
+    if (s.len == 0 || s.len > 128)
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if (!is_alnum(s.p[i]) && s.p[i] != '.' && s.p[i] != '_' && s.p[i] != '-')
+            return false;
+    return true;
+}
+
+bool grammar_lists_etag(struct str list, struct str etag)
+{
+    struct str item;
+    while (list.p) {
+        list = str_cut(list, ',', &item); /* our tags hold no comma */
+        item = str_trim(item);
+        if (str_starts_with(item, STR("W/")))
+            item = str_make(item.p + 2, item.len - 2);
+        if (str_eq(item, etag) || str_eq(item, STR("*")))
+            return true;
+    }
+    return false;
+}

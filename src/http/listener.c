@@ -1,0 +1,146 @@
+/* Listening addresses: TCP over IPv4 and IPv6, Unix sockets. */
+#include "base/check.h"
+#include "base/log.h"
+#include "http/conn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 4096, UNIX_MODE = 0660 };
+
+static const char UNIX_PREFIX[] = "unix:";
+
+static void on_connection(uv_stream_t *stream, int status)
+{
+    if (status < 0)
+        log_warn("a connection cannot be accepted: %s", uv_strerror(status));
+    else
+        server_on_connection(stream->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct listener *l = handle->data;
+    struct http_server *s = l->server;
+    free(l->unix_path);
+    free(l);
+    server_handle_closed(s);
+}
+
+void listener_close(struct listener *l)
+{
+    if (l->unix_path)
+        (void)unlink(l->unix_path);
+    uv_close(&l->handle, on_closed);
+}
+
+/* "127.0.0.1:8080" or "[::1]:8080". */
+static bool parse_tcp(const char *address, struct sockaddr_storage *out)
+{
+    const char *colon = strrchr(address, ':');
+    unsigned long long port;
+    char host[64];
+    if (!colon || !str_to_u64(str_from_cstr(colon + 1), 65535, &port))
+        return false;
+    size_t len = (size_t)(colon - address);
+    bool brackets = len >= 2 && address[0] == '[' && colon[-1] == ']';
+    if (brackets) {
+        address++;
+        len -= 2;
+    }
+    if (len >= sizeof host)
+        return false;
+    memcpy(host, address, len);
+    host[len] = '\0';
+    return (brackets ? uv_ip6_addr(host, (int)port, (struct sockaddr_in6 *)out)
+                     : uv_ip4_addr(host, (int)port, (struct sockaddr_in *)out)) == 0;
+}
+
+static void name_tcp(struct listener *l)
+{
+    struct sockaddr_storage bound;
+    int len = sizeof bound;
+    char host[64] = "";
+    CHECK(uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&bound, &len) == 0);
+    CHECK(uv_ip_name((const struct sockaddr *)&bound, host, sizeof host) == 0);
+    bool v6 = bound.ss_family == AF_INET6;
+    unsigned port =
+        ntohs(v6 ? ((struct sockaddr_in6 *)&bound)->sin6_port : ((struct sockaddr_in *)&bound)->sin_port);
+    (void)snprintf(l->name, sizeof l->name, v6 ? "[%s]:%u" : "%s:%u", host, port);
+}
+
+static int open_tcp(struct listener *l, const struct sockaddr_storage *address)
+{
+    unsigned flags = address->ss_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0;
+    int status = uv_tcp_bind(&l->tcp, (const struct sockaddr *)address, flags);
+    if (status == 0)
+        status = uv_listen(&l->stream, BACKLOG, on_connection);
+    if (status == 0)
+        name_tcp(l);
+    return status;
+}
+
+/* A socket file that nobody listens on is left over from a process that died; one that answers belongs to a
+ * living server. */
+static bool is_stale(const char *path)
+{
+    struct stat st;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t len = strlen(path);
+    if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode) || len >= sizeof address.sun_path)
+        return false;
+    memcpy(address.sun_path, path, len);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool refused = connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
+    (void)close(fd);
+    return refused;
+}
+
+static int open_unix(struct listener *l, const char *path)
+{
+    if (is_stale(path))
+        (void)unlink(path);
+    int status = uv_pipe_bind2(&l->pipe, path, strlen(path), UV_PIPE_NO_TRUNCATE);
+    if (status != 0)
+        return status;
+    l->unix_path = xmalloc(strlen(path) + 1);
+    memcpy(l->unix_path, path, strlen(path) + 1);
+    (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
+    if (chmod(path, UNIX_MODE) != 0)
+        return uv_translate_sys_error(errno);
+    return uv_listen(&l->stream, BACKLOG, on_connection);
+}
+
+enum err listener_open(struct http_server *s, const char *address, const char **why)
+{
+    static char message[256];
+    const char *path = strncmp(address, UNIX_PREFIX, 5) == 0 ? address + 5 : NULL;
+    struct sockaddr_storage tcp = {0};
+    if (path ? !*path : !parse_tcp(address, &tcp)) {
+        (void)snprintf(message, sizeof message,
+                       "listen: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
+                       address);
+        *why = message;
+        return ERR_INVALID;
+    }
+    struct listener *l = xcalloc(1, sizeof *l);
+    CHECK((path ? uv_pipe_init(s->loop, &l->pipe, 0) : uv_tcp_init(s->loop, &l->tcp)) == 0);
+    l->server = s;
+    l->handle.data = l;
+    l->next = s->listeners;
+    s->listeners = l;
+    s->open_handles++;
+    int status = path ? open_unix(l, path) : open_tcp(l, &tcp);
+    if (status == 0)
+        return OK;
+    (void)snprintf(message, sizeof message, "listen: %s: %s", address, uv_strerror(status));
+    *why = message;
+    return ERR_IO;
+}

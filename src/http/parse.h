@@ -1,0 +1,37 @@
+/* From bytes to a request: llhttp in its strict mode, and the rules that it leaves to its user (RFC 9112;
+ * limits). One parser reads one request at a time: it stops behind each, and what follows is the next one's.
+ */
+#ifndef VT_HTTP_PARSE_H
+#define VT_HTTP_PARSE_H
+
+#include "http/server.h"
+
+struct parser;
+
+struct parser *parser_new(void);
+void parser_free(struct parser *p);
+
+/* Ready for a new request, which is filled in its own arena. `limits` must outlive the parse. */
+void parser_begin(struct parser *p, struct request *r, const struct http_limits *limits);
+
+enum parse {
+    PARSE_MORE,   /* all bytes are taken, the request is not complete */
+    PARSE_DONE,   /* complete; what is behind `*used` belongs to the next request */
+    PARSE_FAILED, /* parser_status() and parser_message() say how to refuse; nothing more may be read */
+};
+enum parse parser_feed(struct parser *p, struct str bytes, size_t *used);
+
+int parser_status(const struct parser *p);
+const char *parser_message(const struct parser *p);
+
+/* The head is complete and the body is not. */
+bool parser_is_in_body(const struct parser *p);
+
+/* The client waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1). True once. */
+bool parser_takes_continue(struct parser *p);
+
+/* After PARSE_DONE, and in the refusal of a complete head. */
+bool parser_keeps_alive(const struct parser *p);
+bool parser_is_http_1_0(const struct parser *p);
+
+#endif

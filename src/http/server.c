@@ -1,0 +1,344 @@
+/* Listeners, the pool, the tick and the drain. What a connection does is conn.c's. */
+#include "http/server.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/conn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum {
+    TICK_MS = 100,
+    POOL_MAX = 256,
+    ARENA_BLOCK = 8 << 10,
+    BODY_KEPT = 128 << 10, /* of an exchange at rest */
+    HEAD_MAX = 32 << 10,
+    SPARE_FILES = 64, /* for the database, Redis, logs: never given to connections */
+};
+
+/* ---- the pool ---- */
+
+static struct exchange *exchange_new(void)
+{
+    struct exchange *x = xcalloc(1, sizeof *x);
+    request_init(x);
+    x->parser = parser_new();
+    arena_init(&x->r.arena, ARENA_BLOCK);
+    buf_init(&x->r.res.body, BODY_MAX_BYTES);
+    buf_init(&x->head, HEAD_MAX);
+    return x;
+}
+
+static void exchange_free(struct exchange *x)
+{
+    parser_free(x->parser);
+    arena_fini(&x->r.arena);
+    buf_fini(&x->r.res.body);
+    buf_fini(&x->head);
+    free(x);
+}
+
+struct exchange *server_borrow(struct http_server *s)
+{
+    s->counts.requests_in_flight++;
+    if (list_is_empty(&s->pool))
+        return exchange_new();
+    struct exchange *x = LIST_ENTRY(s->pool.next, struct exchange, link);
+    list_remove(&x->link);
+    s->pooled--;
+    return x;
+}
+
+void server_give_back(struct http_server *s, struct exchange *x)
+{
+    CHECK(!x->active && !x->running);
+    s->counts.requests_in_flight--;
+    list_remove(&x->link);
+    if (s->pooled >= POOL_MAX) {
+        exchange_free(x);
+        return;
+    }
+    arena_reset(&x->r.arena);
+    buf_reset(&x->r.res.body, BODY_KEPT);
+    struct arena arena = x->r.arena;
+    struct buf body = x->r.res.body;
+    x->r = (struct request){.arena = arena, .res = {.body = body}};
+    x->conn = NULL;
+    x->aborted = NULL;
+    /* The last one used is the next one borrowed: its memory is warm. */
+    list_add_last(s->pool.next, &x->link);
+    s->pooled++;
+}
+
+/* ---- turns and ticks ---- */
+
+static void on_idle(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
+void server_turn_soon(struct http_server *s)
+{
+    (void)uv_idle_start(&s->idle, on_idle);
+}
+
+static void pump_hungry(struct http_server *s)
+{
+    struct list turn;
+    list_init(&turn);
+    while (!list_is_empty(&s->hungry)) {
+        struct list *link = s->hungry.next;
+        list_remove(link);
+        list_add_last(&turn, link);
+    }
+    while (!list_is_empty(&turn)) {
+        struct conn *c = LIST_ENTRY(turn.next, struct conn, hungry);
+        list_remove(&c->hungry);
+        conn_pump(c);
+    }
+}
+
+static void on_check(uv_check_t *check)
+{
+    struct http_server *s = check->data;
+    request_run_yielded(s);
+    pump_hungry(s);
+    if (list_is_empty(&s->yielded) && list_is_empty(&s->hungry))
+        (void)uv_idle_stop(&s->idle);
+}
+
+static void expire(struct http_server *s, enum conn_state state, int64_t now_ms)
+{
+    struct list *list = &s->conns[state];
+    while (!list_is_empty(list)) {
+        struct conn *c = LIST_ENTRY(list->next, struct conn, link);
+        if (c->deadline_ms > now_ms)
+            return;
+        conn_expire(c);
+    }
+}
+
+static void close_all(struct http_server *s, const char *reason)
+{
+    s->forced = true;
+    for (int state = 0; state < CONN_CLOSING; state++)
+        while (!list_is_empty(&s->conns[state]))
+            conn_close(LIST_ENTRY(s->conns[state].next, struct conn, link), reason);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct http_server *s = timer->data;
+    int64_t now = clock_mono_ms();
+    request_wake_due(s, now);
+    for (int state = 0; state < CONN_CLOSING; state++)
+        expire(s, (enum conn_state)state, now);
+    if (s->draining && now >= s->drain_until_ms && !s->forced)
+        close_all(s, "the server stops");
+}
+
+/* ---- listeners ---- */
+
+static bool has_room(const struct http_server *s)
+{
+    return s->counts.connections < s->options.limits.max_connections && !s->draining;
+}
+
+/* libuv holds one accepted connection back and stops listening until it is taken: the rest waits in the
+ * kernel's backlog. */
+static void accept_waiting(struct http_server *s)
+{
+    for (struct listener *l = s->listeners; l; l = l->next)
+        if (l->waiting && has_room(s)) {
+            l->waiting = false;
+            (void)conn_accept(s, l);
+        }
+}
+
+void server_on_connection(struct listener *l)
+{
+    struct http_server *s = l->server;
+    if (!s->ticking) {
+        s->ticking = true;
+        CHECK(uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS) == 0);
+    }
+    l->waiting = true;
+    accept_waiting(s);
+}
+
+/* ---- the end ---- */
+
+static void on_own_handle_closed(uv_handle_t *handle)
+{
+    server_handle_closed(handle->data);
+}
+
+static void close_own_handles(struct http_server *s)
+{
+    s->closing = true;
+    uv_close((uv_handle_t *)&s->tick, on_own_handle_closed);
+    uv_close((uv_handle_t *)&s->check, on_own_handle_closed);
+    uv_close((uv_handle_t *)&s->idle, on_own_handle_closed);
+}
+
+static void free_server(struct http_server *s)
+{
+    while (!list_is_empty(&s->pool)) {
+        struct exchange *x = LIST_ENTRY(s->pool.next, struct exchange, link);
+        list_remove(&x->link);
+        exchange_free(x);
+    }
+    void (*closed)(void *) = s->closed;
+    void *ctx = s->closed_ctx;
+    free(s);
+    if (closed)
+        closed(ctx);
+}
+
+/* The last connection and the last listener go first, then our own handles, then the server. */
+static void end_if_over(struct http_server *s)
+{
+    if (s->draining && !s->closing && s->counts.connections == 0 && !s->listeners)
+        close_own_handles(s);
+    else if (s->closing && s->open_handles == 0)
+        free_server(s);
+}
+
+void server_handle_closed(struct http_server *s)
+{
+    s->open_handles--;
+    end_if_over(s);
+}
+
+void server_conn_closed(struct http_server *s)
+{
+    s->counts.connections--;
+    if (s->draining) {
+        end_if_over(s);
+        return;
+    }
+    accept_waiting(s);
+    if (s->counts.connections == 0) {
+        s->ticking = false;
+        (void)uv_timer_stop(&s->tick);
+    }
+}
+
+static void close_listeners(struct http_server *s)
+{
+    while (s->listeners) {
+        struct listener *l = s->listeners;
+        s->listeners = l->next;
+        listener_close(l);
+    }
+}
+
+static void drain_conns(struct http_server *s)
+{
+    for (int state = 0; state < CONN_CLOSING; state++)
+        for (struct list *link = s->conns[state].next, *next; link != &s->conns[state]; link = next) {
+            next = link->next;
+            conn_drain(LIST_ENTRY(link, struct conn, link));
+        }
+}
+
+void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx)
+{
+    if (s->draining) {
+        close_all(s, "the server is forced to stop");
+        return;
+    }
+    s->closed = closed;
+    s->closed_ctx = ctx;
+    s->draining = true;
+    s->drain_until_ms = clock_mono_ms() + s->options.limits.drain_ms;
+    close_listeners(s);
+    drain_conns(s);
+    end_if_over(s);
+}
+
+/* ---- the beginning ---- */
+
+/* Raises the limit of open files as far as allowed and keeps some for everybody else. */
+static int files_for_connections(int wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return wanted;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    rlim_t most = limit.rlim_cur > 2 * SPARE_FILES ? limit.rlim_cur - SPARE_FILES : limit.rlim_cur / 2;
+    if (limit.rlim_cur == RLIM_INFINITY || (rlim_t)wanted <= most)
+        return wanted;
+    log_warn("the limit of open files allows only %llu connections", (unsigned long long)most);
+    return (int)most;
+}
+
+static struct http_server *server_new(uv_loop_t *loop, const struct http_options *options)
+{
+    struct http_server *s = xcalloc(1, sizeof *s);
+    s->loop = loop;
+    s->options = *options;
+    s->options.limits.max_connections = files_for_connections(options->limits.max_connections);
+    s->date.second = -1;
+    for (int state = 0; state < CONN_STATES; state++)
+        list_init(&s->conns[state]);
+    list_init(&s->pool);
+    list_init(&s->yielded);
+    list_init(&s->sleeping);
+    list_init(&s->hungry);
+    CHECK(uv_timer_init(loop, &s->tick) == 0 && uv_check_init(loop, &s->check) == 0 &&
+          uv_idle_init(loop, &s->idle) == 0);
+    s->tick.data = s->check.data = s->idle.data = s;
+    s->open_handles = 3;
+    CHECK(uv_check_start(&s->check, on_check) == 0);
+    CHECK(uv_random(NULL, NULL, &s->id_salt, sizeof s->id_salt, 0, NULL) == 0);
+    return s;
+}
+
+static bool read_proxies(struct http_server *s, const char **why)
+{
+    for (size_t i = 0; i < s->options.trusted_proxy_count; i++)
+        if (!proxies_add(&s->proxies, str_from_cstr(s->options.trusted_proxies[i]))) {
+            *why = "trusted_proxies: wants addresses, networks such as 10.0.0.0/8, or unix; at most 64";
+            return false;
+        }
+    return true;
+}
+
+static enum err listen_all(struct http_server *s, const char **why)
+{
+    for (size_t i = 0; i < s->options.listen_count; i++) {
+        enum err e = listener_open(s, s->options.listen[i], why);
+        if (e)
+            return e;
+    }
+    return OK;
+}
+
+enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struct http_options *options,
+                          const char **why)
+{
+    struct http_server *s = server_new(loop, options);
+    enum err e = read_proxies(s, why) ? listen_all(s, why) : ERR_INVALID;
+    s->options.listen = NULL;
+    s->options.trusted_proxies = NULL;
+    if (e) {
+        http_server_close(s, NULL, NULL);
+        return e;
+    }
+    for (struct listener *l = s->listeners; l; l = l->next)
+        printf("listening on %s\n", l->name);
+    (void)fflush(stdout);
+    *out = s;
+    return OK;
+}
+
+struct http_server_counts http_server_counts(const struct http_server *s)
+{
+    return s->counts;
+}

@@ -1,0 +1,212 @@
+/* config: defaults, file, environment, messages. */
+#include "unit.h"
+
+#include "config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct attempt {
+    struct config config;
+    struct buf message;
+    enum err err;
+    char path[64];
+};
+
+/* Loads `text` as a file (NULL: no file) with the environment. */
+static void load(struct attempt *a, const char *text, const char *const *environment)
+{
+    strcpy(a->path, "/tmp/vt-config-XXXXXX");
+    if (text) {
+        int fd = mkstemp(a->path);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+        close(fd);
+    }
+    config_init(&a->config);
+    buf_init(&a->message, 1 << 20);
+    a->err = config_load(&a->config, text ? a->path : NULL, environment, &a->message);
+}
+
+static void unload(struct attempt *a)
+{
+    (void)unlink(a->path);
+    buf_fini(&a->message);
+    config_fini(&a->config);
+}
+
+static void expect_message(const char *text, const char *const *environment, const char *expected)
+{
+    struct attempt a;
+    char whole[600];
+    load(&a, text, environment);
+    snprintf(whole, sizeof whole, "%s%s", text ? a.path : "", expected);
+    assert_int_equal(a.err, ERR_INVALID);
+    assert_str(buf_str(&a.message), whole);
+    assert_string_equal(a.config.server.listen, "127.0.0.1:8080"); /* back to the defaults */
+    unload(&a);
+}
+
+static void defaults_are_the_documented_ones(void **state)
+{
+    struct attempt a;
+    (void)state;
+    load(&a, NULL, NULL);
+    assert_int_equal(a.err, OK);
+    assert_string_equal(a.config.server.base_url, "http://127.0.0.1:8080/v1");
+    assert_int_equal(a.config.limits.requests_per_minute, 60);
+    assert_true(a.config.limits.headers);
+    assert_string_equal(a.config.keys.prefix, "service_live_");
+    assert_int_equal(a.config.events.history_start, 1781481600000); /* 2026-06-15 */
+    assert_int_equal(a.config.viral.multiplier_milli, 5000);
+    assert_int_equal(a.config.viral.compare_min_age_hours, 168);
+    unload(&a);
+}
+
+static void file_sets_values(void **state)
+{
+    struct attempt a;
+    (void)state;
+    load(&a,
+         "; comment\n[server]\nlisten =  127.0.0.1:1 , [::1]:2,, unix:/x \n# other "
+         "comment\n\n[viral]\nmultiplier = 2.125 ; inline\n"
+         "min_views=9007199254740991\n[limits]\nheaders = No\n[events]\nhistory_start = "
+         "2020-02-29\n[log]\nlevel = warn\nformat = json",
+         NULL);
+    assert_str(buf_str(&a.message), "");
+    assert_int_equal(a.err, OK);
+    assert_string_equal(a.config.server.listen, "127.0.0.1:1,[::1]:2,unix:/x");
+    assert_int_equal(a.config.viral.multiplier_milli, 2125);
+    assert_int_equal(a.config.viral.min_views, INT64_C(9007199254740991));
+    assert_false(a.config.limits.headers);
+    assert_int_equal(a.config.log.level, LOG_WARN);
+    assert_int_equal(a.config.log.format, LOG_JSON);
+    unload(&a);
+}
+
+static void mistakes_name_their_line(void **state)
+{
+    (void)state;
+    expect_message("[server]\nlisten = 127.0.0.1:1\nlisten = 127.0.0.1:2\n", NULL,
+                   ":3: [server] listen was given in line 2 already");
+    expect_message("[server]\n\nliste = x\n", NULL, ":3: [server] has no key \"liste\"");
+    expect_message("[sever]\nlisten = x\n", NULL, ":2: there is no section [sever]");
+    expect_message("listen = x\n", NULL, ":1: there is no section []");
+    expect_message("[limits]\nrequests_per_minute = -1\n", NULL,
+                   ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
+    expect_message("[limits]\nrequests_per_minute =\n", NULL,
+                   ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
+    expect_message("[limits]\nrequests_per_minute = 99999999999999999999\n", NULL,
+                   ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
+    expect_message("[viral]\nmultiplier = 5.0001\n", NULL,
+                   ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
+    expect_message("[viral]\nmultiplier = 0.999\n", NULL,
+                   ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
+    expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers wants on or off");
+    expect_message("[events]\nhistory_start = 2026-02-30\n", NULL,
+                   ":2: [events] history_start wants a date that exists, written YYYY-MM-DD");
+    expect_message("[server]\nlisten = ,\n[limits]\nnonsense\n", NULL,
+                   ":4: is neither [section], name = value nor a comment");
+    expect_message(
+        "[server]\nbase_url = ftp://x/v1\n", NULL,
+        ":2: [server] base_url wants an address that ends in /v1, such as https://stats.example.com/v1");
+    expect_message(
+        "[server]\nbase_url = https://x/v2\n", NULL,
+        ":2: [server] base_url wants an address that ends in /v1, such as https://stats.example.com/v1");
+    expect_message("[keys]\nprefix = a b\n", NULL,
+                   ":2: [keys] prefix wants 1 to 32 letters, digits or underscores");
+}
+
+static void odd_files_are_refused(void **state)
+{
+    struct attempt a;
+    struct buf long_line;
+    (void)state;
+    buf_init(&long_line, 1 << 20);
+    buf_append(&long_line, STR("[store]\npath = "));
+    for (int i = 0; i < 100000; i++)
+        buf_append_char(&long_line, 'a');
+    buf_append_char(&long_line, '\n');
+    buf_append_char(&long_line, '\0');
+    load(&a, long_line.p, NULL);
+    assert_int_equal(a.err, ERR_INVALID);
+    assert_non_null(strstr(a.message.p, ":2: "));
+    unload(&a);
+    buf_fini(&long_line);
+    config_init(&a.config);
+    buf_init(&a.message, 1000);
+    assert_int_equal(config_load(&a.config, "/nonexistent/config.ini", NULL, &a.message), ERR_INVALID);
+    assert_str(buf_str(&a.message), "/nonexistent/config.ini: cannot be read: No such file or directory");
+    unload(&a);
+}
+
+static void environment_overrides(void **state)
+{
+    const char *good[] = {"PATH=/bin", "VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE=7", "VIEWTALLY_TEST_CLOCK=x",
+                          "VIEWTALLY_BIN=y", NULL};
+    const char *bad[] = {"VIEWTALLY_LIMITS_HEADERS=x", NULL},
+               *unknown[] = {"VIEWTALLY_LIMITS_REQUESTS=5", NULL};
+    struct attempt a;
+    (void)state;
+    load(&a, "[limits]\nrequests_per_minute = 6\n", good);
+    assert_int_equal(a.err, OK);
+    assert_int_equal(a.config.limits.requests_per_minute, 7);
+    unload(&a);
+    expect_message(NULL, bad, "VIEWTALLY_LIMITS_HEADERS: wants on or off");
+    expect_message(NULL, unknown, "VIEWTALLY_LIMITS_REQUESTS: there is no such configuration key");
+}
+
+/* What is printed is read back to the same, and the example file in the repository is what the table says. */
+static void printed_configuration_is_read_back(void **state)
+{
+    struct attempt a, again;
+    struct buf first, second;
+    (void)state;
+    buf_init(&first, 1 << 20);
+    buf_init(&second, 1 << 20);
+    load(&a, "[viral]\nmultiplier = 2.5\n[server]\ncors_origins = https://a, https://b\n", NULL);
+    config_print(&a.config, &first);
+    buf_append_char(&first, '\0');
+    first.len--;
+    load(&again, first.p, NULL);
+    assert_int_equal(again.err, OK);
+    config_print(&again.config, &second);
+    assert_true(str_eq(buf_str(&first), buf_str(&second)));
+    assert_non_null(strstr(first.p, "multiplier = 2.5\n"));
+    unload(&a);
+    unload(&again);
+    buf_fini(&first);
+    buf_fini(&second);
+}
+
+static void example_file_is_true(void **state)
+{
+    struct buf expected;
+    char *actual = calloc(1, 1 << 16);
+    (void)state;
+    buf_init(&expected, 1 << 20);
+    config_print_example(&expected);
+    FILE *f = fopen("config.example.ini", "r");
+    assert_non_null(f);
+    size_t n = fread(actual, 1, (1 << 16) - 1, f);
+    fclose(f);
+    assert_int_equal(n, expected.len);
+    assert_memory_equal(actual, expected.p, n);
+    free(actual);
+    buf_fini(&expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_the_documented_ones),
+        cmocka_unit_test(file_sets_values),
+        cmocka_unit_test(mistakes_name_their_line),
+        cmocka_unit_test(odd_files_are_refused),
+        cmocka_unit_test(environment_overrides),
+        cmocka_unit_test(printed_configuration_is_read_back),
+        cmocka_unit_test(example_file_is_true),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+/* The exact window against a plain re-count, and its memory. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "redis/limiter.h"
+
+#include <stdlib.h>
+
+static void sixty_at_once_then_one_a_place(void **state)
+{
+    struct limiter *l = limiter_new(60);
+    struct limiter_verdict v;
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        v = limiter_take(l, 1, 1000 + i);
+        assert_true(v.admitted);
+        assert_int_equal(v.remaining, 59 - i);
+    }
+    v = limiter_take(l, 1, 1060);
+    assert_false(v.admitted);
+    assert_int_equal(v.reset_ms, 1000 + 60000 - 1060);
+    assert_false(limiter_take(l, 1, 1000 + 59999).admitted);
+    assert_true(limiter_take(l, 1, 1000 + 60000).admitted);
+    assert_false(limiter_take(l, 1, 1000 + 60000).admitted); /* the second one leaves a millisecond later */
+    assert_true(limiter_take(l, 2, 1060).admitted);          /* another key is another window */
+    limiter_free(l);
+}
+
+/* Refused requests are not recorded: hammering does not prolong the wait. */
+static void refused_requests_do_not_count(void **state)
+{
+    struct limiter *l = limiter_new(2);
+    (void)state;
+    assert_true(limiter_take(l, 5, 0).admitted);
+    assert_true(limiter_take(l, 5, 10).admitted);
+    for (int t = 11; t < 60000; t += 7)
+        assert_false(limiter_take(l, 5, t).admitted);
+    assert_true(limiter_take(l, 5, 60000).admitted);
+    limiter_free(l);
+}
+
+enum { KEYS = 7, STEPS = 20000 };
+
+static void equals_a_plain_recount(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        int limit = (int)(seed % 9) + 1;
+        struct limiter *l = limiter_new(limit);
+        int64_t *admitted[KEYS], now = 0;
+        int count[KEYS] = {0};
+        for (int k = 0; k < KEYS; k++)
+            admitted[k] = calloc(STEPS, sizeof **admitted);
+        srand(seed);
+        for (int i = 0; i < STEPS; i++) {
+            now += rand() % 3000;
+            int key = rand() % KEYS, inside = 0;
+            for (int j = count[key]; j-- > 0 && admitted[key][j] > now - 60000;)
+                inside++;
+            struct limiter_verdict v = limiter_take(l, key, now);
+            assert_int_equal(v.admitted, inside < limit);
+            if (v.admitted)
+                admitted[key][count[key]++] = now;
+            assert_int_equal(v.remaining, limit - inside - v.admitted);
+        }
+        for (int k = 0; k < KEYS; k++)
+            free(admitted[k]);
+        limiter_free(l);
+    }
+}
+
+static void quiet_keys_are_forgotten(void **state)
+{
+    struct limiter *l = limiter_new(3);
+    (void)state;
+    for (int64_t key = 0; key < 100000; key++)
+        assert_true(limiter_take(l, key, key).admitted);
+    assert_true(limiter_key_count(l) <= 60001);
+    for (int64_t i = 0; i < 50000; i++)
+        (void)limiter_take(l, 7, 200000 + i);
+    assert_int_equal(limiter_key_count(l), 1);
+    limiter_free(l);
+}
+
+static void zero_is_no_limit(void **state)
+{
+    struct limiter *l = limiter_new(0);
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        assert_true(limiter_take(l, 1, 0).admitted);
+    assert_int_equal(limiter_take(l, 1, 0).limit, 0);
+    limiter_free(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sixty_at_once_then_one_a_place),
+        cmocka_unit_test(refused_requests_do_not_count),
+        cmocka_unit_test(equals_a_plain_recount),
+        cmocka_unit_test(quiet_keys_are_forgotten),
+        cmocka_unit_test(zero_is_no_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
