@@ -318,13 +318,10 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
     p->ll.data = p;
 }
 
-static enum parse fail_as_llhttp(struct parser *p, llhttp_errno_t e)
+static enum parse fail_as_llhttp(struct parser *p)
 {
-    if (p->status)
-        return PARSE_FAILED;
-    (void)refuse(p, e == HPE_INVALID_VERSION ? 505 : 400,
-                 e == HPE_INVALID_VERSION ? "Only HTTP/1.1 and HTTP/1.0 are spoken here."
-                                          : "The request is not valid HTTP.");
+    if (!p->status)
+        (void)refuse(p, 400, "The request is not valid HTTP/1.1.");
     return PARSE_FAILED;
 }
 
@@ -353,7 +350,7 @@ enum parse parser_feed(struct parser *p, struct str bytes, size_t *used)
         *used = (size_t)(llhttp_get_error_pos(&p->ll) - bytes.p);
         return PARSE_DONE;
     }
-    return e == HPE_OK ? check_wire(p, was_in_head, bytes.len) : fail_as_llhttp(p, e);
+    return e == HPE_OK ? check_wire(p, was_in_head, bytes.len) : fail_as_llhttp(p);
 }
 
 int parser_status(const struct parser *p)

@@ -17,7 +17,7 @@ struct attempt {
 /* Loads `text` as a file (NULL: no file) with the environment. */
 static void load(struct attempt *a, const char *text, const char *const *environment)
 {
-    strcpy(a->path, "/tmp/vt-config-XXXXXX");
+    snprintf(a->path, sizeof a->path, "/tmp/viewtally-config-XXXXXX");
     if (text) {
         int fd = mkstemp(a->path);
         assert_true(fd >= 0);

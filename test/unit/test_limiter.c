@@ -41,6 +41,12 @@ static void refused_requests_do_not_count(void **state)
 
 enum { KEYS = 7, STEPS = 20000 };
 
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
 static void equals_a_plain_recount(void **state)
 {
     (void)state;
@@ -51,10 +57,10 @@ static void equals_a_plain_recount(void **state)
         int count[KEYS] = {0};
         for (int k = 0; k < KEYS; k++)
             admitted[k] = calloc(STEPS, sizeof **admitted);
-        srand(seed);
+        uint32_t random = seed;
         for (int i = 0; i < STEPS; i++) {
-            now += rand() % 3000;
-            int key = rand() % KEYS, inside = 0;
+            now += next_random(&random) % 3000;
+            int key = (int)(next_random(&random) % KEYS), inside = 0;
             for (int j = count[key]; j-- > 0 && admitted[key][j] > now - 60000;)
                 inside++;
             struct limiter_verdict v = limiter_take(l, key, now);

@@ -1,0 +1,210 @@
+/* Wires the server: start order, drain, stop in reverse.
+ *
+ *   STARTING --all parts are open--> RUNNING --SIGTERM, SIGINT--> DRAINING --last request done--> STOPPED
+ *   on_signal() makes the second and, by http_server_close(), the third transition; a second signal forces
+ * it.
+ *
+ * Knows every part, and nothing of what the parts do. */
+#include "app.h"
+
+#include "api/answer.h"
+#include "api/longpoll.h"
+#include "api/router.h"
+#include "api/usage.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "http/server.h"
+#include "store/writer.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+enum {
+    HEAD_BYTES = 16 << 10,
+    TARGET_BYTES = 8 << 10,
+    FIELD_LINES = 100,
+    REQUEST_BODY_BYTES = 16 << 10,
+    REQUEST_TIMEOUT_MS = 120 * 1000,
+    LIST_ITEMS_MAX = 64,
+};
+
+struct app {
+    const struct config *config;
+    uv_loop_t loop;
+    uv_signal_t sigterm, sigint;
+    struct store *store;
+    struct writer *writer;
+    struct http_server *server;
+    struct api api;
+    bool draining;
+};
+
+/* ---- configuration lists ---- */
+
+struct items {
+    size_t count;
+    char *text[LIST_ITEMS_MAX];
+};
+
+static void add_item(void *ctx, struct str item)
+{
+    struct items *items = ctx;
+    if (items->count == LIST_ITEMS_MAX)
+        return;
+    char *text = xmalloc(item.len + 1);
+    memcpy(text, item.p, item.len);
+    text[item.len] = '\0';
+    items->text[items->count++] = text;
+}
+
+static void free_items(struct items *items)
+{
+    for (size_t i = 0; i < items->count; i++)
+        free(items->text[i]);
+}
+
+/* ---- the API's context ---- */
+
+/* The path of http://host/path; "" for an empty URL. */
+static struct str path_of_url(const char *url)
+{
+    struct str s = str_from_cstr(url), head;
+    for (int slashes = 0; slashes < 3 && s.p; slashes++)
+        s = str_cut(s, '/', &head);
+    return s.p ? str_make(s.p - 1, s.len + 1) : STR("");
+}
+
+static void init_api(struct app *app)
+{
+    const struct config *c = app->config;
+    struct str direct = path_of_url(c->server.direct_url);
+    app->api = (struct api){
+        .store = app->store,
+        .limiter = limiter_new((int)c->limits.requests_per_minute),
+        .longpoll = longpoll_new(&app->loop, app->store),
+        .usage = usage_new(app->writer),
+        .key_prefix = str_from_cstr(c->keys.prefix),
+        .limit_headers = c->limits.headers,
+        .base_path_count = 1,
+        .base_paths = {path_of_url(c->server.base_url)},
+        .cors_origins = c->server.cors_origins,
+    };
+    if (direct.len && !str_eq(direct, app->api.base_paths[0]))
+        app->api.base_paths[app->api.base_path_count++] = direct;
+}
+
+/* ---- start ---- */
+
+static enum err open_store(struct app *app, const char **why)
+{
+    const struct config *c = app->config;
+    int applied;
+    enum err e = store_migrate(c->store.path, &applied, why);
+    if (e)
+        return e;
+    if (applied)
+        log_info("%s: %d migration%s applied", c->store.path, applied, applied == 1 ? "" : "s");
+    const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
+    const struct store_options writes = {
+        .path = c->store.path, .mode = STORE_WRITE, .busy_timeout_ms = (int)c->store.busy_timeout_ms};
+    e = store_open(&app->store, &reads, why);
+    return e ? e : writer_open(&app->writer, &app->loop, &writes, why);
+}
+
+static enum err open_server(struct app *app, const char **why)
+{
+    const struct config *c = app->config;
+    struct items listen = {0}, proxies = {0};
+    config_each_item(c->server.listen, add_item, &listen);
+    config_each_item(c->server.trusted_proxies, add_item, &proxies);
+    const struct http_options options = {
+        .limits = {.head_bytes = HEAD_BYTES,
+                   .target_bytes = TARGET_BYTES,
+                   .field_lines = FIELD_LINES,
+                   .body_bytes = REQUEST_BODY_BYTES,
+                   .max_connections = (int)c->server.max_connections,
+                   .header_timeout_ms = (int)c->server.header_timeout_ms,
+                   .body_timeout_ms = (int)c->server.body_timeout_ms,
+                   .idle_timeout_ms = (int)c->server.idle_timeout_ms,
+                   .write_timeout_ms = (int)c->server.write_timeout_ms,
+                   .request_timeout_ms = REQUEST_TIMEOUT_MS,
+                   .drain_ms = (int)c->server.drain_ms},
+        .listen = (const char *const *)listen.text,
+        .listen_count = listen.count,
+        .trusted_proxies = (const char *const *)proxies.text,
+        .trusted_proxy_count = proxies.count,
+        .app = {.first = router_first_step, .finish = router_finish, .ctx = &app->api},
+        .refuse = answer_refusal,
+    };
+    enum err e = http_server_open(&app->server, &app->loop, &options, why);
+    free_items(&listen);
+    free_items(&proxies);
+    return e;
+}
+
+/* ---- stop, in reverse ---- */
+
+static void on_server_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->server = NULL;
+    longpoll_close(app->api.longpoll);
+    writer_close(app->writer, NULL, NULL);
+    app->writer = NULL;
+    uv_close((uv_handle_t *)&app->sigterm, NULL);
+    uv_close((uv_handle_t *)&app->sigint, NULL);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct app *app = signal->data;
+    if (!app->server)
+        return;
+    log_info("signal %d: %s", number,
+             app->draining ? "stopping at once" : "finishing the requests in flight");
+    app->draining = true;
+    longpoll_drain(app->api.longpoll);
+    http_server_close(app->server, on_server_closed, app);
+}
+
+static void start_signals(struct app *app)
+{
+    CHECK(uv_signal_init(&app->loop, &app->sigterm) == 0 && uv_signal_init(&app->loop, &app->sigint) == 0);
+    app->sigterm.data = app->sigint.data = app;
+    CHECK(uv_signal_start(&app->sigterm, on_signal, SIGTERM) == 0);
+    CHECK(uv_signal_start(&app->sigint, on_signal, SIGINT) == 0);
+}
+
+/* Everything that was opened before a failure, or the loop has ended. */
+static void close_rest(struct app *app)
+{
+    if (app->writer)
+        writer_close(app->writer, NULL, NULL);
+    if (app->api.longpoll && !app->draining)
+        longpoll_close(app->api.longpoll);
+    CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
+    usage_free(app->api.usage);
+    limiter_free(app->api.limiter);
+    if (app->store)
+        store_close(app->store);
+    CHECK(uv_loop_close(&app->loop) == 0);
+}
+
+enum err app_run(const struct config *config, const char **why)
+{
+    struct app app = {.config = config};
+    CHECK(uv_loop_init(&app.loop) == 0);
+    (void)signal(SIGPIPE, SIG_IGN);
+    enum err e = open_store(&app, why);
+    if (e == OK) {
+        init_api(&app);
+        e = open_server(&app, why);
+    }
+    if (e == OK) {
+        start_signals(&app);
+        (void)uv_run(&app.loop, UV_RUN_DEFAULT);
+        log_info("stopped");
+    }
+    close_rest(&app);
+    return e;
+}

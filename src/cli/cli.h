@@ -1,0 +1,84 @@
+/* The command line: one file per command, each with its row in cli.c's table. */
+#ifndef VT_CLI_CLI_H
+#define VT_CLI_CLI_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/uuid.h"
+#include "config/config.h"
+#include "store/store.h"
+
+/* What scripts can rely on. */
+enum cli_exit {
+    CLI_DONE = 0,
+    CLI_PART = 1,      /* done in part, or found bad input */
+    CLI_USAGE = 2,     /* wrong usage or configuration */
+    CLI_COULD_NOT = 3, /* database, network */
+};
+
+struct cli {
+    struct config config;
+    const char *config_path; /* NULL: none was given and ./config.ini is not there */
+};
+
+struct cli_command {
+    const char *name;
+    const char *synopsis; /* behind the name */
+    const char *summary;  /* one line */
+    const char *help;     /* what --help says below */
+    /* argv[0] is the command's name. */
+    enum cli_exit (*run)(struct cli *cli, int argc, char **argv);
+};
+
+extern const struct cli_command cli_author, cli_check_config, cli_demo, cli_import, cli_key, cli_migrate,
+    cli_serve;
+
+/* main(): finds --config and --help, loads the configuration, runs the command. `serve` is the one command
+ * that does not stand in this layer. */
+int cli_main(int argc, char **argv, const struct cli_command *serve);
+
+/* ---- for commands ---- */
+
+/* A command with sub-commands runs the one that argv[1] names; `names` and `runs` are NULL-terminated and
+ * parallel. */
+enum cli_exit cli_dispatch(struct cli *cli, int argc, char **argv, const char *const *names,
+                           enum cli_exit (*const *runs)(struct cli *, int, char **));
+
+/* One long option. Exactly one of `value` and `flag` is set. */
+struct cli_option {
+    const char *name; /* without the dashes */
+    const char **value;
+    bool *flag;
+};
+
+/* Reads the options (ended by a NULL name; NULL: none) wherever they stand; what is left are the operands,
+ * moved to argv[1] and on.
+ * `*count` gets their number. On an unknown option, one without its value, or operands outside min … max it
+ * prints why and how to get help, and returns false. */
+MUST_USE bool cli_parse(int argc, char **argv, const struct cli_option *options, int min, int max,
+                        int *count);
+
+/* A message to standard error: `viewtally: …`. Returns `code`. */
+enum cli_exit cli_fail(enum cli_exit code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The operand or option `what` as a UUID; false: said so. */
+MUST_USE bool cli_parse_uuid(const char *what, const char *text, struct uuid *out);
+
+/* Migrates and opens the configured database for writing. NULL: said why. */
+struct store *cli_open_store(struct cli *cli);
+
+/* Runs `work` in one transaction of the configured database, committed when it returns OK. Returns its error,
+ * or that of the database; ERR_NOT_FOUND, ERR_EXISTS and ERR_INVALID are the command's to explain, anything
+ * else was said already (CLI_COULD_NOT). */
+typedef enum err cli_work(struct store *store, struct arena *arena, void *ctx);
+MUST_USE enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx);
+/* The same on a store that is open. */
+MUST_USE enum err cli_transaction_on(struct store *store, cli_work *work, void *ctx);
+
+/* Text for a terminal: controls escaped, so that no stored name can move the cursor. */
+void cli_append_text(struct buf *out, struct str text);
+
+/* Writes to standard output and frees the buffer. CLI_COULD_NOT when it cannot be written. */
+enum cli_exit cli_print(struct buf *out);
+
+#endif

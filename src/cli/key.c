@@ -1,0 +1,163 @@
+/* viewtally key: create, list, revoke. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/key_create.h"
+#include "store/write.h"
+
+#include <sodium.h>
+
+enum { LIST_MAX_BYTES = 256 << 20 };
+
+/* `full` NULL: the key itself is not shown. */
+static void append_json(struct buf *b, const struct api_key *key, const char *prefix, const char *full)
+{
+    struct buf shown;
+    buf_init(&shown, 256);
+    buf_printf(&shown, "%s…%.*s", prefix, KEY_SUFFIX_LEN, key->suffix);
+    json_open(b, '{');
+    JSON_UUID(b, "id", &key->id);
+    if (full)
+        JSON_STR(b, "key", str_from_cstr(full));
+    JSON_STR(b, "name", key->name);
+    JSON_STR(b, "prefix", buf_str(&shown));
+    JSON_TIME(b, "created_at", key->created_at);
+    JSON_TIME_OR_NULL(b, "last_used_at", key->last_used_at != TIME_NONE, key->last_used_at);
+    JSON_TIME_OR_NULL(b, "revoked_at", key->revoked_at != TIME_NONE, key->revoked_at);
+    json_close(b, '}');
+    buf_fini(&shown);
+}
+
+/* ---- create ---- */
+
+static enum cli_exit print_created(struct cli *cli, const struct api_key *key, const struct key_text *text,
+                                   bool json)
+{
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    if (json)
+        append_json(&out, key, cli->config.keys.prefix, text->p);
+    else
+        buf_append(&out, str_make(text->p, text->len));
+    buf_append_char(&out, '\n');
+    return cli_print(&out);
+}
+
+static enum cli_exit create(struct cli *cli, int argc, char **argv)
+{
+    const char *author_id = NULL, *name = NULL;
+    bool json = false;
+    int count;
+    struct uuid id;
+    struct api_key key;
+    struct key_text text;
+    const struct cli_option options[] = {
+        {"author", &author_id, NULL}, {"name", &name, NULL}, {"json", NULL, &json}, {0}};
+    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
+        !cli_parse_uuid("key create: --author", author_id, &id))
+        return CLI_USAGE;
+    struct store *store = cli_open_store(cli);
+    if (!store)
+        return CLI_COULD_NOT;
+    enum cli_exit code = key_create(store, &cli->config, &id, str_from_cstr(name), &key, &text);
+    store_close(store);
+    if (code == CLI_DONE)
+        code = print_created(cli, &key, &text, json);
+    sodium_memzero(&text, sizeof text);
+    return code;
+}
+
+/* ---- list ---- */
+
+struct listing {
+    struct uuid author;
+    struct buf out;
+    const char *prefix;
+    bool json;
+};
+
+static bool on_key(void *ctx, const struct api_key *key)
+{
+    struct listing *l = ctx;
+    char id[UUID_TEXT_LEN], used[TIME_TEXT_LEN + 1] = "never used              ";
+    if (l->json) {
+        append_json(&l->out, key, l->prefix, NULL);
+        return true;
+    }
+    uuid_format(&key->id, id);
+    if (key->last_used_at != TIME_NONE)
+        time_format(key->last_used_at, used);
+    buf_printf(&l->out, "%.*s  %s…%.*s  %s  %-7s  ", UUID_TEXT_LEN, id, l->prefix, KEY_SUFFIX_LEN,
+               key->suffix, used, key->revoked_at != TIME_NONE ? "revoked" : "live");
+    cli_append_text(&l->out, key->name);
+    buf_append_char(&l->out, '\n');
+    return true;
+}
+
+static enum err list_keys(struct store *store, struct arena *arena, void *ctx)
+{
+    struct listing *l = ctx;
+    struct author author;
+    enum err e = store_find_author(store, arena, &l->author, &author);
+    return e ? e : store_list_keys(store, author.row, on_key, l);
+}
+
+static enum cli_exit list(struct cli *cli, int argc, char **argv)
+{
+    struct listing l = {.prefix = cli->config.keys.prefix};
+    const char *author_id = NULL;
+    int count;
+    const struct cli_option options[] = {{"author", &author_id, NULL}, {"json", NULL, &l.json}, {0}};
+    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
+        !cli_parse_uuid("key list: --author", author_id, &l.author))
+        return CLI_USAGE;
+    buf_init(&l.out, LIST_MAX_BYTES);
+    if (l.json)
+        json_open(&l.out, '[');
+    enum err e = cli_transaction(cli, list_keys, &l);
+    if (e == OK) {
+        buf_append(&l.out, l.json ? STR("]\n") : STR(""));
+        return cli_print(&l.out);
+    }
+    buf_fini(&l.out);
+    return e == ERR_NOT_FOUND ? cli_fail(CLI_PART, "key list: there is no author with this id")
+                              : CLI_COULD_NOT;
+}
+
+/* ---- revoke ---- */
+
+static enum err revoke_key(struct store *store, struct arena *arena, void *ctx)
+{
+    struct api_key key;
+    enum err e = store_find_key_by_id(store, arena, ctx, &key);
+    return e ? e : store_revoke_key(store, key.row, clock_wall_ms());
+}
+
+static enum cli_exit revoke(struct cli *cli, int argc, char **argv)
+{
+    int count;
+    struct uuid id;
+    if (!cli_parse(argc, argv, NULL, 1, 1, &count) ||
+        !cli_parse_uuid("key revoke: the key's id", argv[1], &id))
+        return CLI_USAGE;
+    enum err e = cli_transaction(cli, revoke_key, &id);
+    if (e == ERR_NOT_FOUND)
+        return cli_fail(CLI_PART, "key revoke: there is no key with this id");
+    return e ? CLI_COULD_NOT : CLI_DONE;
+}
+
+static enum cli_exit run(struct cli *cli, int argc, char **argv)
+{
+    static const char *const names[] = {"create", "list", "revoke", NULL};
+    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {create, list, revoke};
+    return cli_dispatch(cli, argc, argv, names, runs);
+}
+
+const struct cli_command cli_key = {
+    .name = "key",
+    .synopsis = "create --author UUID --name NAME [--json] | list --author UUID [--json] | revoke ID",
+    .summary = "create, list and revoke API keys",
+    .help = "  create   prints the key. It is shown this once: only its hash is kept\n"
+            "  list     the author's keys: id, last characters, last use, state, name\n"
+            "  revoke   the key stops working at the next request, for ever",
+    .run = run,
+};

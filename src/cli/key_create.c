@@ -1,0 +1,44 @@
+/* Creates API keys. */
+#include "cli/key_create.h"
+
+#include "base/clock.h"
+#include "store/write.h"
+
+enum { NAME_MAX_BYTES = 200 };
+
+struct new_key {
+    const struct uuid *author_id;
+    struct api_key *key;
+    uint8_t hash[KEY_HASH_LEN];
+};
+
+static enum err insert(struct store *store, struct arena *arena, void *ctx)
+{
+    struct new_key *n = ctx;
+    struct author author;
+    enum err e = store_find_author(store, arena, n->author_id, &author);
+    if (e)
+        return e;
+    n->key->author_row = author.row;
+    return store_insert_key(store, n->key, n->hash);
+}
+
+enum cli_exit key_create(struct store *store, const struct config *config, const struct uuid *author_id,
+                         struct str name, struct api_key *key, struct key_text *text)
+{
+    struct new_key n = {.author_id = author_id, .key = key};
+    if (!name.len || name.len > NAME_MAX_BYTES || !str_is_utf8(name))
+        return cli_fail(CLI_USAGE, "key create: --name wants 1 to %d bytes of UTF-8", NAME_MAX_BYTES);
+    key_generate(str_from_cstr(config->keys.prefix), text);
+    key_hash(str_make(text->p, text->len), n.hash);
+    *key = (struct api_key){.id = uuid_generate(),
+                            .name = name,
+                            .created_at = clock_wall_ms(),
+                            .last_used_at = TIME_NONE,
+                            .revoked_at = TIME_NONE};
+    memcpy(key->suffix, text->p + text->len - KEY_SUFFIX_LEN, KEY_SUFFIX_LEN);
+    enum err e = cli_transaction_on(store, insert, &n);
+    if (e == ERR_NOT_FOUND)
+        return cli_fail(CLI_PART, "key create: there is no author with this id");
+    return e ? CLI_COULD_NOT : CLI_DONE;
+}

@@ -1,0 +1,31 @@
+/* viewtally migrate: brings the database to this binary's schema. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static enum cli_exit run(struct cli *cli, int argc, char **argv)
+{
+    int count, applied;
+    const char *why = "";
+    if (!cli_parse(argc, argv, NULL, 0, 0, &count))
+        return CLI_USAGE;
+    if (store_migrate(cli->config.store.path, &applied, &why))
+        return cli_fail(CLI_COULD_NOT, "%s: %s", cli->config.store.path, why);
+    if (applied)
+        printf("%s: %d migration%s applied\n", cli->config.store.path, applied, applied == 1 ? "" : "s");
+    else
+        printf("%s: up to date\n", cli->config.store.path);
+    return CLI_DONE;
+}
+
+const struct cli_command cli_migrate = {
+    .name = "migrate",
+    .synopsis = "",
+    .summary = "create the database or bring it up to date",
+    .help = "Creates the database when it is missing and applies the migrations that are not yet applied. "
+            "`serve` and the\n"
+            "other commands do the same when they start; this command does it ahead of time, for example "
+            "before a new\n"
+            "version is started. A database of a newer version is refused and left as it is.",
+    .run = run,
+};
