@@ -1,0 +1,71 @@
+/* Any bytes as a line: no crash, no leak, and a record that comes out keeps the promises of record.h. */
+#include "refresh/record.h"
+
+#include "base/check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_text(const struct field *f, size_t max)
+{
+    if (f->given != GIVEN_VALUE)
+        return;
+    CHECK(f->text.p && f->text.len <= max);
+    CHECK(str_is_utf8(f->text) && !memchr(f->text.p, '\0', f->text.len));
+}
+
+static void check_video(const struct video_record *v)
+{
+    unsigned seen = 0;
+    CHECK(v->id.given == GIVEN_VALUE);
+    CHECK(v->post_count <= PLATFORM_COUNT);
+    check_text(&v->title, 2000);
+    check_text(&v->thumbnail_url, 2048);
+    for (size_t i = 0; i < v->post_count; i++) {
+        CHECK(v->posts[i].platform.given == GIVEN_VALUE);
+        CHECK(!(seen & 1u << v->posts[i].platform.platform));
+        seen |= 1u << v->posts[i].platform.platform;
+        check_text(&v->posts[i].post_id, 255);
+        check_text(&v->posts[i].url, 2048);
+    }
+}
+
+static void check_reading(const struct reading_record *r)
+{
+    CHECK(r->platform.given == GIVEN_VALUE && r->platform.platform < PLATFORM_COUNT);
+    CHECK(r->observed_at.given == GIVEN_VALUE && r->observed_at.time_ms >= 0);
+    CHECK(r->post_id.given == GIVEN_VALUE && r->post_id.text.len > 0);
+    check_text(&r->post_id, 255);
+    for (int i = 0; i < COUNT_KINDS; i++)
+        if (r->counts[i].given == GIVEN_VALUE)
+            CHECK(r->counts[i].count >= 0 && r->counts[i].count <= COUNT_MAX);
+}
+
+static void check_record(const struct record *r)
+{
+    switch (r->kind) {
+    case RECORD_AUTHOR: check_text(&r->author.name, 2000); break;
+    case RECORD_BOOK:
+        check_text(&r->book.title, 2000);
+        check_text(&r->book.subtitle, 2000);
+        break;
+    case RECORD_VIDEO: check_video(&r->video); break;
+    case RECORD_READING: check_reading(&r->reading); break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct record_parser
+        *parser; /* one over all inputs: what one leaves behind must not hurt the next */
+    struct record record;
+    struct str why, line = str_make((const char *)data, size);
+    if (!parser)
+        parser = record_parser_new();
+    if (size > RECORD_LINE_MAX || record_is_blank(line))
+        return 0;
+    if (record_parse(parser, line, &record, &why))
+        check_record(&record);
+    else
+        CHECK(why.len > 0 && str_is_utf8(why));
+    return 0;
+}

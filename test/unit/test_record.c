@@ -1,0 +1,423 @@
+/* Lines of the import format: what each field may be, the exact reasons, and texts nobody expects. */
+#include "refresh/record.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define ID     "0b8f2f6e-3c55-4c5a-9d2e-7a2f00000001"
+#define AUTHOR "{\"type\":\"author\",\"id\":\"" ID "\""
+#define BOOK   "{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":\"" ID "\""
+#define VIDEO  "{\"type\":\"video\",\"id\":\"" ID "\",\"author_id\":\"" ID "\""
+#define READ                                                                                                 \
+    "{\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"p\",\"observed_at\":\"2026-07-01T00:00:"   \
+    "00Z\""
+
+static struct record_parser *parser;
+static struct record record;
+
+static bool parse(struct str line, struct str *why)
+{
+    /* A copy that ends where the line ends, so that a sanitizer sees a read behind it. */
+    char *copy = malloc(line.len + !line.len);
+    memcpy(copy, line.p, line.len);
+    bool ok = record_parse(parser, str_make(copy, line.len), &record, why);
+    free(copy);
+    return ok;
+}
+
+static void accepts(const char *line)
+{
+    struct str why;
+    if (!parse(str_from_cstr(line), &why))
+        fail_msg("%s: %.*s", line, (int)why.len, why.p);
+}
+
+static void refuses_bytes(struct str line, const char *reason)
+{
+    struct str why;
+    if (parse(line, &why))
+        fail_msg("accepted: %.*s", (int)line.len, line.p);
+    char text[256];
+    (void)snprintf(text, sizeof text, "%.*s", (int)why.len, why.p);
+    assert_string_equal(text, reason);
+}
+
+static void refuses(const char *line, const char *reason)
+{
+    refuses_bytes(str_from_cstr(line), reason);
+}
+
+/* The reason begins with these words (what follows is the library's). */
+static void refuses_json(const char *line)
+{
+    struct str why;
+    if (parse(str_from_cstr(line), &why))
+        fail_msg("accepted: %s", line);
+    assert_true(str_starts_with(why, STR("not valid JSON: ")));
+}
+
+static int64_t at(const char *time)
+{
+    int64_t t;
+    assert_true(time_parse(str_from_cstr(time), &t));
+    return t;
+}
+
+static void author(void **state)
+{
+    (void)state;
+    accepts(AUTHOR ",\"name\":\"Ann \\u00e9\",\"plan_active\":false}");
+    assert_int_equal(record.kind, RECORD_AUTHOR);
+    assert_int_equal(record.author.name.given, GIVEN_VALUE);
+    assert_true(str_eq(record.author.name.text, STR("Ann \xC3\xA9")));
+    assert_int_equal(record.author.plan_active.given, GIVEN_VALUE);
+    assert_false(record.author.plan_active.flag);
+    char id[UUID_TEXT_LEN];
+    uuid_format(&record.author.id.id, id);
+    assert_memory_equal(id, ID, UUID_TEXT_LEN);
+
+    accepts(AUTHOR "}");
+    assert_int_equal(record.author.name.given, GIVEN_NOT);
+    assert_int_equal(record.author.plan_active.given, GIVEN_NOT);
+    accepts(
+        "{\"type\":\"author\",\"id\":\"0B8F2F6E-3C55-4C5A-9D2E-7A2F00000001\",\"extra\":[{\"id\":1},1e999]}");
+    accepts("\t" AUTHOR "}\r");
+
+    refuses("{\"type\":\"author\"}", "id is missing");
+    refuses(AUTHOR ",\"id\":\"" ID "\"}", "id is given twice");
+    refuses("{\"type\":\"author\",\"id\":\"" ID "0\"}", "id is not a UUID");
+    refuses("{\"type\":\"author\",\"id\":7}", "id is not a UUID");
+    refuses("{\"type\":\"author\",\"id\":null}", "id is null");
+    refuses(AUTHOR ",\"name\":null}", "name is null");
+    refuses(AUTHOR ",\"name\":\"\"}", "name is empty");
+    refuses(AUTHOR ",\"name\":5}", "name is not a string");
+    refuses(AUTHOR ",\"name\":[\"x\"]}", "name is not a string");
+    refuses(AUTHOR ",\"name\":\"a\\u0000b\"}", "name contains U+0000");
+    refuses(AUTHOR ",\"plan_active\":1}", "plan_active is not true or false");
+    refuses(AUTHOR ",\"plan_active\":\"true\"}", "plan_active is not true or false");
+    refuses(AUTHOR ",\"plan_active\":null}", "plan_active is null");
+    refuses(AUTHOR ",\"plan_active\":true,\"plan_active\":true}", "plan_active is given twice");
+    refuses(AUTHOR ",\"type\":\"author\"}", "type is given twice");
+    refuses(AUTHOR ",\"n\\u0061me\":\"a\",\"name\":\"b\"}", "name is given twice");
+}
+
+static void with_text(const char *head, size_t n, const char *tail, const char *reason)
+{
+    struct buf line;
+    buf_init(&line, 1 << 16);
+    buf_append(&line, str_from_cstr(head));
+    for (size_t i = 0; i < n; i++)
+        buf_append_char(&line, 'x');
+    buf_append(&line, str_from_cstr(tail));
+    struct str why;
+    if (reason)
+        refuses_bytes(buf_str(&line), reason);
+    else
+        assert_true(parse(buf_str(&line), &why));
+    buf_fini(&line);
+}
+
+static void lengths_of_texts(void **state)
+{
+    (void)state;
+    with_text(AUTHOR ",\"name\":\"", 1, "\"}", NULL);
+    with_text(AUTHOR ",\"name\":\"", 2000, "\"}", NULL);
+    with_text(AUTHOR ",\"name\":\"", 2001, "\"}", "name is longer than 2000 bytes");
+    with_text(AUTHOR ",\"name\":\"\xE2\x82\xAC", 1998, "\"}",
+              "name is longer than 2000 bytes"); /* bytes, not characters */
+    with_text(BOOK ",\"subtitle\":\"", 0, "\"}", NULL);
+    with_text(BOOK ",\"subtitle\":\"", 2001, "\"}", "subtitle is longer than 2000 bytes");
+    with_text(VIDEO ",\"thumbnail_url\":\"https://", 2040, "\"}", NULL);
+    with_text(VIDEO ",\"thumbnail_url\":\"https://", 2041, "\"}", "thumbnail_url is longer than 2048 bytes");
+    with_text("{\"type\":\"reading\",\"platform\":\"tiktok\",\"observed_at\":\"2026-07-01T00:00:00Z\",\"post_"
+              "id\":\"",
+              255, "\"}", NULL);
+    with_text("{\"type\":\"reading\",\"platform\":\"tiktok\",\"observed_at\":\"2026-07-01T00:00:00Z\",\"post_"
+              "id\":\"",
+              256, "\"}", "post_id is longer than 255 bytes");
+}
+
+static void book(void **state)
+{
+    (void)state;
+    accepts(BOOK ",\"title\":\"T\",\"subtitle\":\"\",\"created_at\":\"2026-01-02T03:04:05.678Z\"}");
+    assert_int_equal(record.kind, RECORD_BOOK);
+    assert_true(str_eq(record.book.title.text, STR("T")));
+    assert_int_equal(record.book.subtitle.text.len, 0);
+    assert_int_equal(record.book.created_at.time_ms, at("2026-01-02T03:04:05.678Z"));
+    accepts(BOOK ",\"subtitle\":null}");
+    assert_int_equal(record.book.subtitle.given, GIVEN_NULL);
+    accepts("{\"type\":\"book\",\"id\":\"" ID "\"}");
+    assert_int_equal(record.book.author_id.given, GIVEN_NOT);
+    refuses("{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":\"x\"}", "author_id is not a UUID");
+    refuses("{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":null}", "author_id is null");
+    refuses(BOOK ",\"title\":\"\"}", "title is empty");
+    refuses(BOOK ",\"title\":null}", "title is null");
+    static const char *const bad_times[] = {"\"2026-02-30T00:00:00Z\"",
+                                            "\"2026-01-01T00:00:00\"",
+                                            "\"2026-01-01\"",
+                                            "\"2026-01-01T00:00:00+00:00\"",
+                                            "\"2026-01-01 00:00:00Z\"",
+                                            "\"1969-12-31T23:59:59Z\"",
+                                            "\"2026-01-01T24:00:00Z\"",
+                                            "\"2026-01-01T00:00:60Z\"",
+                                            "1767225600",
+                                            "\"\"",
+                                            "[]",
+                                            "\"2026-01-01T00:00:00.Z\""};
+    for (size_t i = 0; i < sizeof bad_times / sizeof bad_times[0]; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, BOOK ",\"created_at\":%s}", bad_times[i]);
+        refuses(line, "created_at is not a UTC time like 2026-06-15T12:00:00Z");
+    }
+    refuses(BOOK ",\"created_at\":null}", "created_at is null");
+}
+
+static void video_and_posts(void **state)
+{
+    (void)state;
+    accepts(VIDEO ",\"book_id\":null,\"title\":null,\"thumbnail_url\":null}");
+    assert_int_equal(record.video.book_id.given, GIVEN_NULL);
+    assert_int_equal(record.video.title.given, GIVEN_NULL);
+    assert_int_equal(record.video.thumbnail_url.given, GIVEN_NULL);
+    assert_int_equal(record.video.post_count, 0);
+    accepts(VIDEO ",\"posts\":[{\"platform\":\"pinterest\",\"post_id\":\"7\",\"url\":\"http://h/"
+                  "\",\"posted_at\":\"2026-07-01T00:00:00Z\"},"
+                  "{\"platform\":\"tiktok\",\"url\":null,\"more\":1}]}");
+    assert_int_equal(record.video.post_count, 2);
+    assert_int_equal(record.video.posts[0].platform.platform, PLATFORM_PINTEREST);
+    assert_true(str_eq(record.video.posts[0].post_id.text, STR("7")));
+    assert_int_equal(record.video.posts[1].url.given, GIVEN_NULL);
+    assert_int_equal(record.video.posts[1].post_id.given, GIVEN_NOT);
+    accepts(VIDEO ",\"posts\":[]}");
+    refuses(VIDEO ",\"posts\":null}", "posts is not a list");
+    refuses(VIDEO ",\"posts\":{}}", "posts is not a list");
+    refuses(VIDEO ",\"posts\":[1]}", "posts[0] is not an object");
+    refuses(VIDEO ",\"posts\":[{}]}", "posts[0].platform is missing");
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"vimeo\"}]}",
+            "posts[0].platform is not one of tiktok, instagram, youtube, facebook, pinterest");
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"youtube\"}]}",
+            "posts[1].platform repeats that of an earlier post");
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"platform\":\"tiktok\"}]}",
+            "posts[0].platform is given twice");
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":\"\"}]}", "posts[0].post_id is empty");
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":12}]}",
+            "posts[0].post_id is not a string");
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"posted_at\":null}]}",
+            "posts[0].posted_at is null");
+    refuses(VIDEO ",\"posts\":[],\"posts\":[]}", "posts is given twice");
+    /* A fault behind the list is not one of a post. */
+    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\"}],\"title\":\"\"}", "title is empty");
+    /* A sixth post must repeat a platform, however many follow. */
+    refuses(
+        VIDEO
+        ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"tiktok\"},{\"platform\":\"facebook\"},{"
+        "\"platform\":"
+        "\"instagram\"},{\"platform\":\"pinterest\"},{\"platform\":\"tiktok\"},{\"platform\":\"tiktok\"}]}",
+        "posts[5].platform repeats that of an earlier post");
+    static const char *const bad_urls[] = {
+        "ftp://x/",         "https://",  "//x", "javascript:alert(1)", "https://a b", "https://a\\n",
+        "https://a\\u007f", "HTTPS://x", ""};
+    for (size_t i = 0; i < sizeof bad_urls / sizeof bad_urls[0]; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, VIDEO ",\"thumbnail_url\":\"%s\"}", bad_urls[i]);
+        refuses(line, "thumbnail_url is not an http or https URL");
+    }
+}
+
+static void reading(void **state)
+{
+    (void)state;
+    accepts(READ ",\"views\":9007199254740991,\"likes\":0,\"comments\":null,\"saves\":-0,\"baseline\":true}");
+    const struct reading_record *r = &record.reading;
+    assert_int_equal(record.kind, RECORD_READING);
+    assert_int_equal(r->platform.platform, PLATFORM_YOUTUBE);
+    assert_int_equal(r->observed_at.time_ms, at("2026-07-01T00:00:00Z"));
+    assert_int_equal(r->counts[COUNT_VIEWS].count, COUNT_MAX);
+    assert_int_equal(r->counts[COUNT_LIKES].given, GIVEN_VALUE);
+    assert_int_equal(r->counts[COUNT_LIKES].count, 0);
+    assert_int_equal(r->counts[COUNT_COMMENTS].given, GIVEN_NULL);
+    assert_int_equal(r->counts[COUNT_SHARES].given, GIVEN_NOT);
+    assert_int_equal(r->counts[COUNT_SAVES].count, 0);
+    assert_true(r->baseline.flag);
+    accepts(READ "}");
+    assert_int_equal(record.reading.baseline.given, GIVEN_NOT);
+    refuses(READ ",\"platform\":\"youtube\"}", "platform is given twice");
+    refuses("{\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"p\"}", "observed_at is missing");
+    refuses("{\"type\":\"reading\",\"platform\":\"youtube\",\"observed_at\":\"2026-07-01T00:00:00Z\"}",
+            "post_id is missing");
+    refuses("{\"type\":\"reading\",\"post_id\":\"p\",\"observed_at\":\"2026-07-01T00:00:00Z\"}",
+            "platform is missing");
+    refuses(READ ",\"baseline\":\"yes\"}", "baseline is not true or false");
+}
+
+static void counts(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"views", "likes", "comments", "shares", "saves"};
+    static const struct {
+        const char *value, *reason;
+    } cases[] = {
+        {"-1", "is negative"},
+        {"-99999999999999999999999999", "is negative"},
+        {"1.5", "is not an integer"},
+        {"1.0", "is not an integer"},
+        {"1e3", "is not an integer"},
+        {"-1.5", "is not an integer"},
+        {"1e999", "is not an integer"},
+        {"\"12\"", "is not an integer"},
+        {"true", "is not an integer"},
+        {"[1]", "is not an integer"},
+        {"{}", "is not an integer"},
+        {"9007199254740992", "is too large"},
+        {"18446744073709551616", "is too large"},
+        {"100000000000000000000000000000000000000000000", "is too large"},
+    };
+    for (size_t n = 0; n < COUNT_KINDS; n++)
+        for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+            char line[256], reason[64];
+            (void)snprintf(line, sizeof line, READ ",\"%s\":%s}", names[n], cases[c].value);
+            (void)snprintf(reason, sizeof reason, "%s %s", names[n], cases[c].reason);
+            refuses(line, reason);
+        }
+}
+
+static void kinds(void **state)
+{
+    (void)state;
+    refuses("{}", "type is missing");
+    refuses("{\"type\":7}", "type is not a string");
+    refuses("{\"type\":null}", "type is not a string");
+    refuses("{\"type\":\"Author\"}", "type is not one of author, book, video, reading");
+    refuses("{\"type\":\"\"}", "type is not one of author, book, video, reading");
+    refuses("[]", "not a JSON object");
+    refuses("null", "not a JSON object");
+    refuses("\"x\"", "not a JSON object");
+    refuses("12", "not a JSON object");
+}
+
+static void broken_json(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "{",
+        "}",
+        AUTHOR,
+        AUTHOR ",}",
+        AUTHOR "}}",
+        AUTHOR "} {}",
+        AUTHOR "} x",
+        AUTHOR ",\"name\":'x'}",
+        AUTHOR ",\"name\":\"tab\tinside\"}",
+        AUTHOR ",\"name\":\"bad \\x escape\"}",
+        AUTHOR ",\"name\":\"\\ud800\"}",
+        AUTHOR ",\"name\":\"\\udc00\\ud800\"}",
+        AUTHOR ",\"name\":\"\xff\"}",
+        AUTHOR ",\"name\":\"\xc0\x80\"}",
+        AUTHOR ",\"name\":\"\xed\xa0\x80\"}",
+        AUTHOR ",\"name\":\"\xf4\x90\x80\x80\"}",
+        AUTHOR ",\"name\":\"\xe2\x82\"}",
+        AUTHOR ",\"name\":tru}",
+        AUTHOR ",\"x\":01}",
+        AUTHOR ",\"x\":+1}",
+        AUTHOR ",\"x\":1.}",
+        AUTHOR ",\"x\":NaN}",
+        "// comment",
+        "\xEF\xBB\xBF" AUTHOR "}",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        refuses_json(lines[i]);
+    refuses("{\"type\":\"auth", "not valid JSON: the line ends too early");
+    struct str why;
+    assert_false(parse(str_make(AUTHOR "\0}", sizeof AUTHOR "\0}" - 1), &why));
+}
+
+static void every_cut_is_refused(void **state)
+{
+    (void)state;
+    const char *line =
+        VIDEO ",\"title\":\"\\u00e9\\\"\",\"posts\":[{\"platform\":\"youtube\",\"post_id\":\"x\"}]}";
+    struct str why;
+    for (size_t n = 0; n < strlen(line); n++)
+        assert_false(parse(str_make(line, n), &why));
+    assert_true(parse(str_from_cstr(line), &why));
+}
+
+/* The longest lines there may be, and the deepest nesting in one. */
+static void huge_lines(void **state)
+{
+    (void)state;
+    char *line = malloc(RECORD_LINE_MAX);
+    struct str why;
+    memset(line, '[', RECORD_LINE_MAX);
+    assert_false(parse(str_make(line, RECORD_LINE_MAX), &why));
+    size_t head = strlen(AUTHOR ",\"x\":[0");
+    memcpy(line, AUTHOR ",\"x\":[0", head);
+    for (size_t i = head; i + 1 < RECORD_LINE_MAX; i += 2)
+        memcpy(line + i, ",0", 2);
+    memcpy(line + RECORD_LINE_MAX - 2, "]}", 2);
+    if (line[RECORD_LINE_MAX - 3] == ',')
+        line[RECORD_LINE_MAX - 3] = ' ';
+    assert_true(parse(str_make(line, RECORD_LINE_MAX), &why));
+    free(line);
+}
+
+/* The line's memory is not needed after the call: the texts are the parser's. */
+static void texts_do_not_borrow_the_line(void **state)
+{
+    (void)state;
+    char line[] = AUTHOR ",\"name\":\"Ann\"}";
+    struct str why;
+    assert_true(record_parse(parser, str_from_cstr(line), &record, &why));
+    memset(line, '#', sizeof line);
+    assert_true(str_eq(record.author.name.text, STR("Ann")));
+}
+
+static void blank_lines(void **state)
+{
+    (void)state;
+    assert_true(record_is_blank(STR("")));
+    assert_true(record_is_blank(STR(" \t\r")));
+    assert_false(record_is_blank(STR(" x ")));
+    assert_false(record_is_blank(STR("\v")));
+}
+
+static int open_parser(void **state)
+{
+    (void)state;
+    parser = record_parser_new();
+    return 0;
+}
+
+static int close_parser(void **state)
+{
+    (void)state;
+    record_parser_free(parser);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(author),
+        cmocka_unit_test(lengths_of_texts),
+        cmocka_unit_test(book),
+        cmocka_unit_test(video_and_posts),
+        cmocka_unit_test(reading),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(broken_json),
+        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(huge_lines),
+        cmocka_unit_test(texts_do_not_borrow_the_line),
+        cmocka_unit_test(blank_lines),
+    };
+    return cmocka_run_group_tests(tests, open_parser, close_parser);
+}
