@@ -1,0 +1,343 @@
+/* The step engine on a real database: counts, baselines, refusals, replays, the closing pass. Each rule by
+ * hand. */
+#include "lib/steps.h"
+
+#include "base/clock.h"
+#include "lib/dump.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- counts --- */
+
+static void views_never_fall_others_may(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct reading r = {.video_row = v.row, .platform = PLATFORM_YOUTUBE, .counts = {100, 10, 9, 8, 7}};
+    apply_one(TEST_DAY + H, r);
+    struct reading lower = {
+        .video_row = v.row, .platform = PLATFORM_YOUTUBE, .counts = {90, 5, COUNT_NONE, 0, 7}};
+    apply_one(TEST_DAY + 2 * H, lower);
+    struct video now = load(&v);
+    assert_int_equal(now.views, 100);
+    assert_int_equal(now.posts[0].counts[COUNT_VIEWS], 100);
+    assert_int_equal(now.posts[0].counts[COUNT_LIKES], 5);
+    assert_int_equal(now.posts[0].counts[COUNT_COMMENTS], 9);
+    assert_int_equal(now.posts[0].counts[COUNT_SHARES], 0);
+    assert_int_equal(now.posts[0].updated_at, TEST_DAY + 2 * H);
+    assert_int_equal(now.updated_at, TEST_DAY + 2 * H);
+    assert_int_equal(now.first_reading_at, TEST_DAY + H);
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 100);
+    assert_int_equal(result.gained, 0);
+}
+
+static void unknown_counts_still_are_a_reading(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, COUNT_NONE));
+    struct video now = load(&v);
+    assert_int_equal(now.views, 0);
+    assert_int_equal(now.posts[0].counts[COUNT_VIEWS], COUNT_NONE);
+    assert_int_equal(now.updated_at, TEST_DAY + H);
+    assert_int_equal(now.first_reading_at, TEST_DAY + H);
+    apply_one(TEST_DAY + 2 * H, views_of(&v, 0));
+    assert_int_equal(load(&v).posts[0].counts[COUNT_VIEWS], 0);
+    struct author seen;
+    assert_int_equal(store_get_author(db.w, &db.arena, a.row, &seen), OK);
+    assert_int_equal(seen.views_refreshed_at, TEST_DAY + 2 * H);
+    assert_true(seen.rev > a.rev);
+}
+
+static void a_total_is_the_sum_of_the_posts(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    add_post(&v, PLATFORM_TIKTOK, TEST_DAY + H);
+    struct reading r[] = {views_of(&v, 300), on(PLATFORM_TIKTOK, views_of(&v, 200))};
+    apply(TEST_DAY + 2 * H, r, 2);
+    assert_int_equal(load(&v).views, 500);
+    apply_one(TEST_DAY + 3 * H, on(PLATFORM_TIKTOK, views_of(&v, 250)));
+    assert_int_equal(load(&v).views, 550);
+    assert_int_equal(load(&v).posts[1].updated_at, TEST_DAY + 2 * H); /* youtube */
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 550);
+}
+
+/* A second post's reading that comes late counts on the video's own day, which never runs backwards. */
+static void a_gain_belongs_to_the_videos_time(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    add_post(&v, PLATFORM_TIKTOK, TEST_DAY);
+    apply_one(TEST_DAY + D + H, views_of(&v, 100));
+    apply_one(TEST_DAY + 5 * H, on(PLATFORM_TIKTOK, views_of(&v, 1000)));
+    struct video now = load(&v);
+    assert_int_equal(now.updated_at, TEST_DAY + D + H);
+    assert_int_equal(now.posts[0].updated_at, TEST_DAY + 5 * H);
+    assert_int_equal(now.first_reading_at, TEST_DAY + 5 * H);
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 0);
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY) + 1), 1100);
+    assert_int_equal(now.milestones[0].reached_at, TEST_DAY + D + H);
+}
+
+static void the_last_millisecond_of_a_day(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + D - 1, views_of(&v, 10));
+    apply_one(TEST_DAY + D, views_of(&v, 30));
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 10);
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY) + 1), 20);
+}
+
+/* --- baseline --- */
+
+static void a_baseline_is_no_gain_and_no_event(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, baseline_of(&v, 60000));
+    struct video now = load(&v);
+    assert_int_equal(now.views, 60000);
+    assert_int_equal(now.baseline, 60000);
+    assert_true(now.baseline_pending);
+    assert_int_equal(now.went_viral_at, TIME_NONE);
+    assert_int_equal(now.milestone_count, 3);
+    assert_int_equal(now.milestones[2].value, 50000);
+    assert_int_equal(now.milestones[2].reached_at, TEST_DAY + H);
+    assert_int_equal(query_i64(db.path, "SELECT count(*) FROM daily"), 0);
+    assert_int_equal(events_of(&a).n, 0);
+    assert_int_equal(result.baseline, 60000);
+    assert_int_equal(result.gained, 0);
+}
+
+/* The rule of decision 1 with several readings of a post in one step: hwm 100, b = 150, n = 180. */
+static void baseline_and_ordinary_in_one_step(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 100));
+    struct reading r[] = {baseline_of(&v, 120), views_of(&v, 180), baseline_of(&v, 150), views_of(&v, 160)};
+    apply(TEST_DAY + 2 * H, r, 4);
+    assert_int_equal(load(&v).baseline, 50);
+    assert_int_equal(load(&v).views, 180);
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 130);
+    /* An ordinary reading below the baseline gains nothing. */
+    struct reading s[] = {baseline_of(&v, 500), views_of(&v, 400)};
+    apply(TEST_DAY + 3 * H, s, 2);
+    assert_int_equal(load(&v).baseline, 370);
+    assert_int_equal(load(&v).views, 500);
+    assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 130);
+}
+
+static void milestones_split_between_baseline_and_gain(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct reading r[] = {baseline_of(&v, 10000), views_of(&v, 50000)};
+    apply(TEST_DAY + H, r, 2);
+    struct seen_events e = events_of(&a);
+    assert_int_equal(load(&v).milestone_count, 3);
+    /* 50,000 is gained, 1,000 and 10,000 are not; viral at 10,000, silently: its baseline alone was at the
+     * line. */
+    assert_int_equal(e.n, 1);
+    assert_int_equal(e.e[0].value, 50000);
+    assert_int_equal(load(&v).went_viral_at, TEST_DAY + H);
+}
+
+/* --- refusals --- */
+
+static void refusals_and_their_limits(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    add_post(&v, PLATFORM_TIKTOK, TEST_DAY + 2 * D);
+    const int64_t end = TEST_DAY + 30 * (int64_t)D;
+    struct reading r = views_of(&v, 1);
+    assert_int_equal(refusal_of(TEST_DAY, LATER, on(PLATFORM_FACEBOOK, r)), REFUSAL_UNKNOWN_POST);
+    assert_int_equal(refusal_of(TEST_DAY + H + 60000, TEST_DAY + H, r), REFUSAL_NONE);
+    assert_int_equal(refusal_of(TEST_DAY + H + 60001, TEST_DAY + H, r), REFUSAL_FUTURE);
+    assert_int_equal(refusal_of(TEST_DAY, LATER, r), REFUSAL_NONE);
+    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REFUSAL_BEFORE_POST);
+    assert_int_equal(refusal_of(TEST_DAY + D, LATER, on(PLATFORM_TIKTOK, r)), REFUSAL_BEFORE_POST);
+    assert_int_equal(refusal_of(end, LATER, r), REFUSAL_NONE);
+    assert_int_equal(refusal_of(end + 1, LATER, r), REFUSAL_AFTER_LIFE);
+    /* The life is that of the video, which was posted before this post. */
+    assert_int_equal(refusal_of(end + 1, LATER, on(PLATFORM_TIKTOK, r)), REFUSAL_AFTER_LIFE);
+    apply_one(TEST_DAY + 3 * H, r);
+    assert_int_equal(refusal_of(TEST_DAY + 3 * H, LATER, r), REFUSAL_NONE);
+    assert_int_equal(refusal_of(TEST_DAY + 3 * H - 1, LATER, r), REFUSAL_STALE);
+    /* Of two reasons the first. */
+    assert_int_equal(refusal_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REFUSAL_FUTURE);
+    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REFUSAL_BEFORE_POST);
+}
+
+static void the_texts_of_refusals(void **state)
+{
+    (void)state;
+    assert_true(str_eq(refusal_text(REFUSAL_UNKNOWN_POST), STR("unknown post")));
+    assert_true(str_eq(refusal_text(REFUSAL_FUTURE), STR("observed_at is more than 60 s in the future")));
+    assert_true(str_eq(refusal_text(REFUSAL_BEFORE_POST), STR("observed_at is before the post's posted_at")));
+    assert_true(str_eq(refusal_text(REFUSAL_AFTER_LIFE),
+                       STR("observed_at is after the video's posted_at + 30 days")));
+    assert_true(
+        str_eq(refusal_text(REFUSAL_STALE), STR("observed_at is older than the post's last reading")));
+}
+
+static void refused_readings_change_nothing(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct buf before, after;
+    enum refusal refusal;
+    buf_init(&before, 1 << 20);
+    buf_init(&after, 1 << 20);
+    dump_database(db.path, &before);
+    struct reading r = views_of(&v, 5000);
+    test_begin(&db);
+    step_begin(&step, db.w, TEST_DAY - 1, LATER);
+    assert_int_equal(step_add(&step, &r, &refusal), OK);
+    assert_int_equal(step_finish(&step, &result), OK);
+    test_commit(&db);
+    dump_database(db.path, &after);
+    assert_same_dump(&before, &after);
+    buf_fini(&before);
+    buf_fini(&after);
+}
+
+/* --- replays and the closing pass --- */
+
+/* A line that was computed then must not be computed again from what the others have become. */
+static void a_replay_changes_nothing(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){4000, 4000, 4000, 4000, 4000});
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct reading r = {
+        .video_row = v.row, .platform = PLATFORM_YOUTUBE, .counts = {5000, 1, 2, 3, COUNT_NONE}};
+    apply_one(TEST_DAY + H, r);
+    for (uint64_t i = 0; i < 5; i++) {
+        struct video other = make_video(&a, 50 + i, TEST_DAY - 19 * (int64_t)D);
+        apply_one(TEST_DAY, views_of(&other, 9000));
+    }
+    struct video before = load(&v);
+    apply_one(TEST_DAY + H, r);
+    assert_int_equal(result.videos_changed, 0);
+    assert_int_equal(load(&v).line.threshold, before.line.threshold);
+    r.counts[COUNT_LIKES] = 7; /* no replay: a correction */
+    apply_one(TEST_DAY + H, r);
+    assert_int_equal(load(&v).posts[0].counts[COUNT_LIKES], 7);
+    assert_true(load(&v).line.threshold > before.line.threshold);
+}
+
+static void closing_decides_by_the_baseline(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){1000, 2000, 4000, 20000, 20000});
+    struct video at = make_video(&a, 1, TEST_DAY - 2 * D), below = make_video(&a, 2, TEST_DAY - 2 * D);
+    apply_one(TEST_DAY + 90 * MINUTE_MS, baseline_of(&at, 20000));
+    apply_one(TEST_DAY + 90 * MINUTE_MS, baseline_of(&below, 19999));
+    close_all();
+    struct video now = load(&at);
+    assert_int_equal(now.went_viral_at, TEST_DAY + H);
+    assert_int_equal(now.views_when_viral, 20000);
+    assert_int_equal(now.line.threshold, 20000);
+    assert_int_equal(now.line.median, 4000);
+    assert_false(now.baseline_pending);
+    now = load(&below);
+    assert_int_equal(now.went_viral_at, TIME_NONE);
+    assert_int_equal(now.line.threshold, 20000);
+    assert_false(now.baseline_pending);
+    assert_int_equal(query_i64(db.path, "SELECT count(*) FROM videos WHERE baseline_pending = 1"), 0);
+    assert_int_equal(events_of(&a).n, 0);
+}
+
+/* While the baseline is pending a crossing by gain is silent only when the baseline alone was at the line. */
+static void a_gain_over_a_pending_baseline(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video above = make_video(&a, 1, TEST_DAY), below = make_video(&a, 2, TEST_DAY);
+    struct reading b[] = {baseline_of(&above, 10000), baseline_of(&below, 9999)};
+    apply(TEST_DAY + H, b, 2);
+    struct reading g[] = {views_of(&above, 10001), views_of(&below, 10001)};
+    apply(TEST_DAY + 2 * H, g, 2);
+    assert_int_equal(load(&above).went_viral_at, TEST_DAY + 2 * H);
+    assert_int_equal(load(&below).went_viral_at, TEST_DAY + 2 * H);
+    struct seen_events e = events_of(&a);
+    assert_int_equal(e.n, 2);
+    assert_int_equal(e.e[0].video_row, below.row);
+    assert_int_equal(e.e[0].type, EVENT_MILESTONE_REACHED);
+    assert_int_equal(e.e[1].type, EVENT_WENT_VIRAL);
+}
+
+/* Gained 9,000, then 3,000 of baseline: 12,000 views, and no line above them can be kept. */
+static void not_viral_is_always_below_the_line(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 9000));
+    apply_one(TEST_DAY + 2 * H, baseline_of(&v, 12000));
+    assert_int_equal(load(&v).went_viral_at, TIME_NONE);
+    close_all();
+    assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
+    assert_int_equal(load(&v).views_when_viral, 12000);
+    assert_int_equal(events_of(&a).n, 1); /* the thousand */
+}
+
+/* A step of many videos: the table of touched videos grows, and a small step after it is right again. */
+static void many_videos_in_a_step(void **state)
+{
+    (void)state;
+    enum { MANY = 1000 };
+    struct author a = make_author(1);
+    struct reading *r = calloc(MANY, sizeof *r);
+    struct video v;
+    test_begin(&db);
+    for (uint64_t i = 0; i < MANY; i++) {
+        v = add_video(&db, &a, 0, i + 1, TEST_DAY);
+        r[i] = views_of(&v, (int64_t)i);
+    }
+    test_commit(&db);
+    apply(TEST_DAY + H, r, MANY);
+    assert_int_equal(result.videos_changed, MANY);
+    assert_int_equal(result.gained, MANY * (MANY - 1) / 2);
+    apply_one(TEST_DAY + 2 * H, views_of(&v, 5000));
+    assert_int_equal(result.videos_changed, 1);
+    assert_int_equal(query_i64(db.path, "SELECT sum(views) FROM videos"), MANY * (MANY - 1) / 2 - 999 + 5000);
+    free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STEP_TEST(views_never_fall_others_may),        STEP_TEST(unknown_counts_still_are_a_reading),
+        STEP_TEST(a_total_is_the_sum_of_the_posts),    STEP_TEST(a_gain_belongs_to_the_videos_time),
+        STEP_TEST(the_last_millisecond_of_a_day),      STEP_TEST(a_baseline_is_no_gain_and_no_event),
+        STEP_TEST(baseline_and_ordinary_in_one_step),  STEP_TEST(milestones_split_between_baseline_and_gain),
+        STEP_TEST(refusals_and_their_limits),          STEP_TEST(the_texts_of_refusals),
+        STEP_TEST(refused_readings_change_nothing),    STEP_TEST(a_replay_changes_nothing),
+        STEP_TEST(closing_decides_by_the_baseline),    STEP_TEST(a_gain_over_a_pending_baseline),
+        STEP_TEST(not_viral_is_always_below_the_line), STEP_TEST(many_videos_in_a_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* The step engine on a real database: viral decisions, milestones, events. Each rule by hand. */
+#include "lib/steps.h"
+
+#include "base/clock.h"
+#include "lib/dump.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- viral --- */
+
+static void viral_at_the_line_exactly(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 9999));
+    assert_int_equal(load(&v).went_viral_at, TIME_NONE);
+    apply_one(TEST_DAY + 2 * H + 55 * MINUTE_MS, views_of(&v, 10000));
+    struct video now = load(&v);
+    assert_int_equal(now.went_viral_at, TEST_DAY + 2 * H);
+    assert_int_equal(now.views_when_viral, 10000);
+    assert_int_equal(now.line.threshold, 10000);
+    assert_int_equal(now.line.median, COUNT_NONE);
+    struct seen_events e = events_of(&a);
+    assert_int_equal(e.n, 3); /* 1,000; then 10,000 (a milestone first on a tie), viral */
+    assert_int_equal(e.e[1].type, EVENT_MILESTONE_REACHED);
+    assert_int_equal(e.e[1].value, 10000);
+    assert_int_equal(e.e[2].type, EVENT_WENT_VIRAL);
+    assert_int_equal(e.e[2].value, 10000);
+    assert_int_equal(e.e[2].occurred_at, TEST_DAY + 2 * H + 55 * MINUTE_MS);
+}
+
+static void frozen_for_ever(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 20000));
+    make_history(&a, (const int64_t[]){90000, 90000, 90000, 90000, 90000});
+    apply_one(TEST_DAY + 9 * H, views_of(&v, 30000));
+    struct video now = load(&v);
+    assert_int_equal(now.went_viral_at, TEST_DAY + H);
+    assert_int_equal(now.views_when_viral, 20000);
+    assert_int_equal(now.line.threshold, 10000);
+    assert_int_equal(now.line.compared, 0);
+    assert_int_equal(result.viral_events, 0);
+}
+
+static void the_line_of_an_author_with_history(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){1000, 2000, 3001, 50000, 60000});
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 15004));
+    struct video now = load(&v);
+    assert_int_equal(now.line.threshold, 15005);
+    assert_int_equal(now.line.median, 3001);
+    assert_int_equal(now.line.compared, 5);
+    assert_int_equal(now.went_viral_at, TIME_NONE);
+    apply_one(TEST_DAY + 2 * H, views_of(&v, 15005));
+    assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
+}
+
+/* Six old videos: each has five others. With its own views in, the sixth's median would be another. */
+static void a_video_is_not_compared_with_itself(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){1000, 2000, 3000, 4000, 5000});
+    struct video v = make_video(&a, 1, TEST_DAY - 20 * (int64_t)D);
+    apply_one(TEST_DAY, views_of(&v, 14999));
+    assert_int_equal(load(&v).line.median, 3000);
+    assert_int_equal(load(&v).line.threshold, 15000);
+    assert_int_equal(load(&v).line.compared, 5);
+    apply_one(TEST_DAY + H, views_of(&v, 15000));
+    assert_int_equal(load(&v).went_viral_at, TEST_DAY + H);
+}
+
+static void only_videos_old_enough_are_compared(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    const int64_t at = TEST_DAY + H;
+    for (uint64_t i = 0; i < 5; i++) {
+        /* The fifth is a millisecond too young at `at`. */
+        struct video old = make_video(&a, 10 + i, at - 7 * (int64_t)D + (i == 4));
+        apply_one(TEST_DAY - D, views_of(&old, 100));
+    }
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(at, views_of(&v, 5));
+    assert_int_equal(load(&v).line.compared, 4);
+    assert_int_equal(load(&v).line.median, COUNT_NONE);
+    apply_one(at + 1, views_of(&v, 6));
+    assert_int_equal(load(&v).line.compared, 5);
+    assert_int_equal(load(&v).line.median, 100);
+}
+
+/* Also the first readings of this very step count, for each other and for the rest. */
+static void first_readings_of_the_same_step_are_compared(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video videos[7];
+    struct reading r[7];
+    for (uint64_t i = 0; i < 7; i++) {
+        videos[i] = make_video(&a, i + 1, TEST_DAY - (i < 6 ? 8 : 1) * (int64_t)D);
+        r[i] = views_of(&videos[i], 1000 * (int64_t)(i + 1));
+    }
+    apply(TEST_DAY, r, 7);
+    assert_int_equal(load(&videos[6]).line.compared, 6);
+    assert_int_equal(load(&videos[6]).line.median, 3500);
+    assert_int_equal(load(&videos[6]).line.threshold, 17500);
+    assert_int_equal(load(&videos[0]).line.compared, 5);
+    assert_int_equal(load(&videos[0]).line.median, 4000);
+    assert_int_equal(load(&videos[5]).line.median, 3000);
+}
+
+/* The views of the step itself count too, not those of before it. */
+static void compared_with_the_views_of_this_step(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video videos[6];
+    struct reading r[6];
+    for (uint64_t i = 0; i < 6; i++) {
+        videos[i] = make_video(&a, i + 1, TEST_DAY - 10 * (int64_t)D);
+        r[i] = views_of(&videos[i], 10);
+    }
+    apply(TEST_DAY, r, 6);
+    for (uint64_t i = 0; i < 6; i++)
+        r[i] = views_of(&videos[i], 9000);
+    apply(TEST_DAY + H, r, 6);
+    for (uint64_t i = 0; i < 6; i++)
+        assert_int_equal(load(&videos[i]).line.threshold, 45000);
+}
+
+static void only_the_newest_are_compared(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct step_rules rules = default_rules;
+    rules.compare_last = 5;
+    step_fini(&step);
+    step_init(&step, &rules);
+    struct video videos[8];
+    for (uint64_t i = 0; i < 8; i++) {
+        videos[i] = make_video(&a, i + 1, TEST_DAY - (20 - (int64_t)i) * D);
+        apply_one(TEST_DAY - D, views_of(&videos[i], (int64_t)(i + 1) * 1000));
+    }
+    struct video v = make_video(&a, 99, TEST_DAY);
+    apply_one(TEST_DAY, views_of(&v, 1));
+    assert_int_equal(load(&v).line.compared, 5);
+    assert_int_equal(load(&v).line.median, 6000); /* of 4 … 8 */
+    apply_one(TEST_DAY, views_of(&videos[7], 8001));
+    assert_int_equal(load(&videos[7]).line.median, 5000); /* of 3 … 7: a sixth stands in for itself */
+    apply_one(TEST_DAY, views_of(&videos[0], 1001));
+    assert_int_equal(load(&videos[0]).line.median, 6000); /* not among the newest: 4 … 8 */
+}
+
+static void no_gain_no_flip(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){4000, 4000, 4000, 4000, 4000});
+    struct video v = make_video(&a, 1, TEST_DAY - 15 * (int64_t)D);
+    apply_one(TEST_DAY, views_of(&v, 19999));
+    assert_int_equal(load(&v).line.threshold, 20000);
+    /* Now the line falls to 10,000: a sixth to tenth video with few views. */
+    for (uint64_t i = 0; i < 5; i++) {
+        struct video other = make_video(&a, 20 + i, TEST_DAY - 19 * (int64_t)D);
+        apply_one(TEST_DAY, views_of(&other, 10));
+    }
+    apply_one(TEST_DAY + H, views_of(&v, 19999));
+    assert_int_equal(load(&v).went_viral_at, TIME_NONE);
+    /* The new line, 10,000, is below its views: the stored one stays. */
+    assert_int_equal(load(&v).line.threshold, 20000);
+    apply_one(TEST_DAY + 2 * H, views_of(&v, 20000));
+    assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
+    assert_true(load(&v).line.threshold < 20000);
+}
+
+static void lines_of_other_authors_do_not_mix(void **state)
+{
+    (void)state;
+    struct author a = make_author(1), b = make_author(2);
+    make_history(&b, (const int64_t[]){90000, 90000, 90000, 90000, 90000});
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 10));
+    assert_int_equal(load(&v).line.compared, 0);
+}
+
+/* --- events --- */
+
+static void a_jump_over_several(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){6000, 6000, 6000, 6000, 6000}); /* the line is 30,000 */
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 123456));
+    struct seen_events e = events_of(&a);
+    static const int64_t values[] = {1000, 10000, 123456, 50000, 100000};
+    assert_int_equal(e.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(e.e[i].value, values[i]);
+        assert_int_equal(e.e[i].occurred_at, TEST_DAY + H);
+        assert_int_equal(e.e[i].type, i == 2 ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED);
+    }
+    assert_int_equal(result.milestones, 4);
+    assert_int_equal(result.milestone_events, 4);
+    assert_int_equal(result.viral_events, 1);
+}
+
+static void milestones_are_reached_once(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + H, views_of(&v, 999));
+    assert_int_equal(load(&v).milestone_count, 0);
+    apply_one(TEST_DAY + 2 * H, views_of(&v, 1000));
+    assert_int_equal(load(&v).milestone_count, 1);
+    assert_int_equal(load(&v).milestones[0].reached_at, TEST_DAY + 2 * H);
+    apply_one(TEST_DAY + 3 * H, views_of(&v, 1001));
+    assert_int_equal(events_of(&a).n, 1);
+}
+
+static void history_starts_exactly(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct step_rules rules = default_rules;
+    rules.history_start_ms = TEST_DAY + 5 * H;
+    step_fini(&step);
+    step_init(&step, &rules);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    apply_one(TEST_DAY + 5 * H - 1, views_of(&v, 12000));
+    assert_int_equal(events_of(&a).n, 0);
+    assert_int_equal(load(&v).milestone_count, 2);
+    assert_int_equal(load(&v).went_viral_at, TEST_DAY + 4 * H);
+    apply_one(TEST_DAY + 5 * H, views_of(&v, 50000));
+    assert_int_equal(events_of(&a).n, 1);
+}
+
+static void events_of_a_step_go_by_video_id(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video third = make_video(&a, 3, TEST_DAY), first = make_video(&a, 1, TEST_DAY),
+                 second = make_video(&a, 2, TEST_DAY);
+    struct reading r[] = {views_of(&third, 1000), views_of(&first, 1000), views_of(&second, 1000)};
+    apply(TEST_DAY + H, r, 3);
+    struct seen_events e = events_of(&a);
+    assert_int_equal(e.n, 3);
+    assert_int_equal(e.e[0].video_row, first.row);
+    assert_int_equal(e.e[1].video_row, second.row);
+    assert_int_equal(e.e[2].video_row, third.row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STEP_TEST(viral_at_the_line_exactly),
+        STEP_TEST(frozen_for_ever),
+        STEP_TEST(the_line_of_an_author_with_history),
+        STEP_TEST(a_video_is_not_compared_with_itself),
+        STEP_TEST(only_videos_old_enough_are_compared),
+        STEP_TEST(first_readings_of_the_same_step_are_compared),
+        STEP_TEST(compared_with_the_views_of_this_step),
+        STEP_TEST(only_the_newest_are_compared),
+        STEP_TEST(no_gain_no_flip),
+        STEP_TEST(lines_of_other_authors_do_not_mix),
+        STEP_TEST(a_jump_over_several),
+        STEP_TEST(milestones_are_reached_once),
+        STEP_TEST(history_starts_exactly),
+        STEP_TEST(events_of_a_step_go_by_video_id),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
