@@ -144,13 +144,29 @@ static enum err open_server(struct app *app, const char **why)
 
 /* ---- stop, in reverse ---- */
 
+static void on_writer_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->writer = NULL;
+}
+
+/* The reader first: the last one to close writes the log back into the database, which a reader may not. */
+static void close_store(struct app *app)
+{
+    if (app->store)
+        store_close(app->store);
+    if (app->writer)
+        writer_close(app->writer, on_writer_closed, app);
+    app->store = NULL;
+}
+
 static void on_server_closed(void *ctx)
 {
     struct app *app = ctx;
     app->server = NULL;
     longpoll_close(app->api.longpoll);
-    writer_close(app->writer, NULL, NULL);
-    app->writer = NULL;
+    app->api.longpoll = NULL;
+    close_store(app);
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
 }
@@ -178,15 +194,12 @@ static void start_signals(struct app *app)
 /* Everything that was opened before a failure, or the loop has ended. */
 static void close_rest(struct app *app)
 {
-    if (app->writer)
-        writer_close(app->writer, NULL, NULL);
-    if (app->api.longpoll && !app->draining)
+    if (app->api.longpoll)
         longpoll_close(app->api.longpoll);
+    close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
     usage_free(app->api.usage);
     limiter_free(app->api.limiter);
-    if (app->store)
-        store_close(app->store);
     CHECK(uv_loop_close(&app->loop) == 0);
 }
 

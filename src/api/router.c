@@ -8,7 +8,8 @@
 #include "base/clock.h"
 
 static const struct route *const routes[] = {
-    &account_route, &books_route, &videos_route, &video_route, &stats_route, &events_route, &token_route,
+    &account_route, &books_route,  &videos_route, &video_route,
+    &stats_route,   &events_route, &token_route,  &openapi_route,
 };
 
 static bool strip_base(const struct api *api, struct str path, struct str *rest)
