@@ -1,0 +1,176 @@
+/* Pieces of the API that need no server: cursors, CSV cells, dense days. */
+#include "unit.h"
+
+#include "api/csv.h"
+#include "api/cursor.h"
+#include "api/stats.h"
+#include "base/clock.h"
+
+#include <sodium.h>
+
+static const struct uuid author_a = {{1}}, author_b = {{2}};
+
+static const struct videos_query no_filter = {.posted_from = INT64_MIN, .posted_to = INT64_MAX};
+
+static void cursors_come_back(void **state)
+{
+    struct video_position at = {.posted_at = 1781481600123, .id = {{9, 8, 7}}}, back;
+    char text[CURSOR_TEXT_LEN];
+    (void)state;
+    cursor_format(&no_filter, &author_a, &at, text);
+    assert_true(cursor_parse(&no_filter, &author_a, str_make(text, sizeof text), &back));
+    assert_int_equal(back.posted_at, at.posted_at);
+    assert_memory_equal(&back.id, &at.id, sizeof at.id);
+    /* The page size is no filter. */
+    struct videos_query q = no_filter;
+    q.limit = 17;
+    assert_true(cursor_parse(&q, &author_a, str_make(text, sizeof text), &back));
+}
+
+static void cursors_are_bound(void **state)
+{
+    struct video_position at = {.posted_at = -5, .id = {{9}}}, back;
+    char text[CURSOR_TEXT_LEN];
+    (void)state;
+    cursor_format(&no_filter, &author_a, &at, text);
+    struct str s = str_make(text, sizeof text);
+    struct videos_query from = no_filter, to = no_filter, viral = no_filter, book = no_filter;
+    from.posted_from = 0;
+    to.posted_to = 0;
+    viral.viral = VIRAL_NOT;
+    book.has_book = true;
+    assert_false(cursor_parse(&no_filter, &author_b, s, &back));
+    assert_false(cursor_parse(&from, &author_a, s, &back));
+    assert_false(cursor_parse(&to, &author_a, s, &back));
+    assert_false(cursor_parse(&viral, &author_a, s, &back));
+    assert_false(cursor_parse(&book, &author_a, s, &back));
+    assert_false(cursor_parse(&no_filter, &author_a, str_make(text, sizeof text - 1), &back));
+    assert_false(cursor_parse(&no_filter, &author_a, STR(""), &back));
+    /* Every changed character is noticed: position and binding hang together. */
+    for (size_t i = 0; i < sizeof text; i++) {
+        char other[CURSOR_TEXT_LEN];
+        memcpy(other, text, sizeof text);
+        other[i] = other[i] == 'A' ? 'B' : 'A';
+        assert_false(cursor_parse(&no_filter, &author_a, str_make(other, sizeof other), &back));
+    }
+}
+
+static void csv_cells_are_no_formulas(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"plain", "plain"},
+        {"", ""},
+        {"a,b", "\"a,b\""},
+        {"say \"hi\"", "\"say \"\"hi\"\"\""},
+        {"two\nlines", "\"two\nlines\""},
+        {"=1+1", "\"'=1+1\""},
+        {"+1", "\"'+1\""},
+        {"-1", "\"'-1\""},
+        {"@SUM(A1)", "\"'@SUM(A1)\""},
+        {"\tx", "\"'\tx\""},
+        {"\rx", "\"'\rx\""},
+        {"a=b", "a=b"},
+        {"\xFF", "\xEF\xBF\xBD"},
+    };
+    struct buf b;
+    (void)state;
+    buf_init(&b, 1000);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        buf_reset(&b, 1000);
+        csv_text(&b, str_from_cstr(cases[i].in));
+        assert_str(buf_str(&b), cases[i].out);
+    }
+    buf_reset(&b, 1000);
+    csv_date(&b, 0);
+    csv_text(&b, STR(""));
+    csv_text(&b, STR("=x"));
+    csv_i64(&b, -3);
+    csv_bool(&b, true);
+    csv_end_line(&b);
+    csv_uuid(&b, &author_a);
+    assert_str(buf_str(&b), "1970-01-01,,\"'=x\",-3,true\r\n01000000-0000-0000-0000-000000000000");
+    buf_fini(&b);
+}
+
+/* ---- dense days ---- */
+
+enum { POSTED = 20000 }; /* the video's first day */
+
+static struct video video_with(int32_t first_reading, int64_t baseline, int32_t viral)
+{
+    return (struct video){.posted_at = date_start_ms(POSTED) + HOUR_MS,
+                          .first_reading_at = date_start_ms(first_reading) + 2 * HOUR_MS,
+                          .baseline = baseline,
+                          .went_viral_at = viral ? date_start_ms(viral) + 3 * HOUR_MS : TIME_NONE};
+}
+
+static void days_are_dense(void **state)
+{
+    const struct day_gain gains[] = {{POSTED + 1, 10, 10}, {POSTED + 4, 5, 15}};
+    struct video v = video_with(POSTED + 1, 100, POSTED + 4);
+    struct stats_video row = {.video = &v, .days = gains, .day_count = 2};
+    struct stats range = {.from = POSTED - 3, .to = POSTED + 6, .today = POSTED + 5};
+    static const int64_t totals[] = {110, 110, 110, 115, 115};
+    struct stats_days days;
+    struct stats_day day;
+    (void)state;
+    assert_true(stats_days_begin(&days, &row, &range));
+    for (int i = 0; i < 5; i++) {
+        assert_true(stats_days_next(&days, &day));
+        assert_int_equal(day.date, POSTED + 1 + i); /* from the first reading to today */
+        assert_int_equal(day.gained, i == 0 ? 10 : i == 3 ? 5 : 0);
+        assert_int_equal(day.total, totals[i]);
+        assert_int_equal(day.is_viral, i >= 3);
+        assert_int_equal(day.went_viral, i == 3);
+    }
+    assert_false(stats_days_next(&days, &day));
+}
+
+static void days_begin_and_end_where_they_must(void **state)
+{
+    const struct day_gain gains[] = {{POSTED + 30, 7, 27}};
+    struct video v = video_with(POSTED, 0, 0);
+    struct stats_video row = {.video = &v, .gained_before = 20, .days = gains, .day_count = 1};
+    struct stats range = {.from = POSTED + 29, .to = POSTED + 60, .today = POSTED + 90};
+    struct stats_days days;
+    struct stats_day day;
+    (void)state;
+    assert_true(stats_days_begin(&days, &row, &range));
+    assert_true(stats_days_next(&days, &day));
+    assert_int_equal(day.date, POSTED + 29);
+    assert_int_equal(day.gained, 0);
+    assert_int_equal(day.total, 20);
+    assert_true(stats_days_next(&days, &day));
+    assert_int_equal(day.total, 27);
+    assert_false(stats_days_next(&days, &day)); /* posted_at + 30 d was the last */
+}
+
+static void rows_without_a_gain_are_left_out(void **state)
+{
+    const struct day_gain nothing[] = {{POSTED + 2, 0, 5}}, later[] = {{POSTED + 6, 9, 14}};
+    struct video v = video_with(POSTED, 0, 0);
+    struct stats_video row = {.video = &v, .days = nothing, .day_count = 1};
+    struct stats range = {.from = POSTED, .to = POSTED + 6, .today = POSTED + 5};
+    struct stats_days days;
+    (void)state;
+    assert_false(stats_days_begin(&days, &row, &range));
+    row.days = later; /* of a day that has not come yet by this clock */
+    assert_false(stats_days_begin(&days, &row, &range));
+    v.first_reading_at = TIME_NONE;
+    assert_false(stats_days_begin(&days, &row, &range));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cursors_come_back),
+        cmocka_unit_test(cursors_are_bound),
+        cmocka_unit_test(csv_cells_are_no_formulas),
+        cmocka_unit_test(days_are_dense),
+        cmocka_unit_test(days_begin_and_end_where_they_must),
+        cmocka_unit_test(rows_without_a_gain_are_left_out),
+    };
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
