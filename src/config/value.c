@@ -14,7 +14,8 @@ static void *member(const struct config *c, const struct config_key *key)
 static char *copy_text(struct str s)
 {
     char *p = xmalloc(s.len + 1);
-    memcpy(p, s.p, s.len);
+    if (s.len)
+        memcpy(p, s.p, s.len);
     p[s.len] = '\0';
     return p;
 }
