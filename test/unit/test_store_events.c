@@ -1,0 +1,302 @@
+/* Events: ids that only grow, pages in both directions, filters that look at a bounded number of rows. */
+#include "lib/temp_db.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { EVENTS = 300 };
+
+static struct temp_db t;
+static struct author author, other;
+static struct video video, plain;
+static struct event events[EVENTS]; /* of `author`, ascending */
+static int event_count;
+
+static int set_up(void **state)
+{
+    (void)state;
+    event_count = 0;
+    temp_db_init(&t);
+    test_begin(&t);
+    author = add_author(&t, 1);
+    other = add_author(&t, 2);
+    struct book book = add_book(&t, &author, 1, TEST_DAY);
+    struct video foreign = add_video(&t, &other, 0, 9, TEST_DAY);
+    video = add_video(&t, &author, book.row, 1, TEST_DAY);
+    plain = add_video(&t, &author, 0, 2, TEST_DAY + 5);
+    for (int i = 0; event_count < EVENTS; i++) {
+        bool viral = i % 50 == 7;
+        struct event e = add_event(&t,
+                                   i % 3 == 2 ? &foreign
+                                   : i % 2    ? &video
+                                              : &plain,
+                                   viral ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED, 1000 + i,
+                                   TEST_DAY + i / 10 * HOUR_MS);
+        if (i % 3 != 2)
+            events[event_count++] = e;
+    }
+    test_commit(&t);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    temp_db_fini(&t);
+    return 0;
+}
+
+struct page {
+    int count, stop_after;
+    struct event events[EVENTS];
+};
+
+static bool on_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *book)
+{
+    struct page *page = ctx;
+    const struct video *expected = e->video_row == video.row ? &video : &plain;
+    assert_int_equal(v->row, expected->row);
+    assert_int_equal(v->posted_at, expected->posted_at);
+    assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
+    assert_true(str_eq(v->title, expected->title));
+    assert_null(v->thumbnail_url.p);
+    assert_true(expected == &video ? str_eq(book->title, STR("Book 1")) : book->title.p == NULL);
+    page->events[page->count++] = *e;
+    return page->count != page->stop_after;
+}
+
+static struct events_query all_of(const struct author *a)
+{
+    return (struct events_query){
+        .author_row = a->row, .occurred_after = INT64_MIN, .limit = EVENTS, .scan_limit = EVENTS};
+}
+
+static struct events_progress list(const struct events_query *q, struct page *page)
+{
+    struct store_read read = temp_db_read(&t);
+    struct events_progress progress;
+    page->count = 0;
+    assert_int_equal(store_list_events(&read, q, on_event, page, &progress), NEXT_MORE);
+    assert_int_equal(read.err, OK);
+    assert_int_equal(progress.author_last_event_id, events[EVENTS - 1].id);
+    return progress;
+}
+
+static void assert_same_event(const struct event *a, const struct event *b)
+{
+    assert_int_equal(a->id, b->id);
+    assert_int_equal(a->type, b->type);
+    assert_int_equal(a->occurred_at, b->occurred_at);
+    assert_int_equal(a->value, b->value);
+    assert_int_equal(a->author_row, b->author_row);
+    assert_int_equal(a->video_row, b->video_row);
+    if (a->type == EVENT_WENT_VIRAL) {
+        assert_int_equal(a->threshold, b->threshold);
+        assert_int_equal(a->median, b->median);
+    }
+}
+
+static void ids_grow_with_the_clock_and_past_it(void **state)
+{
+    (void)state;
+    assert_int_equal(events[0].id, TEST_DAY);
+    for (int i = 1; i < EVENTS; i++) {
+        assert_true(events[i].id > events[i - 1].id);
+        assert_true(events[i].id >= events[i].occurred_at);
+    }
+}
+
+static void pages_ascend_from_a_bound(void **state)
+{
+    (void)state;
+    static struct page page;
+    struct events_query q = all_of(&author);
+    int seen = 0;
+    for (q.limit = 7;;) {
+        struct events_progress p = list(&q, &page);
+        for (int i = 0; i < page.count; i++)
+            assert_same_event(&page.events[i], &events[seen++]);
+        assert_int_equal(p.scanned_to, events[seen - 1].id);
+        assert_int_equal(p.more, seen < EVENTS);
+        if (!p.more)
+            break;
+        q.bound = p.scanned_to;
+    }
+    assert_int_equal(seen, EVENTS);
+}
+
+static void pages_descend_from_a_bound(void **state)
+{
+    (void)state;
+    static struct page page;
+    struct events_query q = all_of(&author);
+    int left = EVENTS;
+    q.descending = true;
+    q.bound = INT64_MAX;
+    for (q.limit = 11;;) {
+        struct events_progress p = list(&q, &page);
+        for (int i = 0; i < page.count; i++)
+            assert_same_event(&page.events[i], &events[--left]);
+        assert_int_equal(p.more, left > 0);
+        if (!p.more)
+            break;
+        q.bound = p.scanned_to;
+    }
+    assert_int_equal(left, 0);
+}
+
+/* A bound is a position: between ids, before the first, at the head, ahead of it. */
+static void any_bound_will_do(void **state)
+{
+    (void)state;
+    static struct page page;
+    struct events_query q = all_of(&author);
+    int64_t head = events[EVENTS - 1].id;
+    const int64_t bounds[] = {0,        TEST_DAY - 1, TEST_DAY, events[5].id - 1,
+                              head - 1, head,         head + 1, INT64_MAX};
+    for (size_t b = 0; b < sizeof bounds / sizeof bounds[0]; b++) {
+        int first = 0;
+        while (first < EVENTS && events[first].id <= bounds[b])
+            first++;
+        q.bound = bounds[b];
+        struct events_progress p = list(&q, &page);
+        assert_int_equal(page.count, EVENTS - first);
+        assert_false(p.more);
+        assert_int_equal(p.scanned_to, first < EVENTS ? head : bounds[b]);
+    }
+}
+
+static void a_filter_looks_at_a_bounded_number_of_rows(void **state)
+{
+    (void)state;
+    static struct page page;
+    struct events_query q = all_of(&author);
+    int found = 0, slices = 0, expected = 0;
+    q.has_type = true;
+    q.type = EVENT_WENT_VIRAL;
+    q.occurred_after = events[50].occurred_at;
+    q.scan_limit = 13;
+    for (int i = 0; i < EVENTS; i++)
+        expected += events[i].type == EVENT_WENT_VIRAL && events[i].occurred_at > q.occurred_after;
+    for (;;) {
+        struct events_progress p = list(&q, &page);
+        slices++;
+        for (int i = 0; i < page.count; i++) {
+            assert_int_equal(page.events[i].type, EVENT_WENT_VIRAL);
+            assert_true(page.events[i].occurred_at > q.occurred_after);
+        }
+        found += page.count;
+        int last = slices * 13 < EVENTS ? slices * 13 : EVENTS;
+        assert_int_equal(p.scanned_to, events[last - 1].id);
+        if (!p.more)
+            break;
+        q.bound = p.scanned_to;
+    }
+    assert_true(expected > 3);
+    assert_int_equal(found, expected);
+    assert_int_equal(slices, (EVENTS + 12) / 13);
+}
+
+static void a_callback_may_stop_the_page(void **state)
+{
+    (void)state;
+    static struct page page;
+    struct events_query q = all_of(&author);
+    page.stop_after = 4;
+    struct events_progress p = list(&q, &page);
+    page.stop_after = 0;
+    assert_int_equal(page.count, 4);
+    assert_true(p.more);
+    assert_int_equal(p.scanned_to, events[3].id);
+}
+
+static void an_author_without_events(void **state)
+{
+    (void)state;
+    static struct page page;
+    test_begin(&t);
+    struct author fresh = add_author(&t, 3);
+    test_commit(&t);
+    struct events_query q = all_of(&fresh);
+    struct store_read read = temp_db_read(&t);
+    struct events_progress p;
+    q.bound = 77;
+    store_list_events(&read, &q, on_event, &page, &p);
+    assert_int_equal(read.err, OK);
+    assert_int_equal(p.scanned_to, 77);
+    assert_false(p.more);
+    assert_int_equal(p.author_last_event_id, 0);
+    q.author_row = 999;
+    store_list_events(&read, &q, on_event, &page, &p);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+}
+
+/* --- the sequence --- */
+
+static void a_rolled_back_id_was_never_served_and_may_come_again(void **state)
+{
+    (void)state;
+    int64_t head = events[EVENTS - 1].id;
+    test_begin(&t);
+    assert_int_equal(add_event(&t, &video, EVENT_MILESTONE_REACHED, 1, 0).id, head + 1);
+    assert_int_equal(add_event(&t, &video, EVENT_MILESTONE_REACHED, 2, 0).id, head + 2);
+    store_rollback(t.w);
+    test_begin(&t);
+    assert_int_equal(add_event(&t, &video, EVENT_MILESTONE_REACHED, 1, 0).id, head + 1);
+    test_commit(&t);
+}
+
+static void another_connection_goes_on_with_the_sequence(void **state)
+{
+    (void)state;
+    struct temp_db two = t;
+    int64_t head = events[EVENTS - 1].id;
+    two.w = temp_db_open(&t, STORE_WRITE);
+    for (int i = 1; i <= 6; i++) {
+        struct temp_db *turn = i % 2 ? &two : &t;
+        test_begin(turn);
+        assert_int_equal(add_event(turn, &video, EVENT_MILESTONE_REACHED, 1, head).id, head + i);
+        test_commit(turn);
+    }
+    store_close(two.w);
+}
+
+/* The clock may jump back by years, and the database may have been restored: ids still only grow. */
+static void ids_grow_when_the_clock_falls(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    int64_t a = add_event(&t, &video, EVENT_MILESTONE_REACHED, 1, TEST_DAY + INT64_C(1000) * DAY_MS).id;
+    test_commit(&t);
+    store_close(t.w);
+    t.w = temp_db_open(&t, STORE_WRITE);
+    test_begin(&t);
+    int64_t b = add_event(&t, &video, EVENT_MILESTONE_REACHED, 1, 5).id;
+    test_commit(&t);
+    assert_int_equal(a, TEST_DAY + INT64_C(1000) * DAY_MS);
+    assert_int_equal(b, a + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ids_grow_with_the_clock_and_past_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_ascend_from_a_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_descend_from_a_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_bound_will_do, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_filter_looks_at_a_bounded_number_of_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_callback_may_stop_the_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_author_without_events, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rolled_back_id_was_never_served_and_may_come_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(another_connection_goes_on_with_the_sequence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ids_grow_when_the_clock_falls, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
