@@ -56,10 +56,208 @@ static void a_key_names_its_owner(void **state)
     assert_int_equal(read.err, ERR_NOT_FOUND);
 }
 
+static void an_inactive_plan_a_revoked_key_and_the_head_are_seen(void **state)
+{
+    (void)state;
+    uint8_t hash[KEY_HASH_LEN];
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    struct api_key key = add_key(&t, &author, 7);
+    struct video video = add_video(&t, &author, 0, 1, TEST_DAY);
+    struct event event = add_event(&t, &video, EVENT_MILESTONE_REACHED, 1000, TEST_DAY);
+    author.plan_active = false;
+    assert_int_equal(store_update_author(t.w, &author), OK);
+    assert_int_equal(store_revoke_key(t.w, key.row, TEST_DAY + 5), OK);
+    assert_int_equal(store_set_key_used(t.w, key.row, TEST_DAY + 3), OK);
+    test_commit(&t);
+    struct store_read read = temp_db_read(&t);
+    struct key_owner owner;
+    hash_of(7, hash);
+    store_find_key(&read, hash, &owner);
+    assert_int_equal(read.err, OK);
+    assert_false(owner.plan_active);
+    assert_int_equal(owner.revoked_at, TEST_DAY + 5);
+    assert_int_equal(owner.last_used_at, TEST_DAY + 3);
+    assert_int_equal(owner.author_rev, 3); /* 1, the update, the use of the key */
+    assert_int_equal(owner.last_event_id, event.id);
+}
+
+static bool on_account(void *ctx, const struct author *author, const struct api_key *key)
+{
+    int *calls = ctx;
+    ++*calls;
+    assert_true(str_eq(author->name, STR("Author 1")));
+    assert_true(author->plan_active);
+    assert_int_equal(author->created_at, TEST_DAY + 1);
+    assert_int_equal(author->books_count, 2);
+    assert_int_equal(author->videos_count, 1);
+    assert_int_equal(author->views_refreshed_at, TEST_DAY + 9);
+    assert_true(str_eq(key->name, STR("Key 7")));
+    assert_memory_equal(key->suffix, "abcd", KEY_SUFFIX_LEN);
+    assert_int_equal(key->created_at, TEST_DAY + 7);
+    assert_int_equal(key->last_used_at, TIME_NONE);
+    assert_int_equal(key->author_row, author->row);
+    return true;
+}
+
+static void the_account_of_a_key(void **state)
+{
+    (void)state;
+    int calls = 0;
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    struct api_key key = add_key(&t, &author, 7);
+    add_book(&t, &author, 1, TEST_DAY);
+    add_book(&t, &author, 2, TEST_DAY);
+    add_video(&t, &author, 0, 1, TEST_DAY);
+    add_video(&t, &author, 0, 2, TIME_NONE); /* not posted: not counted */
+    assert_int_equal(store_touch_author(t.w, author.row, TEST_DAY + 9), OK);
+    test_commit(&t);
+    struct store_read read = temp_db_read(&t);
+    assert_int_equal(store_read_account(&read, key.row, on_account, &calls), NEXT_MORE);
+    assert_int_equal(read.err, OK);
+    assert_int_equal(calls, 1);
+    store_read_account(&read, key.row + 1, on_account, &calls);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+    assert_int_equal(calls, 1);
+}
+
+/* --- one video --- */
+
+static bool on_whole_video(void *ctx, const struct video *v, const struct book_ref *book)
+{
+    const struct video *e = ctx;
+    assert_int_equal(v->row, e->row);
+    assert_int_equal(v->author_row, e->author_row);
+    assert_int_equal(v->book_row, e->book_row);
+    assert_true(str_eq(v->title, e->title));
+    assert_null(v->thumbnail_url.p);
+    assert_int_equal(v->posted_at, e->posted_at);
+    assert_int_equal(v->views, 30000);
+    assert_int_equal(v->baseline, 100);
+    assert_int_equal(v->first_reading_at, TEST_DAY + 1);
+    assert_int_equal(v->updated_at, TEST_DAY + 2);
+    assert_int_equal(v->went_viral_at, TEST_DAY);
+    assert_int_equal(v->views_when_viral, 30000);
+    assert_int_equal(v->line.threshold, 25000);
+    assert_int_equal(v->line.median, 5000);
+    assert_int_equal(v->line.compared, 9);
+    assert_int_equal(v->post_count, 2);
+    assert_int_equal(v->posts[0].platform, PLATFORM_TIKTOK);
+    assert_true(str_eq(v->posts[0].post_id, STR("tt")));
+    assert_null(v->posts[0].url.p);
+    assert_int_equal(v->posts[1].counts[COUNT_SAVES], 4);
+    assert_int_equal(v->posts[1].counts[COUNT_LIKES], COUNT_NONE);
+    assert_int_equal(v->milestone_count, 2);
+    assert_int_equal(v->milestones[1].value, 10000);
+    assert_int_equal(v->milestones[1].reached_at, TEST_DAY + 2);
+    assert_true(str_eq(book->title, STR("Book 1")));
+    return true;
+}
+
+static struct video add_whole_video(const struct author *author)
+{
+    struct book book = add_book(&t, author, 1, TEST_DAY);
+    struct video v = add_video(&t, author, book.row, 1, TEST_DAY);
+    v.posts[1] = v.posts[0];
+    v.posts[1].counts[COUNT_SAVES] = 4;
+    v.posts[0].platform = PLATFORM_TIKTOK;
+    v.posts[0].post_id = STR("tt");
+    v.posts[0].url = str_make(NULL, 0);
+    v.post_count = 2;
+    v.views = v.views_when_viral = 30000;
+    v.baseline = 100;
+    v.first_reading_at = TEST_DAY + 1;
+    v.updated_at = TEST_DAY + 2;
+    v.went_viral_at = TEST_DAY;
+    v.line = (struct viral_line){.threshold = 25000, .median = 5000, .compared = 9};
+    v.milestone_count = 2;
+    v.milestones[0] = (struct milestone){1000, TEST_DAY + 1};
+    v.milestones[1] = (struct milestone){10000, TEST_DAY + 2};
+    assert_int_equal(store_save_counts(t.w, &v, true), OK);
+    return v;
+}
+
+static void a_video_is_read_whole_and_only_by_its_author(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    struct author author = add_author(&t, 1), other = add_author(&t, 2);
+    struct video video = add_whole_video(&author);
+    struct video hidden = add_video(&t, &author, 0, 2, TIME_NONE);
+    test_commit(&t);
+    struct store_read read = temp_db_read(&t);
+    assert_int_equal(store_read_video(&read, author.row, &video.id, on_whole_video, &video), NEXT_MORE);
+    assert_int_equal(read.err, OK);
+    store_read_video(&read, other.row, &video.id, on_whole_video, &video);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+    store_read_video(&read, author.row, &hidden.id, on_whole_video, &video);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+    store_read_video(&read, author.row, &author.id, on_whole_video, &video);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+}
+
+/* --- the connection --- */
+
+static void the_data_version_grows_with_the_commits_of_others(void **state)
+{
+    (void)state;
+    int64_t a, b, c;
+    assert_int_equal(store_data_version(t.r, &a), OK);
+    assert_int_equal(store_data_version(t.r, &b), OK);
+    assert_int_equal(a, b);
+    test_begin(&t);
+    add_author(&t, 1);
+    assert_int_equal(store_data_version(t.r, &b), OK);
+    assert_int_equal(a, b);
+    test_commit(&t);
+    assert_int_equal(store_data_version(t.r, &c), OK);
+    assert_true(c > a);
+    test_begin(&t);
+    add_author(&t, 2);
+    store_rollback(t.w);
+    assert_int_equal(store_data_version(t.r, &b), OK);
+    assert_int_equal(b, c);
+}
+
+static void a_read_sees_what_is_committed_and_nothing_else(void **state)
+{
+    (void)state;
+    uint8_t hash[KEY_HASH_LEN];
+    struct key_owner owner;
+    struct store_read read = temp_db_read(&t);
+    hash_of(7, hash);
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    add_key(&t, &author, 7);
+    store_find_key(&read, hash, &owner);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+    test_commit(&t);
+    store_find_key(&read, hash, &owner);
+    assert_int_equal(read.err, OK);
+}
+
+static void two_databases_have_two_ids(void **state)
+{
+    (void)state;
+    struct temp_db two;
+    temp_db_init(&two);
+    assert_memory_equal(store_id(t.r), store_id(t.w), 16);
+    assert_memory_not_equal(store_id(t.r), store_id(two.r), 16);
+    temp_db_fini(&two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_key_names_its_owner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_inactive_plan_a_revoked_key_and_the_head_are_seen, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_account_of_a_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_video_is_read_whole_and_only_by_its_author, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_data_version_grows_with_the_commits_of_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_read_sees_what_is_committed_and_nothing_else, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_databases_have_two_ids, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,461 @@
+/* The writes: every function, what it refuses, and that the counters which triggers keep stay true. */
+#include "lib/temp_db.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+static struct temp_db t;
+
+static int set_up(void **state)
+{
+    (void)state;
+    temp_db_init(&t);
+    test_begin(&t);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    store_rollback(t.w);
+    temp_db_fini(&t);
+    return 0;
+}
+
+/* --- authors --- */
+
+static void authors_are_found_and_changed(void **state)
+{
+    (void)state;
+    struct author a = add_author(&t, 1), b;
+    assert_int_equal(a.rev, 1);
+    assert_int_equal(store_find_author(t.w, &t.arena, &a.id, &b), OK);
+    assert_int_equal(b.row, a.row);
+    assert_int_equal(b.rev, 1);
+    assert_true(str_eq(b.name, a.name));
+    assert_int_equal(b.views_refreshed_at, TIME_NONE);
+    b.name = STR("Anaïs \xf0\x9f\x93\x9a");
+    b.plan_active = false;
+    assert_int_equal(store_update_author(t.w, &b), OK);
+    assert_int_equal(store_get_author(t.w, &t.arena, a.row, &a), OK);
+    assert_true(str_eq(a.name, b.name));
+    assert_false(a.plan_active);
+    assert_int_equal(a.rev, 2);
+    const struct uuid unknown = test_uuid('a', 99);
+    assert_int_equal(store_find_author(t.w, &t.arena, &unknown, &b), ERR_NOT_FOUND);
+    assert_int_equal(store_get_author(t.w, &t.arena, 99, &b), ERR_NOT_FOUND);
+    b.row = 99;
+    assert_int_equal(store_update_author(t.w, &b), ERR_NOT_FOUND);
+    assert_int_equal(store_insert_author(t.w, &a), ERR_EXISTS);
+}
+
+static void touching_an_author_raises_and_never_lowers(void **state)
+{
+    (void)state;
+    struct author a = add_author(&t, 1);
+    const int64_t at[] = {TIME_NONE, TEST_DAY, TEST_DAY - 1, TIME_NONE, TEST_DAY + 1};
+    const int64_t expected[] = {TIME_NONE, TEST_DAY, TEST_DAY, TEST_DAY, TEST_DAY + 1};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(store_touch_author(t.w, a.row, at[i]), OK);
+        assert_int_equal(store_get_author(t.w, &t.arena, a.row, &a), OK);
+        assert_int_equal(a.views_refreshed_at, expected[i]);
+        assert_int_equal(a.rev, 2 + (int)i);
+    }
+    assert_int_equal(store_touch_author(t.w, 99, TEST_DAY), ERR_NOT_FOUND);
+}
+
+struct names {
+    int count, stop_after;
+    int64_t rows[10];
+};
+
+static bool on_author(void *ctx, const struct author *author)
+{
+    struct names *n = ctx;
+    n->rows[n->count++] = author->row;
+    return n->count != n->stop_after;
+}
+
+static void authors_are_listed_by_age(void **state)
+{
+    (void)state;
+    struct names all = {0}, two = {.stop_after = 2};
+    struct author c = add_author(&t, 3), a = add_author(&t, 1), b = add_author(&t, 2);
+    assert_int_equal(store_list_authors(t.w, on_author, &all), OK);
+    assert_int_equal(all.count, 3);
+    assert_int_equal(all.rows[0], a.row);
+    assert_int_equal(all.rows[1], b.row);
+    assert_int_equal(all.rows[2], c.row);
+    assert_int_equal(store_list_authors(t.w, on_author, &two), OK);
+    assert_int_equal(two.count, 2);
+}
+
+/* --- keys --- */
+
+static void keys_are_found(void **state)
+{
+    (void)state;
+    uint8_t hash[KEY_HASH_LEN];
+    struct author author = add_author(&t, 1);
+    struct api_key k = add_key(&t, &author, 1), found;
+    assert_int_equal(store_find_key_by_id(t.w, &t.arena, &k.id, &found), OK);
+    assert_true(str_eq(found.name, k.name));
+    assert_int_equal(found.revoked_at, TIME_NONE);
+    assert_int_equal(store_find_key_by_id(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
+    k.id = test_uuid('k', 2);
+    hash_of(1, hash);
+    assert_int_equal(store_insert_key(t.w, &k, hash), ERR_EXISTS); /* the same hash */
+}
+
+static void a_key_of_nobody_is_refused(void **state)
+{
+    (void)state;
+    uint8_t hash[KEY_HASH_LEN];
+    struct api_key k = {
+        .author_row = 99, .id = test_uuid('k', 1), .name = STR("x"), .suffix = {'a', 'b', 'c', 'd'}};
+    hash_of(2, hash);
+    assert_int_equal(store_insert_key(t.w, &k, hash), ERR_INVALID);
+}
+
+static void revoking_keeps_the_first_time_and_use_never_falls(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct api_key k = add_key(&t, &author, 1);
+    assert_int_equal(store_revoke_key(t.w, k.row, TEST_DAY + 5), OK);
+    assert_int_equal(store_revoke_key(t.w, k.row, TEST_DAY + 9), OK);
+    assert_int_equal(store_set_key_used(t.w, k.row, TEST_DAY + 7), OK);
+    assert_int_equal(store_set_key_used(t.w, k.row, TEST_DAY + 6), OK);
+    assert_int_equal(store_set_key_used(t.w, k.row, TEST_DAY + 7), OK);
+    assert_int_equal(store_find_key_by_id(t.w, &t.arena, &k.id, &k), OK);
+    assert_int_equal(k.revoked_at, TEST_DAY + 5);
+    assert_int_equal(k.last_used_at, TEST_DAY + 7);
+    assert_int_equal(store_get_author(t.w, &t.arena, author.row, &author), OK);
+    assert_int_equal(author.rev, 2); /* one use changed something */
+    assert_int_equal(store_revoke_key(t.w, 99, TEST_DAY), ERR_NOT_FOUND);
+    assert_int_equal(store_set_key_used(t.w, 99, TEST_DAY), OK);
+}
+
+static bool on_key(void *ctx, const struct api_key *key)
+{
+    struct names *n = ctx;
+    n->rows[n->count++] = key->row;
+    return n->count != n->stop_after;
+}
+
+static void keys_are_listed_by_age(void **state)
+{
+    (void)state;
+    struct names all = {0};
+    struct author author = add_author(&t, 1), other = add_author(&t, 2);
+    struct api_key b = add_key(&t, &author, 2), a = add_key(&t, &author, 1);
+    add_key(&t, &other, 3);
+    assert_int_equal(store_list_keys(t.w, author.row, on_key, &all), OK);
+    assert_int_equal(all.count, 2);
+    assert_int_equal(all.rows[0], a.row);
+    assert_int_equal(all.rows[1], b.row);
+}
+
+/* --- books --- */
+
+static void books_are_found_and_changed(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct book b = add_book(&t, &author, 1, TEST_DAY), found;
+    b.title = STR("Other");
+    b.subtitle = STR("Sub");
+    b.created_at = TEST_DAY - 1;
+    assert_int_equal(store_update_book(t.w, &b), OK);
+    assert_int_equal(store_find_book(t.w, &t.arena, &b.id, &found), OK);
+    assert_true(str_eq(found.title, b.title));
+    assert_true(str_eq(found.subtitle, b.subtitle));
+    assert_int_equal(found.created_at, b.created_at);
+    assert_int_equal(found.author_row, author.row);
+    assert_int_equal(store_insert_book(t.w, &b), ERR_EXISTS);
+    b.row = 99;
+    assert_int_equal(store_update_book(t.w, &b), ERR_NOT_FOUND);
+    assert_int_equal(store_find_book(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
+}
+
+/* --- videos and posts --- */
+
+static void videos_are_found_and_changed(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct book book = add_book(&t, &author, 1, TEST_DAY);
+    struct video v = add_video(&t, &author, 0, 1, TIME_NONE), found;
+    v.book_row = book.row;
+    v.title = str_make(NULL, 0);
+    v.thumbnail_url = STR("https://example.org/t.jpg");
+    v.posted_at = TEST_DAY;
+    v.post_count = 1;
+    v.posts[0] = (struct post){.platform = PLATFORM_FACEBOOK, .post_id = STR("f"), .posted_at = TEST_DAY};
+    assert_int_equal(store_update_video(t.w, &v), OK);
+    assert_int_equal(store_find_video(t.w, &t.arena, &v.id, &found), OK);
+    assert_null(found.title.p);
+    assert_true(str_eq(found.thumbnail_url, v.thumbnail_url));
+    assert_int_equal(found.book_row, book.row);
+    assert_int_equal(found.posted_at, TEST_DAY);
+    assert_int_equal(found.post_count, 1);
+    assert_true(str_eq(found.posts[0].post_id, STR("f")));
+    assert_int_equal(found.line.threshold, 10000);
+    assert_int_equal(found.line.median, COUNT_NONE);
+    assert_int_equal(found.first_reading_at, TIME_NONE);
+    assert_int_equal(store_get_video(t.w, &t.arena, v.row, &found), OK);
+    assert_int_equal(found.row, v.row);
+    assert_int_equal(store_insert_video(t.w, &v), ERR_EXISTS);
+    v.row = 99;
+    assert_int_equal(store_update_video(t.w, &v), ERR_NOT_FOUND);
+    assert_int_equal(store_save_counts(t.w, &v, false), ERR_NOT_FOUND);
+    assert_int_equal(store_get_video(t.w, &t.arena, 99, &found), ERR_NOT_FOUND);
+    assert_int_equal(store_find_video(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
+}
+
+/* What comes out lives in the arena, whatever else the connection does. */
+static void a_found_video_outlives_the_next_statement(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct video v = add_video(&t, &author, 0, 1, TEST_DAY), other = add_video(&t, &author, 0, 2, TEST_DAY),
+                 found;
+    assert_int_equal(store_get_video(t.w, &t.arena, v.row, &found), OK);
+    for (int i = 0; i < 100; i++) {
+        struct video again;
+        assert_int_equal(store_get_video(t.w, &t.arena, other.row, &again), OK);
+        assert_int_equal(store_save_counts(t.w, &again, false), OK);
+    }
+    assert_true(str_eq(found.title, v.title));
+    assert_true(str_eq(found.posts[0].post_id, v.posts[0].post_id));
+    assert_true(str_eq(found.posts[0].url, v.posts[0].url));
+}
+
+static void saving_counts_leaves_what_an_import_says(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct video v = add_video(&t, &author, 0, 1, TEST_DAY), found;
+    struct video changed = v;
+    changed.title = STR("not this");
+    changed.posted_at = 5;
+    changed.views = COUNT_MAX;
+    changed.first_reading_at = changed.updated_at = TEST_DAY + 1;
+    changed.went_viral_at = TEST_DAY;
+    changed.views_when_viral = 7;
+    changed.baseline_pending = true;
+    changed.milestones[0] = (struct milestone){1000, 1};
+    changed.milestone_count = 1;
+    assert_int_equal(store_save_counts(t.w, &changed, false), OK);
+    assert_int_equal(store_get_video(t.w, &t.arena, v.row, &found), OK);
+    assert_true(str_eq(found.title, v.title));
+    assert_int_equal(found.posted_at, v.posted_at);
+    assert_int_equal(found.views, COUNT_MAX);
+    assert_int_equal(found.went_viral_at, TIME_NONE); /* only with `flipped` */
+    assert_true(found.baseline_pending);
+    assert_int_equal(found.milestone_count, 1);
+    changed.baseline_pending = false;
+    assert_int_equal(store_save_counts(t.w, &changed, true), OK);
+    assert_int_equal(store_get_video(t.w, &t.arena, v.row, &found), OK);
+    assert_int_equal(found.went_viral_at, TEST_DAY);
+    assert_int_equal(found.views_when_viral, 7);
+    assert_false(found.baseline_pending);
+}
+
+static void a_platform_s_id_belongs_to_one_video(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct video v = add_video(&t, &author, 0, 1, TEST_DAY), w = add_video(&t, &author, 0, 2, TEST_DAY);
+    struct str id = v.posts[0].post_id;
+    struct post_owner owner;
+    assert_int_equal(store_find_post(t.w, PLATFORM_YOUTUBE, id, &owner), OK);
+    assert_int_equal(owner.video_row, v.row);
+    assert_int_equal(owner.author_row, author.row);
+    assert_int_equal(store_find_post(t.w, PLATFORM_TIKTOK, id, &owner), ERR_NOT_FOUND);
+    assert_int_equal(store_find_post(t.w, PLATFORM_YOUTUBE, STR("YT-1"), &owner), ERR_NOT_FOUND);
+    assert_int_equal(store_put_post_key(t.w, PLATFORM_YOUTUBE, id, v.row), OK); /* again */
+    assert_int_equal(store_put_post_key(t.w, PLATFORM_YOUTUBE, id, w.row), ERR_EXISTS);
+    assert_int_equal(store_put_post_key(t.w, PLATFORM_TIKTOK, id, w.row), OK);
+    assert_int_equal(store_delete_post_key(t.w, PLATFORM_YOUTUBE, id), OK);
+    assert_int_equal(store_find_post(t.w, PLATFORM_YOUTUBE, id, &owner), ERR_NOT_FOUND);
+    assert_int_equal(store_delete_post_key(t.w, PLATFORM_YOUTUBE, id), ERR_NOT_FOUND);
+    assert_int_equal(store_put_post_key(t.w, PLATFORM_YOUTUBE, id, w.row), OK);
+}
+
+/* --- what the viral line asks --- */
+
+static void comparables_are_the_newest_with_a_reading(void **state)
+{
+    (void)state;
+    struct comparable out[10];
+    struct video v[8];
+    size_t count;
+    struct author author = add_author(&t, 1), other = add_author(&t, 2);
+    for (int i = 0; i < 8; i++) {
+        v[i] = add_video(&t, i == 6 ? &other : &author, 0, (uint64_t)i, TEST_DAY + i / 2);
+        if (i != 3)
+            add_reading(&t, &v[i], TEST_DAY + 10, 100 + i);
+    }
+    add_video(&t, &author, 0, 20, TIME_NONE);
+    assert_int_equal(store_list_comparables(t.w, author.row, TEST_DAY + 3, 10, out, &count), OK);
+    const int expected[] = {7, 5, 4, 2, 1, 0}; /* 6 is another's, 3 has no reading */
+    assert_int_equal(count, 6);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(out[i].video_row, v[expected[i]].row);
+        assert_int_equal(out[i].views, 100 + expected[i]);
+    }
+    assert_int_equal(store_list_comparables(t.w, author.row, TEST_DAY + 2, 3, out, &count), OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(out[0].video_row, v[5].row);
+    assert_int_equal(out[2].video_row, v[2].row);
+    assert_int_equal(store_list_comparables(t.w, author.row, TEST_DAY - 1, 3, out, &count), OK);
+    assert_int_equal(count, 0);
+}
+
+static void pending_videos_are_listed_until_they_are_decided(void **state)
+{
+    (void)state;
+    struct pending_video out[10];
+    size_t count;
+    struct author b = add_author(&t, 2), a = add_author(&t, 1);
+    for (int i = 0; i < 6; i++) {
+        struct video v = add_video(&t, i % 2 ? &a : &b, 0, (uint64_t)i, TEST_DAY);
+        v.baseline_pending = i != 2;
+        assert_int_equal(store_save_counts(t.w, &v, false), OK);
+    }
+    assert_int_equal(store_list_pending(t.w, out, 10, &count), OK);
+    assert_int_equal(count, 5);
+    for (size_t i = 1; i < count; i++)
+        assert_true(out[i - 1].author_row <= out[i].author_row);
+    assert_int_equal(store_list_pending(t.w, out, 2, &count), OK);
+    assert_int_equal(count, 2);
+    for (;;) {
+        struct video v;
+        assert_int_equal(store_list_pending(t.w, out, 1, &count), OK);
+        if (!count)
+            break;
+        assert_int_equal(store_get_video(t.w, &t.arena, out[0].video_row, &v), OK);
+        v.baseline_pending = false;
+        assert_int_equal(store_save_counts(t.w, &v, false), OK);
+    }
+}
+
+/* --- what only SQL can tell --- */
+
+static int64_t ask(const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    assert_int_equal(sqlite3_open_v2(t.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    int64_t v = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return v;
+}
+
+static void gains_add_up(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct video v = add_video(&t, &author, 0, 1, TEST_DAY), w = add_video(&t, &author, 0, 2, TEST_DAY);
+    const int gains[][2] = {{10, 5}, {10, 7}, {10, 0}, {12, 1}, {12, 2}, {15, 100}, {16, 0}};
+    for (size_t i = 0; i < sizeof gains / sizeof gains[0]; i++) {
+        assert_int_equal(store_add_gain(t.w, v.row, gains[i][0], gains[i][1]), OK);
+        assert_int_equal(store_add_gain(t.w, w.row, gains[i][0], 1), OK);
+    }
+    assert_int_equal(store_add_gain(t.w, 99, 1, 1), ERR_INVALID); /* a video that is not there */
+    test_commit(&t);
+    assert_int_equal(ask("SELECT count(*) FROM daily WHERE video_id = 1"), 3);
+    assert_int_equal(ask("SELECT gained FROM daily WHERE video_id = 1 AND day = 10"), 12);
+    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id = 1 AND day = 10"), 12);
+    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id = 1 AND day = 12"), 15);
+    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id = 1 AND day = 15"), 115);
+    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id = 2 AND day = 16"), 7);
+}
+
+static void random_changes(void)
+{
+    struct author authors[2] = {add_author(&t, 1), add_author(&t, 2)};
+    struct book books[4];
+    struct video videos[30];
+    unsigned int seed = 7;
+    for (int i = 0; i < 4; i++)
+        books[i] = add_book(&t, &authors[i % 2], (uint64_t)i, TEST_DAY);
+    for (int i = 0; i < 30; i++)
+        videos[i] = add_video(&t, &authors[i % 2], rand_r(&seed) % 2 ? books[i % 4].row : 0, (uint64_t)i,
+                              rand_r(&seed) % 2 ? TEST_DAY : TIME_NONE);
+    for (int i = 0; i < 500; i++) {
+        int n = rand_r(&seed) % 30, book = n % 2 + rand_r(&seed) % 2 * 2;
+        struct video *v = &videos[n];
+        if (rand_r(&seed) % 2)
+            v->book_row = rand_r(&seed) % 3 ? books[book].row : 0;
+        if (rand_r(&seed) % 2)
+            v->posted_at = rand_r(&seed) % 3 ? TEST_DAY + i : TIME_NONE;
+        assert_int_equal(store_update_video(t.w, v), OK);
+    }
+}
+
+static void counters_stay_true(void **state)
+{
+    (void)state;
+    random_changes();
+    test_commit(&t);
+    assert_int_equal(ask("SELECT sum(videos_posted) > 0 FROM books"), 1);
+    assert_int_equal(ask("SELECT count(*) FROM books b WHERE videos_posted <> (SELECT count(*) FROM videos v "
+                         "WHERE v.book_id = b.id AND v.posted_at IS NOT NULL)"),
+                     0);
+    assert_int_equal(
+        ask("SELECT count(*) FROM authors a WHERE videos_count <> (SELECT count(*) FROM videos v "
+            "WHERE v.author_id = a.id AND v.posted_at IS NOT NULL)"),
+        0);
+    assert_int_equal(ask("SELECT count(*) FROM authors a WHERE books_count <> "
+                         "(SELECT count(*) FROM books b WHERE b.author_id = a.id)"),
+                     0);
+    assert_int_equal(ask("SELECT (SELECT integrity_check FROM pragma_integrity_check) = 'ok'"), 1);
+    assert_int_equal(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+}
+
+static void rolling_back_leaves_nothing(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1), found;
+    store_rollback(t.w);
+    store_rollback(t.w); /* harmless */
+    assert_int_equal(store_find_author(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
+    test_begin(&t);
+    assert_int_equal(store_find_author(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(authors_are_found_and_changed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(touching_an_author_raises_and_never_lowers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(authors_are_listed_by_age, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_key_of_nobody_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(revoking_keeps_the_first_time_and_use_never_falls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_are_listed_by_age, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(books_are_found_and_changed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(videos_are_found_and_changed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_found_video_outlives_the_next_statement, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(saving_counts_leaves_what_an_import_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_platform_s_id_belongs_to_one_video, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(comparables_are_the_newest_with_a_reading, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pending_videos_are_listed_until_they_are_decided, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gains_add_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(counters_stay_true, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rolling_back_leaves_nothing, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
