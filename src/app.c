@@ -160,6 +160,12 @@ static void close_store(struct app *app)
     app->store = NULL;
 }
 
+static void stop_signals(struct app *app)
+{
+    uv_close((uv_handle_t *)&app->sigterm, NULL);
+    uv_close((uv_handle_t *)&app->sigint, NULL);
+}
+
 static void on_server_closed(void *ctx)
 {
     struct app *app = ctx;
@@ -167,8 +173,7 @@ static void on_server_closed(void *ctx)
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
     close_store(app);
-    uv_close((uv_handle_t *)&app->sigterm, NULL);
-    uv_close((uv_handle_t *)&app->sigint, NULL);
+    stop_signals(app);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -211,10 +216,12 @@ enum err app_run(const struct config *config, const char **why)
     enum err e = open_store(&app, why);
     if (e == OK) {
         init_api(&app);
+        start_signals(&app); /* first: who reads `listening on …` may send one at once */
         e = open_server(&app, why);
+        if (e)
+            stop_signals(&app);
     }
     if (e == OK) {
-        start_signals(&app);
         (void)uv_run(&app.loop, UV_RUN_DEFAULT);
         log_info("stopped");
     }
