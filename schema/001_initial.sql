@@ -20,7 +20,7 @@ CREATE TABLE authors (
     name          TEXT    NOT NULL,
     plan_active   INTEGER NOT NULL DEFAULT 1 CHECK (plan_active IN (0, 1)),
     created_at    INTEGER NOT NULL,
-    rev           INTEGER NOT NULL DEFAULT 1, -- grows with every change that any answer to this author could show
+    rev           INTEGER NOT NULL DEFAULT 1, -- grows with every change that an answer could show, other than to its keys
     last_event_id INTEGER NOT NULL DEFAULT 0, -- the author's newest event; 0: none
     books_count   INTEGER NOT NULL DEFAULT 0, -- kept by the triggers below
     videos_count  INTEGER NOT NULL DEFAULT 0, -- posted videos; kept by the triggers below

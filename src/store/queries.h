@@ -103,8 +103,6 @@
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                         \
     X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
-    X(KEY_BUMP_AUTHOR, "UPDATE authors SET rev = rev + 1 "                                                   \
-                       "WHERE id = (SELECT author_id FROM api_keys WHERE id = ?1)")                          \
                                                                                                              \
     /* books */                                                                                              \
     X(BOOK_BY_UUID, "SELECT " SQL_BOOK " FROM books b WHERE b.uuid = ?1")                                    \

@@ -38,9 +38,8 @@ MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row,
                                    int64_t now); /* keeps an earlier revocation */
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn,
-                                  void *ctx); /* by created_at */
-MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row,
-                                     int64_t at); /* never backwards; bumps the author's rev */
+                                  void *ctx);                                       /* by created_at */
+MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at); /* never backwards */
 
 /* Books. */
 MUST_USE enum err store_find_book(struct store *s, struct arena *a, const struct uuid *id, struct book *out);

@@ -151,19 +151,15 @@ enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, v
     return err;
 }
 
+/* The author's rev stays: it is the version of what the answers about videos show, and this happens under a
+ * long answer's own request. */
 enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at)
 {
-    int changes;
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_SET_USED);
     db_bind_i64(q, 1, key_row);
     db_bind_i64(q, 2, at);
     CHECK(db_in_transaction(&s->db));
-    enum err err = db_run_changes(&s->db, q, &changes);
-    if (err || changes == 0)
-        return err;
-    q = db_use(&s->db, QUERY_KEY_BUMP_AUTHOR);
-    db_bind_i64(q, 1, key_row);
-    return run_update(&s->db, q);
+    return db_run(&s->db, q);
 }
 
 /* --- books --- */
