@@ -41,9 +41,11 @@ class Client:
         self.key = key
         self.base = base
         self.timeout = timeout
+        self.opened = 0                 # connections so far: 1 as long as the first one is kept
         self._connection = None
 
     def _open(self):
+        self.opened += 1
         if self.address.startswith("unix:"):
             return _UnixConnection(self.address[5:], self.timeout)
         host, _, port = self.address.rpartition(":")

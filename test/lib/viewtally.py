@@ -118,6 +118,10 @@ class Viewtally:
         """Imports objects (or ready strings, or bytes), one a line, through standard input."""
         return self.run("import", "-", stdin=encode_lines(lines), status=status)
 
+    def add_author(self, name="An Author"):
+        """A new author; the id."""
+        return self.run("author", "add", "--name", name, "--json").json()["id"]
+
     def create_key(self, author_id, name="test"):
         """A new key of the author; the whole key as text."""
         return self.run("key", "create", "--author", author_id, "--name", name, "--json").json()["key"]
