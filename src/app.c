@@ -17,6 +17,7 @@
 #include "store/writer.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -34,6 +35,8 @@ struct app {
     uv_signal_t sigterm, sigint;
     struct store *store;
     struct writer *writer;
+    struct redis *redis; /* NULL: none is configured */
+    char redis_probe_key[96];
     struct http_server *server;
     struct api api;
     bool draining;
@@ -80,7 +83,7 @@ static void init_api(struct app *app)
     struct str direct = path_of_url(c->server.direct_url);
     app->api = (struct api){
         .store = app->store,
-        .limiter = limiter_new((int)c->limits.requests_per_minute),
+        .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
         .longpoll = longpoll_new(&app->loop, app->store),
         .usage = usage_new(app->writer),
         .key_prefix = str_from_cstr(c->keys.prefix),
@@ -109,6 +112,26 @@ static enum err open_store(struct app *app, const char **why)
         .path = c->store.path, .mode = STORE_WRITE, .busy_timeout_ms = (int)c->store.busy_timeout_ms};
     e = store_open(&app->store, &reads, why);
     return e ? e : writer_open(&app->writer, &app->loop, &writes, why);
+}
+
+static enum err open_redis(struct app *app, const char **why)
+{
+    static const char *const scripts[] = {[LIMITER_SCRIPT] = limiter_script, NULL};
+    static char message[256];
+    const struct config *c = app->config;
+    struct redis_options options;
+    const char *wrong = "";
+    if (!*c->redis.url)
+        return OK;
+    if (!redis_options_parse(&options, c->redis.url, c->redis.password, &wrong)) {
+        redis_options_fini(&options);
+        (void)snprintf(message, sizeof message, "[redis] url: %s", wrong);
+        *why = message;
+        return ERR_INVALID;
+    }
+    int len = snprintf(app->redis_probe_key, sizeof app->redis_probe_key, "%sprobe", c->redis.key_prefix);
+    app->redis = redis_new(&app->loop, &options, scripts, str_make(app->redis_probe_key, (size_t)len));
+    return OK;
 }
 
 static enum err open_server(struct app *app, const char **why)
@@ -144,6 +167,13 @@ static enum err open_server(struct app *app, const char **why)
 
 /* ---- stop, in reverse ---- */
 
+static void close_redis(struct app *app)
+{
+    if (app->redis)
+        redis_close(app->redis, NULL, NULL);
+    app->redis = NULL;
+}
+
 static void on_writer_closed(void *ctx)
 {
     struct app *app = ctx;
@@ -172,6 +202,7 @@ static void on_server_closed(void *ctx)
     app->server = NULL;
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
+    close_redis(app);
     close_store(app);
     stop_signals(app);
 }
@@ -201,6 +232,7 @@ static void close_rest(struct app *app)
 {
     if (app->api.longpoll)
         longpoll_close(app->api.longpoll);
+    close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
     usage_free(app->api.usage);
@@ -214,6 +246,8 @@ enum err app_run(const struct config *config, const char **why)
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     enum err e = open_store(&app, why);
+    if (e == OK)
+        e = open_redis(&app, why);
     if (e == OK) {
         init_api(&app);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */

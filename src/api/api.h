@@ -33,9 +33,9 @@ struct call {
     struct str path_tail; /* what stands behind the route's path: the {id} */
     struct store_read read;
     struct key_owner owner;
-    struct limiter_verdict verdict; /* limit 0: not asked, or no limit */
-    struct str params[PARAMS_MAX];  /* decoded; in the order of the route's names; p == NULL: not given */
-    void *endpoint;                 /* the endpoint's own struct */
+    struct limiter_call limit;     /* verdict.limit 0: not asked, or no limit */
+    struct str params[PARAMS_MAX]; /* decoded; in the order of the route's names; p == NULL: not given */
+    void *endpoint;                /* the endpoint's own struct */
 };
 
 static inline struct call *call_of(const struct request *r)

@@ -83,16 +83,23 @@ static enum next refuse_rate(struct request *r, const struct limiter_verdict *v)
     return next;
 }
 
-static enum next admit(struct request *r)
+static enum next verdict_step(struct request *r)
 {
     struct call *call = call_of(r);
-    call->verdict = limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms());
-    if (!call->verdict.admitted)
-        return refuse_rate(r, &call->verdict);
+    limiter_decide(call->api->limiter, &call->limit);
+    if (!call->limit.verdict.admitted)
+        return refuse_rate(r, &call->limit.verdict);
     usage_note(call->api->usage, &call->owner);
     if (!call->owner.plan_active)
         return answer_error(r, API_PLAN_INACTIVE, "The author's plan is not active.");
     return start_endpoint(r);
+}
+
+static enum next admit(struct request *r)
+{
+    struct call *call = call_of(r);
+    r->step = verdict_step;
+    return limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
 }
 
 static enum next owner_step(struct request *r)
@@ -175,7 +182,7 @@ void router_finish(struct request *r)
 {
     const struct api *api = r->app;
     const struct call *call = call_of(r);
-    if (call && call->verdict.limit && api->limit_headers)
-        add_limit_fields(r, &call->verdict);
+    if (call && call->limit.verdict.limit && api->limit_headers)
+        add_limit_fields(r, &call->limit.verdict);
     answer_finish(r);
 }

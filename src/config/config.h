@@ -27,6 +27,11 @@ struct config {
         int64_t busy_timeout_ms;
     } store;
     struct {
+        char *url;      /* "": none */
+        char *password; /* "": that of the URL, or none */
+        char *key_prefix;
+    } redis;
+    struct {
         int64_t requests_per_minute;
         bool headers;
     } limits;

@@ -96,6 +96,15 @@ const struct config_key config_keys[] = {
     {"store", "busy_timeout_ms", CONFIG_INTEGER, KEY(store.busy_timeout_ms), "10000", 0, 600000, false, NULL,
      "Milliseconds that a write waits for another process's write. Reads never wait."},
 
+    {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, NULL,
+     "Redis, which lets several processes share one rate limit: redis://user@host:6379/0 or unix:/path. "
+     "Empty: each process\n"
+     "counts for itself."},
+    {"redis", "password", CONFIG_TEXT, KEY(redis.password), "", TEXT_LIMIT(500), true, NULL,
+     "The password of Redis; password_file names a file that holds it instead."},
+    {"redis", "key_prefix", CONFIG_TEXT, KEY(redis.key_prefix), "viewtally:", TEXT_LIMIT(64), false, NULL,
+     "What all keys in Redis begin with."},
+
     {"limits", "requests_per_minute", CONFIG_INTEGER, KEY(limits.requests_per_minute), "60", 0, 10000, false,
      NULL, "Requests that each API key may make in any 60 seconds. 0: no limit."},
     {"limits", "headers", CONFIG_SWITCH, KEY(limits.headers), "on", NO_LIMIT, false, NULL,

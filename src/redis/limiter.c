@@ -1,164 +1,120 @@
-/* Exact sliding windows in process memory: for each key a ring of the instants of its last `limit` admitted
- * requests, in a chained hash table whose entries also stand in one list by time of last use, so that
- * forgetting takes from the front. */
+/* Who decides a request: Redis when it can, this process when it must. */
 #include "redis/limiter.h"
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { WINDOW_MS = MINUTE_MS, FIRST_BUCKETS = 64, FIRST_RING = 4 };
-
-struct window {
-    struct window *chain;
-    struct list by_use;
-    int64_t key;
-    int64_t last_ms;            /* newest admitted request */
-    int first, count, capacity; /* ring: `count` instants from `first` on, oldest first */
-    int64_t *at_ms;
-};
+/* The exact window on Redis' own clock. The value is the instants of the admitted requests of the last
+ * minute, oldest first, 6 bytes each, big-endian ms. A clock that was set back must not let instants of the
+ * future block for longer than a window: they count as now. Answers admitted (1, 0), remaining, and ms until
+ * the oldest leaves the window. */
+const char limiter_script[] =
+    "local limit = tonumber(ARGV[1])\n"
+    "local t = redis.call('TIME')\n"
+    "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
+    "local s = redis.call('GET', KEYS[1]) or ''\n"
+    "local n = #s / 6\n"
+    "if n > 0 and struct.unpack('>I6', s, #s - 5) > now then now = struct.unpack('>I6', s, #s - 5) end\n"
+    "local first = 0\n"
+    "while first < n and now - struct.unpack('>I6', s, first * 6 + 1) >= 60000 do first = first + 1 end\n"
+    "if first > 0 then s = string.sub(s, first * 6 + 1) end\n"
+    "n = n - first\n"
+    "local admitted = 0\n"
+    "if n < limit then\n"
+    "  s = s .. struct.pack('>I6', now)\n"
+    "  n = n + 1\n"
+    "  admitted = 1\n"
+    "  redis.call('SET', KEYS[1], s, 'PX', 60000)\n"
+    "end\n"
+    "return {admitted, limit - n, 60000 - (now - struct.unpack('>I6', s, 1))}\n";
 
 struct limiter {
     int limit;
-    int windows;
-    size_t buckets; /* a power of two */
-    struct window **table;
-    struct list by_use; /* least recently admitted first */
+    struct redis *redis;
+    const char *key_prefix;
+    struct windows *windows;
+    struct limiter_counts counts;
 };
 
-struct limiter *limiter_new(int limit)
+struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix)
 {
-    CHECK(limit >= 0);
     struct limiter *l = xcalloc(1, sizeof *l);
-    l->limit = limit;
-    l->buckets = FIRST_BUCKETS;
-    l->table = xcalloc(l->buckets, sizeof *l->table);
-    list_init(&l->by_use);
+    l->limit = requests_per_minute;
+    l->redis = redis;
+    l->key_prefix = key_prefix;
+    l->windows = windows_new(requests_per_minute);
     return l;
-}
-
-static struct window **bucket_of(struct limiter *l, int64_t key)
-{
-    uint64_t h = (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15);
-    return &l->table[(h >> 32) & (l->buckets - 1)];
-}
-
-static void forget(struct limiter *l, struct window *w)
-{
-    struct window **at = bucket_of(l, w->key);
-    while (*at != w)
-        at = &(*at)->chain;
-    *at = w->chain;
-    list_remove(&w->by_use);
-    l->windows--;
-    free(w->at_ms);
-    free(w);
 }
 
 void limiter_free(struct limiter *l)
 {
     if (!l)
         return;
-    while (!list_is_empty(&l->by_use))
-        forget(l, LIST_ENTRY(l->by_use.next, struct window, by_use));
-    free(l->table);
+    windows_free(l->windows);
     free(l);
 }
 
-/* At most two a call, so that a minute's worth of idle keys never costs one request much. */
-static void forget_idle(struct limiter *l, int64_t now_ms)
+static bool is_refused_before(struct limiter *l, struct limiter_call *call)
 {
-    for (int i = 0; i < 2 && !list_is_empty(&l->by_use); i++) {
-        struct window *oldest = LIST_ENTRY(l->by_use.next, struct window, by_use);
-        if (now_ms - oldest->last_ms < WINDOW_MS)
-            return;
-        forget(l, oldest);
-    }
+    int64_t until = windows_refused_until(l->windows, call->key);
+    if (until <= call->now_ms)
+        return false;
+    call->source = LIMITER_REFUSED_BEFORE;
+    call->verdict = (struct limiter_verdict){.limit = l->limit, .reset_ms = until - call->now_ms};
+    return true;
 }
 
-static void grow_table(struct limiter *l)
+enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,
+                       struct limiter_call *call)
 {
-    struct window **old = l->table;
-    size_t n = l->buckets;
-    l->buckets *= 4;
-    l->table = xcalloc(l->buckets, sizeof *l->table);
-    for (size_t i = 0; i < n; i++)
-        for (struct window *w = old[i], *next; w; w = next) {
-            next = w->chain;
-            struct window **at = bucket_of(l, w->key);
-            w->chain = *at;
-            *at = w;
-        }
-    free(old);
+    *call = (struct limiter_call){.key = key, .now_ms = now_ms, .verdict = {.admitted = true}};
+    if (l->limit == 0 || !l->redis || !redis_is_up(l->redis) || is_refused_before(l, call))
+        return NEXT_MORE;
+    int key_len =
+        snprintf(call->key_text, sizeof call->key_text, "%srate:%lld", l->key_prefix, (long long)key);
+    int limit_len = snprintf(call->limit_text, sizeof call->limit_text, "%d", l->limit);
+    CHECK(key_len > 0 && (size_t)key_len < sizeof call->key_text);
+    const struct str args[] = {str_make(call->key_text, (size_t)key_len),
+                               str_make(call->limit_text, (size_t)limit_len)};
+    call->asked = true;
+    return redis_run(l->redis, LIMITER_SCRIPT, args, 2, w, &call->answer);
 }
 
-static struct window *find_or_add(struct limiter *l, int64_t key)
+/* The process's own window is fed with what Redis admitted, so that it can take over at any moment. */
+static void take_answer(struct limiter *l, struct limiter_call *call)
 {
-    struct window **at = bucket_of(l, key);
-    for (struct window *w = *at; w; w = w->chain)
-        if (w->key == key)
-            return w;
-    if ((size_t)l->windows >= l->buckets) {
-        grow_table(l);
-        at = bucket_of(l, key);
-    }
-    struct window *w = xcalloc(1, sizeof *w);
-    w->key = key;
-    w->chain = *at;
-    *at = w;
-    list_init(&w->by_use);
-    l->windows++;
-    return w;
+    const int64_t *n = call->answer.integers;
+    call->source = LIMITER_REDIS;
+    call->verdict = (struct limiter_verdict){
+        .admitted = n[0] == 1, .limit = l->limit, .remaining = (int)n[1], .reset_ms = n[2] > 0 ? n[2] : 0};
+    if (call->verdict.admitted)
+        windows_record(l->windows, call->key, call->now_ms);
+    else
+        windows_refuse_until(l->windows, call->key, call->now_ms + call->verdict.reset_ms);
 }
 
-static void drop_left(struct window *w, int64_t now_ms)
-{
-    while (w->count && now_ms - w->at_ms[w->first] >= WINDOW_MS) {
-        w->first = (w->first + 1) % w->capacity;
-        w->count--;
-    }
-}
-
-static void record(struct window *w, int limit, int64_t now_ms)
-{
-    if (w->count == w->capacity) {
-        int capacity = w->capacity ? w->capacity * 2 : FIRST_RING;
-        if (capacity > limit)
-            capacity = limit;
-        int64_t *ring = xmalloc((size_t)capacity * sizeof *ring);
-        for (int i = 0; i < w->count; i++)
-            ring[i] = w->at_ms[(w->first + i) % w->capacity];
-        free(w->at_ms);
-        w->at_ms = ring;
-        w->capacity = capacity;
-        w->first = 0;
-    }
-    w->at_ms[(w->first + w->count) % w->capacity] = now_ms;
-    w->count++;
-    w->last_ms = now_ms;
-}
-
-struct limiter_verdict limiter_take(struct limiter *l, int64_t key, int64_t now_ms)
+void limiter_decide(struct limiter *l, struct limiter_call *call)
 {
     if (l->limit == 0)
-        return (struct limiter_verdict){.admitted = true};
-    forget_idle(l, now_ms);
-    struct window *w = find_or_add(l, key);
-    drop_left(w, now_ms);
-    struct limiter_verdict v = {.admitted = w->count < l->limit, .limit = l->limit};
-    if (v.admitted) {
-        record(w, l->limit, now_ms);
-        list_remove(&w->by_use);
-        list_add_last(&l->by_use, &w->by_use);
+        call->source = LIMITER_OFF;
+    else if (call->asked && call->answer.ok && call->answer.count == 3)
+        take_answer(l, call);
+    else if (call->source != LIMITER_REFUSED_BEFORE) {
+        call->source = LIMITER_PROCESS;
+        call->verdict = windows_take(l->windows, call->key, call->now_ms);
     }
-    v.remaining = l->limit - w->count;
-    v.reset_ms = WINDOW_MS - (now_ms - w->at_ms[w->first]);
-    return v;
+    if (call->verdict.admitted)
+        l->counts.admitted[call->source]++;
+    else
+        l->counts.refused[call->source]++;
 }
 
-int limiter_key_count(const struct limiter *l)
+struct limiter_counts limiter_counts(const struct limiter *l)
 {
-    return l->windows;
+    struct limiter_counts counts = l->counts;
+    counts.keys = windows_key_count(l->windows);
+    return counts;
 }

@@ -1,30 +1,46 @@
-/* The rate limit of decision 7, exact: a request is admitted iff fewer than `limit` requests of its key were
- * admitted in the last 60,000 ms. Refused requests are not recorded. The window of this process, on the
- * monotonic clock. Memory: 8 bytes for each admitted request of the last minute, at most `limit` a key; keys
- * that were quiet for a minute are forgotten. */
+/* The rate limit of decision 7: Redis holds the windows that all processes share, and this process's own
+ * windows (redis/window.h) answer when there is no Redis, when it is away or late, and, until the time it
+ * named is over, for a key that it refused. */
 #ifndef VT_REDIS_LIMITER_H
 #define VT_REDIS_LIMITER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "redis/redis.h"
+#include "redis/window.h"
 
 struct limiter;
 
-struct limiter_verdict {
-    bool admitted;
-    int limit;        /* 0: there is no limit */
-    int remaining;    /* requests that would be admitted right now */
-    int64_t reset_ms; /* until the oldest counted request leaves the window; 0 when none is counted */
+enum limiter_source { LIMITER_OFF, LIMITER_REDIS, LIMITER_REFUSED_BEFORE, LIMITER_PROCESS };
+enum { LIMITER_SOURCES = 4 };
+
+/* One question; zeroed, in the asking request's arena. */
+struct limiter_call {
+    struct limiter_verdict verdict; /* after limiter_verdict() */
+    enum limiter_source source;
+    int64_t key, now_ms;
+    bool asked;
+    struct redis_answer answer;
+    char key_text[96], limit_text[16];
 };
 
-/* `limit` requests a minute; 0 admits everything. */
-struct limiter *limiter_new(int limit);
+/* `redis` NULL: in process. `key_prefix` is that of the configuration and must live as long as the limiter.
+ */
+struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix);
 void limiter_free(struct limiter *l);
 
-/* Counts one request of the key at `now_ms` (monotonic) if it is admitted. */
-struct limiter_verdict limiter_take(struct limiter *l, int64_t key, int64_t now_ms);
+/* The script that the limiter runs: redis_new()'s scripts[LIMITER_SCRIPT]. */
+enum { LIMITER_SCRIPT = 0 };
+extern const char limiter_script[];
 
-/* Keys held at the moment. */
-int limiter_key_count(const struct limiter *l);
+/* Starts to take one request of the key at `now_ms` (monotonic). When what it returned is over,
+ * limiter_decide() fills the verdict. */
+enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,
+                       struct limiter_call *call);
+void limiter_decide(struct limiter *l, struct limiter_call *call);
+
+struct limiter_counts {
+    unsigned long long admitted[LIMITER_SOURCES], refused[LIMITER_SOURCES];
+    int keys; /* with a window in this process */
+};
+struct limiter_counts limiter_counts(const struct limiter *l);
 
 #endif

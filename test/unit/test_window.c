@@ -2,41 +2,41 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "redis/limiter.h"
+#include "redis/window.h"
 
 #include <stdlib.h>
 
 static void sixty_at_once_then_one_a_place(void **state)
 {
-    struct limiter *l = limiter_new(60);
+    struct windows *l = windows_new(60);
     struct limiter_verdict v;
     (void)state;
     for (int i = 0; i < 60; i++) {
-        v = limiter_take(l, 1, 1000 + i);
+        v = windows_take(l, 1, 1000 + i);
         assert_true(v.admitted);
         assert_int_equal(v.remaining, 59 - i);
     }
-    v = limiter_take(l, 1, 1060);
+    v = windows_take(l, 1, 1060);
     assert_false(v.admitted);
     assert_int_equal(v.reset_ms, 1000 + 60000 - 1060);
-    assert_false(limiter_take(l, 1, 1000 + 59999).admitted);
-    assert_true(limiter_take(l, 1, 1000 + 60000).admitted);
-    assert_false(limiter_take(l, 1, 1000 + 60000).admitted); /* the second one leaves a millisecond later */
-    assert_true(limiter_take(l, 2, 1060).admitted);          /* another key is another window */
-    limiter_free(l);
+    assert_false(windows_take(l, 1, 1000 + 59999).admitted);
+    assert_true(windows_take(l, 1, 1000 + 60000).admitted);
+    assert_false(windows_take(l, 1, 1000 + 60000).admitted); /* the second one leaves a millisecond later */
+    assert_true(windows_take(l, 2, 1060).admitted);          /* another key is another window */
+    windows_free(l);
 }
 
 /* Refused requests are not recorded: hammering does not prolong the wait. */
 static void refused_requests_do_not_count(void **state)
 {
-    struct limiter *l = limiter_new(2);
+    struct windows *l = windows_new(2);
     (void)state;
-    assert_true(limiter_take(l, 5, 0).admitted);
-    assert_true(limiter_take(l, 5, 10).admitted);
+    assert_true(windows_take(l, 5, 0).admitted);
+    assert_true(windows_take(l, 5, 10).admitted);
     for (int t = 11; t < 60000; t += 7)
-        assert_false(limiter_take(l, 5, t).admitted);
-    assert_true(limiter_take(l, 5, 60000).admitted);
-    limiter_free(l);
+        assert_false(windows_take(l, 5, t).admitted);
+    assert_true(windows_take(l, 5, 60000).admitted);
+    windows_free(l);
 }
 
 enum { KEYS = 7, STEPS = 20000 };
@@ -52,7 +52,7 @@ static void equals_a_plain_recount(void **state)
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
         int limit = (int)(seed % 9) + 1;
-        struct limiter *l = limiter_new(limit);
+        struct windows *l = windows_new(limit);
         int64_t *admitted[KEYS], now = 0;
         int count[KEYS] = {0};
         for (int k = 0; k < KEYS; k++)
@@ -63,7 +63,7 @@ static void equals_a_plain_recount(void **state)
             int key = (int)(next_random(&random) % KEYS), inside = 0;
             for (int j = count[key]; j-- > 0 && admitted[key][j] > now - 60000;)
                 inside++;
-            struct limiter_verdict v = limiter_take(l, key, now);
+            struct limiter_verdict v = windows_take(l, key, now);
             assert_int_equal(v.admitted, inside < limit);
             if (v.admitted)
                 admitted[key][count[key]++] = now;
@@ -71,31 +71,31 @@ static void equals_a_plain_recount(void **state)
         }
         for (int k = 0; k < KEYS; k++)
             free(admitted[k]);
-        limiter_free(l);
+        windows_free(l);
     }
 }
 
 static void quiet_keys_are_forgotten(void **state)
 {
-    struct limiter *l = limiter_new(3);
+    struct windows *l = windows_new(3);
     (void)state;
     for (int64_t key = 0; key < 100000; key++)
-        assert_true(limiter_take(l, key, key).admitted);
-    assert_true(limiter_key_count(l) <= 60001);
+        assert_true(windows_take(l, key, key).admitted);
+    assert_true(windows_key_count(l) <= 60001);
     for (int64_t i = 0; i < 50000; i++)
-        (void)limiter_take(l, 7, 200000 + i);
-    assert_int_equal(limiter_key_count(l), 1);
-    limiter_free(l);
+        (void)windows_take(l, 7, 200000 + i);
+    assert_int_equal(windows_key_count(l), 1);
+    windows_free(l);
 }
 
 static void zero_is_no_limit(void **state)
 {
-    struct limiter *l = limiter_new(0);
+    struct windows *l = windows_new(0);
     (void)state;
     for (int i = 0; i < 1000; i++)
-        assert_true(limiter_take(l, 1, 0).admitted);
-    assert_int_equal(limiter_take(l, 1, 0).limit, 0);
-    limiter_free(l);
+        assert_true(windows_take(l, 1, 0).admitted);
+    assert_int_equal(windows_take(l, 1, 0).limit, 0);
+    windows_free(l);
 }
 
 int main(void)

@@ -1,0 +1,439 @@
+/* The only file that knows hiredis.
+ *
+ * Traps that shape it: a reply dies when its callback returns; there is no cancel and no deadline for a
+ * single command; on an error hiredis calls every pending callback with NULL and frees the context by itself;
+ * a context is never used again, so each attempt is a new one. Hence a call record on the heap for each
+ * command, which outlives whoever waited for it. */
+#include "redis/redis.h"
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/log.h"
+
+#include <hiredis/adapters/libuv.h>
+#include <hiredis/async.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    OPEN_MS = 1000,
+    PROBE_MS = 1000,
+    BACKOFF_FIRST_MS = 100,
+    BACKOFF_MAX_MS = 5000,
+    SHA_LEN = 40,
+    CALL_MAGIC = 0x43616c6c
+};
+
+enum state { STATE_DOWN, STATE_OPENING, STATE_UP, STATE_BROKEN, STATE_CLOSED };
+
+/* What the log said last. */
+enum said { SAID_NOTHING, SAID_UP, SAID_AWAY };
+
+struct redis {
+    uv_loop_t *loop;
+    uv_timer_t retry;    /* the next attempt, or the end of the one under way */
+    uv_timer_t deadline; /* of the oldest call */
+    struct redis_options options;
+    redisAsyncContext *context; /* NULL: none */
+    enum state state;
+    enum said said;
+    bool trying; /* an attempt (OPENING, a probe) is under way; the retry timer is its end */
+    int backoff_ms;
+    uint64_t random;
+    struct str probe_key;
+    const char *const *scripts;
+    int script_count, loaded;
+    char sha[REDIS_SCRIPTS_MAX][SHA_LEN + 1];
+    struct list calls; /* oldest first */
+    struct redis_counts counts;
+    int open_handles;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+struct call {
+    unsigned magic;
+    struct redis *redis;
+    struct list link;  /* in calls, until it is answered or late */
+    struct wait *wait; /* NULL: nobody waits (any more) */
+    struct redis_answer *out;
+    uint64_t sent_ns;
+};
+
+static void attempt(struct redis *r);
+static void on_retry(uv_timer_t *timer);
+
+/* ---- state ---- */
+
+static void log_change(struct redis *r, const char *reason)
+{
+    if (r->state == STATE_UP && r->said != SAID_UP) {
+        log_info("redis: up");
+        r->said = SAID_UP;
+    } else if ((r->state == STATE_DOWN || r->state == STATE_BROKEN) && r->said != SAID_AWAY) {
+        log_warn("redis: away (%s); each process counts for itself until it is back", reason);
+        r->said = SAID_AWAY;
+    }
+}
+
+static void enter(struct redis *r, enum state state, const char *reason)
+{
+    static const unsigned char edges[] = {
+        [STATE_DOWN] = 1 << STATE_OPENING | 1 << STATE_DOWN,
+        [STATE_OPENING] = 1 << STATE_UP | 1 << STATE_DOWN,
+        [STATE_UP] = 1 << STATE_BROKEN | 1 << STATE_DOWN,
+        [STATE_BROKEN] = 1 << STATE_UP | 1 << STATE_DOWN,
+    };
+    CHECK(r->state != STATE_CLOSED && (state == STATE_CLOSED || edges[r->state] & 1 << state));
+    r->state = state;
+    r->trying = state == STATE_OPENING;
+    if (state == STATE_UP)
+        r->backoff_ms = BACKOFF_FIRST_MS;
+    if (state != STATE_CLOSED)
+        log_change(r, reason);
+}
+
+/* Half to whole of the back-off, which then doubles: many processes do not come back in step. */
+static void retry_later(struct redis *r)
+{
+    r->random = r->random * UINT64_C(6364136223846793005) + 1442695040888963407U;
+    int half = r->backoff_ms / 2;
+    uint64_t delay = (uint64_t)half + (r->random >> 33) % (uint64_t)(half + 1);
+    r->backoff_ms = r->backoff_ms * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : r->backoff_ms * 2;
+    r->trying = false;
+    CHECK(uv_timer_start(&r->retry, on_retry, delay, 0) == 0);
+}
+
+static void drop_context(struct redis *r)
+{
+    redisAsyncContext *context = r->context;
+    r->context = NULL;
+    if (context) {
+        context->data = NULL; /* its last callbacks are for nobody */
+        redisAsyncFree(context);
+    }
+}
+
+static void go_down(struct redis *r, const char *reason)
+{
+    if (r->state == STATE_CLOSED)
+        return;
+    enter(r, STATE_DOWN, reason); /* first: dropping wakes whoever waits, and they may call again */
+    drop_context(r);
+    retry_later(r);
+}
+
+static void go_broken(struct redis *r, const char *reason)
+{
+    if (r->state != STATE_UP)
+        return;
+    enter(r, STATE_BROKEN, reason);
+    retry_later(r);
+}
+
+static void go_up(struct redis *r)
+{
+    enter(r, STATE_UP, "");
+    (void)uv_timer_stop(&r->retry);
+}
+
+/* ---- calls ---- */
+
+static void arm_deadline(struct redis *r);
+
+/* Tells whoever waits, once. */
+static void answer(struct call *c)
+{
+    struct wait *w = c->wait;
+    c->wait = NULL;
+    c->out = NULL;
+    list_remove(&c->link);
+    if (w)
+        wait_finish(w);
+}
+
+static void leave(struct wait *w)
+{
+    struct call *c = w->call;
+    CHECK(c->magic == CALL_MAGIC);
+    c->wait = NULL;
+    c->out = NULL;
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct redis *r = timer->data;
+    uint64_t now = uv_hrtime();
+    bool late = false;
+    while (!list_is_empty(&r->calls)) {
+        struct call *c = LIST_ENTRY(r->calls.next, struct call, link);
+        if (now - c->sent_ns < (uint64_t)REDIS_DEADLINE_MS * 1000000)
+            break;
+        late = true;
+        r->counts.late++;
+        r->counts.failed++;
+        answer(c);
+    }
+    if (late)
+        go_broken(r, "no answer in time");
+    arm_deadline(r);
+}
+
+static void arm_deadline(struct redis *r)
+{
+    if (list_is_empty(&r->calls)) {
+        (void)uv_timer_stop(&r->deadline);
+        return;
+    }
+    uint64_t age_ms = (uv_hrtime() - LIST_ENTRY(r->calls.next, struct call, link)->sent_ns) / 1000000;
+    uint64_t left = age_ms >= REDIS_DEADLINE_MS ? 0 : REDIS_DEADLINE_MS - age_ms;
+    CHECK(uv_timer_start(&r->deadline, on_deadline, left, 0) == 0);
+}
+
+static bool read_integers(const redisReply *reply, struct redis_answer *out)
+{
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements > REDIS_INTEGERS_MAX)
+        return false;
+    for (size_t i = 0; i < reply->elements; i++) {
+        if (reply->element[i]->type != REDIS_REPLY_INTEGER)
+            return false;
+        out->integers[i] = reply->element[i]->integer;
+    }
+    out->count = reply->elements;
+    return true;
+}
+
+/* `data` is the context's: NULL once the connection was given up. */
+static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
+{
+    struct call *c = privdata;
+    const redisReply *reply = raw;
+    struct redis *r = context->data;
+    struct redis_answer answered = {.ok = false};
+    CHECK(c->magic == CALL_MAGIC);
+    answered.ok = read_integers(reply, &answered);
+    if (r && reply && !answered.ok)
+        go_broken(r, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer that is none");
+    if (c->out) {
+        c->redis->counts.failed += !answered.ok;
+        c->redis->counts.time_us += (uv_hrtime() - c->sent_ns) / 1000;
+        *c->out = answered;
+    }
+    answer(c);
+    c->magic = 0;
+    free(c);
+}
+
+static int send_strings(struct redis *r, redisCallbackFn *fn, void *privdata, const struct str *args,
+                        int count)
+{
+    const char *text[REDIS_ARGS_MAX + 3];
+    size_t len[REDIS_ARGS_MAX + 3];
+    CHECK(count <= REDIS_ARGS_MAX + 3);
+    for (int i = 0; i < count; i++) {
+        text[i] = args[i].p;
+        len[i] = args[i].len;
+    }
+    return redisAsyncCommandArgv(r->context, fn, privdata, count, text, len);
+}
+
+enum next redis_run(struct redis *r, int script, const struct str *args, int count, struct wait *w,
+                    struct redis_answer *out)
+{
+    struct str command[REDIS_ARGS_MAX + 3] = {STR("EVALSHA"), str_make(r->sha[script], SHA_LEN), STR("1")};
+    *out = (struct redis_answer){.ok = false};
+    if (r->state != STATE_UP)
+        return NEXT_MORE;
+    CHECK(script < r->script_count && count <= REDIS_ARGS_MAX && !wait_is_armed(w));
+    memcpy(command + 3, args, (size_t)count * sizeof *args);
+    struct call *c = xcalloc(1, sizeof *c);
+    *c = (struct call){.magic = CALL_MAGIC, .redis = r, .wait = w, .out = out, .sent_ns = uv_hrtime()};
+    list_init(&c->link);
+    if (send_strings(r, on_reply, c, command, count + 3) != REDIS_OK) {
+        free(c);
+        return NEXT_MORE;
+    }
+    r->counts.calls++;
+    bool first = list_is_empty(&r->calls);
+    list_add_last(&r->calls, &c->link);
+    if (first)
+        arm_deadline(r);
+    w->cancel = leave;
+    w->call = c;
+    return NEXT_WAIT;
+}
+
+void redis_send(struct redis *r, const struct str *args, int count)
+{
+    if (r->state == STATE_UP)
+        (void)send_strings(r, NULL, NULL, args, count);
+}
+
+/* ---- attempts: connecting, and probing a connection that stopped answering ---- */
+
+static void on_probe(redisAsyncContext *context, void *raw, void *privdata)
+{
+    struct redis *r = context->data;
+    const redisReply *reply = raw;
+    (void)privdata;
+    if (!r || !reply || (r->state != STATE_OPENING && r->state != STATE_BROKEN))
+        return;
+    if (reply->type != REDIS_REPLY_ERROR && r->loaded == r->script_count) {
+        go_up(r);
+    } else if (r->state == STATE_OPENING) {
+        go_down(r, reply->type == REDIS_REPLY_ERROR ? reply->str : "a script was not taken");
+    } else {
+        retry_later(r);
+    }
+}
+
+static void on_script(redisAsyncContext *context, void *raw, void *privdata)
+{
+    struct redis *r = context->data;
+    const redisReply *reply = raw;
+    if (!r || !reply || reply->type != REDIS_REPLY_STRING || reply->len != SHA_LEN)
+        return;
+    memcpy(r->sha[(size_t)privdata], reply->str, SHA_LEN);
+    r->loaded++;
+}
+
+/* Loads the scripts and tries a write: what a read-only, full or forgetful Redis does not stand. */
+static void probe(struct redis *r)
+{
+    const struct str set[] = {STR("SET"), r->probe_key, STR("1"), STR("PX"), STR("1000")};
+    r->loaded = 0;
+    for (int i = 0; i < r->script_count; i++) {
+        const struct str load[] = {STR("SCRIPT"), STR("LOAD"), str_from_cstr(r->scripts[i])};
+        (void)send_strings(r, on_script, (void *)(size_t)i, load, 3);
+    }
+    (void)send_strings(r, on_probe, NULL, set, 5);
+    r->trying = true;
+    CHECK(uv_timer_start(&r->retry, on_retry, PROBE_MS, 0) == 0);
+}
+
+static void log_in(struct redis *r)
+{
+    const struct redis_options *o = &r->options;
+    if (o->password && o->user) {
+        const struct str auth[] = {STR("AUTH"), str_from_cstr(o->user), str_from_cstr(o->password)};
+        (void)send_strings(r, NULL, NULL, auth, 3);
+    } else if (o->password) {
+        const struct str auth[] = {STR("AUTH"), str_from_cstr(o->password)};
+        (void)send_strings(r, NULL, NULL, auth, 2);
+    }
+    if (o->database) {
+        char number[16];
+        (void)snprintf(number, sizeof number, "%d", o->database);
+        const struct str select[] = {STR("SELECT"), str_from_cstr(number)};
+        (void)send_strings(r, NULL, NULL, select, 2);
+    }
+}
+
+static void on_connect(const redisAsyncContext *context, int status)
+{
+    struct redis *r = context->data;
+    if (!r || status == REDIS_OK)
+        return;
+    r->context = NULL; /* hiredis frees it */
+    go_down(r, context->errstr);
+}
+
+static void on_disconnect(const redisAsyncContext *context, int status)
+{
+    struct redis *r = context->data;
+    (void)status;
+    if (!r)
+        return;
+    r->context = NULL;
+    go_down(r, context->errstr[0] ? context->errstr : "connection closed");
+}
+
+static void attempt(struct redis *r)
+{
+    redisOptions o = {0};
+    if (r->options.unix_path)
+        REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
+    else
+        REDIS_OPTIONS_SET_TCP(&o, r->options.host, r->options.port);
+    enter(r, STATE_OPENING, "");
+    r->context = redisAsyncConnectWithOptions(&o);
+    if (!r->context || r->context->err || redisLibuvAttach(r->context, r->loop) != REDIS_OK) {
+        go_down(r, r->context ? r->context->errstr : "out of memory");
+        return;
+    }
+    r->context->data = r;
+    (void)redisAsyncSetConnectCallback(r->context, on_connect);
+    (void)redisAsyncSetDisconnectCallback(r->context, on_disconnect);
+    log_in(r);
+    probe(r);
+}
+
+/* Time for the next attempt, or the end of one that was not answered. */
+static void on_retry(uv_timer_t *timer)
+{
+    struct redis *r = timer->data;
+    if (r->state == STATE_DOWN)
+        attempt(r);
+    else if (r->trying || r->state == STATE_OPENING)
+        go_down(r, "no answer in time");
+    else if (r->state == STATE_BROKEN)
+        probe(r);
+}
+
+/* ---- life ---- */
+
+struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
+                        struct str probe_key)
+{
+    struct redis *r = xcalloc(1, sizeof *r);
+    r->loop = loop;
+    r->options = *options;
+    *options = (struct redis_options){0};
+    r->scripts = scripts;
+    while (scripts[r->script_count])
+        r->script_count++;
+    CHECK(r->script_count <= REDIS_SCRIPTS_MAX);
+    r->probe_key = probe_key;
+    r->backoff_ms = BACKOFF_FIRST_MS;
+    list_init(&r->calls);
+    CHECK(uv_timer_init(loop, &r->retry) == 0 && uv_timer_init(loop, &r->deadline) == 0);
+    CHECK(uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) == 0);
+    r->retry.data = r->deadline.data = r;
+    r->open_handles = 2;
+    attempt(r);
+    return r;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct redis *r = handle->data;
+    if (--r->open_handles)
+        return;
+    void (*closed)(void *) = r->closed;
+    void *ctx = r->closed_ctx;
+    redis_options_fini(&r->options);
+    free(r);
+    if (closed)
+        closed(ctx);
+}
+
+void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
+{
+    r->closed = closed;
+    r->closed_ctx = ctx;
+    enter(r, STATE_CLOSED, "");
+    drop_context(r);
+    CHECK(list_is_empty(&r->calls));
+    uv_close((uv_handle_t *)&r->retry, on_timer_closed);
+    uv_close((uv_handle_t *)&r->deadline, on_timer_closed);
+}
+
+bool redis_is_up(const struct redis *r)
+{
+    return r->state == STATE_UP;
+}
+
+struct redis_counts redis_counts(const struct redis *r)
+{
+    return r->counts;
+}

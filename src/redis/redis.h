@@ -1,0 +1,69 @@
+/* One connection to Redis on the loop. Every call has a deadline of its own; when Redis is away, slow or
+ * unwilling, calls fail at once instead of waiting, and the connection comes back by itself.
+ *
+ *            connect            scripts loaded, write tried          deadline missed, error reply
+ *   DOWN --------------> OPENING -----------------------> UP -----------------------------------> BROKEN
+ *    ^                     |                               ^                                         |
+ *    |  connection lost,   |                               |              a probe was answered       |
+ *    +---- 1 s over -------+-------------------------------+-----------------------------------------+
+ *
+ * enter() in redis.c makes every transition and logs those into and out of UP, one line each. From DOWN and
+ * BROKEN the next attempt waits 100 ms, doubling up to 5 s, with jitter. */
+#ifndef VT_REDIS_REDIS_H
+#define VT_REDIS_REDIS_H
+
+#include "base/err.h"
+#include "base/next.h"
+#include "base/str.h"
+
+#include <uv.h>
+
+struct redis;
+
+/* Text is NUL-terminated; what the URL did not say is NULL, 6379 or 0. */
+struct redis_options {
+    char *host, *unix_path, *user, *password;
+    int port, database;
+};
+
+/* redis://[user[:password]@]host[:port][/database], unix:/path[?database=N]. False: `*why` says what is
+ * wrong. Call redis_options_fini() in both cases. */
+MUST_USE bool redis_options_parse(struct redis_options *o, const char *url, const char *password,
+                                  const char **why);
+void redis_options_fini(struct redis_options *o);
+
+enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 8, REDIS_INTEGERS_MAX = 4, REDIS_SCRIPTS_MAX = 4 };
+
+/* Begins to connect and never fails. Takes the options over. `scripts` are NULL-terminated Lua sources that
+ * live as long as the process; `probe_key` is written now and then to see whether Redis takes writes. */
+struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
+                        struct str probe_key);
+
+/* No call may be waiting any more. `closed` is called on the loop. */
+void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
+
+bool redis_is_up(const struct redis *r);
+
+/* An array of integers, as the scripts answer. */
+struct redis_answer {
+    bool ok; /* false: not up, late, an error reply, not integers */
+    size_t count;
+    int64_t integers[REDIS_INTEGERS_MAX];
+};
+
+/* Runs scripts[script] with args[0] as its key and the others as its arguments. NEXT_MORE with ok = false
+ * when Redis is not up; else NEXT_WAIT: `w` is woken with
+ * `*out` filled within REDIS_DEADLINE_MS. `out` must live as long as the wait is armed. */
+enum next redis_run(struct redis *r, int script, const struct str *args, int count, struct wait *w,
+                    struct redis_answer *out);
+
+/* Sends a command whose answer does not matter; nothing happens when Redis is not up. */
+void redis_send(struct redis *r, const struct str *args, int count);
+
+struct redis_counts {
+    unsigned long long calls, failed, late;
+    unsigned long long time_us; /* of answered calls, from sending to the answer */
+};
+struct redis_counts redis_counts(const struct redis *r);
+
+#endif
