@@ -1,0 +1,214 @@
+"""Holds request and response pairs against the document, and keeps what was seen for the coverage test.
+
+`Checker.check()` raises DriftError when a pair does not agree with the document.
+"""
+import csv
+import io
+import re
+import urllib.parse
+
+from apidoc import Document, DriftError, parse_json, variants_of
+
+# What HTTP itself needs; everything else has to be in the document.
+TRANSPORT = {"date", "content-type", "content-length", "transfer-encoding", "connection"}
+LIMIT = {"ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
+TYPES = {"application/json": "application/json; charset=utf-8", "text/csv": "text/csv; charset=utf-8"}
+# Statuses that stand behind `default`, and their code.
+DEFAULT = {404: "not_found", 408: "invalid_parameter", 413: "invalid_parameter", 417: "invalid_parameter",
+           501: "internal_error", 505: "invalid_parameter"}
+# Answered before the key's limit was asked.
+UNCOUNTED = {401, 405, 408, 413, 414, 417, 431, 501, 503, 505}
+
+
+class Seen:
+    """What the server showed, as sets of tuples that begin with the operation's name."""
+
+    def __init__(self):
+        self.parameters = set()     # (operation, place, name)
+        self.statuses = set()       # (operation, status as the document writes it)
+        self.default_statuses = set()
+        self.codes = set()          # (operation, status, code)
+        self.headers = set()        # (operation, status, header)
+        self.types = set()          # (operation, status, media type)
+        self.values = set()         # what apidoc.variants() counts up
+
+
+def _check_csv(text):
+    if not text.endswith("\r\n"):
+        raise DriftError("the last line of the CSV has no end")
+    heading, *lines = csv.reader(io.StringIO(text, newline=""))
+    for line in lines:
+        if len(line) != len(heading):
+            raise DriftError(f"a line of {len(line)} cells under {len(heading)} headings: {line}")
+
+
+class Checker:
+    """`limited`: the server counts requests and says so in headers."""
+
+    def __init__(self, document=None, base="/v1", limited=True, seen=None):
+        self.document = document or Document.load()
+        self.base = base
+        self.limited = limited
+        self.seen = seen or Seen()
+
+    # -- a pair ----------------------------------------------------------------------------------------------------
+
+    def check(self, method, target, response, sent=(), malformed=False):
+        """`sent`: the request's header fields as a dict; `malformed`: refused as HTTP, before any endpoint."""
+        try:
+            self._check(method, target, response, {name.lower(): value for name, value in dict(sent).items()}, malformed)
+        except DriftError as error:
+            raise DriftError(f"{method} {target[:300]}: {response}: {error}") from None
+        return response
+
+    def _check(self, method, target, response, sent, malformed):
+        path, _, query = target.partition("?")
+        operations = self.document.find(path[len(self.base):]) if path.startswith(self.base + "/") else []
+        if not operations:
+            self._check_unknown(response)
+            return
+        wanted = "GET" if method == "HEAD" else method
+        operation = next((each for each in operations if each.method == wanted), None)
+        if operation is None and not malformed and response.status != 405:
+            raise DriftError("the document knows no such method")
+        operation = operation or operations[0]
+        documented = self._documented(operation, response.status)
+        self._check_headers(operation, documented, response, malformed)
+        body = self._check_body(operation, documented, response, method)
+        if response.status < 400:
+            self._check_request(operation, query, sent)
+        if response.status == 400 and not malformed:
+            self._check_names_parameter(operation, body)
+
+    def _check_unknown(self, response):
+        """An address that is not in the document: 404 in the common form."""
+        if response.status != 404:
+            raise DriftError("the document knows no such address")
+        operation = self.document.operations[0]
+        documented = operation.responses["default"]
+        self.seen.default_statuses.add(404)
+        self._check_headers(operation, documented, response, True)
+        self._check_body(operation, documented, response, "GET")
+
+    def _documented(self, operation, status):
+        if str(status) in operation.responses:
+            documented = operation.responses[str(status)]
+        elif status in DEFAULT and "default" in operation.responses:
+            documented = operation.responses["default"]
+            self.seen.default_statuses.add(status)
+        else:
+            raise DriftError(f"status {status} is not in the document")
+        self.seen.statuses.add((operation.name, documented.status))
+        return documented
+
+    # -- headers ---------------------------------------------------------------------------------------------------
+
+    def _check_headers(self, operation, documented, response, malformed):
+        names = [name.lower() for name in response.headers.keys()]
+        known = {name.lower(): (name, *rest) for name, rest in documented.headers.items()}
+        for name in names:
+            if names.count(name) > 1:
+                raise DriftError(f"header {name} {names.count(name)} times")
+            if name not in known and name not in TRANSPORT:
+                raise DriftError(f"header {name} is not in the document")
+        for name, (written, schema, required) in known.items():
+            text = response.headers.get(name)
+            if text is None and required:
+                raise DriftError(f"header {written} is missing")
+            if text is not None:
+                schema.check(schema.read_text(text))
+                self.seen.headers.add((operation.name, documented.status, written))
+                self.seen.values.update(variants_of(schema.node, schema.read_text(text), f"header {written}"))
+        self._check_limit_headers(operation, names, response, malformed)
+
+    def _check_limit_headers(self, operation, names, response, malformed):
+        """All of them or none, and all wherever a key was counted."""
+        given = LIMIT & set(names)
+        if given and given != LIMIT:
+            raise DriftError(f"only some of the rate limit's headers: {sorted(given)}")
+        wanted = self.limited and operation.keyed and not malformed and response.status not in UNCOUNTED
+        if wanted and not given:
+            raise DriftError("the rate limit's headers are missing")
+        if given and not self.limited:
+            raise DriftError("headers of a rate limit that is off")
+        if given:
+            field = response.headers
+            limit = f'"key";q={field["X-RateLimit-Limit"]};w=60'
+            left = f'"key";r={field["X-RateLimit-Remaining"]};t={field["X-RateLimit-Reset"]}'
+            if field["RateLimit-Policy"] != limit or field["RateLimit"] != left:
+                raise DriftError(f"the two forms of the limit's headers disagree: {dict(field)}")
+
+    # -- body ------------------------------------------------------------------------------------------------------
+
+    def _check_body(self, operation, documented, response, method):
+        kind = response.headers.get("Content-Type")
+        if not documented.contents:
+            if response.body or kind:
+                raise DriftError("a body where the document has none")
+            return None
+        media_type = next((name for name in documented.contents if TYPES[name] == kind), None)
+        if media_type is None:
+            raise DriftError(f"Content-Type {kind!r} is not in the document")
+        self.seen.types.add((operation.name, documented.status, media_type))
+        if method == "HEAD":
+            if response.body:
+                raise DriftError("an answer to HEAD with a body")
+            return None
+        schema = documented.contents[media_type]
+        body = parse_json(response.body) if media_type == "application/json" else response.body.decode("utf-8")
+        schema.check(body)
+        if media_type == "text/csv":
+            _check_csv(body)
+        self.seen.values.update(variants_of(schema.node, body, schema.place))
+        if response.status >= 400:
+            self._check_error(operation, documented, response, body)
+        return body
+
+    def _check_error(self, operation, documented, response, body):
+        if isinstance(body["error"], str):
+            code = body["error"]
+        else:
+            code = body["error"]["code"]
+            if body["error"]["request_id"] != response.headers["X-Request-Id"]:
+                raise DriftError("error.request_id is not X-Request-Id")
+        if documented.status == "default" and code != DEFAULT[response.status]:
+            raise DriftError(f"code {code} with status {response.status}")
+        self.seen.codes.add((operation.name, documented.status, code))
+
+    # -- the request -----------------------------------------------------------------------------------------------
+
+    def _check_request(self, operation, query, sent):
+        """What was accepted has to be allowed by the document."""
+        given = {}
+        for pair in query.split("&"):
+            name, _, raw = pair.partition("=")
+            name = urllib.parse.unquote_plus(name, errors="replace")
+            schema = operation.parameters.get(("query", name))
+            if schema is None:
+                continue
+            if name in given:
+                raise DriftError(f"{name} was accepted twice")
+            given[name] = raw
+            if re.search("%(?![0-9A-Fa-f]{2})", raw):
+                raise DriftError(f"{name} was accepted with a broken escape")
+            try:
+                text = urllib.parse.unquote_plus(raw, errors="strict")
+            except UnicodeDecodeError:
+                raise DriftError(f"{name} was accepted though it is not UTF-8") from None
+            schema.check(schema.read_text(text))
+            self.seen.parameters.add((operation.name, "query", name))
+        for place, name in operation.parameters:
+            if place == "header" and name.lower() in sent:
+                self.seen.parameters.add((operation.name, place, name))
+            if place == "path":
+                self.seen.parameters.add((operation.name, place, name))
+
+    def _check_names_parameter(self, operation, body):
+        if body is None:
+            return
+        message = body["error"]["message"]
+        if body["error"]["code"] == "range_too_long":
+            return
+        name = message.split(" ")[0]
+        if name not in operation.query_names():
+            raise DriftError(f"the message does not begin with a parameter of the document: {message!r}")

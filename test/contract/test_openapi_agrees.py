@@ -1,0 +1,91 @@
+"""The running server and the OpenAPI document agree, in both directions: every pair of the tour (tour.py) is valid by the
+document, and there is nothing in the document that the tour was not shown."""
+import pytest
+
+import tour
+from apidoc import FORMATS, Document, DriftError, Schema, parse_json, variants
+from checker import DEFAULT, Checker, Seen
+
+MAIN = [tour.tour_answers, tour.tour_account, tour.tour_videos, tour.tour_stats, tour.tour_events, tour.tour_keys, tour.tour_token,
+        tour.tour_addresses, tour.tour_protocol, tour.tour_parameters]
+
+# In the document because the contract has it, though no request brings a sound server there.
+NEVER_STATUSES = {"500"}
+# One-click connect is not open yet: the form of its success is fixed already.
+NOT_YET = {("POST /oauth/token", "200")}
+
+
+def visit(directory, seen, visits, config=None):
+    """Runs the visits against one server; returns what did not agree."""
+    directory.mkdir()
+    place = tour.Place(directory, seen, config)
+    failures = []
+    try:
+        for each in visits:
+            try:
+                each(place)
+            except AssertionError as error:
+                failures.append(f"{each.__name__}: {error}")
+    finally:
+        place.close()
+    return failures
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """(what the servers showed, what did not agree)"""
+    directory, seen = tmp_path_factory.mktemp("tour"), Seen()
+    failures = visit(directory / "main", seen, MAIN)
+    failures += visit(directory / "limit", seen, [tour.tour_limit], {"limits": {"requests_per_minute": 1}})
+    failures += visit(directory / "slow", seen, [tour.tour_slow_head], {"server": {"header_timeout_ms": 200}})
+    failures += visit(directory / "quiet", seen, [tour.tour_answers], {"limits": {"headers": "off"}})
+    failures += visit(directory / "broken", seen, [tour.tour_broken_store])
+    return seen, failures
+
+
+def responses():
+    for operation in Document.load().operations:
+        for status, response in operation.responses.items():
+            if status not in NEVER_STATUSES and (operation.name, status) not in NOT_YET:
+                yield operation, status, response
+
+
+def test_every_pair_agrees(shown):
+    assert not shown[1], "\n".join(shown[1])
+
+
+def test_every_parameter_was_accepted(shown):
+    documented = {(operation.name, *parameter) for operation in Document.load().operations for parameter in operation.parameters
+                  if (operation.name, "200") not in NOT_YET}
+    assert not documented - shown[0].parameters
+
+
+def test_every_status_was_answered(shown):
+    documented = {(operation.name, status) for operation, status, _ in responses() if status != "default"}
+    assert not documented - shown[0].statuses
+    assert shown[0].default_statuses == set(DEFAULT)
+
+
+def test_every_code_was_answered(shown):
+    documented = {(operation.name, status, code) for operation, status, response in responses() if status != "default"
+                  for code in response.codes()}
+    assert not documented - shown[0].codes
+
+
+def test_every_header_was_sent(shown):
+    documented = {(operation.name, status, name) for operation, status, response in responses() if status != "default"
+                  for name in response.headers}
+    assert not documented - shown[0].headers
+
+
+def test_every_media_type_was_sent(shown):
+    documented = {(operation.name, status, kind) for operation, status, response in responses() if status != "default"
+                  for kind in response.contents}
+    assert not documented - shown[0].types
+
+
+def test_every_field_and_value_was_answered(shown):
+    """Each field, each member of an enum, true and false, null and not null, of each endpoint's answers."""
+    documented = {each for _, status, response in responses() if status != "default"
+                  for schema in response.contents.values() for each in variants(schema.node, schema.place)}
+    assert not sorted(documented - shown[0].values)

@@ -1,0 +1,165 @@
+"""Every parameter of every endpoint with values that it must not take: 400 whose message names it, in the form of the document.
+Parameters that are not known are ignored. What there is to try comes from the document, so a new parameter is tried too."""
+import re
+import urllib.parse
+
+import pytest
+
+import scene
+import tour
+from apidoc import Document
+from checker import Seen
+
+DOCUMENT = Document.load()
+PARAMETERS = [(operation.name, name) for operation in DOCUMENT.operations for name in operation.query_names()]
+KEYED = [operation.name for operation in DOCUMENT.operations if operation.keyed]
+
+# As they stand in the address.
+BROKEN_ENCODING = ["%", "%2", "%g1", "%1g", "a%", "%%20", "%u0041", "50%25%"]
+NOT_UTF8 = ["%FF", "%C3%28", "%C0%AF", "%ED%A0%80", "%F4%90%80%80", "%E2%82", "%80"]
+HUGE = ["9" * 19, "9" * 30, "1" + "0" * 400, "x" * 4000, "%41" * 1000]
+WRONG_TYPE = ["x", "-", "-1", "-0", "%2B1", "+1", "1+", "1%20", "1.0", "1e1", "0x10", "%31%00", "%00", "null", "undefined", "NaN", "[]",
+              "[1]", "%7B%7D", "%7B%22a%22:1%7D", "'1'", "%221%22", "1,2", "1;2", "True", "TRUE", "yes", "0", "%EF%BC%91", "%D9%A1",
+              "2026-07-10x", "%0A", "1%0A", "%C2%A01", "..%2F..%2Fetc%2Fpasswd", "%27%20OR%201=1--", "%3Cscript%3E", "%25s%25n"]
+DATES = ["2026-02-30", "2026-13-01", "2026-00-10", "2026-07-00", "2025-02-29", "2100-02-29", "26-07-10", "2026-7-1", "20260710",
+         "2026/07/10", "2026-07-10T00:00:00Z", "10-07-2026", "0000-01-01", "-2026-07-10", "12026-07-10", "2026-07-1a", "today"]
+BY_NAME = {
+    "start_date": DATES, "end_date": DATES,
+    "limit": ["101", "100000", "-50", "050.0", "1_0"],
+    "wait": ["56", "3600", "-5", "1.5"],
+    "book_id": [scene.BOOK[:-1], scene.BOOK + "0", scene.BOOK.replace("-", ""), "%7B" + scene.BOOK + "%7D", "g" + scene.BOOK[1:]],
+    "viral": ["truefalse", "1", "0", "True", "on"],
+    "after": ["evt_", "evt_00", "evt_01", "evt_-1", "evt_1x", "EVT_1", "evt_12345678901234567890", "Latest", "evt_0x1", "evt_1%20"],
+    "before": ["evt_", "evt_00", "evt_+1", "latest", "event_1", "evt_12345678901234567890"],
+    "occurred_after": ["2026-07-10", "2026-07-10T12:00:00", "2026-07-10T12:00:00%2B00:00", "2026-07-10T24:00:00Z", "2026-07-10T12:60:00Z",
+                       "2026-07-10T12:00:60Z", "2026-02-30T12:00:00Z", "2026-07-10t12:00:00z", "2026-07-10%2012:00:00Z", "1783562400",
+                       "2026-07-10T12:00:00.Z", "2026-07-10T12:00:00.1234567890Z"],
+    "type": ["video", "video.*", "VIDEO.WENT_VIRAL", "video.went_viral,video.milestone_reached"],
+    "order": ["ASC", "descending", "random"],
+    "group_by": ["videos", "Book", "author", "day"],
+    "format": ["CSV", "xml", "text/csv"],
+    "cursor": ["AAAA", "A" * 44, "A" * 43, "A" * 45, "evt_1", "=" * 44, "-" * 44],
+}
+# A value to stand beside the one tried, where a parameter alone is not allowed.
+BESIDE = {"before": "order=desc&"}
+GOOD = {"start_date": "2026-07-01", "end_date": "2026-07-10", "book_id": scene.BOOK, "viral": "true", "limit": "5", "group_by": "book",
+        "format": "json", "after": "evt_0", "before": "evt_5", "type": "video.went_viral", "occurred_after": "2026-07-01T00:00:00Z",
+        "order": "asc", "wait": "1"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    here = tour.Place(tmp_path_factory.mktemp("parameters"), Seen())
+    yield here
+    here.close()
+
+
+def target_of(operation):
+    return operation.template.replace("{id}", scene.VIRAL)
+
+
+def refused(place, operation, query, name):
+    response = place.get(target_of(operation), query)
+    assert response.status == 400, f"{operation.name}?{query[:200]}: {response}"
+    assert response.error_code == "invalid_parameter", response
+    message = response.json()["error"]["message"]
+    assert re.match(rf"{name}\b", message) and len(message) < 300, f"{query[:200]}: {message}"
+
+
+def wrong_values(schema, name):
+    """All values but those that happen to be allowed for this one."""
+    for raw in WRONG_TYPE + HUGE + BY_NAME[name]:
+        text = urllib.parse.unquote_plus(raw)
+        if name == "cursor" or schema.errors(schema.read_text(text)):
+            yield raw
+    yield from BROKEN_ENCODING
+    yield from NOT_UTF8
+
+
+@pytest.mark.parametrize("operation_name, name", PARAMETERS)
+def test_wrong_values_are_refused(place, operation_name, name):
+    operation = DOCUMENT.operation(operation_name)
+    tried = 0
+    for raw in wrong_values(operation.parameters["query", name], name):
+        refused(place, operation, f"{BESIDE.get(name, '')}{name}={raw}", name)
+        tried += 1
+    assert tried > 40
+
+
+@pytest.mark.parametrize("operation_name, name", PARAMETERS)
+def test_empty_is_refused(place, operation_name, name):
+    operation, beside = DOCUMENT.operation(operation_name), BESIDE.get(name, "")
+    for query in (f"{beside}{name}=", f"{beside}{name}", f"{name}&a=b", f"{name}=&{name}=1"):
+        refused(place, operation, query, name)
+
+
+@pytest.mark.parametrize("operation_name, name", PARAMETERS)
+def test_twice_is_refused(place, operation_name, name):
+    operation = DOCUMENT.operation(operation_name)
+    good = GOOD.get(name) or place.get("/videos", {"limit": 1}).json()["next_cursor"]
+    encoded = "".join(f"%{byte:02x}" for byte in name.encode())
+    for second in (f"{name}={good}", f"{name}=x", f"{name}=", f"{encoded}={good}"):
+        refused(place, operation, f"{BESIDE.get(name, '')}{name}={good}&{second}", name)
+
+
+@pytest.mark.parametrize("operation_name, name", PARAMETERS)
+def test_allowed_values_are_accepted(place, operation_name, name):
+    """The counterpart: what is refused above is refused for its value."""
+    operation = DOCUMENT.operation(operation_name)
+    good = GOOD.get(name) or place.get("/videos", {"limit": 1}).json()["next_cursor"]
+    encoded = "".join(f"%{byte:02X}" for byte in good.encode())
+    for query in (f"{BESIDE.get(name, '')}{name}={good}", f"{BESIDE.get(name, '')}{name}={encoded}"):
+        extra = "&limit=1" if name == "cursor" else ""
+        assert place.get(target_of(operation), query + extra).status == 200, query
+
+
+@pytest.mark.parametrize("operation_name", KEYED)
+def test_unknown_parameters_are_ignored(place, operation_name):
+    operation = DOCUMENT.operation(operation_name)
+    plain = place.get(target_of(operation))
+    unknown = ["nothing=1", "nothing=1&nothing=2", "nothing=", "nothing", "=x", "&&&", "%FF=%FF", "%=%", "%zz=1", "a=%", "LIMIT=0", "limit%20=0",
+               "%20limit=0", "limit[]=0", "limit%00=0", "api_key=x", "x" * 4000 + "=1", "callback=f", "_=1"]
+    for name in {name for _, name in PARAMETERS} - set(operation.query_names()):
+        unknown += [f"{name}=", f"{name}=%FF", f"{name}=x&{name}=y"]
+    for query in unknown:
+        response = place.get(target_of(operation), query)
+        assert (response.status, response.body) == (200, plain.body), query
+
+
+def test_a_key_is_never_read_from_the_address(place):
+    for name in ("api_key", "access_token", "key", "token", "Authorization"):
+        assert place.send("GET", "/account", {name: place.key}).error_code == "missing_api_key"
+
+
+def test_combinations_that_exclude_each_other(place):
+    """Each is allowed alone; the message names one of the two."""
+    for path, query, name in (("/videos", "start_date=2026-07-02&end_date=2026-07-01", "end_date"),
+                              ("/stats", "start_date=2026-07-02&end_date=2026-07-01", "end_date"),
+                              ("/events", "order=desc&after=evt_1", "after"), ("/events", "order=desc&after=latest", "after"),
+                              ("/events", "before=evt_1", "before"), ("/events", "order=asc&before=evt_1", "before"),
+                              ("/events", "order=desc&wait=5", "wait")):
+        refused(place, DOCUMENT.operation(f"GET {path}"), query, name)
+
+
+def test_the_range_of_statistics(place):
+    """90 dates, both ends counted; with wrong dates first, then the length."""
+    assert place.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-03-31"}).status == 200
+    for params in ({"start_date": "2026-01-01", "end_date": "2026-04-01"}, {"start_date": "2026-01-01"},
+                   {"start_date": "0001-01-01", "end_date": "9999-12-31"}):
+        response = place.get("/stats", params)
+        assert (response.status, response.error_code) == (400, "range_too_long"), params
+    for query, name in (("start_date=x&end_date=y", "start_date"), ("start_date=2026-01-01&end_date=y&group_by=z", "end_date"),
+                        ("start_date=2026-01-01&end_date=2026-12-31&group_by=z", "group_by"),
+                        ("start_date=2026-12-31&end_date=2026-01-01&group_by=z", "group_by")):
+        refused(place, DOCUMENT.operation("GET /stats"), query, name)
+
+
+def test_hostile_headers_change_nothing(place):
+    """Header parameters take anything; what is of no use is passed over."""
+    plain = place.get("/videos", {"limit": 1})
+    for value in ("", " ", "x", '"', "W/", "," * 2000, '"' + "a" * 4000 + '"', "\xff\xfe", "*x"):
+        response = place.get("/videos", {"limit": 1}, headers={"If-None-Match": value})
+        assert (response.status, response.body) == (200, plain.body), value
+    for value in ("", "a b", "a" * 129, "<script>", "\xff", "a\tb", "%0d%0a", "é"):
+        response = place.get("/videos", {"limit": 1}, headers={"X-Request-Id": value})
+        assert response.status == 200 and response.headers["X-Request-Id"] not in ("", value)

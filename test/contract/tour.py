@@ -1,0 +1,252 @@
+"""Drives running servers over every endpoint, parameter, header and error code, each pair through the checker."""
+import contextlib
+import http.client
+import io
+import sqlite3
+import urllib.parse
+
+import scene
+from checker import Checker
+from lib import wait
+from lib.client import Response, connect, receive_all
+from lib.clock import FakeClock
+from lib.viewtally import Viewtally
+
+LIMIT = 10000
+
+
+class _Bytes(io.BytesIO):
+    """A socket's stand-in for http.client."""
+
+    def makefile(self, *_, **__):
+        return self
+
+
+def parse(data, method="GET"):
+    """The first response in `data`."""
+    answer = http.client.HTTPResponse(_Bytes(data), method=method)
+    answer.begin()
+    return Response(answer.status, answer.headers, answer.read())
+
+
+class Place:
+    """One server with the scene's data, and a checker."""
+
+    def __init__(self, directory, seen, config=None):
+        self.clock = FakeClock(directory / "clock", scene.NOW)
+        self.limited = (config or {}).get("limits", {}).get("headers") != "off"
+        limits = {"requests_per_minute": LIMIT}
+        self.viewtally = Viewtally(directory / "viewtally", {"limits": limits, **(config or {})}, clock=self.clock)
+        self.viewtally.run("migrate")
+        self.viewtally.import_lines(scene.all_lines())
+        self.viewtally.start()
+        self.checker = Checker(limited=self.limited, seen=seen)
+        self.document = self.checker.document
+        self.keys = {author: self.viewtally.create_key(author) for author in (scene.FULL, scene.EMPTY, scene.UNPAID)}
+        self.key = self.keys[scene.FULL]
+        self.client = self.viewtally.client()
+        self.get("/account")
+        wait.until(lambda: self.get("/account").json()["data"]["key"]["last_used_at"], "the key's use to be noted")
+
+    def close(self):
+        self.client.close()
+        self.viewtally.stop()
+
+    def send(self, method, path, params=None, key=None, headers=None, body=None):
+        """One checked pair. `path` is below the base path; `params` a dict, a list of pairs or a ready query."""
+        query = params if isinstance(params, str) else urllib.parse.urlencode(params or {})
+        target = f"/v1{path}" + (f"?{query}" if query else "")
+        sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
+        response = self.client.request(method, target, headers=sent, body=body)
+        return self.checker.check(method, target, response, sent)
+
+    def get(self, path, params=None, headers=None, key=None):
+        return self.send("GET", path, params, key or self.key, headers)
+
+    def raw(self, head, target="/v1/account", method="GET", body=b""):
+        """A pair that is refused as HTTP: `head` is what follows the request line."""
+        data = f"{method} {target} HTTP/1.1\r\n".encode() + head + b"\r\n\r\n" + body
+        return self.refused(data, method, target)
+
+    def refused(self, data, method="GET", target="/v1/account"):
+        with connect(self.viewtally.address) as sock:
+            sock.sendall(data)
+            response = parse(receive_all(sock), method)
+        return self.checker.check(method, target, response, malformed=True)
+
+    def targets(self, keyed=None):
+        """(operation, a path that it answers) of each operation; keyed=True: only those that need a key."""
+        for operation in self.document.operations:
+            if keyed is None or operation.keyed == keyed:
+                yield operation, operation.template.replace("{id}", scene.VIRAL)
+
+
+def expect(response, status, code=None):
+    assert response.status == status, response
+    if code:
+        assert response.error_code == code, response
+    return response
+
+
+# -- successes ----------------------------------------------------------------------------------------------------------
+
+def tour_answers(place):
+    """Each GET: the answer, HEAD with the same headers, 304 to its ETag, a request id taken over or replaced."""
+    for operation, path in place.targets():
+        if operation.method != "GET":
+            continue
+        answer = expect(place.get(path, headers={"X-Request-Id": "tour.1_A-z"}), 200)
+        assert answer.headers["X-Request-Id"] == "tour.1_A-z"
+        head = expect(place.send("HEAD", path, key=place.key), 200)
+        for name in ("Content-Type", "Content-Length", "Cache-Control", "Vary"):
+            assert head.headers[name] == answer.headers[name], (path, name)
+        expect(place.get(path, headers={"If-None-Match": f'"x", W/{head.headers["ETag"]}'}), 304)
+        expect(place.get(path, headers={"If-None-Match": "*"}), 304)
+        expect(place.get(path, headers={"If-None-Match": '"another"'}), 200)
+        replaced = expect(place.get(path, headers={"X-Request-Id": "no blanks"}), 200)
+        assert replaced.headers["X-Request-Id"] != "no blanks"
+    expect(place.get("/openapi.json"), 200)
+    assert place.get("/openapi.json").json() == place.document.raw
+
+
+def tour_account(place):
+    for author in (scene.FULL, scene.EMPTY):
+        expect(place.get("/account", key=place.keys[author]), 200)
+    fresh = place.viewtally.create_key(scene.FULL, "Zweiter Schlüssel")
+    assert place.get("/account", key=fresh).json()["data"]["key"]["last_used_at"] is None
+
+
+def tour_videos(place):
+    everything = expect(place.get("/videos"), 200).json()["data"]
+    for each in everything:
+        assert expect(place.get(f"/videos/{each['id'].upper()}"), 200).json()["data"] == each
+    page = expect(place.get("/videos", {"limit": 3, "viral": "false"}), 200).json()
+    expect(place.get("/videos", {"limit": 100, "viral": "false", "cursor": page["next_cursor"]}), 200)
+    assert len(place.get("/videos", {"viral": "true"}).json()["data"]) == 2
+    assert place.get("/videos", {"book_id": scene.BOOK.upper()}).json()["data"]
+    assert place.get("/videos", {"start_date": "2026-06-10", "end_date": "2026-07-10"}).json()["data"]
+    assert not place.get("/videos", key=place.keys[scene.EMPTY]).json()["data"]
+
+
+def tour_stats(place):
+    ranges = ({}, {"start_date": "2026-06-14", "end_date": "2026-07-10"}, {"end_date": "2026-06-20"},
+              {"start_date": "2026-04-15", "end_date": "2026-07-13"}, {"start_date": "2026-07-09"})
+    for params in ranges:
+        for group in ({}, {"group_by": "video"}, {"group_by": "book"}):
+            expect(place.get("/stats", {**params, **group}), 200)
+            expect(place.get("/stats", {**params, **group, "format": "json"}, headers={"Accept": "text/csv"}), 200)
+            for csv in (place.get("/stats", {**params, **group, "format": "csv"}),
+                        place.get("/stats", {**params, **group}, headers={"Accept": "text/csv"})):
+                assert csv.headers["Content-Type"].startswith("text/csv") and csv.headers["Content-Disposition"]
+    expect(place.get("/stats", key=place.keys[scene.EMPTY]), 200)
+
+
+def tour_events(place):
+    everything = expect(place.get("/events"), 200).json()
+    assert {event["type"] for event in everything["data"]} == {"video.went_viral", "video.milestone_reached"}
+    page = expect(place.get("/events", {"limit": 2}), 200).json()
+    assert page["has_more"]
+    expect(place.get("/events", {"limit": 2, "after": page["next_cursor"]}), 200)
+    assert place.get("/events", {"after": everything["next_cursor"]}).json()["next_cursor"] is None
+    assert place.get("/events", {"after": "latest"}).json()["next_cursor"] == everything["next_cursor"]
+    for type_name in ("video.went_viral", "video.milestone_reached"):
+        expect(place.get("/events", {"type": type_name}), 200)
+    expect(place.get("/events", {"occurred_after": "2026-07-01T00:00:00Z"}), 200)
+    expect(place.get("/events", {"occurred_after": "2026-07-01T00:00:00.123456789Z", "order": "asc"}), 200)
+    newest = expect(place.get("/events", {"order": "desc", "limit": 1}), 200).json()
+    expect(place.get("/events", {"order": "desc", "before": newest["next_cursor"]}), 200)
+    expect(place.get("/events", {"after": "latest", "wait": 1}), 200)
+    expect(place.get("/events", {"wait": 55}), 200)
+
+
+# -- refusals -----------------------------------------------------------------------------------------------------------
+
+def tour_keys(place):
+    """401 and 403 of each endpoint that needs a key; none of them where none is needed."""
+    revoked = place.viewtally.run("key", "create", "--author", scene.FULL, "--name", "gone", "--json").json()
+    place.viewtally.run("key", "revoke", revoked["id"])
+    unknown = place.key[:-1] + ("a" if place.key[-1] != "a" else "b")
+    for operation, path in place.targets(keyed=True):
+        for headers in ({}, {"Authorization": ""}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}):
+            expect(place.send(operation.method, path, headers=headers), 401, "missing_api_key")
+        expect(place.send(operation.method, path, key=unknown), 401, "invalid_api_key")
+        expect(place.send(operation.method, path, key="x"), 401, "invalid_api_key")
+        expect(place.send(operation.method, path, key=revoked["key"]), 401, "api_key_revoked")
+        expect(place.send(operation.method, path, key=place.keys[scene.UNPAID]), 403, "plan_inactive")
+    for operation, path in place.targets(keyed=False):
+        if operation.method == "GET":
+            expect(place.send("GET", path), 200)
+
+
+def tour_token(place):
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = expect(place.send("POST", "/oauth/token", headers={**form, "X-Request-Id": "token-1"},
+                               body="grant_type=authorization_code&code=x&client_id=y"), 401)
+    assert answer.json()["error"] == "invalid_client" and answer.headers["Cache-Control"] == "no-store"
+    expect(place.send("POST", "/oauth/token", body=b"{"), 401)
+
+
+def tour_addresses(place):
+    """404 and 405."""
+    for path in ("/nothing", "/videos/", "/accounts", "/oauth/token/x", "/openapi", "/Account", "/%61ccount", "/books/x"):
+        expect(place.get(path), 404, "not_found")
+    for unknown in (scene.name_uuid("nobody's"), "not-a-uuid", scene.VIRAL[:-1], "%00", "%", "x" * 3000):
+        expect(place.get(f"/videos/{unknown}"), 404, "not_found")
+    expect(place.get(f"/videos/{scene.VIRAL}", key=place.keys[scene.EMPTY]), 404, "not_found")
+    for operation, path in place.targets():
+        for method in ("DELETE", "PUT", "PATCH", "OPTIONS", "GET" if operation.method == "POST" else "POST"):
+            expect(place.send(method, path, key=place.key), 405, "not_found")
+        if operation.method == "POST":
+            expect(place.send("HEAD", path, key=place.key), 405)
+
+
+def tour_protocol(place):
+    """What is refused before any endpoint, on each path."""
+    for operation, path in place.targets():
+        target, method = f"/v1{path}", operation.method
+        expect(place.raw(b"A: b", target, method), 400, "invalid_parameter")
+        expect(place.raw(b"Host: x\r\nHost: y", target, method), 400, "invalid_parameter")
+        expect(place.raw(b"Host: x", f"{target}?{'x' * 9000}", method), 414, "invalid_parameter")
+        expect(place.raw(b"Host: x\r\nA: " + b"x" * 17000, target, method), 431, "invalid_parameter")
+        expect(place.raw(b"Host: x\r\nContent-Length: 20000", target, method), 413, "invalid_parameter")
+        expect(place.raw(b"Host: x\r\nExpect: magic", target, method), 417, "invalid_parameter")
+        expect(place.raw(b"Host: x\r\nTransfer-Encoding: gzip, chunked", target, method), 501, "internal_error")
+        expect(place.refused(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505, "invalid_parameter")
+
+
+def tour_parameters(place):
+    """An error 400 of each endpoint that has parameters (all of them: test_parameters.py)."""
+    for path in ("/videos", "/events"):
+        expect(place.get(path, {"limit": 101}), 400, "invalid_parameter")
+    expect(place.get("/stats", {"group_by": "author"}), 400, "invalid_parameter")
+    expect(place.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-04-01"}), 400, "range_too_long")
+
+
+def tour_limit(place):
+    """429 of each endpoint. The server admits one request a minute."""
+    for operation, path in place.targets(keyed=True):
+        key = place.viewtally.create_key(scene.FULL)
+        expect(place.send(operation.method, path, key=key), 200)
+        refused = expect(place.send(operation.method, path, key=key), 429, "rate_limited")
+        assert 1 <= int(refused.headers["Retry-After"]) <= 60
+
+
+def tour_slow_head(place):
+    """408. The server waits 200 ms for a head."""
+    expect(place.refused(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n"), 408, "invalid_parameter")
+
+
+def tour_broken_store(place):
+    """503 of each endpoint that reads data: tables go while the server runs."""
+    for tables, paths in ((("videos", "books"), ("/videos", f"/videos/{scene.VIRAL}", "/books", "/stats", "/events")),
+                          (("authors",), ("/account",))):
+        with contextlib.closing(sqlite3.connect(place.viewtally.settings["store"]["path"])) as database:
+            for table in tables:
+                database.execute(f"ALTER TABLE {table} RENAME TO {table}_gone")
+            database.commit()
+        for path in paths:
+            refused = expect(place.get(path), 503, "internal_error")
+            assert int(refused.headers["Retry-After"]) >= 1
+    for operation, path in place.targets(keyed=False):
+        if operation.method == "GET":
+            expect(place.send("GET", path), 200)
