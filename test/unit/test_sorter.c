@@ -1,0 +1,192 @@
+/* The external sort against qsort in memory, with buffers so small that runs are merged over several levels;
+ * the temporary files leave nothing behind. */
+#include "refresh/sorter.h"
+
+#include "refresh/tempfile.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/vt-sorter-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    return rmdir(dir); /* fails when a file was left */
+}
+
+static struct sort_record random_record(unsigned *seed, uint64_t sequence, int spread)
+{
+    struct sort_record r = {
+        .observed_at = rand_r(seed) % spread - spread / 2,
+        .sequence = sequence,
+        .video_row = rand_r(seed),
+        .platform = rand_r(seed) % 5,
+        .baseline = rand_r(seed) % 2,
+    };
+    r.author.b[0] = (uint8_t)(rand_r(seed) % 3 * 100); /* bytes above 127 too: they compare unsigned */
+    r.author.b[15] = (uint8_t)(rand_r(seed) % 3);
+    for (int k = 0; k < COUNT_KINDS; k++)
+        r.counts[k] = rand_r(seed) - 1;
+    return r;
+}
+
+static int by_keys(const void *a, const void *b)
+{
+    const struct sort_record *x = a, *y = b;
+    if (x->observed_at != y->observed_at)
+        return x->observed_at < y->observed_at ? -1 : 1;
+    for (int i = 0; i < 16; i++)
+        if (x->author.b[i] != y->author.b[i])
+            return x->author.b[i] - y->author.b[i];
+    return x->sequence < y->sequence ? -1 : 1;
+}
+
+static void sorts(size_t n, size_t in_memory, int spread)
+{
+    unsigned seed = (unsigned)(n * 31 + in_memory);
+    struct sort_record *all = calloc(n + 1, sizeof *all), out;
+    bool has;
+    struct sorter *s = sorter_new(dir, in_memory * (sizeof *all + sizeof(void *)));
+    for (size_t i = 0; i < n; i++) {
+        all[i] = random_record(&seed, i, spread);
+        assert_int_equal(sorter_add(s, &all[i]), OK);
+    }
+    qsort(all, n, sizeof *all, by_keys);
+    assert_int_equal(sorter_finish(s), OK);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(sorter_next(s, &out, &has), OK);
+        assert_true(has);
+        assert_memory_equal(&out, &all[i], sizeof out);
+    }
+    assert_int_equal(sorter_next(s, &out, &has), OK);
+    assert_false(has);
+    sorter_free(s);
+    free(all);
+}
+
+static void nothing_and_little(void **state)
+{
+    (void)state;
+    sorts(0, 10, 10);
+    sorts(1, 10, 10);
+    sorts(1, 1, 10);
+    sorts(10, 10, 1000);
+}
+
+static void around_the_buffer(void **state)
+{
+    (void)state;
+    for (size_t n = 95; n <= 105; n++)
+        sorts(n, 100, 50);
+    for (size_t n = 299; n <= 301; n++)
+        sorts(n, 100, 1000000);
+}
+
+/* Runs of one record: 32 make a run of the next level, 1,024 one of the one above. */
+static void over_several_levels(void **state)
+{
+    (void)state;
+    sorts(33, 1, 1000);
+    sorts(1025, 1, 1000);
+    sorts(3000, 1, 100000);
+    sorts(20000, 7, 100000);
+    sorts(50000, 1000, 3);
+}
+
+static void freed_at_any_time(void **state)
+{
+    (void)state;
+    unsigned seed = 1;
+    struct sort_record r;
+    bool has;
+    sorter_free(sorter_new(dir, 1000));
+    for (int finish = 0; finish < 2; finish++) {
+        struct sorter *s = sorter_new(dir, 1000);
+        for (uint64_t i = 0; i < 500; i++) {
+            r = random_record(&seed, i, 1000);
+            assert_int_equal(sorter_add(s, &r), OK);
+        }
+        if (finish) {
+            assert_int_equal(sorter_finish(s), OK);
+            assert_int_equal(sorter_next(s, &r, &has), OK);
+        }
+        sorter_free(s);
+    }
+    sorter_free(NULL);
+}
+
+static void no_directory(void **state)
+{
+    (void)state;
+    unsigned seed = 1;
+    enum err err = OK;
+    struct sorter *s = sorter_new("/nowhere/at/all", 1);
+    for (uint64_t i = 0; i < 3 && !err; i++) {
+        struct sort_record r = random_record(&seed, i, 10);
+        err = sorter_add(s, &r);
+    }
+    assert_int_not_equal(err, OK);
+    sorter_free(s);
+}
+
+static void temporary_files_are_nameless(void **state)
+{
+    (void)state;
+    struct temp_file f;
+    struct temp_reader a, b;
+    char chunk[1000], back[1000];
+    assert_int_equal(temp_file_open(&f, dir), OK);
+    for (int i = 0; i < 500; i++) {
+        memset(chunk, i, sizeof chunk);
+        assert_int_equal(temp_file_write(&f, chunk, sizeof chunk), OK);
+    }
+    assert_int_equal(temp_file_flush(&f), OK);
+    assert_int_equal(f.size, 500000);
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    while ((e = readdir(d)) != NULL)
+        assert_true(e->d_name[0] == '.' && strlen(e->d_name) < 3);
+    closedir(d);
+    temp_reader_open(&a, &f, 0, 500000);
+    temp_reader_open(&b, &f, 499000, 500000);
+    for (int i = 0; i < 500; i++) {
+        memset(chunk, i, sizeof chunk);
+        assert_true(temp_reader_has_more(&a));
+        assert_int_equal(temp_reader_read(&a, back, sizeof back), OK);
+        assert_memory_equal(chunk, back, sizeof back);
+    }
+    assert_false(temp_reader_has_more(&a));
+    assert_int_equal(temp_reader_read(&b, back, sizeof back), OK);
+    assert_memory_equal(chunk, back, sizeof back);
+    temp_reader_close(&a);
+    temp_reader_close(&b);
+    assert_int_equal(temp_file_truncate(&f), OK);
+    assert_int_equal(f.size, 0);
+    temp_file_close(&f);
+    temp_file_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_and_little),  cmocka_unit_test(around_the_buffer),
+        cmocka_unit_test(over_several_levels), cmocka_unit_test(freed_at_any_time),
+        cmocka_unit_test(no_directory),        cmocka_unit_test(temporary_files_are_nameless),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
