@@ -1,7 +1,9 @@
-/* The numbers of decisions 4 and 6 that an operator may set. Filled from the configuration by the caller; the
- * steps read no configuration. */
+/* The numbers of decisions 4 and 6 that an operator may set. The steps read no configuration:
+ * they are given these. */
 #ifndef VT_REFRESH_RULES_H
 #define VT_REFRESH_RULES_H
+
+#include "config/config.h"
 
 #include <stdint.h>
 
@@ -15,5 +17,7 @@ struct step_rules {
     int64_t compare_min_age_ms;
     int64_t history_start_ms; /* events of an earlier `t` are not written */
 };
+
+struct step_rules step_rules_of(const struct config *config);
 
 #endif

@@ -229,6 +229,16 @@ enum err db_checkpoint(struct db *db)
     return code == SQLITE_OK ? OK : fail(db, "checkpoint");
 }
 
+enum err db_copy(struct db *from, struct db *to)
+{
+    sqlite3_backup *copy = sqlite3_backup_init(to->handle, "main", from->handle, "main");
+    if (!copy)
+        return fail(to, "copy");
+    (void)sqlite3_backup_step(copy, -1);
+    /* Gives the error of the step, if there was one, and sets it on `to`. */
+    return sqlite3_backup_finish(copy) == SQLITE_OK ? OK : fail(to, "copy");
+}
+
 struct sqlite3_stmt *db_use(struct db *db, enum query query)
 {
     struct sqlite3_stmt *q = db->statements[query];

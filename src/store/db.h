@@ -61,6 +61,8 @@ MUST_USE enum err db_exec_text(struct db *db, const char *sql, const char *expec
 bool db_in_transaction(const struct db *db);
 bool db_is_readonly(const struct db *db);
 MUST_USE enum err db_checkpoint(struct db *db);
+/* Copies the whole database as it is at one moment over what is in `to`. */
+MUST_USE enum err db_copy(struct db *from, struct db *to);
 
 /* A statement, ready to be bound. CHECKs that it is not in use. */
 struct sqlite3_stmt *db_use(struct db *db, enum query query);

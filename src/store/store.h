@@ -52,4 +52,8 @@ const uint8_t *store_id(const struct store *s);
 /* Copies the write-ahead log into the database as far as readers allow (a job; blocks). */
 MUST_USE enum err store_checkpoint(struct store *s);
 
+/* Copies the database `path`, as it is at one moment with all that was committed, over the file `to`, which
+ * must be there (empty). Others may read and write it meanwhile. The copy has the same store_id(). */
+MUST_USE enum err store_copy(const char *path, const char *to, const char **why);
+
 #endif

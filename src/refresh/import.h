@@ -1,0 +1,54 @@
+/* The import of decision 9: NDJSON files into the database. Reads all input first, then applies authors,
+ * books and videos, then the readings as steps in the order of their times, then the closing pass.
+ *
+ * Memory does not grow with the input; temporary files do (about 90 bytes for each reading, twice). The
+ * database is written in short transactions, so the server's writes and other imports get their turn. A crash
+ * at any instant leaves whole steps; importing the same files again then ends in the same state as if there
+ * had been no crash, without an event lost or written twice. */
+#ifndef VT_REFRESH_IMPORT_H
+#define VT_REFRESH_IMPORT_H
+
+#include "refresh/closing.h"
+#include "refresh/entities.h"
+#include "refresh/step.h"
+
+enum import_phase { IMPORT_READING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPLYING, IMPORT_CLOSING };
+
+struct import_progress {
+    enum import_phase phase;
+    int64_t done, total; /* bytes while reading, else lines or videos; total 0: not known */
+};
+
+struct import_options {
+    const char *const *files; /* "-": standard input */
+    int file_count;
+    const char *temp_dir;
+    struct step_rules rules;
+    size_t sort_bytes; /* memory for sorting; 0: a good default */
+    int64_t now_ms;    /* TIME_NONE: the clock */
+    void *ctx;
+    /* A line that was not applied, with the reason; in the order in which it is found out. */
+    void (*on_bad_line)(void *ctx, const char *file, int64_t line, struct str reason);
+    /* May be NULL. Called every few milliseconds. */
+    void (*on_progress)(void *ctx, const struct import_progress *progress);
+};
+
+struct import_summary {
+    int64_t lines;                              /* without blank ones */
+    int64_t bad_lines;                          /* refused when they were read or as author, book or video */
+    struct upsert_counts upserts[RECORD_KINDS]; /* of authors, books and videos */
+    int64_t readings, refused[REFUSAL_KINDS];   /* well-formed readings; those that were refused, by reason */
+    struct step_result steps;
+    int64_t viral_by_baseline; /* found by the closing pass */
+    char why[256];             /* of a failure: a sentence for the operator */
+};
+
+/* Runs the whole import on an open STORE_WRITE connection. An error means that the import stopped; what was
+ * committed before stays, `summary->why` says what happened. */
+MUST_USE enum err import_run(struct store *store, const struct import_options *options,
+                             struct import_summary *summary);
+
+/* How many readings were refused, for whatever reason. */
+int64_t import_refused_readings(const struct import_summary *summary);
+
+#endif
