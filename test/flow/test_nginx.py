@@ -1,0 +1,332 @@
+"""scripts/nginx.conf, the shipped file, in a real nginx in front of a running server."""
+import concurrent.futures
+import gzip
+import http.client
+import json
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import ssl
+import subprocess
+import time
+
+import pytest
+
+from lib import wait
+from lib.client import Client, exchange, connect
+from lib.relay import Relay
+
+SHIPPED = pathlib.Path(__file__).resolve().parents[2] / "scripts/nginx.conf"
+AUTHOR = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a01"
+
+# What each server says of its own connection, or of the moment.
+OWN_FIELDS = {"date", "server", "connection", "keep-alive"}
+
+
+def replace_once(text, old, new):
+    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in scripts/nginx.conf"
+    return text.replace(old, new)
+
+
+def shipped(upstream):
+    """The shipped text with what belongs to the machine replaced: ports, user, places of files."""
+    text = SHIPPED.read_text(encoding="utf-8")
+    user = f"user {pwd.getpwuid(os.getuid()).pw_name};" if os.getuid() == 0 else ""
+    text = replace_once(text, "user www-data;", user)
+    text = replace_once(text, "worker_processes auto;", "worker_processes 1;")
+    text = replace_once(text, "pid /run/nginx.pid;", "pid @DIR@/nginx.pid;")
+    text = replace_once(text, "worker_rlimit_nofile 16384;", "")
+    text = replace_once(text, "worker_connections 8192;", "worker_connections 512;")
+    temporary = "".join(f" {kind}_temp_path @DIR@/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    text = replace_once(text, "http {\n", f"http {{{temporary}\n")
+    text = text.replace("/var/log/nginx/", "@DIR@/")
+    text = replace_once(text, "listen 80;", "listen 127.0.0.1:@PORT@;")
+    text = replace_once(text, "listen [::]:80;", "")
+    return replace_once(text, "server 127.0.0.1:8080;", f"server {upstream};")
+
+
+class Behind:
+    """A server with one author and key, and nginx in front of it."""
+
+    def __init__(self, viewtally, nginx):
+        self.viewtally = viewtally
+        self.nginx = nginx
+        self.key = viewtally.create_key(AUTHOR)
+
+        # The key's first use is written down, and shown by /account.
+        with self.direct() as client:
+            wait.until(lambda: client.get("/account").json()["data"]["key"]["last_used_at"], "the key's use to be noted")
+
+    def direct(self):
+        return self.viewtally.client(self.key)
+
+    def proxied(self):
+        return Client(self.nginx.address, self.key)
+
+    def log_line(self, request_id):
+        """The server's own line about a request."""
+        return wait.until(lambda: next((line for line in self.viewtally.log.splitlines() if line.endswith(request_id)), None),
+                          f"the log line of {request_id}")
+
+
+@pytest.fixture
+def server(make_viewtally):
+    made = make_viewtally({"log": {"level": "debug"}, "server": {"trusted_proxies": "127.0.0.1"}})
+    made.run("author", "add", "--name", "Zoë Author", "--id", AUTHOR)
+    return made.start()
+
+
+@pytest.fixture
+def behind(server, make_nginx):
+    return Behind(server, make_nginx(shipped(server.address)))
+
+
+def comparable(response):
+    return {name.lower(): value for name, value in response.headers.items() if name.lower() not in OWN_FIELDS}
+
+
+# -- the same answers ------------------------------------------------------------------------------------------------
+
+TARGETS = ["/account", "/books", "/videos", "/videos?limit=2", "/videos?limit=0", "/videos?viral=maybe", "/stats", "/stats?format=csv",
+           "/stats?start_date=2026-02-30", "/stats?start_date=2020-01-01&end_date=2026-01-01", "/stats?group_by=book",
+           "/events", "/events?after=latest", "/events?after=evt_0&limit=1", "/events?after=x", "/openapi.json",
+           "/videos/0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", "/videos/nothing", "//account", "/account/", "/./account", "/videos/../account",
+           "/%61ccount", "/account?x=%zz", "/account?x=a+b%20c", "/videos?limit=1&limit=2", "/nothing"]
+
+
+def test_answers_are_the_direct_ones(behind):
+    headers = {"X-Request-Id": "same-for-both"}
+    with behind.direct() as direct, behind.proxied() as proxied:
+        for target in TARGETS:
+            for method in ("GET", "HEAD"):
+                want = direct.request(method, "/v1" + target, headers)
+                got = proxied.request(method, "/v1" + target, headers)
+                assert (got.status, got.body, comparable(got)) == (want.status, want.body, comparable(want)), target
+
+
+def without_ids(response):
+    """The server refuses some requests before it has read the client's X-Request-Id."""
+    return re.sub(rb'"request_id":"[^"]*"', b"", response.body), {**comparable(response), "x-request-id": None, "content-length": None}
+
+
+def test_refusals_are_the_direct_ones(behind):
+    headers = {"X-Request-Id": "same-for-both"}
+    form = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
+    cases = [("GET", "/v1/account", {**headers, "Authorization": "Bearer nothing"}, None),
+             ("GET", "/v1/account", {**headers, "Authorization": ""}, None),
+             ("DELETE", "/v1/account", headers, None),
+             ("POST", "/v1/videos", headers, b"x"),
+             ("POST", "/v1/oauth/token", form, b"grant_type=authorization_code&code=x"),
+             ("POST", "/v1/oauth/token", form, b"x" * 17_000),
+             ("GET", "/v1/account?" + "x" * 9_000, headers, None),
+             ("GET", "/v1/account", {**headers, "X-Long": "x" * 17_000}, None)]
+    for method, target, fields, body in cases:
+        with behind.direct() as direct, behind.proxied() as proxied:
+            want = direct.request(method, target, fields, body)
+            got = proxied.request(method, target, fields, body)
+            assert want.status >= 400
+            assert (got.status, without_ids(got)) == (want.status, without_ids(want)), (method, target[:40])
+
+
+def test_a_kept_answer_is_not_sent_again(behind):
+    with behind.proxied() as client:
+        first = client.get("/account")
+        again = client.get("/account", headers={"If-None-Match": first.headers["ETag"]})
+        assert (first.status, again.status, again.body) == (200, 304, b"")
+        assert again.headers["ETag"] == first.headers["ETag"]
+
+
+def test_compression_changes_nothing_else(behind):
+    with behind.direct() as direct, behind.proxied() as proxied:
+        plain = direct.get("/openapi.json")
+        packed = proxied.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert len(packed.body) < len(plain.body) / 3
+        assert gzip.decompress(packed.body) == plain.body
+        assert packed.headers["ETag"] == "W/" + plain.headers["ETag"]
+        assert "Accept-Encoding" in ", ".join(packed.headers.get_all("Vary"))
+        again = proxied.get("/openapi.json", headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]})
+        assert (again.status, again.body) == (304, b"")
+        small = proxied.get("/account", headers={"Accept-Encoding": "gzip"})
+        assert "Content-Encoding" not in small.headers
+
+
+# -- who asks ----------------------------------------------------------------------------------------------------------
+
+def test_request_id_goes_through(behind):
+    with behind.proxied() as client:
+        own = client.get("/account", headers={"X-Request-Id": "mine-1"})
+        assert own.headers["X-Request-Id"] == "mine-1"
+        given = client.get("/account").headers["X-Request-Id"]
+        assert re.fullmatch("[0-9a-f]{32}", given)
+        assert behind.log_line(given)
+        odd = client.get("/account", headers={"X-Request-Id": "no good"}).headers["X-Request-Id"]
+        assert re.fullmatch("[0-9a-f]{16}", odd)
+
+
+def asked_from(address, source, behind, headers):
+    """A request with a chosen source address; what the server logged as the client's."""
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=20, source_address=(source, 0))
+    request_id = f"from-{source}-{len(headers)}-{port}"
+    connection.request("GET", "/v1/account", headers={"Authorization": "Bearer " + behind.key, "X-Request-Id": request_id, **headers})
+    assert connection.getresponse().status == 200
+    connection.close()
+    return behind.log_line(request_id).split()[2]
+
+
+def test_client_address_is_believed_from_the_proxy_only(behind):
+    claim = {"X-Forwarded-For": "203.0.113.9"}
+    nginx, direct = behind.nginx.address, behind.viewtally.address
+    assert asked_from(nginx, "127.0.0.2", behind, {}) == "127.0.0.2"
+    assert asked_from(nginx, "127.0.0.2", behind, claim) == "127.0.0.2"
+    assert asked_from(direct, "127.0.0.2", behind, claim) == "127.0.0.2"
+    assert asked_from(direct, "127.0.0.1", behind, claim) == "203.0.113.9"
+
+
+def test_without_trusted_proxies_the_proxy_is_the_client(make_viewtally, make_nginx):
+    server = make_viewtally({"log": {"level": "debug"}})
+    server.run("author", "add", "--name", "A", "--id", AUTHOR)
+    behind = Behind(server.start(), make_nginx(shipped(server.address)))
+    assert asked_from(behind.nginx.address, "127.0.0.2", behind, {}) == "127.0.0.1"
+
+
+# -- connections to the server -----------------------------------------------------------------------------------------
+
+def test_connections_are_kept(server, make_nginx):
+    with Relay(server.address) as relay:
+        behind = Behind(server, make_nginx(shipped(relay.address)))
+        for _ in range(20):
+            with behind.proxied() as client:
+                assert client.get("/account").status == 200
+                assert client.get("/nothing").status == 404
+        assert relay.accepted == 1
+
+
+def test_a_kept_connection_that_went_costs_no_request(server, make_nginx):
+    """As when the server is restarted: the next request meets a dead connection and is sent again on a new one."""
+    with Relay(server.address) as relay:
+        behind = Behind(server, make_nginx(shipped(relay.address)))
+        for _ in range(10):
+            with behind.proxied() as client:
+                assert client.get("/account").status == 200
+                relay.cut_all()
+                assert client.get("/account").status == 200
+
+
+def test_nginx_lets_go_of_a_connection_before_the_server_does(server):
+    text = SHIPPED.read_text(encoding="utf-8")
+    upstream = text[text.index("upstream viewtally {"):text.index("}", text.index("upstream viewtally {"))]
+    kept_s = int(re.search(r"keepalive_timeout (\d+)s;", upstream).group(1))
+    idle_ms = int(re.search(r"^idle_timeout_ms = (\d+)", server.run("check-config").out, re.M).group(1))
+    assert kept_s * 1000 + 5000 <= idle_ms
+    assert int(re.search(r"proxy_read_timeout (\d+)s;", text).group(1)) >= 55 + 5
+
+
+def test_long_poll_is_held(behind):
+    with behind.proxied() as client:
+        start = time.monotonic()
+        answer = client.get("/events", {"after": "latest", "wait": 1})
+        assert answer.status == 200 and answer.json()["data"] == []
+        assert 0.9 < time.monotonic() - start < 10
+
+
+def test_many_long_polls_leave_room_for_others(behind):
+    def poll(_):
+        with behind.proxied() as client:
+            return client.get("/events", {"after": "latest", "wait": 3}).status
+
+    with concurrent.futures.ThreadPoolExecutor(50) as pool:
+        polls = [pool.submit(poll, n) for n in range(50)]
+        with behind.proxied() as client:
+            start = time.monotonic()
+            assert client.get("/account").status == 200
+            assert time.monotonic() - start < 2
+        assert {poll.result() for poll in polls} == {200}
+
+
+def test_nginx_passes_on_that_a_client_has_left(server, make_nginx):
+    """Else every client that goes would hold a connection to the server for the rest of its 55 s."""
+    with Relay(server.address) as relay:
+        behind = Behind(server, make_nginx(shipped(relay.address)))
+        request = (f"GET /v1/events?after=latest&wait=55 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {behind.key}\r\n\r\n")
+        with connect(behind.nginx.address) as sock:
+            sock.sendall(request.encode())
+            wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
+            assert relay.left == 0
+        wait.until(lambda: relay.left == 1, "nginx to let the server know")
+
+
+# -- nginx's own answers -------------------------------------------------------------------------------------------------
+
+def test_server_away_is_said_in_the_api_s_words(behind):
+    behind.viewtally.stop()
+    with behind.proxied() as client:
+        answer = client.get("/account")
+    assert answer.status == 503
+    assert answer.headers["Content-Type"] == "application/json"
+    assert int(answer.headers["Retry-After"]) > 0
+    error = answer.json()
+    assert error["success"] is False and error["error"]["code"] == "internal_error"
+    assert error["error"]["request_id"] == answer.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize("status,data", [
+    (400, b"GET /v1/account HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
+    (400, b"GET /v1/account HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 40_000 + b"\r\n\r\n"),
+    (413, b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\nConnection: close\r\n\r\n"),
+    (414, b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
+], ids=["two hosts", "long field", "large body", "long target"])
+def test_what_nginx_refuses_is_said_in_the_api_s_words(behind, status, data):
+    answer = exchange(behind.nginx.address, data)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {status} ".encode()), head
+    assert b"\r\nContent-Type: application/json" in head
+    assert json.loads(body)["error"]["code"] == "invalid_parameter"
+
+
+# -- the variants that the file shows ------------------------------------------------------------------------------------
+
+def test_unix_socket(make_viewtally, make_nginx, tmp_path):
+    path = tmp_path / "v.sock"
+    server = make_viewtally({"log": {"level": "debug"}, "server": {"listen": f"127.0.0.1:0, unix:{path}", "trusted_proxies": "unix"}})
+    server.run("author", "add", "--name", "A", "--id", AUTHOR)
+    server.start()
+    text = replace_once(shipped("127.0.0.1:1"), "server 127.0.0.1:1;", "")
+    text = replace_once(text, "# server unix:/run/viewtally/viewtally.sock;", f"server unix:{path};")
+    behind = Behind(server, make_nginx(text))
+    with behind.direct() as direct, behind.proxied() as proxied:
+        assert proxied.get("/account").body == direct.get("/account").body
+    assert asked_from(behind.nginx.address, "127.0.0.2", behind, {}) == "127.0.0.2"
+
+
+def test_tls(server, make_nginx, tmp_path):
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed: no certificate to test with")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=api.example.com", "-addext", "subjectAltName=DNS:api.example.com",
+                    "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
+    behind = Behind(server, make_nginx(with_tls(shipped(server.address), tmp_path)))
+    context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    with connect(behind.nginx.address) as plain, context.wrap_socket(plain, server_hostname="api.example.com") as sock:
+        sock.sendall(f"GET /v1/account HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer {behind.key}\r\n"
+                     "Connection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\nStrict-Transport-Security: " in answer
+
+
+def with_tls(text, directory):
+    """Does what the file's own instructions say about the second block."""
+    start = text.index("# TLS, second block")
+    block = text[start:text.index("\n\n", start)]
+    lines = [re.sub(r"^\s*#   ", "", line) for line in block.splitlines()[2:]]
+    tls = "\n".join(lines)
+    tls = replace_once(tls, "listen 443 ssl http2;", "listen 127.0.0.1:@PORT@ ssl http2;")
+    tls = replace_once(tls, "listen [::]:443 ssl http2;", "")
+    tls = replace_once(tls, "/etc/letsencrypt/live/api.example.com/fullchain.pem", str(directory / "cert.pem"))
+    tls = replace_once(tls, "/etc/letsencrypt/live/api.example.com/privkey.pem", str(directory / "key.pem"))
+    text = replace_once(text, "listen 127.0.0.1:@PORT@;", tls)
+    return replace_once(text, "server_name _;", "")

@@ -1,0 +1,74 @@
+"""A TCP relay that counts and cuts connections, to see how a proxy uses those it keeps open."""
+import socket
+import threading
+
+
+class Relay:
+    """Listens on 127.0.0.1:port and passes everything on to `target` ("host:port")."""
+
+    def __init__(self, target):
+        host, _, port = target.rpartition(":")
+        self._target = (host, int(port))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        self.accepted = 0           # connections
+        self.left = 0               # of those, how many the client ended
+        self._open = set()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:
+                client.close()
+                continue
+            with self._lock:
+                self.accepted += 1
+                self._open |= {client, server}
+            for source, sink, from_client in ((client, server, True), (server, client, False)):
+                threading.Thread(target=self._pass_on, args=(source, sink, from_client), daemon=True).start()
+
+    def _pass_on(self, source, sink, from_client):
+        try:
+            while True:
+                data = source.recv(65536)
+                if not data:
+                    self.left += from_client
+                    break
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._cut({source, sink})
+            return
+        with self._lock:
+            self._open.discard(source)
+
+    def _cut(self, sockets):
+        for sock in sockets:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut_all(self):
+        """Ends every connection at once, as a server that restarts would."""
+        with self._lock:
+            sockets, self._open = self._open, set()
+        self._cut(sockets)
+
+    def close(self):
+        self._listener.close()
+        self.cut_all()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
