@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* For what opening itself waits: recovery of the log after a crash, and the last process that closes it. */
+/* Opening also waits for a reader: for the recovery of the log after a crash, for the process that closes it.
+ */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
 /* The file is a database of ours, of exactly this binary's schema. */
@@ -95,7 +96,7 @@ enum err store_open(struct store **out, const struct store_options *options, con
     if (err) {
         *why = why_of(err, options->path);
     } else {
-        db_set_busy_timeout(&s->db, OPEN_TIMEOUT_MS);
+        db_set_busy_timeout(&s->db, options->busy_timeout_ms ? options->busy_timeout_ms : OPEN_TIMEOUT_MS);
         err = check_schema(&s->db, options->path, why);
         if (!err && (err = make_ready(s, options)) != OK)
             *why = why_of(err, options->path);

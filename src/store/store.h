@@ -20,14 +20,14 @@
 struct store;
 
 enum store_mode {
-    STORE_READ,  /* query_only, never waits for a lock */
+    STORE_READ,  /* query_only; once it is open it never waits for a lock */
     STORE_WRITE, /* waits up to busy_timeout_ms for another writer */
 };
 
 struct store_options {
     const char *path;
     enum store_mode mode;
-    int busy_timeout_ms; /* of STORE_WRITE */
+    int busy_timeout_ms; /* of STORE_WRITE, and of opening in either mode (0: ten seconds) */
 };
 
 /* Opens the database file, which must have been migrated to this binary's schema (store_migrate; else

@@ -1,0 +1,361 @@
+/* Opening and migrating: what is created, what is refused, and what the operator is told. */
+#include "lib/temp_db.h"
+
+#include "store/migrate.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+static struct temp_db t;
+
+static int set_up(void **state)
+{
+    (void)state;
+    temp_dir_init(&t);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    temp_db_fini(&t);
+    return 0;
+}
+
+/* --- helpers --- */
+
+static enum err try_open(enum store_mode mode, const char **why)
+{
+    struct store *s = NULL;
+    enum err err =
+        store_open(&s, &(struct store_options){.path = t.path, .mode = mode, .busy_timeout_ms = 50}, why);
+    if (!err)
+        store_close(s);
+    return err;
+}
+
+static void migrate(void)
+{
+    int applied;
+    const char *why = "";
+    if (store_migrate(t.path, &applied, &why))
+        fail_msg("%s", why);
+}
+
+static int64_t run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    int64_t v = 0;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    if (sqlite3_step(q) == SQLITE_ROW)
+        v = sqlite3_column_int64(q, 0);
+    assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
+    sqlite3_close(db);
+    return v;
+}
+
+static void write_file(const char *text, size_t len)
+{
+    FILE *f = fopen(t.path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, len, f), len);
+    fclose(f);
+}
+
+/* Both refuse with that error, and the sentence names the file and has `words`. */
+static void assert_refused(enum err expected, const char *words)
+{
+    int applied;
+    const char *why = NULL;
+    enum err err = store_migrate(t.path, &applied, &why);
+    if (err != expected || !strstr(why, words) || !strstr(why, t.dir))
+        fail_msg("migrate: %s: %s", err_name(err), why ? why : "-");
+    why = NULL;
+    err = try_open(STORE_WRITE, &why);
+    if (err != expected || !strstr(why, words) || !strstr(why, t.dir))
+        fail_msg("open: %s: %s", err_name(err), why ? why : "-");
+}
+
+/* --- migrating --- */
+
+static void a_new_database_is_made_once(void **state)
+{
+    (void)state;
+    int applied = -1;
+    const char *why;
+    struct stat st;
+    mode_t mask = umask(022);
+    assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+    umask(mask);
+    assert_int_equal(applied, schema_migration_count);
+    assert_int_equal(stat(t.path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+    assert_int_equal(applied, 0);
+    assert_int_equal(run_sql(t.path, "PRAGMA user_version"), schema_migration_count);
+    assert_int_equal(run_sql(t.path, "PRAGMA application_id"), SCHEMA_APPLICATION_ID);
+    assert_int_equal(try_open(STORE_READ, &why), OK);
+    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+}
+
+static void an_empty_file_is_a_new_database(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    write_file("", 0);
+    assert_int_equal(try_open(STORE_WRITE, &why), ERR_VERSION);
+    assert_non_null(strstr(why, "run `viewtally migrate`"));
+    migrate();
+    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+}
+
+static void every_migration_is_complete_in_itself(void **state)
+{
+    (void)state;
+    for (int i = 0; i < schema_migration_count; i++) {
+        sqlite3 *db;
+        assert_int_equal(schema_migrations[i].version, i + 1);
+        assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, schema_migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        assert_int_equal(run_sql(t.path, "PRAGMA user_version"), i + 1);
+    }
+}
+
+/* Eight processes at once: each migration is applied by exactly one. */
+static void many_may_migrate_at_once(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        pid_t pids[8];
+        int total = 0;
+        (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, round);
+        for (int i = 0; i < 8; i++) {
+            pids[i] = fork();
+            if (pids[i] == 0) {
+                int applied;
+                const char *why;
+                _exit(store_migrate(t.path, &applied, &why) ? 100 : applied);
+            }
+        }
+        for (int i = 0; i < 8; i++) {
+            int status;
+            assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+            assert_true(WIFEXITED(status));
+            assert_int_not_equal(WEXITSTATUS(status), 100);
+            total += WEXITSTATUS(status);
+        }
+        assert_int_equal(total, schema_migration_count);
+    }
+}
+
+/* --- what is refused --- */
+
+static void a_newer_database_is_refused(void **state)
+{
+    (void)state;
+    migrate();
+    run_sql(t.path, "PRAGMA user_version = 999");
+    assert_refused(ERR_VERSION, "has schema version 999, newer than");
+    assert_int_equal(run_sql(t.path, "PRAGMA user_version"), 999);
+}
+
+static void an_older_database_has_to_be_migrated(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    migrate();
+    run_sql(t.path, "PRAGMA user_version = 0");
+    assert_int_equal(try_open(STORE_WRITE, &why), ERR_VERSION);
+    assert_non_null(strstr(why, "run `viewtally migrate`"));
+}
+
+static void another_program_s_database_is_left_alone(void **state)
+{
+    (void)state;
+    run_sql(t.path, "CREATE TABLE theirs (x)");
+    run_sql(t.path, "PRAGMA user_version = 1");
+    assert_refused(ERR_CORRUPT, "of another program");
+    assert_int_equal(run_sql(t.path, "SELECT count(*) FROM sqlite_schema"), 1);
+    assert_int_equal(run_sql(t.path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
+}
+
+static void what_is_no_database_is_refused(void **state)
+{
+    (void)state;
+    static char text[8192];
+    memset(text, 'x', sizeof text);
+    write_file(text, sizeof text);
+    assert_refused(ERR_CORRUPT, "is not a database");
+    write_file("# config\n", 9);
+    assert_refused(ERR_CORRUPT, "is not a database");
+}
+
+static void a_path_that_is_no_file_is_refused(void **state)
+{
+    (void)state;
+    int applied;
+    const char *why = NULL;
+    assert_int_equal(try_open(STORE_WRITE, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why, "does not exist"));
+    (void)snprintf(t.path, sizeof t.path, "%s/no/such/t.db", t.dir);
+    assert_refused(ERR_NOT_FOUND, "No such file or directory");
+    (void)snprintf(t.path, sizeof t.path, "%s", t.dir);
+    assert_refused(ERR_INVALID, "is none");
+    assert_int_equal(store_migrate(":memory:", &applied, &why), ERR_INVALID);
+    assert_int_equal(store_migrate("", &applied, &why), ERR_INVALID);
+    /* A URI is a strange name of a file, and nothing else. */
+    (void)snprintf(t.path, sizeof t.path, "%s/file:x?mode=memory", t.dir);
+    migrate();
+    assert_int_equal(access(t.path, F_OK), 0);
+}
+
+static void a_locked_database_is_said_to_be_locked(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    sqlite3 *db;
+    migrate();
+    assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "PRAGMA locking_mode = EXCLUSIVE;"
+                                  "BEGIN IMMEDIATE; INSERT INTO meta VALUES ('x', 1); COMMIT",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(try_open(STORE_READ, &why), ERR_BUSY);
+    assert_non_null(strstr(why, "is locked by another process"));
+    assert_int_equal(try_open(STORE_WRITE, &why), ERR_BUSY);
+    sqlite3_close(db);
+    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+}
+
+/* --- what may not be written: as a user who is not root --- */
+
+enum { OF_FILE = 1, OF_DIRECTORY = 2, WRONG = 3 };
+
+static int told_of(enum err err, const char *why)
+{
+    if (err == ERR_READONLY && strstr(why, "may not be written: Permission denied"))
+        return OF_FILE;
+    if (err && strstr(why, "the directory") && strstr(why, "Permission denied"))
+        return OF_DIRECTORY;
+    (void)fprintf(stderr, "%s: %s\n", err_name(err), err ? why : "-");
+    return WRONG;
+}
+
+/* What it says to a user who owns nothing. */
+static int as_nobody(bool migrating)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int applied;
+        const char *why = "";
+        if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            _exit(99);
+        enum err err = migrating ? store_migrate(t.path, &applied, &why) : try_open(STORE_WRITE, &why);
+        _exit(told_of(err, why));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void what_may_not_be_written_is_said(void **state)
+{
+    (void)state;
+    migrate();
+    assert_int_equal(chmod(t.dir, 0755), 0);
+    assert_int_equal(chmod(t.path, 0444), 0);
+    assert_int_equal(as_nobody(false), OF_FILE);
+    assert_int_equal(as_nobody(true), OF_FILE);
+    assert_int_equal(chmod(t.path, 0666), 0);
+    assert_int_equal(chmod(t.dir, 0555), 0);
+    assert_int_equal(as_nobody(false), OF_DIRECTORY);
+    assert_int_equal(as_nobody(true), OF_DIRECTORY);
+    assert_int_equal(chmod(t.dir, 0755), 0);
+}
+
+static void a_database_that_cannot_be_created_is_said(void **state)
+{
+    (void)state;
+    int status;
+    assert_int_equal(chmod(t.dir, 0555), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int applied;
+        const char *why = "";
+        if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            _exit(99);
+        enum err err = store_migrate(t.path, &applied, &why);
+        _exit(err != ERR_READONLY || !strstr(why, "cannot be created: Permission denied"));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(chmod(t.dir, 0755), 0);
+}
+
+/* --- modes --- */
+
+static void a_reader_cannot_write(void **state)
+{
+    (void)state;
+    migrate();
+    t.r = temp_db_open(&t, STORE_READ);
+    assert_int_equal(store_begin(t.r), ERR_READONLY);
+    store_rollback(t.r);
+}
+
+static void a_writer_waits_for_another_and_then_gives_up(void **state)
+{
+    (void)state;
+    struct store *second = NULL;
+    const char *why;
+    migrate();
+    t.w = temp_db_open(&t, STORE_WRITE);
+    assert_int_equal(
+        store_open(&second,
+                   &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 20}, &why),
+        OK);
+    test_begin(&t);
+    assert_int_equal(store_begin(second), ERR_BUSY);
+    store_rollback(t.w);
+    assert_int_equal(store_begin(second), OK);
+    assert_int_equal(store_commit(second), OK);
+    store_close(second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_new_database_is_made_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_file_is_a_new_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_migration_is_complete_in_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_may_migrate_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_newer_database_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_older_database_has_to_be_migrated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_program_s_database_is_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_database_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_path_that_is_no_file_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_locked_database_is_said_to_be_locked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_may_not_be_written_is_said, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_database_that_cannot_be_created_is_said, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_cannot_write, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_writer_waits_for_another_and_then_gives_up, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
