@@ -1,0 +1,335 @@
+/* The store over a file system that fails at the n-th operation, for every n: a clear error, nothing half
+ * written, and all well when the fault is over. And damage that is already in the file. */
+#include "lib/shim_vfs.h"
+#include "lib/temp_db.h"
+#include "lib/whole_step.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/handle.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+static struct temp_db t;
+
+static int set_up(void **state)
+{
+    (void)state;
+    shim_install();
+    log_set(LOG_ERROR + 1, LOG_TEXT); /* thousands of faults */
+    temp_db_init(&t);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    shim_hook(NULL, NULL);
+    temp_db_fini(&t);
+    return 0;
+}
+
+/* --- a fault at the n-th operation --- */
+
+struct fault {
+    unsigned ops; /* bits of enum shim_op that are counted */
+    int nth;      /* 1: the first */
+    int code;
+    bool for_ever;
+    int seen, failed;
+};
+
+static int on_op(void *ctx, enum shim_op op, enum shim_file file, const char *path)
+{
+    struct fault *f = ctx;
+    (void)file;
+    (void)path;
+    if (!(f->ops & 1u << op))
+        return 0;
+    f->seen++;
+    if (f->seen < f->nth || (f->seen > f->nth && !f->for_ever))
+        return 0;
+    f->failed++;
+    return f->code;
+}
+
+enum {
+    WRITES = 1u << SHIM_WRITE | 1u << SHIM_SYNC | 1u << SHIM_TRUNCATE,
+    READS = 1u << SHIM_READ | 1u << SHIM_SHM_MAP,
+};
+
+/* For every n: the step fails as a whole or was done as a whole, and the next one works. */
+static void fail_every_write(int code, enum err expected, bool for_ever)
+{
+    struct fault f = {0};
+    int64_t views = 1;
+    add_stepped_video(&t);
+    for (int n = 1; n < 100; n++) {
+        f = (struct fault){.ops = WRITES, .nth = n, .code = code, .for_ever = for_ever};
+        shim_hook(on_op, &f);
+        enum err err = write_step(t.w, ++views);
+        shim_hook(NULL, NULL);
+        if (!f.failed) {
+            assert_int_equal(err, OK);
+            break;
+        }
+        assert_int_equal(err, expected);
+        assert_false(db_in_transaction(&t.w->db));
+        assert_int_equal(whole_views(t.path), views - 1);
+        assert_int_equal(write_step(t.w, views), OK);
+        assert_int_equal(whole_views(t.path), views);
+    }
+    assert_false(f.failed);
+    assert_true(f.seen > 5); /* pages of the log, and its sync */
+}
+
+static void a_full_disk_loses_nothing(void **state)
+{
+    (void)state;
+    fail_every_write(SQLITE_FULL, ERR_FULL, false);
+}
+
+static void a_disk_that_stays_full_loses_nothing(void **state)
+{
+    (void)state;
+    fail_every_write(SQLITE_FULL, ERR_FULL, true);
+}
+
+static void a_failing_write_loses_nothing(void **state)
+{
+    (void)state;
+    fail_every_write(SQLITE_IOERR_WRITE, ERR_IO, false);
+}
+
+static void a_disk_that_stays_broken_loses_nothing(void **state)
+{
+    (void)state;
+    fail_every_write(SQLITE_IOERR_FSYNC, ERR_IO, true);
+}
+
+/* --- reads --- */
+
+static bool ignore_video(void *ctx, const struct video *v, const struct book_ref *book)
+{
+    (void)v;
+    (void)book;
+    ++*(int *)ctx;
+    return true;
+}
+
+static bool ignore_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *book)
+{
+    (void)e;
+    return ignore_video(ctx, v, book);
+}
+
+static bool ignore_stats(void *ctx, const struct stats_video *row)
+{
+    return ignore_video(ctx, row->video, &row->book);
+}
+
+static enum err read_all(struct store *s, int *rows)
+{
+    struct store_read read = {.store = s};
+    struct videos_query v = {.author_row = 1, .posted_from = INT64_MIN, .posted_to = INT64_MAX, .limit = 50};
+    struct events_query e = {.author_row = 1, .occurred_after = INT64_MIN, .limit = 50, .scan_limit = 50};
+    struct stats_query st = {.author_row = 1, .from = 0, .to = 100000, .limit = 50};
+    struct events_progress ep;
+    struct stats_progress sp;
+    (void)store_list_videos(&read, &v, ignore_video, rows);
+    if (!read.err)
+        (void)store_list_events(&read, &e, ignore_event, rows, &ep);
+    if (!read.err)
+        (void)store_list_stats(&read, &st, ignore_stats, rows, &sp);
+    return read.err;
+}
+
+static void fail_every_read(int code, enum err expected, bool for_ever)
+{
+    int n;
+    add_stepped_video(&t);
+    for (n = 1; n < 200; n++) {
+        struct fault f = {.ops = READS, .nth = n, .code = code, .for_ever = for_ever};
+        int rows = 0;
+        struct store *s = temp_db_open(&t, STORE_READ);
+        (void)sqlite3_db_release_memory(s->db.handle); /* every page has to be read */
+        shim_hook(on_op, &f);
+        enum err err = read_all(s, &rows);
+        shim_hook(NULL, NULL);
+        assert_int_equal(err, f.failed ? expected : OK);
+        assert_true(f.failed <= 3); /* no retrying on and on */
+        assert_false(db_in_transaction(&s->db));
+        rows = 0;
+        assert_int_equal(read_all(s, &rows), OK);
+        assert_int_equal(rows, 3);
+        store_close(s);
+        if (!f.failed)
+            break;
+    }
+    assert_true(n > 3 && n < 200);
+}
+
+static void a_failing_read_is_an_error_and_no_more(void **state)
+{
+    (void)state;
+    fail_every_read(SQLITE_IOERR_READ, ERR_IO, false);
+}
+
+static void a_disk_that_cannot_be_read_is_asked_once(void **state)
+{
+    (void)state;
+    fail_every_read(SQLITE_IOERR_READ, ERR_IO, true);
+}
+
+static void no_memory_for_a_read(void **state)
+{
+    (void)state;
+    fail_every_read(SQLITE_IOERR_NOMEM, ERR_NOMEM, false);
+}
+
+/* --- opening --- */
+
+static void opening_fails_with_a_sentence(void **state)
+{
+    (void)state;
+    int n;
+    add_stepped_video(&t);
+    for (n = 1; n < 200; n++) {
+        struct fault f = {
+            .ops = ~(1u << SHIM_SHM_BARRIER | 1u << SHIM_SYNCED), .nth = n, .code = SQLITE_IOERR};
+        struct store *s = NULL;
+        const char *why = NULL;
+        shim_hook(on_op, &f);
+        enum err err = store_open(
+            &s, &(struct store_options){.path = t.path, .mode = STORE_READ, .busy_timeout_ms = 1}, &why);
+        shim_hook(NULL, NULL);
+        if (!err)
+            store_close(s);
+        else
+            assert_true(why && strlen(why) > 20);
+        if (!f.failed)
+            break;
+    }
+    assert_true(n > 5 && n < 200);
+}
+
+/* --- damage in the file --- */
+
+/* Overwrites what stands in the table's first page behind its head. */
+static void damage_page_of(const char *table)
+{
+    static const char noise[512] = {[0 ... 511] = (char)0xff};
+    char sql[128];
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    assert_int_equal(sqlite3_open_v2(t.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    (void)snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", table);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    off_t at = (sqlite3_column_int64(q, 0) - 1) * 4096;
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    int fd = open(t.path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, noise, sizeof noise, at), sizeof noise);
+    assert_int_equal(close(fd), 0);
+}
+
+static void a_damaged_page_is_an_error_each_time(void **state)
+{
+    (void)state;
+    int rows = 0;
+    add_stepped_video(&t);
+    store_close(t.r);
+    store_close(t.w); /* the log goes into the file */
+    damage_page_of("videos");
+    t.r = temp_db_open(&t, STORE_READ);
+    t.w = temp_db_open(&t, STORE_WRITE);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(read_all(t.r, &rows), ERR_CORRUPT);
+        assert_int_equal(write_step(t.w, 5), ERR_CORRUPT);
+    }
+    assert_int_equal(rows, 0);
+}
+
+static void a_damaged_column_is_an_error_each_time(void **state)
+{
+    (void)state;
+    static const char *const damage[] = {
+        "UPDATE videos SET posts = x'0102'",
+        "UPDATE videos SET milestones = x'ff'",
+        "UPDATE videos SET posts = x''; PRAGMA ignore_check_constraints = 1; UPDATE videos SET uuid = x'00'",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        sqlite3 *db;
+        int rows = 0;
+        if (i == 0)
+            add_stepped_video(&t);
+        assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, damage[i], NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        assert_int_equal(read_all(t.r, &rows), ERR_CORRUPT);
+        assert_int_equal(write_step(t.w, 5), ERR_CORRUPT);
+        assert_int_equal(rows, 0);
+    }
+}
+
+/* --- a real limit: the file may not grow --- */
+
+static void a_file_that_may_not_grow_is_full(void **state)
+{
+    (void)state;
+    add_stepped_video(&t);
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct rlimit limit = {.rlim_cur = 300000, .rlim_max = 300000};
+        struct store *s = NULL;
+        const char *why;
+        (void)signal(SIGXFSZ, SIG_IGN);
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+            store_open(&s,
+                       &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 1000},
+                       &why))
+            _exit(99);
+        enum err err = OK;
+        for (int64_t views = 2; !err && views < 1000; views++)
+            err = write_step(s, views);
+        _exit(err == ERR_FULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    int64_t views = whole_views(t.path);
+    assert_true(views > 5);
+    assert_int_equal(write_step(t.w, views + 1), OK);
+    assert_int_equal(whole_views(t.path), views + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_disk_that_stays_full_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failing_write_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_disk_that_stays_broken_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failing_read_is_an_error_and_no_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_disk_that_cannot_be_read_is_asked_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_memory_for_a_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_page_is_an_error_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_column_is_an_error_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_may_not_grow_is_full, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
