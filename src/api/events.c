@@ -157,7 +157,7 @@ static enum next finish_or_wait(struct request *r, struct feed *feed)
 {
     struct longpoll *longpoll = call_of(r)->api->longpoll;
     if (feed->shown || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
-        longpoll_is_draining(longpoll))
+        longpoll_is_draining(longpoll) || r->client_ended)
         return finish(r);
     r->step = feed_slice_step;
     return longpoll_wait(longpoll, &feed->poll, r, feed->wait_until_ms);

@@ -1,5 +1,5 @@
-/* A connection: reading, answering, deadlines, closing. State diagram in conn.h. Knows no route and no
- * listener. */
+/* A connection: its states, reading, deadlines, closing. State diagram in conn.h; answers in send.c. Knows no
+ * route and no listener. */
 #include "http/conn.h"
 
 #include "base/check.h"
@@ -9,14 +9,14 @@
 #include "http/grammar.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 
 enum {
     CONN_MAGIC = 0x436F6E6E,
-    UNPARSED_MAX = 64 << 10, /* pipelined bytes kept; above, the socket is not read */
-    REQUESTS_A_TURN = 32,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
 };
+static const int64_t NEVER_MS = INT64_MAX / 2;
 
 /* ---- state ---- */
 
@@ -28,15 +28,15 @@ static int64_t timeout_of(const struct conn *c, enum conn_state state)
     case CONN_NEW:
     case CONN_HEAD: return l->header_timeout_ms;
     case CONN_BODY: return l->body_timeout_ms;
-    case CONN_HANDLING: return l->request_timeout_ms ? l->request_timeout_ms : INT64_MAX / 2;
+    case CONN_HANDLING: return l->request_timeout_ms ? l->request_timeout_ms : NEVER_MS;
     case CONN_WRITING: return l->write_timeout_ms;
     case CONN_LINGERING: return LINGER_MS;
     case CONN_CLOSING: break;
     }
-    return INT64_MAX / 2;
+    return NEVER_MS;
 }
 
-static void conn_enter(struct conn *c, enum conn_state state)
+void conn_enter(struct conn *c, enum conn_state state)
 {
     static const unsigned char edges[CONN_STATES] = {
         [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD, /* zeroed is NEW: entered once when it is opened */
@@ -53,6 +53,8 @@ static void conn_enter(struct conn *c, enum conn_state state)
     c->deadline_ms = clock_mono_ms() + timeout_of(c, state);
     list_remove(&c->link);
     list_add_last(&c->server->conns[state], &c->link);
+    if (c->deadline_ms < NEVER_MS)
+        server_tick_by(c->server, c->deadline_ms);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -62,7 +64,6 @@ static void on_closed(uv_handle_t *handle)
     if (c->x)
         server_give_back(s, c->x);
     list_remove(&c->link);
-    list_remove(&c->hungry);
     free(c->kept);
     c->magic = 0;
     free(c);
@@ -74,16 +75,17 @@ void conn_close(struct conn *c, const char *reason)
     if (c->state == CONN_CLOSING)
         return;
     log_debug("%s: connection closed: %s", c->peer, reason);
-    c->close_reason = reason;
     if (c->x)
         request_cancel(&c->x->r);
+    list_remove(&c->turn);
     conn_enter(c, CONN_CLOSING);
-    uv_close(&c->handle, on_closed);
+    if (!c->resets || c->is_unix || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
+        uv_close(&c->handle, on_closed);
 }
 
 /* ---- reading ---- */
 
-static bool is_reading(const struct conn *c)
+static bool takes_requests(const struct conn *c)
 {
     return c->state == CONN_NEW || c->state == CONN_IDLE || c->state == CONN_HEAD || c->state == CONN_BODY;
 }
@@ -95,24 +97,19 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(c->server->read_buffer, READ_BYTES);
 }
 
-static void drop_input(struct conn *c)
+void conn_drop_input(struct conn *c)
 {
     free(c->kept);
     c->kept = NULL;
     c->in = (struct str){NULL, 0};
 }
 
-/* Copies the unparsed bytes and those behind them out of the shared read buffer. */
-static void keep_input(struct conn *c, struct str more)
+/* Copies what was not parsed out of the shared read buffer. */
+static void keep_input(struct conn *c)
 {
-    char *kept = xmalloc(c->in.len + more.len);
-    memcpy(kept, c->in.p, c->in.len);
-    if (more.len)
-        memcpy(kept + c->in.len, more.p, more.len);
-    size_t len = c->in.len + more.len;
-    drop_input(c);
-    c->kept = kept;
-    c->in = str_make(kept, len);
+    c->kept = xmalloc(c->in.len);
+    memcpy(c->kept, c->in.p, c->in.len);
+    c->in.p = c->kept;
 }
 
 static void on_end(struct conn *c, ssize_t error)
@@ -121,12 +118,24 @@ static void on_end(struct conn *c, ssize_t error)
         conn_close(c, error == UV_EOF ? "ended by the client" : uv_strerror((int)error));
         return;
     }
-    /* The client may have shut only its own side: an answer that is owed is still sent. */
+    /* The client may have shut only its own side: an answer that is owed is still sent. One that sleeps till
+     * something happens is asked for at once, because most likely there is nobody left to read it. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
-    if (is_reading(c) && c->in.len == 0)
+    if (takes_requests(c) && c->in.len == 0) {
         conn_close(c, c->x ? "ended within a request" : "ended by the client");
+    } else if (c->x) {
+        c->x->r.client_ended = true;
+        request_wake(&c->x->r);
+    }
+}
+
+static void linger_over(struct conn *c, size_t n)
+{
+    c->lingered += n;
+    if (c->lingered > LINGER_BYTES)
+        conn_close(c, "answered, and the client goes on sending");
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -137,25 +146,18 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     if (n < 0) {
         on_end(c, n);
-        return;
+    } else if (c->state == CONN_LINGERING) {
+        linger_over(c, (size_t)n);
+    } else {
+        CHECK(c->in.len == 0);
+        c->in = str_make(buf->base, (size_t)n);
+        conn_pump(c);
+        if (c->in.len && !c->kept)
+            keep_input(c);
     }
-    struct str bytes = str_make(buf->base, (size_t)n);
-    if (c->state == CONN_LINGERING) {
-        c->lingered += bytes.len;
-        if (c->lingered > LINGER_BYTES)
-            conn_close(c, "refused");
-        return;
-    }
-    if (c->in.len)
-        keep_input(c, bytes);
-    else
-        c->in = bytes;
-    conn_pump(c);
-    if (c->in.len && !c->kept)
-        keep_input(c, STR(""));
 }
 
-static void set_reading(struct conn *c, bool on)
+void conn_set_reading(struct conn *c, bool on)
 {
     if (c->peer_ended || on == c->reading)
         return;
@@ -175,6 +177,7 @@ static void begin_request(struct conn *c)
     x->conn = c;
     x->r.started_ms = clock_mono_ms();
     x->r.app = c->server->options.app.ctx;
+    x->r.client_ended = c->peer_ended;
     parser_begin(x->parser, &x->r, &c->server->options.limits);
     conn_enter(c, CONN_HEAD);
 }
@@ -195,11 +198,12 @@ static void identify(struct conn *c)
     r->id = arena_printf(&r->arena, "%016llx", (unsigned long long)id);
 }
 
-static void refuse(struct conn *c, int status, const char *message)
+void conn_refuse(struct conn *c, int status, const char *message)
 {
     struct exchange *x = c->x;
-    identify(c);
-    x->keeps_alive = false;
+    if (!x->r.id.p)
+        identify(c);
+    x->aborted = NULL;
     response_reset(&x->r);
     x->r.res.status = status;
     x->r.res.close = true;
@@ -209,270 +213,77 @@ static void refuse(struct conn *c, int status, const char *message)
     conn_respond(c);
 }
 
-static const char CONTINUE[] = "HTTP/1.1 100 Continue\r\n\r\n";
-
-/* The interim answer fits into any socket's buffer; a socket that does not take it is stuck and runs into the
- * body deadline. */
-static void send_continue(struct conn *c)
-{
-    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)CONTINUE, sizeof CONTINUE - 1);
-    if (parser_takes_continue(c->x->parser))
-        (void)uv_try_write(&c->stream, &buf, 1);
-}
-
 static void handle(struct conn *c)
 {
     struct exchange *x = c->x;
     c->server->counts.requests++;
     x->keeps_alive = parser_keeps_alive(x->parser);
+    x->client_closes = !x->keeps_alive;
     identify(c);
     conn_enter(c, CONN_HANDLING);
     x->r.step = c->server->options.app.first;
     request_run(&x->r);
 }
 
-static void parse(struct conn *c)
+static enum parse feed(struct conn *c)
 {
     size_t used;
-    if (c->state == CONN_NEW || c->state == CONN_IDLE)
-        begin_request(c);
     enum parse result = parser_feed(c->x->parser, c->in, &used);
     c->in = str_make(c->in.p + used, c->in.len - used);
-    switch (result) {
-    case PARSE_MORE:
-        if (c->state == CONN_HEAD && parser_is_in_body(c->x->parser)) {
-            conn_enter(c, CONN_BODY);
-            send_continue(c);
-        }
-        break;
-    case PARSE_DONE: handle(c); break;
-    case PARSE_FAILED: refuse(c, parser_status(c->x->parser), parser_message(c->x->parser)); break;
-    }
+    return result;
 }
 
-/* An answer that is written at once comes back here by the loop and not by recursion. */
+static void parse(struct conn *c)
+{
+    if (c->state == CONN_NEW || c->state == CONN_IDLE)
+        begin_request(c);
+    enum parse result = feed(c);
+    if (result == PARSE_HEAD && (result = feed(c)) == PARSE_MORE) {
+        conn_enter(c, CONN_BODY);
+        if (parser_wants_continue(c->x->parser))
+            conn_send_continue(c);
+    }
+    if (result == PARSE_DONE)
+        handle(c);
+    else if (result == PARSE_FAILED)
+        conn_refuse(c, parser_status(c->x->parser), parser_message(c->x->parser));
+}
+
+/* Answers that can be given at once come back here in a loop and not by recursion. */
 void conn_pump(struct conn *c)
 {
-    if (c->pumping)
-        return;
-    c->pumping = true;
-    for (int n = 0; is_reading(c) && c->in.len && n < REQUESTS_A_TURN; n++)
+    int64_t start_us = clock_work_us();
+    while (takes_requests(c) && c->in.len) {
         parse(c);
-    c->pumping = false;
+        if (takes_requests(c) && c->in.len && request_slice_is_over(start_us)) {
+            conn_want_turn(c);
+            break;
+        }
+    }
     if (c->state == CONN_CLOSING || c->state == CONN_LINGERING)
         return;
-    if (is_reading(c) && c->in.len) {
-        list_remove(&c->hungry);
-        list_add_last(&c->server->hungry, &c->hungry);
-        server_turn_soon(c->server);
-    }
     if (c->in.len == 0)
-        drop_input(c);
-    if (c->in.len == 0 && c->peer_ended && is_reading(c))
+        conn_drop_input(c);
+    if (c->in.len == 0 && c->peer_ended && takes_requests(c))
         conn_close(c, "ended by the client");
     else
-        set_reading(c, c->in.len < UNPARSED_MAX);
+        conn_set_reading(c, c->in.len == 0);
 }
 
-/* ---- writing ---- */
-
-static void on_shutdown(uv_shutdown_t *req, int status)
+void conn_want_turn(struct conn *c)
 {
-    (void)req;
-    (void)status;
+    if (list_is_empty(&c->turn)) /* in no list */
+        list_add_last(&c->server->turns, &c->turn);
+    server_turn_soon(c->server);
 }
 
-/* Behind a refusal unread input may be left; closing now could reset the connection before the client has
- * read why (RFC 9112, 9.6). So our side is shut, and what still comes is thrown away for a while. */
-static void linger(struct conn *c)
+void conn_turn(struct conn *c)
 {
-    if (c->peer_ended || uv_shutdown(&c->shutdown, &c->stream, on_shutdown) != 0) {
-        conn_close(c, "answered");
-        return;
-    }
-    conn_enter(c, CONN_LINGERING);
-    drop_input(c);
-    set_reading(c, true);
-}
-
-static void answered(struct conn *c)
-{
-    struct exchange *x = c->x;
-    bool closes = !x->keeps_alive;
-    c->x = NULL;
-    server_give_back(c->server, x);
-    if (closes) {
-        linger(c);
-        return;
-    }
-    conn_enter(c, CONN_IDLE);
-    conn_pump(c);
-}
-
-/* What was handed to the socket is out, or lost. */
-static void written(struct conn *c, int status)
-{
-    struct request *r = &c->x->r;
-    if (status < 0) {
-        conn_close(c, uv_strerror(status));
-    } else if (wait_is_armed(&r->wait)) { /* conn_flush() */
-        buf_reset(&r->res.body, r->res.body.cap);
-        conn_enter(c, CONN_HANDLING);
-        wait_finish(&r->wait);
-    } else {
-        answered(c);
-    }
-}
-
-static void on_written(uv_write_t *req, int status)
-{
-    struct conn *c = req->handle->data;
-    CHECK(c->magic == CONN_MAGIC);
+    CHECK(c->magic == CONN_MAGIC && c->state != CONN_CLOSING);
+    if (c->x && c->x->ready)
+        request_run(&c->x->r);
     if (c->state != CONN_CLOSING)
-        written(c, status);
-}
-
-static size_t skip(uv_buf_t *bufs, size_t *count, size_t n)
-{
-    size_t first = 0;
-    while (first < *count && n >= bufs[first].len)
-        n -= bufs[first++].len;
-    if (first < *count) {
-        bufs[first].base += n;
-        bufs[first].len -= n;
-    }
-    *count -= first;
-    return first;
-}
-
-/* Hands the buffers over. 1: all is out; 0: on_written() will say so; negative: the connection is lost. */
-static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
-{
-    int n = uv_try_write(&c->stream, bufs, (unsigned)count);
-    if (n < 0 && n != UV_EAGAIN)
-        return n;
-    size_t first = skip(bufs, &count, n > 0 ? (size_t)n : 0);
-    if (count == 0)
-        return 1;
-    int status = uv_write(&c->x->write, &c->stream, bufs + first, (unsigned)count, on_written);
-    c->queue_seen = uv_stream_get_write_queue_size(&c->stream);
-    return status < 0 ? status : 0;
-}
-
-static void begin_answer(struct conn *c, enum response_framing framing)
-{
-    struct exchange *x = c->x;
-    struct http_server *s = c->server;
-    if (s->options.app.finish)
-        s->options.app.finish(&x->r);
-    if (x->r.res.close || s->draining || framing == FRAMING_CLOSE)
-        x->keeps_alive = false;
-    buf_reset(&x->head, x->head.cap);
-    response_write_head(&x->r.res, framing, x->keeps_alive, parser_is_http_1_0(x->parser), &s->date,
-                        &x->head);
-}
-
-static bool sends_body(const struct request *r)
-{
-    return r->method != METHOD_HEAD && response_has_body(&r->res);
-}
-
-/* The end of an answer that was sent in chunks: what is left, and the last chunk. */
-static size_t last_chunk(struct exchange *x, uv_buf_t bufs[4])
-{
-    static char last[] = "\r\n0\r\n\r\n";
-    struct str body = buf_str(&x->r.res.body);
-    bool chunked = !parser_is_http_1_0(x->parser);
-    size_t n = 0;
-    buf_reset(&x->head, x->head.cap);
-    if (chunked && body.len)
-        buf_printf(&x->head, "%zx\r\n", body.len);
-    if (x->head.len)
-        bufs[n++] = uv_buf_init(x->head.p, (unsigned)x->head.len);
-    if (body.len)
-        bufs[n++] = uv_buf_init((char *)(uintptr_t)body.p, (unsigned)body.len);
-    if (chunked)
-        bufs[n++] = body.len ? uv_buf_init(last, 7) : uv_buf_init(last + 2, 5);
-    x->r.res.bytes_sent += body.len;
-    return n;
-}
-
-static size_t whole_answer(struct conn *c, uv_buf_t bufs[4])
-{
-    struct exchange *x = c->x;
-    struct str body = response_body(&x->r.res);
-    size_t n = 1;
-    response_settle(&x->r);
-    begin_answer(c, FRAMING_LENGTH);
-    bufs[0] = uv_buf_init(x->head.p, (unsigned)x->head.len);
-    if (sends_body(&x->r) && body.len) {
-        bufs[n++] = uv_buf_init((char *)(uintptr_t)body.p, (unsigned)body.len);
-        x->r.res.bytes_sent = body.len;
-    }
-    return n;
-}
-
-void conn_respond(struct conn *c)
-{
-    struct exchange *x = c->x;
-    uv_buf_t bufs[4];
-    size_t count;
-    if (x->aborted) {
-        conn_close(c, x->aborted);
-        return;
-    }
-    conn_enter(c, CONN_WRITING);
-    if (!x->r.res.streaming)
-        count = whole_answer(c, bufs);
-    else if (sends_body(&x->r))
-        count = last_chunk(x, bufs);
-    else /* HEAD: conn_flush() has left the head */
-        bufs[0] = uv_buf_init(x->head.p, (unsigned)x->head.len), count = 1;
-    int status = count ? send_buffers(c, bufs, count) : 1;
-    if (status != 0)
-        written(c, status);
-}
-
-/* Nobody waits any more: the connection is closing, and the write ends by itself. */
-static void leave_flush(struct wait *w)
-{
-    (void)w;
-}
-
-enum next conn_flush(struct conn *c)
-{
-    static char line_end[] = "\r\n";
-    struct exchange *x = c->x;
-    struct request *r = &x->r;
-    bool chunked = !parser_is_http_1_0(x->parser);
-    uv_buf_t bufs[3];
-    size_t count = 0;
-    buf_reset(&x->head, x->head.cap);
-    if (!r->res.streaming) {
-        r->res.streaming = true;
-        begin_answer(c, chunked ? FRAMING_CHUNKED : FRAMING_CLOSE);
-    }
-    if (!sends_body(r))
-        return NEXT_DONE;
-    CHECK(r->res.body.len && !r->res.body.failed);
-    if (chunked)
-        buf_printf(&x->head, "%zx\r\n", r->res.body.len);
-    if (x->head.len)
-        bufs[count++] = uv_buf_init(x->head.p, (unsigned)x->head.len);
-    bufs[count++] = uv_buf_init(r->res.body.p, (unsigned)r->res.body.len);
-    if (chunked)
-        bufs[count++] = uv_buf_init(line_end, 2);
-    r->res.bytes_sent += r->res.body.len;
-    int status = send_buffers(c, bufs, count);
-    if (status < 0)
-        return request_abort(r, uv_strerror(status));
-    if (status == 0) {
-        r->wait.cancel = leave_flush;
-        conn_enter(c, CONN_WRITING);
-        return NEXT_WAIT;
-    }
-    buf_reset(&r->res.body, r->res.body.cap);
-    return NEXT_YIELD;
+        conn_pump(c);
 }
 
 /* ---- deadlines and drain ---- */
@@ -484,7 +295,7 @@ static void expire_handling(struct conn *c)
         return;
     }
     request_cancel(&c->x->r);
-    refuse(c, 503, "The answer took too long.");
+    conn_refuse(c, 503, "The answer took too long.");
 }
 
 /* As long as the client takes something, it is slow and not stuck. */
@@ -499,13 +310,21 @@ static void expire_writing(struct conn *c)
     conn_enter(c, CONN_WRITING);
 }
 
+static void expire_head(struct conn *c)
+{
+    if (parser_is_blank(c->x->parser))
+        conn_close(c, "idle");
+    else
+        conn_refuse(c, 408, "The request head did not arrive in time.");
+}
+
 void conn_expire(struct conn *c)
 {
     switch (c->state) {
     case CONN_NEW:
     case CONN_IDLE: conn_close(c, "idle"); break;
-    case CONN_HEAD: refuse(c, 408, "The request head did not arrive in time."); break;
-    case CONN_BODY: refuse(c, 408, "The request body did not arrive in time."); break;
+    case CONN_HEAD: expire_head(c); break;
+    case CONN_BODY: conn_refuse(c, 408, "The request body did not arrive in time."); break;
     case CONN_HANDLING: expire_handling(c); break;
     case CONN_WRITING: expire_writing(c); break;
     case CONN_LINGERING: conn_close(c, "answered"); break;
@@ -513,12 +332,18 @@ void conn_expire(struct conn *c)
     }
 }
 
+/* The kernel holds bytes of a request that the client has sent before it could know. */
+static bool has_unread_input(const struct conn *c)
+{
+    char byte;
+    uv_os_fd_t fd;
+    return uv_fileno(&c->handle, &fd) == 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 void conn_drain(struct conn *c)
 {
-    if (c->state == CONN_NEW || c->state == CONN_IDLE)
+    if ((c->state == CONN_NEW || c->state == CONN_IDLE) && c->in.len == 0 && !has_unread_input(c))
         conn_close(c, "the server stops");
-    else if (c->x)
-        c->x->keeps_alive = false;
 }
 
 /* ---- opening ---- */
@@ -537,27 +362,26 @@ bool conn_accept(struct http_server *s, struct listener *from)
     struct conn *c = xcalloc(1, sizeof *c);
     c->magic = CONN_MAGIC;
     c->server = s;
-    c->is_unix = from->unix_path != NULL;
+    c->is_unix = from->is_unix;
     list_init(&c->link);
-    list_init(&c->hungry);
+    list_init(&c->turn);
     int status = c->is_unix ? uv_pipe_init(s->loop, &c->pipe, 0) : uv_tcp_init(s->loop, &c->tcp);
     CHECK(status == 0);
     c->handle.data = c;
     s->counts.connections++;
     status = uv_accept(&from->stream, &c->stream);
-    if (status == 0) {
-        s->counts.accepted++;
-        if (c->is_unix)
-            memcpy(c->peer, "unix", 5);
-        else
-            name_peer(c);
-        if (!c->is_unix)
-            (void)uv_tcp_nodelay(&c->tcp, 1);
-        conn_enter(c, CONN_NEW);
-        set_reading(c, true);
-        return true;
-    }
     conn_enter(c, CONN_NEW);
-    conn_close(c, "could not be accepted");
-    return false;
+    if (status != 0) {
+        conn_close(c, "could not be accepted");
+        return false;
+    }
+    s->counts.accepted++;
+    if (c->is_unix) {
+        memcpy(c->peer, "unix", 5);
+    } else {
+        name_peer(c);
+        (void)uv_tcp_nodelay(&c->tcp, 1);
+    }
+    conn_set_reading(c, true);
+    return true;
 }

@@ -1,4 +1,4 @@
-/* Connections. Not for handlers: what server.c, conn.c and request.c share. */
+/* Connections. Not for handlers: what server.c, listener.c, conn.c, send.c and request.c share. */
 #ifndef VT_HTTP_CONN_H
 #define VT_HTTP_CONN_H
 
@@ -9,15 +9,15 @@
 
 /*
  *   NEW
- *    | bytes of a request                   head complete            complete
- *   IDLE ------------------------> HEAD ---------------------> BODY ----------> HANDLING
- *    ^                              \___________________________________________/  |  ^
- *    |                                                complete                     |  |  (a flush was taken)
- *    |   answer written, kept alive                                                v  |
- *    +---------------------------------------------------------------------------- WRITING
- *                                                                                  |
- *   any state --conn_close()--> CLOSING        refusal written, input left --> LINGERING --conn_close()-->
- * CLOSING
+ *    | first byte of a request         body comes            complete
+ *   IDLE ------------------------> HEAD ----------> BODY -----------------> HANDLING
+ *    ^                              |                 |                      |    ^
+ *    |                              +--complete, or to be refused---------+  |    | (a part was taken)
+ *    |   answer written, kept alive                                       v  v    |
+ *    +------------------------------------------------------------------ WRITING -+
+ *                                                                            |
+ *                          answer written, input may be left: LINGERING <----+
+ *   any state --conn_close()--> CLOSING
  *
  * conn_enter() is the only assignment of `state`; each state but CLOSING has one deadline, and the
  * connections of a state stand in one list by deadline, so that one tick finds the late ones at the front.
@@ -43,12 +43,14 @@ struct exchange {
     unsigned magic;
     struct conn *conn;
     struct parser *parser;
-    struct buf head;  /* of the response; chunk framing */
-    struct list link; /* in the pool, or in the server's yielded or sleeping list */
-    int64_t wake_ms;  /* while sleeping */
-    bool active;      /* begun and not yet over: cancel has something to do */
-    bool running;     /* a step is on the stack */
-    bool keeps_alive;
+    struct buf head;     /* of the response; chunk framing */
+    struct list link;    /* in the pool, or in the server's sleeping list */
+    int64_t wake_ms;     /* while sleeping */
+    bool active;         /* begun and not yet over: cancel has something to do */
+    bool running;        /* a step is on the stack */
+    bool ready;          /* the next step runs when it is the connection's turn */
+    bool keeps_alive;    /* the connection stays open behind the answer */
+    bool client_closes;  /* the client has said that this is its last request */
     const char *aborted; /* why the answer is broken off; NULL: it is not */
     uv_write_t write;
 };
@@ -57,16 +59,16 @@ struct conn {
     unsigned magic;
     struct http_server *server;
     struct list link; /* in the list of its state */
+    struct list turn; /* in the server's list while it has something to do in the next turn of the loop */
     enum conn_state state;
     int64_t deadline_ms;
     struct exchange *x; /* NULL: idle */
-    struct list hungry; /* in the server's list while requests of it wait for the next turn */
-    struct str in;      /* bytes that were read and not yet parsed */
+    struct str in;      /* bytes that were read and not yet parsed; while there are any, nothing is read */
     char *kept;         /* where `in` is; NULL: in the server's read buffer, while on_read() runs */
     size_t queue_seen;  /* bytes in libuv's write queue when the write deadline was set */
     size_t lingered;
-    bool reading, peer_ended, pumping, is_unix;
-    const char *close_reason;
+    bool reading, peer_ended, is_unix;
+    bool resets;   /* closes with a reset: the client must not take what it has for all there is */
     char peer[48]; /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
@@ -80,9 +82,9 @@ struct conn {
 struct listener {
     struct http_server *server;
     struct listener *next;
-    char *unix_path; /* NULL: TCP */
-    char name[128];  /* as printed: 127.0.0.1:8080, [::1]:8080, unix:/path */
-    bool waiting;    /* a connection is there and not yet accepted: the cap is reached */
+    bool is_unix;
+    char name[128]; /* as printed: 127.0.0.1:8080, [::1]:8080, unix:/path */
+    bool waiting;   /* a connection is there and not yet accepted: the cap is reached */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -91,7 +93,7 @@ struct listener {
     };
 };
 
-enum { READ_BYTES = 64 << 10 };
+enum { READ_BYTES = 16 << 10 };
 
 struct http_server {
     uv_loop_t *loop;
@@ -101,14 +103,15 @@ struct http_server {
     struct list conns[CONN_STATES]; /* CLOSING too: none is lost */
     struct list pool;               /* exchanges at rest */
     int pooled;
-    struct list yielded, sleeping;
-    struct list hungry; /* connections with requests left for the next turn */
+    struct list turns;    /* connections with something to do in the next turn */
+    struct list sleeping; /* exchanges */
     uv_timer_t tick;
     uv_check_t check;
-    uv_idle_t idle; /* keeps the loop from blocking while anything is yielded */
+    uv_idle_t idle; /* keeps the loop from blocking while anybody waits for a turn */
     int open_handles;
     bool ticking, draining, forced, closing;
-    int64_t drain_until_ms;
+    int64_t tick_ms; /* when it will tick, if ticking */
+    int64_t drain_until_ms, listen_until_ms;
     void (*closed)(void *ctx);
     void *closed_ctx;
     uint64_t id_salt, id_count;
@@ -117,8 +120,13 @@ struct http_server {
     char read_buffer[READ_BYTES]; /* of whatever connection is being read */
 };
 
+/* ---- conn.c ---- */
+
 /* Takes the listener's waiting connection. False: there is none (any more). */
 bool conn_accept(struct http_server *s, struct listener *from);
+
+/* The only assignment of the state; CHECKs that there is such an edge, and sets the state's deadline. */
+void conn_enter(struct conn *c, enum conn_state state);
 
 /* The only way out. `reason` is static; for the log. Harmless twice. */
 void conn_close(struct conn *c, const char *reason);
@@ -126,33 +134,49 @@ void conn_close(struct conn *c, const char *reason);
 /* The deadline of the connection's state has come. */
 void conn_expire(struct conn *c);
 
-/* Serves what has arrived: a bounded number of requests a turn. */
+/* Puts it into the list of those that have something to do in the next turn of the loop; conn_turn() does it.
+ */
+void conn_want_turn(struct conn *c);
+void conn_turn(struct conn *c);
+
+/* Serves what has arrived, for about a slice. */
 void conn_pump(struct conn *c);
+
+/* Reads on or not; nothing is read behind the client's end. */
+void conn_set_reading(struct conn *c, bool on);
+void conn_drop_input(struct conn *c);
+
+/* Answers with an error that the server makes itself, and closes. The request is not running, and nothing of
+ * an answer was sent. */
+void conn_refuse(struct conn *c, int status, const char *message);
+
+/* The server drains: closes the connection if nothing is under way on it. */
+void conn_drain(struct conn *c);
+
+/* ---- send.c ---- */
 
 /* The request is complete: sends r->res. */
 void conn_respond(struct conn *c);
 
-/* Sends what r->res.body holds as a chunk. */
+/* Sends what r->res.body holds as a chunk: request_flush(). */
 enum next conn_flush(struct conn *c);
 
-/* The server drains: closes the connection if nothing is under way on it. */
-void conn_drain(struct conn *c);
+/* `100 Continue`. */
+void conn_send_continue(struct conn *c);
 
 /* ---- request.c ---- */
 
 /* Once for each exchange. */
 void request_init(struct exchange *x);
 
-/* Runs steps until the request is complete or has to wait. May close and free nothing of the connection but
- * the request itself. */
+/* Runs steps until the request is complete, has to wait or has had its slice. */
 void request_run(struct request *r);
 
 /* Gives the request up: cancels its wait, calls on_free. Harmless when it is over. */
 void request_cancel(struct request *r);
 
-/* One turn of the yielded requests; the sleeping ones whose time has come. */
-void request_run_yielded(struct http_server *s);
-void request_wake_due(struct http_server *s, int64_t now_ms);
+/* Wakes the sleeping requests whose time has come. Returns when the next one's comes; INT64_MAX: never. */
+int64_t request_wake_due(struct http_server *s, int64_t now_ms);
 
 /* ---- server.c ---- */
 
@@ -163,15 +187,20 @@ void server_on_connection(struct listener *l);
 /* One of the handles counted in open_handles is gone for good; and a connection. */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s);
-/* The loop must turn again soon: something yielded. */
+/* The loop must turn again at once. */
 void server_turn_soon(struct http_server *s);
+/* The tick must come at `deadline_ms` (monotonic), or a little later. */
+void server_tick_by(struct http_server *s, int64_t deadline_ms);
 
 /* ---- listener.c ---- */
 
 /* Binds and listens; puts the listener into s->listeners. On failure nothing stays open. */
 MUST_USE enum err listener_open(struct http_server *s, const char *address, const char **why);
 
-/* Stops listening and unlinks a Unix socket. */
+/* Stops listening; libuv unlinks a Unix socket. */
 void listener_close(struct listener *l);
+
+/* A connection waits in the kernel's backlog. */
+bool listener_has_backlog(const struct listener *l);
 
 #endif

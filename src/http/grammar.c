@@ -108,6 +108,24 @@ bool grammar_is_request_id(struct str s)
     return true;
 }
 
+bool grammar_is_token_char(char c)
+{
+    return is_alnum(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+bool grammar_ends_chunked(struct str codings)
+{
+    struct str item;
+    while (codings.p) {
+        codings = str_cut(codings, ',', &item);
+        item = str_trim(item);
+        bool chunked = str_eq_nocase(item, STR("chunked"));
+        if (item.len == 0 || chunked != !codings.p)
+            return false;
+    }
+    return true;
+}
+
 bool grammar_lists_etag(struct str list, struct str etag)
 {
     struct str item;

@@ -15,6 +15,13 @@ bool grammar_split_target(struct str target, struct str *path, struct str *query
 /* What an X-Request-Id of a client may be: 1 to 128 letters, digits, '.', '_', '-'. */
 bool grammar_is_request_id(struct str s);
 
+/* tchar (RFC 9110, 5.6.2): what a method is made of. */
+bool grammar_is_token_char(char c);
+
+/* A Transfer-Encoding that ends with its only `chunked`, and has other codings before it: where the body ends
+ * is known, but not how to decode it. */
+bool grammar_ends_chunked(struct str codings);
+
 /* The entity tag list of If-None-Match names `etag` or is "*" (RFC 9110, 13.1.2, weak comparison). */
 bool grammar_lists_etag(struct str list, struct str etag);
 

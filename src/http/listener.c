@@ -4,6 +4,7 @@
 #include "http/conn.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -27,16 +28,22 @@ static void on_closed(uv_handle_t *handle)
 {
     struct listener *l = handle->data;
     struct http_server *s = l->server;
-    free(l->unix_path);
     free(l);
     server_handle_closed(s);
 }
 
 void listener_close(struct listener *l)
 {
-    if (l->unix_path)
-        (void)unlink(l->unix_path);
     uv_close(&l->handle, on_closed);
+}
+
+bool listener_has_backlog(const struct listener *l)
+{
+    uv_os_fd_t fd;
+    if (uv_fileno(&l->handle, &fd) != 0)
+        return false;
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    return poll(&poll_fd, 1, 0) == 1;
 }
 
 /* "127.0.0.1:8080" or "[::1]:8080". */
@@ -110,8 +117,7 @@ static int open_unix(struct listener *l, const char *path)
     int status = uv_pipe_bind2(&l->pipe, path, strlen(path), UV_PIPE_NO_TRUNCATE);
     if (status != 0)
         return status;
-    l->unix_path = xmalloc(strlen(path) + 1);
-    memcpy(l->unix_path, path, strlen(path) + 1);
+    l->is_unix = true;
     (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
     if (chmod(path, UNIX_MODE) != 0)
         return uv_translate_sys_error(errno);

@@ -1,9 +1,15 @@
 /* The only file that knows llhttp. No lenient flag is ever set.
  *
+ *   START --first byte of a request line--> HEAD --empty line--> BODY --end--> DONE
+ *   on_bytes_before(): empty lines          on_head_complete()   on_complete()
+ *
  * llhttp hands out fragments: a name, a value or the target is complete only in its `*_complete` callback, so
  * they are gathered in buffers and looked at there. A callback that refuses sets status and message and
  * returns REFUSE, which ends llhttp_execute(). Each request gets a freshly initialised llhttp: its own memory
- * of a connection (`Connection: close` seen, an upgrade) is not used. */
+ * of a connection (`Connection: close` seen, an upgrade) is not used.
+ *
+ * Limits are exact: llhttp is given no more than may still come, so that the answer to a stream does not
+ * depend on its segments. */
 #include "http/parse.h"
 
 #include "base/check.h"
@@ -12,48 +18,65 @@
 #include <llhttp.h>
 #include <stdlib.h>
 
-enum { REFUSE = -1, NAME_MAX_BYTES = 64, EXTENSION_BYTES = 1024, TRAILER_BYTES = 4096, WIRE_FACTOR = 8 };
+enum {
+    REFUSE = -1,
+    NAME_MAX_BYTES = 32,    /* no known name is longer */
+    VERSION_MAX_BYTES = 8,  /* "1.1" */
+    EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 wants at least one */
+    EXTENSION_BYTES = 1024, /* in all chunks together */
+    TRAILER_BYTES = 4096,
+    WIRE_FACTOR = 8, /* a body in chunks takes at most this times its limit */
+};
 
 /* Fields that only the parser looks at stand behind the request's own. */
 enum { SLOT_EXPECT = FIELD_COUNT, SLOT_TRANSFER_ENCODING, SLOT_COUNT, SLOT_NONE = -1 };
 
+#define NAME(literal)                                                                                        \
+    {                                                                                                        \
+        (literal), sizeof(literal) - 1                                                                       \
+    }
+
 static const struct {
-    const char *name; /* lower case */
+    struct str name; /* lower case */
     int slot;
 } known_fields[] = {
-    {"host", FIELD_HOST},
-    {"authorization", FIELD_AUTHORIZATION},
-    {"if-none-match", FIELD_IF_NONE_MATCH},
-    {"accept", FIELD_ACCEPT},
-    {"content-type", FIELD_CONTENT_TYPE},
-    {"cookie", FIELD_COOKIE},
-    {"origin", FIELD_ORIGIN},
-    {"x-request-id", FIELD_X_REQUEST_ID},
-    {"x-forwarded-for", FIELD_X_FORWARDED_FOR},
-    {"x-forwarded-proto", FIELD_X_FORWARDED_PROTO},
-    {"access-control-request-method", FIELD_ACCESS_CONTROL_REQUEST_METHOD},
-    {"expect", SLOT_EXPECT},
-    {"transfer-encoding", SLOT_TRANSFER_ENCODING},
+    {NAME("host"), FIELD_HOST},
+    {NAME("authorization"), FIELD_AUTHORIZATION},
+    {NAME("if-none-match"), FIELD_IF_NONE_MATCH},
+    {NAME("accept"), FIELD_ACCEPT},
+    {NAME("content-type"), FIELD_CONTENT_TYPE},
+    {NAME("cookie"), FIELD_COOKIE},
+    {NAME("origin"), FIELD_ORIGIN},
+    {NAME("x-request-id"), FIELD_X_REQUEST_ID},
+    {NAME("x-forwarded-for"), FIELD_X_FORWARDED_FOR},
+    {NAME("x-forwarded-proto"), FIELD_X_FORWARDED_PROTO},
+    {NAME("access-control-request-method"), FIELD_ACCESS_CONTROL_REQUEST_METHOD},
+    {NAME("expect"), SLOT_EXPECT},
+    {NAME("transfer-encoding"), SLOT_TRANSFER_ENCODING},
 };
+
+enum phase { PHASE_START, PHASE_HEAD, PHASE_BODY, PHASE_DONE };
 
 struct parser {
     llhttp_t ll;
     struct request *r;
     const struct http_limits *limits;
+    enum phase phase;
     int status; /* of the refusal; 0: none */
     const char *message;
-    size_t head_bytes;  /* given to llhttp before the head was complete */
-    size_t field_bytes; /* in names and values and what separates them, of head or trailer */
-    size_t lines;
-    size_t wire_bytes; /* given to llhttp behind the head */
-    size_t extension_bytes;
+    const char *slice;   /* what llhttp is reading */
+    size_t before_slice; /* bytes of the request before it */
+    size_t line_end;     /* where the last part of the request line ended, in bytes of the request */
+    size_t empty_bytes;  /* of empty lines before the request line */
+    size_t head_left;    /* bytes that may still come */
+    size_t wire_left;    /* the same behind the head */
+    size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
-    bool head_done, done, keeps_alive, wants_continue;
-    int slot;
-    size_t name_len;
+    bool after_cr, keeps_alive, wants_continue;
+    int slot; /* of the field whose value is being read */
+    size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
-    char protocol[8];
-    size_t protocol_len;
+    char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
     struct buf text; /* the target, then one value after the other */
     struct str value[SLOT_COUNT];
     unsigned char count[SLOT_COUNT];
@@ -71,148 +94,35 @@ static int refuse(struct parser *p, int status, const char *message)
     return REFUSE;
 }
 
+/* Gathers a fragment of a text that is short whenever it is right; `*len` goes on counting. */
+static void gather(char *to, size_t *to_len, size_t size, const char *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++, ++*to_len)
+        if (*to_len < size)
+            to[*to_len] = at[i];
+}
+
+static bool is_text(const char *text, size_t len, struct str want)
+{
+    return len == want.len && memcmp(text, want.p, len) == 0;
+}
+
 /* ---- request line ---- */
 
-static int on_target(llhttp_t *ll, const char *at, size_t len)
+/* llhttp takes any number of spaces between the parts; RFC 9112, 3 has one. `first` is the first fragment of
+ * a part. */
+static int check_gap(struct parser *p, bool first, const char *at, size_t len)
 {
-    struct parser *p = parser_of(ll);
-    if (p->text.len + len > p->limits->target_bytes)
-        return refuse(p, 414, "The request target is too long.");
-    buf_append(&p->text, str_make(at, len));
+    size_t begin = p->before_slice + (size_t)(at - p->slice);
+    if (first && p->line_end && begin != p->line_end + 1)
+        return refuse(p, 400, "There is more than one space in the request line.");
+    p->line_end = begin + len;
     return 0;
 }
 
-static int on_target_complete(llhttp_t *ll)
+static int on_method(llhttp_t *ll, const char *at, size_t len)
 {
-    struct parser *p = parser_of(ll);
-    p->r->target = arena_copy(&p->r->arena, buf_str(&p->text));
-    p->field_bytes = p->text.len;
-    p->text.len = 0;
-    return 0;
-}
-
-static int on_protocol(llhttp_t *ll, const char *at, size_t len)
-{
-    struct parser *p = parser_of(ll);
-    for (size_t i = 0; i < len && p->protocol_len < sizeof p->protocol; i++)
-        p->protocol[p->protocol_len++] = at[i];
-    return 0;
-}
-
-/* ---- header and trailer fields ---- */
-
-static int count_field_bytes(struct parser *p, size_t len)
-{
-    p->field_bytes += len;
-    if (p->field_bytes > (p->head_done ? TRAILER_BYTES : p->limits->head_bytes))
-        return refuse(p, 431, "The header fields are too large.");
-    return 0;
-}
-
-static int on_field(llhttp_t *ll, const char *at, size_t len)
-{
-    struct parser *p = parser_of(ll);
-    for (size_t i = 0; i < len; i++, p->name_len++)
-        if (p->name_len < NAME_MAX_BYTES)
-            p->name[p->name_len] = at[i];
-    return count_field_bytes(p, len);
-}
-
-static int slot_of(struct str name)
-{
-    for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++)
-        if (str_eq_nocase(name, str_from_cstr(known_fields[i].name)))
-            return known_fields[i].slot;
-    return SLOT_NONE;
-}
-
-/* Trailers count against their limit and mean nothing (RFC 9110, 6.5.1). */
-static int on_field_complete(llhttp_t *ll)
-{
-    struct parser *p = parser_of(ll);
-    bool fits = p->name_len <= NAME_MAX_BYTES;
-    p->slot = fits && !p->head_done ? slot_of(str_make(p->name, p->name_len)) : SLOT_NONE;
-    p->name_len = 0;
-    p->text.len = 0;
-    if (++p->lines > p->limits->field_lines)
-        return refuse(p, 431, "There are too many header fields.");
-    return count_field_bytes(p, 4); /* ": " and the line end */
-}
-
-static int on_value(llhttp_t *ll, const char *at, size_t len)
-{
-    struct parser *p = parser_of(ll);
-    if (p->slot != SLOT_NONE)
-        buf_append(&p->text, str_make(at, len));
-    return count_field_bytes(p, len);
-}
-
-static int on_value_complete(llhttp_t *ll)
-{
-    struct parser *p = parser_of(ll);
-    if (p->slot == SLOT_NONE)
-        return 0;
-    struct str value = str_trim(buf_str(&p->text)), *slot = &p->value[p->slot];
-    *slot = p->count[p->slot]
-                ? arena_printf(&p->r->arena, "%.*s, %.*s", (int)slot->len, slot->p, (int)value.len, value.p)
-                : arena_copy(&p->r->arena, value);
-    if (p->count[p->slot] < 255)
-        p->count[p->slot]++;
-    return 0;
-}
-
-/* ---- the complete head ---- */
-
-static int check_version(struct parser *p)
-{
-    if (!str_eq(str_make(p->protocol, p->protocol_len), STR("HTTP")) || p->ll.http_major != 1 ||
-        p->ll.http_minor > 1)
-        return refuse(p, 505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
-    return 0;
-}
-
-static int check_host(struct parser *p)
-{
-    unsigned count = p->count[FIELD_HOST];
-    if (count > 1 || (count == 0 && p->ll.http_minor == 1))
-        return refuse(p, 400, "There must be exactly one Host header field.");
-    if (count && !grammar_is_host(p->value[FIELD_HOST]))
-        return refuse(p, 400, "The Host header field is not valid.");
-    return 0;
-}
-
-static int check_target(struct parser *p)
-{
-    struct request *r = p->r;
-    bool options = p->ll.method == HTTP_OPTIONS;
-    if (!grammar_split_target(r->target, &r->path, &r->query) || (str_eq(r->path, STR("*")) && !options))
-        return refuse(p, 400, "The request target is not valid.");
-    return 0;
-}
-
-static int check_framing(struct parser *p)
-{
-    bool chunked = p->count[SLOT_TRANSFER_ENCODING];
-    if (p->ll.method == HTTP_CONNECT)
-        return refuse(p, 501, "CONNECT is not supported.");
-    if (chunked && p->ll.http_minor == 0)
-        return refuse(p, 400, "HTTP/1.0 has no Transfer-Encoding.");
-    if (chunked && (p->count[SLOT_TRANSFER_ENCODING] > 1 ||
-                    !str_eq_nocase(p->value[SLOT_TRANSFER_ENCODING], STR("chunked"))))
-        return refuse(p, 501, "The only transfer coding supported is chunked.");
-    if (!chunked && p->ll.content_length > p->limits->body_bytes)
-        return refuse(p, 413, "The request body is too large.");
-    return 0;
-}
-
-static int check_expect(struct parser *p)
-{
-    if (!p->count[SLOT_EXPECT] || p->ll.http_minor == 0)
-        return 0;
-    if (!str_eq_nocase(p->value[SLOT_EXPECT], STR("100-continue")))
-        return refuse(p, 417, "The only expectation supported is 100-continue.");
-    p->wants_continue = p->count[SLOT_TRANSFER_ENCODING] || p->ll.content_length > 0;
-    return 0;
+    return check_gap(parser_of(ll), false, at, len);
 }
 
 static enum http_method method_of(const llhttp_t *ll)
@@ -226,21 +136,188 @@ static enum http_method method_of(const llhttp_t *ll)
     }
 }
 
-static int on_head_complete(llhttp_t *ll)
+static int on_method_complete(llhttp_t *ll)
+{
+    parser_of(ll)->r->method = method_of(ll);
+    return 0;
+}
+
+static int on_target(llhttp_t *ll, const char *at, size_t len)
+{
+    struct parser *p = parser_of(ll);
+    if (check_gap(p, p->text.len == 0, at, len))
+        return REFUSE;
+    if (len > p->limits->target_bytes - p->text.len)
+        return refuse(p, 414, "The request target is too long.");
+    buf_append(&p->text, str_make(at, len));
+    return 0;
+}
+
+static int on_target_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
     struct request *r = p->r;
-    p->head_done = true;
-    p->field_bytes = 0;
-    r->method = method_of(ll);
-    memcpy(r->field, p->value, sizeof r->field);
-    memcpy(r->field_count, p->count, sizeof r->field_count);
-    /* An upgrade is never taken: the request is served as it stands, and what follows is the next one (RFC
-     * 9110, 7.8). */
-    ll->upgrade = 0;
-    if (check_version(p) || check_framing(p) || check_host(p) || check_target(p) || check_expect(p))
-        return REFUSE;
+    r->target = arena_copy(&r->arena, buf_str(&p->text));
+    p->text.len = 0;
+    bool valid = grammar_split_target(r->target, &r->path, &r->query);
+    if (ll->method == HTTP_CONNECT)
+        return refuse(p, 501, "CONNECT is not supported.");
+    if (!valid || (str_eq(r->path, STR("*")) && ll->method != HTTP_OPTIONS))
+        return refuse(p, 400, "The request target is not valid.");
     return 0;
+}
+
+static int on_protocol(llhttp_t *ll, const char *at, size_t len)
+{
+    struct parser *p = parser_of(ll);
+    bool first = p->protocol_len == 0;
+    gather(p->protocol, &p->protocol_len, sizeof p->protocol, at, len);
+    return check_gap(p, first, at, len);
+}
+
+static int on_protocol_complete(llhttp_t *ll)
+{
+    struct parser *p = parser_of(ll);
+    return is_text(p->protocol, p->protocol_len, STR("HTTP")) ? 0
+                                                              : refuse(p, 400, "Only HTTP is spoken here.");
+}
+
+static int refuse_version(struct parser *p)
+{
+    return refuse(p, 505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+}
+
+static int on_version(llhttp_t *ll, const char *at, size_t len)
+{
+    struct parser *p = parser_of(ll);
+    gather(p->version, &p->version_len, sizeof p->version, at, len);
+    return 0;
+}
+
+static int on_version_complete(llhttp_t *ll)
+{
+    struct parser *p = parser_of(ll);
+    bool known = ll->http_major == 1 && ll->http_minor <= 1;
+    return known ? 0 : refuse_version(p);
+}
+
+/* ---- header and trailer fields ---- */
+
+/* The head as a whole is limited by the bytes that llhttp is given. */
+static int count_trailer(struct parser *p, size_t len)
+{
+    if (p->phase != PHASE_BODY)
+        return 0;
+    if (len > p->trailer_left)
+        return refuse(p, 431, "The trailer fields are too large.");
+    p->trailer_left -= len;
+    return 0;
+}
+
+static int on_field(llhttp_t *ll, const char *at, size_t len)
+{
+    struct parser *p = parser_of(ll);
+    gather(p->name, &p->name_len, sizeof p->name, at, len);
+    return count_trailer(p, len);
+}
+
+static int slot_of(struct str name)
+{
+    for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++)
+        if (str_eq_nocase(name, known_fields[i].name))
+            return known_fields[i].slot;
+    return SLOT_NONE;
+}
+
+/* Trailers count against their limit and mean nothing (RFC 9110, 6.5.1). */
+static int on_field_complete(llhttp_t *ll)
+{
+    struct parser *p = parser_of(ll);
+    bool fits = p->name_len <= NAME_MAX_BYTES && p->phase == PHASE_HEAD;
+    p->slot = fits ? slot_of(str_make(p->name, p->name_len)) : SLOT_NONE;
+    p->name_len = 0;
+    p->text.len = 0;
+    if (p->lines_left-- == 0)
+        return refuse(p, 431, "There are too many header fields.");
+    return 0;
+}
+
+static int on_value(llhttp_t *ll, const char *at, size_t len)
+{
+    struct parser *p = parser_of(ll);
+    if (p->slot != SLOT_NONE)
+        buf_append(&p->text, str_make(at, len));
+    return count_trailer(p, len);
+}
+
+static int on_value_complete(llhttp_t *ll)
+{
+    struct parser *p = parser_of(ll);
+    if (p->slot == SLOT_NONE)
+        return 0;
+    struct arena *arena = &p->r->arena;
+    struct str value = str_trim(buf_str(&p->text)), *slot = &p->value[p->slot];
+    *slot = p->count[p->slot]
+                ? arena_printf(arena, "%.*s, %.*s", (int)slot->len, slot->p, (int)value.len, value.p)
+                : arena_copy(arena, value);
+    if (p->count[p->slot] < 255)
+        p->count[p->slot]++;
+    return 0;
+}
+
+/* ---- the complete head ---- */
+
+/* Also of a request that is refused: its id, for one, is worth having. */
+static void publish_fields(struct parser *p)
+{
+    memcpy(p->r->field, p->value, sizeof p->r->field);
+    memcpy(p->r->field_count, p->count, sizeof p->r->field_count);
+}
+
+static int check_host(struct parser *p)
+{
+    unsigned count = p->count[FIELD_HOST];
+    if (count > 1 || (count == 0 && p->ll.http_minor == 1))
+        return refuse(p, 400, "There must be exactly one Host header field.");
+    if (count && !grammar_is_host(p->value[FIELD_HOST]))
+        return refuse(p, 400, "The Host header field is not valid.");
+    return 0;
+}
+
+static int check_framing(struct parser *p)
+{
+    struct str codings = p->value[SLOT_TRANSFER_ENCODING];
+    if (!codings.p && p->ll.content_length > p->limits->body_bytes)
+        return refuse(p, 413, "The request body is too large.");
+    if (!codings.p || (str_eq_nocase(codings, STR("chunked")) && p->ll.http_minor == 1))
+        return 0;
+    if (p->ll.http_minor == 0)
+        return refuse(p, 400, "HTTP/1.0 has no Transfer-Encoding.");
+    if (grammar_ends_chunked(codings))
+        return refuse(p, 501, "The only transfer coding supported is chunked.");
+    return refuse(p, 400, "The Transfer-Encoding does not say where the body ends.");
+}
+
+static int check_expect(struct parser *p)
+{
+    if (!p->count[SLOT_EXPECT] || p->ll.http_minor == 0)
+        return 0;
+    if (!str_eq_nocase(p->value[SLOT_EXPECT], STR("100-continue")))
+        return refuse(p, 417, "The only expectation supported is 100-continue.");
+    p->wants_continue = p->count[SLOT_TRANSFER_ENCODING] || p->ll.content_length > 0;
+    return 0;
+}
+
+static int on_head_complete(llhttp_t *ll)
+{
+    struct parser *p = parser_of(ll);
+    /* A request of HTTP/0.9 has no version for on_version_complete() to look at. */
+    if (p->version_len == 0)
+        return refuse_version(p);
+    if (check_framing(p) || check_host(p) || check_expect(p))
+        return REFUSE;
+    p->phase = PHASE_BODY;
+    return HPE_PAUSED;
 }
 
 /* ---- body ---- */
@@ -249,9 +326,10 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
     struct str *body = &p->r->body;
-    if (body->len + len > p->limits->body_bytes)
+    if (len > p->limits->body_bytes - body->len)
         return refuse(p, 413, "The request body is too large.");
     if (!p->body_capacity) {
+        /* llhttp has counted this fragment off already. */
         p->body_capacity =
             p->count[SLOT_TRANSFER_ENCODING] ? p->limits->body_bytes : ll->content_length + len;
         body->p = arena_alloc(&p->r->arena, p->body_capacity);
@@ -267,22 +345,30 @@ static int on_extension(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
     (void)at;
-    p->extension_bytes += len;
-    return p->extension_bytes > EXTENSION_BYTES ? refuse(p, 413, "The chunk extensions are too large.") : 0;
+    if (len > p->extension_left)
+        return refuse(p, 413, "The chunk extensions are too large.");
+    p->extension_left -= len;
+    return 0;
 }
 
 static int on_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
-    p->done = true;
-    p->keeps_alive = llhttp_should_keep_alive(ll);
+    p->phase = PHASE_DONE;
+    /* With HTTP/1.0 llhttp looks for keep-alive only: `keep-alive, close` is a close. */
+    p->keeps_alive = llhttp_should_keep_alive(ll) && !(ll->flags & F_CONNECTION_CLOSE);
     return HPE_PAUSED;
 }
 
 static const llhttp_settings_t settings = {
-    .on_protocol = on_protocol,
+    .on_method = on_method,
+    .on_method_complete = on_method_complete,
     .on_url = on_target,
     .on_url_complete = on_target_complete,
+    .on_protocol = on_protocol,
+    .on_protocol_complete = on_protocol_complete,
+    .on_version = on_version,
+    .on_version_complete = on_version_complete,
     .on_header_field = on_field,
     .on_header_field_complete = on_field_complete,
     .on_header_value = on_value,
@@ -313,44 +399,117 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
 {
     struct buf text = p->text;
     buf_reset(&text, 4 << 10);
-    *p = (struct parser){.r = r, .limits = limits, .text = text, .slot = SLOT_NONE};
+    *p = (struct parser){
+        .r = r,
+        .limits = limits,
+        .head_left = limits->head_bytes,
+        .wire_left = WIRE_FACTOR * limits->body_bytes + TRAILER_BYTES,
+        .extension_left = EXTENSION_BYTES,
+        .trailer_left = TRAILER_BYTES,
+        .lines_left = limits->field_lines,
+        .slot = SLOT_NONE,
+        .text = text,
+    };
     llhttp_init(&p->ll, HTTP_REQUEST, &settings);
     p->ll.data = p;
 }
 
-static enum parse fail_as_llhttp(struct parser *p)
+/* Empty lines before a request line are passed over (RFC 9112, 2.2), a few of them. llhttp would take any
+ * number, and a bare CR or LF. */
+static bool on_bytes_before(struct parser *p, struct str *bytes)
 {
-    if (!p->status)
-        (void)refuse(p, 400, "The request is not valid HTTP/1.1.");
-    return PARSE_FAILED;
+    while (p->phase == PHASE_START && bytes->len) {
+        char c = *bytes->p;
+        if (p->after_cr ? c != '\n' : c == '\n') {
+            (void)refuse(p, 400, "A CR or LF stands alone.");
+            return false;
+        }
+        if (c != '\r' && c != '\n') {
+            p->phase = PHASE_HEAD;
+            break;
+        }
+        if (p->empty_bytes++ == EMPTY_LINES_BYTES) {
+            (void)refuse(p, 400, "There are too many empty lines before the request.");
+            return false;
+        }
+        p->after_cr = c == '\r';
+        *bytes = str_make(bytes->p + 1, bytes->len - 1);
+    }
+    return true;
 }
 
-/* What the callbacks cannot see: white space, empty lines, chunk sizes. */
-static enum parse check_wire(struct parser *p, bool was_in_head, size_t len)
+/* How llhttp's own refusals are answered: 501 for a method that it does not know, 505 for a version, 400 for
+ * all that is no HTTP. */
+static void translate_error(struct parser *p, llhttp_errno_t e)
 {
-    if (was_in_head && !p->head_done) {
-        p->head_bytes += len;
-        if (p->head_bytes > p->limits->head_bytes && !p->status)
-            (void)refuse(p, 431, "The request head is too large.");
-    } else if (!was_in_head) {
-        p->wire_bytes += len;
-        if (p->wire_bytes > WIRE_FACTOR * p->limits->body_bytes + TRAILER_BYTES)
-            (void)refuse(p, 413, "The request body is too large.");
+    const char *at = llhttp_get_error_pos(&p->ll);
+    bool whole_version = p->version_len == 3 && p->version[1] == '.' && !is_text(p->version, 3, STR("1.1")) &&
+                         !is_text(p->version, 3, STR("1.0"));
+    if (e == HPE_INVALID_METHOD && at && grammar_is_token_char(*at))
+        (void)refuse(p, 501, "This method is not known.");
+    else if (e == HPE_PAUSED_H2_UPGRADE || (e == HPE_INVALID_VERSION && whole_version))
+        (void)refuse_version(p);
+    else
+        (void)refuse(p, 400, "The request is not valid HTTP.");
+}
+
+static void refuse_size(struct parser *p)
+{
+    if (p->phase == PHASE_HEAD)
+        (void)refuse(p, 431, "The request head is too large.");
+    else
+        (void)refuse(p, 413, "The request body is too large.");
+}
+
+/* Gives llhttp one piece of at most what may still come. Returns how much it has taken. */
+static size_t execute(struct parser *p, struct str bytes)
+{
+    size_t *left = p->phase == PHASE_HEAD ? &p->head_left : &p->wire_left;
+    size_t n = bytes.len < *left ? bytes.len : *left;
+    p->slice = bytes.p;
+    llhttp_errno_t e = llhttp_execute(&p->ll, bytes.p, n);
+    if (e == HPE_PAUSED) {
+        n = (size_t)(llhttp_get_error_pos(&p->ll) - bytes.p);
+        llhttp_resume(&p->ll);
+    } else if (e != HPE_OK && !p->status) {
+        translate_error(p, e);
     }
-    return p->status ? PARSE_FAILED : PARSE_MORE;
+    *left -= n;
+    p->before_slice += n;
+    if (n < bytes.len && *left == 0 && e == HPE_OK)
+        refuse_size(p);
+    return n;
+}
+
+static enum parse fail(struct parser *p)
+{
+    if (!p->r->target.p && p->text.len)
+        p->r->target = arena_copy(&p->r->arena, buf_str(&p->text));
+    publish_fields(p);
+    return PARSE_FAILED;
 }
 
 enum parse parser_feed(struct parser *p, struct str bytes, size_t *used)
 {
-    bool was_in_head = !p->head_done;
-    CHECK(!p->status && !p->done);
-    llhttp_errno_t e = llhttp_execute(&p->ll, bytes.p, bytes.len);
+    CHECK(!p->status && p->phase != PHASE_DONE);
+    struct str rest = bytes;
     *used = bytes.len;
-    if (e == HPE_PAUSED && p->done) {
-        *used = (size_t)(llhttp_get_error_pos(&p->ll) - bytes.p);
+    if (!on_bytes_before(p, &rest))
+        return fail(p);
+    if (p->phase == PHASE_START)
+        return PARSE_MORE;
+    bool was_in_head = p->phase == PHASE_HEAD;
+    size_t n = execute(p, rest);
+    *used = bytes.len - rest.len + n;
+    if (p->status)
+        return fail(p);
+    if (p->phase == PHASE_DONE)
         return PARSE_DONE;
+    if (was_in_head && p->phase == PHASE_BODY) {
+        publish_fields(p);
+        return PARSE_HEAD;
     }
-    return e == HPE_OK ? check_wire(p, was_in_head, bytes.len) : fail_as_llhttp(p);
+    return PARSE_MORE;
 }
 
 int parser_status(const struct parser *p)
@@ -363,16 +522,14 @@ const char *parser_message(const struct parser *p)
     return p->message;
 }
 
-bool parser_is_in_body(const struct parser *p)
+bool parser_is_blank(const struct parser *p)
 {
-    return p->head_done && !p->done;
+    return p->phase == PHASE_START;
 }
 
-bool parser_takes_continue(struct parser *p)
+bool parser_wants_continue(const struct parser *p)
 {
-    bool wants = p->wants_continue;
-    p->wants_continue = false;
-    return wants && parser_is_in_body(p);
+    return p->wants_continue;
 }
 
 bool parser_keeps_alive(const struct parser *p)

@@ -1,6 +1,6 @@
 /* From bytes to a request: llhttp in its strict mode, and the rules that it leaves to its user (RFC 9112;
  * limits). One parser reads one request at a time: it stops behind each, and what follows is the next one's.
- */
+ * What a stream means never depends on how it was cut into pieces. */
 #ifndef VT_HTTP_PARSE_H
 #define VT_HTTP_PARSE_H
 
@@ -16,22 +16,26 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
 
 enum parse {
     PARSE_MORE,   /* all bytes are taken, the request is not complete */
+    PARSE_HEAD,   /* the head is complete and valid; go on with what is behind `*used`, even if that is
+                     nothing */
     PARSE_DONE,   /* complete; what is behind `*used` belongs to the next request */
-    PARSE_FAILED, /* parser_status() and parser_message() say how to refuse; nothing more may be read */
+    PARSE_FAILED, /* parser_status() and parser_message() say how to refuse; nothing more may be read. Of the
+                     request is set what was understood */
 };
 enum parse parser_feed(struct parser *p, struct str bytes, size_t *used);
 
 int parser_status(const struct parser *p);
 const char *parser_message(const struct parser *p);
 
-/* The head is complete and the body is not. */
-bool parser_is_in_body(const struct parser *p);
+/* Nothing but empty lines so far. */
+bool parser_is_blank(const struct parser *p);
 
-/* The client waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1). True once. */
-bool parser_takes_continue(struct parser *p);
+/* The client waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1). After PARSE_HEAD. */
+bool parser_wants_continue(const struct parser *p);
 
-/* After PARSE_DONE, and in the refusal of a complete head. */
+/* After PARSE_DONE. */
 bool parser_keeps_alive(const struct parser *p);
+/* False as long as the version is not known. */
 bool parser_is_http_1_0(const struct parser *p);
 
 #endif

@@ -25,32 +25,46 @@ bool request_slice_is_over(int64_t start_us)
     return clock_work_us() - start_us > SLICE_US;
 }
 
-static void finish(struct exchange *x)
+/* ---- running ---- */
+
+static void end(struct exchange *x)
 {
     struct request *r = &x->r;
-    x->active = false;
-    CHECK(!wait_is_armed(&r->wait));
+    x->active = x->ready = false;
     if (r->on_free)
         r->on_free(r);
     r->on_free = NULL;
-    conn_respond(x->conn);
 }
 
+static void make_ready(struct exchange *x)
+{
+    x->ready = true;
+    conn_want_turn(x->conn);
+}
+
+/* In the driver's callback, so nothing of the request runs here: whatever it does cannot harm the driver, and
+ * a hundred answers at once do not hold up the loop. */
 static void on_wake(struct wait *w)
 {
     struct exchange *x = LIST_ENTRY(w, struct exchange, r.wait);
     CHECK(x->magic == EXCHANGE_MAGIC && x->active && !x->running);
-    request_run(&x->r);
+    make_ready(x);
 }
 
+/* A chain of NEXT_MORE that goes on for longer than a slice is made to yield. */
 static enum next run_steps(struct exchange *x)
 {
+    struct request *r = &x->r;
+    int64_t start_us = clock_work_us();
     enum next next;
     x->running = true;
     do {
-        CHECK(x->r.step && !wait_is_armed(&x->r.wait));
-        next = x->r.step(&x->r);
-    } while (next == NEXT_MORE);
+        request_step *step = r->step;
+        CHECK(step && !wait_is_armed(&r->wait));
+        r->step = NULL;
+        next = step(r);
+        CHECK(next == NEXT_DONE || r->step);
+    } while (next == NEXT_MORE && !request_slice_is_over(start_us));
     x->running = false;
     return next;
 }
@@ -63,15 +77,14 @@ void request_run(struct request *r)
         x->active = true;
         r->wait = (struct wait){.wake = on_wake};
     }
-    switch (run_steps(x)) {
-    case NEXT_DONE: finish(x); break;
-    case NEXT_WAIT: CHECK(wait_is_armed(&r->wait)); break;
-    case NEXT_YIELD:
-        CHECK(!wait_is_armed(&r->wait));
-        list_add_last(&x->conn->server->yielded, &x->link);
-        server_turn_soon(x->conn->server);
-        break;
-    case NEXT_MORE: CHECK(!"possible"); break;
+    x->ready = false;
+    enum next next = run_steps(x);
+    CHECK(wait_is_armed(&r->wait) == (next == NEXT_WAIT));
+    if (next == NEXT_MORE || next == NEXT_YIELD) {
+        make_ready(x);
+    } else if (next == NEXT_DONE) {
+        end(x);
+        conn_respond(x->conn);
     }
 }
 
@@ -81,29 +94,8 @@ void request_cancel(struct request *r)
     if (!x->active)
         return;
     CHECK(!x->running);
-    x->active = false;
-    list_remove(&x->link);
     wait_cancel(&r->wait);
-    if (r->on_free)
-        r->on_free(r);
-    r->on_free = NULL;
-}
-
-void request_run_yielded(struct http_server *s)
-{
-    struct list turn;
-    list_init(&turn);
-    while (!list_is_empty(&s->yielded)) {
-        struct list *link = s->yielded.next;
-        list_remove(link);
-        list_add_last(&turn, link);
-    }
-    /* A step may close other connections, whose requests then leave `turn` by themselves. */
-    while (!list_is_empty(&turn)) {
-        struct exchange *x = LIST_ENTRY(turn.next, struct exchange, link);
-        list_remove(&x->link);
-        request_run(&x->r);
-    }
+    end(x);
 }
 
 /* ---- sleeping ---- */
@@ -120,31 +112,30 @@ enum next request_sleep(struct request *r, int64_t deadline_ms)
     x->wake_ms = deadline_ms;
     list_add_last(&x->conn->server->sleeping, &x->link);
     r->wait.cancel = leave_sleep;
+    server_tick_by(x->conn->server, deadline_ms);
     return NEXT_WAIT;
 }
 
 void request_wake(struct request *r)
 {
-    struct exchange *x = exchange_of(r);
     if (r->wait.cancel != leave_sleep)
         return;
-    list_remove(&x->link);
+    list_remove(&exchange_of(r)->link);
     wait_finish(&r->wait);
 }
 
-void request_wake_due(struct http_server *s, int64_t now_ms)
+int64_t request_wake_due(struct http_server *s, int64_t now_ms)
 {
-    struct list due;
-    list_init(&due);
+    int64_t next_ms = INT64_MAX;
     for (struct list *link = s->sleeping.next, *next; link != &s->sleeping; link = next) {
+        struct exchange *x = LIST_ENTRY(link, struct exchange, link);
         next = link->next;
-        if (LIST_ENTRY(link, struct exchange, link)->wake_ms > now_ms)
-            continue;
-        list_remove(link);
-        list_add_last(&due, link);
+        if (x->wake_ms <= now_ms)
+            request_wake(&x->r);
+        else if (x->wake_ms < next_ms)
+            next_ms = x->wake_ms;
     }
-    while (!list_is_empty(&due))
-        request_wake(&LIST_ENTRY(due.next, struct exchange, link)->r);
+    return next_ms;
 }
 
 /* ---- streaming ---- */
@@ -156,7 +147,6 @@ enum next request_flush(struct request *r)
 
 enum next request_abort(struct request *r, const char *reason)
 {
-    struct exchange *x = exchange_of(r);
-    x->aborted = reason;
+    exchange_of(r)->aborted = reason;
     return NEXT_DONE;
 }

@@ -54,6 +54,8 @@ struct request {
                                   a Unix socket */
     int64_t started_ms;        /* monotonic */
     void *app;                 /* struct http_app's ctx */
+    bool client_ended;         /* the client sends nothing more, and has most likely gone: an answer that may
+                                  be given early should be. A sleeping request is woken when it happens */
 
     /* The handler's. */
     request_step *step;
@@ -75,8 +77,10 @@ struct http_app {
 };
 
 /* Arms r's wait on the server's tick: the next step runs when `deadline_ms` (monotonic) has come or when
- * request_wake() is called, whichever is first. Resolution: the server's tick. For long polls. */
+ * request_wake() is called, whichever is first. Resolution: the server's tick. For long polls. The step may
+ * also find that neither has happened: then it sleeps again. */
 enum next request_sleep(struct request *r, int64_t deadline_ms);
+/* Does nothing when the request does not sleep. The step runs in the next turn of the loop, not in here. */
 void request_wake(struct request *r);
 
 /* Sends what r->res.body holds so far and empties it. The first call fixes status and headers and switches to
@@ -85,8 +89,8 @@ void request_wake(struct request *r);
  * set by the handler. */
 enum next request_flush(struct request *r);
 
-/* The client got a part of a chunked answer that cannot be completed truthfully: the connection is closed
- * without the last chunk. */
+/* The answer cannot be completed truthfully. When the client got a part of it, the connection is closed
+ * without the last chunk; else it is a 500. Returns NEXT_DONE. */
 enum next request_abort(struct request *r, const char *reason);
 
 /* A slice of work is over: more than SLICE_US microseconds since `start_us` (clock_work_us). */

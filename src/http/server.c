@@ -11,10 +11,17 @@
 #include <sys/resource.h>
 
 enum {
-    TICK_MS = 100,
-    POOL_MAX = 256,
+#ifdef VT_TEST_SEAMS
+    TICK_MAX_MS = 50,
+#else
+    TICK_MAX_MS = 10000,
+#endif
+    TICK_MIN_MS = 10,
+    TURN_US = 2000,
+    LISTEN_DRAIN_MS = 100,
+    POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
-    BODY_KEPT = 128 << 10, /* of an exchange at rest */
+    BODY_KEPT = 64 << 10, /* of an exchange at rest */
     HEAD_MAX = 32 << 10,
     SPARE_FILES = 64, /* for the database, Redis, logs: never given to connections */
 };
@@ -54,7 +61,7 @@ struct exchange *server_borrow(struct http_server *s)
 
 void server_give_back(struct http_server *s, struct exchange *x)
 {
-    CHECK(!x->active && !x->running);
+    CHECK(!x->active && !x->running && !x->ready);
     s->counts.requests_in_flight--;
     list_remove(&x->link);
     if (s->pooled >= POOL_MAX) {
@@ -73,7 +80,9 @@ void server_give_back(struct http_server *s, struct exchange *x)
     s->pooled++;
 }
 
-/* ---- turns and ticks ---- */
+/* ---- turns ---- */
+
+static void drain_listeners(struct http_server *s);
 
 static void on_idle(uv_idle_t *idle)
 {
@@ -85,40 +94,60 @@ void server_turn_soon(struct http_server *s)
     (void)uv_idle_start(&s->idle, on_idle);
 }
 
-static void pump_hungry(struct http_server *s)
+/* Sockets get their turn after about TURN_US, however many want to go on; those who did not come to it stand
+ * first in the next turn. */
+static void run_turns(struct http_server *s)
 {
-    struct list turn;
-    list_init(&turn);
-    while (!list_is_empty(&s->hungry)) {
-        struct list *link = s->hungry.next;
-        list_remove(link);
-        list_add_last(&turn, link);
+    int64_t start_us = clock_work_us();
+    struct list mark; /* who wants another turn stands behind it */
+    list_init(&mark);
+    list_add_last(&s->turns, &mark);
+    while (s->turns.next != &mark && clock_work_us() - start_us < TURN_US) {
+        struct conn *c = LIST_ENTRY(s->turns.next, struct conn, turn);
+        list_remove(&c->turn);
+        conn_turn(c);
     }
-    while (!list_is_empty(&turn)) {
-        struct conn *c = LIST_ENTRY(turn.next, struct conn, hungry);
-        list_remove(&c->hungry);
-        conn_pump(c);
-    }
+    list_remove(&mark);
 }
 
 static void on_check(uv_check_t *check)
 {
     struct http_server *s = check->data;
-    request_run_yielded(s);
-    pump_hungry(s);
-    if (list_is_empty(&s->yielded) && list_is_empty(&s->hungry))
+    run_turns(s);
+    if (s->draining && s->listeners)
+        drain_listeners(s);
+    if (list_is_empty(&s->turns) && !(s->draining && s->listeners))
         (void)uv_idle_stop(&s->idle);
 }
 
-static void expire(struct http_server *s, enum conn_state state, int64_t now_ms)
+/* ---- ticks ---- */
+
+static void on_tick(uv_timer_t *timer);
+
+/* Times are those of clock_mono_ms(), which a test may move at any moment: a build that has test seams looks
+ * often. One that has not sleeps until something is due. */
+void server_tick_by(struct http_server *s, int64_t deadline_ms)
+{
+    if (s->closing || (s->ticking && s->tick_ms <= deadline_ms))
+        return;
+    int64_t now = clock_mono_ms(), delay = deadline_ms - now;
+    delay = delay < TICK_MIN_MS ? TICK_MIN_MS : delay > TICK_MAX_MS ? TICK_MAX_MS : delay;
+    s->ticking = true;
+    s->tick_ms = now + delay;
+    CHECK(uv_timer_start(&s->tick, on_tick, (uint64_t)delay, 0) == 0);
+}
+
+/* Returns when the first of those that are left is due. */
+static int64_t expire(struct http_server *s, enum conn_state state, int64_t now_ms)
 {
     struct list *list = &s->conns[state];
     while (!list_is_empty(list)) {
         struct conn *c = LIST_ENTRY(list->next, struct conn, link);
         if (c->deadline_ms > now_ms)
-            return;
+            return c->deadline_ms;
         conn_expire(c);
     }
+    return INT64_MAX;
 }
 
 static void close_all(struct http_server *s, const char *reason)
@@ -133,18 +162,25 @@ static void on_tick(uv_timer_t *timer)
 {
     struct http_server *s = timer->data;
     int64_t now = clock_mono_ms();
-    request_wake_due(s, now);
-    for (int state = 0; state < CONN_CLOSING; state++)
-        expire(s, (enum conn_state)state, now);
+    s->ticking = false;
+    int64_t next = request_wake_due(s, now);
+    for (int state = 0; state < CONN_CLOSING; state++) {
+        int64_t due = expire(s, (enum conn_state)state, now);
+        next = due < next ? due : next;
+    }
     if (s->draining && now >= s->drain_until_ms && !s->forced)
         close_all(s, "the server stops");
+    else if (s->draining && s->drain_until_ms < next)
+        next = s->drain_until_ms;
+    if (next < INT64_MAX)
+        server_tick_by(s, next);
 }
 
 /* ---- listeners ---- */
 
 static bool has_room(const struct http_server *s)
 {
-    return s->counts.connections < s->options.limits.max_connections && !s->draining;
+    return s->counts.connections < s->options.limits.max_connections && !s->forced;
 }
 
 /* libuv holds one accepted connection back and stops listening until it is taken: the rest waits in the
@@ -161,10 +197,6 @@ static void accept_waiting(struct http_server *s)
 void server_on_connection(struct listener *l)
 {
     struct http_server *s = l->server;
-    if (!s->ticking) {
-        s->ticking = true;
-        CHECK(uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS) == 0);
-    }
     l->waiting = true;
     accept_waiting(s);
 }
@@ -216,24 +248,8 @@ void server_handle_closed(struct http_server *s)
 void server_conn_closed(struct http_server *s)
 {
     s->counts.connections--;
-    if (s->draining) {
-        end_if_over(s);
-        return;
-    }
     accept_waiting(s);
-    if (s->counts.connections == 0) {
-        s->ticking = false;
-        (void)uv_timer_stop(&s->tick);
-    }
-}
-
-static void close_listeners(struct http_server *s)
-{
-    while (s->listeners) {
-        struct listener *l = s->listeners;
-        s->listeners = l->next;
-        listener_close(l);
-    }
+    end_if_over(s);
 }
 
 static void drain_conns(struct http_server *s)
@@ -245,18 +261,39 @@ static void drain_conns(struct http_server *s)
         }
 }
 
+/* Whoever is in the backlog has a connection, and maybe sent a request: closing the listener would reset it.
+ * So listeners close when their backlog is empty, or after a moment. */
+static void drain_listeners(struct http_server *s)
+{
+    bool late = s->forced || clock_mono_ms() >= s->listen_until_ms;
+    struct listener **at = &s->listeners, *l;
+    while ((l = *at) != NULL) {
+        if (!late && (l->waiting || listener_has_backlog(l))) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        listener_close(l);
+    }
+    if (!s->listeners)
+        drain_conns(s);
+}
+
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx)
 {
     if (s->draining) {
         close_all(s, "the server is forced to stop");
         return;
     }
+    int64_t now = clock_mono_ms();
     s->closed = closed;
     s->closed_ctx = ctx;
     s->draining = true;
-    s->drain_until_ms = clock_mono_ms() + s->options.limits.drain_ms;
-    close_listeners(s);
+    s->drain_until_ms = now + s->options.limits.drain_ms;
+    s->listen_until_ms = now + LISTEN_DRAIN_MS;
+    server_tick_by(s, s->drain_until_ms);
     drain_conns(s);
+    server_turn_soon(s); /* on_check() closes the listeners */
     end_if_over(s);
 }
 
@@ -288,9 +325,8 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     for (int state = 0; state < CONN_STATES; state++)
         list_init(&s->conns[state]);
     list_init(&s->pool);
-    list_init(&s->yielded);
+    list_init(&s->turns);
     list_init(&s->sleeping);
-    list_init(&s->hungry);
     CHECK(uv_timer_init(loop, &s->tick) == 0 && uv_check_init(loop, &s->check) == 0 &&
           uv_idle_init(loop, &s->idle) == 0);
     s->tick.data = s->check.data = s->idle.data = s;

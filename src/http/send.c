@@ -1,0 +1,226 @@
+/* Answers on their way out: whole, in parts, broken off. A body is never copied: what the socket does not
+ * take at once stays where it is until libuv has written it. */
+#include "http/conn.h"
+
+#include "base/check.h"
+
+enum { BUFS_MAX = 4 };
+
+static void on_shutdown(uv_shutdown_t *req, int status)
+{
+    (void)req;
+    (void)status;
+}
+
+/* Behind an answer that the client may not expect yet, unread input may be left; closing now could reset the
+ * connection before the client has read why (RFC 9112, 9.6). So our side is shut, and what still comes is
+ * thrown away for a while. */
+static void linger(struct conn *c)
+{
+    if (uv_shutdown(&c->shutdown, &c->stream, on_shutdown) != 0) {
+        conn_close(c, "answered");
+        return;
+    }
+    conn_enter(c, CONN_LINGERING);
+    conn_drop_input(c);
+    conn_set_reading(c, true);
+}
+
+static void answered(struct conn *c)
+{
+    struct exchange *x = c->x;
+    bool closes = !x->keeps_alive, expected = x->client_closes;
+    c->x = NULL;
+    server_give_back(c->server, x);
+    if (!closes)
+        conn_enter(c, CONN_IDLE);
+    else if (c->peer_ended || (expected && c->in.len == 0))
+        conn_close(c, "answered");
+    else
+        linger(c);
+}
+
+/* What was handed to the socket is out, or lost. */
+static void written(struct conn *c, int status)
+{
+    struct request *r = &c->x->r;
+    if (status < 0) {
+        conn_close(c, uv_strerror(status));
+    } else if (wait_is_armed(&r->wait)) { /* conn_flush() */
+        buf_reset(&r->res.body, r->res.body.cap);
+        conn_enter(c, CONN_HANDLING);
+        wait_finish(&r->wait);
+    } else {
+        answered(c);
+    }
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+    struct conn *c = req->handle->data;
+    if (c->state == CONN_CLOSING)
+        return;
+    written(c, status);
+    if (c->state != CONN_CLOSING)
+        conn_pump(c);
+}
+
+static uv_buf_t buf_of(struct str s)
+{
+    return uv_buf_init((char *)(uintptr_t)s.p, (unsigned)s.len);
+}
+
+/* Takes `n` bytes off the front; returns how many buffers are through. */
+static size_t skip(uv_buf_t *bufs, size_t count, size_t n)
+{
+    size_t first = 0;
+    while (first < count && n >= bufs[first].len)
+        n -= bufs[first++].len;
+    if (first < count) {
+        bufs[first].base += n;
+        bufs[first].len -= n;
+    }
+    return first;
+}
+
+/* Hands the buffers over. 1: all is out; 0: on_written() will say so; negative: the connection is lost. */
+static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
+{
+    int n = count ? uv_try_write(&c->stream, bufs, (unsigned)count) : 0;
+    if (n < 0 && n != UV_EAGAIN)
+        return n;
+    size_t first = skip(bufs, count, n > 0 ? (size_t)n : 0);
+    if (first == count)
+        return 1;
+    int status = uv_write(&c->x->write, &c->stream, bufs + first, (unsigned)(count - first), on_written);
+    c->queue_seen = uv_stream_get_write_queue_size(&c->stream);
+    return status < 0 ? status : 0;
+}
+
+static void begin_answer(struct conn *c, enum response_framing framing)
+{
+    struct exchange *x = c->x;
+    struct http_server *s = c->server;
+    CHECK(x->r.res.status);
+    if (s->options.app.finish)
+        s->options.app.finish(&x->r);
+    /* The client has ended: once nothing of it is left to serve, the answer is the last. */
+    bool last = c->peer_ended && c->in.len == 0;
+    if (x->r.res.close || s->draining || framing == FRAMING_CLOSE || last)
+        x->keeps_alive = false;
+    buf_reset(&x->head, x->head.cap);
+    response_write_head(&x->r.res, framing, x->keeps_alive, parser_is_http_1_0(x->parser), &s->date,
+                        &x->head);
+}
+
+static bool sends_body(const struct request *r)
+{
+    return r->method != METHOD_HEAD && response_has_body(&r->res);
+}
+
+static size_t whole_answer(struct conn *c, uv_buf_t bufs[BUFS_MAX])
+{
+    struct exchange *x = c->x;
+    size_t count = 0;
+    response_settle(&x->r);
+    begin_answer(c, FRAMING_LENGTH);
+    struct str body = response_body(&x->r.res);
+    bufs[count++] = buf_of(buf_str(&x->head));
+    if (sends_body(&x->r) && body.len) {
+        bufs[count++] = buf_of(body);
+        x->r.res.bytes_sent = body.len;
+    }
+    return count;
+}
+
+/* One part of an answer in parts: head if it was just written, framing, bytes. `last`: and the end. */
+static size_t part(struct exchange *x, bool last, uv_buf_t bufs[BUFS_MAX])
+{
+    bool chunked = !parser_is_http_1_0(x->parser);
+    struct str body = buf_str(&x->r.res.body);
+    size_t count = 0;
+    if (chunked && body.len)
+        buf_printf(&x->head, "%zx\r\n", body.len);
+    if (x->head.len)
+        bufs[count++] = buf_of(buf_str(&x->head));
+    if (body.len)
+        bufs[count++] = buf_of(body);
+    if (chunked && body.len)
+        bufs[count++] = buf_of(STR("\r\n"));
+    if (chunked && last)
+        bufs[count++] = buf_of(STR("0\r\n\r\n"));
+    x->r.res.bytes_sent += body.len;
+    return count;
+}
+
+static size_t last_part(struct exchange *x, uv_buf_t bufs[BUFS_MAX])
+{
+    if (sends_body(&x->r)) {
+        buf_reset(&x->head, x->head.cap);
+        return part(x, true, bufs);
+    }
+    bufs[0] = buf_of(buf_str(&x->head)); /* HEAD: conn_flush() has left the head */
+    return 1;
+}
+
+void conn_respond(struct conn *c)
+{
+    struct exchange *x = c->x;
+    uv_buf_t bufs[BUFS_MAX];
+    bool truncated = x->aborted || x->r.res.body.failed;
+    if (truncated && x->r.res.streaming) {
+        c->resets = parser_is_http_1_0(x->parser); /* whose answer ends where the connection does */
+        conn_close(c, x->aborted ? x->aborted : "the answer is too large");
+        return;
+    }
+    if (truncated) {
+        conn_refuse(c, 500, "The answer cannot be completed.");
+        return;
+    }
+    conn_enter(c, CONN_WRITING);
+    size_t count = x->r.res.streaming ? last_part(x, bufs) : whole_answer(c, bufs);
+    int status = send_buffers(c, bufs, count);
+    if (status != 0)
+        written(c, status);
+}
+
+/* Nobody waits any more: the connection is closing, and the write ends by itself. */
+static void leave_flush(struct wait *w)
+{
+    (void)w;
+}
+
+enum next conn_flush(struct conn *c)
+{
+    struct exchange *x = c->x;
+    struct request *r = &x->r;
+    uv_buf_t bufs[BUFS_MAX];
+    CHECK(c->state == CONN_HANDLING);
+    if (r->res.body.failed)
+        return request_abort(r, "the answer is too large");
+    buf_reset(&x->head, x->head.cap);
+    if (!r->res.streaming) {
+        begin_answer(c, parser_is_http_1_0(x->parser) ? FRAMING_CLOSE : FRAMING_CHUNKED);
+        r->res.streaming = true;
+    }
+    if (!sends_body(r))
+        return NEXT_DONE;
+    int status = send_buffers(c, bufs, part(x, false, bufs));
+    if (status < 0)
+        return request_abort(r, uv_strerror(status));
+    if (status == 0) {
+        r->wait.cancel = leave_flush;
+        conn_enter(c, CONN_WRITING);
+        return NEXT_WAIT;
+    }
+    buf_reset(&r->res.body, r->res.body.cap);
+    return NEXT_YIELD;
+}
+
+/* The interim answer fits into any socket's buffer; a socket that does not take it is stuck and runs into the
+ * body's deadline. */
+void conn_send_continue(struct conn *c)
+{
+    uv_buf_t buf = buf_of(STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    (void)uv_try_write(&c->stream, &buf, 1);
+}
