@@ -11,9 +11,9 @@
 extern char **environ;
 
 /* The server's is put in front by cli_main(). */
-enum { COMMAND_COUNT = 6 };
+enum { COMMAND_COUNT = 7 };
 static const struct cli_command *commands[COMMAND_COUNT] = {
-    NULL, &cli_check_config, &cli_migrate, &cli_import, &cli_author, &cli_key,
+    NULL, &cli_check_config, &cli_migrate, &cli_import, &cli_demo, &cli_author, &cli_key,
 };
 
 /* ---- help ---- */
