@@ -339,6 +339,34 @@ static void a_writer_waits_for_another_and_then_gives_up(void **state)
     store_close(second);
 }
 
+/* --- copies --- */
+
+static void a_copy_is_whole_while_the_original_is_written(void **state)
+{
+    (void)state;
+    struct temp_db copy = {0};
+    const char *why = "";
+    migrate();
+    t.w = temp_db_open(&t, STORE_WRITE);
+    test_begin(&t);
+    struct author author = add_author(&t, 1), found;
+    test_commit(&t);
+    (void)snprintf(copy.path, sizeof copy.path, "%s/copy.db", t.dir);
+    assert_int_not_equal(store_copy(t.path, copy.path, &why), OK); /* no such file to copy over */
+    assert_non_null(strstr(why, "copy.db"));
+    assert_int_equal(close(open(copy.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    test_begin(&t);
+    struct author late = add_author(&t, 2); /* not committed: not in the copy */
+    if (store_copy(t.path, copy.path, &why))
+        fail_msg("%s", why);
+    test_commit(&t);
+    copy.r = temp_db_open(&copy, STORE_READ);
+    assert_int_equal(store_find_author(copy.r, &t.arena, &author.id, &found), OK);
+    assert_int_equal(store_find_author(copy.r, &t.arena, &late.id, &found), ERR_NOT_FOUND);
+    assert_memory_equal(store_id(copy.r), store_id(t.w), 16);
+    store_close(copy.r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_database_that_cannot_be_created_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_cannot_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_writer_waits_for_another_and_then_gives_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_is_whole_while_the_original_is_written, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

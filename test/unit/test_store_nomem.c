@@ -1,0 +1,198 @@
+/* SQLite without memory at its n-th allocation, once or from there on: an error and nothing half written. Our
+ * own allocations are not the subject: they end the process. */
+#include "lib/temp_db.h"
+#include "lib/whole_step.h"
+
+#include "base/log.h"
+#include "store/handle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+static sqlite3_mem_methods below;
+static int until_failure; /* 0: no failure */
+static bool for_ever;
+static int failures;
+
+static bool fails_now(void)
+{
+    if (until_failure == 0 || --until_failure > 0)
+        return false;
+    if (for_ever)
+        until_failure = 1;
+    failures++;
+    return true;
+}
+
+static void *failing_malloc(int size)
+{
+    return fails_now() ? NULL : below.xMalloc(size);
+}
+
+static void *failing_realloc(void *p, int size)
+{
+    return fails_now() ? NULL : below.xRealloc(p, size);
+}
+
+static void install(void)
+{
+    sqlite3_mem_methods methods;
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &below), SQLITE_OK);
+    methods = below;
+    methods.xMalloc = failing_malloc;
+    methods.xRealloc = failing_realloc;
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods), SQLITE_OK);
+    /* No memory taken in advance: everything asks. */
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0), SQLITE_OK);
+}
+
+static void fail_at(int n, bool ever)
+{
+    until_failure = n;
+    for_ever = ever;
+    failures = 0;
+}
+
+static struct temp_db t;
+
+static int set_up(void **state)
+{
+    (void)state;
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    temp_db_init(&t);
+    add_stepped_video(&t);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fail_at(0, false);
+    temp_db_fini(&t);
+    return 0;
+}
+
+static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
+{
+    (void)v;
+    (void)book;
+    ++*(int *)ctx;
+    return true;
+}
+
+static bool on_stats(void *ctx, const struct stats_video *row)
+{
+    return on_video(ctx, row->video, &row->book);
+}
+
+static enum err read_all(struct store *s)
+{
+    int rows = 0;
+    struct store_read read = {.store = s};
+    struct videos_query v = {.author_row = 1, .posted_from = INT64_MIN, .posted_to = INT64_MAX, .limit = 50};
+    struct stats_query st = {.author_row = 1, .from = 0, .to = 100000, .limit = 50};
+    struct stats_progress sp;
+    (void)store_list_videos(&read, &v, on_video, &rows);
+    if (!read.err)
+        (void)store_list_stats(&read, &st, on_stats, &rows, &sp);
+    if (!read.err)
+        assert_int_equal(rows, 2);
+    return read.err;
+}
+
+/* A connection of its own for each n: a new one has to allocate its pages. */
+static int read_without_memory(bool ever)
+{
+    int n;
+    for (n = 1; n < 2000; n++) {
+        struct store *s = temp_db_open(&t, STORE_READ);
+        fail_at(n, ever);
+        enum err err = read_all(s);
+        int failed = failures;
+        fail_at(0, false);
+        /* A single failure may be one that SQLite can do without. */
+        assert_true(err == ERR_NOMEM || (err == OK && (!failed || !ever)));
+        assert_int_equal(read_all(s), OK);
+        store_close(s);
+        if (!failed)
+            break;
+    }
+    return n;
+}
+
+static void reads_fail_and_recover(void **state)
+{
+    (void)state;
+    int once = read_without_memory(false), ever = read_without_memory(true);
+    assert_true(once > 3 && once < 2000);
+    assert_true(ever > 3 && ever < 2000);
+}
+
+static int write_without_memory(bool ever)
+{
+    int n;
+    int64_t views = whole_views(t.path);
+    for (n = 1; n < 2000; n++) {
+        struct store *s = temp_db_open(&t, STORE_WRITE);
+        fail_at(n, ever);
+        enum err err = write_step(s, views + 1);
+        int failed = failures;
+        fail_at(0, false);
+        assert_true(err == ERR_NOMEM || (err == OK && (!failed || !ever)));
+        assert_false(db_in_transaction(&s->db));
+        if (!err)
+            views++;
+        assert_int_equal(whole_views(t.path), views);
+        assert_int_equal(write_step(s, ++views), OK);
+        store_close(s);
+        if (!failed)
+            break;
+    }
+    return n;
+}
+
+static void writes_fail_whole_and_recover(void **state)
+{
+    (void)state;
+    int once = write_without_memory(false), ever = write_without_memory(true);
+    assert_true(once > 10 && once < 2000);
+    assert_true(ever > 10 && ever < 2000);
+}
+
+static void opening_fails_with_a_sentence(void **state)
+{
+    (void)state;
+    int n;
+    for (n = 1; n < 20000; n += n < 200 ? 1 : 37) {
+        struct store *s = NULL;
+        const char *why = NULL;
+        fail_at(n, true);
+        enum err err = store_open(
+            &s, &(struct store_options){.path = t.path, .mode = STORE_READ, .busy_timeout_ms = 1}, &why);
+        fail_at(0, false);
+        if (!err) {
+            store_close(s);
+            break;
+        }
+        assert_int_equal(err, ERR_NOMEM);
+        assert_non_null(strstr(why, "out of memory"));
+    }
+    assert_true(n > 200 && n < 20000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(reads_fail_and_recover, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(writes_fail_whole_and_recover, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
+    };
+    install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,306 @@
+/* The writer queue: order, one answer for each job, roll-back, what waits when it closes. */
+#include "lib/shim_vfs.h"
+#include "lib/temp_db.h"
+
+#include "base/log.h"
+#include "store/writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct temp_db t;
+static uv_loop_t loop;
+static struct writer *writer;
+
+static int set_up(void **state)
+{
+    (void)state;
+    const char *why = "";
+    shim_install();
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    temp_db_init(&t);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(
+        writer_open(&writer, &loop,
+                    &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 20},
+                    &why),
+        OK);
+    return 0;
+}
+
+static void on_closed(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+/* The loop ends by itself: nothing of the queue is left on it. */
+static void close_writer(void)
+{
+    int closed = 0;
+    if (!writer)
+        return;
+    writer_close(writer, on_closed, &closed);
+    assert_int_equal(closed, 0); /* never before it returned */
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(closed, 1);
+    writer = NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    shim_hook(NULL, NULL);
+    close_writer();
+    assert_int_equal(uv_loop_close(&loop), 0);
+    temp_db_fini(&t);
+    return 0;
+}
+
+/* --- jobs --- */
+
+enum { JOBS = 200 };
+
+struct test_job {
+    struct writer_job job;
+    int number;
+    enum err answer; /* of work */
+    int ran_as;      /* 1: the first to run */
+    int done_as, done_count;
+    enum err result;
+};
+
+static int ran, finished; /* `ran` is counted on pool threads, one at a time */
+static struct test_job jobs[JOBS];
+
+static enum err insert_author(struct writer_job *job, struct store *store)
+{
+    struct test_job *j = (struct test_job *)(void *)job;
+    struct author a = {.id = test_uuid('a', (uint64_t)j->number), .name = STR("A"), .plan_active = true};
+    j->ran_as = ++ran;
+    enum err err = store_insert_author(store, &a);
+    return err ? err : j->answer;
+}
+
+static void on_done(struct writer_job *job, enum err err)
+{
+    struct test_job *j = (struct test_job *)(void *)job;
+    j->done_as = ++finished;
+    j->done_count++;
+    j->result = err;
+}
+
+static struct test_job *new_job(int number, enum err answer)
+{
+    struct test_job *j = &jobs[number];
+    *j = (struct test_job){
+        .job = {.work = insert_author, .done = on_done}, .number = number, .answer = answer};
+    return j;
+}
+
+static void reset_counts(void)
+{
+    ran = finished = 0;
+    memset(jobs, 0, sizeof jobs);
+}
+
+static bool author_exists(int number)
+{
+    struct author a;
+    const struct uuid id = test_uuid('a', (uint64_t)number);
+    enum err err = store_find_author(t.r, &t.arena, &id, &a);
+    assert_true(err == OK || err == ERR_NOT_FOUND);
+    return err == OK;
+}
+
+/* --- tests --- */
+
+static void jobs_run_in_their_order_and_are_answered_once(void **state)
+{
+    (void)state;
+    reset_counts();
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(writer_submit(writer, &new_job(i, OK)->job), OK);
+    assert_int_equal(finished, 0); /* not before submit returned */
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    for (int i = 0; i < JOBS; i++) {
+        assert_int_equal(jobs[i].ran_as, i + 1);
+        assert_int_equal(jobs[i].done_as, i + 1);
+        assert_int_equal(jobs[i].done_count, 1);
+        assert_int_equal(jobs[i].result, OK);
+        assert_true(author_exists(i));
+    }
+}
+
+static void a_failing_job_is_rolled_back_and_harms_no_other(void **state)
+{
+    (void)state;
+    reset_counts();
+    for (int i = 0; i < 30; i++)
+        assert_int_equal(writer_submit(writer, &new_job(i, i % 3 == 1 ? ERR_INVALID : OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(jobs[i].result, i % 3 == 1 ? ERR_INVALID : OK);
+        assert_int_equal(author_exists(i), i % 3 != 1);
+    }
+    /* An error of the store itself: the id is there already. */
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(jobs[0].result, ERR_EXISTS);
+}
+
+static void on_done_submit_next(struct writer_job *job, enum err err)
+{
+    struct test_job *j = (struct test_job *)(void *)job;
+    on_done(job, err);
+    if (j->number + 1 < 20) {
+        struct test_job *next = new_job(j->number + 1, OK);
+        next->job.done = on_done_submit_next;
+        assert_int_equal(writer_submit(writer, &next->job), OK);
+    }
+}
+
+static void a_job_may_follow_from_the_answer_to_another(void **state)
+{
+    (void)state;
+    reset_counts();
+    struct test_job *first = new_job(0, OK);
+    first->job.done = on_done_submit_next;
+    assert_int_equal(writer_submit(writer, &first->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(finished, 20);
+    assert_true(author_exists(19));
+}
+
+static void on_done_free(struct writer_job *job, enum err err)
+{
+    ++finished;
+    assert_int_equal(err, OK);
+    free(job);
+}
+
+static void a_job_s_memory_is_the_caller_s_again_when_it_is_answered(void **state)
+{
+    (void)state;
+    reset_counts();
+    for (int i = 0; i < 20; i++) {
+        struct test_job *j = calloc(1, sizeof *j);
+        j->job = (struct writer_job){.work = insert_author, .done = on_done_free};
+        j->number = i;
+        assert_int_equal(writer_submit(writer, &j->job), OK);
+    }
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(finished, 20);
+}
+
+static void what_waits_is_done_before_it_closes(void **state)
+{
+    (void)state;
+    int closed = 0;
+    reset_counts();
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(writer_submit(writer, &new_job(i, OK)->job), OK);
+    writer_close(writer, on_closed, &closed);
+    assert_int_equal(writer_submit(writer, &new_job(50, OK)->job), ERR_CANCELLED);
+    assert_int_equal(closed, 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    writer = NULL;
+    assert_int_equal(closed, 1);
+    assert_int_equal(finished, 50);
+    assert_int_equal(jobs[50].done_count, 0);
+    for (int i = 0; i < 50; i++)
+        assert_true(jobs[i].result == OK && author_exists(i));
+}
+
+static void a_full_queue_refuses(void **state)
+{
+    (void)state;
+    int accepted = 0;
+    struct test_job *many = calloc(20000, sizeof *many);
+    reset_counts();
+    for (int i = 0; i < 20000; i++) {
+        many[i] = (struct test_job){
+            .job = {.work = insert_author, .done = on_done}, .number = i, .answer = ERR_INVALID};
+        enum err err = writer_submit(writer, &many[i].job);
+        assert_true(err == OK || err == ERR_FULL);
+        accepted += err == OK;
+    }
+    assert_int_equal(accepted, 10000);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    for (int i = 0; i < 20000; i++)
+        assert_int_equal(many[i].done_count, i < accepted);
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(jobs[0].result, OK);
+    free(many);
+}
+
+static void another_writer_makes_a_job_busy(void **state)
+{
+    (void)state;
+    reset_counts();
+    test_begin(&t); /* holds the lock */
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(jobs[0].result, ERR_BUSY);
+    assert_int_equal(jobs[0].ran_as, 0); /* the work was not begun */
+    store_rollback(t.w);
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(jobs[0].result, OK);
+}
+
+static int fail_sync(void *ctx, enum shim_op op, enum shim_file file, const char *path)
+{
+    (void)ctx;
+    (void)path;
+    return op == SHIM_SYNC && file == SHIM_WAL ? 1034 /* SQLITE_IOERR_FSYNC */ : 0;
+}
+
+static void a_commit_that_is_not_on_disk_is_no_success(void **state)
+{
+    (void)state;
+    reset_counts();
+    shim_hook(fail_sync, NULL);
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    shim_hook(NULL, NULL);
+    assert_int_equal(jobs[0].result, ERR_IO);
+    assert_false(author_exists(0));
+    assert_int_equal(writer_submit(writer, &new_job(1, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(jobs[1].result, OK);
+    assert_false(author_exists(0));
+    assert_true(author_exists(1));
+}
+
+static void it_does_not_open_without_a_database(void **state)
+{
+    (void)state;
+    struct writer *w = NULL;
+    const char *why = NULL;
+    const struct store_options o = {.path = "/nonexistent/t.db", .mode = STORE_WRITE};
+    assert_int_equal(writer_open(&w, &loop, &o, &why), ERR_NOT_FOUND);
+    assert_null(w);
+    assert_non_null(strstr(why, "/nonexistent"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(jobs_run_in_their_order_and_are_answered_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failing_job_is_rolled_back_and_harms_no_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_may_follow_from_the_answer_to_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_s_memory_is_the_caller_s_again_when_it_is_answered, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_waits_is_done_before_it_closes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_queue_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_writer_makes_a_job_busy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_commit_that_is_not_on_disk_is_no_success, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_does_not_open_without_a_database, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
