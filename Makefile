@@ -268,6 +268,13 @@ fuzz-run: $(FUZZ_BIN)
 			$$(ls -d test/fuzz/corpus/$$n 2>/dev/null) || exit 1; \
 	done
 
+# --- benches ---------------------------------------------------------------------------------------------
+
+.PHONY: bench
+## make bench             beside nginx that serves the same bytes as files; the table goes to test/load/RESULTS.md
+bench: $(BIN) build/.have-bench
+	@/usr/bin/python3 test/load/bench.py $(BENCH)
+
 # --- rest ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local

@@ -1,0 +1,61 @@
+"""Running wrk against a process and reading from /proc what that cost it."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+SCRIPT = pathlib.Path(__file__).with_name("keys.lua")
+
+
+def pin(pid, cpu):
+    """All threads of a process, and what they start later, on one processor. None: the machine has only one."""
+    if cpu is not None:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(task), {cpu})
+
+
+def children(pid):
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in text.split()]
+
+
+def processor_seconds(pids):
+    """Time on a processor of all threads, user and system: by the scheduler in nanoseconds, else in ticks."""
+    total = 0.0
+    for pid in pids:
+        try:
+            tasks = [pathlib.Path(f"/proc/{pid}/task/{task}/schedstat").read_text() for task in os.listdir(f"/proc/{pid}/task")]
+            total += sum(int(text.split()[0]) for text in tasks) / 1e9
+        except FileNotFoundError:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def resident_mb(pids):
+    """Resident memory, the part of files that are mapped (the database, libraries) left out: (own, all)."""
+    own = everything = 0
+    for pid in pids:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        everything += int(re.search(r"VmRSS:\s+(\d+)", text).group(1))
+        own += int(re.search(r"RssAnon:\s+(\d+)", text).group(1))
+    return own / 1024, everything / 1024
+
+
+def run_wrk(url, keys_file, pids, seconds, connections, cpu=None):
+    """One run: requests a second, p99 in ms, processor time of `pids` per request in microseconds."""
+    pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
+    command = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(SCRIPT), url]
+    before = processor_seconds(pids)
+    done = subprocess.run(command, env={**os.environ, "KEYS": str(keys_file)}, capture_output=True, text=True, check=False,
+                          timeout=seconds + 30)
+    used = processor_seconds(pids) - before
+    match = re.search(r"^RESULT (.*)$", done.stdout, re.M)
+    if done.returncode != 0 or not match:
+        raise SystemExit(f"bench: wrk failed for {url}:\n{done.stdout}{done.stderr}")
+    result = json.loads(match.group(1))
+    if result["refused"] or result["broken"] or not result["requests"]:
+        raise SystemExit(f"bench: {url}: {result['refused']} of {result['requests']} requests were refused, {result['broken']} connections "
+                         "broke. With a rate limit, more keys are needed (--keys).")
+    return {"rate": result["requests"] / result["seconds"], "p99_ms": result["p99_us"] / 1000, "us": used / result["requests"] * 1e6}
