@@ -47,25 +47,37 @@ static enum err find_or_create(const char *path, const char **why)
     return create_file(path, why);
 }
 
+enum err schema_read_identity(struct db *db, struct schema_identity *out)
+{
+    enum err err = db_exec(db, SQL_BEGIN_READ);
+    if (err)
+        return err;
+    err = db_exec_i64(db, SQL_APPLICATION_ID, &out->application_id);
+    if (!err)
+        err = db_exec_i64(db, SQL_USER_VERSION, &out->version);
+    if (!err)
+        err = db_exec_i64(db, SQL_COUNT_SCHEMA, &out->objects);
+    if (db_in_transaction(db) && db_exec(db, SQL_ROLLBACK))
+        CHECK(!db_in_transaction(db));
+    return err;
+}
+
 /* Ours, or nothing yet. */
 static enum err check_owner(struct db *db, const char *path, const char **why)
 {
-    int64_t id, things, version;
-    enum err err = db_exec_i64(db, SQL_APPLICATION_ID, &id);
-    if (!err)
-        err = db_exec_i64(db, SQL_COUNT_SCHEMA, &things);
-    if (!err)
-        err = db_exec_i64(db, SQL_USER_VERSION, &version);
+    struct schema_identity is;
+    enum err err = schema_read_identity(db, &is);
     if (err) {
         *why = why_of(err, path);
         return err;
     }
-    if (id != SCHEMA_APPLICATION_ID && (id != 0 || things != 0 || version != 0)) {
+    bool empty = is.application_id == 0 && is.objects == 0 && is.version == 0;
+    if (is.application_id != SCHEMA_APPLICATION_ID && !empty) {
         *why = why_foreign(path);
         return ERR_CORRUPT;
     }
-    if (version > schema_migration_count) {
-        *why = why_newer(path, version);
+    if (is.version > schema_migration_count) {
+        *why = why_newer(path, is.version);
         return ERR_VERSION;
     }
     return OK;

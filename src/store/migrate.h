@@ -4,7 +4,11 @@
 #ifndef VT_STORE_MIGRATE_H
 #define VT_STORE_MIGRATE_H
 
+#include "base/err.h"
+
 #include <stdint.h>
+
+struct db;
 
 struct schema_migration {
     int version;
@@ -16,5 +20,13 @@ extern const int schema_migration_count;
 
 /* "VwTl": in bytes 68 to 71 of the file, so that other databases are told from ours. */
 #define SCHEMA_APPLICATION_ID INT64_C(0x5677546c)
+
+/* Whose database it is, of one moment: another process may be creating it. */
+struct schema_identity {
+    int64_t application_id;
+    int64_t version; /* number of migrations applied */
+    int64_t objects; /* tables, indexes and triggers that it has */
+};
+MUST_USE enum err schema_read_identity(struct db *db, struct schema_identity *out);
 
 #endif

@@ -25,6 +25,7 @@
     "PRAGMA wal_autocheckpoint = 8000;"                                                                      \
     "PRAGMA journal_size_limit = 67108864;"
 #define SQL_QUERY_ONLY "PRAGMA query_only = ON"
+#define SQL_BEGIN_READ "BEGIN"
 #define SQL_BEGIN      "BEGIN IMMEDIATE"
 #define SQL_COMMIT     "COMMIT"
 #define SQL_ROLLBACK   "ROLLBACK"
@@ -70,7 +71,7 @@
 /* --- the statements --- */
 
 #define STORE_QUERIES(X)                                                                                     \
-    X(BEGIN_READ, "BEGIN")                                                                                   \
+    X(BEGIN_READ, SQL_BEGIN_READ)                                                                            \
     X(BEGIN_WRITE, SQL_BEGIN)                                                                                \
     X(COMMIT, SQL_COMMIT)                                                                                    \
     X(ROLLBACK, SQL_ROLLBACK)                                                                                \

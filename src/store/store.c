@@ -16,29 +16,27 @@ enum { OPEN_TIMEOUT_MS = 10000 };
 /* The file is a database of ours, of exactly this binary's schema. */
 static enum err check_schema(struct db *db, const char *path, const char **why)
 {
-    int64_t id, version;
-    enum err err = db_exec_i64(db, SQL_APPLICATION_ID, &id);
-    if (!err)
-        err = db_exec_i64(db, SQL_USER_VERSION, &version);
+    struct schema_identity is;
+    enum err err = schema_read_identity(db, &is);
     if (err) {
         *why = why_of(err, path);
         return err;
     }
-    if (id == 0 && version == 0) {
-        *why = db_sentence("%s is empty or not a database of viewtally: run `viewtally migrate`", path);
+    if (is.application_id == 0 && is.objects == 0) {
+        *why = db_sentence("%s is empty: run `viewtally migrate`", path);
         return ERR_VERSION;
     }
-    if (id != SCHEMA_APPLICATION_ID) {
+    if (is.application_id != SCHEMA_APPLICATION_ID) {
         *why = why_foreign(path);
         return ERR_CORRUPT;
     }
-    if (version > schema_migration_count) {
-        *why = why_newer(path, version);
+    if (is.version > schema_migration_count) {
+        *why = why_newer(path, is.version);
         return ERR_VERSION;
     }
-    if (version < schema_migration_count) {
+    if (is.version < schema_migration_count) {
         *why = db_sentence("%s has schema version %lld and this binary needs %d: run `viewtally migrate`",
-                           path, (long long)version, schema_migration_count);
+                           path, (long long)is.version, schema_migration_count);
         return ERR_VERSION;
     }
     return OK;
