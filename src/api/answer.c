@@ -2,6 +2,7 @@
 #include "api/answer.h"
 
 #include "api/api.h"
+#include "auth/keys.h"
 #include "base/log.h"
 #include "config/config.h"
 
@@ -121,8 +122,8 @@ static void add_cors(struct request *r, const struct api *api)
 }
 
 /* A line per request at the level of debug; in production that is the proxy's to keep. The target is all a
- * request may hold, so it is cut. */
-static void log_answer(const struct request *r)
+ * request may hold, so it is cut, and somebody may have put a key into it, so it is cut there. */
+static void log_answer(const struct request *r, const struct api *api)
 {
     static const char *const methods[] = {[METHOD_GET] = "GET",
                                           [METHOD_HEAD] = "HEAD",
@@ -130,15 +131,20 @@ static void log_answer(const struct request *r)
                                           [METHOD_OPTIONS] = "OPTIONS",
                                           [METHOD_OTHER] = "other"};
     enum { TARGET_SHOWN = 1000 };
-    int shown = r->target.len < TARGET_SHOWN ? (int)r->target.len : TARGET_SHOWN;
-    log_debug("%.*s %s %.*s %d %.*s", (int)r->client_address.len, r->client_address.p, methods[r->method],
-              shown, r->target.p ? r->target.p : "", r->res.status, (int)r->id.len, r->id.p);
+    if (!log_shows(LOG_DEBUG))
+        return;
+    size_t shown = key_find_secret(api->key_prefix, r->target);
+    if (shown > TARGET_SHOWN)
+        shown = TARGET_SHOWN;
+    log_debug("%.*s %s %.*s%s %d %.*s", (int)r->client_address.len, r->client_address.p, methods[r->method],
+              (int)shown, r->target.p ? r->target.p : "", shown < r->target.len ? "…" : "", r->res.status,
+              (int)r->id.len, r->id.p);
 }
 
 void answer_finish(struct request *r)
 {
     const struct api *api = r->app;
-    log_answer(r);
+    log_answer(r, api);
     response_add_field(r, STR("X-Request-Id"), r->id);
     response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
     if (!has_field(r, STR("Cache-Control")))

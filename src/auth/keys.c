@@ -5,6 +5,8 @@
 
 #include <sodium.h>
 
+enum { LIKE_A_KEY = 8 };
+
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /* CRC-32 (ISO-HDLC, as in zip), bit by bit: 60 bytes a key are not worth a table. */
@@ -61,6 +63,15 @@ static bool is_base62(struct str s)
             return false;
     }
     return true;
+}
+
+size_t key_find_secret(struct str prefix, struct str text)
+{
+    for (size_t at = 0; at + prefix.len + LIKE_A_KEY <= text.len; at++)
+        if (str_starts_with(str_make(text.p + at, text.len - at), prefix) &&
+            is_base62(str_make(text.p + at + prefix.len, LIKE_A_KEY)))
+            return at + prefix.len;
+    return text.len;
 }
 
 bool key_is_well_formed(struct str prefix, struct str key)

@@ -20,6 +20,10 @@ void key_generate(struct str prefix, struct key_text *out);
 /* Shape and checksum, without any look-up. */
 bool key_is_well_formed(struct str prefix, struct str key);
 
+/* For the log: where in a text the secret part of a key begins, or of what may have been meant as one (the
+ * prefix and eight base62 characters); text.len when nowhere. */
+size_t key_find_secret(struct str prefix, struct str text);
+
 void key_hash(struct str key, uint8_t out[KEY_HASH_LEN]);
 
 /* What an Authorization field says (RFC 9110, 11.6.2; RFC 6750, 2.1): the scheme is case-insensitive. */

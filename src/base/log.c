@@ -74,9 +74,14 @@ static void build_line(struct buf *b, enum log_level level, struct str text)
     buf_append_char(b, '\n');
 }
 
+bool log_shows(enum log_level level)
+{
+    return level >= min_level;
+}
+
 void log_at(enum log_level level, const char *fmt, ...)
 {
-    if (level < min_level)
+    if (!log_shows(level))
         return;
     char text[LINE_MAX_BYTES];
     va_list ap;

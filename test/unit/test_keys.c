@@ -58,12 +58,25 @@ static void authorization_is_read_as_rfc_6750_says(void **state)
     assert_int_equal(key_from_authorization(str_make(NULL, 0), &token), BEARER_MISSING);
 }
 
+static void secret_is_found_in_any_text(void **state)
+{
+    (void)state;
+    assert_int_equal(key_find_secret(PREFIX, STR("/v1/videos?limit=1")), 18);
+    assert_int_equal(key_find_secret(PREFIX, STR("/v1/videos?key=service_live_01234567")), 28);
+    assert_int_equal(key_find_secret(PREFIX, STR("service_live_service_live_0123abcdEF")), 26);
+    assert_int_equal(key_find_secret(PREFIX, STR("?key=service_live_0123456")), 25);
+    assert_int_equal(key_find_secret(PREFIX, STR("?key=service_live_0123-4567")), 27);
+    assert_int_equal(key_find_secret(PREFIX, STR("")), 0);
+    assert_int_equal(key_find_secret(PREFIX, str_make(NULL, 0)), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generated_keys_are_well_formed),
         cmocka_unit_test(checksum_is_crc32),
         cmocka_unit_test(authorization_is_read_as_rfc_6750_says),
+        cmocka_unit_test(secret_is_found_in_any_text),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }
