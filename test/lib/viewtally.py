@@ -3,6 +3,7 @@
 VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
 the one with the fake clock (default build/debug/viewtally).
 """
+import itertools
 import json
 import os
 import pathlib
@@ -65,6 +66,7 @@ class Viewtally:
         self.configure(config or {})
         self._process = None
         self._starts = 0
+        self._numbers = itertools.count(1)
         self.addresses = []
 
     # -- configuration ---------------------------------------------------------------------------------------------
@@ -95,10 +97,20 @@ class Viewtally:
     # -- command line ----------------------------------------------------------------------------------------------
 
     def command(self, *arguments, env=None):
-        """Starts `viewtally ARGUMENTS --config …` and returns the Popen object (to kill it half way, for example)."""
-        return subprocess.Popen([self.binary, *map(str, arguments), "--config", str(self.config_path)],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                cwd=self.directory, env=self.environment(env))
+        """Starts `viewtally ARGUMENTS --config …` and returns the Popen object: stdin, stdout and stderr are pipes."""
+        return self._popen(arguments, env, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
+
+    def background(self, *arguments, env=None):
+        """The same with what it prints going to a file, `process.output`, so that nobody needs to read pipes meanwhile."""
+        path = self.directory / f"background-{next(self._numbers)}.log"
+        with open(path, "wb") as output:
+            process = self._popen(arguments, env, subprocess.DEVNULL, output, output)
+        process.output = path
+        return process
+
+    def _popen(self, arguments, env, stdin, stdout, stderr):
+        return subprocess.Popen([self.binary, *map(str, arguments), "--config", str(self.config_path)], stdin=stdin,
+                                stdout=stdout, stderr=stderr, cwd=self.directory, env=self.environment(env))
 
     def run(self, *arguments, stdin=b"", status=0, env=None, timeout=COMMAND_SECONDS):
         """Runs a command to its end. `status` is the exit status it must have (None: any)."""

@@ -22,7 +22,8 @@ from model.values import DAY, HOUR
 START = ms("2026-07-01T00:00:00Z")
 NOW = START + 12 * DAY
 SEEDS = [int(os.environ["VIEWTALLY_SEED"])] if "VIEWTALLY_SEED" in os.environ else range(3)
-AUTHORS, VIDEOS, FILES, HOURS_A_FILE, POLLERS = 3, 40, 8, 20, 2
+AUTHORS, VIDEOS, FILES, HOURS_A_FILE, POLLERS = 3, 60, 3, 60, 2      # a file is some 7,500 readings, several transactions
+KILLS_A_FILE = 3
 STALE = "observed_at is older than the post's last reading"
 
 
@@ -103,34 +104,33 @@ class Poller(threading.Thread):
 
 
 def run_with_kills(instance, rng, pollers, lines):
-    """Imports one file; the importer, the server or both may die on the way. True when one did while steps were applied."""
+    """Imports one file until it is through; the importer, the server or both die on the way. How often before the end."""
     (instance.directory / "readings.ndjson").write_bytes(encode_lines(lines))
-    doomed = rng.choice(["importer", "server", "both", "importer", "server", "nothing"])
-    killed_midway = False
-    seen = lambda: sum(len(poller.events) for poller in pollers)
-    while True:
-        importer = instance.command("import", "readings.ndjson")
-        importer.stdin.close()
-        importer.stdin = None
-        wanted = seen() + rng.choice([0, 1, 1, 5, 20, 60])
-        wait.until(lambda: importer.poll() is not None or seen() >= wanted or failures(pollers), "an import to get on")
+    midway = 0
+    for doomed in [rng.choice(["importer", "server", "both"]) for _ in range(KILLS_A_FILE)] + ["nothing"]:
+        importer = instance.background("import", "readings.ndjson")
+        before = sum(len(poller.events) for poller in pollers)
+        wanted = before + rng.choice([1, 1, 10, 50, 200])
+        wait.until(lambda: importer.poll() is not None or failures(pollers)
+                   or sum(len(poller.events) for poller in pollers) >= wanted, "an import to get on")
+        midway += doomed != "nothing" and importer.poll() is None
         if doomed in ("server", "both"):
             instance.kill()
-        if doomed in ("importer", "both") and importer.poll() is None:
+        if doomed in ("importer", "both"):
             importer.kill()
-        killed_midway = killed_midway or (doomed != "nothing" and importer.poll() is None)
         if doomed in ("server", "both"):
             instance.start()
-        _, err = importer.communicate(timeout=wait.DEFAULT_SECONDS * 3)
-        err = err.decode()
-        assert not SANITIZER_REPORT.search(err), err
-        if importer.returncode == -9:
-            doomed = rng.choice(["nothing", "importer"])
-            continue
-        assert importer.returncode in (0, 1), err
-        reported = [line for line in err.splitlines() if line.startswith("readings.ndjson:")]
-        assert all(line.endswith(STALE) for line in reported), err
-        return killed_midway
+        status = importer.wait(timeout=wait.DEFAULT_SECONDS * 3)
+        check_import(status, importer.output.read_text(), doomed)
+    return midway
+
+
+def check_import(status, err, doomed):
+    """Nothing but what was applied before is refused."""
+    assert not SANITIZER_REPORT.search(err), err
+    assert status in ((0, 1, -9) if doomed in ("importer", "both") else (0, 1)), err
+    reported = [line for line in err.splitlines() if line.startswith("readings.ndjson:")]
+    assert all(line.endswith(STALE) for line in reported), err
 
 
 def failures(pollers):
@@ -157,7 +157,7 @@ def test_each_event_exactly_once(seed, tmp_path):
             lines = feed.file(number)
             assert model.import_lines(lines, NOW) == []
             midway += run_with_kills(instance, rng, everyone, lines)
-        print(f"killed in the middle of {midway} of {FILES} imports")
+        assert midway, "nothing was killed in the middle of an import"
     finally:
         for poller in everyone:
             poller.ending.set()

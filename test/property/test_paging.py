@@ -120,17 +120,15 @@ def test_added_while_pages_are_read(serving):
     lines = encode_lines(library.add(3000))
     (serving.directory / "many.ndjson").write_bytes(lines)
     with serving.client(serving.create_key(library.author_id)) as client:
-        importer = serving.command("import", "many.ndjson")
-        importer.stdin.close()
-        importer.stdin = None
+        importer = serving.background("import", "many.ndjson")
         try:
             walks = 0
             while importer.poll() is None or walks < 2:
                 check_partition(walk(client, {}, rng), at_first, set(library.videos))
                 walks += 1
         finally:
-            _, err = importer.communicate(timeout=60)
-        assert importer.returncode == 0, err
+            status = importer.wait(timeout=60)
+        assert status == 0, importer.output.read_text()
         assert {video_id for _, video_id in walk(client, {}, rng)} == set(library.videos)
 
 
