@@ -157,6 +157,46 @@ static void environment_overrides(void **state)
     expect_message(NULL, unknown, "VIEWTALLY_LIMITS_REQUESTS: there is no such configuration key");
 }
 
+/* A secret comes from the file, from the environment, or from a file that either of them names; it is never
+ * printed. */
+static void secrets_come_from_files(void **state)
+{
+    struct attempt a, named;
+    struct buf printed, text;
+    (void)state;
+    load(&a, "  hunter2 \nsecond line\n", NULL);
+    buf_init(&text, 1000);
+    buf_printf(&text, "[redis]\npassword_file = %s\n", a.path);
+    buf_append_char(&text, '\0');
+    struct buf variable;
+    buf_init(&variable, 1000);
+    buf_printf(&variable, "VIEWTALLY_REDIS_PASSWORD_FILE=%s", a.path);
+    buf_append_char(&variable, '\0');
+    const char *environment[] = {variable.p, NULL};
+    load(&named, text.p, NULL);
+    assert_int_equal(named.err, OK);
+    assert_string_equal(named.config.redis.password, "hunter2");
+    buf_init(&printed, 1 << 20);
+    config_print(&named.config, &printed);
+    buf_append_char(&printed, '\0');
+    assert_null(strstr(printed.p, "hunter2"));
+    assert_non_null(strstr(printed.p, "password = (hidden)"));
+    unload(&named);
+    load(&named, NULL, environment);
+    assert_int_equal(named.err, OK);
+    assert_string_equal(named.config.redis.password, "hunter2");
+    unload(&named);
+    unload(&a);
+    expect_message("[redis]\npassword_file = /nonexistent/secret\n", NULL,
+                   ":2: [redis] password_file cannot read /nonexistent/secret: No such file or directory");
+    expect_message("[redis]\npassword = a\npassword_file = /x\n", NULL,
+                   ":3: [redis] password_file was given in line 2 already");
+    expect_message("[redis]\nurl_file = /x\n", NULL, ":2: [redis] has no key \"url_file\"");
+    buf_fini(&printed);
+    buf_fini(&text);
+    buf_fini(&variable);
+}
+
 /* What is printed is read back to the same, and the example file in the repository is what the table says. */
 static void printed_configuration_is_read_back(void **state)
 {
@@ -207,6 +247,7 @@ int main(void)
         cmocka_unit_test(environment_overrides),
         cmocka_unit_test(printed_configuration_is_read_back),
         cmocka_unit_test(example_file_is_true),
+        cmocka_unit_test(secrets_come_from_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
