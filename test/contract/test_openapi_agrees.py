@@ -1,10 +1,13 @@
 """The running server and the OpenAPI document agree, in both directions: every pair of the tour (tour.py) is valid by the
 document, and there is nothing in the document that the tour was not shown."""
+import re
+
 import pytest
 
 import tour
-from apidoc import FORMATS, Document, DriftError, Schema, parse_json, variants
-from checker import DEFAULT, Checker, Seen
+from apidoc import Document, variants
+from checker import DEFAULT, Seen
+from lib.viewtally import ROOT
 
 MAIN = [tour.tour_answers, tour.tour_account, tour.tour_videos, tour.tour_stats, tour.tour_events, tour.tour_keys, tour.tour_token,
         tour.tour_addresses, tour.tour_protocol, tour.tour_parameters]
@@ -50,6 +53,10 @@ def responses():
                 yield operation, status, response
 
 
+def nothing_left(missing):
+    assert not missing, "in the document, never shown:\n" + "\n".join(map(str, sorted(missing)))
+
+
 def test_every_pair_agrees(shown):
     assert not shown[1], "\n".join(shown[1])
 
@@ -57,35 +64,52 @@ def test_every_pair_agrees(shown):
 def test_every_parameter_was_accepted(shown):
     documented = {(operation.name, *parameter) for operation in Document.load().operations for parameter in operation.parameters
                   if (operation.name, "200") not in NOT_YET}
-    assert not documented - shown[0].parameters
+    nothing_left(documented - shown[0].parameters)
 
 
 def test_every_status_was_answered(shown):
     documented = {(operation.name, status) for operation, status, _ in responses() if status != "default"}
-    assert not documented - shown[0].statuses
+    nothing_left(documented - shown[0].statuses)
     assert shown[0].default_statuses == set(DEFAULT)
 
 
 def test_every_code_was_answered(shown):
     documented = {(operation.name, status, code) for operation, status, response in responses() if status != "default"
                   for code in response.codes()}
-    assert not documented - shown[0].codes
+    nothing_left(documented - shown[0].codes)
 
 
 def test_every_header_was_sent(shown):
     documented = {(operation.name, status, name) for operation, status, response in responses() if status != "default"
                   for name in response.headers}
-    assert not documented - shown[0].headers
+    nothing_left(documented - shown[0].headers)
 
 
 def test_every_media_type_was_sent(shown):
     documented = {(operation.name, status, kind) for operation, status, response in responses() if status != "default"
                   for kind in response.contents}
-    assert not documented - shown[0].types
+    nothing_left(documented - shown[0].types)
 
 
 def test_every_field_and_value_was_answered(shown):
     """Each field, each member of an enum, true and false, null and not null, of each endpoint's answers."""
     documented = {each for _, status, response in responses() if status != "default"
                   for schema in response.contents.values() for each in variants(schema.node, schema.place)}
-    assert not sorted(documented - shown[0].values)
+    nothing_left(documented - shown[0].values)
+
+
+def routes_in_source():
+    """{(method, path): query parameters} as the route tables of src/api have them."""
+    found = {}
+    for path in sorted((ROOT / "src/api").glob("*.c")):
+        for table in re.findall(r"const struct route \w+ = \{(.*?)\n?\};", path.read_text(encoding="utf-8"), re.S):
+            template = re.search(r'\.path = "([^"]+)"', table)[1] + ("/{id}" if "ROUTE_TAIL" in table else "")
+            names = re.search(r"\.params = \{([^}]*)\}", table)
+            for method in re.findall(r"ROUTE_(GET|POST)", table):
+                found[method, template] = set(re.findall(r'"([^"]+)"', names[1])) if names else set()
+    return found
+
+
+def test_every_route_and_parameter_is_in_the_document():
+    documented = {(operation.method, operation.template): set(operation.query_names()) for operation in Document.load().operations}
+    assert routes_in_source() == documented
