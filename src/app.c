@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "refresh/closing.h"
 #include "store/writer.h"
 
 #include <signal.h>
@@ -98,6 +99,19 @@ static void init_api(struct app *app)
 
 /* ---- start ---- */
 
+/* What an import that was killed has left undecided. Not a reason to serve nothing: the next one does it. */
+static void complete_import(const struct config *c, const struct store_options *writes)
+{
+    const struct step_rules rules = step_rules_of(c);
+    struct closing_result done;
+    const char *why = "";
+    if (closing_complete(writes, &rules, &done, &why))
+        log_warn("%s: videos of an unfinished import were not decided: %s", c->store.path, why);
+    else if (done.videos)
+        log_info("%s: decided %lld videos that an unfinished import had left", c->store.path,
+                 (long long)done.videos);
+}
+
 static enum err open_store(struct app *app, const char **why)
 {
     const struct config *c = app->config;
@@ -110,6 +124,7 @@ static enum err open_store(struct app *app, const char **why)
     const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
     const struct store_options writes = {
         .path = c->store.path, .mode = STORE_WRITE, .busy_timeout_ms = (int)c->store.busy_timeout_ms};
+    complete_import(c, &writes);
     e = store_open(&app->store, &reads, why);
     return e ? e : writer_open(&app->writer, &app->loop, &writes, why);
 }

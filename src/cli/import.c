@@ -105,6 +105,8 @@ static void print_summary(const struct import_summary *s, bool dry_run)
            (long long)s->steps.baseline);
     printf("%-10s %lld went viral, %lld by their baseline\n", "viral",
            (long long)(s->steps.went_viral + s->viral_by_baseline), (long long)s->viral_by_baseline);
+    if (s->closing_left)
+        printf("%-10s   the rest of them is decided by the other import that is at work\n", "");
     printf("%-10s %lld viral, %lld milestones\n", "events", (long long)s->steps.viral_events,
            (long long)s->steps.milestone_events);
     printf("%-10s %lld read, %lld refused\n", "lines", (long long)s->lines,
@@ -201,6 +203,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         .files = (const char *const *)(argv + 1),
         .file_count = count,
         .temp_dir = dir,
+        .lock_path = dry_run ? NULL : cli->config.store.path,
         .rules = step_rules_of(&cli->config),
         .now_ms = TIME_NONE,
     };

@@ -1,7 +1,25 @@
-/* viewtally migrate: brings the database to this binary's schema. */
+/* viewtally migrate: brings the database to this binary's schema, and an import that was killed to its end.
+ */
 #include "cli/cli.h"
+#include "refresh/closing.h"
 
 #include <stdio.h>
+
+static enum cli_exit complete_import(const struct cli *cli)
+{
+    const struct step_rules rules = step_rules_of(&cli->config);
+    const struct store_options options = {.path = cli->config.store.path,
+                                          .mode = STORE_WRITE,
+                                          .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
+    struct closing_result done;
+    const char *why = "";
+    if (closing_complete(&options, &rules, &done, &why))
+        return cli_fail(CLI_COULD_NOT, "%s: %s", options.path, why);
+    if (done.videos)
+        printf("%s: decided %lld videos that an unfinished import had left\n", options.path,
+               (long long)done.videos);
+    return CLI_DONE;
+}
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
@@ -15,7 +33,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         printf("%s: %d migration%s applied\n", cli->config.store.path, applied, applied == 1 ? "" : "s");
     else
         printf("%s: up to date\n", cli->config.store.path);
-    return CLI_DONE;
+    return complete_import(cli);
 }
 
 const struct cli_command cli_migrate = {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "refresh/import_lock.h"
 #include "refresh/line.h"
 
 enum { ARENA_BLOCK = 16 * 1024 };
@@ -72,5 +73,39 @@ enum err closing_pass(struct store *store, const struct step_rules *rules, size_
     err = decide_each(store, rules, &arena, pending, count, result);
     arena_fini(&arena);
     *more = count == limit;
+    return err;
+}
+
+static enum err complete(struct store *store, const struct step_rules *rules, struct closing_result *result)
+{
+    bool more = true;
+    enum err err = OK;
+    while (!err && more) {
+        err = store_begin(store);
+        if (!err)
+            err = closing_pass(store, rules, CLOSING_LIMIT_MAX, result, &more);
+        if (!err)
+            err = store_commit(store);
+        store_rollback(store);
+    }
+    return err;
+}
+
+enum err closing_complete(const struct store_options *options, const struct step_rules *rules,
+                          struct closing_result *result, const char **why)
+{
+    struct store *store;
+    struct import_lock lock;
+    *result = (struct closing_result){0};
+    enum err err = store_open(&store, options, why);
+    if (err)
+        return err;
+    err = import_lock_open(&lock, options->path);
+    if (!err && import_lock_take(&lock))
+        err = complete(store, rules, result);
+    if (err)
+        *why = err_name(err);
+    import_lock_close(&lock);
+    store_close(store);
     return err;
 }

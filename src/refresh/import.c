@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "refresh/import_lock.h"
 #include "refresh/intake.h"
 #include "refresh/lines.h"
 #include "refresh/posts.h"
@@ -41,6 +42,7 @@ struct import {
     struct record_parser *parser;
     struct intake intake;
     struct sorter *sorter;
+    struct import_lock lock;
     int64_t now;        /* when the input had been read */
     int64_t started_us; /* the open transaction, */
     int64_t rows;       /* and what it holds */
@@ -407,11 +409,22 @@ static enum err apply_steps(struct import *im)
 /* --- the closing pass ------------------------------------------------------------------------------------
  */
 
+static enum err take_lock(struct import *im)
+{
+    if (!im->options->lock_path)
+        return OK;
+    enum err err = import_lock_open(&im->lock, im->options->lock_path);
+    if (!err)
+        err = import_lock_share(&im->lock);
+    return err ? fail(im, err, "%s-import cannot be locked: %s", im->options->lock_path, err_name(err)) : OK;
+}
+
 static enum err close_baselines(struct import *im)
 {
     struct closing_result closed = {0};
-    bool more = true;
     enum err err = OK;
+    bool more = im->lock.fd < 0 || import_lock_take(&im->lock);
+    im->summary->closing_left = !more;
     while (!err && more) {
         err = begin(im);
         if (err)
@@ -438,6 +451,8 @@ static enum err run_phases(struct import *im)
     im->now = wall_ms(im);
     im->summary->readings = im->intake.counts[RECORD_READING];
     if (!err)
+        err = take_lock(im);
+    if (!err)
         err = apply_entities(im);
     if (!err)
         err = sort_readings(im);
@@ -448,11 +463,12 @@ static enum err run_phases(struct import *im)
 
 enum err import_run(struct store *store, const struct import_options *options, struct import_summary *summary)
 {
-    struct import im = {.options = options, .summary = summary, .store = store};
+    struct import im = {.options = options, .summary = summary, .store = store, .lock = {.fd = -1}};
     memset(summary, 0, sizeof *summary);
     im.parser = record_parser_new();
     im.sorter = sorter_new(options->temp_dir, options->sort_bytes ? options->sort_bytes : SORT_BYTES);
     enum err err = run_phases(&im);
+    import_lock_close(&im.lock);
     sorter_free(im.sorter);
     intake_close(&im.intake);
     record_parser_free(im.parser);

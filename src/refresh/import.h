@@ -23,6 +23,7 @@ struct import_options {
     const char *const *files; /* "-": standard input */
     int file_count;
     const char *temp_dir;
+    const char *lock_path; /* of the database; NULL: it is this import's alone, as in a dry run */
     struct step_rules rules;
     size_t sort_bytes; /* memory for sorting; 0: a good default */
     int64_t now_ms;    /* TIME_NONE: the clock */
@@ -40,6 +41,7 @@ struct import_summary {
     int64_t readings, refused[REFUSAL_KINDS];   /* well-formed readings; those that were refused, by reason */
     struct step_result steps;
     int64_t viral_by_baseline; /* found by the closing pass */
+    bool closing_left;         /* to another import, which is still at work */
     char why[256];             /* of a failure: a sentence for the operator */
 };
 

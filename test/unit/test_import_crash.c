@@ -3,6 +3,7 @@
 #include "lib/importing.h"
 
 #include "base/clock.h"
+#include "refresh/import_lock.h"
 #include "lib/dump.h"
 
 #include <setjmp.h>
@@ -261,12 +262,47 @@ static void imported_by_two_at_once(void **state)
     buf_fini(&expected);
 }
 
+/* The baselines wait for the last import to end, and are decided by whoever starts next when that one died.
+ */
+static void baselines_wait_for_the_last_import(void **state)
+{
+    (void)state;
+    struct buf expected, found;
+    struct importing t;
+    struct import_lock other;
+    struct closing_result closed;
+    const char *why = "";
+    const char *waiting = "SELECT count(*) FROM videos WHERE baseline_pending = 1";
+    buf_init(&expected, 1 << 26);
+    buf_init(&found, 1 << 26);
+    (void)straight(5, &expected);
+    importing_init(&t);
+    const struct store_options options = {.path = t.db.path, .mode = STORE_WRITE, .busy_timeout_ms = 1000};
+    assert_int_equal(import_lock_open(&other, t.db.path), OK);
+    assert_int_equal(import_lock_share(&other), OK);
+    import_files(&t, write_world(&t, 5), NULL);
+    assert_int_equal(t.err, OK);
+    assert_true(t.summary.closing_left);
+    assert_true(query_i64(t.db.path, waiting) > 0);
+    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &why), OK);
+    assert_int_equal(closed.videos, 0);
+    import_lock_close(&other);
+    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &why), OK);
+    assert_true(closed.videos > 0);
+    assert_int_equal(query_i64(t.db.path, waiting), 0);
+    dump_database(t.db.path, &found);
+    assert_same_dump(&expected, &found);
+    importing_fini(&t);
+    buf_fini(&expected);
+    buf_fini(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_world_is_worth_it),   cmocka_unit_test(killed_between_transactions),
         cmocka_unit_test(killed_at_any_instant),   cmocka_unit_test(imported_twice),
-        cmocka_unit_test(imported_by_two_at_once),
+        cmocka_unit_test(imported_by_two_at_once), cmocka_unit_test(baselines_wait_for_the_last_import),
     };
     /* In memory where there is such a file system: what is tested is not the disk, which is slow to sync. */
     if (access("/dev/shm", W_OK) == 0)
