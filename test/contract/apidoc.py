@@ -5,6 +5,7 @@ answers and the document does not know is a failure.
 """
 import copy
 import datetime
+import functools
 import json
 import re
 
@@ -77,7 +78,6 @@ class Schema:
     def __init__(self, node, place):
         self.node = node
         self.place = place
-        jsonschema.Draft202012Validator.check_schema(node)
         self._validator = jsonschema.Draft202012Validator(node, format_checker=FORMATS)
 
     def errors(self, value):
@@ -187,9 +187,10 @@ class Document:
                            for template, item in self.whole["paths"].items()
                            for method, node in item.items() if method in METHODS]
 
-    @classmethod
-    def load(cls):
-        return cls(parse_json(PATH.read_bytes()))
+    @staticmethod
+    @functools.lru_cache(maxsize=1)
+    def load():
+        return Document(parse_json(PATH.read_bytes()))
 
     def _expand(self, node, within):
         """A deep copy with every reference replaced by what it names, and objects closed."""

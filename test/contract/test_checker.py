@@ -3,11 +3,20 @@ import http.client
 import json
 import re
 
+import jsonschema
 import pytest
 
 from apidoc import FORMATS, PATH, Document, DriftError, Schema
 from checker import Checker
 from lib.client import Response
+
+
+def test_every_schema_is_one():
+    for name, schema in Document.load().whole["components"]["schemas"].items():
+        try:
+            jsonschema.Draft202012Validator.check_schema(schema)
+        except jsonschema.SchemaError as error:
+            raise AssertionError(f"{name}: {error.message}") from None
 
 
 def test_every_format_of_the_document_is_checked():
