@@ -3,6 +3,7 @@
 VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
 the one with the fake clock (default build/debug/viewtally).
 """
+import functools
 import itertools
 import json
 import os
@@ -35,6 +36,16 @@ def binary(seams=False):
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there; build it first (make, or make MODE=debug for the fake clock)")
     return str(path.resolve())
+
+
+@functools.lru_cache(maxsize=None)
+def sanitized():
+    """Whether the binary with the fake clock is the AddressSanitizer build, several times slower: fewer cases will do."""
+    try:
+        first = subprocess.run([binary(seams=True), "--version"], capture_output=True, check=True).stdout.split(b"\n")[0]
+    except FileNotFoundError:
+        return False        # the tests that need it say so
+    return b"asan" in first
 
 
 class Finished:
@@ -257,4 +268,4 @@ def encode_lines(lines):
                     for line in lines)
 
 
-__all__ = ["FakeClock", "Viewtally", "binary", "encode_lines", "ROOT"]
+__all__ = ["FakeClock", "Viewtally", "binary", "encode_lines", "sanitized", "ROOT"]

@@ -32,20 +32,20 @@ def final_model(world, change=lambda lines: [lines]):
     return everything(model, world.times[-1]), model
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(strategies.integers(0, 10 ** 9))
 def test_order_of_readings_in_a_file_does_not_matter(seed):
     rng = random.Random(seed)
     assert final_model(World(seed, AUTHORS))[0] == final_model(World(seed, AUTHORS), lambda lines: [mix(rng, lines)])[0]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(strategies.integers(0, 10 ** 9))
 def test_importing_a_file_twice_changes_nothing(seed):
     assert final_model(World(seed, AUTHORS))[0] == final_model(World(seed, AUTHORS), lambda lines: [lines, lines])[0]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(strategies.integers(0, 10 ** 9))
 def test_writing_step_by_step_is_importing_at_once(seed):
     world = World(seed, AUTHORS)
@@ -56,7 +56,7 @@ def test_writing_step_by_step_is_importing_at_once(seed):
             found for found, author_id in zip(everything(model, now), model.authors) if author_id == writer.id]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(15))
 def test_invariants(seed):
     _, model = final_model(World(seed, AUTHORS))
     for video in model.videos.values():

@@ -9,7 +9,7 @@ import pytest
 
 from compare import Comparison
 from lib.clock import FakeClock
-from lib.viewtally import ROOT, Viewtally
+from lib.viewtally import ROOT, Viewtally, sanitized
 from model import Answers, Model, ms
 
 TODAY = "2026-07-10"        # the readings then begin on 05-31: some events lie before the history, which starts on 06-15
@@ -51,7 +51,8 @@ def served(tmp_path_factory):
 def test_every_author_is_served_what_the_rules_say(served):
     instance, model, _ = served
     assert sum(len(author.events) for author in model.authors.values()) > 500
-    for author_id, author in model.authors.items():
+    everyone = sorted(model.authors.items(), key=lambda item: -len(item[1].videos))
+    for author_id, author in everyone[:100] if sanitized() else everyone:
         with instance.client(instance.create_key(author_id)) as client:
             comparison = Comparison(client, Answers(model, author_id, NOW), random.Random(author_id))
             try:
