@@ -4,7 +4,7 @@ import io
 import random
 import re
 
-from model import iso
+from model import Refused, iso
 from model.values import DAY, date_text, day_of
 
 EVENT_ID = re.compile(r"evt_(0|[1-9][0-9]{0,18})")
@@ -30,6 +30,17 @@ def differences(expected, got, path=""):
     return [] if same else [f"{path}: {expected!r} expected, {got!r} served"]
 
 
+DAY_TEXTS = ["2026-02-30", "2026-2-3", "20260203", "yesterday", "2026-02-03T00:00:00Z", " 2026-02-03", "0000-00-00"]
+REFUSED = {
+    "/videos": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("viral", ["1", "TRUE", "yes"]),
+                ("limit", ["0", "101", "-1", "1.0", "ten", "1e1", "99999999999999999999"]), ("book_id", ["x", "1234"])],
+    "/stats": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("group_by", ["day", "Book"])],
+    "/events": [("after", ["evt_01", "1", "evt_", "evt_-1", "evt_99999999999999999999", "newest"]), ("limit", ["0", "101", "x"]),
+                ("type", ["viral", "video.gone"]), ("occurred_after", ["2026-06-20", "now", "2026-06-31T00:00:00Z"]),
+                ("order", ["up", "DESC"])],
+}
+
+
 class Comparison:
     """One author against one server at one moment. `rng` chooses filters and page sizes."""
 
@@ -50,6 +61,7 @@ class Comparison:
             self.same(self.answers.video(video["id"]), f"/videos/{video['id']}")
         for params in ({}, self.stats_range()):
             self.stats(params)
+        self.refusals()
 
     def get(self, path, params=None, headers=None):
         response = self.client.get(path, params, headers)
@@ -122,6 +134,32 @@ class Comparison:
         assert response.headers["Content-Type"].startswith(CSV_TYPE), response.headers["Content-Type"]
         got = list(csv.reader(io.StringIO(response.body.decode("utf-8"), newline="")))
         self.check(self.answers.stats_csv(params), got, "/stats as CSV", params)
+
+    # -- refused parameters ----------------------------------------------------------------------------------------
+
+    def refusals(self):
+        start = self.answers.today - self.rng.randrange(200)
+        length = {"start_date": date_text(start), "end_date": date_text(start + self.rng.choice([90, 91, 1000]))}
+        backwards = {"start_date": date_text(start), "end_date": date_text(start - self.rng.choice([1, 90, 100]))}
+        self.refused("/stats", self.rng.choice([length, backwards]))
+        self.refused("/videos", backwards)
+        self.refused("/events", self.rng.choice([{"order": "desc", "after": "evt_0"}, {"before": "evt_5"},
+                                                 {"order": "asc", "before": "evt_5"}]))
+        for path, choices in REFUSED.items():
+            name, values = self.rng.choice(choices)
+            self.refused(path, {**({"group_by": "decade"} if path == "/stats" else {}), name: self.rng.choice(values)})
+
+    def refused(self, path, params):
+        """The model refuses the parameters; the server must, with the same code, naming the parameter."""
+        try:
+            getattr(self.answers, path[1:])(params)
+        except Refused as refused:
+            response = self.client.get(path, params)
+            error = response.json().get("error", {})
+            assert response.status == 400, f"GET {path} {params}: {response}"
+            assert error["code"] == refused.code and refused.parameter in error["message"], f"GET {path} {params}: {error}"
+        else:
+            raise AssertionError(f"the model takes {path} {params}")
 
     # -- events ----------------------------------------------------------------------------------------------------
 
