@@ -71,8 +71,6 @@ static enum err err_of_constraint(int code)
 
 static enum err err_of_code(int code, int system_errno)
 {
-    if (code == SQLITE_IOERR_NOMEM)
-        return ERR_NOMEM;
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:

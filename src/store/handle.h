@@ -15,9 +15,9 @@ struct store {
     struct db db;
     uint8_t id[STORE_ID_LEN];
 
-    /* Of the open write transaction: the newest event id given out; 0 until the first one is asked for. */
+    /* Of the open write transaction: the newest event id given out; 0 as long as it gave out none. Read again
+     * in each transaction, for another process may have given out some. */
     int64_t last_event_id;
-    bool event_ids_taken;
 
     struct buf packed_posts, packed_milestones; /* bound to a running statement, else free */
 

@@ -47,6 +47,14 @@ static enum err find_or_create(const char *path, const char **why)
     return create_file(path, why);
 }
 
+/* Leaves nothing of the transaction. Where even that fails (no memory) the connection is closed next, which
+ * ends it too. */
+static enum err end_transaction(struct db *db, enum err err)
+{
+    enum err end = db_in_transaction(db) ? db_exec(db, SQL_ROLLBACK) : OK;
+    return err ? err : end;
+}
+
 enum err schema_read_identity(struct db *db, struct schema_identity *out)
 {
     enum err err = db_exec(db, SQL_BEGIN_READ);
@@ -57,9 +65,7 @@ enum err schema_read_identity(struct db *db, struct schema_identity *out)
         err = db_exec_i64(db, SQL_USER_VERSION, &out->version);
     if (!err)
         err = db_exec_i64(db, SQL_COUNT_SCHEMA, &out->objects);
-    if (db_in_transaction(db) && db_exec(db, SQL_ROLLBACK))
-        CHECK(!db_in_transaction(db));
-    return err;
+    return end_transaction(db, err);
 }
 
 /* Ours, or nothing yet. */
@@ -124,12 +130,8 @@ static enum err apply(struct db *db, const struct schema_migration *m, bool *don
     err = apply_here(db, m, done);
     if (!err)
         err = db_exec(db, SQL_COMMIT);
-    if (err) {
-        *done = false;
-        if (db_in_transaction(db) && db_exec(db, SQL_ROLLBACK))
-            CHECK(!db_in_transaction(db));
-    }
-    return err;
+    *done = *done && !err;
+    return end_transaction(db, err);
 }
 
 static enum err apply_all(struct db *db, const char *path, int *applied, const char **why)

@@ -3,16 +3,10 @@
 #include "store/handle.h"
 #include "store/write.h"
 
-static void forget(struct store *s)
-{
-    s->last_event_id = 0;
-    s->event_ids_taken = false;
-}
-
 enum err store_begin(struct store *s)
 {
     CHECK(!db_in_transaction(&s->db));
-    forget(s);
+    s->last_event_id = 0;
     /* IMMEDIATE: a transaction that began by reading could not wait for another writer, only fail. */
     return db_run(&s->db, db_use(&s->db, QUERY_BEGIN_WRITE));
 }
@@ -27,18 +21,16 @@ static enum err save_last_event_id(struct store *s)
 enum err store_commit(struct store *s)
 {
     CHECK(db_in_transaction(&s->db));
-    enum err err = s->event_ids_taken ? save_last_event_id(s) : OK;
+    enum err err = s->last_event_id ? save_last_event_id(s) : OK;
     if (!err)
         err = db_run(&s->db, db_use(&s->db, QUERY_COMMIT));
     if (err)
         store_rollback(s);
-    forget(s);
     return err;
 }
 
 void store_rollback(struct store *s)
 {
-    forget(s);
     /* After a full disk and the like SQLite has rolled back by itself. */
     if (db_in_transaction(&s->db) && db_run(&s->db, db_use(&s->db, QUERY_ROLLBACK)))
         CHECK(!db_in_transaction(&s->db));
@@ -51,7 +43,6 @@ static enum err load_last_event_id(struct store *s)
     if (err)
         return err == ERR_NOT_FOUND ? db_damaged(&s->db, "last_event_id") : err;
     s->last_event_id = db_i64(q, 0);
-    s->event_ids_taken = true;
     db_reset(q);
     return OK;
 }
@@ -67,7 +58,7 @@ static enum err set_head(struct store *s, int64_t author_row, int64_t event_id)
 enum err store_insert_event(struct store *s, struct event *event, int64_t now)
 {
     CHECK(db_in_transaction(&s->db));
-    enum err err = s->event_ids_taken ? OK : load_last_event_id(s);
+    enum err err = s->last_event_id ? OK : load_last_event_id(s);
     if (err)
         return err;
     event->id = s->last_event_id + 1 > now ? s->last_event_id + 1 : now;

@@ -269,7 +269,8 @@ static void a_damaged_column_is_an_error_each_time(void **state)
     static const char *const damage[] = {
         "UPDATE videos SET posts = x'0102'",
         "UPDATE videos SET milestones = x'ff'",
-        "UPDATE videos SET posts = x''; PRAGMA ignore_check_constraints = 1; UPDATE videos SET uuid = x'00'",
+        "UPDATE videos SET posts = x'', milestones = x''; PRAGMA ignore_check_constraints = 1; UPDATE videos "
+        "SET uuid = x'00'",
     };
     for (size_t i = 0; i < 3; i++) {
         sqlite3 *db;
@@ -283,6 +284,26 @@ static void a_damaged_column_is_an_error_each_time(void **state)
         assert_int_equal(write_step(t.w, 5), ERR_CORRUPT);
         assert_int_equal(rows, 0);
     }
+}
+
+/* The last statement before the commit is the store's own; its failure is a failed commit. */
+static void a_commit_that_cannot_note_its_event_ids_is_rolled_back(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    add_stepped_video(&t);
+    assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "CREATE TRIGGER no BEFORE UPDATE ON meta BEGIN SELECT RAISE(ABORT, 'no'); END", NULL,
+                     NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(write_step(t.w, 2), ERR_INVALID);
+    assert_false(db_in_transaction(&t.w->db));
+    assert_int_equal(whole_views(t.path), 1);
+    assert_int_equal(sqlite3_exec(db, "DROP TRIGGER no", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(write_step(t.w, 2), OK); /* with its statements compiled anew */
+    assert_int_equal(whole_views(t.path), 2);
 }
 
 /* --- a real limit: the file may not grow --- */
@@ -329,6 +350,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_page_is_an_error_each_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_column_is_an_error_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_commit_that_cannot_note_its_event_ids_is_rolled_back, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_may_not_grow_is_full, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

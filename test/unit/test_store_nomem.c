@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,12 +187,33 @@ static void opening_fails_with_a_sentence(void **state)
     assert_true(n > 200 && n < 20000);
 }
 
+static void migrating_fails_with_a_sentence(void **state)
+{
+    (void)state;
+    int n, applied;
+    for (n = 1; n < 20000; n += n < 200 ? 7 : 61) {
+        const char *why = NULL;
+        (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, n);
+        fail_at(n, true);
+        enum err err = store_migrate(t.path, &applied, &why);
+        fail_at(0, false);
+        if (!err)
+            break;
+        assert_int_equal(err, ERR_NOMEM);
+        assert_non_null(strstr(why, "out of memory"));
+        assert_int_equal(applied, 0);
+        assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+    }
+    assert_true(n > 200 && n < 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_fail_and_recover, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writes_fail_whole_and_recover, set_up, tear_down),
         cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(migrating_fails_with_a_sentence, set_up, tear_down),
     };
     install();
     return cmocka_run_group_tests(tests, NULL, NULL);
