@@ -27,7 +27,15 @@ void buf_reset(struct buf *b, size_t keep)
     if (b->cap > keep)
         buf_fini(b);
     b->len = 0;
+    b->before = '\0';
     b->failed = false;
+}
+
+void buf_go_on(struct buf *b)
+{
+    if (b->len)
+        b->before = b->p[b->len - 1];
+    b->len = 0;
 }
 
 static bool grow(struct buf *b, size_t more)

@@ -10,6 +10,7 @@ struct buf {
     char *p;
     size_t len, cap, max;
     bool failed; /* would have grown above `max`; what was appended since is lost */
+    char before; /* the byte that stood before p[0] when buf_go_on() took it away; 0: p[0] is the first */
 };
 
 /* Allocates nothing yet. */
@@ -18,6 +19,9 @@ void buf_fini(struct buf *b);
 
 /* Empties it and clears the failure; gives memory back when more than `keep` bytes are held. */
 void buf_reset(struct buf *b, size_t keep);
+
+/* Empties it in the middle of a text: what it held was sent, more of the same text follows. */
+void buf_go_on(struct buf *b);
 
 /* Makes room for `more` bytes at p + len and returns the place, or NULL (and fails) when that is above `max`.
  * The caller writes at most `more` bytes there and then adds what it wrote to len. */

@@ -5,10 +5,8 @@
 
 static void comma(struct buf *b)
 {
-    if (b->len == 0)
-        return;
-    char last = b->p[b->len - 1];
-    if (last != '{' && last != '[' && last != ':' && last != '\n')
+    char last = b->len ? b->p[b->len - 1] : b->before;
+    if (last && last != '{' && last != '[' && last != ':' && last != '\n')
         buf_append_char(b, ',');
 }
 

@@ -47,7 +47,7 @@ static void written(struct conn *c, int status)
     if (status < 0) {
         conn_close(c, uv_strerror(status));
     } else if (wait_is_armed(&r->wait)) { /* conn_flush() */
-        buf_reset(&r->res.body, r->res.body.cap);
+        buf_go_on(&r->res.body);
         conn_enter(c, CONN_HANDLING);
         wait_finish(&r->wait);
     } else {
@@ -213,7 +213,7 @@ enum next conn_flush(struct conn *c)
         conn_enter(c, CONN_WRITING);
         return NEXT_WAIT;
     }
-    buf_reset(&r->res.body, r->res.body.cap);
+    buf_go_on(&r->res.body);
     return NEXT_YIELD;
 }
 

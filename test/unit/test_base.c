@@ -249,6 +249,24 @@ static void json_puts_commas(void **state)
     buf_fini(&b);
 }
 
+static void json_goes_on_behind_what_was_sent(void **state)
+{
+    (void)state;
+    struct buf b;
+    buf_init(&b, 100);
+    json_open(&b, '[');
+    buf_go_on(&b);
+    json_i64(&b, 1);
+    buf_go_on(&b);
+    buf_go_on(&b); /* with nothing in between */
+    json_i64(&b, 2);
+    assert_true(str_eq(buf_str(&b), STR(",2")));
+    buf_reset(&b, 100);
+    json_open(&b, '[');
+    assert_true(str_eq(buf_str(&b), STR("[")));
+    buf_fini(&b);
+}
+
 static void list_keeps_order(void **state)
 {
     struct list head, a, b;
@@ -279,6 +297,7 @@ int main(void)
         cmocka_unit_test(uuids_keep_their_text),
         cmocka_unit_test(json_escapes_everything),
         cmocka_unit_test(json_puts_commas),
+        cmocka_unit_test(json_goes_on_behind_what_was_sent),
         cmocka_unit_test(list_keeps_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
