@@ -1,5 +1,6 @@
 """scripts/nginx.conf, the shipped file, in a real nginx in front of a running server."""
 import concurrent.futures
+import datetime
 import gzip
 import http.client
 import json
@@ -20,9 +21,11 @@ from lib.relay import Relay
 
 SHIPPED = pathlib.Path(__file__).resolve().parents[2] / "scripts/nginx.conf"
 AUTHOR = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a01"
+BOOK = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7b01"
+VIDEOS = 400
 
 # What each server says of its own connection, or of the moment.
-OWN_FIELDS = {"date", "server", "connection", "keep-alive"}
+OWN_FIELDS = {"date", "server", "connection", "keep-alive", "transfer-encoding"}
 
 
 def replace_once(text, old, new):
@@ -71,10 +74,35 @@ class Behind:
                           f"the log line of {request_id}")
 
 
+def video_id(number):
+    return f"0b0f3d5e-6f0a-4c39-9a50-{number:012x}"
+
+
+def days_ago(days):
+    when = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=days)
+    return when.strftime("%Y-%m-%dT12:00:00Z")
+
+
+def reading(number, days, views):
+    return {"type": "reading", "platform": "youtube", "post_id": f"p{number}", "observed_at": days_ago(days), "views": views}
+
+
+def world():
+    """So many videos that their statistics are longer than all of nginx's buffers."""
+    yield {"type": "author", "id": AUTHOR, "name": "Zoë Author"}
+    yield {"type": "book", "id": BOOK, "author_id": AUTHOR, "title": "Book"}
+    for number in range(VIDEOS):
+        yield {"type": "video", "id": video_id(number), "author_id": AUTHOR, "book_id": BOOK if number % 2 else None, "title": f"Video {number}",
+               "posts": [{"platform": "youtube", "post_id": f"p{number}", "url": None, "posted_at": days_ago(25)}]}
+        yield reading(number, 24, 100 + number)
+        yield reading(number, 3, 700 + number)
+
+
 @pytest.fixture
 def server(make_viewtally):
-    made = make_viewtally({"log": {"level": "debug"}, "server": {"trusted_proxies": "127.0.0.1"}})
-    made.run("author", "add", "--name", "Zoë Author", "--id", AUTHOR)
+    made = make_viewtally({"log": {"level": "debug"}, "server": {"trusted_proxies": "127.0.0.1"}, "events": {"history_start": "2020-01-01"}})
+    made.run("migrate")
+    made.import_lines(world())
     return made.start()
 
 
@@ -90,6 +118,7 @@ def comparable(response):
 # -- the same answers ------------------------------------------------------------------------------------------------
 
 TARGETS = ["/account", "/books", "/videos", "/videos?limit=2", "/videos?limit=0", "/videos?viral=maybe", "/stats", "/stats?format=csv",
+           f"/videos?limit=100&book_id={BOOK}", f"/videos/{video_id(7)}",
            "/stats?start_date=2026-02-30", "/stats?start_date=2020-01-01&end_date=2026-01-01", "/stats?group_by=book",
            "/events", "/events?after=latest", "/events?after=evt_0&limit=1", "/events?after=x", "/openapi.json",
            "/videos/0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", "/videos/nothing", "//account", "/account/", "/./account", "/videos/../account",
@@ -104,6 +133,22 @@ def test_answers_are_the_direct_ones(behind):
                 want = direct.request(method, "/v1" + target, headers)
                 got = proxied.request(method, "/v1" + target, headers)
                 assert (got.status, got.body, comparable(got)) == (want.status, want.body, comparable(want)), target
+
+
+def test_a_long_answer_is_the_direct_one(behind):
+    """It comes in chunks, and is longer than what nginx keeps in memory."""
+    query = {"start_date": days_ago(26)[:10]}
+    with behind.direct() as direct, behind.proxied() as proxied:
+        want = direct.get("/stats", query)
+        assert want.headers["Transfer-Encoding"] == "chunked" and len(want.body) > 500_000
+        assert len(want.json()["data"]) == VIDEOS
+        assert len(direct.get("/stats", {**query, "group_by": "book"}).json()["data"]) == 1
+        got = proxied.get("/stats", query)
+        assert (got.status, got.body, got.headers["ETag"]) == (200, want.body, want.headers["ETag"])
+        packed = proxied.get("/stats", query, headers={"Accept-Encoding": "gzip"})
+        assert gzip.decompress(packed.body) == want.body
+        again = proxied.get("/stats", query, headers={"If-None-Match": packed.headers["ETag"]})
+        assert (again.status, again.body) == (304, b"")
 
 
 def without_ids(response):
@@ -188,7 +233,7 @@ def test_client_address_is_believed_from_the_proxy_only(behind):
 
 def test_without_trusted_proxies_the_proxy_is_the_client(make_viewtally, make_nginx):
     server = make_viewtally({"log": {"level": "debug"}})
-    server.run("author", "add", "--name", "A", "--id", AUTHOR)
+    server.import_lines([next(world())])
     behind = Behind(server.start(), make_nginx(shipped(server.address)))
     assert asked_from(behind.nginx.address, "127.0.0.2", behind, {}) == "127.0.0.1"
 
@@ -231,6 +276,19 @@ def test_long_poll_is_held(behind):
         answer = client.get("/events", {"after": "latest", "wait": 1})
         assert answer.status == 200 and answer.json()["data"] == []
         assert 0.9 < time.monotonic() - start < 10
+
+
+def test_a_long_poll_ends_with_the_event(server, make_nginx):
+    with Relay(server.address) as relay, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        behind = Behind(server, make_nginx(shipped(relay.address)))
+        with behind.proxied() as client:
+            start = time.monotonic()
+            poll = pool.submit(client.get, "/events", {"after": "latest", "wait": 50})
+            wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
+            server.import_lines([reading(5, 2, 1500)])
+            answer = poll.result(timeout=60).json()
+        assert [(event["video"]["id"], event["milestone"]) for event in answer["data"]] == [(video_id(5), 1000)]
+        assert time.monotonic() - start < 40
 
 
 def test_many_long_polls_leave_room_for_others(behind):
@@ -292,7 +350,7 @@ def test_what_nginx_refuses_is_said_in_the_api_s_words(behind, status, data):
 def test_unix_socket(make_viewtally, make_nginx, tmp_path):
     path = tmp_path / "v.sock"
     server = make_viewtally({"log": {"level": "debug"}, "server": {"listen": f"127.0.0.1:0, unix:{path}", "trusted_proxies": "unix"}})
-    server.run("author", "add", "--name", "A", "--id", AUTHOR)
+    server.import_lines([next(world())])
     server.start()
     text = replace_once(shipped("127.0.0.1:1"), "server 127.0.0.1:1;", "")
     text = replace_once(text, "# server unix:/run/viewtally/viewtally.sock;", f"server unix:{path};")
