@@ -169,6 +169,7 @@ static enum err open_server(struct app *app, const char **why)
                    .drain_ms = (int)c->server.drain_ms},
         .listen = (const char *const *)listen.text,
         .listen_count = listen.count,
+        .reuse_port = c->server.reuse_port,
         .trusted_proxies = (const char *const *)proxies.text,
         .trusted_proxy_count = proxies.count,
         .app = {.first = router_first_step, .finish = router_finish, .ctx = &app->api},

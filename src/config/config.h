@@ -17,7 +17,8 @@ struct config {
         char *base_url;
         char *direct_url;      /* "": none */
         char *trusted_proxies; /* comma separated; "": none */
-        char *cors_origins;    /* comma separated; "": off */
+        bool reuse_port;
+        char *cors_origins; /* comma separated; "": off */
         int64_t max_connections;
         int64_t drain_ms;
         int64_t header_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;

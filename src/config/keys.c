@@ -62,6 +62,8 @@ const struct config_key config_keys[] = {
      "Where to listen, comma separated: 127.0.0.1:8080, [::1]:8080, unix:/run/viewtally.sock. Port 0 takes a "
      "free port and\n"
      "prints it."},
+    {"server", "reuse_port", CONFIG_SWITCH, KEY(server.reuse_port), "off", NO_LIMIT, false, NULL,
+     "on: several processes may listen on the same TCP addresses, and the system deals the connections out."},
     {"server", "base_url", CONFIG_TEXT, KEY(server.base_url), "http://127.0.0.1:8080/v1", TEXT_LIMIT(500),
      false, check_base_url, "The address that clients use. Ends in /v1; its path is where the API answers."},
     {"server", "direct_url", CONFIG_TEXT, KEY(server.direct_url), "", TEXT_LIMIT(500), false,

@@ -84,6 +84,8 @@ static void name_tcp(struct listener *l)
 static int open_tcp(struct listener *l, const struct sockaddr_storage *address)
 {
     unsigned flags = address->ss_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0;
+    if (l->server->options.reuse_port)
+        flags |= UV_TCP_REUSEPORT;
     int status = uv_tcp_bind(&l->tcp, (const struct sockaddr *)address, flags);
     if (status == 0)
         status = uv_listen(&l->stream, BACKLOG, on_connection);

@@ -30,6 +30,7 @@ struct http_options {
     struct http_limits limits;
     const char *const *listen; /* "127.0.0.1:8080", "[::1]:8080", "unix:/path"; port 0 takes a free one */
     size_t listen_count;
+    bool reuse_port; /* TCP: other processes may listen on the same address (SO_REUSEPORT) */
     const char *const *trusted_proxies; /* addresses or CIDR networks; "unix" */
     size_t trusted_proxy_count;
     struct http_app app;
