@@ -165,10 +165,18 @@ static void csv_head(struct request *r, const struct stats *s)
 
 static enum next video_slice_step(struct request *r);
 
+/* Of 200 and 304 alike (RFC 9110, 15.4.5). */
+static void add_vary(struct request *r)
+{
+    bool cors = *call_of(r)->api->cors_origins;
+    response_add_field(r, STR("Vary"),
+                       cors ? STR("Authorization, Accept, Origin") : STR("Authorization, Accept"));
+}
+
 static enum next start_body(struct request *r)
 {
     struct stats *s = stats_of(r);
-    response_add_field(r, STR("Vary"), STR("Authorization, Accept"));
+    add_vary(r);
     if (s->csv)
         csv_head(r, s);
     else
@@ -232,9 +240,12 @@ static enum next stats_step(struct request *r)
     struct stats *s = arena_alloc(&r->arena, sizeof *s);
     call_of(r)->endpoint = s;
     s->today = date_of(clock_wall_ms());
-    if (!read_query(r, s) || !stream_begin(r, &s->stream, s->variant))
+    if (!read_query(r, s))
         return NEXT_DONE;
-    return start_body(r);
+    if (stream_begin(r, &s->stream, s->variant))
+        return start_body(r);
+    add_vary(r);
+    return NEXT_DONE;
 }
 
 const struct route stats_route = {

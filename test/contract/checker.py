@@ -13,6 +13,8 @@ from apidoc import Document, DriftError, parse_json, variants_of
 TRANSPORT = {"date", "content-type", "content-length", "transfer-encoding", "connection"}
 LIMIT = {"ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
 TYPES = {"application/json": "application/json; charset=utf-8", "text/csv": "text/csv; charset=utf-8"}
+# A browser's, when [server] cors_origins is set; the Fetch standard describes them.
+CORS = {"access-control-allow-origin", "access-control-expose-headers"}
 # Statuses that stand behind `default`, and their code.
 DEFAULT = {404: "not_found", 408: "invalid_parameter", 413: "invalid_parameter", 417: "invalid_parameter",
            501: "internal_error", 505: "invalid_parameter"}
@@ -43,12 +45,13 @@ def _check_csv(text):
 
 
 class Checker:
-    """`limited`: the server counts requests and says so in headers."""
+    """`limited`: the server counts requests and says so in headers; `origin`: the one that cors_origins allows."""
 
-    def __init__(self, document=None, base="/v1", limited=True, seen=None):
+    def __init__(self, document=None, base="/v1", limited=True, seen=None, origin=None):
         self.document = document or Document.load()
         self.base = base
         self.limited = limited
+        self.origin = origin
         self.seen = seen or Seen()
 
     # -- a pair ----------------------------------------------------------------------------------------------------
@@ -74,6 +77,7 @@ class Checker:
         operation = operation or operations[0]
         documented = self._documented(operation, response.status)
         self._check_headers(operation, documented, response, malformed)
+        self._check_cors(response, sent.get("origin"))
         body = self._check_body(operation, documented, response, method)
         if response.status < 400:
             self._check_request(operation, query, sent)
@@ -109,7 +113,7 @@ class Checker:
         for name in names:
             if names.count(name) > 1:
                 raise DriftError(f"header {name} {names.count(name)} times")
-            if name not in known and name not in TRANSPORT:
+            if name not in known and name not in TRANSPORT and not (self.origin and name in CORS):
                 raise DriftError(f"header {name} is not in the document")
         for name, (written, schema, required) in known.items():
             text = response.headers.get(name)
@@ -120,6 +124,17 @@ class Checker:
                 self.seen.headers.add((operation.name, documented.status, written))
                 self.seen.values.update(variants_of(schema.node, schema.read_text(text), f"header {written}"))
         self._check_limit_headers(operation, names, response, malformed)
+
+    def _check_cors(self, response, origin):
+        """Answers depend on the origin as soon as one is allowed, errors too; only an allowed one is answered."""
+        allowed = response.headers.get("Access-Control-Allow-Origin")
+        if allowed != (origin if origin == self.origin else None):
+            raise DriftError(f"Access-Control-Allow-Origin {allowed!r} for Origin {origin!r}")
+        if ("Origin" in response.headers["Vary"]) != (self.origin is not None):
+            raise DriftError(f"Vary {response.headers['Vary']!r} with cors_origins {self.origin!r}")
+        exposed = {name.strip().lower() for name in (response.headers.get("Access-Control-Expose-Headers") or "").split(",")}
+        if allowed and not LIMIT | {"etag", "retry-after", "x-request-id"} <= exposed:
+            raise DriftError(f"a page is not shown all headers: {sorted(exposed)}")
 
     def _check_limit_headers(self, operation, names, response, malformed):
         """All of them or none, and all wherever a key was counted."""

@@ -42,6 +42,7 @@ def shown(tmp_path_factory):
     failures += visit(directory / "limit", seen, [tour.tour_limit], {"limits": {"requests_per_minute": 1}})
     failures += visit(directory / "slow", seen, [tour.tour_slow_head], {"server": {"header_timeout_ms": 200}})
     failures += visit(directory / "quiet", seen, [tour.tour_answers], {"limits": {"headers": "off"}})
+    failures += visit(directory / "browser", seen, [tour.tour_browser], {"server": {"cors_origins": tour.ORIGIN}})
     failures += visit(directory / "broken", seen, [tour.tour_broken_store])
     return seen, failures
 
@@ -95,6 +96,12 @@ def test_every_field_and_value_was_answered(shown):
     """Each field, each member of an enum, true and false, null and not null, of each endpoint's answers."""
     documented = {each for _, status, response in responses() if status != "default"
                   for schema in response.contents.values() for each in variants(schema.node, schema.place)}
+    nothing_left(documented - shown[0].values)
+
+
+def test_every_value_of_a_header_was_sent(shown):
+    documented = {each for _, status, response in responses() if status != "default"
+                  for name, (schema, _) in response.headers.items() for each in variants(schema.node, f"header {name}")}
     nothing_left(documented - shown[0].values)
 
 

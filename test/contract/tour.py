@@ -13,6 +13,7 @@ from lib.clock import FakeClock
 from lib.viewtally import Viewtally
 
 LIMIT = 10000
+ORIGIN = "https://app.example"
 
 
 class _Bytes(io.BytesIO):
@@ -40,7 +41,8 @@ class Place:
         self.viewtally.run("migrate")
         self.viewtally.import_lines(scene.all_lines())
         self.viewtally.start()
-        self.checker = Checker(limited=self.limited, seen=seen)
+        origin = (config or {}).get("server", {}).get("cors_origins")
+        self.checker = Checker(limited=self.limited, seen=seen, origin=origin)
         self.document = self.checker.document
         self.keys = {author: self.viewtally.create_key(author) for author in (scene.FULL, scene.EMPTY, scene.UNPAID)}
         self.key = self.keys[scene.FULL]
@@ -100,8 +102,10 @@ def tour_answers(place):
         head = expect(place.send("HEAD", path, key=place.key), 200)
         for name in ("Content-Type", "Content-Length", "Cache-Control", "Vary"):
             assert head.headers[name] == answer.headers[name], (path, name)
-        expect(place.get(path, headers={"If-None-Match": f'"x", W/{head.headers["ETag"]}'}), 304)
-        expect(place.get(path, headers={"If-None-Match": "*"}), 304)
+        for held in (f'"x", W/{head.headers["ETag"]}', "*"):
+            kept = expect(place.get(path, headers={"If-None-Match": held}), 304)
+            for name in ("ETag", "Cache-Control", "Vary"):
+                assert kept.headers[name] == head.headers[name], (path, name, kept.headers[name])
         expect(place.get(path, headers={"If-None-Match": '"another"'}), 200)
         replaced = expect(place.get(path, headers={"X-Request-Id": "no blanks"}), 200)
         assert replaced.headers["X-Request-Id"] != "no blanks"
@@ -220,6 +224,18 @@ def tour_parameters(place):
         expect(place.get(path, {"limit": 101}), 400, "invalid_parameter")
     expect(place.get("/stats", {"group_by": "author"}), 400, "invalid_parameter")
     expect(place.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-04-01"}), 400, "range_too_long")
+
+
+def tour_browser(place):
+    """A web page of an allowed origin, one of another, and no page; errors are readable by the first as well."""
+    for headers in ({"Origin": ORIGIN}, {"Origin": "https://evil.example"}, {"Origin": "null"}, {}):
+        for operation, path in place.targets():
+            expect(place.send(operation.method, path, key=place.key, headers=headers), 401 if operation.method == "POST" else 200)
+            expect(place.send("DELETE", path, headers=headers), 405)
+        expect(place.send("GET", "/account", headers=headers), 401)
+        expect(place.get("/videos", {"limit": 0}, headers=headers), 400)
+        expect(place.get("/stats", {"format": "csv"}, headers=headers), 200)
+        expect(place.get("/books", headers={**headers, "If-None-Match": "*"}), 304)
 
 
 def tour_limit(place):
