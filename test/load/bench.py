@@ -121,12 +121,12 @@ class Bench:
         self.contenders.append(Contender(name, f"http://{server.address}", [server.pid], self.write_keys(name, keys), targets))
 
     def write_files(self):
-        """What the first server answers to each key, once the key's use is noted, as files."""
+        """What the first server answers to each key as files; /account last, which shows that the key has been used."""
         self.files = self.directory / "files"
         address = self.contenders[0].url.removeprefix("http://")
         with Client(address, base="") as client:
-            for key, number in self.keys:
-                for target in TARGETS:
+            for target in reversed(TARGETS):
+                for key, number in self.keys:
                     answer = client.request("GET", target, key=key)
                     assert answer.status == 200, answer
                     path = self.files / str(number) / target.lstrip("/").partition("?")[0]
