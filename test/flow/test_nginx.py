@@ -334,7 +334,7 @@ def test_server_away_is_said_in_the_api_s_words(behind):
 @pytest.mark.parametrize("status,data", [
     (400, b"GET /v1/account HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
     (400, b"GET /v1/account HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 40_000 + b"\r\n\r\n"),
-    (413, b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\nConnection: close\r\n\r\n"),
+    (413, b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\nConnection: close\r\n\r\n" + b"x" * 70_000),
     (414, b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
 ], ids=["two hosts", "long field", "large body", "long target"])
 def test_what_nginx_refuses_is_said_in_the_api_s_words(behind, status, data):
