@@ -129,12 +129,14 @@ bool grammar_ends_chunked(struct str codings)
 bool grammar_lists_etag(struct str list, struct str etag)
 {
     struct str item;
+    if (str_eq(str_trim(list), STR("*")))
+        return true;
     while (list.p) {
         list = str_cut(list, ',', &item); /* our tags hold no comma */
         item = str_trim(item);
         if (str_starts_with(item, STR("W/")))
             item = str_make(item.p + 2, item.len - 2);
-        if (str_eq(item, etag) || str_eq(item, STR("*")))
+        if (str_eq(item, etag))
             return true;
     }
     return false;
