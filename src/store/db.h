@@ -31,6 +31,8 @@ struct db {
     int logged_code;      /* the last code that was logged, */
     int64_t logged_at_ms; /* when (monotonic), */
     int64_t unlogged;     /* and how often it came again since */
+    int busy_timeout_ms;
+    int64_t busy_since_us; /* of the wait for a lock that goes on */
 };
 
 struct db_query {
