@@ -199,6 +199,44 @@ static void no_memory_for_a_read(void **state)
     fail_every_read(SQLITE_IOERR_NOMEM, ERR_NOMEM, false);
 }
 
+static int count_lines(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    int lines = 0;
+    assert_non_null(f);
+    for (int c = getc(f); c != EOF; c = getc(f))
+        lines += c == '\n';
+    fclose(f);
+    return lines;
+}
+
+/* A disk that fails every request does not fill the next one with its log. */
+static void the_same_failure_is_not_logged_each_time(void **state)
+{
+    (void)state;
+    char path[128];
+    int rows = 0, saved = dup(STDERR_FILENO);
+    add_stepped_video(&t);
+    (void)snprintf(path, sizeof path, "%s/log", t.dir);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(saved >= 0 && fd >= 0);
+    assert_true(dup2(fd, STDERR_FILENO) >= 0);
+    log_set(LOG_INFO, LOG_TEXT);
+    for (int i = 0; i < 100; i++) {
+        struct fault f = {.ops = READS, .nth = 1, .code = SQLITE_IOERR_READ, .for_ever = true};
+        assert_int_equal(write_step(t.w, i + 2), OK); /* the reader has to read again */
+        shim_hook(on_op, &f);
+        assert_int_equal(read_all(t.r, &rows), ERR_IO);
+        shim_hook(NULL, NULL);
+    }
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    close(saved);
+    close(fd);
+    int lines = count_lines(path);
+    assert_true(lines >= 1 && lines < 20);
+}
+
 /* --- opening --- */
 
 static void opening_fails_with_a_sentence(void **state)
@@ -347,6 +385,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_failing_read_is_an_error_and_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_cannot_be_read_is_asked_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory_for_a_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_same_failure_is_not_logged_each_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_page_is_an_error_each_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_column_is_an_error_each_time, set_up, tear_down),
