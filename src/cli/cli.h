@@ -30,8 +30,8 @@ struct cli_command {
     enum cli_exit (*run)(struct cli *cli, int argc, char **argv);
 };
 
-extern const struct cli_command cli_author, cli_check_config, cli_demo, cli_import, cli_key, cli_migrate,
-    cli_serve;
+extern const struct cli_command cli_author, cli_backup, cli_check_config, cli_demo, cli_import, cli_key,
+    cli_migrate, cli_restore;
 
 /* main(): finds --config and --help, loads the configuration, runs the command. `serve` is the one command
  * that does not stand in this layer. */

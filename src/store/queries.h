@@ -26,6 +26,15 @@
     "PRAGMA wal_autocheckpoint = 16000;"                                                                     \
     "PRAGMA journal_size_limit = 67108864;"
 #define SQL_QUERY_ONLY "PRAGMA query_only = ON"
+
+/* --- backup and restore: on connections of their own, not prepared --- */
+
+#define SQL_INTEGRITY "PRAGMA integrity_check(1)"
+/* Leaving WAL mode wants the database for itself. */
+#define SQL_LEAVE_WAL "PRAGMA journal_mode = DELETE"
+
+/* --- transactions --- */
+
 #define SQL_BEGIN_READ "BEGIN"
 #define SQL_BEGIN      "BEGIN IMMEDIATE"
 #define SQL_COMMIT     "COMMIT"
@@ -78,6 +87,7 @@
     X(ROLLBACK, SQL_ROLLBACK)                                                                                \
     X(DATA_VERSION, "PRAGMA data_version")                                                                   \
     X(STORE_ID, "SELECT value FROM meta WHERE key = 'store_id'")                                             \
+    X(NEW_STORE_ID, "UPDATE meta SET value = randomblob(16) WHERE key = 'store_id'")                         \
     X(LAST_EVENT_ID, "SELECT value FROM meta WHERE key = 'last_event_id'")                                   \
     X(SET_LAST_EVENT_ID, "UPDATE meta SET value = ?1 WHERE key = 'last_event_id'")                           \
                                                                                                              \

@@ -56,4 +56,17 @@ MUST_USE enum err store_checkpoint(struct store *s);
  * must be there (empty). Others may read and write it meanwhile. The copy has the same store_id(). */
 MUST_USE enum err store_copy(const char *path, const char *to, const char **why);
 
+/* Looks at every page of the database: ERR_CORRUPT with what is wrong, or OK. */
+MUST_USE enum err store_verify(const char *path, const char **why);
+
+/* The newest event id that the database ever gave out. */
+MUST_USE enum err store_newest_event_id(const char *path, int64_t *out, const char **why);
+
+/* Makes a copy a database of its own: a new store_id(), and event ids go on above `event_floor`. */
+MUST_USE enum err store_renew(const char *path, int64_t event_floor, const char **why);
+
+/* ERR_BUSY when any other connection, of this or another process, has the database open. Leaves it without
+ * side files. */
+MUST_USE enum err store_claim(const char *path, const char **why);
+
 #endif

@@ -1,0 +1,117 @@
+/* What is done with a database as a whole, by commands and never by the server: verifying, and making a copy
+ * a database of its own. */
+#include "store/handle.h"
+#include "store/why.h"
+#include "store/write.h"
+
+enum { WHOLE_TIMEOUT_MS = 10000 };
+
+typedef enum err whole_fn(struct db *db, void *ctx);
+
+/* Opens the file, runs fn, closes it again; `*why` tells about any failure. */
+static enum err with_database(const char *path, whole_fn *fn, void *ctx, const char **why)
+{
+    struct db db;
+    enum err err = why_bad_path(path, why);
+    if (err)
+        return err;
+    err = db_open(&db, path);
+    if (!err) {
+        db_set_busy_timeout(&db, WHOLE_TIMEOUT_MS);
+        err = fn(&db, ctx);
+        db_close(&db);
+    }
+    if (err)
+        *why = why_of(err, path);
+    return err;
+}
+
+static enum err verify(struct db *db, void *ctx)
+{
+    bool sound = false;
+    (void)ctx;
+    enum err err = db_exec_text(db, SQL_INTEGRITY, "ok", &sound);
+    return err ? err : sound ? OK : ERR_CORRUPT;
+}
+
+enum err store_verify(const char *path, const char **why)
+{
+    return with_database(path, verify, NULL, why);
+}
+
+static enum err read_newest(struct store *s, int64_t *out)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_LAST_EVENT_ID);
+    enum err err = db_one(&s->db, q);
+    if (err)
+        return err;
+    *out = db_i64(q, 0);
+    db_reset(q);
+    return OK;
+}
+
+enum err store_newest_event_id(const char *path, int64_t *out, const char **why)
+{
+    struct store *s;
+    const struct store_options options = {.path = path, .mode = STORE_READ};
+    enum err err = store_open(&s, &options, why);
+    if (err)
+        return err;
+    err = read_newest(s, out);
+    store_close(s);
+    if (err)
+        *why = why_of(err, path);
+    return err;
+}
+
+static enum err renew(struct store *s, int64_t event_floor)
+{
+    int64_t newest = 0;
+    enum err err = store_begin(s);
+    if (!err)
+        err = read_newest(s, &newest);
+    if (!err)
+        err = db_run(&s->db, db_use(&s->db, QUERY_NEW_STORE_ID));
+    if (!err) {
+        struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
+        db_bind_i64(q, 1, newest > event_floor ? newest : event_floor);
+        err = db_run(&s->db, q);
+    }
+    if (!err)
+        err = store_commit(s);
+    if (err)
+        store_rollback(s);
+    return err;
+}
+
+enum err store_renew(const char *path, int64_t event_floor, const char **why)
+{
+    struct store *s;
+    const struct store_options options = {
+        .path = path, .mode = STORE_WRITE, .busy_timeout_ms = WHOLE_TIMEOUT_MS};
+    enum err err = store_open(&s, &options, why);
+    if (err)
+        return err;
+    err = renew(s, event_floor);
+    store_close(s);
+    if (err)
+        *why = why_of(err, path);
+    return err;
+}
+
+static enum err claim(struct db *db, void *ctx)
+{
+    bool left = false;
+    (void)ctx;
+    db_set_busy_timeout(db, 0);
+    enum err err = db_exec_text(db, SQL_LEAVE_WAL, "delete", &left);
+    return err ? err : left ? OK : ERR_BUSY;
+}
+
+enum err store_claim(const char *path, const char **why)
+{
+    enum err err = with_database(path, claim, NULL, why);
+    if (err == ERR_BUSY)
+        *why = db_sentence("the database %s is in use: stop the server first", path);
+    return err;
+}

@@ -1,0 +1,133 @@
+"""viewtally backup and restore: whole or not at all, and no event id twice."""
+import json
+import pathlib
+import sqlite3
+import uuid
+
+AUTHOR, VIDEO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+
+
+def first_lines():
+    return [{"type": "author", "id": AUTHOR, "name": "A"},
+            {"type": "video", "id": VIDEO, "author_id": AUTHOR, "book_id": None, "title": "V", "thumbnail_url": None, "posts": [
+                {"platform": "youtube", "post_id": "p", "url": None, "posted_at": "2026-07-01T00:00:00Z"}]}]
+
+
+def reading(hour, views):
+    return {"type": "reading", "platform": "youtube", "post_id": "p",
+            "observed_at": f"2026-07-0{1 + hour // 24}T{hour % 24:02d}:00:00Z", "views": views}
+
+
+def events(instance, key):
+    with instance.client(key) as client:
+        return [int(event["id"][4:]) for event in client.get("/events", {"limit": "100"}).json()["data"]]
+
+
+def test_a_backup_is_what_was_committed_and_restores_it(viewtally):
+    viewtally.import_lines([*first_lines(), reading(1, 60_000)])
+    key = viewtally.create_key(AUTHOR)
+    viewtally.start()
+    before = events(viewtally, key)
+    assert len(before) == 4  # 1,000, 10,000, viral at 10,000, 50,000
+    viewtally.run("backup", "kept.db")
+    viewtally.import_lines([reading(2, 600_000)])
+    later = events(viewtally, key)
+    assert later[:4] == before and len(later) == 7
+    # In use: refused, and nothing happened.
+    refused = viewtally.run("restore", "kept.db", status=3)
+    assert "in use" in refused.err and events(viewtally, key) == later
+    viewtally.stop()
+    restored = viewtally.run("restore", "kept.db")
+    assert "is kept as" in restored.out
+    viewtally.start()
+    assert events(viewtally, key) == before
+    # The same readings come again; their events are new ones, above every id that anybody has ever seen.
+    viewtally.import_lines([reading(2, 600_000)])
+    again = events(viewtally, key)
+    assert again[:4] == before and len(again) == 7 and min(again[4:]) > max(later)
+    # What was put aside is whole.
+    aside = next(viewtally.directory.glob("viewtally.db.before-*"))
+    with sqlite3.connect(aside) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_the_same_answer_of_a_restored_database_is_not_the_same_tag(viewtally):
+    """Two databases must never share the tag of an answer that is made of the revision."""
+    viewtally.import_lines([*first_lines(), reading(1, 5)])
+    key = viewtally.create_key(AUTHOR)
+    viewtally.start()
+    with viewtally.client(key) as client:
+        tag = client.get("/stats").headers["ETag"]
+    viewtally.run("backup", "kept.db")
+    viewtally.stop()
+    viewtally.run("restore", "kept.db")
+    viewtally.start()
+    with viewtally.client(key) as client:
+        assert client.get("/stats").headers["ETag"] != tag
+
+
+def test_a_backup_during_imports_is_of_one_moment(viewtally):
+    viewtally.import_lines(first_lines())
+    process = viewtally.background("import", write_readings(viewtally, 72))
+    copies = []
+    while process.poll() is None:
+        copies.append(f"copy-{len(copies)}.db")
+        viewtally.run("backup", copies[-1])
+    assert process.wait() == 0 and copies
+    for name in copies:
+        with sqlite3.connect(viewtally.directory / name) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            views, = database.execute("SELECT views FROM videos").fetchone()
+            gained, = database.execute("SELECT coalesce(sum(gained), 0) FROM daily").fetchone()
+            assert views == gained
+
+
+def write_readings(instance, hours):
+    path = instance.directory / "readings.ndjson"
+    path.write_text("".join(json.dumps(reading(hour, 100 * hour)) + "\n" for hour in range(1, hours)))
+    return path
+
+
+def spoil(path, how):
+    data = bytearray(path.read_bytes())
+    if how == "cut":
+        data = data[:len(data) // 2]
+    elif how == "page":
+        data[4096 * 2:4096 * 3] = b"\xAA" * 4096
+    else:
+        data = bytearray(b"not a database at all, but long enough to look at " * 100)
+    path.write_bytes(data)
+
+
+def test_a_damaged_backup_is_refused_and_nothing_is_lost(viewtally):
+    viewtally.import_lines([*first_lines(), reading(1, 60_000)])
+    viewtally.run("backup", "good.db")
+    good = (viewtally.directory / "good.db").read_bytes()
+    for how in ("cut", "page", "junk"):
+        bad = viewtally.directory / f"{how}.db"
+        bad.write_bytes(good)
+        spoil(bad, how)
+        refused = viewtally.run("restore", bad, status=3)
+        assert refused.err
+        assert len(viewtally.run("author", "list", "--json").json()) == 1
+    assert viewtally.run("restore", "nowhere.db", status=3).err
+    assert left_over(viewtally) == []
+
+
+def test_a_backup_that_cannot_be_made_leaves_nothing(viewtally):
+    viewtally.import_lines(first_lines())
+    assert viewtally.run("backup", "no/such/place.db", status=3).err
+    (viewtally.directory / "taken.db").mkdir()
+    assert viewtally.run("backup", "taken.db", status=3).err
+    assert left_over(viewtally) == []
+    viewtally.configure({"store": {"path": "elsewhere.db"}})
+    assert viewtally.run("backup", "x.db", status=3).err
+    assert left_over(viewtally) == []
+    assert viewtally.run("backup", status=2).err and viewtally.run("restore", "a", "b", status=2).err
+
+
+def left_over(instance):
+    """Files that only a command under way has."""
+    known = {"config.ini", "viewtally.db", "good.db", "cut.db", "page.db", "junk.db", "taken.db", "clock", "viewtally.db-import"}
+    return [path.name for path in pathlib.Path(instance.directory).iterdir()
+            if path.name not in known and path.suffix not in (".log", ".ndjson")]
