@@ -93,7 +93,7 @@ def spoil(path, how):
     if how == "cut":
         data = data[:len(data) // 2]
     elif how == "page":
-        data[4096 * 2:4096 * 3] = b"\xAA" * 4096
+        data[-4096:] = b"\xAA" * 4096  # of an index that nothing else looks at on the way
     else:
         data = bytearray(b"not a database at all, but long enough to look at " * 100)
     path.write_bytes(data)
