@@ -66,7 +66,7 @@ static bool strip_authority(struct str *s)
     size_t i = 0;
     while (i < s->len && s->p[i] != '/' && s->p[i] != '?')
         i++;
-    if (i == 0 || !grammar_is_host(str_make(s->p, i)))
+    if (i == 0 || s->p[0] == ':' || !grammar_is_host(str_make(s->p, i)))
         return false;
     *s = str_make(s->p + i, s->len - i);
     return true;

@@ -43,7 +43,7 @@ bool listener_has_backlog(const struct listener *l)
     if (uv_fileno(&l->handle, &fd) != 0)
         return false;
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    return poll(&poll_fd, 1, 0) == 1;
+    return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLIN;
 }
 
 /* "127.0.0.1:8080" or "[::1]:8080". */
@@ -112,13 +112,27 @@ static bool is_stale(const char *path)
     return refused;
 }
 
+/* libuv says EACCES where the system says ENOENT. */
+static int explain_bind(int status, const char *path)
+{
+    char directory[sizeof((struct sockaddr_un *)NULL)->sun_path];
+    const char *slash = strrchr(path, '/');
+    if (status != UV_EACCES || !slash || slash == path)
+        return status;
+    memcpy(directory, path, (size_t)(slash - path));
+    directory[slash - path] = '\0';
+    return access(directory, F_OK) != 0 ? uv_translate_sys_error(errno) : status;
+}
+
 static int open_unix(struct listener *l, const char *path)
 {
+    if (strlen(path) >= sizeof((struct sockaddr_un *)NULL)->sun_path)
+        return UV_ENAMETOOLONG;
     if (is_stale(path))
         (void)unlink(path);
     int status = uv_pipe_bind2(&l->pipe, path, strlen(path), UV_PIPE_NO_TRUNCATE);
     if (status != 0)
-        return status;
+        return explain_bind(status, path);
     l->is_unix = true;
     (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
     if (chmod(path, UNIX_MODE) != 0)
@@ -142,8 +156,10 @@ enum err listener_open(struct http_server *s, const char *address, const char **
     CHECK((path ? uv_pipe_init(s->loop, &l->pipe, 0) : uv_tcp_init(s->loop, &l->tcp)) == 0);
     l->server = s;
     l->handle.data = l;
-    l->next = s->listeners;
-    s->listeners = l;
+    struct listener **last = &s->listeners;
+    while (*last)
+        last = &(*last)->next;
+    *last = l;
     s->open_handles++;
     int status = path ? open_unix(l, path) : open_tcp(l, &tcp);
     if (status == 0)

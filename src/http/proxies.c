@@ -61,6 +61,18 @@ static bool is_trusted(const struct proxies *p, struct str text)
     return false;
 }
 
+/* Some proxies write "1.2.3.4:5678" or "[::1]:5678". */
+static struct str without_port(struct str item)
+{
+    struct str host, rest = str_cut(item, ':', &host);
+    if (item.len && item.p[0] == '[') {
+        rest = str_cut(item, ']', &host);
+        return rest.p ? str_make(host.p + 1, host.len - 1) : item;
+    }
+    bool is_v4_with_port = rest.p && !memchr(rest.p, ':', rest.len);
+    return is_v4_with_port ? host : item;
+}
+
 static bool is_address(struct str text)
 {
     unsigned char address[16];
@@ -84,7 +96,7 @@ struct str proxies_client(const struct proxies *p, struct str peer, bool is_unix
     struct str client = peer;
     bool trusted = is_unix ? p->unix_sockets : is_trusted(p, peer);
     while (trusted && forwarded.p) {
-        struct str item = take_last(&forwarded);
+        struct str item = without_port(take_last(&forwarded));
         if (!is_address(item))
             break;
         client = item;

@@ -364,6 +364,7 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
     s->options.listen = NULL;
     s->options.trusted_proxies = NULL;
     if (e) {
+        s->forced = true;
         http_server_close(s, NULL, NULL);
         return e;
     }

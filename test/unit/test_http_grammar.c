@@ -1,0 +1,217 @@
+/* Grammar that llhttp leaves to us, and whom X-Forwarded-For makes the client. */
+#include "unit.h"
+
+#include "http/grammar.h"
+#include "http/proxies.h"
+
+static struct str s(const char *text)
+{
+    return str_from_cstr(text);
+}
+
+static void hosts(void **state)
+{
+    static const char *const good[] = {
+        "",         "localhost", "a.example:8080", "a:",   "127.0.0.1:1", "[::1]",
+        "[::1]:80", "[v1.a]",    "a_b-c~d",        "%41b", "a!$&'()*+;=b"};
+    static const char *const bad[] = {"a b", "a/b",  "u@a",  "a, b", "a,b",    "\"a\"",  "a\\b",
+                                      "a:b", "a:8x", "[::1", "[]",   "[::1]x", "[::g]",  "\xff",
+                                      "a%4", "a%zz", "a#b",  "a?b",  "a:1:2",  "[::1]:x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (!grammar_is_host(s(good[i])))
+            fail_msg("refused: %s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (grammar_is_host(s(bad[i])))
+            fail_msg("taken: %s", bad[i]);
+    assert_false(grammar_is_host(STR("a\0b")));
+}
+
+static void targets(void **state)
+{
+    static const struct {
+        const char *target, *path, *query; /* path NULL: refused */
+    } cases[] = {
+        {"/", "/", NULL},
+        {"/a/b", "/a/b", NULL},
+        {"/a?", "/a", ""},
+        {"/a?b=c?d", "/a", "b=c?d"},
+        {"//a", "//a", NULL},
+        {"/%zz", "/%zz", NULL},
+        {"*", "*", NULL},
+        {"http://a/b?c", "/b", "c"},
+        {"HTTPS://a:1/b", "/b", NULL},
+        {"http://a", "/", NULL},
+        {"http://a?b", "/", "b"},
+        {"http://[::1]:8080/b", "/b", NULL},
+        {"", NULL, NULL},
+        {"a", NULL, NULL},
+        {"?a", NULL, NULL},
+        {"**", NULL, NULL},
+        {"a:80", NULL, NULL},
+        {"http://", NULL, NULL},
+        {"http:///a", NULL, NULL},
+        {"http://:80/a", NULL, NULL},
+        {"http://u@a/", NULL, NULL},
+        {"ftp://a/", NULL, NULL},
+        {"http:/a", NULL, NULL},
+        {"/a#b", NULL, NULL},
+        {"/a b", NULL, NULL},
+        {"/a\\b", NULL, NULL},
+        {"/\"", NULL, NULL},
+        {"/<", NULL, NULL},
+        {"/{}", NULL, NULL},
+        {"/\x7f", NULL, NULL},
+        {"/\x01", NULL, NULL},
+        {"/\xc3\xa9", NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str path, query;
+        bool taken = grammar_split_target(s(cases[i].target), &path, &query);
+        if (taken != (cases[i].path != NULL))
+            fail_msg("%s: %s", taken ? "taken" : "refused", cases[i].target);
+        if (!taken)
+            continue;
+        assert_str(path, cases[i].path);
+        assert_int_equal(query.p != NULL, cases[i].query != NULL);
+        if (query.p)
+            assert_str(query, cases[i].query);
+    }
+}
+
+static void request_ids(void **state)
+{
+    char text[130];
+    (void)state;
+    memset(text, 'a', sizeof text);
+    assert_true(grammar_is_request_id(STR("a")));
+    assert_true(grammar_is_request_id(STR("AZaz09._-")));
+    assert_true(grammar_is_request_id(str_make(text, 128)));
+    assert_false(grammar_is_request_id(str_make(text, 129)));
+    assert_false(grammar_is_request_id(STR("")));
+    assert_false(grammar_is_request_id(STR("a b")));
+    assert_false(grammar_is_request_id(STR("a\r\nb")));
+    assert_false(grammar_is_request_id(STR("a/b")));
+    assert_false(grammar_is_request_id(STR("\xc3\xa9")));
+}
+
+static void entity_tags(void **state)
+{
+    struct str tag = STR("\"abc\"");
+    (void)state;
+    assert_true(grammar_lists_etag(STR("\"abc\""), tag));
+    assert_true(grammar_lists_etag(STR("W/\"abc\""), tag)); /* weak comparison */
+    assert_true(grammar_lists_etag(STR("\"x\", \"abc\""), tag));
+    assert_true(grammar_lists_etag(STR("\"x\",\t W/\"abc\" ,\"y\""), tag));
+    assert_true(grammar_lists_etag(STR("*"), tag));
+    assert_false(grammar_lists_etag(STR("\"ab\""), tag));
+    assert_false(grammar_lists_etag(STR("abc"), tag));
+    assert_false(grammar_lists_etag(STR(""), tag));
+    assert_false(grammar_lists_etag(STR("w/\"abc\""), tag)); /* the prefix is case-sensitive */
+}
+
+static void codings(void **state)
+{
+    (void)state;
+    assert_true(grammar_ends_chunked(STR("gzip, chunked")));
+    assert_true(grammar_ends_chunked(STR("gzip,deflate , CHUNKED")));
+    assert_true(grammar_ends_chunked(STR("chunked")));
+    assert_false(grammar_ends_chunked(STR("chunked, chunked")));
+    assert_false(grammar_ends_chunked(STR("chunked, gzip")));
+    assert_false(grammar_ends_chunked(STR(", chunked")));
+    assert_false(grammar_ends_chunked(STR("chunked,")));
+    assert_false(grammar_ends_chunked(STR("")));
+    assert_false(grammar_ends_chunked(STR("xchunked")));
+}
+
+static const char *client(const struct proxies *p, const char *peer, const char *forwarded)
+{
+    static char text[64];
+    struct str found = proxies_client(p, s(peer), strcmp(peer, "unix") == 0,
+                                      forwarded ? s(forwarded) : (struct str){NULL, 0});
+    memcpy(text, found.p, found.len);
+    text[found.len] = '\0';
+    return text;
+}
+
+static void nobody_is_trusted_by_default(void **state)
+{
+    struct proxies p = {0};
+    (void)state;
+    assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4"), "127.0.0.1");
+    assert_string_equal(client(&p, "::1", "1.2.3.4"), "::1");
+    assert_string_equal(client(&p, "unix", "1.2.3.4"), "unix");
+}
+
+static void the_right_most_untrusted_is_the_client(void **state)
+{
+    struct proxies p = {0};
+    (void)state;
+    assert_true(proxies_add(&p, STR("127.0.0.1")) && proxies_add(&p, STR("10.0.0.0/8")));
+    assert_string_equal(client(&p, "127.0.0.1", "6.6.6.6, 1.2.3.4"), "1.2.3.4");
+    assert_string_equal(client(&p, "127.0.0.1", "6.6.6.6, 1.2.3.4, 10.9.8.7"), "1.2.3.4");
+    assert_string_equal(client(&p, "127.0.0.1", "10.1.1.1,10.2.2.2"), "10.1.1.1");
+    assert_string_equal(client(&p, "127.0.0.1", NULL), "127.0.0.1");
+    assert_string_equal(client(&p, "127.0.0.1", ""), "127.0.0.1");
+    assert_string_equal(client(&p, "127.0.0.2", "1.2.3.4"), "127.0.0.2");
+    /* Text that is no address ends the search: who wrote it is the last that is known. */
+    assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4, unknown, 10.0.0.1"), "10.0.0.1");
+    assert_string_equal(client(&p, "127.0.0.1", "<script>"), "127.0.0.1");
+    assert_string_equal(client(&p, "127.0.0.1", "fe80::1, 2001:db8::1"), "2001:db8::1");
+    /* Some proxies write the port too. */
+    assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4:5678"), "1.2.3.4");
+    assert_string_equal(client(&p, "127.0.0.1", "[2001:db8::1]:443"), "2001:db8::1");
+    assert_string_equal(client(&p, "127.0.0.1", "[2001:db8::1]"), "2001:db8::1");
+    assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4, [::1"), "127.0.0.1");
+}
+
+static void networks(void **state)
+{
+    struct proxies p = {0};
+    (void)state;
+    assert_true(proxies_add(&p, STR("192.168.4.0/22")) && proxies_add(&p, STR("fd00::/9")) &&
+                proxies_add(&p, STR("unix")));
+    assert_string_equal(client(&p, "192.168.7.255", "1.1.1.1"), "1.1.1.1");
+    assert_string_equal(client(&p, "192.168.8.0", "1.1.1.1"), "192.168.8.0");
+    assert_string_equal(client(&p, "192.168.3.255", "1.1.1.1"), "192.168.3.255");
+    assert_string_equal(client(&p, "fd7f::1", "1.1.1.1"), "1.1.1.1");
+    assert_string_equal(client(&p, "fd80::1", "1.1.1.1"), "fd80::1");
+    assert_string_equal(client(&p, "::ffff:192.168.4.1", "1.1.1.1"), "1.1.1.1");
+    assert_string_equal(client(&p, "unix", "1.1.1.1"), "1.1.1.1");
+    struct proxies all = {0};
+    assert_true(proxies_add(&all, STR("0.0.0.0/0")));
+    assert_string_equal(client(&all, "8.8.8.8", "1.1.1.1"), "1.1.1.1");
+    assert_string_equal(client(&all, "2001:db8::1", "1.1.1.1"), "2001:db8::1");
+}
+
+static void what_is_no_network(void **state)
+{
+    static const char *const bad[] = {"",       "a",       "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1",
+                                      "10.0.0", "::1/129", "10.0.0.0/8x", "localhost", "10.0.0.0/8/8",
+                                      "UNIX",   "[::1]"};
+    struct proxies p = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (proxies_add(&p, s(bad[i])))
+            fail_msg("taken: %s", bad[i]);
+    for (int i = 0; i < PROXIES_MAX; i++)
+        assert_true(proxies_add(&p, STR("10.0.0.1")));
+    assert_false(proxies_add(&p, STR("10.0.0.1")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(targets),
+        cmocka_unit_test(request_ids),
+        cmocka_unit_test(entity_tags),
+        cmocka_unit_test(codings),
+        cmocka_unit_test(nobody_is_trusted_by_default),
+        cmocka_unit_test(the_right_most_untrusted_is_the_client),
+        cmocka_unit_test(networks),
+        cmocka_unit_test(what_is_no_network),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
