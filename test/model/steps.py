@@ -1,4 +1,6 @@
 """Steps: applying the readings of one author with one observed_at, the viral line, milestones and events."""
+import heapq
+
 from .values import COUNTS, HOUR, MAX_COUNT, MILESTONES, MIN_COMPARED, day_of
 
 
@@ -19,8 +21,7 @@ def comparables(rules, author, video, t):
     others = [other for other in author.videos.values()
               if other is not video and other.first_reading is not None
               and other.posted_at <= t - rules.compare_min_age_hours * HOUR]
-    others.sort(key=lambda other: (other.posted_at, other.id), reverse=True)
-    return others[:rules.compare_last]
+    return heapq.nlargest(rules.compare_last, others, key=lambda other: (other.posted_at, other.id))
 
 
 def viral_line(rules, author, video, t):

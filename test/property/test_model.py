@@ -7,13 +7,14 @@ import collections
 import os
 import random
 import re
+import uuid
 
 import pytest
 
 from compare import Comparison
 from lib.clock import FakeClock
 from lib.viewtally import Viewtally, encode_lines, sanitized
-from model import Answers, Model, steps
+from model import Answers, Model, iso, ms, steps
 from model.values import DAY, HOUR, LIFE
 from worlds import World
 
@@ -92,6 +93,45 @@ def test_random_world(seed, only, tmp_path):
         raise AssertionError(f"VIEWTALLY_SEED={seed}: {failure}") from None
     finally:
         instance.stop()
+
+
+def large_author(rng, now):
+    """Lines of an author above every slice and page of the server: 1,200 videos, 200 books, 5,000 events."""
+    author_id, videos = str(uuid.UUID(int=1)), [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(1200)]
+    books = [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(200)]
+    lines = [{"type": "author", "id": author_id, "name": "Large"}]
+    for book_id in books:
+        lines.append({"type": "book", "id": book_id, "author_id": author_id, "title": f"Book {book_id}",
+                      "created_at": iso(now - rng.randrange(5) * DAY)})
+    for number, video_id in enumerate(videos):
+        posted_at = now - (30 * DAY if number % 3 else rng.randrange(1, 30) * DAY)
+        lines.append({"type": "video", "id": video_id, "author_id": author_id, "book_id": rng.choice(books[:150] + [None]),
+                      "title": f"Video {video_id}",
+                      "posts": [{"platform": "tiktok", "post_id": video_id, "posted_at": iso(posted_at)}]})
+        for day in {DAY // 2, rng.randrange(1, 30) * DAY}:
+            if number % 5 and posted_at + day <= now:
+                lines.append({"type": "reading", "platform": "tiktok", "post_id": video_id, "observed_at": iso(posted_at + day),
+                              "views": day // HOUR * rng.choice([10, 10000, 1000000])})
+    return author_id, lines
+
+
+def test_a_large_author(tmp_path):
+    now = ms("2026-07-20T10:00:00Z")
+    author_id, lines = large_author(random.Random("large"), now)
+    instance = Viewtally(tmp_path / "viewtally", clock=FakeClock(tmp_path / "clock", now))
+    model = Model()
+    assert model.import_lines(lines, now) == []
+    instance.import_lines(lines)
+    with instance, instance.client(instance.create_key(author_id)) as client:
+        answers = Answers(model, author_id, now)
+        assert len(answers.author.events) > 5000
+        comparison = Comparison(client, answers, random.Random(5))
+        comparison.all()
+        comparison.stats({"start_date": "2026-05-01", "end_date": "2026-07-29"})
+        for _ in range(10):
+            comparison.videos(comparison.video_filter())
+            params = comparison.event_filter([event["id"] for event in answers.author.events])
+            comparison.same(answers.events(params), "/events", params)
 
 
 def test_the_worlds_reach_the_boundaries(monkeypatch):
