@@ -8,12 +8,11 @@
 
 #include <stdint.h>
 
-enum {
-    SECOND_MS = 1000,
-    MINUTE_MS = 60 * SECOND_MS,
-    HOUR_MS = 60 * MINUTE_MS,
-    DAY_MS = 24 * HOUR_MS,
-};
+/* 64 bits wide: thirty days of milliseconds do not fit into an int. */
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define HOUR_MS   (60 * MINUTE_MS)
+#define DAY_MS    (24 * HOUR_MS)
 
 /* What the calendar says: for stored times only. May step back. */
 int64_t clock_wall_ms(void);
