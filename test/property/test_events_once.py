@@ -17,13 +17,13 @@ from lib.clock import FakeClock
 from lib.services import free_port
 from lib.viewtally import SANITIZER_REPORT, Viewtally, encode_lines, sanitized
 from model import Answers, Model, iso, ms
-from model.values import DAY, HOUR
+from model.values import DAY, HOUR, MAX_COUNT
 
 START = ms("2026-07-01T00:00:00Z")
 NOW = START + 12 * DAY
 SEEDS = [int(os.environ["VIEWTALLY_SEED"])] if "VIEWTALLY_SEED" in os.environ else range(1 if sanitized() else 3)
 AUTHORS, VIDEOS, FILES, HOURS_A_FILE, POLLERS = 3, 60, 3, 60, 2      # a file is some 7,500 readings, several transactions
-KILLS_A_FILE = 3
+KILLS_A_FILE = 4
 STALE = "observed_at is older than the post's last reading"
 
 
@@ -53,7 +53,8 @@ class Feed:
         for hour in range(number * HOURS_A_FILE, (number + 1) * HOURS_A_FILE):
             for video_id in self.views:
                 if self.rng.random() < 0.7:
-                    self.views[video_id] = int(self.views[video_id] * self.rng.choice([1, 1.02, 1.2])) + 1
+                    grown = int(self.views[video_id] * self.rng.choice([1, 1.2, 1.6])) + 1
+                    self.views[video_id] = min(grown, MAX_COUNT)    # every fourth reading reaches a milestone
                     lines.append({"type": "reading", "platform": "youtube", "post_id": video_id,
                                   "observed_at": iso(START + hour * HOUR + 55 * 60000), "views": self.views[video_id]})
         return lines
