@@ -1,6 +1,7 @@
 /* From bytes to a request: llhttp in its strict mode, and the rules that it leaves to its user (RFC 9112;
  * limits). One parser reads one request at a time: it stops behind each, and what follows is the next one's.
- * What a stream means never depends on how it was cut into pieces. */
+ * What a stream means never depends on how it was cut into pieces; only of two faults in it, either may be
+ * found first. */
 #ifndef VT_HTTP_PARSE_H
 #define VT_HTTP_PARSE_H
 

@@ -226,9 +226,11 @@ void peer_fini(struct peer *p)
 size_t peer_send_some(struct peer *p, struct str bytes)
 {
     ssize_t n = send(p->fd, bytes.p, bytes.len, MSG_NOSIGNAL);
-    if (n < 0 && errno != EAGAIN)
-        p->ended = true;
-    return n > 0 ? (size_t)n : 0;
+    if (n >= 0 || errno == EAGAIN)
+        return n > 0 ? (size_t)n : 0;
+    peer_read(p); /* what came before the end */
+    p->ended = true;
+    return 0;
 }
 
 bool peer_send(struct peer *p, struct str bytes)

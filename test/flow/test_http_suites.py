@@ -1,0 +1,55 @@
+"""The published HTTP suites against the running server, where their drivers are: in $VIEWTALLY_SHARED/http, or in
+../shared/http beside this tree. A clone without them skips these tests."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from lib.viewtally import ROOT
+
+AUTHOR = "11111111-1111-4111-8111-111111111111"
+DRIVERS = pathlib.Path(os.environ.get("VIEWTALLY_SHARED") or ROOT.parent / "shared") / "http"
+SECONDS = 240
+
+pytestmark = pytest.mark.skipif(not (DRIVERS / "conformance.py").exists(),
+                                reason="the HTTP drivers are neither in $VIEWTALLY_SHARED/http nor in ../shared/http")
+
+
+@pytest.fixture
+def server(make_viewtally):
+    instance = make_viewtally()
+    instance.import_lines([{"type": "author", "id": AUTHOR, "name": "Suites"}])
+    instance.key = instance.create_key(AUTHOR)
+    with instance:
+        yield instance
+
+
+def drive(server, driver, *arguments):
+    """Runs a driver with the server's address and key; it must end with `N passed, 0 failed`, and the server live."""
+    host, _, port = server.address.rpartition(":")
+    command = [sys.executable, str(DRIVERS / driver), host, port, "--key", server.key, "--path", "/v1/account", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False,
+                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    summary = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
+    assert summary and summary.group(2) == "0" and done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert server.running
+    return int(summary.group(1))
+
+
+def test_conformance(server):
+    """1,251 malformed, edge and valid streams; a maximally strict server passes 1,211 and is warned about the rest."""
+    assert drive(server, "conformance.py", "--post-path", "/v1/oauth/token") >= 1211
+
+
+def test_mutated_streams(server):
+    drive(server, "fuzz.py", "--n", "3000", "--seed", "20260710")
+
+
+@pytest.mark.skipif(not (shutil.which("nginx") or os.path.exists("/usr/sbin/nginx")), reason="nginx is not installed")
+@pytest.mark.parametrize("mode", [[], ["--stream", "--invalid-headers"]], ids=["buffered", "streamed"])
+def test_smuggling_through_nginx(server, mode):
+    drive(server, "behind.py", "--groups", "own", *mode)
