@@ -179,6 +179,26 @@ static void a_step_is_gathered_from_everywhere(void **state)
     assert_int_equal(sql("SELECT sum(baseline_pending) FROM videos"), 0);
 }
 
+/* However many readings a step has: cut in two, the 1,500 would be a gain before the baseline of 2,000 comes.
+ */
+static void a_long_step_is_not_cut(void **state)
+{
+    (void)state;
+    struct buf text;
+    buf_init(&text, 1 << 22);
+    buf_append(&text, STR(WORLD));
+    for (int i = 0; i < 5000; i++)
+        buf_append(&text, STR(READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(1500))));
+    buf_append(&text,
+               STR(READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(2000) ",\"baseline\":true")));
+    import_files(&t, write_file(&t, "f", buf_str(&text)), NULL);
+    assert_int_equal(t.err, OK);
+    assert_bad(&t, "");
+    assert_int_equal(sql("SELECT sum(baseline) FROM videos"), 2000);
+    assert_int_equal(sql("SELECT count(*) FROM daily"), 0);
+    buf_fini(&text);
+}
+
 /* The line of a new video is made of what had readings before this import, not of what it brings. */
 static void the_line_at_creation(void **state)
 {
@@ -426,6 +446,7 @@ int main(void)
         IMPORT_TEST(posts_come_and_change),
         IMPORT_TEST(a_video_without_posts_is_not_posted),
         IMPORT_TEST(a_step_is_gathered_from_everywhere),
+        IMPORT_TEST(a_long_step_is_not_cut),
         IMPORT_TEST(the_line_at_creation),
         IMPORT_TEST(lines_that_do_not_fit_the_database),
         IMPORT_TEST(refused_readings_are_told_by_line),

@@ -270,6 +270,27 @@ static void closing_decides_by_the_baseline(void **state)
     assert_int_equal(events_of(&a).n, 0);
 }
 
+/* The line of today decides by the baseline, also when the stored one is higher. */
+static void closing_at_the_line_exactly(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    make_history(&a, (const int64_t[]){6000, 6000, 6000, 6000, 6000});
+    struct video at = make_video(&a, 1, TEST_DAY), below = make_video(&a, 2, TEST_DAY);
+    struct reading b[] = {baseline_of(&at, 20000), baseline_of(&below, 19999)};
+    apply(TEST_DAY + H, b, 2);
+    assert_int_equal(load(&at).line.threshold, 30000);
+    for (uint64_t i = 0; i < 5; i++) { /* the median falls to 4,000 */
+        struct video low = make_video(&a, 50 + i, TEST_DAY - 19 * (int64_t)D);
+        apply_one(TEST_DAY, views_of(&low, 2000));
+    }
+    close_all();
+    assert_int_equal(load(&at).went_viral_at, TEST_DAY + H);
+    assert_int_equal(load(&at).line.threshold, 20000);
+    assert_int_equal(load(&below).went_viral_at, TIME_NONE);
+    assert_int_equal(load(&below).line.threshold, 20000);
+}
+
 /* While the baseline is pending a crossing by gain is silent only when the baseline alone was at the line. */
 static void a_gain_over_a_pending_baseline(void **state)
 {
@@ -330,14 +351,23 @@ static void many_videos_in_a_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP_TEST(views_never_fall_others_may),        STEP_TEST(unknown_counts_still_are_a_reading),
-        STEP_TEST(a_total_is_the_sum_of_the_posts),    STEP_TEST(a_gain_belongs_to_the_videos_time),
-        STEP_TEST(the_last_millisecond_of_a_day),      STEP_TEST(a_baseline_is_no_gain_and_no_event),
-        STEP_TEST(baseline_and_ordinary_in_one_step),  STEP_TEST(milestones_split_between_baseline_and_gain),
-        STEP_TEST(refusals_and_their_limits),          STEP_TEST(the_texts_of_refusals),
-        STEP_TEST(refused_readings_change_nothing),    STEP_TEST(a_replay_changes_nothing),
-        STEP_TEST(closing_decides_by_the_baseline),    STEP_TEST(a_gain_over_a_pending_baseline),
-        STEP_TEST(not_viral_is_always_below_the_line), STEP_TEST(many_videos_in_a_step),
+        STEP_TEST(views_never_fall_others_may),
+        STEP_TEST(unknown_counts_still_are_a_reading),
+        STEP_TEST(a_total_is_the_sum_of_the_posts),
+        STEP_TEST(a_gain_belongs_to_the_videos_time),
+        STEP_TEST(the_last_millisecond_of_a_day),
+        STEP_TEST(a_baseline_is_no_gain_and_no_event),
+        STEP_TEST(baseline_and_ordinary_in_one_step),
+        STEP_TEST(milestones_split_between_baseline_and_gain),
+        STEP_TEST(refusals_and_their_limits),
+        STEP_TEST(the_texts_of_refusals),
+        STEP_TEST(refused_readings_change_nothing),
+        STEP_TEST(a_replay_changes_nothing),
+        STEP_TEST(closing_decides_by_the_baseline),
+        STEP_TEST(closing_at_the_line_exactly),
+        STEP_TEST(a_gain_over_a_pending_baseline),
+        STEP_TEST(not_viral_is_always_below_the_line),
+        STEP_TEST(many_videos_in_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
