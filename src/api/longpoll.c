@@ -91,13 +91,15 @@ static void leave(struct request *r)
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms)
 {
     bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
-    if (first)
+    /* What it has read is older than the version that is looked for from now on: it reads once more. */
+    bool looks_again = first && !w->request;
+    if (looks_again)
         (void)has_changed(l);
     if (w->request)
         list_remove(&w->link); /* the deadline came first last time */
     w->request = r;
     list_init(&w->link);
-    list_add_last(&l->waiting, &w->link);
+    list_add_last(looks_again ? &l->due : &l->waiting, &w->link);
     r->on_free = leave;
     r->on_free_ctx = w;
     if (first)
