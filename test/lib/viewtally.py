@@ -188,10 +188,16 @@ class Viewtally:
 
     def stop(self):
         """SIGTERM; the server must leave with status 0 and without a sanitizer's report."""
-        if self._process is None:
-            return
+        if self._process is not None:
+            self.signal(signal.SIGTERM)
+            self.wait_stopped()
+
+    def signal(self, sig):
+        self._process.send_signal(sig)
+
+    def wait_stopped(self):
+        """Waits for the server to end by itself; it must leave with status 0 and without a sanitizer's report."""
         process, self._process = self._process, None
-        process.send_signal(signal.SIGTERM)
         try:
             status = process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:

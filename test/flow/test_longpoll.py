@@ -1,0 +1,341 @@
+"""GET /events?wait=…: who is held, who is woken and when, and what happens to those who leave or are left.
+
+The deadline is on the fake monotonic clock, so that it comes when a test says so. That somebody is *not* answered is seen
+without waiting: somebody else who was due at the same moment, or had to be woken by the same commit, has been.
+"""
+import http.client
+import select
+import signal
+import socket
+import struct
+import time
+
+import pytest
+
+from lib.client import Response, connect
+from lib.lines import author, reading, uid, video
+
+START_MS = 9_000_000
+NEW_EVENT_SECONDS = 1.0         # from the commit to the answer; the server looks every 100 ms
+POSTED = "2026-07-01T08:00:00Z"
+
+
+class World:
+    """Ada and Bob, a video each with 900 views; more views give events."""
+
+    def __init__(self, make_viewtally, clock, config=None):
+        clock.set_monotonic(START_MS)
+        self.clock = clock
+        self.instance = make_viewtally(config, clock)
+        self.instance.import_lines([author("Ada"), author("Bob"), video("a", "Ada", POSTED), video("b", "Bob", POSTED),
+                                    reading("a", "2026-07-09T00:00:00Z", 900), reading("b", "2026-07-09T00:00:00Z", 900)])
+        self.keys = {name: self.instance.create_key(uid(name)) for name in ("Ada", "Bob")}
+        self.instance.start()
+        self.polls = []
+        self.hour = 0
+
+    def views(self, name, views):
+        """Imports a reading, in another process."""
+        self.hour += 1
+        self.instance.import_lines([reading(name, f"2026-07-09T{self.hour:02}:00:00Z", views)])
+
+    def poll(self, query, name="Ada", headers=""):
+        self.polls.append(Poll(self.instance.address, self.keys[name], query, headers))
+        return self.polls[-1]
+
+    def get(self, path, name="Ada"):
+        with self.instance.client(self.keys[name]) as client:
+            return client.get(path)
+
+    def head(self, name="Ada"):
+        return self.get("/events?after=latest", name).json()["next_cursor"]
+
+    def settle(self):
+        """Returns when all polls sent so far are being held: the server serves connections in the order in which bytes came."""
+        for _ in range(3):
+            assert self.get("/account").status == 200
+
+    def close(self):
+        for poll in self.polls:
+            poll.socket.close()
+
+
+class Poll:
+    """One request on a connection of its own."""
+
+    def __init__(self, address, key, query, headers=""):
+        self.socket = connect(address, timeout=10)
+        self.socket.sendall(f"GET /v1/events?{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n{headers}\r\n".encode())
+
+    @property
+    def held(self):
+        return not select.select([self.socket], [], [], 0)[0]
+
+    def answer(self):
+        answer = http.client.HTTPResponse(self.socket, method="GET")
+        answer.begin()
+        return Response(answer.status, answer.headers, answer.read())
+
+    def page(self):
+        answer = self.answer()
+        assert answer.status == 200, answer
+        return answer.json()
+
+    def reset(self):
+        """Leaves with a reset, as a killed client does."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+
+@pytest.fixture
+def world(make_viewtally, clock):
+    made = World(make_viewtally, clock)
+    yield made
+    made.close()
+
+
+EMPTY = {"success": True, "data": [], "has_more": False, "next_cursor": None}
+
+
+# --- held until the deadline ---
+
+
+@pytest.mark.parametrize("seconds", [1, 2, 30, 55])
+def test_an_empty_page_is_held_to_its_deadline(world, seconds):
+    poll = world.poll(f"wait={seconds}")
+    world.settle()
+    world.clock.set_monotonic(START_MS + seconds * 1000 - 1001)
+    early = world.poll("wait=1")                    # due 1 ms before the other
+    world.settle()
+    assert seconds == 1 or (poll.held and early.held)
+    world.clock.advance(1000)
+    if seconds > 1:
+        assert early.page() == EMPTY
+        assert poll.held
+    world.clock.advance(1)
+    assert poll.page() == EMPTY
+
+
+def test_without_wait_nobody_is_held(world):
+    assert world.poll("after=evt_0").page() == EMPTY
+    assert world.poll("after=latest").page() == {**EMPTY, "next_cursor": "evt_0"}
+
+
+def test_a_page_with_events_is_not_held(world):
+    world.views("a", 1500)
+    page = world.poll("wait=55").page()
+    assert [event["milestone"] for event in page["data"]] == [1000]
+    assert world.poll("wait=55&after=evt_0&limit=1").page() == page
+
+
+def test_a_cursor_ahead_of_the_head_waits_in_vain(world):
+    poll, other = world.poll("wait=1&after=evt_9223372036854775807"), world.poll("wait=55")
+    world.settle()
+    world.views("a", 1500)
+    assert other.page()["data"]
+    world.settle()
+    assert poll.held
+    world.clock.advance(1000)
+    assert poll.page() == EMPTY
+
+
+# --- woken by a commit ---
+
+
+def test_an_import_in_another_process_wakes_the_poll(world):
+    for turn, views in enumerate([1_000, 10_000, 50_000, 100_000]):
+        poll = world.poll("wait=55&after=" + world.head())
+        world.settle()
+        assert poll.held
+        world.views("a", views)
+        committed = time.monotonic()
+        page = poll.page()
+        assert time.monotonic() - committed < NEW_EVENT_SECONDS
+        kinds = [(event["type"], event.get("milestone")) for event in page["data"]]
+        assert ("video.milestone_reached", views) in kinds and len(kinds) == (2 if turn == 1 else 1)
+        assert page["next_cursor"] == page["data"][-1]["id"] == world.head() and not page["has_more"]
+
+
+def test_a_commit_while_the_question_is_put(world):
+    """The import runs beside the first look at the data: whichever comes first, the event is there within the second."""
+    for turn in range(10):
+        poll = world.poll("wait=55&after=" + world.head())
+        world.views("a", [1_000, 10_000, 50_000, 100_000, 250_000, 500_000, 10**6, 2 * 10**6, 5 * 10**6, 10**7][turn])
+        assert select.select([poll.socket], [], [], NEW_EVENT_SECONDS)[0], "the commit was not seen"
+        assert poll.page()["data"]
+
+
+def test_what_gives_no_event_wakes_nobody(world):
+    poll, canary = world.poll("wait=55"), world.poll("wait=55", "Bob")
+    world.settle()
+    world.views("a", 950)
+    world.instance.import_lines([video("a", "Ada", title="New title")])
+    world.instance.create_key(uid("Ada"), "another")
+    world.views("b", 1000)
+    assert canary.page()["data"]
+    world.settle()
+    assert poll.held
+    world.views("a", 1000)
+    assert [event["video"]["title"] for event in poll.page()["data"]] == ["New title"]
+
+
+def test_another_author_s_events_do_not_end_the_wait(world):
+    poll, other = world.poll("wait=55"), world.poll("wait=55", "Bob")
+    world.settle()
+    world.views("b", 20000)
+    assert [event["video"]["id"] for event in other.page()["data"]] == [uid("b")] * 3
+    world.settle()
+    assert poll.held
+    world.clock.advance(54_999)
+    world.settle()
+    assert poll.held
+    world.clock.advance(1)
+    assert poll.page() == EMPTY
+
+
+def test_filters_hold_for_what_comes(world):
+    viral = world.poll("wait=55&type=video.went_viral")
+    later = world.poll("wait=55&occurred_after=2026-07-09T01:30:00Z")
+    anything = world.poll("wait=55")
+    world.settle()
+    world.views("a", 1000)                          # at 01:00
+    assert [event["milestone"] for event in anything.page()["data"]] == [1000]
+    world.settle()
+    assert viral.held and later.held
+    world.views("a", 9999)
+    world.views("a", 10000)                         # at 03:00: a milestone and viral
+    assert [event["type"] for event in viral.page()["data"]] == ["video.went_viral"]
+    assert [event["occurred_at"] for event in later.page()["data"]] == ["2026-07-09T03:00:00.000Z"] * 2
+
+
+def test_latest_waits_for_what_is_new(world):
+    world.views("a", 1000)
+    head = world.head()
+    ended, woken = world.poll("wait=1&after=latest"), world.poll("wait=55&after=latest")
+    world.settle()
+    world.clock.advance(1000)
+    assert ended.page() == {**EMPTY, "next_cursor": head}
+    assert woken.held
+    world.views("a", 10000)
+    page = woken.page()
+    assert len(page["data"]) == 2 and all(event["id"] > head for event in page["data"])
+
+
+def test_limit_and_has_more_of_a_woken_page(world):
+    poll = world.poll("wait=55&limit=1")
+    world.settle()
+    world.views("a", 60000)
+    page = poll.page()
+    assert len(page["data"]) == 1 and page["has_more"] and page["next_cursor"] == page["data"][0]["id"]
+
+
+def test_if_none_match_at_the_end_of_the_wait(world):
+    etag = world.get("/events").headers["ETag"]
+    empty, woken = (world.poll(f"wait={seconds}", headers=f"If-None-Match: {etag}\r\n") for seconds in (1, 55))
+    world.settle()
+    assert empty.held
+    world.clock.advance(1000)
+    assert empty.answer().status == 304
+    world.views("a", 1000)
+    assert woken.answer().status == 200
+
+
+def test_what_is_pipelined_behind_waits_its_turn(world):
+    poll = world.poll("wait=55")
+    poll.socket.sendall(f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.keys['Ada']}\r\n\r\n".encode())
+    world.settle()
+    assert poll.held
+    world.views("a", 1000)
+    with poll.socket.makefile("rb") as stream:
+        answers = []
+        for _ in range(2):
+            length = 0
+            while (line := stream.readline()) != b"\r\n":
+                name, _, value = line.decode().partition(": ")
+                length = int(value) if name == "Content-Length" else length
+            answers.append(stream.read(length))
+    assert b'"milestone":1000' in answers[0] and b'"name":"Ada"' in answers[1]
+
+
+# --- many ---
+
+
+def test_many_waiters_are_all_woken_by_one_commit(world):
+    """More than the server wakes in one turn; those of another author stay."""
+    mine, others = [world.poll("wait=55") for _ in range(300)], [world.poll("wait=55", "Bob") for _ in range(100)]
+    world.settle()
+    assert all(poll.held for poll in mine + others)
+    world.views("a", 1000)
+    pages = [poll.page() for poll in mine]
+    assert len(pages[0]["data"]) == 1 and all(page == pages[0] for page in pages)
+    world.settle()
+    assert all(poll.held for poll in others)
+    world.clock.advance(55_000)
+    assert all(poll.page() == EMPTY for poll in others)
+
+
+# --- leaving ---
+
+
+@pytest.mark.parametrize("leave", [lambda poll: poll.reset(), lambda poll: poll.socket.close(),
+                                   lambda poll: poll.socket.shutdown(socket.SHUT_WR)], ids=["reset", "close", "half-close"])
+def test_client_that_leaves_while_it_waits(world, leave):
+    leaving, staying = [world.poll("wait=55") for _ in range(20)], world.poll("wait=55")
+    world.settle()
+    for poll in leaving:
+        leave(poll)
+    world.settle()
+    coming = [world.poll("wait=55", name) for _ in range(15) for name in ("Ada", "Bob")]     # in the places of those that left
+    world.settle()
+    world.views("a", 1000)
+    assert all(poll.page()["data"] for poll in [staying] + coming[::2])
+    world.views("b", 1000)
+    assert all(poll.page()["data"] for poll in coming[1::2])
+    world.instance.stop()           # status 0, no leak
+
+
+def test_half_closed_client_is_answered_at_once(world):
+    """Most likely it has left, and nobody would ever know: it is not held to its deadline."""
+    poll = world.poll("wait=55")
+    world.settle()
+    poll.socket.shutdown(socket.SHUT_WR)
+    assert poll.page() == EMPTY
+
+
+def test_clients_that_were_reset_give_their_connections_back(make_viewtally, clock):
+    world = World(make_viewtally, clock, {"server": {"max_connections": 4}})
+    for _ in range(5):
+        polls = [world.poll("wait=55") for _ in range(4)]
+        for poll in polls:
+            poll.reset()
+    assert world.get("/account").status == 200
+    world.close()
+
+
+# --- the server stops ---
+
+
+def test_stop_answers_all_that_wait_at_once(world):
+    polls = [world.poll("wait=55") for _ in range(150)] + [world.poll("wait=55&after=latest", "Bob") for _ in range(50)]
+    world.settle()
+    assert all(poll.held for poll in polls)
+    world.instance.signal(signal.SIGTERM)
+    for poll in polls[:150]:
+        answer = poll.answer()
+        assert (answer.status, answer.json(), answer.headers["Connection"]) == (200, EMPTY, "close")
+        poll.socket.close()
+    for poll in polls[150:]:
+        assert poll.page() == {**EMPTY, "next_cursor": "evt_0"}
+        poll.socket.close()
+    world.instance.wait_stopped()
+
+
+def test_kill_9_loses_no_event_for_who_waits_again(world):
+    poll = world.poll("wait=55")
+    world.settle()
+    world.instance.kill()
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        poll.answer()
+    world.views("a", 1000)
+    world.instance.start()
+    assert world.poll("wait=55").page()["data"]
