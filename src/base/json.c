@@ -34,7 +34,8 @@ void json_key(struct buf *b, struct str name)
     b->len += name.len + 3;
 }
 
-/* U+2028 and U+2029 are valid in JSON but end a line in old JavaScript, so they are escaped too. */
+/* U+2028 and U+2029 are valid in JSON but end a line in old JavaScript, so they are escaped too; so are
+ * U+0080 to U+009F, which terminals take for control characters. */
 static void escape(struct buf *b, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -81,7 +82,9 @@ static void append_odd(struct buf *b, const unsigned char *p, size_t n, size_t *
         return;
     }
     *used = len;
-    if (len == 3 && p[0] == 0xE2 && p[1] == 0x80 && (p[2] == 0xA8 || p[2] == 0xA9))
+    if (len == 2 && p[0] == 0xC2 && p[1] < 0xA0)
+        escape(b, p[1]);
+    else if (len == 3 && p[0] == 0xE2 && p[1] == 0x80 && (p[2] == 0xA8 || p[2] == 0xA9))
         buf_append(b, p[2] == 0xA8 ? STR("\\u2028") : STR("\\u2029"));
     else
         buf_append(b, str_make((const char *)p, len));

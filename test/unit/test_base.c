@@ -205,6 +205,7 @@ static void json_escapes_everything(void **state)
         {{"\"\\/\n\r\t\b", 7}, "\"\\\"\\\\/\\n\\r\\t\\u0008\""},
         {{"a\0b", 3}, "\"a\\u0000b\""},
         {{"\x1B[31m\x7F", 6}, "\"\\u001b[31m\\u007f\""},
+        {{"\xC2\x80\xC2\x9F\xC2\xA0", 6}, "\"\\u0080\\u009f\xC2\xA0\""},
         {{"\xC3\xA9\xF0\x9F\x98\x80", 6}, "\"\xC3\xA9\xF0\x9F\x98\x80\""},
         {{"\xE2\x80\xA8\xE2\x80\xA9", 6}, "\"\\u2028\\u2029\""},
         {{"\xFFx\xC3", 3}, "\"\xEF\xBF\xBDx\xEF\xBF\xBD\""},
