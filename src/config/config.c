@@ -19,6 +19,7 @@ struct loading {
     struct buf *message; /* empty as long as all is well */
     FILE *file;
     int line;              /* being parsed */
+    int read_errno;        /* why the file ended too early; 0: it did not */
     int line_of[KEYS_MAX]; /* where the file gave a key; 0: not yet */
 };
 
@@ -61,7 +62,12 @@ static bool set_from_file(struct config *c, const struct config_key *key, const 
         return false;
     }
     size_t n = fread(text, 1, sizeof text, f);
+    int failed = ferror(f) ? errno : 0;
     (void)fclose(f);
+    if (failed) {
+        buf_printf(why, "cannot read %s: %s", path, strerror(failed));
+        return false;
+    }
     struct str line;
     (void)str_cut(str_make(text, n), '\n', &line);
     bool ok = value_set(c, key, str_trim(line), why);
@@ -96,8 +102,12 @@ static bool apply(struct loading *l, const char *section, const char *name, cons
 static char *on_ini_read(char *line, int size, void *user)
 {
     struct loading *l = user;
-    if (l->message->len || !fgets(line, size, l->file))
+    if (l->message->len)
         return NULL;
+    if (!fgets(line, size, l->file)) {
+        l->read_errno = ferror(l->file) ? errno : 0;
+        return NULL;
+    }
     l->line++;
     size_t n = strlen(line);
     if ((n == 0 || line[n - 1] != '\n') && !feof(l->file)) {
@@ -129,6 +139,11 @@ static bool load_file(struct loading *l)
     }
     int bad_line = ini_parse_stream(on_ini_read, l, on_ini_value, l);
     (void)fclose(l->file);
+    if (l->read_errno)
+        buf_printf(l->message, "%s: cannot be read: %s", l->path, strerror(l->read_errno));
+    /* inih goes on behind a line that it cannot make out: what was said of a later one is a consequence. */
+    if (bad_line != 0 && bad_line < l->line)
+        buf_reset(l->message, l->message->cap);
     if (bad_line != 0 && l->message->len == 0)
         buf_printf(l->message, "%s:%d: is neither [section], name = value nor a comment", l->path, bad_line);
     return l->message->len == 0;
