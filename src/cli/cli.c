@@ -89,8 +89,9 @@ static const struct cli_command *find_command(const char *name)
 static bool load_config(struct cli *cli)
 {
     struct buf message;
-    if (!cli->config_path)
-        cli->config_path = getenv("VIEWTALLY_CONFIG");
+    const char *from_environment = getenv("VIEWTALLY_CONFIG");
+    if (!cli->config_path && from_environment && *from_environment)
+        cli->config_path = from_environment;
     if (!cli->config_path && access("config.ini", F_OK) == 0)
         cli->config_path = "config.ini";
     buf_init(&message, 1 << 20);
@@ -125,10 +126,9 @@ static int run_command(const struct cli_command *command, const char *config_pat
     return (int)code;
 }
 
-int cli_main(int argc, char **argv, const struct cli_command *serve)
+static int find_and_run(int argc, char **argv, bool *prints)
 {
     const char *config_path = NULL;
-    commands[0] = serve;
     if (!take_config(&argc, argv, &config_path))
         return cli_fail(CLI_USAGE, "--config wants the path of a file");
     if (argc < 2) {
@@ -150,5 +150,17 @@ int cli_main(int argc, char **argv, const struct cli_command *serve)
         printf("Usage: viewtally %s %s\n\n%s\n", command->name, command->synopsis, command->help);
         return CLI_DONE;
     }
+    *prints = command != commands[0];
     return run_command(command, config_path, argc - 1, argv + 1);
+}
+
+/* What a command prints is what it was called for, other than of the server. */
+int cli_main(int argc, char **argv, const struct cli_command *serve)
+{
+    bool prints = true;
+    commands[0] = serve;
+    int code = find_and_run(argc, argv, &prints);
+    if (prints && code == CLI_DONE && (fflush(stdout) != 0 || ferror(stdout)))
+        return cli_fail(CLI_COULD_NOT, "the output cannot be written");
+    return code;
 }

@@ -31,6 +31,14 @@ enum cli_exit cli_dispatch(struct cli *cli, int argc, char **argv, const char *c
                     argc > 1 ? argv[1] : "nothing", argv[0]);
 }
 
+/* What getopt_long() has just refused. For a letter it may still stand before the argument that holds it. */
+static void refuse_option(char **argv)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+    (void)cli_fail(CLI_USAGE, "%s: %s is no option of it, or wants a value (see --help)", argv[0],
+                   optopt >= ' ' ? letter : argv[optind - 1]);
+}
+
 bool cli_parse(int argc, char **argv, const struct cli_option *options, int min, int max, int *count)
 {
     struct option list[OPTIONS_MAX + 1] = {{0}};
@@ -44,8 +52,7 @@ bool cli_parse(int argc, char **argv, const struct cli_option *options, int min,
     opterr = 0;
     while ((found = getopt_long(argc, argv, "", list, NULL)) != -1) {
         if (found == '?') {
-            (void)cli_fail(CLI_USAGE, "%s: %s is no option of it, or wants a value (see --help)", argv[0],
-                           argv[optind - 1]);
+            refuse_option(argv);
             return false;
         }
         if (options[found].value)

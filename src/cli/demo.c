@@ -81,8 +81,12 @@ static enum cli_exit make_key(struct cli *cli, const struct choice *c, const cha
 static void print_tour(const struct cli *cli, const struct choice *c, const struct key_text *key)
 {
     const char *base = cli->config.server.base_url;
-    printf("An API key of %s, an author with %lld videos:\n\n  KEY=%s\n\n", c->name, (long long)c->videos,
-           key->p);
+    struct buf name;
+    buf_init(&name, 1 << 20);
+    cli_append_text(&name, str_from_cstr(c->name));
+    printf("An API key of %.*s, an author with %lld video%s:\n\n  KEY=%s\n\n", (int)name.len, name.p,
+           (long long)c->videos, c->videos == 1 ? "" : "s", key->p);
+    buf_fini(&name);
     printf("  curl -H \"Authorization: Bearer $KEY\" %s/account\n", base);
     printf("  curl -H \"Authorization: Bearer $KEY\" '%s/videos?limit=2'\n", base);
     printf("  curl -H \"Authorization: Bearer $KEY\" '%s/stats?group_by=book'\n", base);
