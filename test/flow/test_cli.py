@@ -1,0 +1,378 @@
+"""The command line: help, exit statuses, options, configuration, JSON for scripts, and text that cannot move a terminal's cursor."""
+import json
+import os
+import re
+import subprocess
+import uuid
+
+import pytest
+
+from lib.lines import author, uid, video
+from lib.viewtally import ROOT, SANITIZER_REPORT, Finished, encode_lines
+
+COMMANDS = ["serve", "check-config", "migrate", "import", "demo", "author", "key", "backup", "restore"]
+NOBODY = str(uuid.UUID(int=0))
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\x80-\x9f\u2028\u2029]")
+NASTY = 'A\x1b[2J\x1b]0;owned\x07\r\n\x7f\x9b31m\u2028 "quoted" \\ Zoë 漢字'
+
+
+def plain(instance, *arguments, status=0, env=None, cwd=None, stdin=b"", stdout=subprocess.PIPE):
+    """Exactly these arguments: unlike run(), no --config behind them."""
+    done = subprocess.run([instance.binary, *map(str, arguments)], input=stdin, stdout=stdout, stderr=subprocess.PIPE,
+                          cwd=cwd or instance.directory, env=instance.environment(env), timeout=120, check=False)
+    finished = Finished(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+    assert not SANITIZER_REPORT.search(finished.err), finished.err
+    assert finished.status == status, (arguments, finished)
+    return finished
+
+
+def one_line(text):
+    assert text.startswith("viewtally: ") and text.endswith("\n") and text.count("\n") == 1, text
+    return text
+
+
+# --- help and version ---
+
+
+def test_help(viewtally):
+    for arguments in (["--help"], ["-h"], ["help"]):
+        usage = plain(viewtally, *arguments)
+        assert usage.err == "" and all(re.search(rf"^  {name} ", usage.out, re.M) for name in COMMANDS)
+        assert "Exit status: 0" in usage.out and "VIEWTALLY_CONFIG" in usage.out
+    for name in COMMANDS:
+        for arguments in ([name, "--help"], [name, "-h"], [name, "x", "--nonsense", "--help"]):
+            told = plain(viewtally, *arguments)
+            assert told.out.startswith(f"Usage: viewtally {name}") and told.err == "" and told.out.count("\n") > 3
+            assert max(map(len, told.out.splitlines())) <= 120
+    assert not (viewtally.directory / "viewtally.db").exists()
+
+
+def test_help_does_not_need_a_configuration(viewtally):
+    for name in COMMANDS:
+        plain(viewtally, name, "--help", "--config", "/nowhere/config.ini")
+
+
+def test_version_names_build_and_libraries(viewtally):
+    lines = plain(viewtally, "--version").out.splitlines()
+    assert re.fullmatch(r"viewtally \d+\.\d+\.\d+ \([\w.+-]+, \w+\)", lines[0])
+    assert {line.split()[0] for line in lines[1:]} >= {"libuv", "llhttp", "hiredis", "sqlite"}
+
+
+# --- wrong usage: exit status 2, one line that names what is wrong, nothing done ---
+
+
+@pytest.mark.parametrize("arguments, named", [
+    (["frobnicate"], "frobnicate"), (["--frobnicate"], "--frobnicate"), ([""], '""'),
+    (["author"], "nothing"), (["author", "frobnicate"], "frobnicate"), (["key"], "nothing"), (["key", "remove"], "remove"),
+    (["serve", "now"], "too many"), (["serve", "--port", "1"], "--port"), (["check-config", "x"], "too many"),
+    (["migrate", "--force"], "--force"), (["migrate", "x"], "too many"),
+    (["import"], "too few"), (["import", "--frobnicate", "-"], "--frobnicate"),
+    (["demo"], "empty"), (["demo", "a", "b"], "too many"), (["demo", "--key-file"], "--key-file"),
+    (["author", "add"], "--name"), (["author", "add", "--name"], "--name"), (["author", "add", "--name", ""], "--name"),
+    (["author", "add", "--name", "x" * 2001], "2000 bytes"), (["author", "add", "--name", b"\xff"], "UTF-8"),
+    (["author", "add", "--name", "A", "--id", "x"], "--id"), (["author", "add", "A"], "too many"),
+    (["author", "add", "--name", "A", "-x"], "-x"), (["author", "add", "--name", "A", "-xyz"], "-x"),
+    (["author", "list", "x"], "too many"), (["author", "list", "--json=1"], "--json=1"),
+    (["author", "set-plan"], "too few"), (["author", "set-plan", NOBODY], "too few"),
+    (["author", "set-plan", NOBODY, "on"], "active or inactive"), (["author", "set-plan", "x", "active"], "UUID"),
+    (["key", "create", "--name", "n"], "--author is missing"), (["key", "create", "--author", NOBODY], "--name"),
+    (["key", "create", "--author", "x", "--name", "n"], "UUID"), (["key", "create", "--author", NOBODY, "--name", "x" * 201], "200 bytes"),
+    (["key", "list"], "--author is missing"), (["key", "revoke"], "too few"), (["key", "revoke", "x"], "UUID"),
+], ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else None)
+def test_wrong_usage(viewtally, arguments, named):
+    done = subprocess.run([viewtally.binary, *arguments], cwd=viewtally.directory, env=viewtally.environment(),
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 2 and done.stdout == b"", done
+    message = one_line(done.stderr.decode("utf-8", "replace"))
+    assert named in message and len(message) < 400
+
+
+def test_no_command_shows_the_usage(viewtally):
+    assert plain(viewtally, status=2).out.startswith("viewtally tells")
+
+
+def test_config_wants_a_value(viewtally):
+    assert "--config" in plain(viewtally, "check-config", "--config", status=2).err
+
+
+# --- what is not there: exit status 1; what cannot be done: 3 ---
+
+
+def test_unknown_ids_are_bad_input(viewtally):
+    for arguments in (["author", "set-plan", NOBODY, "active"], ["key", "create", "--author", NOBODY, "--name", "n"],
+                      ["key", "list", "--author", NOBODY], ["key", "list", "--author", NOBODY, "--json"], ["key", "revoke", NOBODY]):
+        done = viewtally.run(*arguments, status=1)
+        assert done.out == "" and "there is no" in one_line(done.err)
+    viewtally.run("author", "add", "--name", "A", "--id", NOBODY)
+    done = viewtally.run("author", "add", "--name", "B", "--id", NOBODY, status=1)
+    assert "already" in one_line(done.err)
+    assert [entry["name"] for entry in viewtally.run("author", "list", "--json").json()] == ["A"]
+
+
+def test_database_that_cannot_be_opened(viewtally):
+    env = {"VIEWTALLY_STORE_PATH": str(viewtally.directory / "missing" / "x.db")}
+    for arguments in (["migrate"], ["author", "list"], ["author", "add", "--name", "A"], ["key", "list", "--author", NOBODY],
+                      ["import", "-"], ["demo"], ["serve"]):
+        done = viewtally.run(*arguments, status=3, env=env)
+        assert done.out == "" and str(viewtally.directory / "missing") in one_line(done.err), arguments
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_output_that_cannot_be_written(viewtally):
+    owner = viewtally.add_author()
+    for arguments in (["author", "list"], ["author", "list", "--json"], ["author", "add", "--name", "B"], ["check-config"],
+                      ["key", "create", "--author", owner, "--name", "n"], ["key", "list", "--author", owner, "--json"],
+                      ["import", "-"], ["migrate"], ["--help"], ["--version"], ["key", "--help"], ["demo"]):
+        with open("/dev/full", "wb") as full:
+            done = plain(viewtally, *arguments, status=3, stdout=full, stdin=b"")
+        assert "cannot be written" in one_line(done.err), arguments
+
+
+# --- author and key ---
+
+
+def test_author_add_and_list(viewtally):
+    assert viewtally.run("author", "list").out == "" and viewtally.run("author", "list", "--json").json() == []
+    first = viewtally.run("author", "add", "--name", "First").out.strip()
+    assert str(uuid.UUID(first)) == first
+    viewtally.clock.advance(1000)
+    given = str(uuid.uuid4())
+    second = viewtally.run("author", "add", "--json", "--id", given.upper(), "--name", "Second").json()
+    assert second == {"id": given, "name": "Second", "plan_active": True, "created_at": "2026-07-10T12:00:01.000Z", "books_count": 0,
+                      "videos_count": 0, "views_refreshed_at": None}
+    viewtally.run("author", "set-plan", first.upper(), "inactive")
+    listed = viewtally.run("author", "list", "--json").json()
+    assert [(entry["id"], entry["name"], entry["plan_active"]) for entry in listed] == [(first, "First", False), (given, "Second", True)]
+    lines = viewtally.run("author", "list").out.splitlines()
+    assert [line.split()[0] for line in lines] == [first, given]
+    assert " inactive " in lines[0] and lines[0].endswith("  First") and " active " in lines[1]
+
+
+def test_key_create_list_revoke(viewtally):
+    owner = viewtally.add_author()
+    created = viewtally.run("key", "create", "--author", owner, "--name", "Zapier", "--json").json()
+    assert created["name"] == "Zapier" and created["key"].startswith("service_live_") and created["last_used_at"] is None
+    assert created["prefix"] == "service_live_…" + created["key"][-4:]
+    text = viewtally.run("key", "create", "--author", owner, "--name", "Make").out
+    assert re.fullmatch(r"service_live_\w{49}\n", text)
+    listed = viewtally.run("key", "list", "--author", owner, "--json").json()
+    assert [entry["name"] for entry in listed] == ["Zapier", "Make"] and all("key" not in entry for entry in listed)
+    assert listed[0] == {name: value for name, value in created.items() if name != "key"}
+    done = viewtally.run("key", "revoke", listed[0]["id"])
+    assert done.err == ""
+    lines = viewtally.run("key", "list", "--author", owner).out.splitlines()
+    assert [" revoked " in line for line in lines] == [True, False] and " live " in lines[1]
+    assert viewtally.run("key", "list", "--author", owner, "--json").json()[0]["revoked_at"] == "2026-07-10T12:00:00.000Z"
+
+
+def test_works_while_the_server_runs(viewtally):
+    viewtally.start()
+    owner = viewtally.add_author("Live")
+    with viewtally.client(viewtally.create_key(owner)) as client:
+        assert client.get("/account").json()["data"]["name"] == "Live"
+        viewtally.import_lines([author("Live", id=owner, name="Renamed")])
+        assert client.get("/account").json()["data"]["name"] == "Renamed"
+        assert "up to date" in viewtally.run("migrate").out
+        assert viewtally.run("author", "list", "--json").json()[0]["name"] == "Renamed"
+        assert client.opened == 1
+
+
+def test_options_in_any_order_and_after_operands(viewtally):
+    owner = viewtally.add_author()
+    key = viewtally.run("key", "create", "--name=a", f"--author={owner}", "--json").json()
+    plain(viewtally, "--config", viewtally.config_path, "key", "revoke", "--", key["id"])
+    plain(viewtally, f"--config={viewtally.config_path}", "author", "add", "--name", "--json")
+    assert {entry["name"] for entry in viewtally.run("author", "list", "--json").json()} == {"An Author", "--json"}
+
+
+# --- text from outside on a terminal ---
+
+
+def test_names_never_reach_the_terminal_raw(viewtally):
+    owner = viewtally.run("author", "add", "--name", NASTY, "--json")
+    created = viewtally.run("key", "create", "--author", owner.json()["id"], "--name", NASTY, "--json")
+    shown = [owner, created, viewtally.run("author", "list"), viewtally.run("author", "list", "--json"), viewtally.run("demo"),
+             viewtally.run("key", "list", "--author", owner.json()["id"]),
+             viewtally.run("key", "list", "--author", owner.json()["id"], "--json")]
+    for done in shown:
+        assert not CONTROL.search(done.out + done.err), done.out
+    assert "Zoë 漢字" in shown[2].out and "\\u001b[2J" in shown[2].out
+    assert len(shown[2].out.splitlines()) == 1 and len(shown[5].out.splitlines()) == 2       # demo made a key too
+    assert owner.json()["name"] == created.json()["name"] == shown[3].json()[0]["name"] == NASTY
+
+
+def test_a_bad_line_cannot_write_to_the_terminal(viewtally):
+    lines = b"\n".join([b'{"type":"\x1b[2J"}', b'{"type":"author","\x1b[2J":1}', b"\x1b]0;owned\x07", b'{"type":"video","id":"\x9b31m"}',
+                        json.dumps({"type": "author", "id": "\x1b[2J", "name": NASTY}).encode()])
+    done = viewtally.import_lines(lines + b"\n", status=1)
+    assert len(done.err.splitlines()) == 5 and not CONTROL.search(done.err)
+
+
+# --- demo ---
+
+
+def test_demo(viewtally):
+    path = viewtally.directory / "demo.ndjson"
+    path.write_bytes(encode_lines([author("Small"), author("Big"), video("v", "Big", "2026-07-01T00:00:00Z")]))
+    first = viewtally.run("demo", path, "--key-file", "demo.key").out
+    key = re.search(r"KEY=(\S+)", first).group(1)
+    assert "of Big, an author with 1 video" in first and " http://127.0.0.1:8080/v1/account\n" in first
+    assert (viewtally.directory / "demo.key").stat().st_mode & 0o777 == 0o600
+    path.unlink()
+    again = viewtally.run("demo", path, "--key-file", "demo.key").out         # imports nothing
+    assert re.search(r"KEY=(\S+)", again).group(1) == key
+    viewtally.start()
+    with viewtally.client(key) as client:
+        assert client.get("/account").json()["data"]["id"] == uid("Big")
+    assert len(viewtally.run("key", "list", "--author", uid("Big"), "--json").json()) == 1
+    other = re.search(r"KEY=(\S+)", viewtally.run("demo").out).group(1)
+    assert other != key
+
+
+def test_demo_with_nothing_to_show(viewtally):
+    path = viewtally.directory / "empty.ndjson"
+    path.write_bytes(b"")
+    assert "no author" in viewtally.run("demo", path, status=1).err
+    assert "missing: No such file" in viewtally.run("demo", viewtally.directory / "missing", status=3).err
+    assert viewtally.run("author", "list").out == ""
+
+
+# --- configuration ---
+
+
+def effective(done):
+    """What check-config printed, as {section: {key: value}}."""
+    sections, section = {}, None
+    for line in done.out.splitlines():
+        if match := re.fullmatch(r"\[(\w+)\]", line):
+            section = sections.setdefault(match.group(1), {})
+        elif line:
+            name, _, value = line.partition(" =")
+            section[name] = value.strip()
+    return sections
+
+
+def test_check_config_prints_what_is_in_force(viewtally):
+    shown = effective(viewtally.run("check-config"))
+    assert shown["server"]["listen"] == "127.0.0.1:0" and shown["store"]["path"] == viewtally.settings["store"]["path"]
+    assert shown["limits"] == {"requests_per_minute": "0", "headers": "on"} and shown["viral"]["multiplier"] == "5.0"
+    assert not (viewtally.directory / "viewtally.db").exists()
+    # What it prints is a configuration: read again it means the same.
+    copy = viewtally.directory / "copy.ini"
+    copy.write_text("\n".join(line for line in viewtally.run("check-config").out.splitlines() if "(hidden)" not in line))
+    assert effective(plain(viewtally, "check-config", "--config", copy)) == shown
+
+
+def test_the_example_is_what_the_binary_says(viewtally):
+    assert plain(viewtally, "check-config", "--example").out == (ROOT / "config.example.ini").read_text(encoding="utf-8")
+
+
+def test_the_example_is_the_defaults(viewtally):
+    empty = viewtally.directory / "empty.ini"
+    empty.write_text("")
+    assert (effective(plain(viewtally, "check-config", "--config", ROOT / "config.example.ini")) ==
+            effective(plain(viewtally, "check-config", "--config", empty)))
+
+
+def test_which_file_is_read(viewtally):
+    names = {}
+    for name in ("a", "b", "here/config"):
+        names[name] = viewtally.directory / f"{name}.ini"
+        names[name].parent.mkdir(exist_ok=True)
+        names[name].write_text(f"[keys]\nprefix = from_{name[0]}_\n")
+
+    def prefix(*arguments, **options):
+        return effective(plain(viewtally, *arguments, **options))["keys"]["prefix"]
+
+    a, b, here = names["a"], names["b"], names["here/config"].parent
+    env = {"VIEWTALLY_CONFIG": str(b)}
+    for arguments in (["--config", a, "check-config"], ["check-config", "--config", a], [f"--config={a}", "check-config"],
+                      ["check-config", f"--config={a}"]):
+        assert prefix(*arguments, env=env, cwd=here) == "from_a_"
+    assert prefix("check-config", "--config", b, "--config", a) == "from_a_"
+    assert prefix("check-config", env=env, cwd=here) == "from_b_"
+    assert prefix("check-config", cwd=here) == "from_h_"
+    assert prefix("check-config", cwd=here, env={"VIEWTALLY_CONFIG": ""}) == "from_h_"
+    assert prefix("check-config", cwd=viewtally.directory.parent) == "service_live_"
+
+
+def test_a_file_that_cannot_be_read(viewtally):
+    for arguments, env in ((["--config", "missing.ini"], {}), ([], {"VIEWTALLY_CONFIG": "missing.ini"}),
+                           (["--config", str(viewtally.directory)], {})):
+        for command in (["check-config"], ["serve"], ["author", "list"]):
+            done = plain(viewtally, *command, *arguments, env=env, status=2)
+            assert done.out == "" and (arguments[1] if arguments else "missing.ini") in done.err, done
+
+
+@pytest.mark.parametrize("text, line, message", [
+    ("[server]\nport = 80\n", 2, '[server] has no key "port"'),
+    ("[sever]\nlisten = 127.0.0.1:0\n", 2, "there is no section [sever]"),
+    ("\n\n; comment\n[limits]\nrequests_per_minute = many\n", 5, "[limits] requests_per_minute wants a whole number from 0 to 10000"),
+    ("[limits]\nrequests_per_minute = -1\n", 2, "wants a whole number"),
+    ("[limits]\nrequests_per_minute = 10001\n", 2, "wants a whole number"),
+    ("[limits]\nheaders = maybe\n", 2, "[limits] headers wants"),
+    ("[limits]\nheaders = on\nheaders = off\n", 3, "was given in line 2 already"),
+    ("[limits]\nheaders = on\n[server]\n[limits]\nheaders = on\n", 5, "was given in line 2 already"),
+    ("[server]\nlisten =\n", 2, "[server] listen wants"),
+    ("[server]\nbase_url = https://a.example\n", 2, "ends in /v1"),
+    ("[server]\nbase_url = ftp://a.example/v1\n", 2, "ends in /v1"),
+    ("[server]\ndirect_url = a.example/v1\n", 2, "ends in /v1"),
+    ("[viral]\nmultiplier = 0.999\n", 2, "[viral] multiplier wants"),
+    ("[viral]\nmultiplier = 1.0001\n", 2, "[viral] multiplier wants"),
+    ("[viral]\ncompare_last = 4\n", 2, "[viral] compare_last wants"),
+    ("[events]\nhistory_start = 2026-02-30\n", 2, "[events] history_start wants"),
+    ("[log]\nlevel = loud\n", 2, "[log] level wants"),
+    ("[keys]\nprefix = a b\n", 2, "[keys] prefix wants"),
+    ("[keys]\nprefix =\n", 2, "[keys] prefix wants"),
+    ("[log\nlevel = info\n", 1, "is neither"),
+    ("[log]\nlevel\n", 2, "is neither"),
+    ("listen = 127.0.0.1:0\n", 1, "there is no section []"),
+    ("[log]\nlevel = " + "x" * 100_000 + "\n", 2, "too long"),
+], ids=lambda value: value[-30:] if isinstance(value, str) else None)
+def test_mistakes_in_the_file(viewtally, text, line, message):
+    path = viewtally.directory / "bad.ini"
+    path.write_text(text)
+    for command in (["check-config"], ["serve"], ["author", "list"]):
+        done = plain(viewtally, *command, "--config", path, status=2)
+        assert done.out == "" and done.err.startswith(f"{path}:{line}: ") and message in done.err and done.err.count("\n") == 1
+        assert len(done.err) < 1000
+
+
+def test_environment_overrides_the_file(viewtally):
+    env = {"VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE": "7", "VIEWTALLY_VIRAL_MULTIPLIER": "2.25", "VIEWTALLY_SERVER_DIRECT_URL": "",
+           "VIEWTALLY_LOG_FORMAT": " json "}
+    shown = effective(viewtally.run("check-config", env=env))
+    assert (shown["limits"]["requests_per_minute"], shown["viral"]["multiplier"], shown["log"]["format"]) == ("7", "2.25", "json")
+    assert shown["server"]["listen"] == "127.0.0.1:0"
+
+
+@pytest.mark.parametrize("name, value, message", [
+    ("VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE", "x", "wants a whole number"), ("VIEWTALLY_SERVER_LISTEN", "", "wants"),
+    ("VIEWTALLY_SERVER_PORT", "1", "there is no such configuration key"), ("VIEWTALLY_LOG_LEVEL", "INFO", "wants"),
+])
+def test_mistakes_in_the_environment(viewtally, name, value, message):
+    done = viewtally.run("check-config", env={name: value}, status=2)
+    assert done.out == "" and done.err.startswith(name + ": ") and message in done.err
+
+
+def test_other_variables_are_left_alone(viewtally):
+    viewtally.run("check-config", env={"VIEWTALLY_BIN": "x", "VIEWTALLY_HOME": "y", "VIEWTALLYLOG_LEVEL": "z", "LOG_LEVEL": "z"})
+
+
+def test_secrets_are_hidden_and_read_from_files(viewtally):
+    """Keys whose value is a secret print as (hidden), from wherever they came; …_file names a file to read them from."""
+    secret = "s3cr3t-p4ssw0rd"
+    path = viewtally.directory / "password"
+    path.write_text(secret + "\n")
+    hidden = [(section, name) for section, keys in effective(viewtally.run("check-config")).items()
+              for name, value in keys.items() if value == "(hidden)"]
+    assert ("redis", "password") in hidden
+    for section, name in hidden:
+        variable = f"VIEWTALLY_{section}_{name}".upper()
+        for env in ({variable: secret}, {variable + "_FILE": str(path)}):
+            done = viewtally.run("check-config", env=env)
+            assert secret not in done.out + done.err and effective(done)[section][name] == "(hidden)"
+        done = viewtally.run("check-config", env={variable + "_FILE": str(path) + ".missing"}, status=2)
+        assert "cannot read" in done.err
+        done = viewtally.run("check-config", env={variable + "_FILE": str(viewtally.directory)}, status=2)
+        assert "Is a directory" in done.err
