@@ -112,6 +112,7 @@ static void read_script(struct script *s, const char *name)
     struct str rest = str_make(s->text, fread(s->text, 1, FILE_MAX, file)), line;
     (void)fclose(file);
     assert_true(rest.len < FILE_MAX);
+    s->text[rest.len] = '\0'; /* numbers are read with strtol() */
     while (rest.p) {
         rest = str_cut(rest, '\n', &line);
         add_line(s, line);

@@ -235,7 +235,7 @@ size_t peer_send_some(struct peer *p, struct str bytes)
 
 bool peer_send(struct peer *p, struct str bytes)
 {
-    int64_t limit = clock_work_us() + 10000000;
+    int64_t limit = clock_work_us() + 60000000;
     while (bytes.len && !p->ended) {
         size_t n = peer_send_some(p, bytes);
         bytes = str_make(bytes.p + n, bytes.len - n);

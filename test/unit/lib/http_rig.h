@@ -56,7 +56,7 @@ void rig_tick(struct rig *rig);
 /* Turns the loop until `condition`; fails the test after some seconds. */
 #define rig_until(rig, condition)                                                                            \
     do {                                                                                                     \
-        int64_t rig_limit = clock_work_us() + 10000000;                                                      \
+        int64_t rig_limit = clock_work_us() + 60000000;                                                      \
         while (!(condition)) {                                                                               \
             rig_turn(rig);                                                                                   \
             if (clock_work_us() > rig_limit)                                                                 \
