@@ -136,7 +136,8 @@ void cli_append_text(struct buf *out, struct str text)
 
 enum cli_exit cli_print(struct buf *out)
 {
-    bool ok = !out->failed && fwrite(out->p, 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+    bool ok = !out->failed && (!out->len || fwrite(out->p, 1, out->len, stdout) == out->len);
+    ok = ok && fflush(stdout) == 0;
     buf_fini(out);
     return ok ? CLI_DONE : cli_fail(CLI_COULD_NOT, "the output cannot be written");
 }
