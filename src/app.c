@@ -261,6 +261,7 @@ enum err app_run(const struct config *config, const char **why)
     struct app app = {.config = config};
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* there is no reload yet, and it is no reason to end */
     enum err e = open_store(&app, why);
     if (e == OK)
         e = open_redis(&app, why);
