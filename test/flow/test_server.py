@@ -1,0 +1,422 @@
+"""The server as its operator sees it: where it listens, what it prints and logs, which signals it obeys, how it ends.
+
+That the server is already draining is seen from outside: it refuses new connections.
+"""
+import json
+import os
+import re
+import select
+import signal
+import socket
+import stat
+import tempfile
+
+import pytest
+
+from lib import wait
+from lib.client import connect, receive_all
+from lib.lines import author, reading, uid, video
+
+START_MS = 9_000_000
+DRAIN_MS = 20_000               # below every other deadline
+DAYS = {"start_date": "2026-06-01", "end_date": "2026-07-01"}
+OWN_ID = re.compile(r"[0-9a-f]{16}")
+
+
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as sock:
+            sock.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
+
+
+def status_at(address, key, path="/account"):
+    with connect(address) as sock:
+        sock.sendall(f"GET /v1{path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode())
+        return int(receive_all(sock).split()[1])
+
+
+def fails(instance, status, *words):
+    """`serve` ends by itself with this status, says why in one line, and has said nothing of listening."""
+    finished = instance.run("serve", status=status, timeout=30)
+    assert finished.out == "" and all(word in finished.err for word in words), finished
+    assert len([line for line in finished.err.splitlines() if not re.match(r"\d{4}-.* info ", line)]) == 1, finished
+    return finished
+
+
+@pytest.fixture
+def owned(make_viewtally, clock):
+    """owned(config) gives an installation with an author and a key, not started."""
+    clock.set_monotonic(START_MS)
+
+    def make(config=None):
+        instance = make_viewtally(config, clock)
+        instance.key = instance.create_key(instance.add_author())
+        return instance
+
+    return make
+
+
+@pytest.fixture
+def short_path():
+    """A directory whose name leaves room for a socket's (107 bytes)."""
+    with tempfile.TemporaryDirectory(prefix="vt-") as directory:
+        yield directory
+
+
+# --- listening ---
+
+
+def test_several_listeners_at_once(owned, short_path):
+    path = short_path + "/api.sock"
+    listen = ["127.0.0.1:0", "127.0.0.1:0", "unix:" + path] + (["[::1]:0"] if has_ipv6() else [])
+    instance = owned({"server": {"listen": ", ".join(listen)}}).start()
+    assert len(instance.addresses) == len(set(instance.addresses)) == len(listen)
+    for address, wanted in zip(instance.addresses, listen):
+        assert address.rpartition(":")[0] == wanted.rpartition(":")[0] and not address.endswith(":0")
+        assert status_at(address, instance.key) == 200
+    mode = os.lstat(path).st_mode
+    assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o660
+    instance.stop()
+    assert not os.path.exists(path)
+
+
+def test_it_prints_a_line_per_listener_and_nothing_else(owned, short_path):
+    instance = owned({"server": {"listen": f"127.0.0.1:0,unix:{short_path}/s"}, "log": {"level": "debug"}})
+    process = instance.command("serve")
+    lines = [process.stdout.readline() for _ in range(2)]
+    assert re.fullmatch(rb"listening on 127\.0\.0\.1:[1-9]\d*\n", lines[0])
+    assert lines[1] == f"listening on unix:{short_path}/s\n".encode()
+    address = lines[0].split()[2].decode()
+    assert [status_at(address, instance.key, path) for path in ("/account", "/nowhere")] == [200, 404]
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert (out, process.returncode) == (b"", 0) and b"stopped" in err
+
+
+def test_a_dead_server_s_socket_is_replaced_and_a_living_one_s_is_not(owned, make_viewtally, clock, short_path):
+    address = f"unix:{short_path}/s"
+    first = owned({"server": {"listen": address}}).start()
+    second = make_viewtally({"server": {"listen": f"127.0.0.1:0,{address}"}}, clock)
+    fails(second, 3, address, "in use")
+    assert status_at(address, first.key) == 200     # the other's failure took nothing away
+    first.kill()
+    assert os.path.exists(short_path + "/s")
+    first.start()
+    assert status_at(address, first.key) == 200
+
+
+def test_a_port_in_use(owned, make_viewtally, clock, short_path):
+    first = owned().start()
+    second = make_viewtally({"server": {"listen": f"unix:{short_path}/s,{first.address}"}}, clock)
+    fails(second, 3, first.address, "in use")
+    assert os.listdir(short_path) == []
+    assert status_at(first.address, first.key) == 200
+
+
+@pytest.mark.parametrize("listen", ["", "8080", "localhost:8080", "127.0.0.1", "127.0.0.1:65536", "::1:80", "[::1]", "unix:",
+                                    "127.0.0.1:0, nonsense"])
+def test_addresses_that_are_none(make_viewtally, clock, listen):
+    fails(make_viewtally({"server": {"listen": listen}}, clock), 2, "listen", listen.rpartition(" ")[2] or "at least one")
+
+
+@pytest.mark.parametrize("path", ["/nonexistent/viewtally.db", "gone/viewtally.db"])
+def test_the_database_s_directory_is_missing(make_viewtally, clock, path):
+    fails(make_viewtally({"store": {"path": path}}, clock), 3, os.path.dirname(path), "No such file")
+
+
+# --- base_url, direct_url ---
+
+
+def test_both_base_paths_answer_and_no_other(owned):
+    instance = owned({"server": {"base_url": "https://stats.example.com/author/api/v1",
+                                 "direct_url": "http://127.0.0.1:8080/direct/v1"}}).start()
+    with instance.client(instance.key, base="") as client:
+        for path in ("/author/api/v1/account", "/direct/v1/account"):
+            assert client.get(path).status == 200
+        for path in ("/v1/account", "/account", "/api/v1/account", "/author/api/v1", "/author/api/v1/", "/direct/v1account",
+                     "/direct//v1/account", "/author/api/v1/direct/v1/account", "/AUTHOR/api/v1/account", "/direct/account", "/"):
+            answer = client.get(path)
+            assert (answer.status, answer.error_code) == (404, "not_found"), path
+
+
+# --- X-Request-Id ---
+
+
+@pytest.fixture
+def ask(owned):
+    """ask(lines) sends a request with these header lines and gives (status, X-Request-Id, error.request_id)."""
+    instance = owned().start()
+
+    def exchange(lines, target="/v1/account", keyed=True):
+        head = f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
+        if keyed:
+            head += f"Authorization: Bearer {instance.key}\r\n".encode()
+        head, _, body = instance.exchange(head + lines + b"\r\n").partition(b"\r\n\r\n")
+        ids = re.findall(rb"(?im)^x-request-id: ?(.*?)\r?$", head)
+        assert len(ids) == 1, head
+        status = int(head.split()[1])
+        return status, ids[0].decode(), json.loads(body)["error"]["request_id"] if status >= 400 else None
+
+    return exchange
+
+
+ERRORS = {404: dict(target="/nowhere"), 401: dict(keyed=False), 400: dict(target="/v1/videos?limit=0")}
+
+
+@pytest.mark.parametrize("name", [b"a", b"7f3c9a60-0000-4000-8000-00000000abcd", b"A.b_c-9", b"x" * 128])
+def test_a_well_formed_request_id_is_passed_on(ask, name):
+    line = b"x-request-ID: " + name + b"\r\n"
+    assert ask(line) == (200, name.decode(), None)
+    for status, request in ERRORS.items():
+        assert ask(line, **request) == (status, name.decode(), name.decode())
+    assert ask(line + b"Content-Length: x\r\n")[0] == 400
+
+
+@pytest.mark.parametrize("lines", [b"", b"X-Request-Id:\r\n", b"X-Request-Id: a b\r\n", b"X-Request-Id: " + b"x" * 129 + b"\r\n",
+                                   b'X-Request-Id: "a"\r\n', b"X-Request-Id: a/b\r\n", b"X-Request-Id: \xc3\xa9\r\n",
+                                   b"X-Request-Id: a\r\nX-Request-Id: a\r\n", b"X-Request-Id: \xff\r\n"])
+def test_any_other_request_id_is_replaced(ask, lines):
+    status, first, _ = ask(lines)
+    assert status == 200 and OWN_ID.fullmatch(first)
+    seen = {first}
+    for status, request in ERRORS.items():
+        got, head, body = ask(lines, **request)
+        assert got == status and head == body and OWN_ID.fullmatch(head)
+        seen.add(head)
+    status, head, body = ask(lines + b"Content-Length: x\r\n")
+    assert status == 400 and head == body and OWN_ID.fullmatch(head)
+    assert len(seen | {head}) == 5
+
+
+# --- the end ---
+
+
+class Draining:
+    """A server on a Unix socket, whose buffers have a fixed size, so that a reader who pauses holds its answer up."""
+
+    def __init__(self, make_viewtally, clock, directory):
+        clock.set_monotonic(START_MS)
+        self.clock = clock
+        self.instance = make_viewtally({"server": {"listen": f"unix:{directory}/s, 127.0.0.1:0", "drain_ms": DRAIN_MS}}, clock)
+        names = [f"v{number}" for number in range(400)]
+        self.instance.import_lines([author("Ada")] + [video(name, "Ada", "2026-06-01T00:00:00Z") for name in names] +
+                                   [reading(name, "2026-06-01T12:00:00Z", 100) for name in names])
+        self.key = self.instance.create_key(uid("Ada"))
+        self.instance.start()
+        with self.instance.client(self.key) as client:
+            self.body = client.get("/stats", DAYS).body
+        self.sockets = []
+        assert len(self.body) > 800_000
+
+    def send(self, text, address=None):
+        self.sockets.append(connect(address or self.instance.address))
+        self.sockets[-1].sendall(text.encode())
+        return self.sockets[-1]
+
+    def slow_reader(self):
+        """Has read the first byte of a long answer."""
+        sock = self.send(f"GET /v1/stats?start_date={DAYS['start_date']}&end_date={DAYS['end_date']} HTTP/1.0\r\nHost: a\r\n"
+                         f"Authorization: Bearer {self.key}\r\n\r\n")
+        assert sock.recv(1) == b"H"
+        return sock
+
+    def half_sent(self):
+        """Has sent the first part of a request, and the server has read it."""
+        sock = self.send("GET /v1/account HTTP/1.1\r\n", self.instance.addresses[1])
+        for _ in range(3):
+            assert status_at(self.instance.addresses[1], self.key) == 200
+        return sock
+
+    def finish(self, sock):
+        sock.sendall(f"Host: a\r\nAuthorization: Bearer {self.key}\r\n\r\n".encode())
+        answer = receive_all(sock)
+        sock.close()                # else the server lingers, by the clock that stands still
+        return answer
+
+    def refuses(self):
+        for address in self.instance.addresses:
+            try:
+                connect(address).close()
+                return False
+            except (ConnectionRefusedError, FileNotFoundError):
+                pass
+        return True
+
+    def begin(self, number=signal.SIGTERM):
+        self.instance.signal(number)
+        wait.until(self.refuses, "the server to refuse connections")
+        assert self.instance.running
+
+    def close(self):
+        for sock in self.sockets:
+            sock.close()
+
+
+@pytest.fixture
+def draining(make_viewtally, clock, short_path):
+    made = Draining(make_viewtally, clock, short_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_is_in_flight_is_finished(draining, number):
+    slow, half, idle = draining.slow_reader(), draining.half_sent(), draining.instance.client(draining.key)
+    assert idle.get("/account").status == 200
+    draining.begin(number)
+    assert idle._connection.sock.recv(1) == b""     # nothing was asked on it
+    draining.clock.advance(DRAIN_MS - 1)
+    answer = draining.finish(half)
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"\r\nConnection: close\r\n" in answer
+    assert draining.instance.running
+    head, _, body = receive_all(slow).partition(b"\r\n\r\n")
+    assert head.startswith(b"TTP/1.") and b" 200 " in head and body == draining.body
+    draining.instance.wait_stopped()
+    idle.close()
+
+
+def test_when_drain_ms_is_over_the_rest_is_cut_off(draining):
+    slow, half = draining.slow_reader(), draining.half_sent()
+    draining.begin()
+    draining.clock.advance(DRAIN_MS)
+    draining.instance.wait_stopped()
+    assert receive_all(half) == b""
+    assert len(receive_all(slow)) < len(draining.body)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_cuts_off_at_once(draining, number):
+    slow, half = draining.slow_reader(), draining.half_sent()
+    draining.begin()
+    draining.instance.signal(number)
+    draining.instance.wait_stopped()
+    assert receive_all(half) == b""
+    assert len(receive_all(slow)) < len(draining.body)
+    assert "stopping at once" in draining.instance.log
+
+
+# --- how many ---
+
+
+def test_above_max_connections_the_next_waits_for_a_place(owned):
+    instance = owned({"server": {"max_connections": 3}}).start()
+    request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {instance.key}\r\n\r\n".encode()
+
+    def served(sock):
+        sock.sendall(request)
+        return sock.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+    inside = [connect(instance.address) for _ in range(3)]
+    assert all(served(sock) for sock in inside)
+    waiting = [connect(instance.address) for _ in range(3)]
+    for sock in waiting:
+        sock.sendall(request)
+    while waiting:
+        assert all(served(sock) for sock in inside * 3)
+        assert select.select(waiting, [], [], 0)[0] == []
+        inside.pop(0).close()
+        inside.append(waiting.pop(0))               # first come, first served
+        assert inside[-1].recv(65536).startswith(b"HTTP/1.1 200 ")
+    for sock in inside:
+        sock.close()
+
+
+# --- signals ---
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGPIPE])
+def test_signals_that_do_not_end_it(owned, number):
+    instance = owned().start()
+    with instance.client(instance.key) as client:
+        for _ in range(3):
+            assert client.get("/account").status == 200
+            instance.signal(number)
+        assert client.get("/account").status == 200 and client.opened == 1
+    instance.stop()
+
+
+def test_nobody_reads_its_log_any_more(owned):
+    """A pipe without a reader: SIGPIPE with every line."""
+    instance = owned({"log": {"level": "debug"}})
+    process = instance.command("serve")
+    address = process.stdout.readline().split()[2].decode()
+    process.stderr.close()
+    process.stdout.close()
+    assert [status_at(address, instance.key) for _ in range(3)] == [200] * 3
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+
+
+def process_state(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_stopped_and_continued(owned, clock):
+    """A minute's pause: kept connections live on, and what was asked meanwhile is answered."""
+    instance = owned().start()
+    clients = [instance.client(instance.key) for _ in range(3)]
+    assert [client.get("/account").status for client in clients] == [200] * 3
+    instance.signal(signal.SIGSTOP)
+    wait.until(lambda: process_state(instance.pid) == "T", "the server to stand still")
+    asking, new = clients[0]._connection, connect(instance.address)
+    asking.request("GET", "/v1/account", headers={"Authorization": "Bearer " + instance.key})
+    new.sendall(f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {instance.key}\r\n\r\n".encode())
+    clock.advance(60_000)
+    assert select.select([asking.sock, new], [], [], 0)[0] == []
+    instance.signal(signal.SIGCONT)
+    answer = asking.getresponse()
+    assert (answer.status, bool(answer.read())) == (200, True)
+    assert new.recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert [client.get("/account").status for client in clients] == [200] * 3
+    assert [client.opened for client in clients] == [1] * 3
+    for client in clients + [new]:
+        client.close()
+
+
+# --- the log ---
+
+DIRT = [b"\r", b"\n", b"\x1b[31m", b"\x00", b"\x7f", b"\x08", b"\t", b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xc2\x85", b"\xc2\x9b31m",
+        b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf0\x9f\x98", b'"', b"\\", b"\r\n2026-01-01T00:00:00.000Z error forged",
+        b'\n{"level":"error","message":"forged"}', b"%0d%0aforged", b"%s%n"]
+PLACES = [b"GET /v1/a@?b HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /v1/account?x=@ HTTP/1.1\r\nHost: a\r\n\r\n",
+          b"G@T / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1@\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a@\r\n\r\n",
+          b"GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: a@\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1.2.3.4@\r\n\r\n",
+          b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: @\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: @\r\n\r\n",
+          b"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer @\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n@: b\r\n\r\n",
+          b"GET http://@/v1/account HTTP/1.1\r\nHost: a\r\n\r\n"]
+
+
+def control_in(text):
+    """The first character that could move a terminal's cursor or end a line."""
+    return re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", text)
+
+
+@pytest.mark.parametrize("style", ["json", "text"])
+def test_no_byte_of_a_request_reaches_the_log_unescaped(owned, style):
+    instance = owned({"log": {"level": "debug", "format": style}, "server": {"trusted_proxies": "127.0.0.1"}}).start()
+    for place in PLACES:
+        for dirt in DIRT:
+            instance.exchange(place.replace(b"@", dirt), half_close=True)
+    with instance.client(instance.key) as client:
+        assert client.get("/account", headers={"X-Request-Id": "the-last-one"}).status == 200
+    instance.stop()
+    raw = instance._log_path.read_bytes()
+    assert raw.endswith(b"\n")
+    lines = raw[:-1].decode("utf-8").split("\n")    # valid UTF-8
+    assert len(lines) > len(PLACES) * len(DIRT) and "the-last-one" in raw.decode()
+    for line in lines:
+        assert not control_in(line), ascii(line)
+        if style == "json":
+            entry = json.loads(line)
+            assert list(entry) == ["time", "level", "message"] and entry["level"] in ("debug", "info"), line
+            moment = entry["time"]
+        else:
+            moment, level, _ = line.split(" ", 2)
+            assert level in ("debug", "info"), line
+        assert moment == "2026-07-10T12:00:00.000Z", line
+    shown = [line for line in lines if "/v1/account?x=" in line]
+    assert any("%0d%0aforged" in line for line in shown) and any("%s%n" in line for line in shown)
