@@ -410,6 +410,8 @@ def test_no_byte_of_a_request_reaches_the_log_unescaped(owned, style):
     assert len(lines) > len(PLACES) * len(DIRT) and "the-last-one" in raw.decode()
     for line in lines:
         assert not control_in(line), ascii(line)
+        if style == "text":
+            assert not re.search(r'(?<!\\)(\\\\)*"', line), line
         if style == "json":
             entry = json.loads(line)
             assert list(entry) == ["time", "level", "message"] and entry["level"] in ("debug", "info"), line
@@ -419,4 +421,5 @@ def test_no_byte_of_a_request_reaches_the_log_unescaped(owned, style):
             assert level in ("debug", "info"), line
         assert moment == "2026-07-10T12:00:00.000Z", line
     shown = [line for line in lines if "/v1/account?x=" in line]
+    assert any(r"x=\"" in line for line in shown) and any(r"x=\\" in line for line in shown)
     assert any("%0d%0aforged" in line for line in shown) and any("%s%n" in line for line in shown)
