@@ -61,6 +61,13 @@ enum next answer_store_error(struct request *r, enum err e)
                         "The data cannot be read at the moment. Try again in a few seconds.");
 }
 
+enum next answer_changing(struct request *r)
+{
+    if (r->res.streaming)
+        return request_abort(r, "the data changed while it was sent");
+    return answer_error(r, API_UNAVAILABLE, "The data is changing right now. Try again in a few seconds.");
+}
+
 void answer_refusal(struct request *r, const char *message)
 {
     bool ours = r->res.status >= 500 && r->res.status != 505;

@@ -27,6 +27,8 @@ enum next answer_error(struct request *r, enum api_error e, const char *fmt, ...
 
 /* The answer to a failed read: 503 with Retry-After (NEXT_DONE), or an abort once streaming. */
 enum next answer_store_error(struct request *r, enum err e);
+/* The same for STREAM_GIVE_UP. */
+enum next answer_changing(struct request *r);
 
 /* struct http_options.refuse: the error envelope for a request that the HTTP layer refused with
  * r->res.status. */

@@ -6,11 +6,14 @@
 
 enum { BOOKS_A_SLICE = 200 };
 
+static const struct str BOOKS_VARIANT = {"books", 5};
+
 struct books {
     struct stream stream;
     struct book_position last;
     bool has_last;
-    int shown; /* in this slice */
+    int shown;          /* in this slice */
+    int64_t author_rev; /* that this slice saw */
 };
 
 static bool on_book(void *ctx, const struct book *book, struct str author_name)
@@ -34,12 +37,26 @@ static bool on_book(void *ctx, const struct book *book, struct str author_name)
 
 static enum next books_slice_step(struct request *r);
 
+static enum next start_body(struct request *r)
+{
+    struct books *books = call_of(r)->endpoint;
+    books->has_last = false;
+    json_key(answer_begin(r), STR("data"));
+    json_open(&r->res.body, '[');
+    return books_slice_step(r);
+}
+
 static enum next books_slice_done_step(struct request *r)
 {
     struct call *call = call_of(r);
     struct books *books = call->endpoint;
     if (call->read.err)
         return answer_store_error(r, call->read.err);
+    switch (stream_check(r, &books->stream, books->author_rev, BOOKS_VARIANT)) {
+    case STREAM_SAME: break;
+    case STREAM_BEGIN_ANEW: return start_body(r);
+    case STREAM_GIVE_UP: return answer_changing(r);
+    }
     if (books->shown < BOOKS_A_SLICE) {
         json_close(&r->res.body, ']');
         return answer_end(r);
@@ -54,7 +71,7 @@ static enum next books_slice_step(struct request *r)
     books->shown = 0;
     r->step = books_slice_done_step;
     return store_list_books(&call->read, call->owner.author_row, books->has_last ? &books->last : NULL,
-                            BOOKS_A_SLICE, on_book, r);
+                            BOOKS_A_SLICE, on_book, r, &books->author_rev);
 }
 
 static enum next books_step(struct request *r)
@@ -62,11 +79,7 @@ static enum next books_step(struct request *r)
     struct call *call = call_of(r);
     struct books *books = arena_alloc(&r->arena, sizeof *books);
     call->endpoint = books;
-    if (!stream_begin(r, &books->stream, STR("books")))
-        return NEXT_DONE;
-    json_key(answer_begin(r), STR("data"));
-    json_open(&r->res.body, '[');
-    return books_slice_step(r);
+    return stream_begin(r, &books->stream, BOOKS_VARIANT) ? start_body(r) : NEXT_DONE;
 }
 
 const struct route books_route = {.path = "/books", .methods = ROUTE_GET, .start = books_step};

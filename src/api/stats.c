@@ -198,9 +198,7 @@ bool stats_slice_is_over(struct request *r, enum next *next)
     case STREAM_BEGIN_ANEW: *next = start_body(r); return true;
     case STREAM_GIVE_UP: break;
     }
-    *next = r->res.streaming ? request_abort(r, "the data changed while it was sent")
-                             : answer_error(r, API_UNAVAILABLE,
-                                            "The data is changing right now. Try again in a few seconds.");
+    *next = answer_changing(r);
     return true;
 }
 

@@ -217,9 +217,9 @@ static enum next page_done_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     struct by_book *g = s->by_book;
-    enum err e = call_of(r)->read.err;
-    if (e)
-        return answer_store_error(r, e);
+    enum next next;
+    if (stats_slice_is_over(r, &next))
+        return next;
     CHECK(!g->titles.failed);
     if (g->count) {
         begin_book(s);
@@ -238,7 +238,7 @@ static enum next page_step(struct request *r)
     buf_reset(&g->titles, g->titles.cap);
     r->step = page_done_step;
     return store_list_books(&call_of(r)->read, s->query.author_row, g->has_last ? &g->last : NULL,
-                            BOOKS_A_PAGE, on_book, r);
+                            BOOKS_A_PAGE, on_book, r, &s->progress.author_rev);
 }
 
 enum next by_book_start(struct request *r)

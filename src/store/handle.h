@@ -30,4 +30,7 @@ struct store {
 MUST_USE enum err store_snapshot_begin(struct store *s, bool *own);
 void store_snapshot_end(struct store *s, bool own);
 
+/* The author's revision as the running snapshot has it (read_stats.c). */
+MUST_USE enum err store_author_rev(struct store *s, int64_t author_row, int64_t *author_rev);
+
 #endif

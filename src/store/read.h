@@ -42,14 +42,14 @@ typedef bool (*store_account_fn)(void *ctx, const struct author *author, const s
 enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx);
 
 /* Books, created_at descending, id descending. `after` NULL: from the start; else behind that (created_at,
- * id). At most `limit`. */
+ * id). At most `limit`. `*author_rev`: of this call's snapshot. */
 struct book_position {
     int64_t created_at;
     struct uuid id;
 };
 typedef bool (*store_book_fn)(void *ctx, const struct book *book, struct str author_name);
 enum next store_list_books(struct store_read *read, int64_t author_row, const struct book_position *after,
-                           int limit, store_book_fn fn, void *ctx);
+                           int limit, store_book_fn fn, void *ctx, int64_t *author_rev);
 
 /* Videos, posted_at descending, id descending: keyset pages, cost independent of depth whatever the filters.
  */

@@ -21,15 +21,15 @@ struct stats_read {
     bool stopped; /* by the callback */
 };
 
-static enum err read_rev(struct stats_read *r)
+enum err store_author_rev(struct store *s, int64_t author_row, int64_t *author_rev)
 {
-    struct db *db = &r->store->db;
+    struct db *db = &s->db;
     struct sqlite3_stmt *q = db_use(db, QUERY_AUTHOR_HEAD);
-    db_bind_i64(q, 1, r->query->author_row);
+    db_bind_i64(q, 1, author_row);
     enum err err = db_one(db, q);
     if (err)
         return err;
-    r->progress->author_rev = db_i64(q, 0);
+    *author_rev = db_i64(q, 0);
     db_reset(q);
     return OK;
 }
@@ -144,7 +144,7 @@ enum next store_list_stats(struct store_read *read, const struct stats_query *qu
     *progress = (struct stats_progress){.next = query->after};
     enum err err = store_snapshot_begin(read->store, &own);
     if (!err)
-        err = read_rev(&r);
+        err = store_author_rev(read->store, query->author_row, &progress->author_rev);
     if (!err)
         err = scan_videos(&r);
     store_snapshot_end(read->store, own);

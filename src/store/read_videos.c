@@ -1,13 +1,13 @@
-/* Reads: pages of books and of videos, and one video. A page is one statement, so one snapshot by itself;
- * only a filter by book asks first which book that is. */
+/* Reads: pages of books and of videos, and one video. A page of videos is one statement, so one snapshot by
+ * itself; only a filter by book asks first which book that is. A page of books tells the revision with it. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
 
-enum next store_list_books(struct store_read *read, int64_t author_row, const struct book_position *after,
-                           int limit, store_book_fn fn, void *ctx)
+static enum err list_books(struct store *s, int64_t author_row, const struct book_position *after, int limit,
+                           store_book_fn fn, void *ctx)
 {
-    struct db *db = &read->store->db;
+    struct db *db = &s->db;
     struct sqlite3_stmt *q = db_use(db, QUERY_BOOKS_PAGE);
     enum err err;
     db_bind_i64(q, 1, author_row);
@@ -23,6 +23,19 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
         db_reset(q);
         break;
     }
+    return err;
+}
+
+enum next store_list_books(struct store_read *read, int64_t author_row, const struct book_position *after,
+                           int limit, store_book_fn fn, void *ctx, int64_t *author_rev)
+{
+    bool own = false;
+    enum err err = store_snapshot_begin(read->store, &own);
+    if (!err)
+        err = store_author_rev(read->store, author_row, author_rev);
+    if (!err)
+        err = list_books(read->store, author_row, after, limit, fn, ctx);
+    store_snapshot_end(read->store, own);
     read->err = err;
     return NEXT_MORE;
 }

@@ -289,18 +289,19 @@ static void books_come_newest_first_and_in_pages(void **state)
     (void)state;
     struct store_read read = temp_db_read(&t);
     struct book_page all = {0}, two = {.stop_after = 2}, rest = {0};
-    assert_int_equal(store_list_books(&read, authors[0].row, NULL, 100, on_book, &all), NEXT_MORE);
+    int64_t rev;
+    assert_int_equal(store_list_books(&read, authors[0].row, NULL, 100, on_book, &all, &rev), NEXT_MORE);
     assert_int_equal(read.err, OK);
     assert_int_equal(all.count, BOOKS / AUTHORS);
     for (size_t i = 1; i < all.count; i++)
         assert_true(before(all.at[i - 1].created_at, &all.at[i - 1].id, all.at[i].created_at, &all.at[i].id));
-    store_list_books(&read, authors[0].row, NULL, 100, on_book, &two);
+    store_list_books(&read, authors[0].row, NULL, 100, on_book, &two, &rev);
     assert_int_equal(two.count, 2);
-    store_list_books(&read, authors[0].row, &two.at[1], 100, on_book, &rest);
+    store_list_books(&read, authors[0].row, &two.at[1], 100, on_book, &rest, &rev);
     assert_int_equal(rest.count, all.count - 2);
     assert_memory_equal(&rest.at[0], &all.at[2], sizeof rest.at[0]);
     rest.count = 0;
-    store_list_books(&read, authors[0].row, NULL, 1, on_book, &rest);
+    store_list_books(&read, authors[0].row, NULL, 1, on_book, &rest, &rev);
     assert_int_equal(rest.count, 1);
 }
 
