@@ -1,0 +1,339 @@
+"""Answers too long for one slice: complete, right, of one state of the data, and nobody else waits for them."""
+import csv
+import datetime
+import io
+import json
+import random
+import re
+import socket
+import statistics
+import threading
+import time
+
+import pytest
+
+from conftest import DEFAULT_NOW
+from lib import lines
+from lib.client import receive_all
+from lib.clock import FakeClock
+from lib.viewtally import Viewtally, sanitized
+
+FROM, TO = datetime.date(2026, 4, 12), datetime.date(2026, 7, 10)       # 90 dates, both ends counted
+RANGE = {"start_date": str(FROM), "end_date": str(TO)}
+BOOKS = 200                     # of the author with the many videos
+MANY = 3_000 if sanitized() else 10_000
+READERS = 10
+SMALL_S = 0.5                   # a small answer's median on a loaded machine; a long one takes seconds
+
+
+def day(number):
+    return FROM + datetime.timedelta(days=number)
+
+
+def at(number, seconds):
+    return f"{day(number)}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.000Z"
+
+
+class Plan:
+    """What is imported, and what /stats must say of it by a plain recount."""
+
+    def __init__(self):
+        rng = random.Random("slices")
+        self.lines = [lines.author("big"), lines.author("small"), lines.author("shelf")]
+        self.lines += [lines.book(f"book {n}", "big", created_at=at(0, n)) for n in range(BOOKS)]
+        self.rows = []          # (posted_at, id, title, book or None, [(date, views, views_total)])
+        self.views = {}         # of every video at the end
+        for n in range(MANY):
+            self._add_video(rng, n)
+        self.rows.sort(key=lambda row: row[:2], reverse=True)
+        self.lines += [lines.video("little", "small", at(80, 0)), lines.reading("little", at(81, 0), 7)]
+        shelved = [lines.book(f"shelved {n}", "shelf", created_at=at(n % 80, n), subtitle=f"{n} ".ljust(1900, "s"))
+                   for n in range(MANY)]
+        self.shelf = sorted(shelved, key=lambda book: (book["created_at"], book["id"]), reverse=True)
+        self.lines += shelved
+
+    def _add_video(self, rng, n):
+        name, posted = f"video {n}", n % 85
+        book = f"book {rng.randrange(BOOKS)}" if n % 7 else None
+        video = lines.video(name, "big", at(posted, n % 20_000), book_id=book and lines.uid(book))
+        self.lines.append(video)
+        views, gains = rng.randrange(500), {}
+        total = base = views
+        self.lines.append(lines.reading(name, at(posted + 1, 36_000), views, baseline=True))
+        for later in (2, 3, 9) if n % 11 else ():       # every eleventh gains nothing
+            if posted + later < 90:
+                gain = rng.randrange(1, 400)
+                total += gain
+                gains[posted + later] = gain
+                self.lines.append(lines.reading(name, at(posted + later, 36_000), total))
+        self.views[video["id"]] = total
+        if not gains:
+            return
+        days, running = [], base
+        for number in range(posted + 1, min(posted + 30, 89) + 1):
+            running += gains.get(number, 0)
+            days.append((str(day(number)), gains.get(number, 0), running))
+        self.rows.append((at(posted, n % 20_000), video["id"], name, video["book_id"], days))
+
+    def by_book(self):
+        """{book id: {date: sum}} of the rows that have a book."""
+        books = {}
+        for _, _, _, book, days in self.rows:
+            if book:
+                sums = books.setdefault(book, {})
+                for date, views, _ in days:
+                    sums[date] = sums.get(date, 0) + views
+        return books
+
+
+class World:
+    def __init__(self, directory):
+        self.plan = Plan()
+        self.instance = Viewtally(directory / "viewtally", {}, FakeClock(directory / "clock", DEFAULT_NOW))
+        self.instance.import_lines(self.plan.lines)
+        self.keys = {name: self.instance.create_key(lines.uid(name)) for name in ("big", "small", "shelf")}
+        # Freed memory is kept aside by the sanitizer; without a limit that would be all that VmRSS shows.
+        self.instance.start({"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:quarantine_size_mb=4"})
+
+    def get(self, path, author="big", headers=None, method="GET", **params):
+        query = "&".join(f"{name}={value}" for name, value in params.items())
+        with self.instance.client(self.keys[author], timeout=120) as client:
+            return client.request(method, f"/v1{path}?{query}", headers=headers)
+
+    def stats(self, **options):
+        return self.get("/stats", **{**RANGE, **options})
+
+    def open_slowly(self, target, author="big", version="1.1"):
+        """A connection with small buffers that has sent its request and has received the answer's first bytes."""
+        host, _, port = self.instance.address.rpartition(":")
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(120)
+        sock.connect((host, int(port)))
+        sock.sendall(f"GET {target} HTTP/{version}\r\nHost: a\r\nAuthorization: Bearer {self.keys[author]}\r\n"
+                     "Connection: close\r\n\r\n".encode())
+        return sock, sock.recv(100)
+
+    def rss_kb(self):
+        with open(f"/proc/{self.instance.pid}/status", encoding="ascii") as file:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1))
+
+
+STATS = "/v1/stats?" + "&".join(f"{name}={value}" for name, value in RANGE.items())
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    made = World(tmp_path_factory.mktemp("slices"))
+    yield made
+    made.instance.stop()
+
+
+def split(data):
+    """Header text and body of a raw answer; and whether the body's end was seen, with chunks taken apart."""
+    head, _, rest = data.partition(b"\r\n\r\n")
+    if b"Transfer-Encoding: chunked" not in head:
+        return head.decode(), rest, None
+    parts, position = [], 0
+    while (line_end := rest.find(b"\r\n", position)) >= 0:
+        size = int(rest[position:line_end], 16)
+        if size == 0:
+            return head.decode(), b"".join(parts), rest[line_end:] == b"\r\n\r\n"
+        parts.append(rest[line_end + 2:line_end + 2 + size])
+        position = line_end + 2 + size + 2
+    return head.decode(), b"".join(parts), False
+
+
+def assert_rows(world, rows):
+    """The rows of a JSON answer are the recount, days and order and all."""
+    seen = [(row["video"]["posted_at"], row["video"]["id"], row["video"]["title"],
+             row["video"]["book"] and row["video"]["book"]["id"],
+             [(shown["date"], shown["views"], shown["views_total"]) for shown in row["days"]]) for row in rows]
+    assert len(seen) == len(world.plan.rows)
+    assert all(mine == theirs for mine, theirs in zip(seen, world.plan.rows))
+
+
+# --- complete and right ---
+
+
+def test_every_video_in_json(world):
+    answer = world.stats()
+    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
+    assert "Content-Length" not in answer.headers
+    shown = answer.json()
+    assert_rows(world, shown["data"])
+    assert len(answer.body) > 1_000_000 and (shown["start_date"], shown["end_date"]) == (str(FROM), str(TO))
+    for row in shown["data"]:       # what a video had and what it gained is what it has
+        assert row["days"][-1]["views_total"] == world.plan.views[row["video"]["id"]]
+
+
+def test_every_video_in_csv(world):
+    answer = world.stats(format="csv")
+    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
+    rows = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+    expected = [(date, video, book or "", str(views), str(total))
+                for _, video, _, book, days in world.plan.rows for date, views, total in days]
+    seen = [(row["date"], row["video_id"], row["book_id"], row["views"], row["views_total"]) for row in rows]
+    assert len(seen) == len(expected) and all(mine == theirs for mine, theirs in zip(seen, expected))
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_books_are_the_sums_of_their_videos(world, form):
+    answer = world.stats(group_by="book", format=form)
+    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
+    if form == "json":
+        seen = {row["book"]["id"]: {shown["date"]: shown["views"] for shown in row["days"]} for row in answer.json()["data"]}
+    else:
+        seen = {}
+        for row in csv.DictReader(io.StringIO(answer.body.decode(), newline="")):
+            seen.setdefault(row["book_id"], {})[row["date"]] = int(row["views"])
+    assert seen == world.plan.by_book()
+    assert list(seen) == [lines.uid(f"book {n}") for n in reversed(range(BOOKS)) if lines.uid(f"book {n}") in seen]
+
+
+def test_every_book(world):
+    answer = world.get("/books", "shelf")
+    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
+    seen = [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in answer.json()["data"]]
+    assert seen == [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in world.plan.shelf]
+
+
+# --- the protocol ---
+
+
+@pytest.mark.parametrize("path, author, params", [("/stats", "big", RANGE), ("/stats", "big", {**RANGE, "format": "csv"}),
+                                                  ("/stats", "big", {**RANGE, "group_by": "book"}), ("/books", "shelf", {})])
+def test_head_and_entity_tag(world, path, author, params):
+    whole = world.get(path, author, **params)
+    etag = whole.headers["ETag"]
+    assert re.fullmatch(r'"[^"]+"', etag)
+    head = world.get(path, author, method="HEAD", **params)
+    assert (head.status, head.body, head.headers["ETag"]) == (200, b"", etag)
+    assert head.headers["Content-Type"] == whole.headers["Content-Type"]
+    same = world.get(path, author, {"If-None-Match": etag}, **params)
+    assert (same.status, same.body, same.headers["ETag"]) == (304, b"", etag)
+    assert world.get(path, author, {"If-None-Match": '"other"'}, **params).body == whole.body
+
+
+def test_head_keeps_the_connection(world):
+    with world.instance.client(world.keys["big"], timeout=120) as client:
+        for _ in range(3):
+            assert client.request("HEAD", STATS).status == 200
+            assert client.get("/account").json()["success"] is True
+        assert client.opened == 1
+
+
+def test_an_old_client_gets_it_until_the_close(world):
+    sock, first = world.open_slowly(STATS, version="1.0")
+    with sock:
+        head, body, ended = split(first + receive_all(sock))
+    assert " 200 " in head and "chunked" not in head.lower() and ended is None
+    assert_rows(world, json.loads(body)["data"])
+
+
+# --- others meanwhile ---
+
+
+def test_slow_readers_hold_up_nobody_and_cost_little_memory(world):
+    body = len(world.stats().body)
+    before = most = world.rss_kb()
+    readers = [world.open_slowly(STATS)[0] for _ in range(READERS)]
+    stop = threading.Event()
+
+    def read_at_full_speed():
+        while not stop.is_set():
+            sock, _ = world.open_slowly(STATS)
+            with sock:
+                while not stop.is_set() and sock.recv(65536):
+                    pass
+
+    fast = threading.Thread(target=read_at_full_speed, daemon=True)
+    fast.start()
+    took = []
+    try:
+        with world.instance.client(world.keys["small"]) as client:
+            for _ in range(60):
+                for sock in readers:
+                    assert sock.recv(2048)
+                begin = time.monotonic()
+                answer = client.get("/stats")
+                took.append(time.monotonic() - begin)
+                assert answer.status == 200 and len(answer.body) < 2000
+                most = max(most, world.rss_kb())
+            assert client.opened == 1
+    finally:
+        stop.set()
+        fast.join(60)
+        for sock in readers:
+            sock.close()
+    assert statistics.median(took) < SMALL_S, sorted(took)
+    bound_kb = (READERS + 1) * 1536
+    assert most - before < bound_kb, (before, most)
+    assert READERS * body // 1024 > 3 * bound_kb        # had all been kept, it would show
+    assert world.get("/account").status == 200
+
+
+# --- data that changes ---
+
+
+def changes(world, target, author, change):
+    """Body before; what a client had got that was reading while `change` was imported, whether to the end; its ETag."""
+    before = world.get(target.removeprefix("/v1"), author) if "?" not in target else world.stats(**dict(
+        pair.split("=") for pair in target.split("?")[1].split("&")))
+    sock, first = world.open_slowly(target, author)
+    with sock:
+        world.instance.import_lines(change)
+        head, body, ended = split(first + receive_all(sock))
+    assert " 200 " in head and before.headers["ETag"] in head
+    return before, body, ended
+
+
+def assert_broken_off(before, body, ended):
+    assert ended is False and len(body) < len(before.body)
+    assert before.body.startswith(body)
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_title_changes_while_stats_are_sent(world, form):
+    """The video stands last, so that it is not sent yet: the client gets no end, and nothing that is not of the old state."""
+    _, _, title, _, _ = world.plan.rows[-1]
+    target = f"{STATS}&format={form}"
+    change = lines.video(title, "big", title="Changed")
+    change.pop("posts")
+    before, body, ended = changes(world, target, "big", [change])
+    assert_broken_off(before, body, ended)
+    after = world.stats(format=form)
+    assert after.headers["ETag"] != before.headers["ETag"] and b"Changed" in after.body and b"Changed" not in before.body
+    world.instance.import_lines([{**change, "title": title}])
+    assert world.stats(format=form).body == before.body
+
+
+def test_a_reading_arrives_while_stats_are_sent(world):
+    _, video, title, _, days = world.plan.rows[0]
+    before, body, ended = changes(world, STATS, "big", [
+        lines.reading(title, "2026-07-10T11:30:00Z", days[-1][2] + 5)])
+    assert_broken_off(before, body, ended)
+    after = world.stats()
+    assert after.headers["ETag"] != before.headers["ETag"]
+    shown = after.json()["data"][0]
+    assert shown["video"] == before.json()["data"][0]["video"] and shown["video"]["id"] == video
+    assert shown["days"][-1]["views_total"] == days[-1][2] + 5
+    # From here on the recount knows of it.
+    date, gained, total = days[-1]
+    days[-1] = (date, gained + 5, total + 5)
+    world.plan.views[video] = total + 5
+
+
+def test_another_authors_change_breaks_nothing(world):
+    before, body, ended = changes(world, STATS, "big", [lines.reading("little", "2026-07-10T11:30:00Z", 70)])
+    assert ended is True and body == before.body
+
+
+def test_a_book_changes_while_books_are_sent(world):
+    last = world.plan.shelf[-1]
+    before, body, ended = changes(world, "/v1/books", "shelf", [{**last, "title": "Changed"}])
+    assert_broken_off(before, body, ended)
+    after = world.get("/books", "shelf")
+    assert after.headers["ETag"] != before.headers["ETag"] and b"Changed" in after.body
+    world.instance.import_lines([last])
+    assert world.get("/books", "shelf").body == before.body
