@@ -33,6 +33,7 @@ struct call {
     struct str path_tail; /* what stands behind the route's path: the {id} */
     struct store_read read;
     struct key_owner owner;
+    bool counted;                  /* by the limit: a use of the key */
     struct limiter_call limit;     /* verdict.limit 0: not asked, or no limit */
     struct str params[PARAMS_MAX]; /* decoded; in the order of the route's names; p == NULL: not given */
     void *endpoint;                /* the endpoint's own struct */

@@ -89,7 +89,7 @@ static enum next verdict_step(struct request *r)
     limiter_decide(call->api->limiter, &call->limit);
     if (!call->limit.verdict.admitted)
         return refuse_rate(r, &call->limit.verdict);
-    usage_note(call->api->usage, &call->owner);
+    call->counted = true;
     if (!call->owner.plan_active)
         return answer_error(r, API_PLAN_INACTIVE, "The author's plan is not active.");
     return start_endpoint(r);
@@ -184,5 +184,8 @@ void router_finish(struct request *r)
     const struct call *call = call_of(r);
     if (call && call->limit.verdict.limit && api->limit_headers)
         add_limit_fields(r, &call->limit.verdict);
+    /* Behind the answer, so that an /account never shows its own request as the last use. */
+    if (call && call->counted)
+        usage_note(api->usage, &call->owner);
     answer_finish(r);
 }
