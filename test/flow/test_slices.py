@@ -53,9 +53,9 @@ class Plan:
         self.lines += shelved
 
     def _add_video(self, rng, n):
-        name, posted = f"video {n}", n % 85
+        name, posted = f"video {n}", n % 85             # many are posted at one instant: the id decides
         book = f"book {rng.randrange(BOOKS)}" if n % 7 else None
-        video = lines.video(name, "big", at(posted, n % 20_000), book_id=book and lines.uid(book))
+        video = lines.video(name, "big", at(posted, n // 85 % 4), book_id=book and lines.uid(book))
         self.lines.append(video)
         views, gains = rng.randrange(500), {}
         total = base = views
@@ -73,7 +73,7 @@ class Plan:
         for number in range(posted + 1, min(posted + 30, 89) + 1):
             running += gains.get(number, 0)
             days.append((str(day(number)), gains.get(number, 0), running))
-        self.rows.append((at(posted, n % 20_000), video["id"], name, video["book_id"], days))
+        self.rows.append((at(posted, n // 85 % 4), video["id"], name, video["book_id"], days))
 
     def by_book(self):
         """{book id: {date: sum}} of the rows that have a book."""
