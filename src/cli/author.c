@@ -109,7 +109,7 @@ static enum cli_exit list(struct cli *cli, int argc, char **argv)
     buf_init(&l.out, LIST_MAX_BYTES);
     if (l.json)
         json_open(&l.out, '[');
-    if (cli_transaction(cli, list_authors, &l)) {
+    if (cli_read(cli, list_authors, &l)) {
         buf_fini(&l.out);
         return CLI_COULD_NOT;
     }

@@ -86,7 +86,7 @@ struct store *cli_open_store(struct cli *cli)
                                     .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
     int applied;
     if (store_migrate(options.path, &applied, &why) || store_open(&store, &options, &why)) {
-        (void)cli_fail(CLI_COULD_NOT, "%s: %s", options.path, why);
+        (void)cli_fail(CLI_COULD_NOT, "%s", why);
         return NULL;
     }
     return store;
@@ -95,6 +95,21 @@ struct store *cli_open_store(struct cli *cli)
 static bool is_for_the_command(enum err e)
 {
     return e == ERR_NOT_FOUND || e == ERR_EXISTS || e == ERR_INVALID;
+}
+
+enum err cli_read(struct cli *cli, cli_work *work, void *ctx)
+{
+    struct arena arena;
+    struct store *store = cli_open_store(cli);
+    if (!store)
+        return ERR_IO;
+    arena_init(&arena, 4096);
+    enum err e = work(store, &arena, ctx);
+    arena_fini(&arena);
+    store_close(store);
+    if (e && !is_for_the_command(e))
+        (void)cli_fail(CLI_COULD_NOT, "the database says: %s", err_name(e));
+    return e;
 }
 
 enum err cli_transaction_on(struct store *store, cli_work *work, void *ctx)

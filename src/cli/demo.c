@@ -39,7 +39,7 @@ static enum err choose(struct store *store, struct arena *arena, void *ctx)
 static enum cli_exit find_author(struct cli *cli, struct choice *c)
 {
     *c = (struct choice){.any = false};
-    return cli_transaction(cli, choose, c) ? CLI_COULD_NOT : CLI_DONE;
+    return cli_read(cli, choose, c) ? CLI_COULD_NOT : CLI_DONE;
 }
 
 /* The key of an earlier run. False: there is none, or it is not one of ours. */

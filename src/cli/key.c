@@ -113,7 +113,7 @@ static enum cli_exit list(struct cli *cli, int argc, char **argv)
     buf_init(&l.out, LIST_MAX_BYTES);
     if (l.json)
         json_open(&l.out, '[');
-    enum err e = cli_transaction(cli, list_keys, &l);
+    enum err e = cli_read(cli, list_keys, &l);
     if (e == OK) {
         buf_append(&l.out, l.json ? STR("]\n") : STR(""));
         return cli_print(&l.out);

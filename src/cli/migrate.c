@@ -28,7 +28,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     if (!cli_parse(argc, argv, NULL, 0, 0, &count))
         return CLI_USAGE;
     if (store_migrate(cli->config.store.path, &applied, &why))
-        return cli_fail(CLI_COULD_NOT, "%s: %s", cli->config.store.path, why);
+        return cli_fail(CLI_COULD_NOT, "%s", why);
     if (applied)
         printf("%s: %d migration%s applied\n", cli->config.store.path, applied, applied == 1 ? "" : "s");
     else

@@ -78,8 +78,11 @@ enum err closing_pass(struct store *store, const struct step_rules *rules, size_
 
 static enum err complete(struct store *store, const struct step_rules *rules, struct closing_result *result)
 {
-    bool more = true;
-    enum err err = OK;
+    struct pending_video any;
+    size_t count = 0;
+    /* Who has nothing to do need not wait for a writer. */
+    enum err err = store_list_pending(store, &any, 1, &count);
+    bool more = count > 0;
     while (!err && more) {
         err = store_begin(store);
         if (!err)

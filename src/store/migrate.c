@@ -124,7 +124,12 @@ static enum err apply_here(struct db *db, const struct schema_migration *m, bool
 
 static enum err apply(struct db *db, const struct schema_migration *m, bool *done)
 {
-    enum err err = db_exec(db, SQL_BEGIN);
+    int64_t version;
+    enum err err = db_exec_i64(db, SQL_USER_VERSION, &version);
+    /* Who has nothing to do need not wait for a writer. */
+    if (err || version >= m->version)
+        return err;
+    err = db_exec(db, SQL_BEGIN);
     if (err)
         return err;
     err = apply_here(db, m, done);
