@@ -3,7 +3,6 @@ import json
 import os
 import re
 import resource
-import signal
 import subprocess
 import threading
 
@@ -404,7 +403,6 @@ def test_file_size_limit_is_told(world):
     lines = [video(f"v{i}", "Ada", POSTED, title="x" * 500) for i in range(2000)]
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
     done = subprocess.run([world.instance.binary, "import", "-", "--config", str(world.instance.config_path)], input=encode_lines(lines),
