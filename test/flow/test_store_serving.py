@@ -1,0 +1,310 @@
+"""The database is locked, damaged, full or taken away while the server runs: what clients see, and that service comes back."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from lib import wait
+from lib.lines import author, book, reading, uid, video
+from lib.viewtally import SANITIZER_REPORT
+
+POSTED = "2026-07-01T08:00:00Z"
+PAGE = 4096
+LINES = [author("Ada"), book("Novel", "Ada", created_at=POSTED), video("a", "Ada", POSTED, book_id=uid("Novel")),
+         reading("a", "2026-07-09T00:00:00Z", 20000)]
+PATHS = ["/account", "/books", "/videos", f"/videos/{uid('a')}", "/stats", "/stats?group_by=book", "/stats?format=csv", "/events"]
+
+
+class World:
+    def __init__(self, instance):
+        self.instance = instance
+        self.path = pathlib.Path(instance.settings["store"]["path"])
+        instance.import_lines(LINES)
+        self.key = instance.create_key(uid("Ada"))
+
+    def serve(self):
+        self.instance.start()
+        self.client = self.instance.client(self.key, timeout=10)
+        return self
+
+    def answers(self):
+        return {path: self.client.request("GET", "/v1" + path) for path in PATHS}
+
+    def statuses(self):
+        return {answer.status for answer in self.answers().values()}
+
+    def root_page(self, table):
+        with sqlite3.connect(self.path) as database:
+            return database.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
+
+    def overwrite(self, page, data):
+        """Writes into the database file behind everybody's back; what stood there."""
+        with open(self.path, "r+b") as file:
+            file.seek((page - 1) * PAGE)
+            before = file.read(len(data))
+            file.seek((page - 1) * PAGE)
+            file.write(data)
+        return before
+
+    def empty_the_log(self):
+        """All pages are read from the database file again."""
+        database = sqlite3.connect(self.path)
+        assert database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        database.close()
+
+    def commit_something(self):
+        """A commit that reads nothing of the data: the server's connections take nothing from their caches any more."""
+        with sqlite3.connect(self.path) as database:
+            database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('test', random())")
+        database.close()
+
+
+@pytest.fixture
+def world(viewtally):
+    made = World(viewtally)
+    yield made
+    if hasattr(made, "client"):
+        made.client.close()
+
+
+def is_unavailable(answer):
+    return (answer.status == 503 and answer.error_code == "internal_error" and answer.headers["Retry-After"] == "5"
+            and answer.headers["X-Request-Id"] == answer.json()["error"]["request_id"])
+
+
+def is_fine_or_unavailable(answer):
+    return answer.status == 200 or is_unavailable(answer)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB that can be filled; the test is skipped where it cannot be mounted."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], capture_output=True, check=False).returncode:
+        pytest.skip("a tmpfs cannot be mounted")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place):
+    """Uses the rest of the room up; deleting the file gives it back."""
+    path = place / "filler"
+    with open(path, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * PAGE)
+        except OSError:
+            pass
+    return path
+
+
+class Lock:
+    """Another process's write lock."""
+
+    def __init__(self, path, how="IMMEDIATE"):
+        self.database = sqlite3.connect(path, isolation_level=None)
+        self.database.execute(f"BEGIN {how}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.database.close()
+
+
+def test_start_does_not_wait_for_another_s_write(world):
+    with Lock(world.path):
+        began = time.monotonic()
+        world.serve()
+        assert world.statuses() == {200}
+        assert "up to date" in world.instance.run("migrate").out
+        assert len(world.instance.run("author", "list", "--json").json()) == 1
+        assert len(world.instance.run("key", "list", "--author", uid("Ada"), "--json").json()) == 1
+        assert time.monotonic() - began < 5
+
+
+def test_a_write_that_waits_too_long_is_told(world):
+    with Lock(world.path):
+        for command in (["author", "add", "--name", "B"], ["author", "set-plan", uid("Ada"), "inactive"], ["import", "-"],
+                        ["key", "create", "--author", uid("Ada"), "--name", "n"]):
+            done = world.instance.run(*command, stdin=b'{"type":"author","id":"%s","name":"New"}\n' % uid("Ada").encode(),
+                                      env={"VIEWTALLY_STORE_BUSY_TIMEOUT_MS": "50"}, status=3)
+            assert done.out == "" and "the database says: busy" in done.err
+    assert world.serve().client.get("/account").json()["data"]["name"] == "Ada"
+
+
+def p99(seconds):
+    return sorted(seconds)[len(seconds) * 99 // 100]
+
+
+def test_a_long_write_of_another_process_delays_nobody(world):
+    """Reads go on, and the note of the key's use waits beside them until the lock is free."""
+    world.serve()
+    with Lock(world.path):
+        seconds = []
+        for _ in range(40):
+            for path in PATHS:
+                began = time.monotonic()
+                assert world.client.request("GET", "/v1" + path).status == 200
+                seconds.append(time.monotonic() - began)
+        assert p99(seconds) < 0.1, p99(seconds)
+        assert world.client.get("/account").json()["data"]["key"]["last_used_at"] is None
+    assert wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
+    assert world.client.opened == 1
+
+
+def test_stop_while_a_write_waits(world):
+    """The note of the key's use waits for the lock; stopping waits no longer than it."""
+    world.instance.configure({"store": {"busy_timeout_ms": 300}})
+    world.serve()
+    with Lock(world.path):
+        assert world.statuses() == {200}
+        world.instance.stop()
+
+
+@pytest.mark.parametrize("table, hit", [("api_keys", set(PATHS)), ("authors", set(PATHS)), ("books", {"/books", "/stats?group_by=book"}),
+                                        ("videos", {"/videos", f"/videos/{uid('a')}"}), ("daily", {"/stats", "/stats?group_by=book", "/stats?format=csv"}),
+                                        ("events", {"/events"})])
+def test_a_damaged_page_is_503_until_it_is_whole_again(world, table, hit):
+    page = world.root_page(table)
+    world.serve()
+    assert world.statuses() == {200}
+    wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
+    world.empty_the_log()
+    whole = world.overwrite(page, b"\xa5" * PAGE)
+    world.commit_something()
+    answers = world.answers()
+    for path, answer in answers.items():
+        assert is_unavailable(answer) if path in hit else is_fine_or_unavailable(answer), (path, answer)
+    assert world.client.get("/nowhere").status == 404 and world.client.get("/openapi.json").status == 200
+    assert "malformed" in world.instance.log and len(world.instance.log.splitlines()) < 60
+    world.overwrite(page, whole)
+    world.commit_something()
+    wait.until(lambda: world.statuses() == {200}, "service to be back", seconds=2)
+
+
+def test_a_damaged_page_ends_a_long_poll(world):
+    world.instance.import_lines([author("Bob"), video("b", "Bob", POSTED), reading("b", "2026-07-09T00:00:00Z", 10)])
+    world.serve()
+    head = world.client.get("/events?after=latest").json()["next_cursor"]
+    page = world.root_page("events")
+    whole = world.overwrite(page, b"\xa5" * PAGE)
+    with sqlite3.connect(world.path) as database:
+        database.execute("UPDATE authors SET last_event_id = last_event_id + 1 WHERE uuid = ?", (uuid.UUID(uid("Ada")).bytes,))
+    database.close()
+    assert is_unavailable(world.client.get("/events", {"wait": "55", "after": head}))
+    world.overwrite(page, whole)
+
+
+def test_disk_full_while_serving(viewtally, small_disk):
+    viewtally.configure({"store": {"path": small_disk / "x.db"}})
+    world = World(viewtally).serve()
+    assert world.statuses() == {200}
+    wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
+    filler = fill(small_disk)
+    more = [video(f"v{i}", "Ada", POSTED, title="x" * 1500) for i in range(60)]
+    done = viewtally.import_lines(more, status=3)
+    assert done.err.splitlines()[-1].startswith("viewtally: the import stopped: ")
+    assert "full" in done.err or "No space" in done.err
+    viewtally.clock.advance(60_000)                     # the next use of the key is to be written
+    for _ in range(5):
+        assert world.statuses() == {200}
+    done = viewtally.run("key", "create", "--author", uid("Ada"), "--name", "n", status=None)
+    filler.unlink()
+    viewtally.import_lines(more)
+    assert world.client.get("/account").json()["data"]["videos_count"] == 61
+    viewtally.clock.advance(60_000)
+    wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"] == "2026-07-10T12:02:00.000Z", "the use to be written")
+    if done.status == 0:
+        assert world.client.get("/account", key=done.out.strip()).status == 200      # what was printed is there
+    else:
+        assert done.status == 3 and done.out == ""
+    assert len(viewtally.log.splitlines()) < 60
+    world.client.close()
+    viewtally.stop()
+
+
+def test_file_size_limit_of_the_server(world):
+    """RLIMIT_FSIZE: the log cannot grow any more; reads are answered, the notes of use are lost, and nothing ends it."""
+    world.serve()
+    pid = world.instance.pid
+    subprocess.run(["prlimit", f"--pid={pid}", "--fsize=4096:4096"], check=True)
+    for minute in range(3):
+        world.instance.clock.advance(60_000)
+        assert world.statuses() == {200}
+    world.instance.import_lines([author("Ada", name="Renamed")])
+    assert world.client.get("/account").json()["data"]["name"] == "Renamed"
+
+
+def snapshot(world, place):
+    """A whole copy of the database, made by SQLite."""
+    source, copy = sqlite3.connect(world.path), sqlite3.connect(place)
+    source.backup(copy)
+    source.close()
+    copy.close()
+    return place
+
+
+@pytest.mark.parametrize("how", ["replaced", "deleted", "log deleted", "shared memory deleted", "all but the database deleted", "truncated to nothing"])
+def test_files_taken_away_under_the_server(world, how):
+    """No crash, no hang, no half answer; what was a whole database is served after a restart."""
+    copy = snapshot(world, world.path.parent / "copy.db")
+    world.serve()
+    before = {path: answer.body for path, answer in world.answers().items()}
+    log, shared = (pathlib.Path(f"{world.path}-{tail}") for tail in ("wal", "shm"))
+    if how == "replaced":
+        os.replace(shutil.copy(copy, world.path.parent / "new.db"), world.path)
+    elif how == "deleted":
+        world.path.unlink()
+    elif how == "truncated to nothing":
+        os.truncate(world.path, 0)
+    else:
+        for path in {"log deleted": [log], "shared memory deleted": [shared]}.get(how, [log, shared]):
+            path.unlink()
+    for minute in range(3):
+        world.instance.clock.advance(60_000)            # a write each round
+        for path, answer in world.answers().items():
+            assert is_fine_or_unavailable(answer), (path, answer)
+            assert answer.status == 503 or path == "/account" or answer.body == before[path], path
+    world.client.close()
+    world.instance.stop()
+    for path in (world.path, log, shared):
+        path.unlink(missing_ok=True)
+    shutil.copy(copy, world.path)
+    world.serve()
+    assert {path: answer.body for path, answer in world.answers().items() if path != "/account"} == \
+           {path: body for path, body in before.items() if path != "/account"}
+
+
+def test_paused_writer_and_kill_9_of_an_import(world):
+    """An import killed or stopped at any moment holds nobody up, and is completed by running it again."""
+    world.serve()
+    lines = [video(f"v{i}", "Ada", POSTED) for i in range(50)]
+    lines += [reading(f"v{i}", f"2026-07-09T{hour:02}:{minute:02}:00Z", (60 * hour + minute) * 10)
+              for hour in range(10) for minute in range(60) for i in range(50)]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    process = world.instance.command("import", "-")
+    process.stdin.write(data)
+    process.stdin.close()
+    wait.until(lambda: world.client.get("/account").json()["data"]["videos_count"] == 51, "the import to begin")
+    process.send_signal(signal.SIGSTOP)
+    for _ in range(20):
+        assert world.statuses() == {200}
+    process.kill()
+    process.wait()
+    assert world.statuses() == {200}
+    again = world.instance.import_lines(lines, status=None)
+    assert again.status in (0, 1)
+    total = {item["title"]: item["views"] for item in world.client.get("/videos", {"limit": 100}).json()["data"]}
+    assert total == {"a": 20000, **{f"v{i}": 5990 for i in range(50)}}
+    assert not SANITIZER_REPORT.search(world.instance.log)
+    assert not re.search(r"-import-|\.viewtally", " ".join(path.name for path in world.path.parent.iterdir()))
