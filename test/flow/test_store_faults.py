@@ -1,5 +1,6 @@
 """Faults of the database and its disk, on the whole program: what a command says, and what a server goes on doing."""
 import contextlib
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -7,6 +8,7 @@ import subprocess
 
 import pytest
 
+from lib import wait
 from lib.lines import author, book, reading, uid, video
 
 COMMANDS = {
@@ -15,8 +17,12 @@ COMMANDS = {
     "key create": ("key", "create", "--author", uid("A"), "--name", "k"),
     "migrate": ("migrate",),
 }
+RANGE = {"start_date": "2026-07-01", "end_date": "2026-07-09"}
+ALL = ("/videos", {"limit": "100"})
 DAY = "2026-07-01T00:00:00Z"
-PAGE = 4096
+PAGE, TABLE_LEAF = 4096, 13
+# Locks of the shared-memory file: https://www.sqlite.org/walformat.html, "WAL locks".
+SHM_WRITER, SHM_RECOVER = 120, 122
 
 
 def lines_of(name, count=3, views=500, title=""):
@@ -36,6 +42,17 @@ def filled(instance, *names):
 
 def database_of(instance):
     return instance.directory / "viewtally.db"
+
+
+def summed(answer):
+    return sum(row["views"] for row in answer.json()["data"])
+
+
+def total_views(instance, key):
+    with instance.client(key) as client:
+        answer = client.get(*ALL)
+        assert answer.status == 200, answer
+        return summed(answer)
 
 
 def assert_refused(instance, command, *words, status=3):
@@ -188,3 +205,256 @@ class TestAtStart:
 def test_a_database_in_memory_is_none(make_viewtally, command):
     instance = make_viewtally({"store": {"path": ":memory:"}})
     assert_refused(instance, command, "must be a file", ":memory:", status=2 if command == "serve" else 3)
+
+
+# --- locked ---
+
+
+@contextlib.contextmanager
+def lock_held(instance, *statements):
+    """Another process's lock: until the block ends."""
+    with contextlib.closing(sqlite3.connect(database_of(instance), isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+        yield database
+
+
+def test_commands_wait_for_a_lock_that_goes_away(viewtally):
+    """The whole file is locked, as by somebody who repairs it; every command goes on when it is let go."""
+    filled(viewtally, "A")
+    with lock_held(viewtally, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"):
+        waiting = [viewtally.background(*COMMANDS[name]) for name in COMMANDS if name != "serve"]
+        for process in waiting:
+            wait.until(lambda pid=process.pid: holds_open(pid, database_of(viewtally)), "the command to open the database")
+            assert process.poll() is None
+    assert [process.wait(60) for process in waiting] == [0] * len(waiting)
+    viewtally.start()
+
+
+def holds_open(pid, path):
+    with contextlib.suppress(OSError):
+        return any(os.path.realpath(entry.path) == str(path) for entry in os.scandir(f"/proc/{pid}/fd"))
+    return False
+
+
+@pytest.mark.parametrize("command", ["import", "key create"])
+def test_a_write_lock_that_stays(viewtally, command):
+    viewtally.configure({"store": {"busy_timeout_ms": 50}})
+    filled(viewtally, "A")
+    with lock_held(viewtally, "BEGIN IMMEDIATE"):
+        finished = viewtally.run(*COMMANDS[command], stdin=b'{"type":"author","id":"%s","name":"Z"}' % uid("Z").encode(), status=3)
+    assert "busy" in finished.err or "locked" in finished.err, finished
+    viewtally.run(*COMMANDS[command])
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate"])
+def test_a_write_lock_does_not_keep_from_starting(viewtally, command):
+    """There is nothing to migrate, so nobody needs to write."""
+    key, = filled(viewtally, "A")
+    with lock_held(viewtally, "BEGIN IMMEDIATE"):
+        if command == "serve":
+            viewtally.start()
+            assert total_views(viewtally, key) == 1503
+        else:
+            viewtally.run("migrate")
+
+
+# --- while serving ---
+
+
+def test_a_damaged_page(viewtally, clock):
+    """One author's videos cannot be read. The others do not notice; the log says it once a second, not for each request."""
+    for name in "AB":
+        viewtally.import_lines(lines_of(name, 60, title=name * 300))
+    broken, sound = (viewtally.create_key(uid(name)) for name in "AB")
+    data = database_of(viewtally).read_bytes()
+    pages = [data[at:at + PAGE] for at in range(0, len(data), PAGE)]
+    mine = [number for number, page in enumerate(pages) if page[0] == TABLE_LEAF and b"A" * 300 in page and b"B" * 300 not in page]
+    assert len(mine) > 3
+    with open(database_of(viewtally), "r+b") as file:
+        for number in mine:
+            file.seek(number * PAGE)
+            file.write(b"\xff" * 100)
+    clock.set_monotonic(5_000_000)
+    viewtally.start()
+    with viewtally.client(broken) as unlucky, viewtally.client(sound) as lucky:
+        for _ in range(100):
+            answer = unlucky.get("/videos")
+            assert (answer.status, answer.error_code) == (503, "internal_error"), answer
+            assert int(answer.headers["Retry-After"]) > 0 and answer.headers["ETag"] is None
+            assert lucky.get("/videos").status == 200
+        assert summed(lucky.get(*ALL)) == 60 * 500 + sum(range(60))
+        said = [line for line in viewtally.log.splitlines() if "malformed" in line or "damaged" in line]
+        assert len(said) == 1, viewtally.log
+        assert len(viewtally.log.splitlines()) < 10, viewtally.log
+        clock.advance(1_000)
+        assert unlucky.get("/videos").status == 503
+        assert "99 more since" in viewtally.log
+        assert unlucky.opened == lucky.opened == 1
+
+
+def last_used(instance):
+    with contextlib.closing(sqlite3.connect(database_of(instance))) as database:
+        return [used for used, in database.execute("SELECT last_used_at FROM api_keys")]
+
+
+def test_a_write_lock_delays_no_read_and_loses_no_note(viewtally):
+    names = "ABCD"
+    keys = filled(viewtally, *names)
+    viewtally.configure({"store": {"busy_timeout_ms": 600_000}})
+    viewtally.start()
+    with lock_held(viewtally, "BEGIN IMMEDIATE"):
+        # Whoever waited for the lock here would wait for ever.
+        for _ in range(25):
+            assert [total_views(viewtally, key) for key in keys] == [1503] * 4
+        assert last_used(viewtally) == [None] * 4
+    wait.until(lambda: all(last_used(viewtally)), "the notes of use")
+    assert "cannot be written" not in viewtally.log
+
+
+def test_nobody_takes_the_database_from_a_server(viewtally):
+    """What would shut the server out is refused to the other one while it serves."""
+    key, = filled(viewtally, "A")
+    viewtally.start()
+    assert total_views(viewtally, key) == 1503
+    for statements in (("PRAGMA journal_mode = DELETE",), ("PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE")):
+        with contextlib.closing(sqlite3.connect(database_of(viewtally), timeout=0, isolation_level=None)) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                for statement in statements:
+                    other.execute(statement)
+    with lock_held(viewtally, "BEGIN EXCLUSIVE"):
+        assert total_views(viewtally, key) == 1503
+
+
+def test_another_process_that_recovers_the_log(viewtally):
+    """The one moment when a reader is refused: 503 at once, and an answer as soon as it is over."""
+    key, = filled(viewtally, "A")
+    viewtally.start()
+    assert total_views(viewtally, key) == 1503
+    with open(f"{database_of(viewtally)}-shm", "r+b", buffering=0) as shm, viewtally.client(key) as client:
+        fcntl.lockf(shm, fcntl.LOCK_EX, SHM_RECOVER - SHM_WRITER + 1, SHM_WRITER)
+        header = os.pread(shm.fileno(), 96, 0)
+        os.pwrite(shm.fileno(), b"\xee" * 96, 0)
+        for _ in range(5):
+            answer = client.get(*ALL)
+            assert (answer.status, answer.error_code) == (503, "internal_error"), answer
+            assert int(answer.headers["Retry-After"]) > 0
+        os.pwrite(shm.fileno(), header, 0)
+        fcntl.lockf(shm, fcntl.LOCK_UN, SHM_RECOVER - SHM_WRITER + 1, SHM_WRITER)
+        answer = client.get(*ALL)
+        assert answer.status == 200 and summed(answer) == 1503
+
+
+def test_a_full_disk_while_serving(make_viewtally, make_disk, clock):
+    disk = make_disk("1m")
+    instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}}, clock)
+    whole = make_viewtally(clock=clock)
+    key, = filled(instance, "A")
+    filled(whole, "A")
+    instance.start()
+    many = lines_of("B", 300, title="B" * 1500)
+    with instance.client(key) as client:
+        stopped = instance.import_lines(many, status=3)
+        assert "the import stopped" in stopped.err or "no room" in stopped.err, stopped
+        assert summed(client.get(*ALL)) == 1503
+        disk.fill()
+        for _ in range(5):
+            assert summed(client.get(*ALL)) == 1503
+            assert client.get("/videos").status == 200
+        instance.import_lines(many, status=3)
+        disk.make_room()
+        disk.resize("64m")
+        instance.import_lines(many)
+        whole.import_lines(many)
+        assert client.get(*ALL).status == 200 and client.opened == 1
+    answers = []
+    for each in (instance, whole):
+        other = each.create_key(uid("B"))
+        if not each.running:
+            each.start()
+        with each.client(other) as client:
+            answers.append([client.get(path, params).json() for path, params in (ALL, ("/stats", RANGE), ("/events", None))])
+    assert answers[0] == answers[1]
+    assert len(answers[0][0]["data"]) == 100
+    assert answers[0][1]["data"]
+
+
+def other_database(viewtally, make_viewtally, clock):
+    other = make_viewtally(clock=clock)
+    key, = filled(other, "C")
+    return database_of(other), key
+
+
+def test_the_database_is_replaced_under_the_server(viewtally, make_viewtally, clock):
+    """The server goes on with the file that it has open, and the next start serves the one that lies there.
+
+    Its log goes with the old one: SQLite would apply it to the new one. `viewtally restore` is the safe way."""
+    key, = filled(viewtally, "A")
+    other, other_key = other_database(viewtally, make_viewtally, clock)
+    viewtally.start()
+    assert total_views(viewtally, key) == 1503
+    os.replace(other, database_of(viewtally))
+    for tail in ("-wal", "-shm"):
+        os.unlink(f"{database_of(viewtally)}{tail}")
+    for _ in range(10):
+        assert total_views(viewtally, key) == 1503
+    with viewtally.client(other_key) as client:
+        assert client.get(*ALL).status == 401
+    viewtally.stop()
+    viewtally.start()
+    assert total_views(viewtally, other_key) == 1503
+    with viewtally.client(key) as client:
+        assert client.get(*ALL).status == 401
+    viewtally.stop()
+    assert_whole(viewtally)
+
+
+def assert_whole(instance):
+    with contextlib.closing(sqlite3.connect(database_of(instance))) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_the_database_is_deleted_under_the_server(viewtally):
+    key, = filled(viewtally, "A")
+    viewtally.start()
+    assert total_views(viewtally, key) == 1503
+    os.unlink(database_of(viewtally))
+    for _ in range(10):
+        assert total_views(viewtally, key) == 1503
+    viewtally.stop()
+    viewtally.start()
+    with viewtally.client(key) as client:
+        assert client.get(*ALL).status == 401
+    key, = filled(viewtally, "A")
+    assert total_views(viewtally, key) == 1503
+
+
+@pytest.mark.parametrize("tail", ["-wal", "-shm"])
+def test_the_log_is_deleted_under_the_server(viewtally, tail):
+    key, = filled(viewtally, "A")
+    viewtally.start()
+    assert total_views(viewtally, key) == 1503
+    os.unlink(f"{database_of(viewtally)}{tail}")
+    for _ in range(10):
+        assert total_views(viewtally, key) == 1503
+    viewtally.stop()
+    viewtally.start()
+    assert total_views(viewtally, key) == 1503
+    viewtally.stop()
+    assert_whole(viewtally)
+
+
+def test_kill_9_loses_nothing_that_was_said(viewtally):
+    key, = filled(viewtally, "A")
+    viewtally.start()
+    keys = [key]
+    for number in range(5):
+        viewtally.import_lines([reading("A0", f"2026-07-0{3 + number}T00:00:00Z", 1000 * (number + 1))])
+        keys.append(viewtally.create_key(uid("A"), f"k{number}"))
+        expected = 1000 * (number + 1) + 501 + 502
+        assert total_views(viewtally, keys[-1]) == expected
+        viewtally.kill()
+        viewtally.start()
+        assert [total_views(viewtally, each) for each in keys] == [expected] * len(keys)
+    viewtally.stop()
+    assert_whole(viewtally)
