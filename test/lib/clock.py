@@ -3,6 +3,7 @@
 The first is the wall clock in ms since 1970, the second the monotonic clock in ms; 0 leaves the real one. Only the builds
 with test seams (MODE=debug, asan, cov) honour it.
 """
+import ctypes
 import datetime
 import mmap
 import os
@@ -28,20 +29,22 @@ class FakeClock:
         descriptor = os.open(self.path, os.O_RDWR)
         self._map = mmap.mmap(descriptor, 16)
         os.close(descriptor)
+        # One store each: struct.pack_into() writes byte by byte, and a server that looks in between sees a time of its own.
+        self._wall, self._monotonic = (ctypes.c_int64.from_buffer(self._map, at) for at in (0, 8))
 
     @property
     def wall_ms(self):
-        return struct.unpack_from("<q", self._map, 0)[0]
+        return self._wall.value
 
     @property
     def monotonic_ms(self):
-        return struct.unpack_from("<q", self._map, 8)[0]
+        return self._monotonic.value
 
     def set_wall(self, when):
-        struct.pack_into("<q", self._map, 0, to_ms(when))
+        self._wall.value = to_ms(when)
 
     def set_monotonic(self, ms):
-        struct.pack_into("<q", self._map, 8, int(ms))
+        self._monotonic.value = int(ms)
 
     def advance(self, ms):
         """Moves both clocks on (a clock that is 0 stays real)."""
