@@ -1,0 +1,45 @@
+-- The hourly refresh: who may run it, and what each run did.
+PRAGMA user_version = 2;
+
+-- One row. Whoever holds the lease may apply readings of a run; `fence` grows with every change of hands, and each transaction of
+-- a run checks it, so a process that slept cannot write with a lease that has gone to another.
+CREATE TABLE refresh_lease (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    fence      INTEGER NOT NULL,
+    holder     TEXT    NOT NULL,  -- host, process id and a random part; '' when nobody holds it
+    taken_at   INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+INSERT INTO refresh_lease (id, fence, holder, taken_at, expires_at) VALUES (1, 0, '', 0, 0);
+
+CREATE TABLE refresh_runs (
+    id          INTEGER PRIMARY KEY,
+    cause       INTEGER NOT NULL,  -- 0 schedule, 1 command, 2 a file in the spool
+    holder      TEXT    NOT NULL,
+    started_at  INTEGER NOT NULL,
+    finished_at INTEGER,           -- NULL: at work, or was killed
+    outcome     INTEGER,           -- 0 done, 1 done in part, 2 failed, 3 stopped; NULL while finished_at is
+    why         TEXT               -- of a failure, a sentence
+) STRICT;
+CREATE INDEX refresh_runs_by_start ON refresh_runs (started_at);
+
+-- What a run did, for each source and platform (-1: not of one platform, as a line that could not be read).
+CREATE TABLE refresh_counts (
+    run_id   INTEGER NOT NULL REFERENCES refresh_runs (id) ON DELETE CASCADE,
+    source   INTEGER NOT NULL,  -- 0 spool, 1 simulated, 2 platforms
+    platform INTEGER NOT NULL,
+    name     TEXT    NOT NULL,  -- 'videos', 'accepted', 'viral_events', 'milestone_events', 'refused:<reason>', 'bad_lines'
+    value    INTEGER NOT NULL,
+    PRIMARY KEY (run_id, source, platform, name)
+) STRICT, WITHOUT ROWID;
+
+-- A spool file from its first transaction until it has been moved away. A crash in between finds here how far it got.
+CREATE TABLE spool_files (
+    name        TEXT    PRIMARY KEY,
+    size        INTEGER NOT NULL,
+    inode       INTEGER NOT NULL,
+    modified_ns INTEGER NOT NULL,
+    applied_at  INTEGER,          -- NULL: not all of it is applied yet
+    step_at     INTEGER,          -- the last step that is applied: its observed_at
+    step_author BLOB              -- and author
+) STRICT;

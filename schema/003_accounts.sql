@@ -1,0 +1,28 @@
+-- Authors who sign in. Secrets are stored as hashes only.
+PRAGMA user_version = 3;
+
+CREATE TABLE logins (
+    author_id       INTEGER PRIMARY KEY REFERENCES authors (id),
+    name            TEXT    NOT NULL UNIQUE,  -- what the author types, folded to lower case
+    password        TEXT,                     -- Argon2id in libsodium's text form; NULL: none set yet
+    password_set_at INTEGER
+) STRICT;
+
+CREATE TABLE invitations (
+    hash       BLOB    PRIMARY KEY CHECK (length(hash) = 32),  -- SHA-256 of the link's secret
+    author_id  INTEGER NOT NULL REFERENCES authors (id),
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at    INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_by_author ON invitations (author_id);
+
+CREATE TABLE sessions (
+    hash       BLOB    PRIMARY KEY CHECK (length(hash) = 32),  -- SHA-256 of the cookie
+    author_id  INTEGER NOT NULL REFERENCES authors (id),
+    created_at INTEGER NOT NULL,
+    seen_at    INTEGER NOT NULL,  -- written at most once a minute
+    expires_at INTEGER NOT NULL   -- absolute
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_author ON sessions (author_id);
+CREATE INDEX sessions_by_expiry ON sessions (expires_at);

@@ -1,0 +1,34 @@
+-- Apps that authors connect with one click (OAuth 2.0).
+PRAGMA user_version = 4;
+
+CREATE TABLE apps (
+    id          INTEGER PRIMARY KEY,
+    client_id   TEXT    NOT NULL UNIQUE,
+    name        TEXT    NOT NULL,
+    home_url    TEXT,
+    secret_hash BLOB CHECK (length(secret_hash) = 32),  -- NULL: a public client
+    created_at  INTEGER NOT NULL,
+    removed_at  INTEGER
+) STRICT;
+
+CREATE TABLE app_redirects (
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    uri    TEXT    NOT NULL,
+    PRIMARY KEY (app_id, uri)
+) STRICT, WITHOUT ROWID;
+
+-- NULL: made by hand.
+ALTER TABLE api_keys ADD COLUMN app_id INTEGER REFERENCES apps (id);
+CREATE INDEX api_keys_by_app ON api_keys (app_id) WHERE app_id IS NOT NULL;
+
+CREATE TABLE oauth_codes (
+    hash         BLOB    PRIMARY KEY CHECK (length(hash) = 32),  -- SHA-256 of the code
+    app_id       INTEGER NOT NULL REFERENCES apps (id),
+    author_id    INTEGER NOT NULL REFERENCES authors (id),
+    redirect_uri TEXT    NOT NULL,
+    challenge    TEXT    NOT NULL,  -- S256
+    created_at   INTEGER NOT NULL,
+    used_at      INTEGER,
+    key_id       INTEGER REFERENCES api_keys (id)  -- the key that it gave: a replay revokes it
+) STRICT, WITHOUT ROWID;
+CREATE INDEX oauth_codes_by_age ON oauth_codes (created_at);
