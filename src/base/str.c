@@ -75,10 +75,10 @@ bool str_to_u64(struct str s, unsigned long long max, unsigned long long *out)
     return true;
 }
 
-/* Length of the well-formed sequence at p (n bytes left), 0 when there is none: the table of RFC 3629,
- * section 4. */
-static size_t utf8_sequence(const unsigned char *p, size_t n)
+/* The table of RFC 3629, section 4. */
+size_t str_utf8_sequence(const char *bytes, size_t n)
 {
+    const unsigned char *p = (const unsigned char *)bytes;
     unsigned char lo = 0x80, hi = 0xBF;
     size_t len;
     if (p[0] < 0x80)
@@ -109,9 +109,8 @@ static size_t utf8_sequence(const unsigned char *p, size_t n)
 
 bool str_is_utf8(struct str s)
 {
-    const unsigned char *p = (const unsigned char *)s.p;
     for (size_t i = 0; i < s.len;) {
-        size_t n = utf8_sequence(p + i, s.len - i);
+        size_t n = str_utf8_sequence(s.p + i, s.len - i);
         if (n == 0)
             return false;
         i += n;

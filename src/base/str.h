@@ -53,4 +53,7 @@ bool str_to_u64(struct str s, unsigned long long max, unsigned long long *out);
 /* Well-formed UTF-8 as of RFC 3629 (no overlong forms, no surrogates, nothing above U+10FFFF). */
 bool str_is_utf8(struct str s);
 
+/* Length of the one well-formed character that the n > 0 bytes at p begin with; 0: they begin with none. */
+size_t str_utf8_sequence(const char *p, size_t n);
+
 #endif

@@ -1,0 +1,145 @@
+/* settings/html: nothing that is stored can leave its place in a page, and links lead only where they may. */
+#include "unit.h"
+
+#include "settings/html.h"
+
+static struct buf out;
+
+static void begin(void)
+{
+    buf_fini(&out);
+    buf_init(&out, 4096);
+}
+
+static struct str text_of(struct str s)
+{
+    begin();
+    html_text(&out, s);
+    assert_false(out.failed);
+    return buf_str(&out);
+}
+
+static void text_is_escaped(void **state)
+{
+    (void)state;
+    assert_str(text_of(STR("<script>alert(1)</script>")), "&lt;script&gt;alert(1)&lt;/script&gt;");
+    assert_str(text_of(STR("\" onload='x' & &amp;")), "&quot; onload=&#39;x&#39; &amp; &amp;amp;");
+    assert_str(text_of(STR("")), "");
+    assert_str(text_of((struct str){NULL, 0}), "");
+    assert_str(text_of(STR("plain")), "plain");
+    assert_str(text_of(STR("a<")), "a&lt;");
+}
+
+static void other_scripts_pass_and_broken_ones_are_marked(void **state)
+{
+    (void)state;
+    assert_str(text_of(STR("כותרת 日本 \xF0\x9F\x93\x9A é")), "כותרת 日本 \xF0\x9F\x93\x9A é");
+    assert_str(text_of(STR("a\xFF"
+                           "b")),
+               "a\xEF\xBF\xBD"
+               "b");
+    assert_str(text_of(STR("\xC3")), "\xEF\xBF\xBD"); /* cut at the end */
+    assert_str(text_of(STR("\xC0\xBC<")), "\xEF\xBF\xBD\xEF\xBF\xBD&lt;");
+    assert_str(text_of(STR("\xE2\x82<b>")), "\xEF\xBF\xBD\xEF\xBF\xBD&lt;b&gt;"); /* swallows nothing */
+}
+
+static void control_characters_vanish(void **state)
+{
+    (void)state;
+    assert_str(text_of(STR("a\0b\x01\x1b[31m\x7f\xC2\x85z")), "ab[31mz");
+    assert_str(text_of(STR("a\tb\r\nc")), "a b  c");
+    assert_str(text_of(STR("\xC2\xA0")), "\xC2\xA0");
+}
+
+static void names_are_isolated(void **state)
+{
+    (void)state;
+    begin();
+    html_name(&out, STR("\xE2\x80\xAE<b>"));
+    assert_str(buf_str(&out), "<bdi>\xE2\x80\xAE&lt;b&gt;</bdi>");
+    begin();
+    html_hidden(&out, STR("1 & 2"));
+    assert_str(buf_str(&out), "<span class=\"sr\">1 &amp; 2</span>");
+}
+
+static void attributes_are_quoted(void **state)
+{
+    (void)state;
+    begin();
+    html_attr(&out, "title", STR("a\"b"));
+    html_attr_i64(&out, "width", -12);
+    assert_str(buf_str(&out), " title=\"a&quot;b\" width=\"-12\"");
+}
+
+static void links_lead_where_they_may(void **state)
+{
+    static const char *const good[] = {
+        "/", "/videos/1?a=b#c", "https://example.org", "HTTP://example.org/x", "http://[::1]:8080/?q=<\">",
+    };
+    static const char *const bad[] = {
+        "",
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "data:text/html,x",
+        "//example.org",
+        "/\\example.org",
+        "\\\\example.org",
+        "/\t/example.org",
+        " https://example.org",
+        "https://exa mple.org",
+        "https://example.org/\n",
+        "https:example.org",
+        "https:///example.org",
+        "https://",
+        "https://?x",
+        "ftp://example.org",
+        "videos/1",
+        "java\nscript:alert(1)",
+        "?x",
+        "#x",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_true(html_link_is_safe(str_from_cstr(good[i])));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(html_link_is_safe(str_from_cstr(bad[i])));
+    assert_false(html_link_is_safe(STR("/a\0b")));
+    begin();
+    html_link(&out, "href", STR("javascript:alert(1)"));
+    assert_str(buf_str(&out), "");
+    html_link(&out, "href", STR("https://example.org/?a=1&b=\"2\""));
+    assert_str(buf_str(&out), " href=\"https://example.org/?a=1&amp;b=&quot;2&quot;\"");
+}
+
+static void parts_of_urls_are_encoded(void **state)
+{
+    (void)state;
+    begin();
+    html_percent(&out, STR("aZ09-._~ /?&=%\xC3\xA9\n"));
+    assert_str(buf_str(&out), "aZ09-._~%20%2F%3F%26%3D%25%C3%A9%0A");
+}
+
+static void a_full_buffer_fails(void **state)
+{
+    (void)state;
+    buf_fini(&out);
+    buf_init(&out, 8);
+    html_text(&out, STR("<<<<<<"));
+    assert_true(out.failed);
+    buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(other_scripts_pass_and_broken_ones_are_marked),
+        cmocka_unit_test(control_characters_vanish),
+        cmocka_unit_test(names_are_isolated),
+        cmocka_unit_test(attributes_are_quoted),
+        cmocka_unit_test(links_lead_where_they_may),
+        cmocka_unit_test(parts_of_urls_are_encoded),
+        cmocka_unit_test(a_full_buffer_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
