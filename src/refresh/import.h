@@ -19,6 +19,28 @@ struct import_progress {
     int64_t done, total; /* bytes while reading, else lines or videos; total 0: not known */
 };
 
+/* A step by what identifies it. Steps are applied in the order of positions: by time, then by author. */
+struct import_position {
+    int64_t observed_at;
+    struct uuid author;
+};
+
+/* What a run of the refresh does around an import. The transactions are its own: begin and commit answer with
+ * an error when none is open afterwards, and say themselves why. */
+struct import_hooks {
+    void *ctx;
+    enum err (*begin)(void *ctx);
+    enum err (*commit)(void *ctx);
+    void (*rollback)(void *ctx);
+    /* In each transaction before its commit; `last` is the step that was applied last, NULL before the first.
+     */
+    enum err (*on_commit)(void *ctx, const struct import_position *last);
+    /* Every few milliseconds outside of transactions; an error ends the import. */
+    enum err (*on_turn)(void *ctx);
+    /* Each reading, in the transaction that applies it or, for an unknown post, outside of one. */
+    void (*on_reading)(void *ctx, enum platform platform, enum refusal refusal);
+};
+
 struct import_options {
     const char *const *files; /* "-": standard input */
     int file_count;
@@ -27,6 +49,9 @@ struct import_options {
     struct step_rules rules;
     size_t sort_bytes; /* memory for sorting; 0: a good default */
     int64_t now_ms;    /* TIME_NONE: the clock */
+    const struct import_position
+        *after; /* NULL: all; else the steps up to and with this one are there already */
+    const struct import_hooks *hooks; /* NULL: transactions of its own */
     void *ctx;
     /* A line that was not applied, with the reason; in the order in which it is found out. */
     void (*on_bad_line)(void *ctx, const char *file, int64_t line, struct str reason);

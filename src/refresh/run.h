@@ -1,0 +1,89 @@
+/* A run of the refresh as its sources see it: one thread, one STORE_WRITE connection, one instant. Everything
+ * is written in bounded transactions, each of which takes its turn with the server's other writes and checks
+ * that the run still holds the lease.
+ *
+ * ERR_CANCELLED from any of these means: stop now. The server was told to stop, or the lease went to another
+ * process while this one slept. Nothing of the open transaction was kept. */
+#ifndef VT_REFRESH_RUN_H
+#define VT_REFRESH_RUN_H
+
+#include "refresh/import.h"
+#include "refresh/source.h"
+#include "refresh/step.h"
+
+struct run;
+
+const struct config *run_config(const struct run *run);
+const struct step_rules *run_rules(const struct run *run);
+
+/* For reads at any time, and writes between run_begin() and run_commit(). */
+struct store *run_store(struct run *run);
+
+/* The run's instant, ms: the observed_at of what it asks for itself. */
+int64_t run_observed_at(const struct run *run);
+
+/* Keeps the lease while nothing is written. To be called outside of transactions whenever some time has
+ * passed (a file being read, an answer being waited for), at least every second; costs next to nothing. */
+MUST_USE enum err run_turn(struct run *run);
+
+/* One transaction: short (some 2,000 rows or 200 ms), never open while anything else than the database is
+ * waited for. After an error of run_begin() or run_commit() none is open; after any other error call
+ * run_rollback(). Errors of the database have been told to run_fail() already. */
+MUST_USE enum err run_begin(struct run *run);
+MUST_USE enum err run_commit(struct run *run);
+void run_rollback(struct run *run);
+
+/* Says why the source stops; returns err. The first sentence is kept. */
+enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- what is counted, for each source and platform ---- */
+
+enum run_counter {
+    RUN_VIDEOS,   /* changed by a step */
+    RUN_ACCEPTED, /* readings */
+    RUN_VIRAL_EVENTS,
+    RUN_MILESTONE_EVENTS,
+    RUN_BAD_LINES, /* other than refused readings */
+    RUN_REFUSED,   /* RUN_REFUSED + enum refusal: readings, by reason */
+};
+enum { RUN_COUNTERS = RUN_REFUSED + REFUSAL_KINDS };
+enum { RUN_NO_PLATFORM = -1 }; /* videos and events are of all platforms of a video */
+
+/* The name in the database and in what commands print: "accepted", "refused:stale". Static. */
+const char *run_counter_name(enum run_counter counter);
+
+/* Adds to the running source's counters. Between run_begin() and run_commit() it counts only if the
+ * transaction is committed. run_add_step() and run_import_file() count by themselves. */
+void run_count(struct run *run, int platform, enum run_counter counter, int64_t n);
+
+/* ---- way one: readings of posts that are known, author by author ---- */
+
+/* One step: all readings of one author that were observed at that instant, the posts each at most once.
+ * Copied, gathered, and applied together with others in one transaction, at the latest by run_flush(). */
+MUST_USE enum err run_add_step(struct run *run, int64_t observed_at, const struct reading *readings,
+                               size_t count);
+
+/* Applies what was gathered. Once at the end of a source that uses run_add_step(). */
+MUST_USE enum err run_flush(struct run *run);
+
+/* ---- way two: a file in the import format, authors, books, videos and readings ---- */
+
+struct run_file {
+    const char *path;
+    const struct import_position
+        *after; /* NULL: all of it; else steps up to and with this one are there already */
+    void *ctx;
+    /* A line that was not applied, in the order in which it is found out. */
+    void (*on_bad_line)(void *ctx, int64_t line, struct str reason);
+    /* May be NULL. In each transaction before it is committed, to write down how far the file was applied:
+     * `last` is the step that was applied last; NULL: no step yet (authors, books, videos; the closing pass
+     * comes with the last step again). An error rolls back and ends the import. */
+    enum err (*on_commit)(void *ctx, struct store *store, const struct import_position *last);
+};
+
+/* ERR_CANCELLED, or an error that run_fail() was told (ERR_NOT_FOUND, ERR_IO: the file cannot be read).
+ * `*summary` says what was done, also after an error. */
+MUST_USE enum err run_import_file(struct run *run, const struct run_file *file,
+                                  struct import_summary *summary);
+
+#endif
