@@ -14,14 +14,18 @@ INSERT INTO refresh_lease (id, fence, holder, taken_at, expires_at) VALUES (1, 0
 
 CREATE TABLE refresh_runs (
     id          INTEGER PRIMARY KEY,
-    cause       INTEGER NOT NULL,  -- 0 schedule, 1 command, 2 a file in the spool
+    cause       INTEGER NOT NULL,  -- 0 schedule, 1 command, 2 a file in the spool: then only the spool was read
     holder      TEXT    NOT NULL,
     started_at  INTEGER NOT NULL,
-    finished_at INTEGER,           -- NULL: at work, or was killed
-    outcome     INTEGER,           -- 0 done, 1 done in part, 2 failed, 3 stopped; NULL while finished_at is
-    why         TEXT               -- of a failure, a sentence
+    finished_at INTEGER,           -- NULL: at work, or lost
+    outcome     INTEGER,           -- 0 done, 1 done in part, 2 failed, 3 stopped, 4 lost (killed, or it slept too long); NULL: at work
+    why         TEXT,              -- of a failure, a sentence
+    -- A run of all sources that came to its end: no other is due for its hour.
+    is_whole    INTEGER GENERATED ALWAYS AS (cause <> 2 AND outcome IN (0, 1)) VIRTUAL
 ) STRICT;
 CREATE INDEX refresh_runs_by_start ON refresh_runs (started_at);
+CREATE INDEX refresh_runs_whole ON refresh_runs (is_whole, id);
+CREATE INDEX refresh_runs_open ON refresh_runs (outcome) WHERE outcome IS NULL;
 
 -- What a run did, for each source and platform (-1: not of one platform, as a line that could not be read).
 CREATE TABLE refresh_counts (

@@ -176,7 +176,32 @@
     X(EVENT_INSERT, "INSERT INTO events (author_id, id, video_id, type, occurred_at, value, threshold, "     \
                     "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
-    X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))
+    X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
+                                                                                                             \
+    /* the refresh */                                                                                        \
+    X(LEASE, "SELECT fence, holder, taken_at, expires_at FROM refresh_lease WHERE id = 1")                   \
+    X(LEASE_PUT,                                                                                             \
+      "UPDATE refresh_lease SET fence = ?1, holder = ?2, taken_at = ?3, expires_at = ?4 WHERE id = 1")       \
+    X(LEASE_CLEAR, "UPDATE refresh_lease SET fence = fence + 1, holder = '', expires_at = 0 WHERE id = 1")   \
+    X(RUN_INSERT, "INSERT INTO refresh_runs (cause, holder, started_at) VALUES (?1, ?2, ?3)")                \
+    X(RUN_FINISH, "UPDATE refresh_runs SET finished_at = ?2, outcome = ?3, why = ?4 WHERE id = ?1")          \
+    X(RUN_COUNT_PUT,                                                                                         \
+      "INSERT INTO refresh_counts (run_id, source, platform, name, value) VALUES (?1, ?2, ?3, ?4, ?5)")      \
+    X(RUNS_LOSE, "UPDATE refresh_runs INDEXED BY refresh_runs_open SET outcome = 4 WHERE outcome IS NULL")   \
+    X(RUNS_PRUNE, "DELETE FROM refresh_runs INDEXED BY refresh_runs_by_start WHERE started_at < ?1")         \
+    X(RUN_LAST_WHOLE, "SELECT started_at, finished_at FROM refresh_runs INDEXED BY refresh_runs_whole "      \
+                      "WHERE is_whole = 1 ORDER BY id DESC LIMIT 1")                                         \
+    X(RUNS, "SELECT id, cause, holder, started_at, finished_at, outcome, why FROM refresh_runs WHERE id > "  \
+            "0 ORDER BY id DESC LIMIT ?1")                                                                   \
+    X(RUN_COUNTS, "SELECT source, platform, name, value FROM refresh_counts WHERE run_id = ?1 ORDER BY "     \
+                  "source, platform, name")                                                                  \
+    X(AUTHOR_NEXT, "SELECT id FROM authors WHERE id > ?1 ORDER BY id LIMIT 1")                               \
+    X(VIDEOS_LIVE,                                                                                           \
+      "SELECT " SQL_VIDEO " FROM videos v INDEXED BY videos_by_author WHERE v.author_id = ?1 AND "           \
+                          "v.posted_at > ?2 AND v.posted_at <= ?3 ORDER BY v.posted_at DESC, v.uuid DESC")   \
+    X(VIDEOS_COUNT_LIVE,                                                                                     \
+      "SELECT count(*), ifnull(sum(ifnull(views_updated_at, posted_at) < ?4), 0) FROM videos INDEXED BY "    \
+      "videos_by_author WHERE author_id = ?1 AND posted_at > ?2 AND posted_at <= ?3")
 
 #define STORE_QUERY_ENUM(name, sql) QUERY_##name,
 enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };

@@ -77,6 +77,9 @@ static enum err renew(struct store *s, int64_t event_floor)
         db_bind_i64(q, 1, newest > event_floor ? newest : event_floor);
         err = db_run(&s->db, q);
     }
+    /* Who held the lease when the copy was made does not know this database. */
+    if (!err)
+        err = db_run(&s->db, db_use(&s->db, QUERY_LEASE_CLEAR));
     if (!err)
         err = store_commit(s);
     if (err)
