@@ -138,6 +138,9 @@ endif
 ifneq ($(wildcard src/api/openapi.json),)
 GEN += $(B)/gen/openapi.c
 endif
+ifneq ($(wildcard src/settings/style.css),)
+GEN += $(B)/gen/style.c
+endif
 
 $(B)/gen/flags: FORCE | $(HAVE_BUILD)
 	@mkdir -p $(@D)
@@ -152,6 +155,10 @@ $(B)/gen/build_info.c: FORCE | $(VENDOR_STAMP) $(HAVE_BUILD)
 $(B)/gen/schema.c: scripts/gen-embed $(wildcard schema/*.sql) schema
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed schema $(sort $(filter %.sql,$^)) >$@.new && mv $@.new $@
+
+$(B)/gen/style.c: scripts/gen-embed src/settings/style.css
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text style_css src/settings/style.css >$@.new && mv $@.new $@
 
 $(B)/gen/openapi.c: scripts/gen-embed src/api/openapi.json
 	@mkdir -p $(@D)
