@@ -37,9 +37,11 @@ CREATE TABLE refresh_counts (
     PRIMARY KEY (run_id, source, platform, name)
 ) STRICT, WITHOUT ROWID;
 
--- A spool file from its first transaction until it has been moved away. A crash in between finds here how far it got.
+-- A spool file from its first transaction until it has been moved away. A crash in between finds here how far it got, and what
+-- was wrong with it so far.
 CREATE TABLE spool_files (
-    name        TEXT    PRIMARY KEY,
+    id          INTEGER PRIMARY KEY,
+    name        TEXT    NOT NULL UNIQUE,
     size        INTEGER NOT NULL,
     inode       INTEGER NOT NULL,
     modified_ns INTEGER NOT NULL,
@@ -47,3 +49,10 @@ CREATE TABLE spool_files (
     step_at     INTEGER,          -- the last step that is applied: its observed_at
     step_author BLOB              -- and author
 ) STRICT;
+
+CREATE TABLE spool_errors (
+    file_id INTEGER NOT NULL REFERENCES spool_files (id) ON DELETE CASCADE,
+    line    INTEGER NOT NULL,
+    reason  TEXT    NOT NULL,
+    PRIMARY KEY (file_id, line)
+) STRICT, WITHOUT ROWID;

@@ -54,6 +54,7 @@
 #define SQL_BOOK_REF "b.uuid, b.title"
 #define SQL_EVENT                                                                                            \
     "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.author_id, e.video_id"
+#define SQL_SPOOL_FILE "id, name, size, inode, modified_ns, applied_at, step_at, step_author"
 
 /* --- fragments that several statements share --- */
 
@@ -198,10 +199,21 @@
     X(AUTHOR_NEXT, "SELECT id FROM authors WHERE id > ?1 ORDER BY id LIMIT 1")                               \
     X(VIDEOS_LIVE,                                                                                           \
       "SELECT " SQL_VIDEO " FROM videos v INDEXED BY videos_by_author WHERE v.author_id = ?1 AND "           \
-                          "v.posted_at > ?2 AND v.posted_at <= ?3 ORDER BY v.posted_at DESC, v.uuid DESC")   \
+      "v.posted_at > ?2 AND v.posted_at <= ?3 ORDER BY v.posted_at DESC, v.uuid DESC")                       \
     X(VIDEOS_COUNT_LIVE,                                                                                     \
       "SELECT count(*), ifnull(sum(ifnull(views_updated_at, posted_at) < ?4), 0) FROM videos INDEXED BY "    \
-      "videos_by_author WHERE author_id = ?1 AND posted_at > ?2 AND posted_at <= ?3")
+      "videos_by_author WHERE author_id = ?1 AND posted_at > ?2 AND posted_at <= ?3")                        \
+                                                                                                             \
+    /* files of the spool */                                                                                 \
+    X(SPOOL_FIND, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name = ?1")                              \
+    X(SPOOL_NEXT, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name > ?1 ORDER BY name LIMIT 1")        \
+    X(SPOOL_INSERT, "INSERT INTO spool_files (name, size, inode, modified_ns) VALUES (?1, ?2, ?3, ?4)")      \
+    X(SPOOL_SAVE, "UPDATE spool_files SET applied_at = ?2, step_at = ?3, step_author = ?4 WHERE id = ?1")    \
+    X(SPOOL_DELETE, "DELETE FROM spool_files WHERE id = ?1")                                                 \
+    X(SPOOL_ERROR_ADD, "INSERT INTO spool_errors (file_id, line, reason) VALUES (?1, ?2, ?3) "               \
+                       "ON CONFLICT (file_id, line) DO NOTHING")                                             \
+    X(SPOOL_ERROR_COUNT, "SELECT count(*) FROM spool_errors WHERE file_id = ?1")                             \
+    X(SPOOL_ERRORS, "SELECT line, reason FROM spool_errors WHERE file_id = ?1 ORDER BY line")
 
 #define STORE_QUERY_ENUM(name, sql) QUERY_##name,
 enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };
