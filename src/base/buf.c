@@ -3,6 +3,7 @@
 #include "base/buf.h"
 
 #include "base/check.h"
+#include "base/digits.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,11 +39,11 @@ void buf_go_on(struct buf *b)
     b->len = 0;
 }
 
-static bool grow(struct buf *b, size_t more)
+char *buf_grow(struct buf *b, size_t more)
 {
     if (b->failed || more > b->max || b->len > b->max - more) {
         b->failed = true;
-        return false;
+        return NULL;
     }
     size_t cap = b->cap ? b->cap : FIRST_CAPACITY;
     while (cap < b->len + more)
@@ -51,48 +52,29 @@ static bool grow(struct buf *b, size_t more)
         cap = b->max;
     b->p = xrealloc(b->p, cap);
     b->cap = cap;
-    return true;
-}
-
-char *buf_reserve(struct buf *b, size_t more)
-{
-    if (b->failed || (b->cap - b->len < more && !grow(b, more)))
-        return NULL;
     return b->p + b->len;
-}
-
-void buf_append(struct buf *b, struct str s)
-{
-    char *to = buf_reserve(b, s.len);
-    if (to && s.len) {
-        memcpy(to, s.p, s.len);
-        b->len += s.len;
-    }
-}
-
-void buf_append_char(struct buf *b, char c)
-{
-    char *to = buf_reserve(b, 1);
-    if (to) {
-        *to = c;
-        b->len++;
-    }
 }
 
 size_t fmt_i64(char *out, int64_t v)
 {
-    char tmp[20];
-    size_t n = 0, w = 0;
+    char tmp[20], *at = tmp + sizeof tmp;
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    do {
-        tmp[n++] = (char)('0' + u % 10);
-        u /= 10;
-    } while (u);
+    while (u >= 100) {
+        at -= 2;
+        put_2_digits(at, (unsigned)(u % 100));
+        u /= 100;
+    }
+    if (u >= 10) {
+        at -= 2;
+        put_2_digits(at, (unsigned)u);
+    } else {
+        *--at = (char)('0' + u);
+    }
     if (v < 0)
-        out[w++] = '-';
-    while (n)
-        out[w++] = tmp[--n];
-    return w;
+        *out++ = '-';
+    size_t n = (size_t)(tmp + sizeof tmp - at);
+    memcpy(out, at, n);
+    return n + (v < 0);
 }
 
 void buf_append_i64(struct buf *b, int64_t v)

@@ -25,10 +25,30 @@ void buf_go_on(struct buf *b);
 
 /* Makes room for `more` bytes at p + len and returns the place, or NULL (and fails) when that is above `max`.
  * The caller writes at most `more` bytes there and then adds what it wrote to len. */
-char *buf_reserve(struct buf *b, size_t more);
+char *buf_grow(struct buf *b, size_t more);
+static inline char *buf_reserve(struct buf *b, size_t more)
+{
+    return !b->failed && b->cap - b->len >= more ? b->p + b->len : buf_grow(b, more);
+}
 
-void buf_append(struct buf *b, struct str s);
-void buf_append_char(struct buf *b, char c);
+static inline void buf_append(struct buf *b, struct str s)
+{
+    char *to = buf_reserve(b, s.len);
+    if (to && s.len) {
+        memcpy(to, s.p, s.len);
+        b->len += s.len;
+    }
+}
+
+static inline void buf_append_char(struct buf *b, char c)
+{
+    char *to = buf_reserve(b, 1);
+    if (to) {
+        *to = c;
+        b->len++;
+    }
+}
+
 void buf_append_i64(struct buf *b, int64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include "base/check.h"
+#include "base/digits.h"
 
 #include <time.h>
 
@@ -129,21 +130,13 @@ bool date_parse(struct str s, int32_t *out)
     return true;
 }
 
-static void put_digits(char *out, int v, int n)
-{
-    while (n-- > 0) {
-        out[n] = (char)('0' + v % 10);
-        v /= 10;
-    }
-}
-
 void date_format(int32_t date, char out[DATE_TEXT_LEN])
 {
     int y, m, d;
     civil_from_days(date, &y, &m, &d);
-    put_digits(out, y, 4);
-    put_digits(out + 5, m, 2);
-    put_digits(out + 8, d, 2);
+    put_4_digits(out, (unsigned)y);
+    put_2_digits(out + 5, (unsigned)m);
+    put_2_digits(out + 8, (unsigned)d);
     out[4] = out[7] = '-';
 }
 
@@ -175,15 +168,17 @@ bool time_parse(struct str s, int64_t *out)
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN])
 {
     int32_t date = date_of(t_ms);
-    int ms = (int)(t_ms - date_start_ms(date));
+    unsigned ms = (unsigned)(t_ms - date_start_ms(date)), s = ms / 1000, minutes = s / 60;
     date_format(date, out);
     out[10] = 'T';
-    put_digits(out + 11, ms / HOUR_MS, 2);
+    put_2_digits(out + 11, minutes / 60);
     out[13] = ':';
-    put_digits(out + 14, ms / MINUTE_MS % 60, 2);
+    put_2_digits(out + 14, minutes % 60);
     out[16] = ':';
-    put_digits(out + 17, ms / SECOND_MS % 60, 2);
+    put_2_digits(out + 17, s % 60);
+    ms %= 1000;
     out[19] = '.';
-    put_digits(out + 20, ms % 1000, 3);
+    out[20] = (char)('0' + ms / 100);
+    put_2_digits(out + 21, ms % 100);
     out[23] = 'Z';
 }

@@ -3,37 +3,6 @@
 
 #include "base/clock.h"
 
-static void comma(struct buf *b)
-{
-    char last = b->len ? b->p[b->len - 1] : b->before;
-    if (last && last != '{' && last != '[' && last != ':' && last != '\n')
-        buf_append_char(b, ',');
-}
-
-void json_open(struct buf *b, char bracket)
-{
-    comma(b);
-    buf_append_char(b, bracket);
-}
-
-void json_close(struct buf *b, char bracket)
-{
-    buf_append_char(b, bracket);
-}
-
-void json_key(struct buf *b, struct str name)
-{
-    comma(b);
-    char *to = buf_reserve(b, name.len + 3);
-    if (!to)
-        return;
-    to[0] = '"';
-    memcpy(to + 1, name.p, name.len);
-    to[name.len + 1] = '"';
-    to[name.len + 2] = ':';
-    b->len += name.len + 3;
-}
-
 /* U+2028 and U+2029 are valid in JSON but end a line in old JavaScript, so they are escaped too; so are
  * U+0080 to U+009F, which terminals take for control characters. */
 static void escape(struct buf *b, unsigned char c)
@@ -51,10 +20,25 @@ static void escape(struct buf *b, unsigned char c)
     buf_append(b, str_make(u, sizeof u));
 }
 
+/* Whether one of the eight bytes at p is not plain, in one look at all of them. A byte below n makes (x - n)
+ * borrow into its highest bit, and a byte equal to c makes (x ^ c) zero, which is below 1; 0x7F is found by
+ * its highest bit after adding 1. May say yes for a byte beside an odd one, and never no for an odd one. */
+static bool has_odd_byte(const unsigned char *p)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    uint64_t control = x - ones * 0x20, quote = (x ^ ones * '"') - ones, backslash = (x ^ ones * '\\') - ones,
+             del = x + ones;
+    return ((control | quote | backslash | del | x) & highs) != 0;
+}
+
 /* Bytes at p that can be copied as they are: ASCII without controls, quote and backslash. */
 static size_t plain_run(const unsigned char *p, size_t n)
 {
     size_t i = 0;
+    while (n - i >= 8 && !has_odd_byte(p + i))
+        i += 8;
     while (i < n && p[i] >= 0x20 && p[i] < 0x7F && p[i] != '"' && p[i] != '\\')
         i++;
     return i;
@@ -96,7 +80,7 @@ void json_str(struct buf *b, struct str s)
         json_null(b);
         return;
     }
-    comma(b);
+    json_comma(b);
     buf_append_char(b, '"');
     const unsigned char *p = (const unsigned char *)s.p, *end = p + s.len;
     while (p < end) {
@@ -114,26 +98,26 @@ void json_str(struct buf *b, struct str s)
 
 void json_i64(struct buf *b, int64_t v)
 {
-    comma(b);
+    json_comma(b);
     buf_append_i64(b, v);
 }
 
 void json_bool(struct buf *b, bool v)
 {
-    comma(b);
+    json_comma(b);
     buf_append(b, v ? STR("true") : STR("false"));
 }
 
 void json_null(struct buf *b)
 {
-    comma(b);
+    json_comma(b);
     buf_append(b, STR("null"));
 }
 
 /* Room for a quoted text of `len` characters; the caller fills the middle. NULL when the buffer failed. */
 static char *quoted(struct buf *b, size_t len)
 {
-    comma(b);
+    json_comma(b);
     char *to = buf_reserve(b, len + 2);
     if (!to)
         return NULL;

@@ -7,12 +7,39 @@
 #include "base/buf.h"
 #include "base/uuid.h"
 
+/* The comma before a key or value, where the last character asks for one. */
+static inline void json_comma(struct buf *b)
+{
+    char last = b->len ? b->p[b->len - 1] : b->before;
+    if (last && last != '{' && last != '[' && last != ':' && last != '\n')
+        buf_append_char(b, ',');
+}
+
 /* Opening brackets put the comma that belongs before them. */
-void json_open(struct buf *b, char bracket);
-void json_close(struct buf *b, char bracket);
+static inline void json_open(struct buf *b, char bracket)
+{
+    json_comma(b);
+    buf_append_char(b, bracket);
+}
+
+static inline void json_close(struct buf *b, char bracket)
+{
+    buf_append_char(b, bracket);
+}
 
 /* `"name":` with the comma before it. `name` needs no escaping. */
-void json_key(struct buf *b, struct str name);
+static inline void json_key(struct buf *b, struct str name)
+{
+    json_comma(b);
+    char *to = buf_reserve(b, name.len + 3);
+    if (!to)
+        return;
+    to[0] = '"';
+    memcpy(to + 1, name.p, name.len);
+    to[name.len + 1] = '"';
+    to[name.len + 2] = ':';
+    b->len += name.len + 3;
+}
 
 /* Values, with the comma before them where the last character asks for one. */
 void json_str(struct buf *b, struct str s); /* p == NULL: null. Ill-formed UTF-8 becomes U+FFFD. */

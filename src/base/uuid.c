@@ -39,18 +39,25 @@ bool uuid_parse(struct str s, struct uuid *out)
     return true;
 }
 
-void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN])
+static char *put_hex(char *to, const uint8_t *bytes, size_t n)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t n = 0;
-    for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
-        if (is_dash_at(i)) {
-            out[i] = '-';
-            continue;
-        }
-        uint8_t byte = u->b[n / 2];
-        out[i] = hex[n % 2 ? byte & 15 : byte >> 4];
-        n++;
+    for (size_t i = 0; i < n; i++) {
+        *to++ = hex[bytes[i] >> 4];
+        *to++ = hex[bytes[i] & 15];
+    }
+    return to;
+}
+
+void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN])
+{
+    static const size_t groups[] = {4, 2, 2, 2, 6};
+    const uint8_t *from = u->b;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        if (i)
+            *out++ = '-';
+        out = put_hex(out, from, groups[i]);
+        from += groups[i];
     }
 }
 
