@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "http/server.h"
 #include "refresh/closing.h"
+#include "settings/page.h"
 #include "store/writer.h"
 
 #include <signal.h>
@@ -40,6 +41,7 @@ struct app {
     char redis_probe_key[96];
     struct http_server *server;
     struct api api;
+    struct site site;
     bool draining;
 };
 
@@ -95,6 +97,37 @@ static void init_api(struct app *app)
     };
     if (direct.len && !str_eq(direct, app->api.base_paths[0]))
         app->api.base_paths[app->api.base_path_count++] = direct;
+}
+
+/* ---- the API and the pages ---- */
+
+static enum next first_step(struct request *r)
+{
+    struct app *app = r->app;
+    if (site_wants(&app->site, r)) {
+        r->app = &app->site;
+        r->finish = site_finish;
+        return site_first_step(r);
+    }
+    r->app = &app->api;
+    r->finish = router_finish;
+    return router_first_step(r);
+}
+
+/* Of requests that were refused before the first step. */
+static void finish_refused(struct request *r)
+{
+    struct app *app = r->app;
+    r->app = &app->api;
+    router_finish(r);
+}
+
+static void refuse(struct request *r, const char *message)
+{
+    if (r->finish == site_finish)
+        page_refusal(r, message);
+    else
+        answer_refusal(r, message);
 }
 
 /* ---- start ---- */
@@ -172,8 +205,9 @@ static enum err open_server(struct app *app, const char **why)
         .reuse_port = c->server.reuse_port,
         .trusted_proxies = (const char *const *)proxies.text,
         .trusted_proxy_count = proxies.count,
-        .app = {.first = router_first_step, .finish = router_finish, .ctx = &app->api},
-        .refuse = answer_refusal,
+        .named_field = c->account.auth_header,
+        .app = {.first = first_step, .finish = finish_refused, .ctx = app},
+        .refuse = refuse,
     };
     enum err e = http_server_open(&app->server, &app->loop, &options, why);
     free_items(&listen);
@@ -252,6 +286,7 @@ static void close_rest(struct app *app)
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
     usage_free(app->api.usage);
+    site_fini(&app->site);
     limiter_free(app->api.limiter);
     CHECK(uv_loop_close(&app->loop) == 0);
 }
@@ -267,6 +302,7 @@ enum err app_run(const struct config *config, const char **why)
         e = open_redis(&app, why);
     if (e == OK) {
         init_api(&app);
+        site_init(&app.site, config, app.store, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
         e = open_server(&app, why);
         if (e)

@@ -4,36 +4,7 @@
 #include "api/answer.h"
 #include "api/router.h"
 #include "base/clock.h"
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* '+' is a space, %XX a byte. False: a broken escape. */
-static bool decode(struct arena *a, struct str in, struct str *out)
-{
-    char *p = arena_alloc(a, in.len + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < in.len; i++) {
-        if (in.p[i] == '%') {
-            int high = i + 2 < in.len ? hex_digit(in.p[i + 1]) : -1;
-            int low = i + 2 < in.len ? hex_digit(in.p[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            p[n++] = (char)(high << 4 | low);
-            i += 2;
-        } else {
-            p[n++] = in.p[i] == '+' ? ' ' : in.p[i];
-        }
-    }
-    *out = str_make(p, n);
-    return true;
-}
+#include "http/form.h"
 
 static int find_name(const struct route *route, struct str name)
 {
@@ -49,7 +20,7 @@ static const char *take(struct request *r, int index, struct str raw)
     struct str *value = &call_of(r)->params[index];
     if (value->p)
         return "must be given once";
-    if (!decode(&r->arena, raw, value))
+    if (!form_decode(&r->arena, raw, value))
         return "is not valid percent-encoding";
     if (value->len == 0)
         return "must not be empty";
@@ -59,11 +30,9 @@ static const char *take(struct request *r, int index, struct str raw)
 bool params_parse(struct request *r)
 {
     const struct route *route = call_of(r)->route;
-    struct str rest = r->query, pair, name, raw;
-    while (rest.p) {
-        rest = str_cut(rest, '&', &pair);
-        raw = str_cut(pair, '=', &name);
-        if (!decode(&r->arena, name, &name))
+    struct str rest = r->query, name, raw;
+    while (form_cut(&rest, &name, &raw)) {
+        if (!form_decode(&r->arena, name, &name))
             continue;
         int index = find_name(route, name);
         if (index < 0)

@@ -40,6 +40,10 @@ struct config {
         char *prefix;
     } keys;
     struct {
+        char *auth_header;   /* "": none */
+        char *image_sources; /* comma separated; "": none */
+    } account;
+    struct {
         int64_t history_start; /* ms: start of the UTC day */
     } events;
     struct {

@@ -56,6 +56,38 @@ static bool check_prefix(struct str value, const char **why)
     return true;
 }
 
+/* Fields that mean something already cannot also name an author. */
+static bool check_auth_header(struct str value, const char **why)
+{
+    static const char *const taken[] = {"host",   "authorization", "if-none-match",  "accept",
+                                        "cookie", "origin",        "content-type",   "content-length",
+                                        "expect", "connection",    "sec-fetch-site", "transfer-encoding"};
+    *why = "wants the name of a header field of its own, such as X-Remote-User";
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'))
+            return false;
+    }
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (str_eq_nocase(value, str_from_cstr(taken[i])))
+            return false;
+    return value.len < 12 || !str_eq_nocase(str_make(value.p, 12), STR("x-forwarded-"));
+}
+
+/* They become part of a policy: an item may hold nothing that ends one. */
+static bool check_image_sources(struct str value, const char **why)
+{
+    struct str rest = value, item;
+    *why = "wants origins such as https://i.ytimg.com, comma separated, or https:";
+    while (value.len && rest.p) {
+        rest = str_cut(rest, ',', &item);
+        item = str_trim(item);
+        if (!str_eq(item, STR("https:")) && !(is_url(item) && !memchr(item.p, ';', item.len)))
+            return false;
+    }
+    return true;
+}
+
 const struct config_key config_keys[] = {
     {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
      check_listen,
@@ -114,6 +146,18 @@ const struct config_key config_keys[] = {
 
     {"keys", "prefix", CONFIG_TEXT, KEY(keys.prefix), "service_live_", TEXT_LIMIT(32), false, check_prefix,
      "What API keys begin with. Keys with another prefix stop working when this is changed."},
+
+    {"account", "auth_header", CONFIG_TEXT, KEY(account.auth_header), "", TEXT_LIMIT(64), false,
+     check_auth_header,
+     "A header field in which a trusted proxy says who is signed in to the author's pages, such as "
+     "X-Remote-User: a login\n"
+     "name or an author's id. It counts from trusted_proxies only; they must not let a client's own through. "
+     "Empty: none."},
+    {"account", "image_sources", CONFIG_LIST, KEY(account.image_sources), "", TEXT_LIMIT(2000), false,
+     check_image_sources,
+     "Where the author's pages may load thumbnails from: origins such as https://i.ytimg.com, comma "
+     "separated, or https: for\n"
+     "all. Empty: none is loaded, a placeholder is drawn."},
 
     {"events", "history_start", CONFIG_DATE, KEY(events.history_start), "2026-06-15", NO_LIMIT, false, NULL,
      "Events of before this UTC date are not written."},

@@ -177,6 +177,7 @@ static void begin_request(struct conn *c)
     x->conn = c;
     x->r.started_ms = clock_mono_ms();
     x->r.app = c->server->options.app.ctx;
+    x->r.finish = c->server->options.app.finish;
     x->r.client_ended = c->peer_ended;
     parser_begin(x->parser, &x->r, &c->server->options.limits);
     conn_enter(c, CONN_HEAD);
@@ -190,6 +191,7 @@ static void identify(struct conn *c)
     struct request *r = &c->x->r;
     r->client_address =
         proxies_client(&s->proxies, str_from_cstr(c->peer), c->is_unix, r->field[FIELD_X_FORWARDED_FOR]);
+    r->peer_is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
     r->id = r->field[FIELD_X_REQUEST_ID];
     if (r->id.p && r->field_count[FIELD_X_REQUEST_ID] == 1 && grammar_is_request_id(r->id))
         return;

@@ -20,7 +20,7 @@
 
 enum {
     REFUSE = -1,
-    NAME_MAX_BYTES = 32,    /* no known name is longer */
+    NAME_MAX_BYTES = 64,    /* no known name is longer */
     VERSION_MAX_BYTES = 8,  /* "1.1" */
     EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 wants at least one */
     EXTENSION_BYTES = 1024, /* in all chunks together */
@@ -47,6 +47,7 @@ static const struct {
     {NAME("content-type"), FIELD_CONTENT_TYPE},
     {NAME("cookie"), FIELD_COOKIE},
     {NAME("origin"), FIELD_ORIGIN},
+    {NAME("sec-fetch-site"), FIELD_SEC_FETCH_SITE},
     {NAME("x-request-id"), FIELD_X_REQUEST_ID},
     {NAME("x-forwarded-for"), FIELD_X_FORWARDED_FOR},
     {NAME("x-forwarded-proto"), FIELD_X_FORWARDED_PROTO},
@@ -77,7 +78,8 @@ struct parser {
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
-    struct buf text; /* the target, then one value after the other */
+    struct str named_field; /* p == NULL: none */
+    struct buf text;        /* the target, then one value after the other */
     struct str value[SLOT_COUNT];
     unsigned char count[SLOT_COUNT];
 };
@@ -221,12 +223,12 @@ static int on_field(llhttp_t *ll, const char *at, size_t len)
     return count_trailer(p, len);
 }
 
-static int slot_of(struct str name)
+static int slot_of(const struct parser *p, struct str name)
 {
     for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++)
         if (str_eq_nocase(name, known_fields[i].name))
             return known_fields[i].slot;
-    return SLOT_NONE;
+    return p->named_field.len && str_eq_nocase(name, p->named_field) ? (int)FIELD_NAMED : SLOT_NONE;
 }
 
 /* Trailers count against their limit and mean nothing (RFC 9110, 6.5.1). */
@@ -234,7 +236,7 @@ static int on_field_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
     bool fits = p->name_len <= NAME_MAX_BYTES && p->phase == PHASE_HEAD;
-    p->slot = fits ? slot_of(str_make(p->name, p->name_len)) : SLOT_NONE;
+    p->slot = fits ? slot_of(p, str_make(p->name, p->name_len)) : SLOT_NONE;
     p->name_len = 0;
     p->text.len = 0;
     if (p->lines_left-- == 0)
@@ -382,9 +384,10 @@ static const llhttp_settings_t settings = {
 
 /* ---- the parser ---- */
 
-struct parser *parser_new(void)
+struct parser *parser_new(struct str named_field)
 {
     struct parser *p = xcalloc(1, sizeof *p);
+    p->named_field = named_field;
     buf_init(&p->text, 64 << 10);
     return p;
 }
@@ -408,6 +411,7 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
         .trailer_left = TRAILER_BYTES,
         .lines_left = limits->field_lines,
         .slot = SLOT_NONE,
+        .named_field = p->named_field,
         .text = text,
     };
     llhttp_init(&p->ll, HTTP_REQUEST, &settings);

@@ -9,7 +9,8 @@
 
 struct parser;
 
-struct parser *parser_new(void);
+/* `named_field`: the name of FIELD_NAMED, which outlives the parser; empty: none. */
+struct parser *parser_new(struct str named_field);
 void parser_free(struct parser *p);
 
 /* Ready for a new request, which is filled in its own arena. `limits` must outlive the parse. */

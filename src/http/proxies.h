@@ -18,6 +18,9 @@ struct proxies {
 /* Adds an address, a CIDR network or "unix". False: it is none of these, or there are too many. */
 bool proxies_add(struct proxies *p, struct str text);
 
+/* The peer is one of them. */
+bool proxies_trust(const struct proxies *p, struct str peer, bool is_unix);
+
 /* The client's address: `peer` itself when it is not trusted, else the right-most address in `forwarded`
  * (X-Forwarded-For, may have p == NULL) that is not trusted. Text that is no address ends the search: the
  * address before it stands. */

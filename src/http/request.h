@@ -27,10 +27,12 @@ enum http_field {
     FIELD_CONTENT_TYPE,
     FIELD_COOKIE,
     FIELD_ORIGIN,
+    FIELD_SEC_FETCH_SITE,
     FIELD_X_REQUEST_ID,
     FIELD_X_FORWARDED_FOR,
     FIELD_X_FORWARDED_PROTO,
     FIELD_ACCESS_CONTROL_REQUEST_METHOD,
+    FIELD_NAMED, /* the one that http_options.named_field names */
     FIELD_COUNT
 };
 
@@ -52,10 +54,13 @@ struct request {
     struct str id;             /* X-Request-Id: the client's when well formed, else ours */
     struct str client_address; /* numeric; of the peer, or from X-Forwarded-For of a trusted proxy; "unix" for
                                   a Unix socket */
-    int64_t started_ms;        /* monotonic */
-    void *app;                 /* struct http_app's ctx */
-    bool client_ended;         /* the client sends nothing more, and has most likely gone: an answer that may
-                                  be given early should be. A sleeping request is woken when it happens */
+    bool peer_is_trusted; /* the connection comes from a trusted proxy: what it says of the client holds */
+    int64_t started_ms;   /* monotonic */
+    /* Of struct http_app. A first step that hands the request on to another application sets both. */
+    void *app;
+    void (*finish)(struct request *r);
+    bool client_ended; /* the client sends nothing more, and has most likely gone: an answer that may
+                          be given early should be. A sleeping request is woken when it happens */
 
     /* The handler's. */
     request_step *step;

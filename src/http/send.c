@@ -102,8 +102,8 @@ static void begin_answer(struct conn *c, enum response_framing framing)
     struct exchange *x = c->x;
     struct http_server *s = c->server;
     CHECK(x->r.res.status);
-    if (s->options.app.finish)
-        s->options.app.finish(&x->r);
+    if (x->r.finish)
+        x->r.finish(&x->r);
     /* The client has ended: once nothing of it is left to serve, the answer is the last. */
     bool last = c->peer_ended && c->in.len == 0;
     if (x->r.res.close || s->draining || framing == FRAMING_CLOSE || last)

@@ -28,11 +28,11 @@ enum {
 
 /* ---- the pool ---- */
 
-static struct exchange *exchange_new(void)
+static struct exchange *exchange_new(const struct http_server *s)
 {
     struct exchange *x = xcalloc(1, sizeof *x);
     request_init(x);
-    x->parser = parser_new();
+    x->parser = parser_new(str_from_cstr(s->options.named_field));
     arena_init(&x->r.arena, ARENA_BLOCK);
     buf_init(&x->r.res.body, BODY_MAX_BYTES);
     buf_init(&x->head, HEAD_MAX);
@@ -52,7 +52,7 @@ struct exchange *server_borrow(struct http_server *s)
 {
     s->counts.requests_in_flight++;
     if (list_is_empty(&s->pool))
-        return exchange_new();
+        return exchange_new(s);
     struct exchange *x = LIST_ENTRY(s->pool.next, struct exchange, link);
     list_remove(&x->link);
     s->pooled--;

@@ -33,6 +33,8 @@ struct http_options {
     bool reuse_port; /* TCP: other processes may listen on the same address (SO_REUSEPORT) */
     const char *const *trusted_proxies; /* addresses or CIDR networks; "unix" */
     size_t trusted_proxy_count;
+    const char *named_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
+                                long as the server */
     struct http_app app;
     /* When not NULL: builds the answer to a request that is refused before it reaches the app (400, 408, 413,
      * 414, 417, 431, 501, 503, 505), in the application's format. `message` is English. r->res.status is set.

@@ -56,6 +56,10 @@
     "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.author_id, e.video_id"
 #define SQL_SPOOL_FILE "id, name, size, inode, modified_ns, applied_at, step_at, step_author"
 
+/* --- who signs in --- */
+
+#define SQL_VIEWER "a.id, a.uuid, a.name, a.plan_active, l.name, l.password"
+
 /* --- fragments that several statements share --- */
 
 #define SQL_VIDEOS_PAGE(index, where)                                                                        \
@@ -116,6 +120,34 @@
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                         \
     X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
+                                                                                                             \
+    /* sign-in */                                                                                            \
+    X(LOGIN_BY_NAME, "SELECT " SQL_VIEWER " FROM logins l CROSS JOIN authors a ON a.id = l.author_id "       \
+                     "WHERE l.name = ?1")                                                                    \
+    X(LOGIN_BY_AUTHOR, "SELECT " SQL_VIEWER " FROM authors a LEFT JOIN logins l ON l.author_id = a.id "      \
+                       "WHERE a.id = ?1")                                                                    \
+    X(LOGIN_BY_UUID, "SELECT " SQL_VIEWER " FROM authors a LEFT JOIN logins l ON l.author_id = a.id "        \
+                     "WHERE a.uuid = ?1")                                                                    \
+    X(LOGIN_PUT, "INSERT INTO logins (author_id, name, password, password_set_at) VALUES (?1, ?2, ?3, ?4) "  \
+                 "ON CONFLICT (author_id) DO UPDATE SET name = excluded.name, "                              \
+                 "password = excluded.password, password_set_at = excluded.password_set_at")                 \
+    X(SESSION, "SELECT " SQL_VIEWER ", s.created_at, s.seen_at, s.expires_at FROM sessions s "               \
+               "CROSS JOIN authors a ON a.id = s.author_id LEFT JOIN logins l ON l.author_id = a.id "        \
+               "WHERE s.hash = ?1")                                                                          \
+    X(SESSION_INSERT, "INSERT INTO sessions (hash, author_id, created_at, seen_at, expires_at) "             \
+                      "VALUES (?1, ?2, ?3, ?3, ?4)")                                                         \
+    X(SESSION_SEEN, "UPDATE sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2")                     \
+    X(SESSION_DELETE, "DELETE FROM sessions WHERE hash = ?1")                                                \
+    X(SESSIONS_DELETE_AUTHOR, "DELETE FROM sessions WHERE author_id = ?1")                                   \
+    X(SESSIONS_PURGE, "DELETE FROM sessions WHERE expires_at <= ?1")                                         \
+    X(INVITATION, "SELECT " SQL_VIEWER ", i.login, i.expires_at, i.used_at FROM invitations i "              \
+                  "CROSS JOIN authors a ON a.id = i.author_id LEFT JOIN logins l ON l.author_id = a.id "     \
+                  "WHERE i.hash = ?1")                                                                       \
+    X(INVITATION_INSERT, "INSERT INTO invitations (hash, author_id, login, created_at, expires_at) "         \
+                         "VALUES (?1, ?2, ?3, ?4, ?5)")                                                      \
+    X(INVITATION_USE, "UPDATE invitations SET used_at = ?2 WHERE hash = ?1 AND used_at IS NULL "             \
+                      "AND expires_at > ?2")                                                                 \
+    X(INVITATIONS_DELETE_AUTHOR, "DELETE FROM invitations WHERE author_id = ?1")                             \
                                                                                                              \
     /* books */                                                                                              \
     X(BOOK_BY_UUID, "SELECT " SQL_BOOK " FROM books b WHERE b.uuid = ?1")                                    \

@@ -73,7 +73,7 @@ static void feed(struct reader *rd, struct str bytes)
 
 static struct meaning read_stream(struct str stream, size_t step)
 {
-    struct reader rd = {.parser = parser_new()};
+    struct reader rd = {.parser = parser_new(STR(""))};
     arena_init(&rd.r.arena, 1024);
     while (stream.len) {
         size_t n = step < stream.len ? step : stream.len;

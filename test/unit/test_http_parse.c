@@ -44,7 +44,7 @@ struct reader {
 
 static void reader_init(struct reader *rd, const struct http_limits *limits)
 {
-    *rd = (struct reader){.parser = parser_new(), .limits = *limits};
+    *rd = (struct reader){.parser = parser_new(STR("")), .limits = *limits};
     arena_init(&rd->r.arena, 8 << 10);
     buf_init(&rd->out, 1 << 20);
 }

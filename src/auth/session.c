@@ -1,0 +1,81 @@
+/* Session life times and cookies. Knows nothing of pages. */
+#include "auth/session.h"
+
+#include "base/check.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+struct session_notes {
+    struct writer_job job;
+    struct writer *writer;
+    bool writing, failing;
+    int64_t failed_ms; /* monotonic, of the last failure */
+    uint8_t hash[SECRET_HASH_LEN];
+    int64_t at_ms;
+};
+
+bool session_is_live(const struct session *s, int64_t now)
+{
+    return now < s->expires_at && now - s->seen_at < SESSION_IDLE_MS;
+}
+
+struct str cookie_find(struct str field, struct str name)
+{
+    struct str rest = field, pair, key, found = {NULL, 0};
+    while (rest.p) {
+        rest = str_cut(rest, ';', &pair);
+        struct str value = str_cut(str_trim(pair), '=', &key);
+        if (!value.p || !str_eq(key, name))
+            continue;
+        if (found.p)
+            return (struct str){NULL, 0};
+        found = value;
+    }
+    return found;
+}
+
+struct session_notes *session_notes_new(struct writer *writer)
+{
+    struct session_notes *n = xcalloc(1, sizeof *n);
+    n->writer = writer;
+    n->failed_ms = INT64_MIN / 2;
+    return n;
+}
+
+void session_notes_free(struct session_notes *n)
+{
+    if (!n)
+        return;
+    CHECK(!n->writing);
+    free(n);
+}
+
+static enum err notes_work(struct writer_job *job, struct store *store)
+{
+    const struct session_notes *n = (struct session_notes *)job;
+    enum err e = store_see_session(store, n->hash, n->at_ms);
+    return e ? e : store_purge_sessions(store, n->at_ms);
+}
+
+static void notes_done(struct writer_job *job, enum err e)
+{
+    struct session_notes *n = (struct session_notes *)job;
+    n->writing = false;
+    if (e && e != ERR_CANCELLED && !n->failing)
+        log_warn("the last use of sessions cannot be written: %s", err_name(e));
+    n->failing = e != OK;
+    if (e)
+        n->failed_ms = clock_mono_ms();
+}
+
+void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s)
+{
+    int64_t now = clock_wall_ms();
+    if (n->writing || llabs(now - s->seen_at) < MINUTE_MS || clock_mono_ms() - n->failed_ms < MINUTE_MS)
+        return;
+    memcpy(n->hash, hash, sizeof n->hash);
+    n->at_ms = now;
+    n->job = (struct writer_job){.work = notes_work, .done = notes_done};
+    n->writing = writer_submit(n->writer, &n->job) == OK;
+}

@@ -1,0 +1,88 @@
+/* Splitting and decoding forms. Knows no field. */
+#include "http/form.h"
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool form_decode(struct arena *a, struct str in, struct str *out)
+{
+    char *p = arena_alloc(a, in.len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < in.len; i++) {
+        if (in.p[i] == '%') {
+            int high = i + 2 < in.len ? hex_digit(in.p[i + 1]) : -1;
+            int low = i + 2 < in.len ? hex_digit(in.p[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            p[n++] = (char)(high << 4 | low);
+            i += 2;
+        } else {
+            p[n++] = in.p[i] == '+' ? ' ' : in.p[i];
+        }
+    }
+    *out = str_make(p, n);
+    return true;
+}
+
+bool form_cut(struct str *rest, struct str *name, struct str *value)
+{
+    struct str pair;
+    if (!rest->p)
+        return false;
+    *rest = str_cut(*rest, '&', &pair);
+    *value = str_cut(pair, '=', name);
+    return true;
+}
+
+static bool is_text(struct str s)
+{
+    return str_is_utf8(s) && !memchr(s.p, '\0', s.len);
+}
+
+static const char *add(struct arena *a, struct form *form, struct str raw_name, struct str raw_value)
+{
+    struct str name, value;
+    if (!form_decode(a, raw_name, &name) || !form_decode(a, raw_value, &value))
+        return "holds a % that begins no escape";
+    if (!is_text(name) || !is_text(value))
+        return "holds text that is not UTF-8";
+    if (form_get(form, name).p)
+        return "gives a field twice";
+    if (form->count == FORM_FIELDS_MAX)
+        return "has too many fields";
+    form->fields[form->count].name = name;
+    form->fields[form->count++].value = value;
+    return NULL;
+}
+
+const char *form_parse(struct arena *a, struct str text, struct form *out)
+{
+    struct str rest = text, name, value;
+    const char *wrong = NULL;
+    out->count = 0;
+    while (!wrong && form_cut(&rest, &name, &value))
+        if (name.len || value.p)
+            wrong = add(a, out, name, value.p ? value : STR(""));
+    return wrong;
+}
+
+struct str form_get(const struct form *form, struct str name)
+{
+    for (size_t i = 0; i < form->count; i++)
+        if (str_eq(form->fields[i].name, name))
+            return form->fields[i].value;
+    return (struct str){NULL, 0};
+}
+
+bool form_is_body(const struct request *r)
+{
+    struct str type;
+    (void)str_cut(r->field[FIELD_CONTENT_TYPE], ';', &type);
+    return str_eq_nocase(str_trim(type), STR("application/x-www-form-urlencoded"));
+}

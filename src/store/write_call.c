@@ -1,0 +1,70 @@
+/* The record between a request and the writer queue: on the heap, for the request may leave first. */
+#include "store/write_call.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct call {
+    struct writer_job job; /* first: a job is its call */
+    struct wait *wait;     /* NULL: the request has left */
+    enum err *result;
+    void *data;
+    write_call_fn *work;
+    size_t size;
+    char copy[] __attribute__((aligned(16)));
+};
+
+static void call_free(struct call *call)
+{
+    explicit_bzero(call->copy, call->size);
+    free(call);
+}
+
+static enum err run(struct writer_job *job, struct store *store)
+{
+    struct call *call = (struct call *)job;
+    return call->work(store, call->copy);
+}
+
+static void done(struct writer_job *job, enum err err)
+{
+    struct call *call = (struct call *)job;
+    struct wait *wait = call->wait;
+    if (wait) {
+        *call->result = err;
+        memcpy(call->data, call->copy, call->size);
+    }
+    call_free(call);
+    if (wait)
+        wait_finish(wait);
+}
+
+static void leave(struct wait *wait)
+{
+    struct call *call = wait->call;
+    call->wait = NULL;
+}
+
+enum next write_call(struct writer *w, struct wait *wait, enum err *result, write_call_fn *work, void *data,
+                     size_t size)
+{
+    CHECK(!wait_is_armed(wait));
+    struct call *call = xcalloc(1, sizeof *call + size);
+    *call = (struct call){.job = {.work = run, .done = done},
+                          .wait = wait,
+                          .result = result,
+                          .data = data,
+                          .work = work,
+                          .size = size};
+    memcpy(call->copy, data, size);
+    *result = writer_submit(w, &call->job);
+    if (*result) {
+        call_free(call);
+        return NEXT_MORE;
+    }
+    wait->call = call;
+    wait->cancel = leave;
+    return NEXT_WAIT;
+}
