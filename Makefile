@@ -95,7 +95,9 @@ VENDOR_CACHE ?= $(VENDOR_DIR)/cache
 VENDOR_MODE_asan := asan$(if $(CLANG),-clang)
 VENDOR_MODE_fuzz := fuzz
 VENDOR_MODE := $(or $(VENDOR_MODE_$(MODE)),release)
-V := $(VENDOR_DIR)/$(VENDOR_MODE)
+# What goes in stands in the name, so that checkouts of different states can share VENDOR_DIR.
+VENDOR_KEY := $(shell cat vendor/manifest vendor/build | sha256sum | cut -c 1-8)
+V := $(VENDOR_DIR)/$(VENDOR_MODE)-$(VENDOR_KEY)
 VENDOR_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
 VENDOR_CFLAGS_asan := -O1 -g -fPIE $(SANITIZE_VENDOR)
 VENDOR_CFLAGS_asan-clang := $(VENDOR_CFLAGS_asan)
@@ -103,7 +105,7 @@ VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(SYSTEM_LIBS),1)
 # The lowest versions that are sound: see vendor/manifest and the README.
-PKGS := libuv libllhttp hiredis sqlite3 yyjson inih libxxhash libsodium
+PKGS := libuv libllhttp hiredis hiredis_ssl openssl sqlite3 yyjson inih libxxhash libsodium
 PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 sqlite3 >= 3.51.3
 ifneq ($(shell pkg-config --print-errors --exists '$(PKG_MINIMUM)' >&2 && echo yes),yes)
 $(error SYSTEM_LIBS=1 needs $(PKG_MINIMUM))
@@ -114,7 +116,7 @@ CMOCKA = $(shell pkg-config --libs cmocka)
 VENDOR_STAMP :=
 else
 LIB_CPPFLAGS = -isystem $(V)/include
-LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -lpthread -lm
+LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a -lpthread -lm
 CMOCKA = $(V)/lib/libcmocka.a
 VENDOR_STAMP := $(V)/stamp
 endif

@@ -165,15 +165,12 @@ static enum err open_store(struct app *app, const char **why)
 static enum err open_redis(struct app *app, const char **why)
 {
     static const char *const scripts[] = {[LIMITER_SCRIPT] = limiter_script, NULL};
-    static char message[256];
+    static char message[512];
     const struct config *c = app->config;
     struct redis_options options;
-    const char *wrong = "";
     if (!*c->redis.url)
         return OK;
-    if (!redis_options_parse(&options, c->redis.url, c->redis.password, &wrong)) {
-        redis_options_fini(&options);
-        (void)snprintf(message, sizeof message, "[redis] url: %s", wrong);
+    if (!redis_options_of(&options, c, message, sizeof message)) {
         *why = message;
         return ERR_INVALID;
     }

@@ -30,6 +30,8 @@ struct config {
     struct {
         char *url;      /* "": none */
         char *password; /* "": that of the URL, or none */
+        char *ca_file;  /* "": the system's authorities */
+        char *client_cert_file, *client_key_file;
         char *key_prefix;
     } redis;
     struct {

@@ -131,11 +131,20 @@ const struct config_key config_keys[] = {
      "Milliseconds that a write waits for another process's write. Reads never wait."},
 
     {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, NULL,
-     "Redis, which lets several processes share one rate limit: redis://user@host:6379/0 or unix:/path. "
-     "Empty: each process\n"
-     "counts for itself."},
+     "Redis, which lets several processes share one rate limit: redis://user@host:6379/0, rediss://… (TLS) "
+     "or "
+     "unix:/path.\n"
+     "Empty: each process counts for itself."},
     {"redis", "password", CONFIG_TEXT, KEY(redis.password), "", TEXT_LIMIT(500), true, NULL,
      "The password of Redis; password_file names a file that holds it instead."},
+    {"redis", "ca_file", CONFIG_TEXT, KEY(redis.ca_file), "", TEXT_LIMIT(1000), false, NULL,
+     "For rediss://: a file with the certificates (PEM) of who is trusted to vouch for Redis. Empty: the "
+     "system's authorities."},
+    {"redis", "client_cert_file", CONFIG_TEXT, KEY(redis.client_cert_file), "", TEXT_LIMIT(1000), false, NULL,
+     "For rediss://: our own certificate (PEM, with its chain), when Redis wants one; client_key_file holds "
+     "its key."},
+    {"redis", "client_key_file", CONFIG_TEXT, KEY(redis.client_key_file), "", TEXT_LIMIT(1000), false, NULL,
+     "The key (PEM) of client_cert_file."},
     {"redis", "key_prefix", CONFIG_TEXT, KEY(redis.key_prefix), "viewtally:", TEXT_LIMIT(64), false, NULL,
      "What all keys in Redis begin with."},
 

@@ -12,6 +12,7 @@
 
 #include <hiredis/adapters/libuv.h>
 #include <hiredis/async.h>
+#include <hiredis/hiredis_ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,8 @@ enum {
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MAX_MS = 5000,
     SHA_LEN = 40,
+    ADDRESS_MAX = 64,
+    REASON_MAX = 256,
     CALL_MAGIC = 0x43616c6c
 };
 
@@ -35,6 +38,12 @@ struct redis {
     uv_timer_t deadline; /* of the oldest call */
     struct redis_options options;
     redisAsyncContext *context; /* NULL: none */
+    uv_getaddrinfo_t resolve;
+    bool resolving;
+    unsigned attempts;
+    struct tls *tls;        /* NULL: none, or its files are to be read (again) */
+    struct ssl_st *session; /* the context's, which frees it; NULL: none */
+    char reason[REASON_MAX];
     enum state state;
     enum said said;
     bool trying; /* an attempt (OPENING, a probe) is under way; the retry timer is its end */
@@ -62,6 +71,7 @@ struct call {
 
 static void attempt(struct redis *r);
 static void on_retry(uv_timer_t *timer);
+static void release(struct redis *r);
 
 /* ---- state ---- */
 
@@ -108,6 +118,7 @@ static void drop_context(struct redis *r)
 {
     redisAsyncContext *context = r->context;
     r->context = NULL;
+    r->session = NULL;
     if (context) {
         context->data = NULL; /* its last callbacks are for nobody */
         redisAsyncFree(context);
@@ -329,13 +340,52 @@ static void log_in(struct redis *r)
     }
 }
 
+/* What TLS has to say goes before the words of the socket. Its files are read again for the next attempt. */
+static const char *why_lost(struct redis *r, struct ssl_st *session, const char *socket_says)
+{
+    if (!session || !tls_explain(session, r->reason, sizeof r->reason))
+        return socket_says;
+    tls_free(r->tls);
+    r->tls = NULL;
+    return r->reason;
+}
+
+/* NULL, or why not. */
+static const char *start_tls(struct redis *r)
+{
+    if (!r->tls)
+        r->tls = tls_new(&r->options.files, r->reason, sizeof r->reason);
+    if (!r->tls)
+        return r->reason;
+    struct ssl_st *session = tls_session_new(r->tls, r->options.host);
+    if (!session)
+        return "TLS: no session can be made for this host";
+    if (redisInitiateSSL(&r->context->c, session) != REDIS_OK) {
+        const char *why = why_lost(r, session, r->context->c.errstr);
+        tls_session_free(session);
+        return why;
+    }
+    r->session = session;
+    return NULL;
+}
+
 static void on_connect(const redisAsyncContext *context, int status)
 {
     struct redis *r = context->data;
-    if (!r || status == REDIS_OK)
+    if (!r)
         return;
-    r->context = NULL; /* hiredis frees it */
-    go_down(r, context->errstr);
+    if (status != REDIS_OK) {
+        r->context = NULL; /* hiredis frees it */
+        go_down(r, context->errstr);
+        return;
+    }
+    const char *why = r->options.tls ? start_tls(r) : NULL;
+    if (why) {
+        go_down(r, why);
+        return;
+    }
+    log_in(r);
+    probe(r);
 }
 
 static void on_disconnect(const redisAsyncContext *context, int status)
@@ -344,18 +394,19 @@ static void on_disconnect(const redisAsyncContext *context, int status)
     (void)status;
     if (!r)
         return;
+    const char *reason = why_lost(r, r->session, context->errstr[0] ? context->errstr : "connection closed");
     r->context = NULL;
-    go_down(r, context->errstr[0] ? context->errstr : "connection closed");
+    go_down(r, reason);
 }
 
-static void attempt(struct redis *r)
+/* `address`: numeric, or NULL for a Unix socket. */
+static void open_socket(struct redis *r, const char *address)
 {
     redisOptions o = {0};
-    if (r->options.unix_path)
-        REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
+    if (address)
+        REDIS_OPTIONS_SET_TCP(&o, address, r->options.port);
     else
-        REDIS_OPTIONS_SET_TCP(&o, r->options.host, r->options.port);
-    enter(r, STATE_OPENING, "");
+        REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
     r->context = redisAsyncConnectWithOptions(&o);
     if (!r->context || r->context->err || redisLibuvAttach(r->context, r->loop) != REDIS_OK) {
         go_down(r, r->context ? r->context->errstr : "out of memory");
@@ -364,8 +415,67 @@ static void attempt(struct redis *r)
     r->context->data = r;
     (void)redisAsyncSetConnectCallback(r->context, on_connect);
     (void)redisAsyncSetDisconnectCallback(r->context, on_disconnect);
-    log_in(r);
-    probe(r);
+}
+
+/* Of several addresses each attempt takes the next. */
+static const struct addrinfo *pick_address(const struct redis *r, const struct addrinfo *list)
+{
+    unsigned count = 0;
+    for (const struct addrinfo *a = list; a; a = a->ai_next)
+        count++;
+    for (unsigned skip = r->attempts % (count ? count : 1); skip; skip--)
+        list = list->ai_next;
+    return list;
+}
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+{
+    struct redis *r = request->data;
+    char address[ADDRESS_MAX] = "";
+    r->resolving = false;
+    const struct addrinfo *found = status == 0 ? pick_address(r, list) : NULL;
+    if (found && found->ai_family == AF_INET6)
+        (void)uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, address, sizeof address);
+    else if (found)
+        (void)uv_ip4_name((const struct sockaddr_in *)(const void *)found->ai_addr, address, sizeof address);
+    uv_freeaddrinfo(list);
+    if (r->state == STATE_CLOSED)
+        release(r);
+    else if (r->state == STATE_OPENING && *address)
+        open_socket(r, address);
+    else if (r->state == STATE_OPENING)
+        go_down(r, status ? uv_strerror(status) : "the host has no address");
+}
+
+static bool is_numeric(const char *host)
+{
+    unsigned char bytes[16];
+    return uv_inet_pton(AF_INET, host, bytes) == 0 || uv_inet_pton(AF_INET6, host, bytes) == 0;
+}
+
+/* hiredis itself would wait for the name server. A look-up that outlasted its attempt serves the next one. */
+static void resolve(struct redis *r)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    if (r->resolving)
+        return;
+    r->resolve.data = r;
+    r->resolving = uv_getaddrinfo(r->loop, &r->resolve, on_resolved, r->options.host, NULL, &hints) == 0;
+    if (!r->resolving)
+        go_down(r, "the host cannot be looked up");
+}
+
+static void attempt(struct redis *r)
+{
+    enter(r, STATE_OPENING, "");
+    r->attempts++;
+    CHECK(uv_timer_start(&r->retry, on_retry, OPEN_MS, 0) == 0);
+    if (r->options.unix_path)
+        open_socket(r, NULL);
+    else if (is_numeric(r->options.host))
+        open_socket(r, r->options.host);
+    else
+        resolve(r);
 }
 
 /* Time for the next attempt, or the end of one that was not answered. */
@@ -375,7 +485,7 @@ static void on_retry(uv_timer_t *timer)
     if (r->state == STATE_DOWN)
         attempt(r);
     else if (r->trying || r->state == STATE_OPENING)
-        go_down(r, "no answer in time");
+        go_down(r, why_lost(r, r->session, "no answer in time"));
     else if (r->state == STATE_BROKEN)
         probe(r);
 }
@@ -404,17 +514,23 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     return r;
 }
 
-static void on_timer_closed(uv_handle_t *handle)
+/* Called for each timer and for a look-up that went on. */
+static void release(struct redis *r)
 {
-    struct redis *r = handle->data;
     if (--r->open_handles)
         return;
     void (*closed)(void *) = r->closed;
     void *ctx = r->closed_ctx;
     redis_options_fini(&r->options);
+    tls_free(r->tls);
     free(r);
     if (closed)
         closed(ctx);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    release(handle->data);
 }
 
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
@@ -424,6 +540,9 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
     enter(r, STATE_CLOSED, "");
     drop_context(r);
     CHECK(list_is_empty(&r->calls));
+    r->open_handles += r->resolving;
+    if (r->resolving)
+        (void)uv_cancel((uv_req_t *)&r->resolve);
     uv_close((uv_handle_t *)&r->retry, on_timer_closed);
     uv_close((uv_handle_t *)&r->deadline, on_timer_closed);
 }

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/next.h"
 #include "base/str.h"
+#include "redis/tls.h"
 
 #include <uv.h>
 
@@ -24,13 +25,21 @@ struct redis;
 struct redis_options {
     char *host, *unix_path, *user, *password;
     int port, database;
+    bool tls;
+    struct tls_files files; /* the caller's; they live as long as the connection and are read again when a
+                               handshake failed, so that a renewed certificate needs no restart */
 };
 
-/* redis://[user[:password]@]host[:port][/database], unix:/path[?database=N]. False: `*why` says what is
- * wrong. Call redis_options_fini() in both cases. */
+/* redis://[user[:password]@]host[:port][/database], rediss://… (TLS), unix:/path[?database=N]. False: `*why`
+ * says what is wrong. Call redis_options_fini() in both cases. */
 MUST_USE bool redis_options_parse(struct redis_options *o, const char *url, const char *password,
                                   const char **why);
 void redis_options_fini(struct redis_options *o);
+
+/* Those of the configuration, whose texts must outlive the connection; the files of TLS are tried. False:
+ * `message` says which key is wrong and why; nothing is to be released. */
+struct config;
+MUST_USE bool redis_options_of(struct redis_options *o, const struct config *c, char *message, size_t size);
 
 enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 8, REDIS_INTEGERS_MAX = 4, REDIS_SCRIPTS_MAX = 4 };
 

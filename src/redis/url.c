@@ -1,7 +1,9 @@
 /* Redis addresses. */
 #include "base/check.h"
+#include "config/config.h"
 #include "redis/redis.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static char *copy(struct str s)
@@ -91,9 +93,13 @@ bool redis_options_parse(struct redis_options *o, const char *url, const char *p
         o->password = copy(str_from_cstr(password));
     if (str_starts_with(s, STR("redis://")))
         return read_tcp(o, str_make(s.p + 8, s.len - 8), why);
+    if (str_starts_with(s, STR("rediss://"))) {
+        o->tls = true;
+        return read_tcp(o, str_make(s.p + 9, s.len - 9), why);
+    }
     if (str_starts_with(s, STR("unix:")))
         return read_unix(o, str_make(s.p + 5, s.len - 5), why);
-    return refuse(why, "it begins with none of redis:// and unix:");
+    return refuse(why, "it begins with none of redis://, rediss:// and unix:");
 }
 
 void redis_options_fini(struct redis_options *o)
@@ -103,4 +109,29 @@ void redis_options_fini(struct redis_options *o)
     free(o->user);
     free(o->password);
     *o = (struct redis_options){0};
+}
+
+static bool files_fit(const struct redis_options *o, char *message, size_t size)
+{
+    char why[256];
+    struct tls *tls = o->tls ? tls_new(&o->files, why, sizeof why) : NULL;
+    if (o->tls && !tls)
+        (void)snprintf(message, size, "[redis] %s", why);
+    tls_free(tls);
+    return !o->tls || tls;
+}
+
+bool redis_options_of(struct redis_options *o, const struct config *c, char *message, size_t size)
+{
+    const char *why = "";
+    bool ok = redis_options_parse(o, c->redis.url, c->redis.password, &why);
+    if (!ok)
+        (void)snprintf(message, size, "[redis] url: %s", why);
+    o->files = (struct tls_files){.ca_file = c->redis.ca_file,
+                                  .cert_file = c->redis.client_cert_file,
+                                  .key_file = c->redis.client_key_file};
+    ok = ok && files_fit(o, message, size);
+    if (!ok)
+        redis_options_fini(o);
+    return ok;
 }

@@ -124,10 +124,13 @@ class Redis(Service):
         for word in words:
             word = word if isinstance(word, bytes) else str(word).encode()
             data += b"$%d\r\n%s\r\n" % (len(word), word)
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+        with self._connect() as sock:
             sock.sendall(data)
             with sock.makefile("rb") as stream:
                 return self._read(stream)
+
+    def _connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
     def _read(self, stream):
         line = stream.readline()
@@ -143,6 +146,29 @@ class Redis(Service):
         if kind == b"*":
             return None if rest == "-1" else [self._read(stream) for _ in range(int(rest))]
         raise RedisError(f"no answer: {line!r}")
+
+
+class TlsRedis(Redis):
+    """Takes TLS only; the test's own commands go through its Unix socket."""
+
+    def __init__(self, directory, certificate, key, *options):
+        super().__init__(directory, *options)
+        self.certificate = certificate
+        self.key = key
+
+    @property
+    def url(self):
+        return f"rediss://127.0.0.1:{self.port}/0"
+
+    def arguments(self):
+        return [*super().arguments()[2:], "--port", "0", "--tls-port", str(self.port), "--tls-cert-file", self.certificate,
+                "--tls-key-file", self.key]
+
+    def _connect(self):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(10)
+        sock.connect(self.socket_path)
+        return sock
 
 
 class RedisError(Exception):

@@ -1,0 +1,36 @@
+/* TLS to Redis: who is trusted, and what a failed handshake meant. The connection itself is redis.c's.
+ *
+ * A server must show a certificate that the system's authorities (or those of `ca_file`) vouch for and that
+ * names the host of the URL, be it a name or an address; TLS 1.2 at least. */
+#ifndef VT_REDIS_TLS_H
+#define VT_REDIS_TLS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tls;
+struct ssl_st; /* OpenSSL's SSL */
+
+/* NUL-terminated; "" or NULL: none. */
+struct tls_files {
+    const char *ca_file;              /* none: the system's authorities */
+    const char *cert_file, *key_file; /* our own certificate, both or none */
+};
+
+/* Reads the files. NULL: `why` (of `size` bytes) says what is wrong with them. */
+struct tls *tls_new(const struct tls_files *files, char *why, size_t size);
+void tls_free(struct tls *t);
+
+/* The client side of a new connection to `host`, for redisInitiateSSL(), which owns it once that succeeded.
+ * NULL: out of memory or not a host. */
+struct ssl_st *tls_session_new(struct tls *t, const char *host);
+void tls_session_free(struct ssl_st *s);
+
+bool tls_session_is_open(const struct ssl_st *s);
+
+/* Why the session has just failed, in a few words; false: TLS has nothing to say to it. */
+MUST_USE bool tls_explain(struct ssl_st *s, char *out, size_t size);
+
+#endif

@@ -1,0 +1,34 @@
+"""A certificate authority of a test's own."""
+import pathlib
+import subprocess
+
+
+class Authority:
+    """Makes certificates in `directory`; `ca` is the file with its own."""
+
+    def __init__(self, directory, name="Test CA"):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.ca = str(self.directory / "ca.crt")
+        self._key = self._new_key("ca")
+        self._openssl("req", "-x509", "-new", "-key", self._key, "-subj", f"/CN={name}", "-days", "10", "-out", self.ca)
+
+    def issue(self, name, alternatives, days=10):
+        """(certificate, key) for `alternatives` such as "DNS:localhost,IP:127.0.0.1"; negative `days`: already expired."""
+        key = self._new_key(name)
+        request, extensions = self.directory / f"{name}.csr", self.directory / f"{name}.ext"
+        certificate = str(self.directory / f"{name}.crt")
+        extensions.write_text(f"subjectAltName={alternatives}\n")
+        self._openssl("req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request)
+        self._openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self._key, "-CAcreateserial", "-days", days,
+                      "-extfile", extensions, "-out", certificate)
+        return certificate, key
+
+    def _new_key(self, name):
+        path = str(self.directory / f"{name}.key")
+        self._openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", path)
+        return path
+
+    @staticmethod
+    def _openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
