@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "http/server.h"
 #include "refresh/closing.h"
+#include "refresh/schedule.h"
 #include "settings/page.h"
 #include "store/writer.h"
 
@@ -40,6 +41,7 @@ struct app {
     struct redis *redis; /* NULL: none is configured */
     char redis_probe_key[96];
     struct http_server *server;
+    struct schedule *schedule;
     struct api api;
     struct site site;
     bool draining;
@@ -243,15 +245,30 @@ static void stop_signals(struct app *app)
     uv_close((uv_handle_t *)&app->sigint, NULL);
 }
 
-static void on_server_closed(void *ctx)
+/* Nobody asks and nobody refreshes any more. */
+static void stop_rest(struct app *app)
 {
-    struct app *app = ctx;
-    app->server = NULL;
+    if (app->server || app->schedule)
+        return;
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
     close_redis(app);
     close_store(app);
     stop_signals(app);
+}
+
+static void on_server_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->server = NULL;
+    stop_rest(app);
+}
+
+static void on_schedule_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->schedule = NULL;
+    stop_rest(app);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -261,6 +278,8 @@ static void on_signal(uv_signal_t *signal, int number)
         return;
     log_info("signal %d: %s", number,
              app->draining ? "stopping at once" : "finishing the requests in flight");
+    if (!app->draining)
+        schedule_close(app->schedule, on_schedule_closed, app);
     app->draining = true;
     longpoll_drain(app->api.longpoll);
     http_server_close(app->server, on_server_closed, app);
@@ -306,6 +325,7 @@ enum err app_run(const struct config *config, const char **why)
             stop_signals(&app);
     }
     if (e == OK) {
+        app.schedule = schedule_open(&app.loop, config, app.store, writer_gate(app.writer));
         (void)uv_run(&app.loop, UV_RUN_DEFAULT);
         log_info("stopped");
     }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "refresh/tempfile.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -116,16 +117,6 @@ static void print_summary(const struct import_summary *s, bool dry_run)
 /* --- where it takes place --------------------------------------------------------------------------------
  */
 
-/* The directory of the database: temporary files are as large as what goes into it. */
-static void directory_of(const char *path, char out[PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        (void)snprintf(out, PATH_MAX, ".");
-    else
-        (void)snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 static void remove_database(const char *path)
 {
     static const char *const tails[] = {"", "-wal", "-shm"};
@@ -195,7 +186,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const struct cli_option options[] = {{"dry-run", NULL, &dry_run}, {0}};
     if (!cli_parse(argc, argv, options, 1, INT_MAX, &count))
         return CLI_USAGE;
-    directory_of(cli->config.store.path, dir);
+    temp_dir_beside(cli->config.store.path, dir);
     struct store *store = dry_run ? open_for_dry_run(cli, dir) : cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;

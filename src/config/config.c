@@ -231,6 +231,19 @@ void config_fini(struct config *c)
         value_free(c, &config_keys[i]);
 }
 
+/* What no key can tell by itself. */
+static bool agrees(const struct config *c, struct buf *message)
+{
+    const char *why = NULL;
+    if (strstr(c->refresh.source, "spool") && !*c->refresh.spool_dir)
+        why = "source names spool: spool_dir is missing";
+    else if (c->refresh.interval_s && strcmp(c->refresh.source, "simulated") != 0)
+        why = "interval_s is only for source = simulated";
+    if (why)
+        buf_printf(message, "[refresh] %s", why);
+    return !why;
+}
+
 enum err config_load(struct config *c, const char *path, const char *const *environment, struct buf *message)
 {
     struct loading l = {.config = c, .path = path, .message = message};
@@ -238,6 +251,7 @@ enum err config_load(struct config *c, const char *path, const char *const *envi
     bool ok = !path || load_file(&l);
     for (; ok && environment && *environment; environment++)
         ok = apply_variable(&l, *environment);
+    ok = ok && agrees(c, message);
     if (!ok) {
         config_fini(c);
         config_init(c);

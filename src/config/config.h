@@ -53,6 +53,12 @@ struct config {
         int64_t min_views, compare_last, compare_min_age_hours;
     } viral;
     struct {
+        char *source; /* names, comma separated; "": none */
+        int64_t minute, jitter_s;
+        char *spool_dir;    /* "": none */
+        int64_t interval_s; /* of the simulated source alone; 0: by the hour */
+    } refresh;
+    struct {
         enum log_level level;
         enum log_format format;
     } log;

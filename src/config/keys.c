@@ -88,6 +88,38 @@ static bool check_image_sources(struct str value, const char **why)
     return true;
 }
 
+static bool is_one_of(struct str item, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_eq(item, str_from_cstr(*names)))
+            return true;
+    return false;
+}
+
+/* "none", or sources that are there, each once. */
+static bool check_source(struct str value, const char **why)
+{
+    static const char *const names[] = {"spool", "simulated", NULL};
+    struct str item, rest = value;
+    size_t seen = 0, count = 0;
+    *why = "wants none, or spool, simulated, or both, comma separated";
+    if (str_eq(value, STR("none")))
+        return true;
+    while (rest.p) {
+        rest = str_cut(rest, ',', &item);
+        item = str_trim(item);
+        if (str_eq(item, STR("platforms"))) {
+            *why = "names platforms, which this version cannot ask yet";
+            return false;
+        }
+        if (!is_one_of(item, names))
+            return false;
+        seen |= item.p[1] == 'p' ? 1 : 2;
+        count++;
+    }
+    return count == (seen == 3 ? 2 : 1);
+}
+
 const struct config_key config_keys[] = {
     {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
      check_listen,
@@ -179,6 +211,21 @@ const struct config_key config_keys[] = {
      "The typical video is the median of this many of the author's newest other videos."},
     {"viral", "compare_min_age_hours", CONFIG_INTEGER, KEY(viral.compare_min_age_hours), "168", 1, 720, false,
      NULL, "Only videos at least this old are compared with."},
+
+    {"refresh", "source", CONFIG_LIST, KEY(refresh.source), "none", TEXT_LIMIT(200), false, check_source,
+     "Where readings come from every hour: spool (files that other programs put into spool_dir), simulated "
+     "(made up, for trying\n"
+     "things out), or none. Several are comma separated."},
+    {"refresh", "minute", CONFIG_INTEGER, KEY(refresh.minute), "55", 0, 59, false, NULL,
+     "The minute of each UTC hour at which it begins. Late in the hour: little of a day is then counted to "
+     "the next."},
+    {"refresh", "jitter_s", CONFIG_INTEGER, KEY(refresh.jitter_s), "0", 0, 600, false, NULL,
+     "It begins up to so many seconds later, differently every hour, so that not everybody asks at once."},
+    {"refresh", "spool_dir", CONFIG_TEXT, KEY(refresh.spool_dir), "", TEXT_LIMIT(1000), false, NULL,
+     "The directory of the spool. Files are put there by renaming them into it; they end in its done or bad "
+     "directory."},
+    {"refresh", "interval_s", CONFIG_INTEGER, KEY(refresh.interval_s), "0", 0, 3600, false, NULL,
+     "Seconds between two refreshes; only for source = simulated. 0: every hour."},
 
     {"log", "level", CONFIG_LOG_LEVEL, KEY(log.level), "info", NO_LIMIT, false, NULL,
      "The least that is logged: debug, info, warn or error."},

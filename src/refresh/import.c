@@ -46,6 +46,8 @@ struct import {
     int64_t now;        /* when the input had been read */
     int64_t started_us; /* the open transaction, */
     int64_t rows;       /* and what it holds */
+    bool has_last;      /* a step was applied, */
+    struct import_position last;
 };
 
 /* --- small things ----------------------------------------------------------------------------------------
@@ -90,15 +92,31 @@ static enum err store_failed(struct import *im, enum err err)
     return fail(im, err, "the database says: %s", err_name(err));
 }
 
+static void tell_reading(struct import *im, enum platform platform, enum refusal refusal)
+{
+    const struct import_hooks *hooks = im->options->hooks;
+    if (hooks)
+        hooks->on_reading(hooks->ctx, platform, refusal);
+}
+
 static int64_t wall_ms(const struct import *im)
 {
     return im->options->now_ms == TIME_NONE ? clock_wall_ms() : im->options->now_ms;
 }
 
+/* Other work than the import's own, between transactions. */
+static enum err take_turn(struct import *im)
+{
+    const struct import_hooks *hooks = im->options->hooks;
+    enum err err = hooks ? hooks->on_turn(hooks->ctx) : OK;
+    return err ? fail(im, err, "stopped: %s", err_name(err)) : OK;
+}
+
 static enum err begin(struct import *im)
 {
+    const struct import_hooks *hooks = im->options->hooks;
     im->rows = 0;
-    enum err err = store_begin(im->store);
+    enum err err = hooks ? hooks->begin(hooks->ctx) : store_begin(im->store);
     im->started_us = clock_work_us(); /* not the wait for another writer */
     return err ? store_failed(im, err) : OK;
 }
@@ -108,19 +126,41 @@ static bool is_long_enough(const struct import *im)
     return im->rows >= TRANSACTION_ROWS || clock_work_us() - im->started_us >= TRANSACTION_US;
 }
 
+static enum err commit(struct import *im)
+{
+    const struct import_hooks *hooks = im->options->hooks;
+    if (!hooks)
+        return store_commit(im->store);
+    enum err err = hooks->on_commit(hooks->ctx, im->has_last ? &im->last : NULL);
+    if (!err)
+        return hooks->commit(hooks->ctx);
+    hooks->rollback(hooks->ctx);
+    return err;
+}
+
+static void roll_back(struct import *im)
+{
+    const struct import_hooks *hooks = im->options->hooks;
+    if (hooks)
+        hooks->rollback(hooks->ctx);
+    else
+        store_rollback(im->store);
+}
+
 /* Commits, or rolls back what failed; then stands aside for a moment: SQLite's lock has no queue, and who
  * waits for it looks only now and then. */
 static enum err end(struct import *im, enum err err)
 {
     const struct timespec pause = {.tv_nsec = BETWEEN_TRANSACTIONS_US * 1000L};
     if (err) {
-        store_rollback(im->store);
+        roll_back(im);
         return err;
     }
-    err = store_commit(im->store);
+    err = commit(im);
     if (err)
         return store_failed(im, err);
-    (void)nanosleep(&pause, NULL);
+    if (!im->options->hooks)
+        (void)nanosleep(&pause, NULL);
     return OK;
 }
 
@@ -159,8 +199,10 @@ static enum err read_lines(struct import *im, struct line_reader *reader, int fi
             im->summary->lines++;
             report_bad_line(im, place, STR("the line is longer than 1 MiB"));
         }
-        if (reader->number % PROGRESS_LINES == 0)
+        if (reader->number % PROGRESS_LINES == 0) {
             show(im, IMPORT_READING, done_before + reader->bytes_read, total);
+            err = err ? err : take_turn(im);
+        }
     }
     return err;
 }
@@ -293,6 +335,7 @@ static enum err sort_reading(struct import *im, struct post_finder *finder, cons
         return store_failed(im, err);
     if (!found) {
         im->summary->refused[REFUSAL_UNKNOWN_POST]++;
+        tell_reading(im, platform, REFUSAL_UNKNOWN_POST);
         report(im, r->place, refusal_text(REFUSAL_UNKNOWN_POST));
         return OK;
     }
@@ -326,8 +369,10 @@ static enum err sort_readings(struct import *im)
             err = temp_failed(im, err);
         else if (has)
             err = sort_reading(im, finder, &r);
-        if (++done % PROGRESS_LINES == 0)
+        if (++done % PROGRESS_LINES == 0) {
             show(im, IMPORT_SORTING, done, total);
+            err = err ? err : take_turn(im);
+        }
     }
     intake_reader_close(&reader);
     post_finder_free(finder);
@@ -352,6 +397,7 @@ static enum err add_to_step(struct import *im, struct step *step, const struct s
     if (err)
         return store_failed(im, err);
     im->rows++;
+    tell_reading(im, reading.platform, refusal);
     if (refusal != REFUSAL_NONE) {
         im->summary->refused[refusal]++;
         report(im, record->sequence, refusal_text(refusal));
@@ -373,6 +419,30 @@ static enum err apply_step(struct import *im, struct step *step, struct sort_rec
     }
     if (!err && (err = step_finish(step, &im->summary->steps)) != OK)
         err = store_failed(im, err);
+    im->last = (struct import_position){.observed_at = observed_at, .author = author};
+    im->has_last = true;
+    return err;
+}
+
+/* Steps that an earlier run has applied. */
+static enum err skip_steps(struct import *im, struct sort_record *record, bool *has)
+{
+    const struct import_position *after = im->options->after;
+    enum err err = OK;
+    for (int64_t n = 1; after && !err && *has; n++) {
+        if (record->observed_at > after->observed_at ||
+            (record->observed_at == after->observed_at && uuid_cmp(&record->author, &after->author) > 0))
+            break;
+        err = sorter_next(im->sorter, record, has);
+        if (err)
+            err = temp_failed(im, err);
+        else if (n % PROGRESS_LINES == 0)
+            err = take_turn(im);
+    }
+    if (after) {
+        im->last = *after;
+        im->has_last = true;
+    }
     return err;
 }
 
@@ -397,6 +467,7 @@ static enum err apply_steps(struct import *im)
     if (err)
         return temp_failed(im, err);
     step_init(&step, &im->options->rules);
+    err = skip_steps(im, &record, &has);
     while (!err && has) {
         err = apply_some_steps(im, &step, &record, &has);
         done += im->rows;

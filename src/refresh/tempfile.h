@@ -18,6 +18,10 @@ struct temp_file {
     int64_t size; /* of what was written, the buffer included */
 };
 
+/* The directory of the file `path`: what is made beside a database is as large as what goes into it. `out`
+ * has room for PATH_MAX bytes. */
+void temp_dir_beside(const char *path, char *out);
+
 /* In directory `dir`. ERR_FULL, ERR_READONLY, ERR_IO: logged. */
 MUST_USE enum err temp_file_open(struct temp_file *f, const char *dir);
 void temp_file_close(struct temp_file *f); /* harmless when not open */

@@ -10,6 +10,7 @@
 #include "store/writer.h"
 
 #include "base/check.h"
+#include "store/gate.h"
 #include "store/write.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum { WRITER_JOBS_MAX = 10000 };
 struct writer {
     uv_loop_t *loop;
     struct store *store; /* used on the pool thread while `busy` */
+    struct gate *gate;
     uv_work_t work;
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
@@ -40,24 +42,31 @@ enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_op
         return err;
     }
     w->loop = loop;
+    w->gate = gate_new();
     w->last = &w->first;
     w->work.data = w;
     *out = w;
     return OK;
 }
 
+static enum err run_job(struct store *store, struct writer_job *job)
+{
+    enum err err = store_begin(store);
+    if (err)
+        return err;
+    err = job->work(job, store);
+    if (!err)
+        return store_commit(store);
+    store_rollback(store);
+    return err;
+}
+
 static void on_work(uv_work_t *work)
 {
     struct writer *w = work->data;
-    struct writer_job *job = w->first;
-    w->result = store_begin(w->store);
-    if (w->result)
-        return;
-    w->result = job->work(job, w->store);
-    if (w->result)
-        store_rollback(w->store);
-    else
-        w->result = store_commit(w->store);
+    gate_enter(w->gate);
+    w->result = run_job(w->store, w->first);
+    gate_leave(w->gate);
 }
 
 static void on_close_work(uv_work_t *work)
@@ -72,6 +81,7 @@ static void on_closed(uv_work_t *work, int status)
     CHECK(status == 0);
     void (*closed)(void *ctx) = w->closed;
     void *ctx = w->closed_ctx;
+    gate_free(w->gate);
     free(w);
     closed(ctx);
 }
@@ -107,6 +117,11 @@ static void on_finished(uv_work_t *work, int status)
     /* The next one starts before `done`, which may free the job or submit others. */
     go_on(w);
     job->done(job, result);
+}
+
+struct gate *writer_gate(struct writer *w)
+{
+    return w->gate;
 }
 
 enum err writer_submit(struct writer *w, struct writer_job *job)

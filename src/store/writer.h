@@ -1,7 +1,7 @@
 /* The writer queue: every write of the server is a job here. Jobs run one after the other on libuv's thread
  * pool on the queue's own connection; `work` sees the store inside an open transaction and says by its result
- * whether it is committed. Serial, so nothing of ours ever competes for the write lock; a job of another
- * process may (busy time-out). */
+ * whether it is committed. Serial, and in turns with a run of the refresh (gate.h), so nothing of this
+ * process ever competes for the write lock; a job of another process may (busy time-out). */
 #ifndef VT_STORE_WRITER_H
 #define VT_STORE_WRITER_H
 
@@ -10,6 +10,7 @@
 
 #include <uv.h>
 
+struct gate;
 struct writer;
 
 /* One job. The memory is the caller's and must stay until `done` was called, which happens exactly once, on
@@ -25,6 +26,11 @@ struct writer_job {
 /* Opens the writer's connection (blocking, at start). */
 MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
                               const char **why);
+
+/* Where the jobs take their turn. Whoever else of this process writes, on a connection of its own, takes its
+ * turn there too: gate_enter() before store_begin(), gate_leave() after the commit. Lives as long as the
+ * queue. */
+struct gate *writer_gate(struct writer *w);
 
 /* ERR_FULL when too many jobs wait, ERR_CANCELLED after writer_close(); `done` is then not called. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);

@@ -1,0 +1,68 @@
+/* Rules over one row. Knows no thread, no gate and no clock. */
+#include "refresh/lease.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void lease_init(struct lease *l)
+{
+    char host[HOLDER_MAX - 48] = "";
+    *l = (struct lease){0};
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    (void)snprintf(l->holder, sizeof l->holder, "%s:%ld:%08x", *host ? host : "localhost", (long)getpid(),
+                   (unsigned)randombytes_random());
+}
+
+bool lease_is_held(const struct lease_row *row, int64_t now_ms)
+{
+    return row->holder[0] && row->expires_at > now_ms && row->expires_at <= now_ms + LEASE_MS;
+}
+
+static enum err put(struct lease *l, struct store *store, int64_t now_ms)
+{
+    struct lease_row row = {.fence = l->fence, .taken_at = l->taken_at, .expires_at = now_ms + LEASE_MS};
+    (void)snprintf(row.holder, sizeof row.holder, "%s", l->holder);
+    l->renewed_at = now_ms;
+    return store_put_lease(store, &row);
+}
+
+enum err lease_take(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row)
+{
+    enum err err = store_read_lease(store, row);
+    if (err)
+        return err;
+    if (lease_is_held(row, now_ms))
+        return ERR_BUSY;
+    l->fence = row->fence + 1;
+    l->taken_at = now_ms;
+    return put(l, store, now_ms);
+}
+
+bool lease_is_due(const struct lease *l, int64_t now_ms)
+{
+    return now_ms >= l->renewed_at + LEASE_RENEW_MS || now_ms < l->renewed_at;
+}
+
+static enum err check(const struct lease *l, struct store *store)
+{
+    struct lease_row row;
+    enum err err = store_read_lease(store, &row);
+    if (err)
+        return err;
+    return row.fence == l->fence ? OK : ERR_CANCELLED;
+}
+
+enum err lease_hold(struct lease *l, struct store *store, int64_t now_ms)
+{
+    enum err err = check(l, store);
+    return err || !lease_is_due(l, now_ms) ? err : put(l, store, now_ms);
+}
+
+enum err lease_give_back(struct lease *l, struct store *store)
+{
+    enum err err = check(l, store);
+    const struct lease_row free_again = {.fence = l->fence, .taken_at = l->taken_at};
+    return err ? err : store_put_lease(store, &free_again);
+}

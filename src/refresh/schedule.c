@@ -1,0 +1,221 @@
+/* One timer, one thread at a time.
+ *
+ *   IDLE --look(): due, or the spool changed--> RUNNING --on_ended()--> IDLE
+ *   any --schedule_close()--> CLOSING --the run has ended, handles closed--> gone
+ *
+ * A run that could not be had, because another process is at it or the database would not, is asked for again
+ * after a pause. Knows nothing of what runs do. */
+#include "refresh/schedule.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+/* The wall clock is looked at this often. */
+#ifdef VT_TEST_SEAMS
+enum { LOOK_MS = 50 };
+#else
+enum { LOOK_MS = 1000 };
+#endif
+
+enum {
+    BUSY_PAUSE_MS = 5 * 1000,    /* while another process has the lease: a dead one's is taken over in time */
+    FAILED_PAUSE_MS = 15 * 1000, /* after a failure, doubled each time */
+    FAILED_PAUSE_MAX_MS = 15 * 60 * 1000,
+};
+
+struct schedule {
+    const struct config *config;
+    struct store *store;
+    struct gate *gate;
+    uv_timer_t timer;
+    uv_async_t ended;
+    uv_thread_t thread;
+    struct slot_rule rule;
+    struct refresh_options options; /* of the run */
+    struct refresh_report report;
+    enum err result;
+    atomic_bool stop;
+    bool spool_changed;
+    int64_t not_before_mono; /* no run is started earlier, ms */
+    int64_t failed_pause_ms; /* 0: the last one did not fail */
+    struct schedule_state state;
+    int open_handles;
+    void (*closed)(void *ctx); /* set: closing */
+    void *closed_ctx;
+};
+
+/* ---- running ---- */
+
+static void on_thread(void *arg)
+{
+    struct schedule *s = arg;
+    s->result = refresh_run(&s->options, &s->report);
+    CHECK(uv_async_send(&s->ended) == 0);
+}
+
+static void start(struct schedule *s, enum run_cause cause)
+{
+    s->options = (struct refresh_options){
+        .config = s->config,
+        .sources = cause == CAUSE_SPOOL ? sources_only(s->config, SOURCE_SPOOL) : sources_of(s->config),
+        .cause = cause,
+        .rule = &s->rule,
+        .gate = s->gate,
+        .stop = &s->stop,
+    };
+    /* Either run reads the spool; what comes after this moment may be missed by it. */
+    s->spool_changed = false;
+    s->state.running = true;
+    CHECK(uv_thread_create(&s->thread, on_thread, s) == 0);
+}
+
+static void pause_for(struct schedule *s, int64_t ms)
+{
+    s->not_before_mono = clock_mono_ms() + ms;
+}
+
+static void add_report(struct schedule_state *state, const struct refresh_report *report)
+{
+    int64_t *sums = &state->counts.n[0][0][0];
+    const int64_t *more = &report->counts.n[0][0][0];
+    for (size_t i = 0; i < sizeof report->counts / sizeof *more; i++)
+        sums[i] += more[i];
+    state->runs[report->outcome]++;
+    state->duration_ms = report->duration_ms;
+}
+
+static void after_failure(struct schedule *s)
+{
+    s->failed_pause_ms = s->failed_pause_ms ? 2 * s->failed_pause_ms : FAILED_PAUSE_MS;
+    if (s->failed_pause_ms > FAILED_PAUSE_MAX_MS)
+        s->failed_pause_ms = FAILED_PAUSE_MAX_MS;
+    pause_for(s, s->failed_pause_ms);
+    log_warn("refresh: tried again in %lld s", (long long)(s->failed_pause_ms / SECOND_MS));
+}
+
+static void take_result(struct schedule *s)
+{
+    const bool ran = !s->result && s->report.ran;
+    const bool failed = ran ? s->report.outcome == RUN_FAILED : s->result && s->result != ERR_BUSY;
+    if (ran)
+        add_report(&s->state, &s->report);
+    else if (failed)
+        log_error("refresh: could not begin: %s", *s->report.why ? s->report.why : err_name(s->result));
+    /* What the spool got is still there. */
+    if (s->options.cause == CAUSE_SPOOL && (s->result || failed))
+        s->spool_changed = true;
+    if (s->result == ERR_BUSY)
+        pause_for(s, BUSY_PAUSE_MS);
+    if (failed)
+        after_failure(s);
+    else if (s->result != ERR_BUSY)
+        s->failed_pause_ms = 0;
+}
+
+/* ---- deciding ---- */
+
+static void look(struct schedule *s)
+{
+    struct schedule_state *state = &s->state;
+    if (state->running || s->closed || !state->enabled)
+        return;
+    /* An error was logged by the driver; it is read again in a second. */
+    if (store_last_whole_run(s->store, &state->last_started_at, &state->last_finished_at))
+        return;
+    const int64_t now = clock_wall_ms();
+    state->next_at = slot_next(&s->rule, now, state->last_started_at);
+    if (clock_mono_ms() < s->not_before_mono)
+        return;
+    if (state->next_at <= now)
+        start(s, CAUSE_SCHEDULE);
+    else if (s->spool_changed)
+        start(s, CAUSE_SPOOL);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    look(timer->data);
+}
+
+static void close_handles(struct schedule *s);
+
+static void on_ended(uv_async_t *ended)
+{
+    struct schedule *s = ended->data;
+    CHECK(uv_thread_join(&s->thread) == 0);
+    s->state.running = false;
+    take_result(s);
+    if (s->closed)
+        close_handles(s);
+    else
+        look(s);
+}
+
+/* ---- life ---- */
+
+struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
+                               struct gate *gate)
+{
+    struct schedule *s = xcalloc(1, sizeof *s);
+    uint64_t seed;
+    randombytes_buf(&seed, sizeof seed);
+    s->config = config;
+    s->store = store;
+    s->gate = gate;
+    s->rule = slot_rule_of(config, seed);
+    s->state = (struct schedule_state){
+        .enabled = sources_of(config).sources[0] != NULL,
+        .last_started_at = TIME_NONE,
+        .last_finished_at = TIME_NONE,
+        .next_at = TIME_NONE,
+        .duration_ms = -1,
+    };
+    atomic_init(&s->stop, false);
+    s->timer.data = s->ended.data = s;
+    CHECK(uv_timer_init(loop, &s->timer) == 0 && uv_async_init(loop, &s->ended, on_ended) == 0);
+    s->open_handles = 2;
+    CHECK(uv_timer_start(&s->timer, on_timer, 0, LOOK_MS) == 0);
+    return s;
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct schedule *s = handle->data;
+    if (--s->open_handles)
+        return;
+    void (*closed)(void *ctx) = s->closed;
+    void *ctx = s->closed_ctx;
+    free(s);
+    closed(ctx);
+}
+
+static void close_handles(struct schedule *s)
+{
+    uv_close((uv_handle_t *)&s->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&s->ended, on_handle_closed);
+}
+
+void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx)
+{
+    CHECK(!s->closed);
+    s->closed = closed;
+    s->closed_ctx = ctx;
+    atomic_store(&s->stop, true);
+    if (!s->state.running)
+        close_handles(s);
+}
+
+void schedule_spool_changed(struct schedule *s)
+{
+    s->spool_changed = true;
+    look(s);
+}
+
+const struct schedule_state *schedule_state(const struct schedule *s)
+{
+    return &s->state;
+}

@@ -1,0 +1,57 @@
+/* Integers only; knows no clock and no database. */
+#include "refresh/slot.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "store/model.h"
+
+enum { SLOTS_BACK = 2 };
+
+struct slot_rule slot_rule_of(const struct config *config, uint64_t seed)
+{
+    const int64_t interval = config->refresh.interval_s;
+    return (struct slot_rule){
+        .period_ms = interval ? interval * SECOND_MS : HOUR_MS,
+        .offset_ms = interval ? 0 : config->refresh.minute * MINUTE_MS,
+        .jitter_ms = interval ? 0 : config->refresh.jitter_s * SECOND_MS,
+        .seed = seed,
+    };
+}
+
+int64_t slot_of(const struct slot_rule *rule, int64_t t_ms)
+{
+    const int64_t t = t_ms - rule->offset_ms;
+    return t / rule->period_ms - (t % rule->period_ms < 0);
+}
+
+int64_t slot_due_at(const struct slot_rule *rule, int64_t slot)
+{
+    const struct str n = str_make((const char *)&slot, sizeof slot);
+    const uint64_t jitter = hash_64(n, rule->seed) % (uint64_t)(rule->jitter_ms + 1);
+    return rule->offset_ms + slot * rule->period_ms + (int64_t)jitter;
+}
+
+/* The newest slot that is due at `now`. */
+static int64_t due_slot(const struct slot_rule *rule, int64_t now_ms)
+{
+    const int64_t slot = slot_of(rule, now_ms);
+    return now_ms >= slot_due_at(rule, slot) ? slot : slot - 1;
+}
+
+static bool counts(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
+{
+    return last_ms != TIME_NONE && last_ms <= now_ms + SLOTS_BACK * rule->period_ms;
+}
+
+bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
+{
+    return !counts(rule, now_ms, last_ms) || due_slot(rule, now_ms) > slot_of(rule, last_ms);
+}
+
+int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
+{
+    if (slot_is_due(rule, now_ms, last_ms))
+        return now_ms;
+    const int64_t due = due_slot(rule, now_ms), last = slot_of(rule, last_ms);
+    return slot_due_at(rule, (due > last ? due : last) + 1);
+}
