@@ -155,7 +155,7 @@ static void write_description(struct buf *b, const struct plot *p)
     size_t best = 0;
     int64_t sum = 0;
     for (size_t i = 0; i < c->count; i++) {
-        sum += c->days[i].views;
+        sum = number_sum(sum, c->days[i].views);
         best = c->days[i].views > c->days[best].views ? i : best;
     }
     HTML(b, "From ");

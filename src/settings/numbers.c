@@ -100,19 +100,24 @@ void number_change(struct buf *b, int64_t now, int64_t before)
 {
     int64_t more = now - before, p = percent(more < 0 ? -more : more, before);
     if (more == 0) {
-        HTML(b, "the same number");
+        HTML(b, "the same number as in");
     } else if (now / before >= 3) {
         tenths(b, now, before);
-        HTML(b, " times as many");
+        HTML(b, " times as many as in");
     } else {
         buf_append(b, more > 0 ? STR("up ") : STR("down "));
         if (p == 0)
-            HTML(b, "less than 1%");
+            HTML(b, "less than 1% on");
         else if (p == 100 && now > 0 && more < 0)
-            HTML(b, "more than 99%");
+            HTML(b, "more than 99% on");
         else
-            buf_printf(b, "%lld%%", (long long)p);
+            buf_printf(b, "%lld%% on", (long long)p);
     }
+}
+
+int64_t number_sum(int64_t a, int64_t b)
+{
+    return a > NUMBER_SUM_MAX - b ? NUMBER_SUM_MAX : a + b;
 }
 
 /* ---- dates ---- */

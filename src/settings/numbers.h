@@ -24,9 +24,13 @@ void number_times(struct buf *b, int64_t v, int64_t base);
 /* `37%` of a whole, rounded; `<1%` and `>99%` where rounding would say nothing or all. 0% of nothing. */
 void number_share(struct buf *b, int64_t part, int64_t whole);
 
-/* How a count compares with the one before, as a sentence part: `up 24%`, `down 3%`, `3.5 times as many`,
- * `the same number`. `before` > 0. */
+/* How a count compares with the one before, up to where the one before is named: `up 24% on`, `down 3% on`,
+ * `3.5 times as many as in`, `the same number as in`. `before` > 0. */
 void number_change(struct buf *b, int64_t now, int64_t before);
+
+/* Sums of counts stop at 10^18, so that no number of videos makes one overflow. */
+#define NUMBER_SUM_MAX INT64_C(1000000000000000000)
+int64_t number_sum(int64_t a, int64_t b);
 
 /* `14 Nov 2026`; `14 Nov`. */
 void date_text(struct buf *b, int32_t date);

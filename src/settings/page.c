@@ -6,10 +6,8 @@
 static const struct {
     const char *path, *text;
 } navigation[] = {
-    {"/dashboard", "Dashboard"},
-    {"/keys", "API keys"},
-    {"/apps", "Connected apps"},
-    {"/account", "Sign-in"},
+    {"/dashboard", "Dashboard"}, {"/videos", "Videos"},   {"/keys", "API keys"},
+    {"/apps", "Connected apps"}, {"/account", "Sign-in"},
 };
 
 static const struct {

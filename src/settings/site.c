@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "settings/page.h"
 #include "settings/style.h"
+#include "settings/summary.h"
 #include "store/writer.h"
 
 enum { LOCAL_MAX_BYTES = 4000, ENCODED_MAX_BYTES = 6000 };
@@ -14,9 +15,7 @@ static const struct str SESSION_COOKIE = {"viewtally-session", 17};
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
 static const struct site_page *const pages[] = {
-    &home_page,
-    &sign_in_page,
-    &style_page,
+    &home_page, &sign_in_page, &style_page, &dashboard_page, &videos_page, &video_page,
 };
 
 /* ---- the site ---- */
@@ -34,6 +33,7 @@ void site_init(struct site *site, const struct config *config, struct store *sto
         .store = store,
         .writer = writer,
         .notes = session_notes_new(writer),
+        .summaries = summary_cache_new(),
         .base = str_make(path.p, path.len - 3),
         .api_base = path,
         .origin = str_make(url.p, (size_t)(path.p - url.p)),
@@ -46,6 +46,8 @@ void site_fini(struct site *site)
 {
     session_notes_free(site->notes);
     site->notes = NULL;
+    summary_cache_free(site->summaries);
+    site->summaries = NULL;
 }
 
 /* ---- which page ---- */

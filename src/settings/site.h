@@ -15,6 +15,7 @@
 #include "store/accounts.h"
 
 struct session_notes;
+struct summary_cache;
 struct writer;
 
 /* Everything that pages need; owned by the app, lives as long as the server. */
@@ -23,11 +24,12 @@ struct site {
     struct store *store;   /* the loop's read connection */
     struct writer *writer; /* every write; see store/write_call.h */
     struct session_notes *notes;
-    struct str base;        /* in front of every page's path: "" or "/x" */
-    struct str api_base;    /* "/v1" or "/x/v1" */
-    struct str origin;      /* https://host[:port] of base_url */
-    bool secure;            /* base_url is https: cookies are Secure and bound to the host */
-    char style_version[16]; /* of the stylesheet, for its address */
+    struct summary_cache *summaries; /* of the dashboards */
+    struct str base;                 /* in front of every page's path: "" or "/x" */
+    struct str api_base;             /* "/v1" or "/x/v1" */
+    struct str origin;               /* https://host[:port] of base_url */
+    bool secure;                     /* base_url is https: cookies are Secure and bound to the host */
+    char style_version[16];          /* of the stylesheet, for its address */
     bool told_of_spoofing;
 };
 
@@ -95,6 +97,6 @@ struct str site_cookie(struct request *r, struct str name); /* p == NULL: none *
 bool site_is_local(struct str path);
 
 /* The pages; one file each. */
-extern const struct site_page home_page, sign_in_page, style_page;
+extern const struct site_page home_page, sign_in_page, style_page, dashboard_page, videos_page, video_page;
 
 #endif

@@ -15,6 +15,7 @@
 #ifndef VT_STORE_READ_H
 #define VT_STORE_READ_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/next.h"
 #include "store/model.h"
@@ -40,6 +41,10 @@ enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LE
 
 typedef bool (*store_account_fn)(void *ctx, const struct author *author, const struct api_key *key);
 enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx);
+
+/* The author; texts live in `arena`. */
+enum next store_read_author(struct store_read *read, struct arena *arena, int64_t author_row,
+                            struct author *out);
 
 /* Books, created_at descending, id descending. `after` NULL: from the start; else behind that (created_at,
  * id). At most `limit`. `*author_rev`: of this call's snapshot. */
@@ -109,6 +114,11 @@ struct stats_progress {
 typedef bool (*store_stats_fn)(void *ctx, const struct stats_video *row);
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress);
+
+/* A posted video of this author with all the gains that it has in [from, to], which may be none
+ * (`gained_before` is then 0); else ERR_NOT_FOUND. */
+enum next store_read_video_days(struct store_read *read, int64_t author_row, const struct uuid *id,
+                                int32_t from, int32_t to, store_stats_fn fn, void *ctx);
 
 /* An event's `video` holds only what an event shows: row, author_row, id, title, thumbnail_url, posted_at.
  *

@@ -1,7 +1,8 @@
-/* Reads: the owner of a key, and the account. */
+/* Reads: the owner of a key, the account, and the author of a page. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
+#include "store/write.h"
 
 static enum err row_owner(struct db *db, struct sqlite3_stmt *q, struct key_owner *out)
 {
@@ -50,5 +51,12 @@ enum next store_read_account(struct store_read *read, int64_t key_row, store_acc
         db_reset(q);
     }
     read->err = err;
+    return NEXT_MORE;
+}
+
+enum next store_read_author(struct store_read *read, struct arena *arena, int64_t author_row,
+                            struct author *out)
+{
+    read->err = store_get_author(read->store, arena, author_row, out);
     return NEXT_MORE;
 }

@@ -42,14 +42,13 @@ static void make_room_for_day(struct store *s, size_t count)
     s->days = xrealloc(s->days, s->days_cap * sizeof *s->days);
 }
 
-static enum err read_days(struct stats_read *r, int64_t video_row, size_t *count)
+static enum err read_days(struct store *s, int64_t video_row, int32_t from, int32_t to, size_t *count)
 {
-    struct store *s = r->store;
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DAYS);
     enum err err;
     db_bind_i64(q, 1, video_row);
-    db_bind_i64(q, 2, r->query->from);
-    db_bind_i64(q, 3, r->query->to);
+    db_bind_i64(q, 2, from);
+    db_bind_i64(q, 3, to);
     *count = 0;
     while (db_row(&s->db, q, &err)) {
         make_room_for_day(s, *count);
@@ -95,7 +94,7 @@ static enum err look_at(struct stats_read *r, struct sqlite3_stmt *scan)
         return OK;
     size_t day_count;
     int64_t video_row = db_i64(scan, 0);
-    enum err err = read_days(r, video_row, &day_count);
+    enum err err = read_days(r->store, video_row, r->query->from, r->query->to, &day_count);
     return err || !day_count ? err : give_row(r, video_row, day_count);
 }
 
@@ -148,6 +147,43 @@ enum next store_list_stats(struct store_read *read, const struct stats_query *qu
     if (!err)
         err = scan_videos(&r);
     store_snapshot_end(read->store, own);
+    read->err = err;
+    return NEXT_MORE;
+}
+
+static enum err give_video(struct store *s, struct sqlite3_stmt *q, size_t day_count, store_stats_fn fn,
+                           void *ctx)
+{
+    struct video video;
+    struct stats_video row = {.video = &video, .days = s->days, .day_count = day_count};
+    if (day_count)
+        row.gained_before = s->days[0].gained_total - s->days[0].gained;
+    if (!row_video(q, 0, &video) || !row_book_ref(q, VIDEO_COLUMNS, &row.book))
+        return db_damaged(&s->db, "video");
+    (void)fn(ctx, &row);
+    return OK;
+}
+
+enum next store_read_video_days(struct store_read *read, int64_t author_row, const struct uuid *id,
+                                int32_t from, int32_t to, store_stats_fn fn, void *ctx)
+{
+    struct store *s = read->store;
+    bool own = false;
+    enum err err = store_snapshot_begin(s, &own);
+    if (!err) {
+        struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEO_OF_AUTHOR);
+        db_bind_uuid(q, 1, id);
+        db_bind_i64(q, 2, author_row);
+        err = db_one(&s->db, q);
+        if (!err) {
+            size_t day_count;
+            err = read_days(s, db_i64(q, 0), from, to, &day_count);
+            if (!err)
+                err = give_video(s, q, day_count, fn, ctx);
+            db_reset(q);
+        }
+    }
+    store_snapshot_end(s, own);
     read->err = err;
     return NEXT_MORE;
 }

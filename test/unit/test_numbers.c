@@ -131,14 +131,26 @@ static void comparisons_are_said_in_words(void **state)
     assert_string_equal(in_words(number_share, 0, 1000), "0%");
     assert_string_equal(in_words(number_share, 0, 0), "0%");
     assert_string_equal(in_words(number_share, COUNT_MAX, COUNT_MAX), "100%");
-    assert_string_equal(in_words(number_change, 124, 100), "up 24%");
-    assert_string_equal(in_words(number_change, 97, 100), "down 3%");
-    assert_string_equal(in_words(number_change, 0, 100), "down 100%");
-    assert_string_equal(in_words(number_change, 1, 1000), "down more than 99%");
-    assert_string_equal(in_words(number_change, 100, 100), "the same number");
-    assert_string_equal(in_words(number_change, 1001, 1000), "up less than 1%");
-    assert_string_equal(in_words(number_change, 350, 100), "3.5 times as many");
-    assert_string_equal(in_words(number_change, COUNT_MAX, 1), "9,007,199,254,740,991 times as many");
+    assert_string_equal(in_words(number_change, 124, 100), "up 24% on");
+    assert_string_equal(in_words(number_change, 97, 100), "down 3% on");
+    assert_string_equal(in_words(number_change, 0, 100), "down 100% on");
+    assert_string_equal(in_words(number_change, 1, 1000), "down more than 99% on");
+    assert_string_equal(in_words(number_change, 100, 100), "the same number as in");
+    assert_string_equal(in_words(number_change, 1001, 1000), "up less than 1% on");
+    assert_string_equal(in_words(number_change, 350, 100), "3.5 times as many as in");
+    assert_string_equal(in_words(number_change, COUNT_MAX, 1), "9,007,199,254,740,991 times as many as in");
+}
+
+static void sums_do_not_overflow(void **state)
+{
+    (void)state;
+    assert_int_equal(number_sum(2, 3), 5);
+    assert_int_equal(number_sum(NUMBER_SUM_MAX - 1, 1), NUMBER_SUM_MAX);
+    assert_int_equal(number_sum(NUMBER_SUM_MAX, COUNT_MAX), NUMBER_SUM_MAX);
+    begin();
+    number_short(&out, NUMBER_SUM_MAX);
+    end("1,000,000T");
+    assert_int_equal(chart_step(NUMBER_SUM_MAX), NUMBER_SUM_MAX / 2);
 }
 
 /* ---- dates ---- */
@@ -309,6 +321,7 @@ int main(void)
         cmocka_unit_test(exact_numbers_are_grouped),
         cmocka_unit_test(a_short_number_carries_the_exact_one),
         cmocka_unit_test(comparisons_are_said_in_words),
+        cmocka_unit_test(sums_do_not_overflow),
         cmocka_unit_test(dates_are_written_for_people),
         cmocka_unit_test(ages_are_written_for_people),
         cmocka_unit_test(lines_of_the_axis_are_round),
