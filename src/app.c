@@ -318,7 +318,7 @@ enum err app_run(const struct config *config, const char **why)
         e = open_redis(&app, why);
     if (e == OK) {
         init_api(&app);
-        site_init(&app.site, config, app.store, app.writer);
+        site_init(&app.site, config, &app.loop, app.store, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
         e = open_server(&app, why);
         if (e)

@@ -1,6 +1,8 @@
 /* The frame, the errors and the header fields of the pages. Knows no page from inside. */
 #include "settings/page.h"
 
+#include "base/clock.h"
+
 #include <stdarg.h>
 
 static const struct {
@@ -202,6 +204,17 @@ enum next page_store_error(struct request *r, enum err e)
     return page_error(r, 503,
                       "The service cannot reach its data right now. Nothing was changed. Please try again in "
                       "a few seconds.");
+}
+
+enum next page_too_fast(struct request *r, int64_t wait_ms)
+{
+    long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
+    enum next next = page_error(r, 429,
+                                "There were too many tries that did not fit. Please wait %lld second%s, then "
+                                "try again.",
+                                wait_s, wait_s == 1 ? "" : "s");
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
+    return next;
 }
 
 static enum next redirect(struct request *r, struct str to)

@@ -26,6 +26,9 @@ enum next page_not_found(struct request *r);
 /* 503: the database cannot be read, or written. */
 enum next page_store_error(struct request *r, enum err e);
 
+/* 429: wrong passwords, one after the other (auth/throttle.h). */
+enum next page_too_fast(struct request *r, int64_t wait_ms);
+
 /* 303 to a page of ours ("/keys"). */
 enum next page_redirect(struct request *r, struct str path);
 /* 303 to a local path as it stands in the address bar (site_is_local). */

@@ -1,19 +1,177 @@
-/* GET /sign-in: the form. */
+/* /sign-in and /sign-out.
+ *
+ * POST: throttle -> login look-up -> Argon2id on the pool -> the session's transaction -> on to `next`.
+ * Whatever is wrong with name and password gets the same answer after the same work. */
+#include "auth/login.h"
+#include "auth/password.h"
+#include "auth/throttle.h"
+#include "base/clock.h"
+#include "settings/enter.h"
+#include "settings/field.h"
 #include "settings/page.h"
+#include "store/write_call.h"
 
-static enum next sign_in_step(struct request *r)
+struct sign_in_write {
+    struct entry entry;
+    char text[PASSWORD_STORED_LEN]; /* the password hashed anew; "": it is not */
+};
+
+struct sign_in {
+    struct str login, next; /* as typed; local */
+    struct str account;     /* folded; for the throttle also what is no login */
+    struct viewer found;
+    struct password_call check;
+    struct sign_in_write write;
+    enum err result;
+};
+
+/* ---- the form ---- */
+
+static struct str local_or_home(struct str next)
+{
+    return next.p && site_is_local(next) ? next : STR("");
+}
+
+static enum next show_form(struct request *r, struct str login, struct str next, const char *fault)
 {
     struct buf *b = page_begin(r, &(struct page){.title = STR("Sign in"), .narrow = true});
-    struct str next = form_get(&visit_of(r)->query, STR("next"));
+    if (fault) {
+        HTML(b, "<p class=\"notice bad\" role=\"alert\">");
+        html_text(b, str_from_cstr(fault));
+        HTML(b, "</p>");
+    }
     page_form(r, STR("/sign-in"));
-    HTML(b, "<input type=\"hidden\" name=\"next\"");
-    html_attr(b, "value", next.p && site_is_local(next) ? next : STR("/"));
-    HTML(b, "><div class=\"field\"><label for=\"login\">Name</label><input id=\"login\" name=\"login\" "
-            "autocomplete=\"username\" required></div><div class=\"field\"><label for=\"password\">Password"
-            "</label><input id=\"password\" name=\"password\" type=\"password\" "
-            "autocomplete=\"current-password\" required></div><button>Sign in</button></form>");
+    field_hidden(b, "next", next);
+    field_write(b,
+                &(struct field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
+    field_write(b, &(struct field){.id = "password",
+                                   .label = "Password",
+                                   .type = "password",
+                                   .autocomplete = "current-password"});
+    HTML(b, "<button>Sign in</button></form>\n<p class=\"hint\">No password yet, or forgotten? Ask whoever "
+            "runs this service for a new link.</p>");
     return page_end(r);
 }
 
+static enum next go_on(struct request *r, struct str next)
+{
+    return next.len ? page_redirect_local(r, next) : page_redirect(r, STR("/"));
+}
+
+/* ---- the steps of a sign-in ---- */
+
+static enum err write_sign_in(struct store *store, void *data)
+{
+    struct sign_in_write *w = data;
+    enum err e = enter_write(store, &w->entry);
+    if (e == OK && *w->text)
+        e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), TIME_NONE);
+    return e;
+}
+
+static enum next signed_in_step(struct request *r)
+{
+    struct sign_in *s = visit_of(r)->state;
+    if (s->result)
+        return page_store_error(r, s->result);
+    enter_done(r);
+    return go_on(r, s->next);
+}
+
+static enum next checked_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = v->state;
+    if (s->check.err)
+        return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
+    if (!s->check.matches) {
+        r->res.status = 422;
+        return show_form(r, s->login, s->next, "This name and this password do not belong together.");
+    }
+    throttle_succeeded(v->site->throttle, s->account, r->client_address);
+    enter_prepare(r, s->found.author_row, &s->write.entry);
+    memcpy(s->write.text, s->check.text, sizeof s->write.text);
+    r->step = signed_in_step;
+    return write_call(v->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
+}
+
+static enum next found_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = v->state;
+    if (v->read.err && v->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, v->read.err);
+    struct str stored = v->read.err ? (struct str){NULL, 0} : s->found.password;
+    r->step = checked_step;
+    return password_verify(v->site->passwords, &r->wait, &s->check, form_get(&v->form, STR("password")),
+                           stored);
+}
+
+static enum next begin_sign_in(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = arena_alloc(&r->arena, sizeof *s);
+    struct str password = form_get(&v->form, STR("password"));
+    v->state = s;
+    s->login = form_get(&v->form, STR("login"));
+    s->next = local_or_home(form_get(&v->form, STR("next")));
+    if (!s->login.p || !password.p)
+        return page_error(r, 400, "The form wants a name and a password.");
+    struct str folded = login_fold(&r->arena, s->login);
+    s->account = folded.p ? folded : s->login;
+    int64_t wait_ms = throttle_try(v->site->throttle, s->account, r->client_address, clock_mono_ms());
+    if (wait_ms)
+        return page_too_fast(r, wait_ms);
+    r->step = found_step;
+    return store_find_login(&v->read, &r->arena, s->account, &s->found);
+}
+
+static enum next sign_in_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct str next = local_or_home(form_get(&v->query, STR("next")));
+    if (r->method == METHOD_POST)
+        return begin_sign_in(r);
+    return v->viewer.author_row ? go_on(r, next) : show_form(r, STR(""), next, NULL);
+}
+
 const struct site_page sign_in_page = {
-    .path = "/sign-in", .methods = SITE_GET, .flags = SITE_OPEN, .start = sign_in_step};
+    .path = "/sign-in", .methods = SITE_GET | SITE_POST, .flags = SITE_OPEN, .start = sign_in_step};
+
+/* ---- signing out ---- */
+
+struct sign_out {
+    uint8_t hash[SECRET_HASH_LEN];
+    enum err result;
+};
+
+static enum err write_sign_out(struct store *store, void *data)
+{
+    const struct sign_out *s = data;
+    return store_delete_session(store, s->hash);
+}
+
+static enum next signed_out_step(struct request *r)
+{
+    struct sign_out *s = visit_of(r)->state;
+    if (s->result)
+        return page_store_error(r, s->result);
+    site_forget_session_cookie(r);
+    page_set_note(r, NOTE_SIGNED_OUT);
+    return page_redirect(r, STR("/sign-in"));
+}
+
+static enum next sign_out_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_out *s = arena_alloc(&r->arena, sizeof *s);
+    if (!v->viewer.author_row || v->by_proxy)
+        return page_redirect(r, STR("/sign-in"));
+    v->state = s;
+    memcpy(s->hash, v->session_hash, sizeof s->hash);
+    r->step = signed_out_step;
+    return write_call(v->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
+}
+
+const struct site_page sign_out_page = {
+    .path = "/sign-out", .methods = SITE_POST, .flags = SITE_OPEN, .start = sign_out_step};

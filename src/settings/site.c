@@ -1,7 +1,9 @@
 /* The list of pages and the checks before each. Knows no page from inside. */
 #include "settings/site.h"
 
+#include "auth/password.h"
 #include "auth/session.h"
+#include "auth/throttle.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "settings/page.h"
@@ -15,12 +17,18 @@ static const struct str SESSION_COOKIE = {"viewtally-session", 17};
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
 static const struct site_page *const pages[] = {
-    &home_page, &sign_in_page, &style_page, &dashboard_page, &videos_page, &video_page,
+    /* sign-in */
+    &home_page, &sign_in_page, &sign_out_page, &invite_page, &account_page, &account_password_page,
+    &account_sign_out_page,
+    /* dashboard */
+    &style_page, &dashboard_page, &videos_page, &video_page,
+    /* keys and apps */
 };
 
 /* ---- the site ---- */
 
-void site_init(struct site *site, const struct config *config, struct store *store, struct writer *writer)
+void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
+               struct writer *writer)
 {
     struct str url = str_from_cstr(config->server.base_url);
     struct str rest = url, head;
@@ -34,6 +42,8 @@ void site_init(struct site *site, const struct config *config, struct store *sto
         .writer = writer,
         .notes = session_notes_new(writer),
         .summaries = summary_cache_new(),
+        .passwords = passwords_new(loop),
+        .throttle = throttle_new(),
         .base = str_make(path.p, path.len - 3),
         .api_base = path,
         .origin = str_make(url.p, (size_t)(path.p - url.p)),
@@ -45,9 +55,10 @@ void site_init(struct site *site, const struct config *config, struct store *sto
 void site_fini(struct site *site)
 {
     session_notes_free(site->notes);
-    site->notes = NULL;
     summary_cache_free(site->summaries);
-    site->summaries = NULL;
+    passwords_free(site->passwords);
+    throttle_free(site->throttle);
+    *site = (struct site){.config = NULL};
 }
 
 /* ---- which page ---- */
@@ -115,6 +126,16 @@ void site_set_cookie(struct request *r, struct str name, struct str value, int64
     v->cookies[v->cookie_count++] = arena_printf(
         &r->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Lax%s%.*s", (int)full.len, full.p, (int)value.len,
         value.p ? value.p : "", v->site->secure ? "; Secure" : "", (int)age.len, age.p);
+}
+
+void site_set_session_cookie(struct request *r, const struct secret *session)
+{
+    site_set_cookie(r, SESSION_COOKIE, secret_text(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
+}
+
+void site_forget_session_cookie(struct request *r)
+{
+    site_set_cookie(r, SESSION_COOKIE, STR(""), 0);
 }
 
 /* ---- form tokens ---- */
@@ -283,6 +304,8 @@ enum next site_first_step(struct request *r)
     v->page = find_page(site, r->path, &v->tail);
     if (!v->page)
         return page_not_found(r);
+    if (v->page->flags & SITE_SECRET)
+        r->target = STR("(an address that is a secret)");
     if (!method_fits(v->page, r->method))
         return refuse_method(r, v->page);
     return v->page->flags & SITE_STATIC ? begin_page(r) : find_session(r);

@@ -14,8 +14,12 @@
 #include "http/request.h"
 #include "store/accounts.h"
 
+#include <uv.h>
+
+struct passwords;
 struct session_notes;
 struct summary_cache;
+struct throttle;
 struct writer;
 
 /* Everything that pages need; owned by the app, lives as long as the server. */
@@ -24,6 +28,8 @@ struct site {
     struct store *store;   /* the loop's read connection */
     struct writer *writer; /* every write; see store/write_call.h */
     struct session_notes *notes;
+    struct passwords *passwords;
+    struct throttle *throttle;
     struct summary_cache *summaries; /* of the dashboards */
     struct str base;                 /* in front of every page's path: "" or "/x" */
     struct str api_base;             /* "/v1" or "/x/v1" */
@@ -33,8 +39,9 @@ struct site {
     bool told_of_spoofing;
 };
 
-void site_init(struct site *site, const struct config *config, struct store *store, struct writer *writer);
-/* After the writer has closed. Harmless when it was not initialised. */
+void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
+               struct writer *writer);
+/* After the loop has ended. Harmless when it was not initialised. */
 void site_fini(struct site *site);
 
 enum { SITE_GET = 1, SITE_POST = 2 };
@@ -42,7 +49,8 @@ enum {
     SITE_OPEN = 1,      /* also for those who are not signed in */
     SITE_TAIL = 2,      /* the path goes on with "/" and one segment: visit->tail */
     SITE_UNDER_API = 4, /* the path stands behind api_base and not behind base */
-    SITE_STATIC = 8,    /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
+    SITE_SECRET = 8,    /* the tail is a secret: it is in no log (with SITE_TAIL) */
+    SITE_STATIC = 16,   /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
 };
 
 struct site_page {
@@ -64,6 +72,8 @@ struct visit {
     bool by_proxy;                         /* signed in by [account] auth_header: there is no session */
     struct session session;                /* of the cookie, when the viewer is signed in by one */
     uint8_t session_hash[SECRET_HASH_LEN]; /* of it */
+    struct secret link;                    /* of the address, when its tail is a secret */
+    struct secret entering;                /* of the session that this request begins: settings/enter.h */
     struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
     bool has_secret, new_secret; /* new: its cookie is to be set */
     struct str form_target;      /* CSP: where else forms of this page lead in the end; p == NULL: nowhere */
@@ -87,6 +97,10 @@ void site_finish(struct request *r);
 /* What the pages' forms send as their token, bound to who is signed in. */
 struct str site_form_token(struct request *r);
 
+/* The cookies behind a sign-in and a sign-out. */
+void site_set_session_cookie(struct request *r, const struct secret *session);
+void site_forget_session_cookie(struct request *r);
+
 /* Sets a cookie of ours (name without its prefix). `max_age_s` < 0: until the browser ends; 0: forget it. The
  * value holds nothing that a cookie cannot. */
 void site_set_cookie(struct request *r, struct str name, struct str value, int64_t max_age_s);
@@ -97,6 +111,8 @@ struct str site_cookie(struct request *r, struct str name); /* p == NULL: none *
 bool site_is_local(struct str path);
 
 /* The pages; one file each. */
-extern const struct site_page home_page, sign_in_page, style_page, dashboard_page, videos_page, video_page;
+extern const struct site_page home_page, sign_in_page, sign_out_page, invite_page, account_page,
+    account_password_page, account_sign_out_page;
+extern const struct site_page style_page, dashboard_page, videos_page, video_page;
 
 #endif

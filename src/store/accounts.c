@@ -123,6 +123,26 @@ enum err store_put_login(struct store *s, int64_t author_row, struct str name, s
     return run(s, q);
 }
 
+enum err store_set_login_name(struct store *s, int64_t author_row, struct str name)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_LOGIN_SET_NAME);
+    db_bind_i64(q, 1, author_row);
+    db_bind_text(q, 2, name);
+    return run(s, q);
+}
+
+enum err store_set_password(struct store *s, int64_t author_row, struct str password, int64_t now)
+{
+    int changes;
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_LOGIN_SET_PASSWORD);
+    db_bind_i64(q, 1, author_row);
+    db_bind_text(q, 2, password);
+    db_bind_i64_or_null(q, 3, now, TIME_NONE);
+    CHECK(db_in_transaction(&s->db));
+    enum err err = db_run_changes(&s->db, q, &changes);
+    return !err && changes == 0 ? ERR_NOT_FOUND : err;
+}
+
 enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t author_row,
                               int64_t now, int64_t expires_at)
 {

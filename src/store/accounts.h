@@ -50,6 +50,11 @@ MUST_USE enum err store_get_invitation(struct store *s, struct arena *a, const u
 MUST_USE enum err store_put_login(struct store *s, int64_t author_row, struct str name, struct str password,
                                   int64_t now);
 
+/* The name alone; a password that is there stays. */
+MUST_USE enum err store_set_login_name(struct store *s, int64_t author_row, struct str name);
+/* The password alone, of an author with a login. `now` TIME_NONE: the same password, hashed anew. */
+MUST_USE enum err store_set_password(struct store *s, int64_t author_row, struct str password, int64_t now);
+
 MUST_USE enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                        int64_t author_row, int64_t now, int64_t expires_at);
 MUST_USE enum err store_see_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);

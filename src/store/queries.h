@@ -131,6 +131,10 @@
     X(LOGIN_PUT, "INSERT INTO logins (author_id, name, password, password_set_at) VALUES (?1, ?2, ?3, ?4) "  \
                  "ON CONFLICT (author_id) DO UPDATE SET name = excluded.name, "                              \
                  "password = excluded.password, password_set_at = excluded.password_set_at")                 \
+    X(LOGIN_SET_PASSWORD, "UPDATE logins SET password = ?2, password_set_at = ifnull(?3, password_set_at) "  \
+                          "WHERE author_id = ?1")                                                            \
+    X(LOGIN_SET_NAME, "INSERT INTO logins (author_id, name) VALUES (?1, ?2) "                                \
+                      "ON CONFLICT (author_id) DO UPDATE SET name = excluded.name")                          \
     X(SESSION, "SELECT " SQL_VIEWER ", s.created_at, s.seen_at, s.expires_at FROM sessions s "               \
                "CROSS JOIN authors a ON a.id = s.author_id LEFT JOIN logins l ON l.author_id = a.id "        \
                "WHERE s.hash = ?1")                                                                          \

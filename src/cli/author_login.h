@@ -1,0 +1,10 @@
+/* What `viewtally author` does about signing in: the one-time link, and the name. */
+#ifndef VT_CLI_AUTHOR_LOGIN_H
+#define VT_CLI_AUTHOR_LOGIN_H
+
+#include "cli/cli.h"
+
+enum cli_exit author_invite(struct cli *cli, int argc, char **argv);
+enum cli_exit author_set_login(struct cli *cli, int argc, char **argv);
+
+#endif

@@ -1,0 +1,31 @@
+/* Beginning a session. Knows no form. */
+#include "settings/enter.h"
+
+#include "auth/session.h"
+
+void enter_prepare(struct request *r, int64_t author_row, struct entry *out)
+{
+    struct visit *v = visit_of(r);
+    *out = (struct entry){.author_row = author_row, .now = clock_wall_ms()};
+    secret_generate(&v->entering);
+    secret_hash(&v->entering, out->hash);
+    if (v->viewer.author_row && !v->by_proxy) {
+        out->has_before = true;
+        memcpy(out->before, v->session_hash, sizeof out->before);
+    }
+}
+
+enum err enter_write(struct store *store, const struct entry *entry)
+{
+    enum err e = entry->has_before ? store_delete_session(store, entry->before) : OK;
+    if (e == OK)
+        e = store_purge_sessions(store, entry->now);
+    return e ? e
+             : store_insert_session(store, entry->hash, entry->author_row, entry->now,
+                                    entry->now + SESSION_LIFE_MS);
+}
+
+void enter_done(struct request *r)
+{
+    site_set_session_cookie(r, &visit_of(r)->entering);
+}

@@ -1,0 +1,23 @@
+/* Signing in and staying signed in: the session that a transaction begins, and its cookie once it is on disk.
+ * A session that the browser had before is ended in the same transaction: none is ever taken over. */
+#ifndef VT_SETTINGS_ENTER_H
+#define VT_SETTINGS_ENTER_H
+
+#include "settings/site.h"
+
+struct entry {
+    uint8_t hash[SECRET_HASH_LEN], before[SECRET_HASH_LEN];
+    bool has_before;
+    int64_t author_row, now;
+};
+
+/* Makes the session's secret (visit->entering) and what is to be written. */
+void enter_prepare(struct request *r, int64_t author_row, struct entry *out);
+
+/* In a write transaction. */
+MUST_USE enum err enter_write(struct store *store, const struct entry *entry);
+
+/* It is on disk: the browser gets the cookie. */
+void enter_done(struct request *r);
+
+#endif

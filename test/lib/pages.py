@@ -1,0 +1,140 @@
+"""An author's browser as far as the pages need one without a script: cookies, forms with their tokens, redirects."""
+import html.parser
+import http.cookies
+import re
+import urllib.parse
+
+
+class Form:
+    def __init__(self, action, method):
+        self.action = action
+        self.method = method
+        self.fields = {}
+        self.buttons = []
+
+
+class _Forms(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.forms, self.texts, self._form, self._in_button = [], [], None, False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "form":
+            self._form = Form(attrs.get("action"), attrs.get("method", "get"))
+            self.forms.append(self._form)
+        elif tag == "input" and self._form is not None and "name" in attrs:
+            self._form.fields[attrs["name"]] = attrs.get("value", "")
+        elif tag == "button":
+            self._in_button = True
+            if self._form is not None and "name" in attrs:
+                self._form.buttons.append((attrs["name"], attrs.get("value", "")))
+
+    def handle_endtag(self, tag):
+        if tag == "form":
+            self._form = None
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+class Page:
+    """A response that may hold HTML."""
+
+    def __init__(self, url, response, base=""):
+        self.url = url
+        self.base = base
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.body.decode("utf-8")
+        parsed = _Forms(self.body) if "html" in (response.headers.get("Content-Type") or "") else None
+        self.forms = parsed.forms if parsed else []
+        self.text = re.sub(r"\s+", " ", " ".join(parsed.texts)) if parsed else ""
+
+    def form(self, action):
+        """The one form that goes to this page."""
+        found = [form for form in self.forms if form.action == self.base + action]
+        assert len(found) == 1, (action, [form.action for form in self.forms])
+        return found[0]
+
+    def __repr__(self):
+        return f"<{self.status} {self.url} {self.text[:300]!r}>"
+
+
+class Browser:
+    """Keeps cookies over requests to one server; follows redirects when asked to."""
+
+    def __init__(self, client, base="", headers=None):
+        self.client = client
+        self.base = base
+        self.cookies = {}
+        self.attributes = {}        # of each cookie as it was last set: http.cookies.Morsel
+        self.headers = headers or {}
+
+    def request(self, method, target, body=None, headers=None):
+        sent = {"Accept": "text/html,application/xhtml+xml", **self.headers}
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        sent.update(headers or {})
+        sent = {name: value for name, value in sent.items() if value is not None}
+        response = self.client.request(method, target, headers=sent, body=body)
+        for line in response.headers.get_all("Set-Cookie") or []:
+            self._take(line)
+        return Page(target, response, self.base)
+
+    def _take(self, line):
+        jar = http.cookies.SimpleCookie()
+        jar.load(line)
+        (name, morsel), = jar.items()
+        self.attributes[name] = morsel
+        if morsel["max-age"] == "0":
+            self.cookies.pop(name, None)
+        else:
+            self.cookies[name] = morsel.value
+
+    def get(self, path, follow=True, **options):
+        return self._follow(self.request("GET", self.base + path, **options), follow)
+
+    def post(self, path, fields, follow=False, headers=None):
+        """A form as a browser on this page would send it."""
+        all_headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{self.client.address}",
+                       "Sec-Fetch-Site": "same-origin"}
+        all_headers.update(headers or {})
+        page = self.request("POST", self.base + path, body=urllib.parse.urlencode(fields), headers=all_headers)
+        return self._follow(page, follow)
+
+    def send(self, page, action, values=None, follow=True, headers=None):
+        """Fills the page's form in and sends it."""
+        return self.post(action, {**page.form(action).fields, **(values or {})}, follow=follow, headers=headers)
+
+    def _follow(self, page, follow):
+        hops = 0
+        while follow and page.status in (302, 303):
+            hops += 1
+            assert hops < 10, "redirects without end"
+            page = self.request("GET", page.headers["Location"])
+        return page
+
+
+def invite(viewtally, author_id, *options):
+    """The path of a new invitation's link."""
+    link = viewtally.run("author", "invite", author_id, *options).out.strip()
+    return urllib.parse.urlsplit(link).path
+
+
+def sign_up(viewtally, author_id, login, password, browser=None):
+    """An author who has followed an invitation and is signed in."""
+    browser = browser or Browser(viewtally.client())
+    path = invite(viewtally, author_id, "--login", login)[len(browser.base):]
+    page = browser.send(browser.get(path), path, {"password": password, "again": password}, follow=False)
+    assert page.status == 303, page
+    return browser
+
+
+def sign_in(viewtally, login, password, browser=None):
+    browser = browser or Browser(viewtally.client())
+    page = browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
+    assert page.status == 303, page
+    return browser
