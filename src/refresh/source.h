@@ -7,12 +7,17 @@
 #include "config/config.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct run;
 
 /* The numbers stand in the database (refresh_counts.source). */
 enum source_kind { SOURCE_SPOOL, SOURCE_SIMULATED, SOURCE_PLATFORMS };
 enum { SOURCE_KINDS = 3 };
+
+struct source_backlog {
+    int64_t files, bytes;
+};
 
 struct source {
     enum source_kind kind;
@@ -22,6 +27,9 @@ struct source {
      * several processes at once; must be cheap. A run that a new file in the spool starts ends without a
      * trace when it says no. */
     bool (*has_work)(const struct config *config);
+
+    /* What waits to be read, for `viewtally status`; NULL: nothing ever does. False: it cannot be told. */
+    bool (*backlog)(const struct config *config, struct source_backlog *out);
 
     /* Called once in a run, on the run's thread, outside of any transaction. Blocks. An error means that the
      * source stopped before its end: ERR_CANCELLED is handed on from run.h (told to stop, or the lease has
