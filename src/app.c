@@ -18,6 +18,7 @@
 #include "refresh/schedule.h"
 #include "settings/page.h"
 #include "store/writer.h"
+#include "watch.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ struct app {
     char redis_probe_key[96];
     struct http_server *server;
     struct schedule *schedule;
+    struct watch *watch;
     struct api api;
     struct site site;
     bool draining;
@@ -207,11 +209,23 @@ static enum err open_server(struct app *app, const char **why)
         .named_field = c->account.auth_header,
         .app = {.first = first_step, .finish = finish_refused, .ctx = app},
         .refuse = refuse,
+        .over = watch_over,
+        .over_ctx = app->watch,
     };
     enum err e = http_server_open(&app->server, &app->loop, &options, why);
     free_items(&listen);
     free_items(&proxies);
     return e;
+}
+
+static enum err open_watch(struct app *app, const char **why)
+{
+    struct admin_view *view = watch_view(app->watch);
+    view->store = app->store;
+    view->writer = app->writer;
+    view->redis = app->redis;
+    view->limiter = app->api.limiter;
+    return watch_open(app->watch, why);
 }
 
 /* ---- stop, in reverse ---- */
@@ -250,6 +264,7 @@ static void stop_rest(struct app *app)
 {
     if (app->server || app->schedule)
         return;
+    watch_close(app->watch);
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
     close_redis(app);
@@ -261,6 +276,7 @@ static void on_server_closed(void *ctx)
 {
     struct app *app = ctx;
     app->server = NULL;
+    watch_view(app->watch)->server = NULL;
     stop_rest(app);
 }
 
@@ -280,7 +296,7 @@ static void on_signal(uv_signal_t *signal, int number)
              app->draining ? "stopping at once" : "finishing the requests in flight");
     if (!app->draining)
         schedule_close(app->schedule, on_schedule_closed, app);
-    app->draining = true;
+    app->draining = watch_view(app->watch)->draining = true;
     longpoll_drain(app->api.longpoll);
     http_server_close(app->server, on_server_closed, app);
 }
@@ -296,11 +312,13 @@ static void start_signals(struct app *app)
 /* Everything that was opened before a failure, or the loop has ended. */
 static void close_rest(struct app *app)
 {
+    watch_close(app->watch);
     if (app->api.longpoll)
         longpoll_close(app->api.longpoll);
     close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
+    watch_free(app->watch);
     usage_free(app->api.usage);
     site_fini(&app->site);
     limiter_free(app->api.limiter);
@@ -313,6 +331,7 @@ enum err app_run(const struct config *config, const char **why)
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN); /* there is no reload yet, and it is no reason to end */
+    app.watch = watch_new(&app.loop, config);
     enum err e = open_store(&app, why);
     if (e == OK)
         e = open_redis(&app, why);
@@ -320,12 +339,17 @@ enum err app_run(const struct config *config, const char **why)
         init_api(&app);
         site_init(&app.site, config, &app.loop, app.store, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
-        e = open_server(&app, why);
+        e = open_watch(&app, why);
+        if (e == OK)
+            e = open_server(&app, why);
         if (e)
             stop_signals(&app);
     }
     if (e == OK) {
         app.schedule = schedule_open(&app.loop, config, app.store, writer_gate(app.writer));
+        http_server_announce(app.server, "listening on");
+        watch_announce(app.watch);
+        watch_view(app.watch)->server = app.server;
         (void)uv_run(&app.loop, UV_RUN_DEFAULT);
         log_info("stopped");
     }

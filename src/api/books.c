@@ -82,4 +82,5 @@ static enum next books_step(struct request *r)
     return stream_begin(r, &books->stream, BOOKS_VARIANT) ? start_body(r) : NEXT_DONE;
 }
 
-const struct route books_route = {.path = "/books", .methods = ROUTE_GET, .start = books_step};
+const struct route books_route = {
+    .path = "/books", .name = "/v1/books", .methods = ROUTE_GET, .start = books_step};

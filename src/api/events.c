@@ -206,6 +206,7 @@ static enum next events_step(struct request *r)
 
 const struct route events_route = {
     .path = "/events",
+    .name = "/v1/events",
     .methods = ROUTE_GET,
     .start = events_step,
     .params = {"after", "limit", "type", "occurred_after", "order", "before", "wait"},

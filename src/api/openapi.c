@@ -13,5 +13,8 @@ static enum next openapi_step(struct request *r)
     return NEXT_DONE;
 }
 
-const struct route openapi_route = {
-    .path = "/openapi.json", .methods = ROUTE_GET, .flags = ROUTE_KEYLESS, .start = openapi_step};
+const struct route openapi_route = {.path = "/openapi.json",
+                                    .name = "/v1/openapi.json",
+                                    .methods = ROUTE_GET,
+                                    .flags = ROUTE_KEYLESS,
+                                    .start = openapi_step};

@@ -87,6 +87,7 @@ static enum next verdict_step(struct request *r)
 {
     struct call *call = call_of(r);
     limiter_decide(call->api->limiter, &call->limit);
+    r->limiter = limiter_source_name(call->limit.source);
     if (!call->limit.verdict.admitted)
         return refuse_rate(r, &call->limit.verdict);
     call->counted = true;
@@ -109,6 +110,8 @@ static enum next owner_step(struct request *r)
         return answer_error(r, API_INVALID_KEY, "This API key is not known.");
     if (call->read.err)
         return answer_store_error(r, call->read.err);
+    r->key_id = &call->owner.key_id;
+    r->author_id = &call->owner.author_id;
     if (call->owner.revoked_at != TIME_NONE)
         return answer_error(r, API_REVOKED_KEY, "This API key was revoked.");
     return admit(r);
@@ -164,6 +167,7 @@ enum next router_first_step(struct request *r)
     const struct route *route = find_route(api, r->path, &tail);
     if (!route)
         return answer_error(r, API_NOT_FOUND, "There is no such address.");
+    r->route = route->name;
     if (r->method == METHOD_OPTIONS && *api->cors_origins && r->field[FIELD_ORIGIN].p &&
         r->field[FIELD_ACCESS_CONTROL_REQUEST_METHOD].p)
         return answer_preflight(r);

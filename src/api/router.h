@@ -10,6 +10,7 @@ enum { ROUTE_KEYLESS = 1, ROUTE_TAIL = 2 /* the path goes on with "/" and one se
 
 struct route {
     const char *path; /* behind the base path */
+    const char *name; /* in logs and counts: the whole template, as /v1/videos/{id} */
     unsigned methods, flags;
     request_step *start;                /* the endpoint: params are parsed, the owner is known */
     const char *params[PARAMS_MAX + 1]; /* names that are known; NULL-terminated */

@@ -248,6 +248,7 @@ static enum next stats_step(struct request *r)
 
 const struct route stats_route = {
     .path = "/stats",
+    .name = "/v1/stats",
     .methods = ROUTE_GET,
     .start = stats_step,
     .params = {"start_date", "end_date", "group_by", "format"},

@@ -16,5 +16,8 @@ static enum next token_step(struct request *r)
     return NEXT_DONE;
 }
 
-const struct route token_route = {
-    .path = "/oauth/token", .methods = ROUTE_POST, .flags = ROUTE_KEYLESS, .start = token_step};
+const struct route token_route = {.path = "/oauth/token",
+                                  .name = "/v1/oauth/token",
+                                  .methods = ROUTE_POST,
+                                  .flags = ROUTE_KEYLESS,
+                                  .start = token_step};

@@ -112,6 +112,7 @@ static enum next videos_step(struct request *r)
 
 const struct route videos_route = {
     .path = "/videos",
+    .name = "/v1/videos",
     .methods = ROUTE_GET,
     .start = videos_step,
     .params = {"start_date", "end_date", "book_id", "viral", "limit", "cursor"},
@@ -151,5 +152,8 @@ static enum next video_step(struct request *r)
     return store_read_video(&call->read, call->owner.author_row, &id, on_video, r);
 }
 
-const struct route video_route = {
-    .path = "/videos", .methods = ROUTE_GET, .flags = ROUTE_TAIL, .start = video_step};
+const struct route video_route = {.path = "/videos",
+                                  .name = "/v1/videos/{id}",
+                                  .methods = ROUTE_GET,
+                                  .flags = ROUTE_TAIL,
+                                  .start = video_step};

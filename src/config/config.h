@@ -59,8 +59,12 @@ struct config {
         int64_t interval_s; /* of the simulated source alone; 0: by the hour */
     } refresh;
     struct {
+        char *listen; /* comma separated; "": off */
+    } admin;
+    struct {
         enum log_level level;
         enum log_format format;
+        char *access; /* a path; "-": standard error; "": off */
     } log;
 };
 
@@ -79,7 +83,10 @@ enum config_type {
 struct config_key {
     const char *section, *name;
     enum config_type type;
-    size_t offset;       /* in struct config */
+    struct {
+        size_t offset; /* in struct config */
+        bool reload;   /* SIGHUP takes a new value over */
+    } place;
     const char *initial; /* the default, as text */
     int64_t min, max;
     bool secret; /* shown as "(hidden)"; may also be given as `<name>_file` */

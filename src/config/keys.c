@@ -1,7 +1,15 @@
 /* The table of configuration keys: one row each, in the order of config.example.ini. */
 #include "config/config.h"
 
-#define KEY(member)      offsetof(struct config, member)
+/* Where the value goes; RELOADED: SIGHUP takes a new one over. */
+#define KEY(member)                                                                                          \
+    {                                                                                                        \
+        offsetof(struct config, member), false                                                               \
+    }
+#define RELOADED(member)                                                                                     \
+    {                                                                                                        \
+        offsetof(struct config, member), true                                                                \
+    }
 #define NO_LIMIT         0, 0
 #define TEXT_LIMIT(most) 0, (most)
 
@@ -136,7 +144,7 @@ const struct config_key config_keys[] = {
      "Proxies whose X-Forwarded-For is believed: addresses or networks (10.0.0.0/8, ::1), \"unix\" for every "
      "client of a Unix\n"
      "socket; comma separated."},
-    {"server", "cors_origins", CONFIG_LIST, KEY(server.cors_origins), "", TEXT_LIMIT(4000), false, NULL,
+    {"server", "cors_origins", CONFIG_LIST, RELOADED(server.cors_origins), "", TEXT_LIMIT(4000), false, NULL,
      "Web pages that may read the API from a browser: origins such as https://app.example.com, comma "
      "separated, or * for all.\n"
      "Empty: none."},
@@ -180,9 +188,9 @@ const struct config_key config_keys[] = {
     {"redis", "key_prefix", CONFIG_TEXT, KEY(redis.key_prefix), "viewtally:", TEXT_LIMIT(64), false, NULL,
      "What all keys in Redis begin with."},
 
-    {"limits", "requests_per_minute", CONFIG_INTEGER, KEY(limits.requests_per_minute), "60", 0, 10000, false,
-     NULL, "Requests that each API key may make in any 60 seconds. 0: no limit."},
-    {"limits", "headers", CONFIG_SWITCH, KEY(limits.headers), "on", NO_LIMIT, false, NULL,
+    {"limits", "requests_per_minute", CONFIG_INTEGER, RELOADED(limits.requests_per_minute), "60", 0, 10000,
+     false, NULL, "Requests that each API key may make in any 60 seconds. 0: no limit."},
+    {"limits", "headers", CONFIG_SWITCH, RELOADED(limits.headers), "on", NO_LIMIT, false, NULL,
      "Whether answers say how much of the limit is left (RateLimit, X-RateLimit-Remaining …)."},
 
     {"keys", "prefix", CONFIG_TEXT, KEY(keys.prefix), "service_live_", TEXT_LIMIT(32), false, check_prefix,
@@ -203,14 +211,14 @@ const struct config_key config_keys[] = {
     {"events", "history_start", CONFIG_DATE, KEY(events.history_start), "2026-06-15", NO_LIMIT, false, NULL,
      "Events of before this UTC date are not written."},
 
-    {"viral", "multiplier", CONFIG_MILLI, KEY(viral.multiplier_milli), "5.0", 1000, 1000000, false, NULL,
+    {"viral", "multiplier", CONFIG_MILLI, RELOADED(viral.multiplier_milli), "5.0", 1000, 1000000, false, NULL,
      "A video goes viral at this many times the author's typical video. 1 to 1000, at most three decimals."},
-    {"viral", "min_views", CONFIG_INTEGER, KEY(viral.min_views), "10000", 1, INT64_C(9007199254740991), false,
-     NULL, "A video never goes viral below this many views."},
-    {"viral", "compare_last", CONFIG_INTEGER, KEY(viral.compare_last), "50", 5, 500, false, NULL,
+    {"viral", "min_views", CONFIG_INTEGER, RELOADED(viral.min_views), "10000", 1, INT64_C(9007199254740991),
+     false, NULL, "A video never goes viral below this many views."},
+    {"viral", "compare_last", CONFIG_INTEGER, RELOADED(viral.compare_last), "50", 5, 500, false, NULL,
      "The typical video is the median of this many of the author's newest other videos."},
-    {"viral", "compare_min_age_hours", CONFIG_INTEGER, KEY(viral.compare_min_age_hours), "168", 1, 720, false,
-     NULL, "Only videos at least this old are compared with."},
+    {"viral", "compare_min_age_hours", CONFIG_INTEGER, RELOADED(viral.compare_min_age_hours), "168", 1, 720,
+     false, NULL, "Only videos at least this old are compared with."},
 
     {"refresh", "source", CONFIG_LIST, KEY(refresh.source), "none", TEXT_LIMIT(200), false, check_source,
      "Where readings come from every hour: spool (files that other programs put into spool_dir), simulated "
@@ -227,10 +235,20 @@ const struct config_key config_keys[] = {
     {"refresh", "interval_s", CONFIG_INTEGER, KEY(refresh.interval_s), "0", 0, 3600, false, NULL,
      "Seconds between two refreshes; only for source = simulated. 0: every hour."},
 
-    {"log", "level", CONFIG_LOG_LEVEL, KEY(log.level), "info", NO_LIMIT, false, NULL,
+    {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false, NULL,
+     "Where the operator looks: /metrics, /livez, /readyz, on addresses written as those of [server]. "
+     "Everybody who can\n"
+     "reach it can read it, so keep it off the network. Each process needs one of its own. Empty: off."},
+
+    {"log", "level", CONFIG_LOG_LEVEL, RELOADED(log.level), "info", NO_LIMIT, false, NULL,
      "The least that is logged: debug, info, warn or error."},
-    {"log", "format", CONFIG_LOG_FORMAT, KEY(log.format), "text", NO_LIMIT, false, NULL,
+    {"log", "format", CONFIG_LOG_FORMAT, RELOADED(log.format), "text", NO_LIMIT, false, NULL,
      "How a line is written: text or json."},
+    {"log", "access", CONFIG_TEXT, RELOADED(log.access), "", TEXT_LIMIT(1000), false, NULL,
+     "Where one JSON line for each request goes: the path of a file, or - for standard error. Empty: "
+     "nowhere, "
+     "as the proxy in\n"
+     "front has a log too."},
 };
 
 const size_t config_key_count = sizeof config_keys / sizeof config_keys[0];

@@ -8,7 +8,7 @@
 
 static void *member(const struct config *c, const struct config_key *key)
 {
-    return (char *)(uintptr_t)c + key->offset;
+    return (char *)(uintptr_t)c + key->place.offset;
 }
 
 static char *copy_text(struct str s)

@@ -70,13 +70,26 @@ static void on_closed(uv_handle_t *handle)
     server_conn_closed(s);
 }
 
+void conn_account(struct conn *c, bool complete)
+{
+    const struct http_options *o = &c->server->options;
+    struct exchange *x = c->x;
+    if (!x->answering)
+        x->r.res.status = 0; /* whatever the handler meant to say */
+    if (x->counted && o->over)
+        o->over(o->over_ctx, &x->r, complete);
+    x->counted = false;
+}
+
 void conn_close(struct conn *c, const char *reason)
 {
     if (c->state == CONN_CLOSING)
         return;
     log_debug("%s: connection closed: %s", c->peer, reason);
-    if (c->x)
+    if (c->x) {
         request_cancel(&c->x->r);
+        conn_account(c, false);
+    }
     list_remove(&c->turn);
     conn_enter(c, CONN_CLOSING);
     if (!c->resets || c->is_unix || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
@@ -205,6 +218,9 @@ void conn_refuse(struct conn *c, int status, const char *message)
     struct exchange *x = c->x;
     if (!x->r.id.p)
         identify(c);
+    if (!x->r.arrived_us)
+        x->r.arrived_us = clock_work_us();
+    x->counted = true;
     x->aborted = NULL;
     response_reset(&x->r);
     x->r.res.status = status;
@@ -222,6 +238,8 @@ static void handle(struct conn *c)
     x->keeps_alive = parser_keeps_alive(x->parser);
     x->client_closes = !x->keeps_alive;
     identify(c);
+    x->r.arrived_us = clock_work_us();
+    x->counted = true;
     conn_enter(c, CONN_HANDLING);
     x->r.step = c->server->options.app.first;
     request_run(&x->r);

@@ -46,6 +46,8 @@ struct exchange {
     struct buf head;     /* of the response; chunk framing */
     struct list link;    /* in the pool, or in the server's sleeping list */
     int64_t wake_ms;     /* while sleeping */
+    bool counted;        /* the server's `over` is owed */
+    bool answering;      /* the head of the answer is made */
     bool active;         /* begun and not yet over: cancel has something to do */
     bool running;        /* a step is on the stack */
     bool ready;          /* the next step runs when it is the connection's turn */
@@ -152,6 +154,9 @@ void conn_refuse(struct conn *c, int status, const char *message);
 
 /* The server drains: closes the connection if nothing is under way on it. */
 void conn_drain(struct conn *c);
+
+/* The exchange is over: tells the server's `over`, once. */
+void conn_account(struct conn *c, bool complete);
 
 /* ---- send.c ---- */
 

@@ -147,8 +147,8 @@ enum err listener_open(struct http_server *s, const char *address, const char **
     struct sockaddr_storage tcp = {0};
     if (path ? !*path : !parse_tcp(address, &tcp)) {
         (void)snprintf(message, sizeof message,
-                       "listen: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
-                       address);
+                       "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
+                       s->options.key, address);
         *why = message;
         return ERR_INVALID;
     }
@@ -164,7 +164,7 @@ enum err listener_open(struct http_server *s, const char *address, const char **
     int status = path ? open_unix(l, path) : open_tcp(l, &tcp);
     if (status == 0)
         return OK;
-    (void)snprintf(message, sizeof message, "listen: %s: %s", address, uv_strerror(status));
+    (void)snprintf(message, sizeof message, "%s: %s: %s", s->options.key, address, uv_strerror(status));
     *why = message;
     return ERR_IO;
 }

@@ -25,6 +25,16 @@ bool request_slice_is_over(int64_t start_us)
     return clock_work_us() - start_us > SLICE_US;
 }
 
+const char *request_method_name(enum http_method m)
+{
+    static const char *const names[] = {[METHOD_GET] = "GET",
+                                        [METHOD_HEAD] = "HEAD",
+                                        [METHOD_POST] = "POST",
+                                        [METHOD_OPTIONS] = "OPTIONS",
+                                        [METHOD_OTHER] = "other"};
+    return names[m];
+}
+
 /* ---- running ---- */
 
 static void end(struct exchange *x)

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/next.h"
+#include "base/uuid.h"
 #include "http/response.h"
 
 enum http_method { METHOD_GET, METHOD_HEAD, METHOD_POST, METHOD_OPTIONS, METHOD_OTHER };
@@ -55,12 +56,18 @@ struct request {
     struct str client_address; /* numeric; of the peer, or from X-Forwarded-For of a trusted proxy; "unix" for
                                   a Unix socket */
     bool peer_is_trusted; /* the connection comes from a trusted proxy: what it says of the client holds */
-    int64_t started_ms;   /* monotonic */
+    int64_t started_ms;   /* monotonic; the first byte */
+    int64_t arrived_us;   /* clock_work_us(), of the last byte */
     /* Of struct http_app. A first step that hands the request on to another application sets both. */
     void *app;
     void (*finish)(struct request *r);
     bool client_ended; /* the client sends nothing more, and has most likely gone: an answer that may
                           be given early should be. A sleeping request is woken when it happens */
+
+    /* For counts and logs; the handler says what it knows. All of it static or in the arena. */
+    const char *route;                     /* the template, as /v1/videos/{id}; NULL: none */
+    const struct uuid *key_id, *author_id; /* NULL: not known */
+    const char *limiter;                   /* who decided on the rate; NULL: nobody was asked */
 
     /* The handler's. */
     request_step *step;
@@ -76,10 +83,13 @@ struct request {
 struct http_app {
     request_step *first;
     /* Called for each response that is about to be sent, also for those that the server itself made (400,
-     * 408, 431 …): puts common headers, writes the access log. May be NULL. */
+     * 408, 431 …): puts common headers. May be NULL. */
     void (*finish)(struct request *r);
     void *ctx;
 };
+
+/* "GET"; "other" for METHOD_OTHER. */
+const char *request_method_name(enum http_method m);
 
 /* Arms r's wait on the server's tick: the next step runs when `deadline_ms` (monotonic) has come or when
  * request_wake() is called, whichever is first. Resolution: the server's tick. For long polls. The step may

@@ -30,6 +30,7 @@ static void answered(struct conn *c)
 {
     struct exchange *x = c->x;
     bool closes = !x->keeps_alive, expected = x->client_closes;
+    conn_account(c, true);
     c->x = NULL;
     server_give_back(c->server, x);
     if (!closes)
@@ -102,6 +103,7 @@ static void begin_answer(struct conn *c, enum response_framing framing)
     struct exchange *x = c->x;
     struct http_server *s = c->server;
     CHECK(x->r.res.status);
+    x->answering = true;
     if (x->r.finish)
         x->r.finish(&x->r);
     /* The client has ended: once nothing of it is left to serve, the answer is the last. */

@@ -75,6 +75,7 @@ void server_give_back(struct http_server *s, struct exchange *x)
     x->r = (struct request){.arena = arena, .res = {.body = body}};
     x->conn = NULL;
     x->aborted = NULL;
+    x->answering = false;
     /* The last one used is the next one borrowed: its memory is warm. */
     list_add_last(s->pool.next, &x->link);
     s->pooled++;
@@ -320,6 +321,8 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     struct http_server *s = xcalloc(1, sizeof *s);
     s->loop = loop;
     s->options = *options;
+    if (!s->options.key)
+        s->options.key = "listen";
     s->options.limits.max_connections = files_for_connections(options->limits.max_connections);
     s->date.second = -1;
     for (int state = 0; state < CONN_STATES; state++)
@@ -368,14 +371,21 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
         http_server_close(s, NULL, NULL);
         return e;
     }
-    for (struct listener *l = s->listeners; l; l = l->next)
-        printf("listening on %s\n", l->name);
-    (void)fflush(stdout);
     *out = s;
     return OK;
 }
 
+void http_server_announce(const struct http_server *s, const char *what)
+{
+    for (const struct listener *l = s->listeners; l; l = l->next)
+        printf("%s %s\n", what, l->name);
+    (void)fflush(stdout);
+}
+
 struct http_server_counts http_server_counts(const struct http_server *s)
 {
-    return s->counts;
+    struct http_server_counts counts = s->counts;
+    for (const struct listener *l = s->listeners; l; l = l->next)
+        counts.waiting += l->waiting;
+    return counts;
 }

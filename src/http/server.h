@@ -36,16 +36,23 @@ struct http_options {
     const char *named_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
                                 long as the server */
     struct http_app app;
+    /* Called once for each request that got an answer or was on the way to one, when that is out or broken
+     * off (`complete` false; r->res.status 0: before there was any). Looks only. May be NULL. */
+    void (*over)(void *ctx, const struct request *r, bool complete);
+    void *over_ctx;
+    const char *key; /* in messages about `listen`; NULL: "listen" */
     /* When not NULL: builds the answer to a request that is refused before it reaches the app (400, 408, 413,
      * 414, 417, 431, 501, 503, 505), in the application's format. `message` is English. r->res.status is set.
      */
     void (*refuse)(struct request *r, const char *message);
 };
 
-/* Binds, listens and accepts. Prints one line `listening on ADDRESS` for each listener to standard output
- * when all accept. On failure `*why` is a sentence and nothing stays open. */
+/* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open. */
 MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
                                    const struct http_options *options, const char **why);
+
+/* Prints one line `<what> ADDRESS` for each listener to standard output. */
+void http_server_announce(const struct http_server *s, const char *what);
 
 /* Drain: stops listening (and unlinks Unix sockets), closes idle connections, lets requests in flight finish
  * with `Connection: close`, forces the rest after drain_ms, then calls `closed` once on the loop and frees
@@ -54,6 +61,7 @@ void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *c
 
 struct http_server_counts {
     int connections, requests_in_flight;
+    int waiting; /* listeners on which a connection waits for the cap */
     unsigned long long accepted, requests, refused;
 };
 struct http_server_counts http_server_counts(const struct http_server *s);

@@ -112,6 +112,15 @@ void limiter_decide(struct limiter *l, struct limiter_call *call)
         l->counts.refused[call->source]++;
 }
 
+const char *limiter_source_name(enum limiter_source source)
+{
+    static const char *const names[LIMITER_SOURCES] = {[LIMITER_OFF] = "off",
+                                                       [LIMITER_REDIS] = "redis",
+                                                       [LIMITER_REFUSED_BEFORE] = "redis_before",
+                                                       [LIMITER_PROCESS] = "process"};
+    return names[source];
+}
+
 struct limiter_counts limiter_counts(const struct limiter *l)
 {
     struct limiter_counts counts = l->counts;

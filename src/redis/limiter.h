@@ -37,6 +37,9 @@ enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wa
                        struct limiter_call *call);
 void limiter_decide(struct limiter *l, struct limiter_call *call);
 
+/* "off", "redis", "redis_before", "process". */
+const char *limiter_source_name(enum limiter_source source);
+
 struct limiter_counts {
     unsigned long long admitted[LIMITER_SOURCES], refused[LIMITER_SOURCES];
     int keys; /* with a window in this process */

@@ -227,7 +227,7 @@ static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
         go_broken(r, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer that is none");
     if (c->out) {
         c->redis->counts.failed += !answered.ok;
-        c->redis->counts.time_us += (uv_hrtime() - c->sent_ns) / 1000;
+        metrics_observe(&c->redis->counts.times, (int64_t)((uv_hrtime() - c->sent_ns) / 1000));
         *c->out = answered;
     }
     answer(c);

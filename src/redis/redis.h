@@ -13,6 +13,7 @@
 #define VT_REDIS_REDIS_H
 
 #include "base/err.h"
+#include "base/metrics.h"
 #include "base/next.h"
 #include "base/str.h"
 #include "redis/tls.h"
@@ -71,7 +72,7 @@ void redis_send(struct redis *r, const struct str *args, int count);
 
 struct redis_counts {
     unsigned long long calls, failed, late;
-    unsigned long long time_us; /* of answered calls, from sending to the answer */
+    struct metrics_times times; /* of answered calls, from sending to the answer */
 };
 struct redis_counts redis_counts(const struct redis *r);
 

@@ -306,6 +306,7 @@ enum next site_first_step(struct request *r)
         return page_not_found(r);
     if (v->page->flags & SITE_SECRET)
         r->target = STR("(an address that is a secret)");
+    r->route = v->page->path;
     if (!method_fits(v->page, r->method))
         return refuse_method(r, v->page);
     return v->page->flags & SITE_STATIC ? begin_page(r) : find_session(r);

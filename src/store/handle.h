@@ -3,8 +3,9 @@
 #define VT_STORE_HANDLE_H
 
 #include "base/buf.h"
+#include "base/metrics.h"
 #include "store/db.h"
-#include "store/store.h"
+#include "store/read.h"
 
 enum {
     STORE_ID_LEN = 16,
@@ -21,9 +22,15 @@ struct store {
 
     struct buf packed_posts, packed_milestones; /* bound to a running statement, else free */
 
+    struct metrics_times reads;
+
     struct day_gain *days; /* room for one video of store_list_stats() */
     size_t days_cap;
 };
+
+/* Around each function of read.h: takes the time, sets the result. */
+void store_read_begin(struct store_read *read);
+enum next store_read_end(struct store_read *read, enum err err);
 
 /* Several statements as one snapshot. Inside a transaction of the caller (who reads what it has written) they
  * do nothing; `*own` goes from one to the other. */

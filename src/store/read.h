@@ -25,6 +25,7 @@ struct store_read {
     struct store *store;
     struct wait *wait; /* the request's wait */
     enum err err;
+    int64_t start_us; /* the store's */
 };
 
 /* What a request needs of its key: one look-up by SHA-256. */

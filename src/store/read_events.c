@@ -87,6 +87,7 @@ static enum err scan_events(struct events_read *r)
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress)
 {
+    store_read_begin(read);
     struct events_read r = {.store = read->store, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
     bool own = false;
     *progress = (struct events_progress){.scanned_to = query->bound};
@@ -96,6 +97,5 @@ enum next store_list_events(struct store_read *read, const struct events_query *
     if (!err)
         err = scan_events(&r);
     store_snapshot_end(read->store, own);
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }

@@ -23,6 +23,7 @@ static enum err row_owner(struct db *db, struct sqlite3_stmt *q, struct key_owne
 
 enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN], struct key_owner *out)
 {
+    store_read_begin(read);
     struct db *db = &read->store->db;
     struct sqlite3_stmt *q = db_use(db, QUERY_KEY_OWNER);
     db_bind_blob(q, 1, hash, KEY_HASH_LEN);
@@ -31,12 +32,12 @@ enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LE
         err = row_owner(db, q, out);
         db_reset(q);
     }
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }
 
 enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx)
 {
+    store_read_begin(read);
     struct db *db = &read->store->db;
     struct sqlite3_stmt *q = db_use(db, QUERY_ACCOUNT);
     struct author author;
@@ -50,8 +51,7 @@ enum next store_read_account(struct store_read *read, int64_t key_row, store_acc
             err = db_damaged(db, "account");
         db_reset(q);
     }
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }
 
 enum next store_read_author(struct store_read *read, struct arena *arena, int64_t author_row,

@@ -138,6 +138,7 @@ static enum err scan_videos(struct stats_read *r)
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress)
 {
+    store_read_begin(read);
     struct stats_read r = {.store = read->store, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
     bool own = false;
     *progress = (struct stats_progress){.next = query->after};
@@ -147,8 +148,7 @@ enum next store_list_stats(struct store_read *read, const struct stats_query *qu
     if (!err)
         err = scan_videos(&r);
     store_snapshot_end(read->store, own);
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }
 
 static enum err give_video(struct store *s, struct sqlite3_stmt *q, size_t day_count, store_stats_fn fn,

@@ -29,6 +29,7 @@ static enum err list_books(struct store *s, int64_t author_row, const struct boo
 enum next store_list_books(struct store_read *read, int64_t author_row, const struct book_position *after,
                            int limit, store_book_fn fn, void *ctx, int64_t *author_rev)
 {
+    store_read_begin(read);
     bool own = false;
     enum err err = store_snapshot_begin(read->store, &own);
     if (!err)
@@ -36,8 +37,7 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
     if (!err)
         err = list_books(read->store, author_row, after, limit, fn, ctx);
     store_snapshot_end(read->store, own);
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }
 
 /* The first position that the page may hold is behind this one: behind the cursor, and not after posted_to.
@@ -110,6 +110,7 @@ static enum err find_book(struct db *db, const struct videos_query *query, int64
 enum next store_list_videos(struct store_read *read, const struct videos_query *query, store_video_fn fn,
                             void *ctx)
 {
+    store_read_begin(read);
     struct db *db = &read->store->db;
     bool own = false;
     int64_t book_row = 0;
@@ -119,13 +120,13 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
     if (!err)
         err = list_page(db, bind_page(db, query, book_row), fn, ctx);
     store_snapshot_end(read->store, own);
-    read->err = err == ERR_NOT_FOUND ? OK : err;
-    return NEXT_MORE;
+    return store_read_end(read, err == ERR_NOT_FOUND ? OK : err);
 }
 
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
                            store_video_fn fn, void *ctx)
 {
+    store_read_begin(read);
     struct db *db = &read->store->db;
     struct sqlite3_stmt *q = db_use(db, QUERY_VIDEO_OF_AUTHOR);
     db_bind_uuid(q, 1, id);
@@ -136,6 +137,5 @@ enum next store_read_video(struct store_read *read, int64_t author_row, const st
         err = give_video(db, q, fn, ctx, &ignored);
         db_reset(q);
     }
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }

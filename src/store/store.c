@@ -3,6 +3,7 @@
 #include "store/handle.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/migrate.h"
 #include "store/model.h"
 #include "store/why.h"
@@ -130,6 +131,23 @@ enum err store_data_version(struct store *s, int64_t *out)
     *out = db_i64(q, 0);
     db_reset(q);
     return OK;
+}
+
+void store_read_begin(struct store_read *read)
+{
+    read->start_us = clock_work_us();
+}
+
+enum next store_read_end(struct store_read *read, enum err err)
+{
+    metrics_observe(&read->store->reads, clock_work_us() - read->start_us);
+    read->err = err;
+    return NEXT_MORE;
+}
+
+const struct metrics_times *store_read_times(const struct store *s)
+{
+    return &s->reads;
 }
 
 enum err store_checkpoint(struct store *s)

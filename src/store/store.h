@@ -13,6 +13,7 @@
 #define VT_STORE_STORE_H
 
 #include "base/err.h"
+#include "base/metrics.h"
 #include "base/str.h"
 
 #include <stdint.h>
@@ -48,6 +49,9 @@ MUST_USE enum err store_data_version(struct store *s, int64_t *out);
 
 /* 16 random bytes that are this database's own, also not those of a database restored from its backup. */
 const uint8_t *store_id(const struct store *s);
+
+/* How long the reads of read.h took on this connection. */
+const struct metrics_times *store_read_times(const struct store *s);
 
 /* Copies the write-ahead log into the database as far as readers allow (a job; blocks). */
 MUST_USE enum err store_checkpoint(struct store *s);

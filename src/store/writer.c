@@ -10,6 +10,7 @@
 #include "store/writer.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/gate.h"
 #include "store/write.h"
 
@@ -25,8 +26,9 @@ struct writer {
     uv_work_t work;
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
-    int count;
-    enum err result; /* of the running job */
+    enum err result;                  /* of the running job */
+    int64_t took_us;                  /* and how long it took */
+    struct writer_counts counts;
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
@@ -65,7 +67,9 @@ static void on_work(uv_work_t *work)
 {
     struct writer *w = work->data;
     gate_enter(w->gate);
+    int64_t start_us = clock_work_us();
     w->result = run_job(w->store, w->first);
+    w->took_us = clock_work_us() - start_us;
     gate_leave(w->gate);
 }
 
@@ -103,6 +107,19 @@ static void go_on(struct writer *w)
     CHECK(code == 0);
 }
 
+static void count(struct writer *w)
+{
+    struct writer_counts *c = &w->counts;
+    int64_t now_ms = clock_mono_ms();
+    metrics_observe(&c->times, w->took_us);
+    c->waiting--;
+    c->failed += w->result != OK;
+    if (w->result)
+        c->failed_ms = now_ms;
+    else
+        c->succeeded_ms = now_ms;
+}
+
 static void on_finished(uv_work_t *work, int status)
 {
     struct writer *w = work->data;
@@ -112,7 +129,7 @@ static void on_finished(uv_work_t *work, int status)
     w->first = job->next;
     if (!w->first)
         w->last = &w->first;
-    w->count--;
+    count(w);
     w->busy = false;
     /* The next one starts before `done`, which may free the job or submit others. */
     go_on(w);
@@ -128,14 +145,19 @@ enum err writer_submit(struct writer *w, struct writer_job *job)
 {
     if (w->closed)
         return ERR_CANCELLED;
-    if (w->count == WRITER_JOBS_MAX)
+    if (w->counts.waiting == WRITER_JOBS_MAX)
         return ERR_FULL;
     job->next = NULL;
     *w->last = job;
     w->last = &job->next;
-    w->count++;
+    w->counts.waiting++;
     go_on(w);
     return OK;
+}
+
+const struct writer_counts *writer_counts(const struct writer *w)
+{
+    return &w->counts;
 }
 
 void writer_close(struct writer *w, void (*closed)(void *ctx), void *ctx)

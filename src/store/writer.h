@@ -6,6 +6,7 @@
 #define VT_STORE_WRITER_H
 
 #include "base/err.h"
+#include "base/metrics.h"
 #include "store/store.h"
 
 #include <uv.h>
@@ -34,6 +35,14 @@ struct gate *writer_gate(struct writer *w);
 
 /* ERR_FULL when too many jobs wait, ERR_CANCELLED after writer_close(); `done` is then not called. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
+
+struct writer_counts {
+    int waiting;                     /* the running one too */
+    uint64_t failed;                 /* rolled back, for whatever reason */
+    int64_t succeeded_ms, failed_ms; /* monotonic, of the last one; 0: none */
+    struct metrics_times times;      /* from the beginning of the transaction to its end */
+};
+const struct writer_counts *writer_counts(const struct writer *w);
 
 /* Lets waiting jobs run to their end, refuses new ones, then closes the connection and calls `closed` on the
  * loop. */

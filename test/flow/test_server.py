@@ -86,9 +86,10 @@ def test_several_listeners_at_once(owned, short_path):
 def test_it_prints_a_line_per_listener_and_nothing_else(owned, short_path):
     instance = owned({"server": {"listen": f"127.0.0.1:0,unix:{short_path}/s"}, "log": {"level": "debug"}})
     process = instance.command("serve")
-    lines = [process.stdout.readline() for _ in range(2)]
+    lines = [process.stdout.readline() for _ in range(3)]
     assert re.fullmatch(rb"listening on 127\.0\.0\.1:[1-9]\d*\n", lines[0])
     assert lines[1] == f"listening on unix:{short_path}/s\n".encode()
+    assert re.fullmatch(rb"admin listening on 127\.0\.0\.1:[1-9]\d*\n", lines[2])
     address = lines[0].split()[2].decode()
     assert [status_at(address, instance.key, path) for path in ("/account", "/nowhere")] == [200, 404]
     process.send_signal(signal.SIGTERM)

@@ -73,12 +73,13 @@ class Viewtally:
         self.binary = binary(seams=clock is not None if seams is None else seams)
         self.config_path = self.directory / "config.ini"
         self.settings = {"server": {"listen": "127.0.0.1:0"}, "store": {"path": str(self.directory / "viewtally.db")},
-                         "limits": {"requests_per_minute": "0"}}
+                         "limits": {"requests_per_minute": "0"}, "admin": {"listen": "127.0.0.1:0"}}
         self.configure(config or {})
         self._process = None
         self._starts = 0
         self._numbers = itertools.count(1)
         self.addresses = []
+        self.admin_addresses = []
 
     # -- configuration ---------------------------------------------------------------------------------------------
 
@@ -178,8 +179,10 @@ class Viewtally:
                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                                              cwd=self.directory, env=self.environment(env))
         wanted = len(self.settings["server"]["listen"].split(","))
-        reader = _AddressReader(self._process.stdout, wanted)
+        admin = len([address for address in self.settings["admin"].get("listen", "").split(",") if address])
+        reader = _AddressReader(self._process.stdout, wanted, admin)
         self.addresses = reader.wait(START_SECONDS)
+        self.admin_addresses = reader.admin
         if len(self.addresses) < wanted:
             self._process.kill()
             status = self._process.wait()
@@ -220,6 +223,10 @@ class Viewtally:
     def client(self, key=None, **options):
         return Client(self.address, key, **options)
 
+    def admin(self, **options):
+        """A client of the admin listener: its pages are /metrics, /livez, /readyz."""
+        return Client(self.admin_addresses[0], base="", **options)
+
     def exchange(self, data, **options):
         return exchange(self.address, data, **options)
 
@@ -233,11 +240,13 @@ class Viewtally:
 class _AddressReader(threading.Thread):
     """Reads the server's standard output to its end, so that it never blocks, and picks the addresses out."""
 
-    def __init__(self, stream, wanted):
+    def __init__(self, stream, wanted, wanted_admin):
         super().__init__(daemon=True)
         self._stream = stream
         self._wanted = wanted
+        self._wanted_admin = wanted_admin
         self._found = []
+        self.admin = []
         self._changed = threading.Condition()
         self._ended = False
         self.start()
@@ -245,10 +254,10 @@ class _AddressReader(threading.Thread):
     def run(self):
         try:
             for line in self._stream:
-                match = re.match(rb"listening on (\S+)", line)
+                match = re.match(rb"(admin )?listening on (\S+)", line)
                 if match:
                     with self._changed:
-                        self._found.append(match.group(1).decode())
+                        (self.admin if match.group(1) else self._found).append(match.group(2).decode())
                         self._changed.notify()
         except ValueError:
             pass                # the stream was closed by stop()
@@ -256,10 +265,13 @@ class _AddressReader(threading.Thread):
             self._ended = True
             self._changed.notify()
 
+    def _complete(self):
+        return len(self._found) >= self._wanted and len(self.admin) >= self._wanted_admin
+
     def wait(self, seconds):
         deadline = time.monotonic() + seconds
         with self._changed:
-            while len(self._found) < self._wanted and not self._ended and time.monotonic() < deadline:
+            while not self._complete() and not self._ended and time.monotonic() < deadline:
                 self._changed.wait(max(0.0, deadline - time.monotonic()))
             return list(self._found)
 

@@ -1,0 +1,165 @@
+/* The listener and its three pages. Knows no metric. */
+#include "admin/admin.h"
+
+#include "admin/health.h"
+#include "admin/page.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+
+enum {
+    HEAD_BYTES = 8 << 10,
+    TARGET_BYTES = 1 << 10,
+    FIELD_LINES = 50,
+    CONNECTIONS = 32, /* fewer than the files that the API's server keeps free */
+    REQUEST_MS = 10000,
+    IDLE_MS = 150000, /* longer than a scrape interval: the connection is kept */
+    DRAIN_MS = 200,
+    LISTEN_MAX = 16,
+};
+
+struct admin {
+    const struct admin_view *view;
+    struct http_server *server;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+/* ---- pages ---- */
+
+static const struct str TEXT_TYPE = {"text/plain; charset=utf-8", 25};
+
+static enum next answer_text(struct request *r, int status, struct str line)
+{
+    r->res.status = status;
+    r->res.content_type = TEXT_TYPE;
+    buf_append(&r->res.body, line);
+    buf_append_char(&r->res.body, '\n');
+    return NEXT_DONE;
+}
+
+static enum next answer_livez(struct request *r)
+{
+    return answer_text(r, 200, STR("alive"));
+}
+
+static enum next answer_readyz(struct request *r)
+{
+    const struct admin *a = r->app;
+    struct buf line;
+    buf_init(&line, 1024);
+    enum health health = health_check(a->view, &line);
+    (void)answer_text(r, health == HEALTH_NOT ? 503 : 200, buf_str(&line));
+    buf_fini(&line);
+    return NEXT_DONE;
+}
+
+static enum next answer_metrics(struct request *r)
+{
+    const struct admin *a = r->app;
+    r->res.status = 200;
+    r->res.content_type = STR("text/plain; version=0.0.4; charset=utf-8");
+    page_write(a->view, &r->res.body);
+    return NEXT_DONE;
+}
+
+static const struct {
+    const char *path;
+    request_step *answer;
+} pages[] = {{"/metrics", answer_metrics}, {"/livez", answer_livez}, {"/readyz", answer_readyz}};
+
+static enum next first_step(struct request *r)
+{
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        if (!str_eq(r->path, str_from_cstr(pages[i].path)))
+            continue;
+        if (r->method == METHOD_GET || r->method == METHOD_HEAD)
+            return pages[i].answer(r);
+        response_add_field(r, STR("Allow"), STR("GET, HEAD"));
+        return answer_text(r, 405, STR("This page takes GET and HEAD only."));
+    }
+    return answer_text(r, 404, STR("There are /metrics, /livez and /readyz."));
+}
+
+static void finish(struct request *r)
+{
+    response_add_field(r, STR("Cache-Control"), STR("no-store"));
+    response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
+}
+
+static void refuse(struct request *r, const char *message)
+{
+    (void)answer_text(r, r->res.status, str_from_cstr(message));
+}
+
+/* ---- the listener ---- */
+
+struct addresses {
+    size_t count;
+    char *text[LISTEN_MAX];
+};
+
+static void add_address(void *ctx, struct str item)
+{
+    struct addresses *to = ctx;
+    if (to->count == LISTEN_MAX)
+        return;
+    char *text = xmalloc(item.len + 1);
+    memcpy(text, item.p, item.len);
+    text[item.len] = '\0';
+    to->text[to->count++] = text;
+}
+
+enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view, const char **why)
+{
+    struct addresses listen = {0};
+    struct admin *a = xcalloc(1, sizeof *a);
+    a->view = view;
+    config_each_item(view->config->admin.listen, add_address, &listen);
+    const struct http_options options = {
+        .limits = {.head_bytes = HEAD_BYTES,
+                   .target_bytes = TARGET_BYTES,
+                   .field_lines = FIELD_LINES,
+                   .max_connections = CONNECTIONS,
+                   .header_timeout_ms = REQUEST_MS,
+                   .body_timeout_ms = REQUEST_MS,
+                   .idle_timeout_ms = IDLE_MS,
+                   .write_timeout_ms = REQUEST_MS,
+                   .request_timeout_ms = REQUEST_MS,
+                   .drain_ms = DRAIN_MS},
+        .listen = (const char *const *)listen.text,
+        .listen_count = listen.count,
+        .key = "[admin] listen",
+        .app = {.first = first_step, .finish = finish, .ctx = a},
+        .refuse = refuse,
+    };
+    enum err e = http_server_open(&a->server, loop, &options, why);
+    for (size_t i = 0; i < listen.count; i++)
+        free(listen.text[i]);
+    if (e)
+        free(a);
+    else
+        *out = a;
+    return e;
+}
+
+static void on_server_closed(void *ctx)
+{
+    struct admin *a = ctx;
+    void (*closed)(void *) = a->closed;
+    void *closed_ctx = a->closed_ctx;
+    free(a);
+    closed(closed_ctx);
+}
+
+void admin_announce(const struct admin *a)
+{
+    http_server_announce(a->server, "admin listening on");
+}
+
+void admin_close(struct admin *a, void (*closed)(void *ctx), void *ctx)
+{
+    a->closed = closed;
+    a->closed_ctx = ctx;
+    http_server_close(a->server, on_server_closed, a);
+}

@@ -1,0 +1,26 @@
+/* What the admin pages look at: pointers that the app fills in as the parts come up, and takes away before
+ * they go. Everything is read, nothing is changed. */
+#ifndef VT_ADMIN_VIEW_H
+#define VT_ADMIN_VIEW_H
+
+#include "admin/lag.h"
+#include "admin/traffic.h"
+#include "config/config.h"
+#include "http/server.h"
+#include "redis/limiter.h"
+#include "store/store.h"
+#include "store/writer.h"
+
+struct admin_view {
+    const struct config *config;
+    const struct http_server *server; /* the API's; NULL: not (or no longer) listening */
+    const struct limiter *limiter;
+    const struct redis *redis; /* NULL: none is configured */
+    struct store *store;       /* the loop's read connection */
+    const struct writer *writer;
+    const struct traffic *traffic;
+    const struct lag *lag;
+    bool draining;
+};
+
+#endif

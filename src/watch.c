@@ -1,0 +1,74 @@
+/* Wires what watches. Knows no metric and no page. */
+#include "watch.h"
+
+#include "admin/admin.h"
+#include "base/check.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+struct watch {
+    uv_loop_t *loop;
+    struct admin_view view;
+    struct traffic *traffic;
+    struct lag lag;
+    struct admin *admin; /* NULL: off, or closing */
+    bool closed;
+};
+
+struct watch *watch_new(uv_loop_t *loop, const struct config *config)
+{
+    struct watch *w = xcalloc(1, sizeof *w);
+    w->loop = loop;
+    w->traffic = traffic_new();
+    w->view = (struct admin_view){.config = config, .traffic = w->traffic, .lag = &w->lag};
+    lag_open(&w->lag, loop);
+    return w;
+}
+
+struct admin_view *watch_view(struct watch *w)
+{
+    return &w->view;
+}
+
+enum err watch_open(struct watch *w, const char **why)
+{
+    return *w->view.config->admin.listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
+}
+
+void watch_announce(const struct watch *w)
+{
+    if (w->admin)
+        admin_announce(w->admin);
+}
+
+void watch_over(void *ctx, const struct request *r, bool complete)
+{
+    struct watch *w = ctx;
+    traffic_note(w->traffic, r, complete, clock_work_us() - r->arrived_us);
+}
+
+static void on_admin_closed(void *ctx)
+{
+    (void)ctx;
+}
+
+void watch_close(struct watch *w)
+{
+    if (w->closed)
+        return;
+    w->closed = true;
+    /* Somebody may still ask while it closes, when these are gone. */
+    w->view = (struct admin_view){
+        .config = w->view.config, .traffic = w->traffic, .lag = &w->lag, .draining = true};
+    lag_close(&w->lag);
+    if (w->admin)
+        admin_close(w->admin, on_admin_closed, NULL);
+    w->admin = NULL;
+}
+
+void watch_free(struct watch *w)
+{
+    traffic_free(w->traffic);
+    free(w);
+}

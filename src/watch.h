@@ -1,0 +1,31 @@
+/* What watches the server while it serves: the counters of its requests, the admin listener, the lag of the
+ * loop. The app tells it what comes up and goes; it changes nothing. */
+#ifndef VT_WATCH_H
+#define VT_WATCH_H
+
+#include "admin/view.h"
+
+struct watch;
+
+/* Begins to measure. `config` must outlive it. */
+struct watch *watch_new(uv_loop_t *loop, const struct config *config);
+
+/* What the pages show: the caller fills it in. */
+struct admin_view *watch_view(struct watch *w);
+
+/* Opens [admin] listen, if it is not empty. */
+MUST_USE enum err watch_open(struct watch *w, const char **why);
+
+/* Says on standard output where the pages are. */
+void watch_announce(const struct watch *w);
+
+/* struct http_options.over; its ctx is the watch. */
+void watch_over(void *ctx, const struct request *r, bool complete);
+
+/* Begins to end; what it still holds goes while the loop runs on. Twice is as good as once. */
+void watch_close(struct watch *w);
+
+/* Once the loop has run out. */
+void watch_free(struct watch *w);
+
+#endif

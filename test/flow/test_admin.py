@@ -1,0 +1,207 @@
+"""The operator's listener: /metrics agrees with what was sent, /livez and /readyz say what is so."""
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+
+import pytest
+
+from lib import wait
+from lib.client import connect
+from lib.metrics import scrape
+
+PAGE = 4096
+REQUESTS = "viewtally_http_requests_total"
+
+
+@pytest.fixture
+def served(viewtally):
+    author = viewtally.add_author()
+    viewtally.key = viewtally.create_key(author)
+    with viewtally:
+        yield viewtally
+
+
+def promtool(text):
+    return subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
+
+
+def test_promtool_finds_nothing(served):
+    client = served.client(served.key)
+    for path in ("/account", "/videos", "/events", "/stats", "/books", "/nowhere"):
+        client.get(path)
+    served.exchange(b"GET nonsense HTTP/1.1\r\nHost: x\r\n\r\n")
+    text = scrape(served).text
+    checked = promtool(text)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+    assert promtool(re.sub("# HELP viewtally_http_requests_total .*\n", "", text)).returncode != 0, "promtool checks nothing"
+
+
+def test_every_request_is_counted_once_by_route_and_code(served):
+    client = served.client(served.key)
+    missing = "/videos/00000000-0000-4000-8000-000000000000"
+    sent = [("/v1/account", "/account", {}, 200, 7), ("/v1/videos", "/videos", {"limit": "0"}, 400, 3), ("/v1/videos/{id}", missing, {}, 404, 2),
+            ("none", "/nowhere", {}, 404, 5), ("/v1/events", "/events", {"after": "latest"}, 200, 4)]
+    before = scrape(served)
+    for _, path, params, status, times in sent:
+        for _ in range(times):
+            assert client.get(path, params).status == status
+    assert client.request("POST", "/v1/books").status == 405
+    assert client.request("HEAD", "/v1/books").status == 200
+    assert client.get("/account", key="service_live_nonsense").status == 401
+    etag = client.get("/stats").headers["ETag"]
+    assert client.get("/stats", headers={"If-None-Match": etag}).status == 304
+    assert b" 400 " in served.exchange(b"GET nonsense HTTP/1.1\r\nHost: x\r\n\r\n")
+    after = scrape(served)
+
+    def grew(name, **labels):
+        return after.get(name, **labels) - before.get(name, **labels)
+
+    for route, _, _, status, times in sent:
+        assert grew(REQUESTS, route=route, code=str(status)) == times, route
+    for route, code in (("/v1/books", "405"), ("/v1/books", "200"), ("/v1/account", "401"), ("/v1/stats", "200"), ("/v1/stats", "304"), ("none", "400")):
+        assert grew(REQUESTS, route=route, code=code) == 1, (route, code)
+    assert grew(REQUESTS) == 27
+    assert grew("viewtally_http_request_duration_seconds_count") == 27
+    assert grew("viewtally_http_request_duration_seconds_bucket", le="+Inf") == 27
+    assert grew("viewtally_http_requests_refused_total") == 1
+    assert grew("viewtally_http_connections_accepted_total") == 2
+    assert grew("viewtally_http_responses_broken_total") == 0
+    assert after.get("viewtally_http_connections") == 1 and after.get("viewtally_http_requests_in_flight") == 0
+    # With a key that is known, and a route that exists for the method.
+    assert grew("viewtally_limiter_decisions_total", verdict="admitted", source="off") == 7 + 3 + 2 + 4 + 1 + 2
+    assert grew("viewtally_store_read_duration_seconds_count") >= 19
+
+
+def test_a_client_that_leaves_is_counted(served):
+    with connect(served.address) as sock:
+        sock.sendall(b"GET /v1/events?after=evt_0&wait=50 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + served.key.encode() + b"\r\n\r\n")
+        wait.until(lambda: scrape(served).get("viewtally_http_requests_in_flight") == 1, "the request to wait")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    wait.until(lambda: scrape(served).get(REQUESTS, route="/v1/events", code="none") == 1, "the request to be counted")
+    metrics = scrape(served)
+    assert metrics.get("viewtally_http_responses_broken_total") == 1 and metrics.get("viewtally_http_requests_in_flight") == 0
+
+
+def test_the_pages_and_nothing_else(served):
+    admin = served.admin()
+    assert (admin.get("/livez").status, admin.get("/livez").body) == (200, b"alive\n")
+    assert (admin.get("/readyz").status, admin.get("/readyz").body) == (200, b"ready\n")
+    head = admin.request("HEAD", "/metrics")
+    assert head.status == 200 and head.body == b"" and int(head.headers["Content-Length"]) > 1000
+    assert head.headers["Cache-Control"] == "no-store"
+    for path in ("/", "/metrics/", "/v1/account", "/Metrics", "//metrics"):
+        assert admin.get(path).status == 404, path
+    posted = admin.request("POST", "/readyz", body=b"")
+    assert posted.status == 405 and posted.headers["Allow"] == "GET, HEAD"
+    assert admin.request("DELETE", "/metrics").status == 405
+    assert served.client(served.key).request("GET", "/metrics").status == 404, "the API shows them too"
+
+
+def test_what_is_built_and_how_the_process_does(served):
+    metrics = scrape(served)
+    version = subprocess.run([served.binary, "--version"], capture_output=True, text=True, check=True).stdout
+    name, commit, mode = re.match(r"viewtally (\S+) \((\S+), (\S+)\)", version).groups()
+    libraries = dict(line.split(" ") for line in version.splitlines()[1:])
+    assert metrics.get("viewtally_build_info", version=name, commit=commit, mode=mode, sqlite=libraries["sqlite"],
+                       libuv=libraries["libuv"]) == 1
+    with open(f"/proc/{served.pid}/statm", encoding="ascii") as f:
+        pages = int(f.read().split()[1])
+    assert metrics.get("process_resident_memory_bytes") == pytest.approx(pages * 4096, rel=0.2)
+    assert 10 < metrics.get("process_open_fds") < 60
+    started = subprocess.run(["stat", "-c", "%Y", f"/proc/{served.pid}"], capture_output=True, text=True, check=True)
+    assert metrics.get("process_start_time_seconds") == pytest.approx(int(started.stdout), abs=5)
+    assert metrics.get("process_cpu_seconds_total") > 0
+    assert metrics.get("viewtally_store_database_bytes") == (served.directory / "viewtally.db").stat().st_size
+    assert metrics.get("viewtally_store_wal_bytes") == (served.directory / "viewtally.db-wal").stat().st_size
+
+
+def test_an_address_in_use_names_the_key(served, make_viewtally, clock):
+    second = make_viewtally({"admin": {"listen": served.admin_addresses[0]}}, clock)
+    refused = second.run("serve", status=3)
+    assert f"[admin] listen: {served.admin_addresses[0]}: address already in use" in refused.err and "listening" not in refused.out
+    second.configure({"admin": {"listen": "nonsense"}})
+    assert "[admin] listen: nonsense is not an address" in second.run("serve", status=2).err
+
+
+def test_it_can_be_switched_off_and_stand_elsewhere(make_viewtally, clock, tmp_path):
+    off = make_viewtally({"admin": {"listen": ""}}, clock)
+    with off:
+        assert off.admin_addresses == []
+    path = tmp_path / "s"
+    with make_viewtally({"admin": {"listen": f"unix:{path}, 127.0.0.1:0"}}, clock) as both:
+        assert both.admin_addresses[0] == f"unix:{path}" and len(both.admin_addresses) == 2
+        assert both.admin().get("/livez").status == 200
+    assert not path.exists()
+
+
+def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
+    instance = make_viewtally({"redis": {"url": redis.url}, "limits": {"requests_per_minute": "5"}})
+    key = instance.create_key(instance.add_author())
+    with instance:
+        admin, client = instance.admin(), instance.client(key)
+        wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be up")
+        assert [client.get("/account").status for _ in range(7)] == [200] * 5 + [429] * 2
+        metrics = scrape(instance)
+        decisions = "viewtally_limiter_decisions_total"
+        assert metrics.get(decisions, verdict="admitted", source="redis") == 5
+        assert metrics.get(decisions, verdict="refused", source="redis") == 1
+        assert metrics.get(decisions, verdict="refused", source="redis_before") == 1
+        assert metrics.get("viewtally_redis_up") == 1 and metrics.get("viewtally_redis_calls_total") == 6
+        assert metrics.get("viewtally_redis_call_duration_seconds_count") == 6
+        assert metrics.get("viewtally_limiter_keys") == 1
+        redis.kill()
+        wait.until(lambda: admin.get("/readyz").body == b"degraded: Redis is away\n", "the loss to be noticed")
+        assert admin.get("/readyz").status == 200 and scrape(instance).get("viewtally_redis_up") == 0
+        other = instance.create_key(instance.add_author("Another"))
+        assert [client.get("/account", key=other).status for _ in range(6)] == [200] * 5 + [429]
+        metrics = scrape(instance)
+        assert metrics.get(decisions, verdict="admitted", source="process") == 5
+        assert metrics.get(decisions, verdict="refused", source="process") == 1
+        redis.start()
+        wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be back")
+
+
+def test_draining_is_not_ready(served):
+    admin = served.admin()
+    with connect(served.address) as sock:
+        sock.sendall(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n")     # a request under way keeps the server from ending
+        wait.until(lambda: scrape(served).get("viewtally_http_requests_in_flight") == 1, "the request to begin")
+        served.signal(signal.SIGTERM)
+        wait.until(lambda: admin.get("/readyz").status == 503, "the drain")
+        assert admin.get("/readyz").body == b"not ready: the server stops\n" and admin.get("/livez").status == 200
+    served.wait_stopped()
+
+
+def touch(path):
+    """A commit that reads nothing of the data: connections take nothing from their caches any more."""
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('test', random())")
+    database.close()
+
+
+def test_an_unreadable_database_is_not_ready(served):
+    path = served.directory / "viewtally.db"
+    assert served.client(served.key).get("/account").status == 200
+    with sqlite3.connect(path) as database:
+        pages = database.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'api_keys'").fetchall()
+    touch(path)
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    database.close()
+    whole = path.read_bytes()
+    with open(path, "r+b") as file:
+        for (page,) in pages:
+            file.seek((page - 1) * PAGE)
+            file.write(b"\xa5" * PAGE)
+    admin = served.admin()
+    answer = wait.until(lambda: [a for a in [admin.get("/readyz")] if a.status == 503], "the damage to be seen")[0]
+    assert answer.body == b"not ready: the database cannot be read\n"
+    assert admin.get("/livez").status == 200
+    wait.until(lambda: scrape(served).get("viewtally_loop_lag_seconds_count") > 0, "the loop to be measured")
+    with open(path, "r+b") as file:
+        file.write(whole)
+    touch(path)
+    wait.until(lambda: admin.get("/readyz").body == b"ready\n", "service to come back")
