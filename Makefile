@@ -143,6 +143,9 @@ endif
 ifneq ($(wildcard src/settings/style.css),)
 GEN += $(B)/gen/style.c
 endif
+ifneq ($(wildcard src/settings/copy.js),)
+GEN += $(B)/gen/copy.c
+endif
 
 $(B)/gen/flags: FORCE | $(HAVE_BUILD)
 	@mkdir -p $(@D)
@@ -161,6 +164,10 @@ $(B)/gen/schema.c: scripts/gen-embed $(wildcard schema/*.sql) schema
 $(B)/gen/style.c: scripts/gen-embed src/settings/style.css
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed text style_css src/settings/style.css >$@.new && mv $@.new $@
+
+$(B)/gen/copy.c: scripts/gen-embed src/settings/copy.js
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text copy_js src/settings/copy.js >$@.new && mv $@.new $@
 
 $(B)/gen/openapi.c: scripts/gen-embed src/api/openapi.json
 	@mkdir -p $(@D)

@@ -28,3 +28,6 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_author ON sessions (author_id);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+-- The keys that an author sees and counts.
+CREATE INDEX api_keys_live ON api_keys (author_id, created_at, id) WHERE revoked_at IS NULL;

@@ -40,18 +40,26 @@ static void put_check(char *out, struct str text)
         out[i] = base62[crc % 62];
 }
 
-void key_generate(struct str prefix, struct key_text *out)
+void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], struct key_text *out)
 {
-    uint8_t random[32];
+    uint8_t number[KEY_RANDOM_BYTES];
     CHECK(prefix.len <= KEY_PREFIX_MAX);
-    randombytes_buf(random, sizeof random);
+    memcpy(number, random, sizeof number);
     memcpy(out->p, prefix.p, prefix.len);
     for (size_t i = KEY_RANDOM_LEN; i-- > 0;)
-        out->p[prefix.len + i] = base62[divide_by_62(random, sizeof random)];
+        out->p[prefix.len + i] = base62[divide_by_62(number, sizeof number)];
     size_t n = prefix.len + KEY_RANDOM_LEN;
     put_check(out->p + n, str_make(out->p, n));
     out->len = n + KEY_CHECK_LEN;
     out->p[out->len] = '\0';
+    sodium_memzero(number, sizeof number);
+}
+
+void key_generate(struct str prefix, struct key_text *out)
+{
+    uint8_t random[KEY_RANDOM_BYTES];
+    randombytes_buf(random, sizeof random);
+    key_from_random(prefix, random, out);
     sodium_memzero(random, sizeof random);
 }
 

@@ -17,6 +17,10 @@ struct key_text {
 /* A new key from the system's random source. `prefix` is at most KEY_PREFIX_MAX bytes. */
 void key_generate(struct str prefix, struct key_text *out);
 
+/* The key of these random bits: the same bits give the same key. */
+enum { KEY_RANDOM_BYTES = 32 };
+void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], struct key_text *out);
+
 /* Shape and checksum, without any look-up. */
 bool key_is_well_formed(struct str prefix, struct str key);
 

@@ -85,6 +85,11 @@ static void write_head(struct request *r, struct str title)
             "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
             "<link rel=\"stylesheet\"");
     page_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", site->style_version));
+    if (visit_of(r)->has_script) {
+        HTML(b, ">\n<script defer");
+        page_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", site->script_version));
+        HTML(b, "></script");
+    }
     HTML(b, ">\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n"
             "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
 }
@@ -258,10 +263,12 @@ static struct str content_policy(struct request *r)
     struct str to = v && v->form_target.p ? v->form_target : STR("");
     struct sources images = {.arena = &r->arena, .list = STR("")};
     config_each_item(site->config->account.image_sources, add_source, &images);
-    return arena_printf(&r->arena,
-                        "default-src 'none'; style-src 'self'; img-src data:%.*s; form-action 'self'%s%.*s; "
-                        "base-uri 'none'; frame-ancestors 'none'",
-                        (int)images.list.len, images.list.p, to.len ? " " : "", (int)to.len, to.p);
+    return arena_printf(
+        &r->arena,
+        "default-src 'none'; style-src 'self';%s img-src data:%.*s; form-action 'self'%s%.*s; "
+        "base-uri 'none'; frame-ancestors 'none'",
+        v && v->has_script ? " script-src 'self';" : "", (int)images.list.len, images.list.p,
+        to.len ? " " : "", (int)to.len, to.p);
 }
 
 static bool has_field(const struct request *r, struct str name)

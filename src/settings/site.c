@@ -1,13 +1,14 @@
 /* The list of pages and the checks before each. Knows no page from inside. */
 #include "settings/site.h"
 
+#include "auth/login.h"
 #include "auth/password.h"
 #include "auth/session.h"
 #include "auth/throttle.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "settings/page.h"
-#include "settings/style.h"
+#include "settings/assets.h"
 #include "settings/summary.h"
 #include "store/writer.h"
 
@@ -18,11 +19,24 @@ static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
 static const struct site_page *const pages[] = {
     /* sign-in */
-    &home_page, &sign_in_page, &sign_out_page, &invite_page, &account_page, &account_password_page,
+    &home_page,
+    &sign_in_page,
+    &sign_out_page,
+    &invite_page,
+    &account_page,
+    &account_password_page,
     &account_sign_out_page,
     /* dashboard */
-    &style_page, &dashboard_page, &videos_page, &video_page,
+    &style_page,
+    &dashboard_page,
+    &videos_page,
+    &video_page,
     /* keys and apps */
+    &keys_page,
+    &key_page,
+    &apps_page,
+    &app_page,
+    &script_page,
 };
 
 /* ---- the site ---- */
@@ -49,7 +63,7 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         .origin = str_make(url.p, (size_t)(path.p - url.p)),
         .secure = str_starts_with(url, STR("https:")),
     };
-    style_version(site->style_version);
+    assets_versions(site->style_version, site->script_version);
 }
 
 void site_fini(struct site *site)
@@ -276,6 +290,53 @@ static enum next find_session(struct request *r)
     return store_find_session(&v->read, &r->arena, v->session_hash, &v->session);
 }
 
+/* ---- signed in by a proxy ---- */
+
+static enum next proxy_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (v->read.err == ERR_NOT_FOUND)
+        return page_error(
+            r, 403,
+            "Your organisation has signed you in, but under a name that no author here has. Ask "
+            "whoever runs this service.");
+    if (v->read.err)
+        return page_store_error(r, v->read.err);
+    v->by_proxy = true;
+    return begin_without_session(r);
+}
+
+/* A field that anybody could have sent says nothing. */
+static bool is_from_proxy(struct request *r)
+{
+    struct site *site = visit_of(r)->site;
+    if (!r->field[FIELD_NAMED].len)
+        return false;
+    if (!r->peer_is_trusted && !site->told_of_spoofing) {
+        log_warn("%s came from %.*s, which is not one of trusted_proxies: it does not count (said once)",
+                 site->config->account.auth_header, (int)r->client_address.len, r->client_address.p);
+        site->told_of_spoofing = true;
+    }
+    return r->peer_is_trusted;
+}
+
+static enum next find_viewer(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct str said = r->field[FIELD_NAMED], login;
+    struct uuid id;
+    if (!is_from_proxy(r))
+        return find_session(r);
+    v->read.err = ERR_NOT_FOUND;
+    r->step = proxy_step;
+    if (r->field_count[FIELD_NAMED] != 1)
+        return NEXT_MORE;
+    if (uuid_parse(said, &id))
+        return store_find_viewer(&v->read, &r->arena, &id, &v->viewer);
+    login = login_fold(&r->arena, said);
+    return login.p ? store_find_login(&v->read, &r->arena, login, &v->viewer) : NEXT_MORE;
+}
+
 /* ---- the first step and the last ---- */
 
 static bool method_fits(const struct site_page *page, enum http_method m)
@@ -309,7 +370,7 @@ enum next site_first_step(struct request *r)
     r->route = v->page->path;
     if (!method_fits(v->page, r->method))
         return refuse_method(r, v->page);
-    return v->page->flags & SITE_STATIC ? begin_page(r) : find_session(r);
+    return v->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);
 }
 
 void site_finish(struct request *r)

@@ -35,7 +35,7 @@ struct site {
     struct str api_base;             /* "/v1" or "/x/v1" */
     struct str origin;               /* https://host[:port] of base_url */
     bool secure;                     /* base_url is https: cookies are Secure and bound to the host */
-    char style_version[16];          /* of the stylesheet, for its address */
+    char style_version[16], script_version[16]; /* for their addresses */
     bool told_of_spoofing;
 };
 
@@ -75,6 +75,7 @@ struct visit {
     struct secret link;                    /* of the address, when its tail is a secret */
     struct secret entering;                /* of the session that this request begins: settings/enter.h */
     struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
+    bool has_script;             /* this page wants its script (assets.c), without which it works too */
     bool has_secret, new_secret; /* new: its cookie is to be set */
     struct str form_target;      /* CSP: where else forms of this page lead in the end; p == NULL: nowhere */
     struct str cookies[3];       /* Set-Cookie lines so far */
@@ -113,6 +114,7 @@ bool site_is_local(struct str path);
 /* The pages; one file each. */
 extern const struct site_page home_page, sign_in_page, sign_out_page, invite_page, account_page,
     account_password_page, account_sign_out_page;
-extern const struct site_page style_page, dashboard_page, videos_page, video_page;
+extern const struct site_page keys_page, key_page, apps_page, app_page;
+extern const struct site_page style_page, script_page, dashboard_page, videos_page, video_page;
 
 #endif

@@ -45,8 +45,9 @@
 #define SQL_AUTHOR                                                                                           \
     "a.id, a.uuid, a.name, a.plan_active, a.created_at, a.rev, a.last_event_id, a.books_count, "             \
     "a.videos_count, a.views_refreshed_at"
-#define SQL_KEY  "k.id, k.author_id, k.uuid, k.name, k.suffix, k.created_at, k.last_used_at, k.revoked_at"
-#define SQL_BOOK "b.id, b.author_id, b.uuid, b.title, b.subtitle, b.created_at, b.videos_posted"
+#define SQL_KEY         "k.id, k.author_id, k.uuid, k.name, k.suffix, k.created_at, k.last_used_at, k.revoked_at"
+#define SQL_KEY_AND_APP SQL_KEY ", k.app_id, p.name, p.home_url"
+#define SQL_BOOK        "b.id, b.author_id, b.uuid, b.title, b.subtitle, b.created_at, b.videos_posted"
 #define SQL_VIDEO                                                                                            \
     "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
@@ -120,6 +121,18 @@
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                         \
     X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
+                                                                                                             \
+    /* an author's own list of them: live ones, and what was revoked */                                      \
+    X(KEYS_LIVE, "SELECT " SQL_KEY_AND_APP " FROM api_keys k INDEXED BY api_keys_live "                      \
+                 "LEFT JOIN apps p ON p.id = k.app_id WHERE k.author_id = ?1 AND k.revoked_at IS NULL "      \
+                 "ORDER BY k.created_at DESC, k.id DESC LIMIT ?2")                                           \
+    X(KEYS_REVOKED, "SELECT " SQL_KEY_AND_APP " FROM api_keys k INDEXED BY api_keys_by_author "              \
+                    "LEFT JOIN apps p ON p.id = k.app_id WHERE k.author_id = ?1 "                            \
+                    "AND k.revoked_at IS NOT NULL ORDER BY k.created_at DESC, k.id DESC LIMIT ?2")           \
+    X(KEY_OF_AUTHOR, "SELECT " SQL_KEY_AND_APP " FROM api_keys k LEFT JOIN apps p ON p.id = k.app_id "       \
+                     "WHERE k.uuid = ?1 AND k.author_id = ?2")                                               \
+    X(KEYS_COUNT, "SELECT count(*) FROM api_keys INDEXED BY api_keys_live "                                  \
+                  "WHERE author_id = ?1 AND revoked_at IS NULL")                                             \
                                                                                                              \
     /* sign-in */                                                                                            \
     X(LOGIN_BY_NAME, "SELECT " SQL_VIEWER " FROM logins l CROSS JOIN authors a ON a.id = l.author_id "       \

@@ -1,0 +1,69 @@
+/* Reads: an author's keys with their apps. */
+#include "store/author_keys.h"
+
+#include "store/handle.h"
+#include "store/rows.h"
+
+static bool row_author_key(struct sqlite3_stmt *q, struct author_key *out)
+{
+    *out = (struct author_key){.is_app = db_i64_or(q, KEY_COLUMNS, 0) != 0,
+                               .app_name = db_text(q, KEY_COLUMNS + 1),
+                               .app_home_url = db_text(q, KEY_COLUMNS + 2)};
+    return row_key(q, 0, &out->key);
+}
+
+enum next store_list_author_keys(struct store_read *read, int64_t author_row, enum key_state state, int limit,
+                                 store_author_key_fn fn, void *ctx)
+{
+    struct db *db = &read->store->db;
+    struct sqlite3_stmt *q = db_use(db, state == KEYS_LIVE ? QUERY_KEYS_LIVE : QUERY_KEYS_REVOKED);
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, limit);
+    while (db_row(db, q, &read->err)) {
+        struct author_key key;
+        bool sound = row_author_key(q, &key);
+        if (sound && fn(ctx, &key))
+            continue;
+        read->err = sound ? OK : db_damaged(db, "key");
+        db_reset(q);
+        break;
+    }
+    return NEXT_MORE;
+}
+
+enum err store_get_author_key(struct store *s, int64_t author_row, const struct uuid *id,
+                              store_author_key_fn fn, void *ctx)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_OF_AUTHOR);
+    struct author_key key;
+    db_bind_uuid(q, 1, id);
+    db_bind_i64(q, 2, author_row);
+    enum err err = db_one(&s->db, q);
+    if (err)
+        return err;
+    if (row_author_key(q, &key))
+        (void)fn(ctx, &key);
+    else
+        err = db_damaged(&s->db, "key");
+    db_reset(q);
+    return err;
+}
+
+enum next store_read_author_key(struct store_read *read, int64_t author_row, const struct uuid *id,
+                                store_author_key_fn fn, void *ctx)
+{
+    read->err = store_get_author_key(read->store, author_row, id, fn, ctx);
+    return NEXT_MORE;
+}
+
+enum err store_count_live_keys(struct store *s, int64_t author_row, int64_t *count)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT);
+    db_bind_i64(q, 1, author_row);
+    enum err err = db_one(&s->db, q);
+    if (err)
+        return err;
+    *count = db_i64(q, 0);
+    db_reset(q);
+    return OK;
+}
