@@ -44,3 +44,11 @@ void gate_leave(struct gate *g)
     CHECK(pthread_cond_broadcast(&g->called) == 0);
     CHECK(pthread_mutex_unlock(&g->mutex) == 0);
 }
+
+int gate_waiting(struct gate *g)
+{
+    CHECK(pthread_mutex_lock(&g->mutex) == 0);
+    const uint64_t drawn = g->drawn - g->serving;
+    CHECK(pthread_mutex_unlock(&g->mutex) == 0);
+    return drawn > 1 ? (int)(drawn - 1) : 0;
+}

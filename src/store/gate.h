@@ -13,4 +13,7 @@ void gate_free(struct gate *g); /* nobody may be inside or wait */
 void gate_enter(struct gate *g);
 void gate_leave(struct gate *g);
 
+/* How many wait now, for who watches. */
+int gate_waiting(struct gate *g);
+
 #endif

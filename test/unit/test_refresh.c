@@ -1,0 +1,535 @@
+/* Runs of the refresh with sources of the test's own: what they apply and count, who may run, and what a
+ * process that was killed, that slept or that was told to stop leaves behind. The clock is the test's. */
+#include "refresh/refresh.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "lib/dump.h"
+#include "lib/importing.h"
+#include "refresh/lease.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define NOW IMPORT_NOW
+
+static struct importing t;
+static struct config config;
+static int64_t *the_clock; /* [0] wall, [1] monotonic */
+static int64_t post_row;   /* the video of "y1" */
+static atomic_bool stop;
+
+#define WORLD                                                                                                \
+    AUTHOR(A1, NAME("Ann"))                                                                                  \
+    VIDEO(V1, A1, POSTS(POST("youtube", "y1", "2026-07-01T00:00:00Z")))                                      \
+    VIDEO(V2, A1, POSTS(POST("tiktok", "k2", "2026-07-01T00:00:00Z")))
+
+static int set_up(void **state)
+{
+    (void)state;
+    importing_init(&t);
+    import_text(&t, WORLD);
+    post_row = query_i64(t.db.path, "SELECT video_id FROM post_keys WHERE post_id = 'y1'");
+    config_init(&config);
+    free(config.store.path);
+    config.store.path = strdup(t.db.path);
+    the_clock[0] = NOW;
+    atomic_store(&stop, false);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    config_fini(&config);
+    importing_fini(&t);
+    return 0;
+}
+
+static int map_clock(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/viewtally-clock-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && ftruncate(fd, 16) == 0);
+    the_clock = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(the_clock, MAP_FAILED);
+    assert_int_equal(setenv("VIEWTALLY_TEST_CLOCK", path, 1), 0);
+    assert_true(clock_use_test_file());
+    close(fd);
+    unlink(path);
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    return 0;
+}
+
+static int64_t sql(const char *query)
+{
+    return query_i64(t.db.path, query);
+}
+
+/* --- short ways --- */
+
+static struct refresh_report report, inner;
+
+static enum err run_with(const struct source *source, enum run_cause cause, struct refresh_report *to)
+{
+    static const struct slot_rule hourly = {.period_ms = HOUR_MS, .offset_ms = 55 * MINUTE_MS};
+    const struct refresh_options options = {
+        .config = &config, .sources = {{source}}, .cause = cause, .rule = &hourly, .stop = &stop};
+    return refresh_run(&options, to);
+}
+
+static enum err run_as(enum err (*fn)(struct run *run), enum run_cause cause, struct refresh_report *to)
+{
+    const struct source source = {.kind = SOURCE_SIMULATED, .name = "fake", .run = fn};
+    return run_with(&source, cause, to);
+}
+
+static void run_well(enum err (*fn)(struct run *run))
+{
+    assert_int_equal(run_as(fn, CAUSE_COMMAND, &report), OK);
+    assert_true(report.ran);
+}
+
+static struct reading views(int64_t row, enum platform platform, int64_t n)
+{
+    return (struct reading){.video_row = row,
+                            .platform = platform,
+                            .counts = {n, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE}};
+}
+
+static enum err step_of(struct run *run, int64_t n)
+{
+    const struct reading reading = views(post_row, PLATFORM_YOUTUBE, n);
+    enum err err = run_add_step(run, clock_wall_ms(), &reading, 1);
+    return err ? err : run_flush(run);
+}
+
+static enum err brings_nothing(struct run *run)
+{
+    return run_turn(run);
+}
+
+static enum err brings_5000(struct run *run)
+{
+    return step_of(run, 5000);
+}
+
+static int64_t views_now(void)
+{
+    return sql("SELECT sum(views) FROM videos");
+}
+
+static bool lease_is_free(void)
+{
+    return sql("SELECT holder = '' FROM refresh_lease") != 0;
+}
+
+static int64_t outcome_of_run(int n)
+{
+    char query[96];
+    (void)snprintf(query, sizeof query, "SELECT ifnull(outcome, -1) FROM refresh_runs WHERE id = %d", n);
+    return sql(query);
+}
+
+/* --- what a run does --- */
+
+static enum err brings_good_and_bad(struct run *run)
+{
+    const struct reading readings[] = {views(post_row, PLATFORM_YOUTUBE, 1500),
+                                       views(post_row, PLATFORM_PINTEREST, 1),
+                                       views(post_row + 1, PLATFORM_TIKTOK, 20000)};
+    assert_int_equal(run_observed_at(run), NOW);
+    assert_ptr_equal(run_config(run), &config);
+    enum err err = run_add_step(run, NOW, readings, 3);
+    assert_int_equal(views_now(), 0); /* gathered only */
+    return err ? err : run_flush(run);
+}
+
+static void a_run_applies_counts_and_is_recorded(void **state)
+{
+    (void)state;
+    run_well(brings_good_and_bad);
+    assert_int_equal(report.outcome, RUN_PART);
+    assert_int_equal(views_now(), 21500);
+    const int64_t(*n)[RUN_COUNTERS] = report.counts.n[SOURCE_SIMULATED];
+    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
+    assert_int_equal(n[PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
+    assert_int_equal(n[PLATFORM_PINTEREST][RUN_REFUSED + REFUSAL_UNKNOWN_POST], 1);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_VIDEOS], 2);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_VIRAL_EVENTS], 1);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_MILESTONE_EVENTS], 3);
+    assert_int_equal(refresh_count_refused(&report.counts), 1);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_counts"), 6);
+    assert_int_equal(
+        sql("SELECT value FROM refresh_counts WHERE run_id = 1 AND source = 1 AND platform = -1 AND name = "
+            "'milestone_events'"),
+        3);
+    assert_int_equal(
+        sql("SELECT started_at FROM refresh_runs WHERE cause = 1 AND outcome = 1 AND why IS NULL"), NOW);
+    assert_int_equal(sql("SELECT finished_at >= started_at FROM refresh_runs"), 1);
+    assert_true(lease_is_free());
+}
+
+static enum err changes_its_mind(struct run *run)
+{
+    assert_int_equal(run_begin(run), OK);
+    run_count(run, PLATFORM_TIKTOK, RUN_ACCEPTED, 5);
+    run_rollback(run);
+    assert_int_equal(run_begin(run), OK);
+    run_count(run, RUN_NO_PLATFORM, RUN_BAD_LINES, 7);
+    return run_commit(run);
+}
+
+static void what_is_rolled_back_is_not_counted(void **state)
+{
+    (void)state;
+    run_well(changes_its_mind);
+    assert_int_equal(refresh_count(&report.counts, RUN_ACCEPTED), 0);
+    assert_int_equal(refresh_count(&report.counts, RUN_BAD_LINES), 7);
+    assert_int_equal(report.outcome, RUN_PART);
+}
+
+static enum err breaks_down(struct run *run)
+{
+    enum err err = step_of(run, 1200);
+    assert_int_equal(err, OK);
+    (void)run_fail(run, ERR_IO, "the %s is gone", "well");
+    return run_fail(run, ERR_FULL, "and more");
+}
+
+static void a_source_that_fails_keeps_no_other_from_being_asked(void **state)
+{
+    (void)state;
+    const struct source bad = {.kind = SOURCE_SPOOL, .name = "bad", .run = breaks_down};
+    const struct source good = {.kind = SOURCE_SIMULATED, .name = "good", .run = brings_5000};
+    const struct refresh_options options = {
+        .config = &config, .sources = {{&bad, &good}}, .cause = CAUSE_COMMAND};
+    assert_int_equal(refresh_run(&options, &report), OK);
+    assert_int_equal(report.outcome, RUN_FAILED);
+    assert_string_equal(report.why, "the well is gone");
+    assert_int_equal(views_now(), 5000);
+    assert_int_equal(report.counts.n[SOURCE_SPOOL][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
+    assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
+    assert_true(lease_is_free());
+    assert_int_equal(sql("SELECT why = 'the well is gone' FROM refresh_runs WHERE outcome = 2"), 1);
+}
+
+static enum err brings_many(struct run *run)
+{
+    enum err err = OK;
+    for (int i = 0; i < 5000 && !err; i++) {
+        const struct reading reading = views(post_row, PLATFORM_YOUTUBE, i);
+        err = run_add_step(run, NOW - 10000 + i, &reading, 1);
+        if (i == 1999 && !err)
+            assert_int_equal(views_now(), 1999); /* does not wait for the end */
+    }
+    return err ? err : run_flush(run);
+}
+
+static void steps_are_applied_in_bounded_transactions(void **state)
+{
+    (void)state;
+    run_well(brings_many);
+    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 5000);
+    assert_int_equal(views_now(), 4999);
+}
+
+static void old_runs_are_forgotten(void **state)
+{
+    (void)state;
+    run_well(brings_good_and_bad);
+    the_clock[0] += 89 * DAY_MS;
+    run_well(brings_nothing);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 2);
+    the_clock[0] += 2 * DAY_MS;
+    run_well(brings_nothing);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 2);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_counts"), 0);
+}
+
+/* --- who may run --- */
+
+static enum err is_not_alone(struct run *run)
+{
+    for (int i = 0; i < 20; i++) {
+        the_clock[0] += 9 * SECOND_MS;
+        assert_int_equal(run_turn(run), OK);
+        assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
+        assert_false(inner.ran);
+        assert_non_null(strstr(inner.why, "at work already, by "));
+    }
+    return step_of(run, 1200);
+}
+
+static void a_lease_is_kept_for_as_long_as_the_run_is(void **state)
+{
+    (void)state;
+    run_well(is_not_alone);
+    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(views_now(), 1200);
+    run_well(brings_5000);
+    assert_int_equal(views_now(), 5000);
+}
+
+static enum err sleeps_too_long(struct run *run)
+{
+    assert_int_equal(step_of(run, 1200), OK);
+    the_clock[0] += 31 * SECOND_MS;
+    assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), OK);
+    assert_int_equal(outcome_of_run(1), RUN_LOST);
+    assert_int_equal(step_of(run, 9999), ERR_CANCELLED);
+    assert_int_equal(run_begin(run), ERR_CANCELLED);
+    return run_turn(run);
+}
+
+static void who_slept_writes_nothing_more(void **state)
+{
+    (void)state;
+    run_well(sleeps_too_long);
+    assert_int_equal(report.outcome, RUN_LOST);
+    assert_int_equal(inner.outcome, RUN_DONE);
+    assert_int_equal(views_now(), 5000);
+    assert_int_equal(outcome_of_run(1), RUN_LOST);
+    assert_int_equal(outcome_of_run(2), RUN_DONE);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs WHERE finished_at IS NULL"), 1);
+    assert_true(lease_is_free());
+}
+
+static enum err is_late(struct run *run)
+{
+    the_clock[0] += 31 * SECOND_MS;
+    assert_int_equal(step_of(run, 1200), OK);
+    assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY); /* renewed */
+    return OK;
+}
+
+static void a_late_lease_that_nobody_took_is_still_held(void **state)
+{
+    (void)state;
+    run_well(is_late);
+    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(views_now(), 1200);
+}
+
+static enum err is_killed(struct run *run)
+{
+    assert_int_equal(step_of(run, 1200), OK);
+    assert_int_equal(run_begin(run), OK);
+    _exit(9);
+}
+
+static void kill_one(void)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)run_as(is_killed, CAUSE_SCHEDULE, &report);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 9);
+}
+
+static void a_dead_holder_is_followed_after_thirty_seconds(void **state)
+{
+    (void)state;
+    kill_one();
+    assert_int_equal(views_now(), 1200);
+    the_clock[0] += LEASE_MS - 1;
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &inner), ERR_BUSY);
+    the_clock[0] += 1;
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
+    assert_true(report.ran); /* the killed one counts for nothing */
+    assert_int_equal(outcome_of_run(1), RUN_LOST);
+    assert_int_equal(views_now(), 5000);
+}
+
+static void a_lease_of_a_clock_that_was_wrong_holds_nobody_up(void **state)
+{
+    (void)state;
+    the_clock[0] = NOW + 3652 * DAY_MS;
+    kill_one();
+    the_clock[0] = NOW;
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
+    assert_true(report.ran);
+    assert_int_equal(outcome_of_run(1), RUN_LOST);
+}
+
+static void the_schedule_runs_once_in_an_hour(void **state)
+{
+    (void)state;
+    assert_int_equal(run_as(brings_nothing, CAUSE_SCHEDULE, &report), OK);
+    assert_true(report.ran);
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
+    assert_false(report.ran);
+    assert_true(lease_is_free());
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 1);
+    the_clock[0] += HOUR_MS;
+    assert_int_equal(run_as(breaks_down, CAUSE_SCHEDULE, &report), OK);
+    assert_int_equal(report.outcome, RUN_FAILED);
+    /* One that failed is no run of its hour, nor is one of the spool alone. */
+    assert_int_equal(run_as(brings_nothing, CAUSE_SPOOL, &report), OK);
+    assert_true(report.ran);
+    assert_int_equal(run_as(brings_nothing, CAUSE_SCHEDULE, &report), OK);
+    assert_true(report.ran);
+    /* But one that a command asked for is. */
+    the_clock[0] += HOUR_MS;
+    run_well(brings_nothing);
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
+    assert_false(report.ran);
+}
+
+static bool no_work(const struct config *c)
+{
+    (void)c;
+    return false;
+}
+
+static void a_spool_without_a_file_leaves_no_trace(void **state)
+{
+    (void)state;
+    const struct source empty = {
+        .kind = SOURCE_SPOOL, .name = "spool", .has_work = no_work, .run = brings_5000};
+    assert_int_equal(run_with(&empty, CAUSE_SPOOL, &report), OK);
+    assert_false(report.ran);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 0);
+    assert_int_equal(sql("SELECT fence FROM refresh_lease"), 0);
+    assert_int_equal(run_with(&empty, CAUSE_COMMAND, &report), OK);
+    assert_true(report.ran);
+}
+
+/* --- stopping --- */
+
+static enum err is_told_to_stop(struct run *run)
+{
+    assert_int_equal(step_of(run, 1200), OK);
+    assert_int_equal(run_begin(run), OK);
+    atomic_store(&stop, true);
+    run_count(run, RUN_NO_PLATFORM, RUN_VIDEOS, 10);
+    assert_int_equal(run_commit(run), OK); /* what is open is finished */
+    assert_int_equal(run_turn(run), ERR_CANCELLED);
+    return step_of(run, 5000);
+}
+
+static void a_run_that_is_stopped_ends_after_its_transaction(void **state)
+{
+    (void)state;
+    run_well(is_told_to_stop);
+    assert_int_equal(report.outcome, RUN_STOPPED);
+    assert_int_equal(views_now(), 1200);
+    assert_int_equal(refresh_count(&report.counts, RUN_VIDEOS), 11);
+    assert_true(lease_is_free());
+    atomic_store(&stop, false);
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
+    assert_true(report.ran);
+}
+
+/* --- a file --- */
+
+#define AT(hour) "2026-07-02T" hour ":00:00Z"
+#define THREE_HOURS                                                                                          \
+    READING("youtube", "y1", AT("01"), VIEWS(100))                                                           \
+    READING("youtube", "y1", AT("02"), VIEWS(200))                                                           \
+    "nonsense\n" READING("youtube", "none", AT("02"), VIEWS(1)) READING("youtube", "y1", AT("03"), VIEWS(300))
+
+static const char *file_path;
+static struct import_position after, seen;
+static bool has_after;
+static int bad_lines, commits_with_steps, commits_before_steps;
+static struct import_summary summary;
+
+static void on_bad_line(void *ctx, int64_t line, struct str reason)
+{
+    assert_ptr_equal(ctx, &seen);
+    assert_true(line == 3 || line == 4);
+    assert_true(reason.len > 0);
+    bad_lines++;
+}
+
+static enum err on_commit(void *ctx, struct store *store, const struct import_position *last)
+{
+    assert_non_null(store);
+    if (last)
+        *(struct import_position *)ctx = *last;
+    commits_with_steps += last != NULL;
+    commits_before_steps += last == NULL;
+    return OK;
+}
+
+static enum err brings_file(struct run *run)
+{
+    const struct run_file file = {.path = file_path,
+                                  .after = has_after ? &after : NULL,
+                                  .ctx = &seen,
+                                  .on_bad_line = on_bad_line,
+                                  .on_commit = on_commit};
+    return run_import_file(run, &file, &summary);
+}
+
+static void a_file_is_applied_with_its_position(void **state)
+{
+    (void)state;
+    has_after = false;
+    bad_lines = commits_with_steps = commits_before_steps = 0;
+    file_path = write_file(&t, "f", STR(THREE_HOURS));
+    run_well(brings_file);
+    assert_int_equal(report.outcome, RUN_PART);
+    assert_int_equal(views_now(), 300);
+    assert_int_equal(bad_lines, 2);
+    const int64_t(*n)[RUN_COUNTERS] = report.counts.n[SOURCE_SIMULATED];
+    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 3);
+    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_REFUSED + REFUSAL_UNKNOWN_POST], 1);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_BAD_LINES], 1);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_VIDEOS], 3);
+    assert_true(commits_with_steps > 0);
+    assert_int_equal(seen.observed_at, TEST_DAY + DAY_MS + 3 * HOUR_MS);
+}
+
+static void a_file_goes_on_behind_its_position(void **state)
+{
+    (void)state;
+    has_after = true;
+    file_path = write_file(&t, "f", STR(THREE_HOURS));
+    struct uuid ann;
+    assert_true(uuid_parse(STR(A1), &ann));
+    after = (struct import_position){.observed_at = TEST_DAY + DAY_MS + 2 * HOUR_MS, .author = ann};
+    run_well(brings_file);
+    /* Only the last: the first two would have given days and milestones. */
+    assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
+    assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + 3 * HOUR_MS);
+}
+
+#define REFRESH_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REFRESH_TEST(a_run_applies_counts_and_is_recorded),
+        REFRESH_TEST(what_is_rolled_back_is_not_counted),
+        REFRESH_TEST(a_source_that_fails_keeps_no_other_from_being_asked),
+        REFRESH_TEST(steps_are_applied_in_bounded_transactions),
+        REFRESH_TEST(old_runs_are_forgotten),
+        REFRESH_TEST(a_lease_is_kept_for_as_long_as_the_run_is),
+        REFRESH_TEST(who_slept_writes_nothing_more),
+        REFRESH_TEST(a_late_lease_that_nobody_took_is_still_held),
+        REFRESH_TEST(a_dead_holder_is_followed_after_thirty_seconds),
+        REFRESH_TEST(a_lease_of_a_clock_that_was_wrong_holds_nobody_up),
+        REFRESH_TEST(the_schedule_runs_once_in_an_hour),
+        REFRESH_TEST(a_spool_without_a_file_leaves_no_trace),
+        REFRESH_TEST(a_run_that_is_stopped_ends_after_its_transaction),
+        REFRESH_TEST(a_file_is_applied_with_its_position),
+        REFRESH_TEST(a_file_goes_on_behind_its_position),
+    };
+    return cmocka_run_group_tests(tests, map_clock, NULL);
+}

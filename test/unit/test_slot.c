@@ -1,0 +1,132 @@
+/* When a refresh is due: hours, clocks that are set, jitter. */
+#include "refresh/slot.h"
+
+#include "base/clock.h"
+#include "store/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define DAY              INT64_C(1782864000000) /* 2026-07-01T00:00:00Z */
+#define AT(hour, minute) (DAY + (hour)*HOUR_MS + (minute)*MINUTE_MS)
+
+static const struct slot_rule hourly = {.period_ms = HOUR_MS, .offset_ms = 55 * MINUTE_MS};
+
+static void a_slot_begins_at_its_minute(void **state)
+{
+    (void)state;
+    const int64_t slot = slot_of(&hourly, AT(10, 55));
+    assert_int_equal(slot_of(&hourly, AT(10, 55) - 1), slot - 1);
+    assert_int_equal(slot_of(&hourly, AT(11, 55) - 1), slot);
+    assert_int_equal(slot_due_at(&hourly, slot), AT(10, 55));
+    assert_int_equal(slot_of(&hourly, -1), -1); /* before 1970-01-01T00:55 */
+}
+
+static void due_once_in_each_slot(void **state)
+{
+    (void)state;
+    assert_true(slot_is_due(&hourly, AT(10, 0), TIME_NONE));
+    assert_false(slot_is_due(&hourly, AT(10, 54), AT(9, 55)));
+    assert_true(slot_is_due(&hourly, AT(10, 55), AT(9, 55)));
+    assert_false(slot_is_due(&hourly, AT(10, 55), AT(10, 55)));
+    assert_false(slot_is_due(&hourly, AT(11, 54), AT(10, 55)));
+    /* One made up for late counts for the hour in which it is made up for. */
+    assert_true(slot_is_due(&hourly, AT(11, 10), AT(9, 55)));
+    assert_false(slot_is_due(&hourly, AT(11, 50), AT(11, 10)));
+    assert_true(slot_is_due(&hourly, AT(11, 55), AT(11, 10)));
+}
+
+/* A server whose clock is looked at every minute. Returns how many runs it makes. */
+static int watch(const struct slot_rule *rule, int64_t from, int64_t to, int64_t *last)
+{
+    int runs = 0;
+    for (int64_t t = from; t < to; t += MINUTE_MS)
+        if (slot_is_due(rule, t, *last)) {
+            *last = t;
+            runs++;
+        }
+    return runs;
+}
+
+static void a_clock_that_is_set_repeats_and_misses_nothing(void **state)
+{
+    (void)state;
+    int64_t last = TIME_NONE;
+    assert_int_equal(watch(&hourly, AT(0, 0), AT(24, 0), &last), 25);
+    assert_int_equal(last, AT(23, 55));
+    /* Back by an hour: that hour is not done again. */
+    assert_int_equal(watch(&hourly, AT(23, 0), AT(24, 55), &last), 0);
+    assert_int_equal(watch(&hourly, AT(24, 55), AT(25, 0), &last), 1);
+    /* Forward by five hours and by ten years: one for all of them. */
+    assert_int_equal(watch(&hourly, AT(30, 0), AT(30, 55), &last), 1);
+    const int64_t years = 3652 * DAY_MS;
+    assert_int_equal(watch(&hourly, AT(31, 0) + years, AT(31, 55) + years, &last), 1);
+    /* And back: it does not stand still for ten years. */
+    assert_int_equal(watch(&hourly, AT(31, 0), AT(31, 55), &last), 1);
+    assert_int_equal(last, AT(31, 0));
+}
+
+static void jitter_delays_within_its_bound(void **state)
+{
+    (void)state;
+    struct slot_rule rule = hourly;
+    int64_t least = HOUR_MS, most = 0;
+    rule.jitter_ms = 300 * SECOND_MS;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        rule.seed = seed;
+        const int64_t slot = slot_of(&rule, AT(10, 55)), due = slot_due_at(&rule, slot);
+        const int64_t late = due - AT(10, 55);
+        least = late < least ? late : least;
+        most = late > most ? late : most;
+        assert_int_equal(slot_due_at(&rule, slot), due);
+        assert_false(slot_is_due(&rule, due - 1, AT(9, 59)));
+        assert_true(slot_is_due(&rule, due, AT(9, 59)));
+        /* Another process with less of it was first. */
+        assert_false(slot_is_due(&rule, due, AT(10, 55)));
+    }
+    assert_in_range(least, 0, 10 * SECOND_MS);
+    assert_in_range(most, 290 * SECOND_MS, 300 * SECOND_MS);
+}
+
+static void the_next_one_is_when_it_becomes_due(void **state)
+{
+    (void)state;
+    struct slot_rule rule = hourly;
+    rule.jitter_ms = 240 * SECOND_MS;
+    rule.seed = 7;
+    for (int64_t last = AT(9, 0); last < AT(11, 0); last += 7 * MINUTE_MS)
+        for (int64_t now = last; now < last + 2 * HOUR_MS; now += 11 * SECOND_MS) {
+            const int64_t next = slot_next(&rule, now, last);
+            assert_true(slot_is_due(&rule, next, last));
+            assert_true(next == now || !slot_is_due(&rule, next - 1, last));
+        }
+}
+
+static void the_interval_of_the_simulated_source(void **state)
+{
+    (void)state;
+    struct config config = {.refresh = {.minute = 55, .jitter_s = 100, .interval_s = 10}};
+    const struct slot_rule rule = slot_rule_of(&config, 3);
+    assert_false(slot_is_due(&rule, AT(1, 0) + 9999, AT(1, 0)));
+    assert_true(slot_is_due(&rule, AT(1, 0) + 10000, AT(1, 0)));
+    config.refresh.interval_s = 0;
+    assert_int_equal(slot_rule_of(&config, 3).period_ms, HOUR_MS);
+    assert_int_equal(slot_rule_of(&config, 3).jitter_ms, 100000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slot_begins_at_its_minute),
+        cmocka_unit_test(due_once_in_each_slot),
+        cmocka_unit_test(a_clock_that_is_set_repeats_and_misses_nothing),
+        cmocka_unit_test(jitter_delays_within_its_bound),
+        cmocka_unit_test(the_next_one_is_when_it_becomes_due),
+        cmocka_unit_test(the_interval_of_the_simulated_source),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
