@@ -16,6 +16,7 @@
 #include "http/server.h"
 #include "refresh/closing.h"
 #include "refresh/schedule.h"
+#include "refresh/spool_watch.h"
 #include "settings/page.h"
 #include "store/writer.h"
 #include "watch.h"
@@ -44,6 +45,7 @@ struct app {
     struct http_server *server;
     struct schedule *schedule;
     struct watch *watch;
+    struct spool_watch *spool_watch; /* NULL: no spool */
     struct api api;
     struct site site;
     bool draining;
@@ -280,11 +282,33 @@ static void on_server_closed(void *ctx)
     stop_rest(app);
 }
 
+static void on_spool_changed(void *ctx)
+{
+    struct app *app = ctx;
+    schedule_spool_changed(app->schedule);
+}
+
+static void open_refresh(struct app *app)
+{
+    const struct config *c = app->config;
+    app->schedule = schedule_open(&app->loop, c, app->store, writer_gate(app->writer));
+    if (sources_only(c, SOURCE_SPOOL).sources[0])
+        app->spool_watch = spool_watch_open(&app->loop, c->refresh.spool_dir, on_spool_changed, app);
+}
+
 static void on_schedule_closed(void *ctx)
 {
     struct app *app = ctx;
     app->schedule = NULL;
     stop_rest(app);
+}
+
+static void close_refresh(struct app *app)
+{
+    if (app->spool_watch)
+        spool_watch_close(app->spool_watch);
+    app->spool_watch = NULL;
+    schedule_close(app->schedule, on_schedule_closed, app);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -295,7 +319,7 @@ static void on_signal(uv_signal_t *signal, int number)
     log_info("signal %d: %s", number,
              app->draining ? "stopping at once" : "finishing the requests in flight");
     if (!app->draining)
-        schedule_close(app->schedule, on_schedule_closed, app);
+        close_refresh(app);
     app->draining = watch_view(app->watch)->draining = true;
     longpoll_drain(app->api.longpoll);
     http_server_close(app->server, on_server_closed, app);
@@ -346,7 +370,7 @@ enum err app_run(const struct config *config, const char **why)
             stop_signals(&app);
     }
     if (e == OK) {
-        app.schedule = schedule_open(&app.loop, config, app.store, writer_gate(app.writer));
+        open_refresh(&app);
         http_server_announce(app.server, "listening on");
         watch_announce(app.watch);
         watch_view(app.watch)->server = app.server;

@@ -219,25 +219,39 @@ static int64_t input_bytes(const struct import *im)
     for (int i = 0; i < im->options->file_count; i++) {
         struct stat st;
         const char *name = im->options->files[i];
-        if ((is_stdin(name) ? fstat(STDIN_FILENO, &st) : stat(name, &st)) != 0 || !S_ISREG(st.st_mode))
+        int fd = im->options->fds ? im->options->fds[i] : is_stdin(name) ? STDIN_FILENO : -1;
+        if ((fd >= 0 ? fstat(fd, &st) : stat(name, &st)) != 0 || !S_ISREG(st.st_mode))
             return 0;
         total += st.st_size;
     }
     return total;
 }
 
+static int open_file(const struct import *im, int file)
+{
+    const char *name = im->options->files[file];
+    if (im->options->fds)
+        return im->options->fds[file];
+    return is_stdin(name) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+}
+
+static void close_file(const struct import *im, int fd)
+{
+    if (!im->options->fds && fd != STDIN_FILENO)
+        (void)close(fd);
+}
+
 static enum err read_file(struct import *im, struct line_reader *reader, int file, int64_t *done,
                           int64_t total)
 {
     const char *name = im->options->files[file];
-    int fd = is_stdin(name) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+    int fd = open_file(im, file);
     if (fd < 0)
         return fail(im, ERR_IO, "%s: %s", name, strerror(errno));
     line_reader_open(reader, fd);
     enum err err = read_lines(im, reader, file, *done, total);
     *done += reader->bytes_read;
-    if (fd != STDIN_FILENO)
-        (void)close(fd);
+    close_file(im, fd);
     return err;
 }
 
@@ -524,7 +538,7 @@ static enum err run_phases(struct import *im)
     if (!err)
         err = take_lock(im);
     if (!err)
-        err = apply_entities(im);
+        err = im->options->after ? OK : apply_entities(im); /* no step was without them */
     if (!err)
         err = sort_readings(im);
     if (!err)

@@ -43,6 +43,7 @@ struct import_hooks {
 
 struct import_options {
     const char *const *files; /* "-": standard input */
+    const int *fds;           /* NULL, or open files to read instead: `files` are then only names */
     int file_count;
     const char *temp_dir;
     const char *lock_path; /* of the database; NULL: it is this import's alone, as in a dry run */

@@ -327,6 +327,7 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
     char dir[PATH_MAX];
     temp_dir_beside(run_config(run)->store.path, dir);
     const struct import_options options = {.files = &file->path,
+                                           .fds = &file->fd,
                                            .file_count = 1,
                                            .temp_dir = dir,
                                            .lock_path = run_config(run)->store.path,

@@ -69,7 +69,8 @@ MUST_USE enum err run_flush(struct run *run);
 /* ---- way two: a file in the import format, authors, books, videos and readings ---- */
 
 struct run_file {
-    const char *path;
+    const char *path; /* for messages, */
+    int fd;           /* this is what is read, from where it stands */
     const struct import_position
         *after; /* NULL: all of it; else steps up to and with this one are there already */
     void *ctx;

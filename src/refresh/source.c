@@ -2,8 +2,13 @@
 #include "refresh/source.h"
 
 #include "base/check.h"
+#include "refresh/simulated.h"
+#include "refresh/spool.h"
 
-static const struct source *const known[SOURCE_KINDS];
+static const struct source *const known[SOURCE_KINDS] = {
+    [SOURCE_SPOOL] = &spool_source,
+    [SOURCE_SIMULATED] = &simulated_source,
+};
 
 static const char *const names[SOURCE_KINDS] = {
     [SOURCE_SPOOL] = "spool",

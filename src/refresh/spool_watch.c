@@ -1,0 +1,153 @@
+/* Two timers and a watch (inotify).
+ *
+ *   BLIND --check(): the directory is there--> WATCHING --check(): it is gone or another--> BLIND
+ *
+ * Files come in bursts, and one may be renamed in while another is: the first of them starts a short timer,
+ * and when it is over all of them are told of at once. */
+#include "refresh/spool_watch.h"
+
+#include "base/check.h"
+#include "base/log.h"
+#include "refresh/spool_dir.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { GATHER_MS = 50, CHECK_MS = 2000, HANDLES = 3 };
+
+struct spool_watch {
+    char *path;
+    const char *base; /* its last name */
+    uv_fs_event_t event;
+    uv_timer_t gather, check;
+    bool watching, blind_logged;
+    dev_t device; /* of the directory that is watched */
+    ino_t inode;
+    int open_handles;
+    void (*changed)(void *ctx);
+    void *ctx;
+};
+
+static void on_gathered(uv_timer_t *timer)
+{
+    struct spool_watch *w = timer->data;
+    w->changed(w->ctx);
+}
+
+static void tell_soon(struct spool_watch *w)
+{
+    if (!uv_is_active((uv_handle_t *)&w->gather))
+        CHECK(uv_timer_start(&w->gather, on_gathered, GATHER_MS, 0) == 0);
+}
+
+static void go_blind(struct spool_watch *w)
+{
+    CHECK(uv_fs_event_stop(&w->event) == 0);
+    w->watching = false;
+}
+
+static void on_check(uv_timer_t *timer);
+
+/* Also called for files that leave, which the run that took them away is the cause of, and with the name of
+ * the directory when that was removed or renamed: a new one can have the old one's inode. */
+static void on_event(uv_fs_event_t *event, const char *name, int events, int status)
+{
+    struct spool_watch *w = event->data;
+    (void)events;
+    if (status < 0 || !name || spool_dir_is_candidate(str_from_cstr(name)))
+        tell_soon(w);
+    if (status < 0 || !name || strcmp(name, w->base) == 0) {
+        go_blind(w);
+        CHECK(uv_timer_start(&w->check, on_check, GATHER_MS, CHECK_MS) == 0);
+    }
+}
+
+static void say_blind(struct spool_watch *w, const char *why)
+{
+    if (!w->blind_logged)
+        log_warn("spool: %s cannot be watched (%s): files are found by the hourly run only", w->path, why);
+    w->blind_logged = true;
+}
+
+static void start_watching(struct spool_watch *w, const struct stat *st)
+{
+    int code = uv_fs_event_start(&w->event, on_event, w->path, 0);
+    if (code < 0) {
+        say_blind(w, uv_strerror(code));
+        return;
+    }
+    if (w->blind_logged)
+        log_info("spool: %s is watched again", w->path);
+    w->watching = true;
+    w->blind_logged = false;
+    w->device = st->st_dev;
+    w->inode = st->st_ino;
+    tell_soon(w); /* what came while nobody looked */
+}
+
+static void check(struct spool_watch *w)
+{
+    struct stat st;
+    const bool there = stat(w->path, &st) == 0;
+    const int code = errno;
+    if (w->watching && there && st.st_dev == w->device && st.st_ino == w->inode)
+        return;
+    if (w->watching)
+        go_blind(w);
+    if (there)
+        start_watching(w, &st);
+    else
+        say_blind(w, strerror(code));
+}
+
+static void on_check(uv_timer_t *timer)
+{
+    check(timer->data);
+}
+
+/* The directory may be made by the first run; then there is something to watch from the start. */
+static void make_directory(const char *path)
+{
+    struct spool_dir dir;
+    struct buf why;
+    buf_init(&why, 4096);
+    if (spool_dir_open(&dir, path, &why) == OK)
+        spool_dir_close(&dir);
+    buf_fini(&why);
+}
+
+struct spool_watch *spool_watch_open(uv_loop_t *loop, const char *path, void (*changed)(void *ctx), void *ctx)
+{
+    struct spool_watch *w = xcalloc(1, sizeof *w);
+    const size_t size = strlen(path) + 1;
+    w->path = xmalloc(size);
+    memcpy(w->path, path, size);
+    w->base = strrchr(w->path, '/') ? strrchr(w->path, '/') + 1 : w->path;
+    w->changed = changed;
+    w->ctx = ctx;
+    w->event.data = w->gather.data = w->check.data = w;
+    CHECK(uv_fs_event_init(loop, &w->event) == 0 && uv_timer_init(loop, &w->gather) == 0 &&
+          uv_timer_init(loop, &w->check) == 0);
+    w->open_handles = HANDLES;
+    make_directory(path);
+    check(w);
+    CHECK(uv_timer_start(&w->check, on_check, CHECK_MS, CHECK_MS) == 0);
+    return w;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct spool_watch *w = handle->data;
+    if (--w->open_handles)
+        return;
+    free(w->path);
+    free(w);
+}
+
+void spool_watch_close(struct spool_watch *w)
+{
+    uv_close((uv_handle_t *)&w->event, on_closed);
+    uv_close((uv_handle_t *)&w->gather, on_closed);
+    uv_close((uv_handle_t *)&w->check, on_closed);
+}

@@ -1,0 +1,42 @@
+"""A spool directory as another program uses it: write beside it, rename into it."""
+import os
+import pathlib
+
+from .viewtally import encode_lines
+
+
+class Spool:
+    def __init__(self, directory):
+        self.path = pathlib.Path(directory)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._beside = self.path.with_name(self.path.name + ".unfinished")
+        self._beside.mkdir(exist_ok=True)
+
+    def drop(self, name, lines, modified=None):
+        """A finished file appears under the name, in place of one that is there. `modified`: seconds since 1970."""
+        temporary = self._beside / "file"
+        temporary.write_bytes(encode_lines(lines))
+        if modified is not None:
+            os.utime(temporary, (modified, modified))
+        os.rename(temporary, self.path / name)
+
+    def _names(self, *below):
+        place = self.path.joinpath(*below)
+        return sorted(entry.name for entry in place.iterdir() if below or entry.name not in ("done", "bad")) if place.is_dir() else []
+
+    @property
+    def waiting(self):
+        return self._names()
+
+    @property
+    def done(self):
+        return self._names("done")
+
+    @property
+    def bad(self):
+        return self._names("bad")
+
+    def errors(self, name):
+        """The report beside a bad file as (line, reason)."""
+        text = (self.path / "bad" / (name + ".errors")).read_text(encoding="utf-8")
+        return [(int(line), reason) for line, reason in (row.split(": ", 1) for row in text.splitlines())]
