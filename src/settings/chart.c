@@ -218,13 +218,13 @@ static void write_row(struct buf *b, const struct plot *p, const struct chart_da
 {
     HTML(b, "<tr><th scope=\"row\">");
     date_html(b, day->date);
-    HTML(b, "</th><td>");
+    HTML(b, "</th><td class=\"num\">");
     number_exact(b, day->views);
-    HTML(b, "</td><td>");
+    HTML(b, "</td><td class=\"num\">");
     number_exact(b, day->total);
     HTML(b, "</td>");
     if (p->viral_days) {
-        HTML(b, "<td>");
+        HTML(b, "<td class=\"num\">");
         if (day->viral)
             write_viral_words(b, p->chart, day->viral);
         HTML(b, "</td>");
@@ -237,10 +237,10 @@ static void write_table(struct buf *b, const struct plot *p)
     HTML(b, "<details class=\"numbers\"><summary>The numbers as a table</summary><table><caption "
             "class=\"sr\">");
     html_text(b, p->chart->title);
-    HTML(b, "</caption><thead><tr><th scope=\"col\">Day</th><th scope=\"col\">Views</th><th "
-            "scope=\"col\">In all</th>");
+    HTML(b, "</caption><thead><tr><th scope=\"col\">Day</th><th scope=\"col\" class=\"num\">Views</th>"
+            "<th scope=\"col\" class=\"num\">In all</th>");
     if (p->viral_days)
-        HTML(b, "<th scope=\"col\">Went viral</th>");
+        HTML(b, "<th scope=\"col\" class=\"num\">Went viral</th>");
     HTML(b, "</tr></thead><tbody>");
     for (size_t i = p->chart->count; i-- > 0;)
         write_row(b, p, &p->chart->days[i]);

@@ -193,7 +193,8 @@ static void write_post(struct buf *b, const struct post *post)
 static void write_posts(struct buf *b, const struct video *v)
 {
     HTML(b, "<section class=\"card\" aria-labelledby=\"posts-h\"><h2 id=\"posts-h\">On each platform</h2>"
-            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"posts-h\"><table><thead>"
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Counts by "
+            "platform\"><table><thead>"
             "<tr><th scope=\"col\">Platform</th><th scope=\"col\" class=\"num\">Views</th>"
             "<th scope=\"col\" class=\"num\">Likes</th><th scope=\"col\" class=\"num\">Comments</th>"
             "<th scope=\"col\" class=\"num\">Shares</th><th scope=\"col\" class=\"num\">Saves</th>"

@@ -36,7 +36,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     if (l->seen++ == PAGE_VIDEOS)
         return true;
     if (l->seen == 1)
-        HTML(&r->res.body, "<ul class=\"videos card\">");
+        HTML(&r->res.body, "<div class=\"card\"><ul class=\"videos\">");
     part_video_item(r, v, book);
     l->last = (struct video_position){.posted_at = v->posted_at, .id = v->id};
     return true;
@@ -48,7 +48,7 @@ static void write_pager(struct request *r, const struct listing *l)
     bool viral = l->query.viral == VIRAL_ONLY, first = !l->query.has_after;
     if (first && l->seen <= PAGE_VIDEOS)
         return;
-    HTML(b, "<nav class=\"pager\" aria-label=\"Pages\">");
+    HTML(b, "<nav class=\"pager\" aria-label=\"More videos\">");
     if (!first) {
         HTML(b, "<a class=\"button quiet\"");
         page_link(r, "href", viral ? STR("/videos?viral=1") : STR("/videos"));
@@ -71,7 +71,7 @@ static enum next videos_done_step(struct request *r)
     if (visit_of(r)->read.err)
         return page_store_error(r, visit_of(r)->read.err);
     if (l->seen)
-        HTML(b, "</ul>");
+        HTML(b, "</ul></div>");
     else if (l->query.has_after)
         HTML(b, "<p class=\"empty\">There are no older videos.</p>");
     else if (l->query.viral == VIRAL_ONLY)

@@ -294,12 +294,14 @@ static void viral_days_are_told_apart_without_colour(void **state)
     draw(10, false);
     assert_int_equal(times_held("fill=\"url(#c-hatch)\""), 2);
     assert_int_equal(times_held("class=\"chart-star\" x="), 2);
-    assert_true(holds("<td>1 video went viral</td>") && holds("<td>2 videos went viral</td>"));
+    assert_true(holds("<td class=\"num\">1 video went viral</td>") &&
+                holds("<td class=\"num\">2 videos went viral</td>"));
     assert_true(holds("100 views, 1 video went viral</title>"));
     assert_true(holds("2 days are marked: a video went viral."));
     days[5].viral = 0;
     draw(10, true);
-    assert_true(holds("<td>went viral</td>") && holds("1 day is marked: the video went viral."));
+    assert_true(holds("<td class=\"num\">went viral</td>") &&
+                holds("1 day is marked: the video went viral."));
 }
 
 static void a_meter_shows_its_part(void **state)

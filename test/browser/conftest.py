@@ -1,0 +1,89 @@
+"""One Chromium for the tests of a directory, and one viewtally with a scene to look at."""
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import pathlib
+
+import pytest
+
+from lib import npm
+from lib.clock import FakeClock
+from lib.viewtally import ROOT, Viewtally, sanitized
+
+import scene
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCREENSHOTS = ROOT / "build/screenshots"
+WALK_SECONDS = 60
+
+
+class Browser:
+    """Sends walks to driver.js."""
+
+    def __init__(self, program, modules, log):
+        environment = {**os.environ, "BROWSER_MODULES": str(modules), "BROWSER_PROGRAM": program}
+        if not sanitized():
+            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+            environment["BROWSER_SCREENSHOTS"] = str(SCREENSHOTS)
+        self._log = log
+        with open(log, "wb") as errors:
+            self._process = subprocess.Popen(["node", str(HERE / "driver.js")], env=environment, stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, stderr=errors)
+        self._answers = selectors.DefaultSelector()
+        self._answers.register(self._process.stdout, selectors.EVENT_READ)
+
+    def walk(self, walk, **arguments):
+        """Runs a walk of walks.js to its end and gives what it returned; what went wrong fails the test."""
+        self._process.stdin.write(json.dumps({"walk": walk, "args": arguments}).encode() + b"\n")
+        self._process.stdin.flush()
+        assert self._answers.select(WALK_SECONDS), f"the walk {walk} did not end within {WALK_SECONDS} s"
+        line = self._process.stdout.readline()
+        assert line, f"the browser ended:\n{self._log.read_text(errors='replace')[-4000:]}"
+        answer = json.loads(line)
+        assert "error" not in answer, answer["error"]
+        return answer["value"]
+
+    def close(self):
+        self._process.stdin.close()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not program:
+        pytest.skip("chromium is not installed")
+    opened = Browser(program, npm.install("browser"), tmp_path_factory.mktemp("browser") / "driver.log")
+    yield opened
+    opened.close()
+
+
+class Stage:
+    """The server with the scene; `base` is its address, `cookie[who]` a session of an author."""
+
+    def __init__(self, instance):
+        self.instance = instance
+        self.authors = scene.install(instance)
+        instance.start()
+        self.base = f"http://{instance.address}"
+        self.cookie = {who: scene.sign_in(instance, author) for who, author in self.authors.items()}
+
+    def arguments(self, who=None, **more):
+        return {"base": self.base, **({"cookie": self.cookie[who]} if who else {}), **more}
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("stage")
+    instance = Viewtally(directory / "viewtally", {}, FakeClock(directory / "clock", scene.NOW))
+    try:
+        yield Stage(instance)
+    finally:
+        instance.stop()

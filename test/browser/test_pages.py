@@ -1,0 +1,73 @@
+"""The author's pages in a real browser: for everybody, in every scheme and size, without a script, by keyboard."""
+import pytest
+
+from lib.lines import uid
+from lib.viewtally import sanitized
+
+import scene
+
+VIRAL = f"/videos/{uid(scene.TITLES[11] + ' (again)')}"
+PAGES = {
+    "sign-in": (None, "/sign-in", 200),
+    "dashboard": ("lively", "/dashboard", 200),
+    "dashboard-hostile": ("hostile", "/dashboard", 200),
+    "dashboard-empty": ("empty", "/dashboard", 200),
+    "videos": ("lively", "/videos", 200),
+    "videos-viral": ("lively", "/videos?viral=1", 200),
+    "videos-hostile": ("hostile", "/videos", 200),
+    "videos-empty": ("empty", "/videos", 200),
+    "video-viral": ("lively", VIRAL, 200),
+    "video-hostile": ("hostile", f"/videos/{uid('hostile-3')}", 200),
+    "video-long": ("hostile", f"/videos/{uid('hostile-5')}", 200),
+    "not-found": ("lively", f"/videos/{uid('nothing')}", 404),
+}
+
+
+LIGHT, DARK = {"dark": False}, {"dark": True}
+DESK, PHONE = {"phone": False}, {"phone": True}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_looks_right_to_everybody(browser, stage, name):
+    """No violation of axe-core's rules, no sideways scrolling, one h1, no inline code; on a desk in light, on a phone in dark."""
+    who, path, status = PAGES[name]
+    sides = [DESK | LIGHT, PHONE | DARK]
+    if sanitized():
+        sides = [PHONE | LIGHT]     # the other build looks closer
+    elif name in ("dashboard", "video-viral"):
+        sides += [DESK | DARK, PHONE | LIGHT]
+    assert browser.walk("look", name=name, sides=sides, **stage.arguments(who, path=path, status=status)) == []
+
+
+def test_pages_are_whole_without_a_script(browser, stage):
+    for who in ("lively", "hostile", "empty"):
+        paths = [path for whose, path, status in PAGES.values() if whose == who and status == 200]
+        for seen in browser.walk("readPlain", **stage.arguments(who, paths=paths)):
+            assert seen["title"].endswith("viewtally") and len(seen["text"]) > 40
+            assert seen["images"] == []
+
+
+def test_hostile_names_are_only_text(browser, stage):
+    paths = ["/dashboard", "/videos", *(f"/videos/{uid(f'hostile-{n}')}" for n in range(len(scene.HOSTILE)))]
+    seen = browser.walk("readPlain", **stage.arguments("hostile", paths=paths))
+    for page in seen:
+        assert not any(link and ("javascript:" in link or "example.org" in link) for link in page["links"])
+    assert scene.SCRIPT in seen[1]["text"] and scene.SCRIPT in seen[2]["title"]
+
+
+def test_everything_is_reached_by_keyboard(browser, stage):
+    for path in ("/dashboard", "/videos", VIRAL):
+        stops = browser.walk("keyboard", **stage.arguments("lively", path=path))
+        assert stops[0]["text"] == "Skip to the content"
+        browser.walk("skipLink", **stage.arguments("lively", path=path))
+    rows = browser.walk("tableByKeyboard", **stage.arguments("lively", path="/dashboard"))
+    assert len(rows) == 30 and rows[0].startswith("10 Jul 2026")
+
+
+def test_authors_never_see_each_other(browser, stage):
+    lists = ["/dashboard", "/videos"]
+    assert not any("Mara Lindqvist" in page["text"] for page in browser.walk("readPlain", **stage.arguments("hostile", paths=lists)))
+    assert not any(scene.SCRIPT in page["text"] for page in browser.walk("readPlain", **stage.arguments("lively", paths=lists)))
+    for who, path in (("hostile", VIRAL), ("lively", f"/videos/{uid('hostile-0')}")):
+        (page,) = browser.walk("readPlain", **stage.arguments(who, paths=[path], status=404))
+        assert "There is no such page" in page["text"]
