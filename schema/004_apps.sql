@@ -19,7 +19,7 @@ CREATE TABLE app_redirects (
 
 -- NULL: made by hand.
 ALTER TABLE api_keys ADD COLUMN app_id INTEGER REFERENCES apps (id);
-CREATE INDEX api_keys_by_app ON api_keys (app_id) WHERE app_id IS NOT NULL;
+CREATE INDEX api_keys_by_app ON api_keys (app_id, author_id) WHERE app_id IS NOT NULL;
 
 CREATE TABLE oauth_codes (
     hash         BLOB    PRIMARY KEY CHECK (length(hash) = 32),  -- SHA-256 of the code
@@ -28,7 +28,9 @@ CREATE TABLE oauth_codes (
     redirect_uri TEXT    NOT NULL,
     challenge    TEXT    NOT NULL,  -- S256
     created_at   INTEGER NOT NULL,
-    used_at      INTEGER,
+    used_at      INTEGER,           -- a code is used by its first try, also one that gives no key
     key_id       INTEGER REFERENCES api_keys (id)  -- the key that it gave: a replay revokes it
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX oauth_codes_by_age ON oauth_codes (created_at);
+-- For clearing out: those that gave a key are kept longer, so that a late replay still revokes it.
+CREATE INDEX oauth_codes_idle ON oauth_codes (created_at) WHERE key_id IS NULL;
+CREATE INDEX oauth_codes_spent ON oauth_codes (created_at) WHERE key_id IS NOT NULL;

@@ -9,6 +9,8 @@
 
 #include "api/answer.h"
 #include "api/longpoll.h"
+#include "api/metadata.h"
+#include "api/oauth.h"
 #include "api/router.h"
 #include "api/usage.h"
 #include "base/check.h"
@@ -95,6 +97,9 @@ static void init_api(struct app *app)
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
         .longpoll = longpoll_new(&app->loop, app->store),
         .usage = usage_new(app->writer),
+        .writer = app->writer,
+        .guards = oauth_guards_new(),
+        .base_url = str_from_cstr(c->server.base_url),
         .key_prefix = str_from_cstr(c->keys.prefix),
         .limit_headers = c->limits.headers,
         .base_path_count = 1,
@@ -110,7 +115,7 @@ static void init_api(struct app *app)
 static enum next first_step(struct request *r)
 {
     struct app *app = r->app;
-    if (site_wants(&app->site, r)) {
+    if (!metadata_is_at(&app->api, r->path) && site_wants(&app->site, r)) {
         r->app = &app->site;
         r->finish = site_finish;
         return site_first_step(r);
@@ -345,6 +350,7 @@ static void close_rest(struct app *app)
     watch_free(app->watch);
     usage_free(app->api.usage);
     site_fini(&app->site);
+    oauth_guards_free(app->api.guards);
     limiter_free(app->api.limiter);
     CHECK(uv_loop_close(&app->loop) == 0);
 }

@@ -5,8 +5,10 @@
 #include "http/request.h"
 #include "redis/limiter.h"
 #include "store/read.h"
+#include "store/writer.h"
 
 struct longpoll;
+struct oauth_guards;
 struct usage;
 
 enum { API_BASE_PATHS_MAX = 2 };
@@ -17,8 +19,11 @@ struct api {
     struct limiter *limiter;
     struct longpoll *longpoll;
     struct usage *usage;
+    struct writer *writer;
+    struct oauth_guards *guards;
     struct str key_prefix;
     bool limit_headers;
+    struct str base_url; /* as configured; the issuer of OAuth */
     size_t base_path_count;
     struct str base_paths[API_BASE_PATHS_MAX]; /* "/v1" of base_url and of direct_url */
     const char *cors_origins;                  /* the configured list; "": off */

@@ -2,14 +2,15 @@
 #include "api/router.h"
 
 #include "api/answer.h"
+#include "api/metadata.h"
 #include "api/params.h"
 #include "api/usage.h"
 #include "auth/keys.h"
 #include "base/clock.h"
 
 static const struct route *const routes[] = {
-    &account_route, &books_route,  &videos_route, &video_route,
-    &stats_route,   &events_route, &token_route,  &openapi_route,
+    &account_route, &books_route, &videos_route, &video_route,   &stats_route,
+    &events_route,  &token_route, &revoke_route, &openapi_route,
 };
 
 static bool strip_base(const struct api *api, struct str path, struct str *rest)
@@ -45,6 +46,12 @@ static const struct route *find_route(const struct api *api, struct str path, st
             return routes[i];
     return NULL;
 }
+
+/* Not one of the API's: it stands where RFC 8414 wants it. */
+static const struct route metadata_route = {.name = "/.well-known/oauth-authorization-server",
+                                            .methods = ROUTE_GET,
+                                            .flags = ROUTE_KEYLESS,
+                                            .start = metadata_answer};
 
 static enum next start_endpoint(struct request *r)
 {
@@ -164,7 +171,8 @@ enum next router_first_step(struct request *r)
 {
     struct api *api = r->app;
     struct str tail = {NULL, 0};
-    const struct route *route = find_route(api, r->path, &tail);
+    const struct route *route =
+        metadata_is_at(api, r->path) ? &metadata_route : find_route(api, r->path, &tail);
     if (!route)
         return answer_error(r, API_NOT_FOUND, "There is no such address.");
     r->route = route->name;

@@ -24,6 +24,6 @@ void router_finish(struct request *r);
 
 /* The endpoints; one file each. */
 extern const struct route account_route, books_route, videos_route, video_route, stats_route, events_route,
-    token_route, openapi_route;
+    token_route, revoke_route, openapi_route;
 
 #endif

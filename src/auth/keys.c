@@ -73,13 +73,21 @@ static bool is_base62(struct str s)
     return true;
 }
 
-size_t key_find_secret(struct str prefix, struct str text)
+static size_t find_secret(struct str prefix, struct str text)
 {
     for (size_t at = 0; at + prefix.len + LIKE_A_KEY <= text.len; at++)
         if (str_starts_with(str_make(text.p + at, text.len - at), prefix) &&
             is_base62(str_make(text.p + at + prefix.len, LIKE_A_KEY)))
             return at + prefix.len;
     return text.len;
+}
+
+size_t key_find_secret(struct str prefix, struct str text)
+{
+    /* Each looks only before what the ones before it have found. */
+    text.len = find_secret(prefix, text);
+    text.len = find_secret(CODE_PREFIX, text);
+    return find_secret(SECRET_PREFIX, text);
 }
 
 bool key_is_well_formed(struct str prefix, struct str key)

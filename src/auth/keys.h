@@ -9,6 +9,10 @@
 enum { KEY_RANDOM_LEN = 43, KEY_CHECK_LEN = 6, KEY_PREFIX_MAX = 32 };
 enum { KEY_TEXT_MAX = KEY_PREFIX_MAX + KEY_RANDOM_LEN + KEY_CHECK_LEN };
 
+/* Codes and secrets of OAuth (auth/codes.h) are made like keys. */
+#define CODE_PREFIX   STR("vtcode_")
+#define SECRET_PREFIX STR("vtsecret_")
+
 struct key_text {
     char p[KEY_TEXT_MAX + 1]; /* NUL-terminated */
     size_t len;
@@ -24,8 +28,8 @@ void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], 
 /* Shape and checksum, without any look-up. */
 bool key_is_well_formed(struct str prefix, struct str key);
 
-/* For the log: where in a text the secret part of a key begins, or of what may have been meant as one (the
- * prefix and eight base62 characters); text.len when nowhere. */
+/* For the log: where in a text the secret part of a key, code or client secret begins, or of what may have
+ * been meant as one (the prefix and eight base62 characters); text.len when nowhere. */
 size_t key_find_secret(struct str prefix, struct str text);
 
 void key_hash(struct str key, uint8_t out[KEY_HASH_LEN]);

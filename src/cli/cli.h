@@ -30,8 +30,8 @@ struct cli_command {
     enum cli_exit (*run)(struct cli *cli, int argc, char **argv);
 };
 
-extern const struct cli_command cli_author, cli_backup, cli_check_config, cli_demo, cli_import, cli_key,
-    cli_migrate, cli_refresh, cli_restore, cli_status;
+extern const struct cli_command cli_app, cli_author, cli_backup, cli_check_config, cli_demo, cli_import,
+    cli_key, cli_migrate, cli_refresh, cli_restore, cli_status;
 
 /* main(): finds --config and --help, loads the configuration, runs the command. `serve` is the one command
  * that does not stand in this layer. */
@@ -57,6 +57,11 @@ struct cli_option {
  * prints why and how to get help, and returns false. */
 MUST_USE bool cli_parse(int argc, char **argv, const struct cli_option *options, int min, int max,
                         int *count);
+
+/* Takes an option that may be given several times (`--name VALUE`, `--name=VALUE`) out of argv; before
+ * cli_parse(). False: one without its value, or more than `max`; it said so. */
+MUST_USE bool cli_take_values(int *argc, char **argv, const char *name, const char **values, size_t max,
+                              size_t *count);
 
 /* A message to standard error: `viewtally: …`. Returns `code`. */
 enum cli_exit cli_fail(enum cli_exit code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

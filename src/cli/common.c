@@ -39,6 +39,33 @@ static void refuse_option(char **argv)
                    optopt >= ' ' ? letter : argv[optind - 1]);
 }
 
+bool cli_take_values(int *argc, char **argv, const char *name, const char **values, size_t max, size_t *count)
+{
+    size_t len = strlen(name);
+    int kept = 1;
+    *count = 0;
+    for (int i = 1; i < *argc; i++) {
+        const char *text = strncmp(argv[i], "--", 2) == 0 ? argv[i] + 2 : "", *value = NULL;
+        if (strncmp(text, name, len) == 0 && text[len] == '=')
+            value = text + len + 1;
+        else if (strcmp(text, name) == 0 && i + 1 < *argc)
+            value = argv[++i];
+        if (!value && strcmp(text, name) != 0) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        if (!value || *count == max) {
+            (void)cli_fail(CLI_USAGE, "%s: --%s %s", argv[0], name,
+                           value ? "was given too often" : "wants a value");
+            return false;
+        }
+        values[(*count)++] = value;
+    }
+    *argc = kept;
+    argv[kept] = NULL;
+    return true;
+}
+
 bool cli_parse(int argc, char **argv, const struct cli_option *options, int min, int max, int *count)
 {
     struct option list[OPTIONS_MAX + 1] = {{0}};

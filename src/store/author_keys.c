@@ -6,10 +6,11 @@
 
 static bool row_author_key(struct sqlite3_stmt *q, struct author_key *out)
 {
-    *out = (struct author_key){.is_app = db_i64_or(q, KEY_COLUMNS, 0) != 0,
-                               .app_name = db_text(q, KEY_COLUMNS + 1),
-                               .app_home_url = db_text(q, KEY_COLUMNS + 2)};
-    return row_key(q, 0, &out->key);
+    *out =
+        (struct author_key){.app_name = db_text(q, KEY_COLUMNS), .app_home_url = db_text(q, KEY_COLUMNS + 1)};
+    bool sound = row_key(q, 0, &out->key);
+    out->is_app = out->key.app_row != 0;
+    return sound;
 }
 
 enum next store_list_author_keys(struct store_read *read, int64_t author_row, enum key_state state, int limit,

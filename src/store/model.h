@@ -123,6 +123,7 @@ struct api_key {
     char suffix[KEY_SUFFIX_LEN];
     int64_t created_at;
     int64_t last_used_at, revoked_at; /* TIME_NONE: never */
+    int64_t app_row;                  /* the app that it was given to; 0: made by hand */
 };
 
 #endif

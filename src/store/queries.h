@@ -45,9 +45,11 @@
 #define SQL_AUTHOR                                                                                           \
     "a.id, a.uuid, a.name, a.plan_active, a.created_at, a.rev, a.last_event_id, a.books_count, "             \
     "a.videos_count, a.views_refreshed_at"
-#define SQL_KEY         "k.id, k.author_id, k.uuid, k.name, k.suffix, k.created_at, k.last_used_at, k.revoked_at"
-#define SQL_KEY_AND_APP SQL_KEY ", k.app_id, p.name, p.home_url"
+#define SQL_KEY                                                                                              \
+    "k.id, k.author_id, k.uuid, k.name, k.suffix, k.created_at, k.last_used_at, k.revoked_at, k.app_id"
+#define SQL_APP         "p.id, p.client_id, p.name, p.home_url, p.secret_hash, p.created_at, p.removed_at"
 #define SQL_BOOK        "b.id, b.author_id, b.uuid, b.title, b.subtitle, b.created_at, b.videos_posted"
+#define SQL_KEY_AND_APP SQL_KEY ", p.name, p.home_url"
 #define SQL_VIDEO                                                                                            \
     "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
@@ -78,6 +80,11 @@
     "SELECT " SQL_EVENT ", v.uuid, v.title, v.thumbnail_url, v.posted_at, " SQL_BOOK_REF                     \
     " FROM events e CROSS JOIN videos v ON v.id = e.video_id LEFT JOIN books b ON b.id = v.book_id"          \
     " WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order " LIMIT ?3"
+
+/* A few at a time: each new code clears out more than one old one. */
+#define SQL_CODES_PURGE(index, which)                                                                        \
+    "DELETE FROM oauth_codes WHERE hash IN (SELECT hash FROM oauth_codes INDEXED BY " index " WHERE " which  \
+    " AND created_at < ?1 ORDER BY created_at LIMIT 100)"
 
 /* Of the columns that these write none is indexed: a reading changes one row and no index. */
 #define SQL_SAVE_COUNTS(more)                                                                                \
@@ -117,8 +124,9 @@
                " FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id WHERE k.id = ?1")                \
     X(KEY_BY_UUID, "SELECT " SQL_KEY " FROM api_keys k WHERE k.uuid = ?1")                                   \
     X(KEYS, "SELECT " SQL_KEY " FROM api_keys k WHERE k.author_id = ?1 ORDER BY k.created_at, k.id")         \
-    X(KEY_INSERT, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "                  \
-                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                         \
+    X(KEY_BY_HASH, "SELECT " SQL_KEY " FROM api_keys k WHERE k.hash = ?1")                                   \
+    X(KEY_INSERT, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) "          \
+                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                     \
     X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
                                                                                                              \
@@ -262,7 +270,30 @@
     X(SPOOL_ERROR_ADD, "INSERT INTO spool_errors (file_id, line, reason) VALUES (?1, ?2, ?3) "               \
                        "ON CONFLICT (file_id, line) DO NOTHING")                                             \
     X(SPOOL_ERROR_COUNT, "SELECT count(*) FROM spool_errors WHERE file_id = ?1")                             \
-    X(SPOOL_ERRORS, "SELECT line, reason FROM spool_errors WHERE file_id = ?1 ORDER BY line")
+    X(SPOOL_ERRORS, "SELECT line, reason FROM spool_errors WHERE file_id = ?1 ORDER BY line")                \
+                                                                                                             \
+    /* apps */                                                                                               \
+    X(APP_BY_CLIENT_ID, "SELECT " SQL_APP " FROM apps p WHERE p.client_id = ?1")                             \
+    X(APPS, "SELECT " SQL_APP " FROM apps p ORDER BY p.id")                                                  \
+    X(APP_INSERT, "INSERT INTO apps (client_id, name, home_url, secret_hash, created_at) "                   \
+                  "VALUES (?1, ?2, ?3, ?4, ?5)")                                                             \
+    X(APP_SET_SECRET, "UPDATE apps SET secret_hash = ?2 WHERE id = ?1")                                      \
+    X(APP_REMOVE, "UPDATE apps SET removed_at = ifnull(removed_at, ?2) WHERE id = ?1")                       \
+    X(APP_REDIRECTS, "SELECT uri FROM app_redirects WHERE app_id = ?1 ORDER BY uri")                         \
+    X(APP_REDIRECT_INSERT, "INSERT OR IGNORE INTO app_redirects (app_id, uri) VALUES (?1, ?2)")              \
+    X(APP_KEYS_LIVE, "SELECT count(*) FROM api_keys WHERE app_id = ?1 AND revoked_at IS NULL")               \
+    X(APP_KEYS_REVOKE, "UPDATE api_keys SET revoked_at = ?2 WHERE app_id = ?1 AND revoked_at IS NULL")       \
+    X(APP_KEYS_OF_AUTHOR_REVOKE, "UPDATE api_keys SET revoked_at = ?3 "                                      \
+                                 "WHERE app_id = ?1 AND author_id = ?2 AND revoked_at IS NULL")              \
+                                                                                                             \
+    /* authorization codes */                                                                                \
+    X(CODE_INSERT, "INSERT INTO oauth_codes (hash, app_id, author_id, redirect_uri, challenge, created_at) " \
+                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                        \
+    X(CODE_BY_HASH, "SELECT app_id, author_id, redirect_uri, challenge, created_at, used_at, key_id "        \
+                    "FROM oauth_codes WHERE hash = ?1")                                                      \
+    X(CODE_USE, "UPDATE oauth_codes SET used_at = ?2, key_id = ?3 WHERE hash = ?1 AND used_at IS NULL")      \
+    X(CODES_PURGE_IDLE, SQL_CODES_PURGE("oauth_codes_idle", "key_id IS NULL"))                               \
+    X(CODES_PURGE_SPENT, SQL_CODES_PURGE("oauth_codes_spent", "key_id IS NOT NULL"))
 
 #define STORE_QUERY_ENUM(name, sql) QUERY_##name,
 enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };

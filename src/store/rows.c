@@ -28,6 +28,7 @@ bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out)
         .created_at = db_i64(q, first + 5),
         .last_used_at = db_i64_or(q, first + 6, TIME_NONE),
         .revoked_at = db_i64_or(q, first + 7, TIME_NONE),
+        .app_row = db_i64_or(q, first + 8, 0),
     };
     return db_bytes(q, first + 2, out->id.b, sizeof out->id.b) &&
            db_bytes(q, first + 4, out->suffix, sizeof out->suffix);

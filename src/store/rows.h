@@ -8,7 +8,7 @@
 #include "store/model.h"
 
 /* How many columns each list has. */
-enum { AUTHOR_COLUMNS = 10, KEY_COLUMNS = 8, BOOK_COLUMNS = 7, VIDEO_COLUMNS = 19, EVENT_COLUMNS = 8 };
+enum { AUTHOR_COLUMNS = 10, KEY_COLUMNS = 9, BOOK_COLUMNS = 7, VIDEO_COLUMNS = 19, EVENT_COLUMNS = 8 };
 
 MUST_USE bool row_author(struct sqlite3_stmt *q, int first, struct author *out);
 MUST_USE bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out);

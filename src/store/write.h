@@ -34,6 +34,8 @@ MUST_USE enum err store_touch_author(struct store *s, int64_t author_row, int64_
 MUST_USE enum err store_insert_key(struct store *s, struct api_key *key, const uint8_t hash[KEY_HASH_LEN]);
 MUST_USE enum err store_find_key_by_id(struct store *s, struct arena *a, const struct uuid *id,
                                        struct api_key *out);
+MUST_USE enum err store_find_key_by_hash(struct store *s, struct arena *a, const uint8_t hash[KEY_HASH_LEN],
+                                         struct api_key *out);
 MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row,
                                    int64_t now); /* keeps an earlier revocation */
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);

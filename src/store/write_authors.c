@@ -108,22 +108,36 @@ enum err store_insert_key(struct store *s, struct api_key *key, const uint8_t ha
     db_bind_text(q, 4, key->name);
     db_bind_text(q, 5, str_make(key->suffix, sizeof key->suffix));
     db_bind_i64(q, 6, key->created_at);
+    db_bind_i64_or_null(q, 7, key->app_row, 0);
     return run_insert(&s->db, q, &key->row);
+}
+
+static enum err read_key(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct api_key *out)
+{
+    enum err err = db_one(db, q);
+    if (err)
+        return err;
+    if (!row_key(q, 0, out))
+        err = db_damaged(db, "key");
+    else
+        out->name = row_keep(a, out->name);
+    db_reset(q);
+    return err;
 }
 
 enum err store_find_key_by_id(struct store *s, struct arena *a, const struct uuid *id, struct api_key *out)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_BY_UUID);
     db_bind_uuid(q, 1, id);
-    enum err err = db_one(&s->db, q);
-    if (err)
-        return err;
-    if (!row_key(q, 0, out))
-        err = db_damaged(&s->db, "key");
-    else
-        out->name = row_keep(a, out->name);
-    db_reset(q);
-    return err;
+    return read_key(&s->db, q, a, out);
+}
+
+enum err store_find_key_by_hash(struct store *s, struct arena *a, const uint8_t hash[KEY_HASH_LEN],
+                                struct api_key *out)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_BY_HASH);
+    db_bind_blob(q, 1, hash, KEY_HASH_LEN);
+    return read_key(&s->db, q, a, out);
 }
 
 enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now)

@@ -219,7 +219,7 @@ class Checker:
                 self.seen.parameters.add((operation.name, place, name))
 
     def _check_names_parameter(self, operation, body):
-        if body is None:
+        if body is None or isinstance(body["error"], str):
             return
         message = body["error"]["message"]
         if body["error"]["code"] == "range_too_long":

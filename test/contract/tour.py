@@ -7,7 +7,7 @@ import urllib.parse
 
 import scene
 from checker import Checker
-from lib import wait
+from lib import oauth, wait
 from lib.client import Response, connect, receive_all
 from lib.clock import FakeClock
 from lib.viewtally import Viewtally
@@ -62,6 +62,10 @@ class Place:
 
     def get(self, path, params=None, headers=None, key=None):
         return self.send("GET", path, params, key or self.key, headers)
+
+    def form(self, endpoint, fields, headers=None):
+        """To an endpoint of OAuth."""
+        return self.send("POST", f"/oauth/{endpoint}", headers={**oauth.FORM, **(headers or {})}, body=urllib.parse.urlencode(fields))
 
     def raw(self, head, target="/v1/account", method="GET", body=b""):
         """A pair that is refused as HTTP: `head` is what follows the request line."""
@@ -182,12 +186,29 @@ def tour_keys(place):
             expect(place.send("GET", path), 200)
 
 
-def tour_token(place):
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = expect(place.send("POST", "/oauth/token", headers={**form, "X-Request-Id": "token-1"},
-                               body="grant_type=authorization_code&code=x&client_id=y"), 401)
-    assert answer.json()["error"] == "invalid_client" and answer.headers["Cache-Control"] == "no-store"
-    expect(place.send("POST", "/oauth/token", body=b"{"), 401)
+def tour_oauth(place):
+    """The token and the revocation endpoint: each success and each error but that of a broken database."""
+    public, confidential = (oauth.add_app(place.viewtally, confidential=kind) for kind in (False, True))
+    for app in (public, confidential):
+        grant = oauth.Grant(place.viewtally, app, scene.FULL, at_ms=place.clock.wall_ms)
+        answer = expect(place.form("token", grant.fields(), {"X-Request-Id": "token-1"}), 200).json()
+        expect(place.get("/account", key=answer["access_token"]), 200)
+        gone = {name: value for name, value in app.items() if name.startswith("client_") and value}
+        expect(place.form("revoke", {**gone, "token": answer["access_token"], "token_type_hint": "access_token"},
+                          {"X-Request-Id": "revoke-1"}), 200)
+        expect(place.get("/account", key=answer["access_token"]), 401, "api_key_revoked")
+        for name, error in (("code", "invalid_request"), ("grant_type", "invalid_request")):
+            assert oauth.error_of(place.form("token", grant.fields(**{name: None}))) == error
+        assert oauth.error_of(place.form("token", grant.fields(grant_type="password"))) == "unsupported_grant_type"
+        assert oauth.error_of(place.form("token", grant.fields())) == "invalid_grant"
+        assert oauth.error_of(place.form("revoke", gone)) == "invalid_request"
+        assert oauth.error_of(place.form("revoke", {**gone, "token": place.key})) == "invalid_grant"
+    nobody = {"grant_type": "authorization_code", "client_id": "app_nobody", "token": "x"}
+    assert oauth.error_of(place.form("revoke", nobody), 401) == "invalid_client"
+    answers = [place.form("token", nobody) for _ in range(40)]
+    assert {oauth.error_of(each, each.status) for each in answers} == {"invalid_client", "slow_down"}
+    refused = place.form("revoke", nobody)
+    assert oauth.error_of(refused, 429) == "slow_down" and 1 <= int(refused.headers["Retry-After"]) <= 60
 
 
 def tour_addresses(place):
@@ -230,7 +251,7 @@ def tour_browser(place):
     """A web page of an allowed origin, one of another, and no page; errors are readable by the first as well."""
     for headers in ({"Origin": ORIGIN}, {"Origin": "https://evil.example"}, {"Origin": "null"}, {}):
         for operation, path in place.targets():
-            expect(place.send(operation.method, path, key=place.key, headers=headers), 401 if operation.method == "POST" else 200)
+            expect(place.send(operation.method, path, key=place.key, headers=headers), 400 if operation.method == "POST" else 200)
             expect(place.send("DELETE", path, headers=headers), 405)
         expect(place.send("GET", "/account", headers=headers), 401)
         expect(place.get("/videos", {"limit": 0}, headers=headers), 400)
@@ -254,8 +275,9 @@ def tour_slow_head(place):
 
 def tour_broken_store(place):
     """503 of each endpoint that reads data: first what the answers are made of goes while the server runs, then the keys."""
+    app = oauth.add_app(place.viewtally)
     for changes in (("videos RENAME TO videos_gone", "books RENAME TO books_gone", "authors RENAME COLUMN created_at TO made_at"),
-                    ("api_keys RENAME TO keys_gone",)):
+                    ("api_keys RENAME TO keys_gone", "apps RENAME TO apps_gone")):
         with contextlib.closing(sqlite3.connect(place.viewtally.settings["store"]["path"])) as database:
             for change in changes:
                 database.execute("ALTER TABLE " + change)
@@ -266,3 +288,7 @@ def tour_broken_store(place):
     for operation, path in place.targets(keyed=False):
         if operation.method == "GET":
             expect(place.send("GET", path), 200)
+    rest = {"client_id": app["client_id"], "code": "x", "redirect_uri": "x", "code_verifier": "v" * 43, "token": oauth.make_code("service_live_")}
+    for endpoint in ("token", "revoke"):
+        refused = place.form(endpoint, {"grant_type": "authorization_code", **rest})
+        assert oauth.error_of(refused, 503) == "server_error" and int(refused.headers["Retry-After"]) >= 1

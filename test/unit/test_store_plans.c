@@ -37,6 +37,7 @@ static const struct {
     const char *plan;
 } whole[] = {
     {QUERY_AUTHORS, "SCAN a USING INDEX authors_by_age"},               /* the CLI's list of all authors */
+    {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
 };
 

@@ -1,0 +1,110 @@
+"""One-click connect for tests: PKCE pairs, the calls of an app, and codes that are put into the database where a test is
+about what comes behind the consent page."""
+import base64
+import contextlib
+import hashlib
+import json
+import secrets
+import sqlite3
+import time
+import urllib.parse
+import zlib
+
+BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+JSON = {"Content-Type": "application/json"}
+REDIRECT = "https://app.example/connected"
+
+
+def base62(number, length):
+    digits = ""
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits = BASE62[digit] + digits
+    return digits
+
+
+def make_code(prefix="vtcode_"):
+    """A code as the server makes them: 256 random bits and their CRC-32."""
+    text = prefix + base62(secrets.randbits(256), 43)
+    return text + base62(zlib.crc32(text.encode()), 6)
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def challenge_of(verifier):
+    return base64url(hashlib.sha256(verifier.encode()).digest())
+
+
+def make_verifier():
+    return base64url(secrets.token_bytes(32))
+
+
+def basic(client_id, secret):
+    """Both parts form-encoded (RFC 6749, 2.3.1)."""
+    pair = f"{urllib.parse.quote_plus(client_id)}:{urllib.parse.quote_plus(secret)}"
+    return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+
+
+def add_app(viewtally, *redirects, name="An App", confidential=False, home=None):
+    """Registers an app; what `app add --json` says."""
+    return viewtally.run("app", "add", "--name", name, *[word for uri in redirects or [REDIRECT] for word in ("--redirect-uri", uri)],
+                         *(["--confidential"] if confidential else []), *(["--home-url", home] if home else []), "--json").json()
+
+
+def rows(viewtally, sql, *values):
+    with contextlib.closing(sqlite3.connect(viewtally.settings["store"]["path"], timeout=30)) as database:
+        found = database.execute(sql, values).fetchall()
+        database.commit()
+        return found
+
+
+class Grant:
+    """What an author has allowed: a code in the database, and the app's way to change it for a key."""
+
+    def __init__(self, viewtally, app, author, redirect=REDIRECT, verifier=None, at_ms=None):
+        self.viewtally = viewtally
+        self.app = app
+        self.redirect = redirect
+        self.verifier = verifier or make_verifier()
+        self.code = make_code()
+        at_ms = int(time.time() * 1000) if at_ms is None else at_ms
+        rows(viewtally, "INSERT INTO oauth_codes (hash, app_id, author_id, redirect_uri, challenge, created_at) SELECT ?, "
+             "(SELECT id FROM apps WHERE client_id = ?), id, ?, ?, ? FROM authors WHERE uuid = ?",
+             hashlib.sha256(self.code.encode()).digest(), app["client_id"], redirect, challenge_of(self.verifier), at_ms,
+             bytes.fromhex(author.replace("-", "")))
+
+    def fields(self, **changes):
+        """The body's fields; None leaves one out."""
+        fields = {"grant_type": "authorization_code", "code": self.code, "redirect_uri": self.redirect,
+                  "client_id": self.app["client_id"], "code_verifier": self.verifier}
+        if self.app.get("client_secret"):
+            fields["client_secret"] = self.app["client_secret"]
+        fields.update(changes)
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def exchange(self, client, headers=None, **changes):
+        return post(client, "token", self.fields(**changes), headers)
+
+
+def post(client, endpoint, fields, headers=None, base="/v1"):
+    """A form to an OAuth endpoint; a dict, a list of pairs, or a ready body."""
+    body = fields if isinstance(fields, (str, bytes)) else urllib.parse.urlencode(fields)
+    return client.request("POST", f"{base}/oauth/{endpoint}", headers={**FORM, **(headers or {})}, body=body)
+
+
+def post_json(client, endpoint, fields, base="/v1"):
+    return client.request("POST", f"{base}/oauth/{endpoint}", headers=JSON, body=json.dumps(fields))
+
+
+def error_of(answer, status=400):
+    """The OAuth error code of a refusal, whose form is checked."""
+    assert answer.status == status, answer
+    body = answer.json()
+    assert set(body) == {"error", "error_description"}, body
+    assert all(0x20 <= ord(c) <= 0x7E and c not in '"\\' for c in body["error"] + body["error_description"]), body
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (answer.headers["WWW-Authenticate"] is not None) == (status == 401)
+    return body["error"]
