@@ -99,6 +99,10 @@ static bool page_matches(const struct site *site, const struct site_page *page, 
     return !memchr(tail->p, '/', tail->len);
 }
 
+/* What a browser gets where there is no page: one that knows who is signed in. */
+static const struct site_page nothing = {
+    .path = "", .methods = SITE_GET, .flags = SITE_OPEN, .start = page_not_found};
+
 static const struct site_page *find_page(const struct site *site, struct str path, struct str *tail)
 {
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
@@ -364,7 +368,7 @@ enum next site_first_step(struct request *r)
     r->state = v;
     v->page = find_page(site, r->path, &v->tail);
     if (!v->page)
-        return page_not_found(r);
+        v->page = &nothing;
     if (v->page->flags & SITE_SECRET)
         r->target = STR("(an address that is a secret)");
     r->route = v->page->path;

@@ -62,12 +62,12 @@ struct site_page {
 /* One request between its steps: r->state. */
 struct visit {
     struct site *site;
-    const struct site_page *page; /* NULL: there is none */
-    struct str tail;              /* what stands behind the page's path: the {id} */
-    struct store_read read;       /* for starters of store/read.h */
-    struct viewer viewer;         /* who is signed in; author_row 0: nobody */
-    struct form query, form;      /* of the URL; of a POST */
-    void *state;                  /* the page's own */
+    const struct site_page *page;
+    struct str tail;         /* what stands behind the page's path: the {id} */
+    struct store_read read;  /* for starters of store/read.h */
+    struct viewer viewer;    /* who is signed in; author_row 0: nobody */
+    struct form query, form; /* of the URL; of a POST */
+    void *state;             /* the page's own */
 
     bool by_proxy;                         /* signed in by [account] auth_header: there is no session */
     struct session session;                /* of the cookie, when the viewer is signed in by one */

@@ -33,8 +33,8 @@ static void done(struct writer_job *job, enum err err)
     struct call *call = (struct call *)job;
     struct wait *wait = call->wait;
     if (wait) {
+        memcpy(call->data, call->copy, call->size); /* which may hold the result */
         *call->result = err;
-        memcpy(call->data, call->copy, call->size);
     }
     call_free(call);
     if (wait)

@@ -1,0 +1,428 @@
+"""The author's pages without a script: invitation, password, sign-in, sessions, API keys, connected apps."""
+import re
+import sqlite3
+
+import pytest
+
+from lib import wait
+from lib.clock import FakeClock
+from lib.pages import Browser, invite, sign_in, sign_up
+
+PASSWORD = "correct horse battery"
+DAY_MS = 24 * 3600 * 1000
+KEY = re.compile(r"service_live_[0-9A-Za-z]{49}")
+
+
+@pytest.fixture
+def world(viewtally):
+    """A running server with one author who has signed up: .author, .browser."""
+    viewtally.author = viewtally.add_author("Ann Author")
+    viewtally.start()
+    viewtally.browser = sign_up(viewtally, viewtally.author, "ann", PASSWORD)
+    return viewtally
+
+
+def rows(viewtally, sql, *values):
+    connection = sqlite3.connect(viewtally.settings["store"]["path"])
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.close()
+
+
+def is_signed_in(browser):
+    return browser.get("/account", follow=False).status == 200
+
+
+def make_key(browser, name="Spreadsheet"):
+    page = browser.send(browser.get("/keys"), "/keys", {"name": name}, follow=False)
+    assert page.status == 200, page
+    return KEY.search(page.body).group()
+
+
+# ---- the whole way ---------------------------------------------------------------------------------------------------
+
+def test_from_the_invitation_to_a_revoked_key(viewtally):
+    author = viewtally.add_author("Ann Author")
+    viewtally.start()
+    browser = Browser(viewtally.client())
+    path = invite(viewtally, author)
+    page = browser.get(path)
+    assert "Ann Author" in page.text
+    page = browser.send(page, path, {"login": " Ann@Example.com ", "password": PASSWORD, "again": PASSWORD})
+    assert page.url == "/dashboard" and page.status == 200
+    page = browser.send(page, "/sign-out")
+    assert "You are signed out" in page.text and not is_signed_in(browser)
+
+    page = browser.send(browser.get("/keys"), "/sign-in", {"login": "ann@example.COM", "password": PASSWORD})
+    assert page.url == "/keys" and "You have no keys" in page.text
+    page = browser.send(page, "/keys", {"name": "Spreadsheet"})
+    key = KEY.search(page.body).group()
+    account = viewtally.client(key).get("/account").json()["data"]
+    assert account["id"] == author and account["key"]["name"] == "Spreadsheet"
+
+    page = browser.get("/keys")
+    assert key not in page.body and f"service_live_…{key[-4:]}" in page.text and "Spreadsheet" in page.text
+    ask = re.search(r"/keys/[0-9a-f-]{36}", page.body).group()
+    page = browser.get(ask)
+    assert "cannot be undone" in page.text
+    assert viewtally.client(key).get("/account").status == 200      # asking has done nothing
+    page = browser.send(page, ask)
+    assert page.url == "/keys" and "The key is revoked" in page.text
+    assert "The key is revoked" not in browser.get("/keys").text
+    assert viewtally.client(key).get("/account").error_code == "api_key_revoked"
+    assert browser.get(ask).status == 404
+    assert viewtally.log.count("error") == 0
+
+
+def test_the_first_page(viewtally):
+    viewtally.start()
+    browser = Browser(viewtally.client())
+    page = browser.get("/", follow=False)
+    assert page.status == 303 and page.headers["Location"] == "/sign-in?next=%2F"
+    assert browser.get("/nothing").status == 404
+    assert "text/html" in browser.get("/nothing").headers["Content-Type"]
+    assert viewtally.client().request("GET", "/nothing").error_code == "not_found"
+    assert viewtally.client().request("GET", "/v1/nothing", headers={"Accept": "text/html"}).error_code == "not_found"
+    answer = viewtally.client().request("POST", "/keys/x", body="", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    assert answer.status == 303
+    answer = viewtally.client().request("POST", "/dashboard", body="")
+    assert answer.status == 405 and answer.headers["Allow"] == "GET, HEAD"
+
+
+def test_pages_below_a_path(make_viewtally, clock):
+    viewtally = make_viewtally({"server": {"base_url": "http://stats.example.com/x/v1"}}, clock=clock)
+    author = viewtally.add_author()
+    viewtally.start()
+    browser = sign_up(viewtally, author, "ann", PASSWORD, Browser(viewtally.client(base="/x/v1"), base="/x"))
+    for path in ("/keys", "/apps", "/account", "/dashboard", "/nothing"):
+        page = browser.get(path)
+        links = re.findall(r' (?:href|action|src)="(/[^"]*)"', page.body)
+        assert len(links) > 5 and all(link.startswith("/x/") for link in links), links
+        assert browser.client.request("GET", re.search(r'/x/assets/style[^"]*', page.body).group()).status == 200
+    assert browser.client.request("GET", "/keys", headers={"Accept": "text/html"}).status == 404
+
+
+# ---- invitations -----------------------------------------------------------------------------------------------------
+
+def accept(browser, path, **values):
+    return browser.send(browser.get(path), path, {"password": PASSWORD, "again": PASSWORD, **values}, follow=False)
+
+
+def test_an_invitation_works_once(viewtally):
+    author = viewtally.add_author()
+    viewtally.start()
+    path = invite(viewtally, author, "--login", "ann")
+    browser, late = Browser(viewtally.client()), Browser(viewtally.client())
+    form = late.get(path).form(path).fields
+    assert accept(browser, path).status == 303
+    page = late.post(path, {**form, "password": "another password", "again": "another password"})
+    assert page.status == 410 and late.get(path).status == 410
+    sign_in(viewtally, "ann", PASSWORD)
+    assert rows(viewtally, "SELECT count(*) FROM invitations WHERE used_at IS NULL") == [(0,)]
+
+
+def test_an_invitation_ends_after_a_day_and_by_a_newer_one(viewtally, clock):
+    author = viewtally.add_author()
+    viewtally.start()
+    browser = Browser(viewtally.client())
+    old, new = invite(viewtally, author), invite(viewtally, author)
+    assert browser.get(old).status == 410 and browser.get(new).status == 200
+    clock.advance(DAY_MS - 1)
+    page = browser.get(new)
+    clock.advance(1)
+    page = browser.send(page, new, {"login": "ann", "password": PASSWORD, "again": PASSWORD})
+    assert page.status == 410 and browser.get(new).status == 410
+    for wrong in ("x", "A" * 43, "A" * 42 + "B", "%00"):
+        assert browser.get("/invite/" + wrong).status == 410
+    assert browser.get("/invite/").status == 404
+    assert rows(viewtally, "SELECT * FROM logins") == []
+
+
+def test_an_invitation_resets_a_forgotten_password_and_signs_out(world):
+    path = invite(world, world.author)
+    other = Browser(world.client())
+    assert 'value="ann"' in other.get(path).body
+    assert accept(other, path, login="somebody else", password="another password", again="another password").status == 303
+    assert is_signed_in(other) and not is_signed_in(world.browser)
+    sign_in(world, "ann", "another password")
+    page = Browser(world.client())
+    assert page.send(page.get("/sign-in"), "/sign-in", {"login": "ann", "password": PASSWORD}).status == 422
+
+
+CANNOT_BE_CHOSEN = [
+    ({"password": "short", "again": "short"}, "at least 8 characters"),
+    ({"password": "x" * 201 + "y", "again": ""}, "at most 200 characters"),
+    ({"password": "password123", "again": "password123"}, "everybody tries first"),
+    ({"password": "aaaaaaaaaaaa", "again": "aaaaaaaaaaaa"}, "too easy"),
+    ({"login": "ann-the-author", "password": "ann-the-author", "again": "ann-the-author"}, "too easy"),
+    ({"again": PASSWORD + "x"}, "not the same"),
+    ({"login": "ann author"}, "The name has to be"),
+    ({"login": "änn"}, "The name has to be"),
+    ({"login": "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99"}, "The name has to be"),
+]
+
+
+def test_what_cannot_be_chosen(viewtally):
+    author = viewtally.add_author()
+    viewtally.start()
+    browser = Browser(viewtally.client())
+    path = invite(viewtally, author)
+    for values, sentence in CANNOT_BE_CHOSEN:
+        page = accept(browser, path, **{"login": "ann", **values})
+        assert page.status == 422 and sentence in page.text and 'aria-invalid="true"' in page.body, values
+    assert rows(viewtally, "SELECT * FROM logins") == []
+
+
+def test_passwords_are_bytes_of_any_script(viewtally):
+    author = viewtally.add_author()
+    viewtally.start()
+    password = "пароль-密码-" + "🐎" * 191
+    assert len(password) == 201
+    browser = Browser(viewtally.client())
+    path = invite(viewtally, author, "--login", "ann")
+    assert accept(browser, path, password=password, again=password).status == 422
+    assert accept(browser, path, password=password[:-1], again=password[:-1]).status == 303
+    sign_in(viewtally, "ann", password[:-1])
+    (stored,), = rows(viewtally, "SELECT password FROM logins")
+    assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
+
+
+def test_a_name_belongs_to_one_author(world):
+    other = world.add_author("Bob")
+    assert "another author" in world.run("author", "invite", other, "--login", "ANN", status=1).err
+    assert "another author" in world.run("author", "set-login", other, "Ann", status=1).err
+    world.run("author", "invite", other, "--login", "a b", status=2)
+    world.run("author", "invite", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", status=1)
+    path = invite(world, other)
+    page = accept(Browser(world.client()), path, login="Ann")
+    assert page.status == 422 and "Somebody else has this name" in page.text
+    assert accept(Browser(world.client()), path, login="Bob").status == 303       # the link was not used up
+
+
+# ---- sessions --------------------------------------------------------------------------------------------------------
+
+def test_each_sign_in_makes_a_new_session(world):
+    browser = world.browser
+    first = browser.cookies["viewtally-session"]
+    sign_in(world, "ann", PASSWORD, Browser(world.client()))
+    page = browser.get("/account")
+    browser.send(page, "/sign-out")
+    sign_in(world, "ann", PASSWORD, browser)
+    second = browser.cookies["viewtally-session"]
+    assert second != first and re.fullmatch(r"[\w-]{43}", second)
+    browser.cookies["viewtally-session"] = first
+    assert not is_signed_in(browser)
+
+
+def test_a_session_that_somebody_planted_is_not_taken_over(world):
+    planted = "A" * 42 + "E"
+    victim = Browser(world.client())
+    victim.cookies["viewtally-session"] = planted
+    sign_in(world, "ann", PASSWORD, victim)
+    assert victim.cookies["viewtally-session"] != planted and is_signed_in(victim)
+    attacker = Browser(world.client())
+    attacker.cookies["viewtally-session"] = planted
+    assert not is_signed_in(attacker)
+    # One that is live ends when its browser signs in anew.
+    live = victim.cookies["viewtally-session"]
+    path = invite(world, world.author)
+    assert accept(victim, path).status == 303
+    attacker.cookies["viewtally-session"] = live
+    assert not is_signed_in(attacker)
+
+
+def test_two_cookies_of_one_name_are_none(world):
+    session = world.browser.cookies["viewtally-session"]
+    for line in (f"viewtally-session={session}; viewtally-session=x", f"viewtally-session=x; viewtally-session={session}"):
+        assert Browser(world.client()).request("GET", "/account", headers={"Cookie": line}).status == 303
+    line = f"a=b;viewtally-session={session};c"
+    assert Browser(world.client()).request("GET", "/account", headers={"Cookie": line}).status == 200
+
+
+def test_a_session_ends_when_it_is_not_used(world, clock):
+    clock.advance(14 * DAY_MS - 1)
+    assert is_signed_in(world.browser)
+    wait.until(lambda: rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)], "the use to be written")
+    clock.advance(14 * DAY_MS - 1)
+    assert is_signed_in(world.browser)
+    wait.until(lambda: rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)], "the use to be written")
+    clock.advance(14 * DAY_MS)
+    assert not is_signed_in(world.browser)
+
+
+def test_a_session_ends_however_it_is_used(world, clock):
+    for _ in range(5):
+        clock.advance(11 * DAY_MS)
+        assert is_signed_in(world.browser)
+        wait.until(lambda: rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)], "the use to be written")
+    clock.advance(4 * DAY_MS)
+    clock.advance(DAY_MS - 1)
+    assert is_signed_in(world.browser)
+    clock.advance(1)
+    assert not is_signed_in(world.browser)
+    sign_in(world, "ann", PASSWORD)
+    assert rows(world, "SELECT count(*) FROM sessions") == [(1,)]       # the old one was cleared out
+
+
+def test_the_use_of_a_session_is_written_once_a_minute(world, clock):
+    def seen():
+        world.browser.get("/account")
+        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # a write behind the one before
+        return rows(world, "SELECT seen_at FROM sessions")[0][0]
+    first = seen()
+    clock.advance(59_999)
+    assert seen() == first
+    clock.advance(1)
+    assert seen() == clock.wall_ms
+
+
+def test_secrets_are_stored_as_hashes(world):
+    key = make_key(world.browser)
+    link = invite(world, world.author)
+    secrets = [key, key[13:], PASSWORD, link.rsplit("/", 1)[1], *world.browser.cookies.values()]
+    world.stop()
+    stored = b"".join(path.read_bytes() for path in world.directory.glob("viewtally.db*")) + world.log.encode()
+    for secret in secrets:
+        assert secret.encode() not in stored
+
+
+def test_out_everywhere(world):
+    other = sign_in(world, "ann", PASSWORD)
+    key = make_key(other)
+    page = other.send(other.get("/account"), "/account/sign-out")
+    assert "signed out on every device" in page.text
+    assert not is_signed_in(other) and not is_signed_in(world.browser)
+    assert rows(world, "SELECT count(*) FROM sessions") == [(0,)]
+    assert world.client(key).get("/account").status == 200
+
+
+def test_another_password(world):
+    other = sign_in(world, "ann", PASSWORD)
+    page = other.get("/account")
+    new = "staple of batteries"
+    fields = {"current": "wrong password", "password": new, "again": new}
+    answer = other.send(page, "/account/password", fields)
+    assert answer.status == 422 and "not your password" in answer.text and is_signed_in(world.browser)
+    assert other.send(page, "/account/password", {**fields, "current": PASSWORD, "again": ""}).status == 422
+    assert other.send(page, "/account/password", {**fields, "current": PASSWORD, "password": "12345678", "again": "12345678"}).status == 422
+    before = other.cookies["viewtally-session"]
+    answer = other.send(page, "/account/password", {**fields, "current": PASSWORD})
+    assert answer.status == 200 and "new password is set" in answer.text
+    assert other.cookies["viewtally-session"] != before and not is_signed_in(world.browser)
+    sign_in(world, "ann", new)
+
+
+# ---- keys ------------------------------------------------------------------------------------------------------------
+
+def test_the_same_form_makes_one_key(world, clock):
+    page = world.browser.get("/keys")
+    first = world.browser.send(page, "/keys", {"name": "Sheet"})
+    again = world.browser.send(page, "/keys", {"name": "Sheet"})
+    key = KEY.search(first.body).group()
+    assert KEY.search(again.body).group() == key        # of two clicks the browser shows the second answer
+    clock.advance(60_000)
+    late = world.browser.send(page, "/keys", {"name": "Sheet"})
+    assert late.status == 422 and key not in late.body and "sent before" in late.text
+    assert rows(world, "SELECT count(*) FROM api_keys") == [(1,)]
+    assert make_key(world.browser) != key
+    # The same ticket in another session is another key: nobody can make it again who has only the page.
+    other = sign_in(world, "ann", PASSWORD)
+    form = other.get("/keys").form("/keys").fields
+    foreign = other.post("/keys", {**form, "ticket": page.form("/keys").fields["ticket"], "name": "Sheet"})
+    assert KEY.search(foreign.body).group() != key
+
+
+def test_a_key_is_shown_nowhere_else(world):
+    key = make_key(world.browser)
+    for path in ("/keys", "/apps", "/account", "/dashboard"):
+        page = world.browser.get(path)
+        assert page.status == 200 and key not in page.body
+    (row,) = rows(world, "SELECT hash, name, suffix FROM api_keys")
+    assert len(row[0]) == 32 and row[1:] == ("Spreadsheet", key[-4:])
+
+
+def test_names_of_keys(world):
+    for name, taken in (("", False), ("   ", False), ("x" * 200, True), ("x" * 201, False), ("ж" * 200, True), ("ж" * 201, False)):
+        page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": name})
+        assert (page.status, "A name has 1 to 200 characters" in page.text) == ((200, False) if taken else (422, True)), name
+    assert rows(world, "SELECT name FROM api_keys") == [("x" * 200,), ("ж" * 200,)]
+
+
+def test_there_is_a_limit_of_live_keys(world):
+    connection = sqlite3.connect(world.settings["store"]["path"])
+    with connection:
+        connection.executemany("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "
+                               "VALUES (randomblob(16), 1, randomblob(32), ?, 'abcd', 1)", [(f"key {i}",) for i in range(99)])
+    connection.close()
+    make_key(world.browser)
+    page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": "one more"})
+    assert page.status == 422 and "100 keys already" in page.text
+    ask = re.search(r"/keys/[0-9a-f-]{36}", world.browser.get("/keys").body).group()
+    world.browser.send(world.browser.get(ask), ask)
+    make_key(world.browser)
+    page = world.browser.get("/keys")
+    assert "Revoked keys" in page.text and page.body.count("<tr>") == 1 + 100 + 1 + 1
+
+
+# ---- connected apps --------------------------------------------------------------------------------------------------
+
+def connect_app(viewtally, name="Night Owl", home="https://owl.example.com/"):
+    """An app's key, as one that the author allowed."""
+    connection = sqlite3.connect(viewtally.settings["store"]["path"])
+    with connection:
+        app = connection.execute("INSERT INTO apps (client_id, name, home_url, created_at) VALUES (hex(randomblob(8)), ?, ?, 1)",
+                                 (name, home)).lastrowid
+        identity = connection.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) "
+                                      "VALUES (randomblob(16), 1, randomblob(32), ?, 'abcd', 1, ?) RETURNING lower(hex(uuid))",
+                                      (name, app)).fetchone()[0]
+    connection.close()
+    return f"{identity[:8]}-{identity[8:12]}-{identity[12:16]}-{identity[16:20]}-{identity[20:]}"
+
+
+def test_apps_are_listed_and_disconnected(world):
+    key = connect_app(world)
+    make_key(world.browser, "by hand")
+    page = world.browser.get("/apps")
+    assert "Night Owl" in page.text and "by hand" not in page.text and 'href="https://owl.example.com/"' in page.body
+    assert "Night Owl" not in world.browser.get("/keys").text
+    assert world.browser.get(f"/keys/{key}").status == 404      # it is no key made by hand
+    ask = world.browser.get(f"/apps/{key}")
+    assert "Disconnect Night Owl" in ask.text
+    page = world.browser.send(ask, f"/apps/{key}")
+    assert page.url == "/apps" and "The app is disconnected" in page.text and "Night Owl" not in page.text
+    assert rows(world, "SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL AND app_id IS NOT NULL") == [(1,)]
+
+
+def test_a_link_of_an_app_leads_only_where_links_may(world):
+    connect_app(world, home="javascript:alert(1)")
+    assert "javascript:" not in world.browser.get("/apps").body
+
+
+# ---- when the database cannot be written -----------------------------------------------------------------------------
+
+def test_a_locked_database_is_said_plainly(make_viewtally, tmp_path):
+    viewtally = make_viewtally({"store": {"busy_timeout_ms": "50"}}, clock=FakeClock(tmp_path / "c", "2026-07-10"))
+    author = viewtally.add_author()
+    viewtally.start()
+    browser = sign_up(viewtally, author, "ann", PASSWORD)
+    link = invite(viewtally, author)
+    forms = {path: browser.get(path) for path in ("/keys", "/account", link)}
+    fresh = Browser(viewtally.client())
+    forms["/sign-in"] = fresh.get("/sign-in")
+    lock = sqlite3.connect(viewtally.settings["store"]["path"], isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    passwords = {"current": PASSWORD, "password": "another password", "again": "another password"}
+    for who, page, action, values in (
+            (browser, "/keys", "/keys", {"name": "x"}), (browser, "/keys", "/sign-out", {}), (browser, "/account", "/account/sign-out", {}),
+            (browser, "/account", "/account/password", passwords), (browser, link, link, passwords),
+            (fresh, "/sign-in", "/sign-in", {"login": "ann", "password": PASSWORD})):
+        answer = who.send(forms[page], action, values, follow=False)
+        assert answer.status == 503 and "cannot reach its data" in answer.text and not KEY.search(answer.body), (action, answer)
+        assert "Set-Cookie" not in answer.headers
+    lock.execute("ROLLBACK")
+    lock.close()
+    assert is_signed_in(browser) and not is_signed_in(fresh)
+    make_key(browser)
+    sign_in(viewtally, "ann", PASSWORD)
+    assert rows(viewtally, "SELECT count(*) FROM api_keys") == [(1,)]
