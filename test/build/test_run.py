@@ -64,6 +64,11 @@ def place(tmp_path):
     return tmp_path / "data", free_port()
 
 
+def names(videos):
+    """What stays of videos whose views grow."""
+    return [(video["id"], video["title"], video["posted_at"]) for video in videos]
+
+
 def test_a_second_run_keeps_the_data_and_the_key(place):
     directory, _ = place
     with Run(*place) as first:
@@ -76,9 +81,10 @@ def test_a_second_run_keeps_the_data_and_the_key(place):
     with Run(*place) as second:
         assert "Setting up" not in second.said + second.errors
         assert (directory / "demo.key").read_text() == key and key.strip() in second.said
-        assert second.get(1)["data"] == videos
+        assert names(second.get(1)["data"]) == names(videos)
         again = second.get(0)["data"]
-        assert {**again, "key": None} == {**account, "key": None}
+        changing = {"key": None, "views_refreshed_at": None}
+        assert {**again, **changing} == {**account, **changing}
     assert second.seconds < 2
 
 
@@ -102,4 +108,21 @@ def test_a_lost_key_is_replaced_and_the_data_kept(place):
         videos = first.get(1)["data"]
     (directory / "demo.key").unlink()
     with Run(*place) as second:
-        assert second.get(1)["data"] == videos
+        assert names(second.get(1)["data"]) == names(videos)
+
+
+def test_events_come_by_themselves(place):
+    directory, _ = place
+    with Run(*place):
+        pass
+    config = directory / "config.ini"
+    config.write_text(re.sub("interval_s = .*", "interval_s = 1", config.read_text()))
+    seen = []
+    with Run(*place) as run:
+        assert "wait=55" in run.said
+        # One window of the simulated source: a video takes off within fifteen of its intervals.
+        for _ in range(60):
+            seen += [event["type"] for event in run.get(-1)["data"]]
+            if "video.went_viral" in seen and "video.milestone_reached" in seen:
+                break
+    assert "video.went_viral" in seen and "video.milestone_reached" in seen

@@ -469,12 +469,16 @@ static enum err on_commit(void *ctx, struct store *store, const struct import_po
 
 static enum err brings_file(struct run *run)
 {
+    int fd = open(file_path, O_RDONLY | O_CLOEXEC);
     const struct run_file file = {.path = file_path,
+                                  .fd = fd,
                                   .after = has_after ? &after : NULL,
                                   .ctx = &seen,
                                   .on_bad_line = on_bad_line,
                                   .on_commit = on_commit};
-    return run_import_file(run, &file, &summary);
+    enum err err = run_import_file(run, &file, &summary);
+    close(fd);
+    return err;
 }
 
 static void a_file_is_applied_with_its_position(void **state)
