@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "redis/scripts.h"
 #include "refresh/closing.h"
 #include "refresh/schedule.h"
 #include "refresh/spool_watch.h"
@@ -95,6 +96,7 @@ static void init_api(struct app *app)
     app->api = (struct api){
         .store = app->store,
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
+        .cursors = cursors_new(&app->loop, app->redis, c->redis.key_prefix),
         .longpoll = longpoll_new(&app->loop, app->store),
         .usage = usage_new(app->writer),
         .writer = app->writer,
@@ -175,7 +177,6 @@ static enum err open_store(struct app *app, const char **why)
 
 static enum err open_redis(struct app *app, const char **why)
 {
-    static const char *const scripts[] = {[LIMITER_SCRIPT] = limiter_script, NULL};
     static char message[512];
     const struct config *c = app->config;
     struct redis_options options;
@@ -186,7 +187,7 @@ static enum err open_redis(struct app *app, const char **why)
         return ERR_INVALID;
     }
     int len = snprintf(app->redis_probe_key, sizeof app->redis_probe_key, "%sprobe", c->redis.key_prefix);
-    app->redis = redis_new(&app->loop, &options, scripts, str_make(app->redis_probe_key, (size_t)len));
+    app->redis = redis_new(&app->loop, &options, redis_scripts, str_make(app->redis_probe_key, (size_t)len));
     return OK;
 }
 
@@ -239,6 +240,8 @@ static enum err open_watch(struct app *app, const char **why)
 
 static void close_redis(struct app *app)
 {
+    cursors_close(app->api.cursors);
+    app->api.cursors = NULL;
     if (app->redis)
         redis_close(app->redis, NULL, NULL);
     app->redis = NULL;

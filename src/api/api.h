@@ -3,6 +3,7 @@
 #define VT_API_API_H
 
 #include "http/request.h"
+#include "redis/cursors.h"
 #include "redis/limiter.h"
 #include "store/read.h"
 #include "store/writer.h"
@@ -17,6 +18,7 @@ enum { API_BASE_PATHS_MAX = 2 };
 struct api {
     struct store *store; /* the loop's read connection */
     struct limiter *limiter;
+    struct cursors *cursors;
     struct longpoll *longpoll;
     struct usage *usage;
     struct writer *writer;

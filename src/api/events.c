@@ -20,7 +20,9 @@ struct feed {
     int64_t slice_start_us;
     int limit, shown;
     bool latest, has_more;
-    int64_t last_id;
+    int64_t after; /* ascending: the position that was asked for */
+    int64_t last_id, newest_id;
+    int behind;
 };
 
 /* ---- parameters ---- */
@@ -129,14 +131,48 @@ static bool on_event(void *ctx, const struct event *event, const struct video *v
     }
     json_close(b, '}');
     feed->last_id = event->id;
+    feed->newest_id = event->id > feed->newest_id ? event->id : feed->newest_id;
     feed->shown++;
     return true;
 }
 
-static enum next finish(struct request *r)
+/* ---- where the key stands (redis/cursors.h): nothing of it shows in an answer ---- */
+
+static void note_position(struct request *r, const struct feed *feed)
+{
+    const struct call *call = call_of(r);
+    const struct cursor_note note = {.after = feed->query.descending ? CURSOR_UNCHANGED : feed->after,
+                                     .at_ms = clock_wall_ms(),
+                                     .polls = 1};
+    cursors_note(call->api->cursors, &call->owner.key_id, &note);
+}
+
+/* Whoever gets an empty page, or the newest events, stands at the head. */
+static void note_answer(struct request *r, const struct feed *feed)
+{
+    const struct call *call = call_of(r);
+    struct cursor_note note = {.after = CURSOR_UNCHANGED, .at_ms = clock_wall_ms()};
+    bool at_head = feed->query.descending ? !param_is_given(r, P_BEFORE) : !feed->shown;
+    int64_t head = feed->progress.author_last_event_id > call->owner.last_event_id
+                       ? feed->progress.author_last_event_id
+                       : call->owner.last_event_id;
+    if (at_head)
+        note.after = !feed->query.descending && feed->after > head ? feed->after : head;
+    if (r->method != METHOD_HEAD)
+        note.sent = feed->newest_id;
+    if (at_head || note.sent)
+        cursors_note(call->api->cursors, &call->owner.key_id, &note);
+    if (!feed->query.descending)
+        cursors_observe_behind(call->api->cursors, feed->behind);
+}
+
+/* ---- the end ---- */
+
+static enum next finish_step(struct request *r)
 {
     const struct feed *feed = call_of(r)->endpoint;
     struct buf *b = &r->res.body;
+    note_answer(r, feed);
     json_close(b, ']');
     JSON_BOOL(b, "has_more", feed->has_more);
     json_key(b, STR("next_cursor"));
@@ -149,6 +185,19 @@ static enum next finish(struct request *r)
     return answer_end(r);
 }
 
+/* How far behind the poll was when it came: a whole page does not say. */
+static enum next finish(struct request *r, struct feed *feed)
+{
+    struct call *call = call_of(r);
+    bool has_waited = feed->poll.request != NULL;
+    feed->behind = has_waited ? 0 : feed->shown;
+    if (!feed->has_more || has_waited || feed->query.descending)
+        return finish_step(r);
+    r->step = finish_step;
+    return store_count_events(&call->read, call->owner.author_row, feed->after, CURSOR_BEHIND_MAX + 1,
+                              &feed->behind);
+}
+
 static enum next feed_slice_step(struct request *r);
 
 /* An empty page with time left waits for a commit; what is behind the rows already looked at is asked for
@@ -158,7 +207,7 @@ static enum next finish_or_wait(struct request *r, struct feed *feed)
     struct longpoll *longpoll = call_of(r)->api->longpoll;
     if (feed->shown || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
         longpoll_is_draining(longpoll) || r->client_ended)
-        return finish(r);
+        return finish(r, feed);
     r->step = feed_slice_step;
     return longpoll_wait(longpoll, &feed->poll, r, feed->wait_until_ms);
 }
@@ -196,6 +245,8 @@ static enum next events_step(struct request *r)
     feed->slice_start_us = clock_work_us();
     if (!read_query(r, feed))
         return NEXT_DONE;
+    feed->after = feed->query.bound;
+    note_position(r, feed);
     json_key(answer_begin(r), STR("data"));
     json_open(&r->res.body, '[');
     /* At or beyond the head there is nothing to ask for: the owner's row said so. */

@@ -1,15 +1,19 @@
 /* viewtally key: create, list, revoke. */
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/key_create.h"
+#include "cli/key_feed.h"
 #include "store/write.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 
 enum { LIST_MAX_BYTES = 256 << 20 };
 
-/* `full` NULL: the key itself is not shown. */
-static void append_json(struct buf *b, const struct api_key *key, const char *prefix, const char *full)
+/* `full` NULL: the key itself is not shown. `feed` NULL: nobody keeps where it stands. */
+static void append_json(struct buf *b, const struct api_key *key, const char *prefix, const char *full,
+                        const struct key_feed *feed)
 {
     struct buf shown;
     buf_init(&shown, 256);
@@ -23,6 +27,11 @@ static void append_json(struct buf *b, const struct api_key *key, const char *pr
     JSON_TIME(b, "created_at", key->created_at);
     JSON_TIME_OR_NULL(b, "last_used_at", key->last_used_at != TIME_NONE, key->last_used_at);
     JSON_TIME_OR_NULL(b, "revoked_at", key->revoked_at != TIME_NONE, key->revoked_at);
+    if (feed) {
+        JSON_TIME_OR_NULL(b, "last_poll_at", feed->cursor.known, feed->cursor.at_ms);
+        JSON_I64_OR_NULL(b, "polls", feed->answered, feed->cursor.polls);
+        JSON_I64_OR_NULL(b, "events_behind", feed->cursor.known, feed->behind);
+    }
     json_close(b, '}');
     buf_fini(&shown);
 }
@@ -35,7 +44,7 @@ static enum cli_exit print_created(struct cli *cli, const struct api_key *key, c
     struct buf out;
     buf_init(&out, 1 << 20);
     if (json)
-        append_json(&out, key, cli->config.keys.prefix, text->p);
+        append_json(&out, key, cli->config.keys.prefix, text->p, NULL);
     else
         buf_append(&out, str_make(text->p, text->len));
     buf_append_char(&out, '\n');
@@ -70,40 +79,97 @@ static enum cli_exit create(struct cli *cli, int argc, char **argv)
 
 struct listing {
     struct uuid author;
+    const struct config *config;
     struct buf out;
-    const char *prefix;
     bool json;
+    struct arena *arena;
+    struct api_key *keys;
+    struct key_feed *feeds;
+    size_t count, room;
+    enum key_feed_state feed_state;
 };
 
+/* What the row borrows lives until here only. */
 static bool on_key(void *ctx, const struct api_key *key)
 {
     struct listing *l = ctx;
-    char id[UUID_TEXT_LEN], used[TIME_TEXT_LEN + 1] = "never used              ";
-    if (l->json) {
-        append_json(&l->out, key, l->prefix, NULL);
-        return true;
+    if (l->count == l->room) {
+        l->room = l->room ? l->room * 2 : 16;
+        l->keys = xrealloc(l->keys, l->room * sizeof *l->keys);
     }
+    l->keys[l->count] = *key;
+    l->keys[l->count++].name = arena_copy(l->arena, key->name);
+    return true;
+}
+
+static void append_feed(struct listing *l, size_t i)
+{
+    char polled[TIME_TEXT_LEN + 1] = "never polled            ";
+    const struct key_feed *f = &l->feeds[i];
+    if (f->cursor.known)
+        time_format(f->cursor.at_ms, polled);
+    if (l->feed_state == KEY_FEED_AWAY)
+        buf_append(&l->out, STR("Redis is away             behind ?      "));
+    else if (l->feed_state == KEY_FEED_READ && !f->cursor.known)
+        buf_printf(&l->out, "%s  %-12s  ", polled, "");
+    else if (l->feed_state == KEY_FEED_READ && f->behind > CURSOR_BEHIND_MAX)
+        buf_printf(&l->out, "%s  %-12s  ", polled, "behind >1000");
+    else if (l->feed_state == KEY_FEED_READ)
+        buf_printf(&l->out, "%s  behind %-5d  ", polled, f->behind);
+}
+
+static void append_row(struct listing *l, size_t i)
+{
+    const struct api_key *key = &l->keys[i];
+    char id[UUID_TEXT_LEN], used[TIME_TEXT_LEN + 1] = "never used              ";
     uuid_format(&key->id, id);
     if (key->last_used_at != TIME_NONE)
         time_format(key->last_used_at, used);
-    buf_printf(&l->out, "%.*s  %s…%.*s  %s  %-7s  ", UUID_TEXT_LEN, id, l->prefix, KEY_SUFFIX_LEN,
-               key->suffix, used, key->revoked_at != TIME_NONE ? "revoked" : "live");
+    buf_printf(&l->out, "%.*s  %s…%.*s  %s  ", UUID_TEXT_LEN, id, l->config->keys.prefix, KEY_SUFFIX_LEN,
+               key->suffix, used);
+    append_feed(l, i);
+    buf_printf(&l->out, "%-7s  ", key->revoked_at != TIME_NONE ? "revoked" : "live");
     cli_append_text(&l->out, key->name);
     buf_append_char(&l->out, '\n');
-    return true;
+}
+
+static void append_all(struct listing *l)
+{
+    if (l->json)
+        json_open(&l->out, '[');
+    for (size_t i = 0; i < l->count && l->json; i++)
+        append_json(&l->out, &l->keys[i], l->config->keys.prefix, NULL,
+                    l->feed_state == KEY_FEED_NONE ? NULL : &l->feeds[i]);
+    for (size_t i = 0; i < l->count && !l->json; i++)
+        append_row(l, i);
+    if (l->json)
+        buf_append(&l->out, STR("]\n"));
 }
 
 static enum err list_keys(struct store *store, struct arena *arena, void *ctx)
 {
     struct listing *l = ctx;
     struct author author;
+    char message[512];
     enum err e = store_find_author(store, arena, &l->author, &author);
-    return e ? e : store_list_keys(store, author.row, on_key, l);
+    l->arena = arena;
+    if (e == OK)
+        e = store_list_keys(store, author.row, on_key, l);
+    if (e)
+        return e;
+    l->feeds = xcalloc(l->count + 1, sizeof *l->feeds);
+    for (size_t i = 0; i < l->count; i++)
+        l->feeds[i].key_id = l->keys[i].id;
+    l->feed_state = key_feed_read(l->config, store, author.row, l->feeds, l->count, message, sizeof message);
+    if (l->feed_state == KEY_FEED_AWAY && *message)
+        (void)cli_fail(CLI_DONE, "%s", message);
+    append_all(l);
+    return OK;
 }
 
 static enum cli_exit list(struct cli *cli, int argc, char **argv)
 {
-    struct listing l = {.prefix = cli->config.keys.prefix};
+    struct listing l = {.config = &cli->config};
     const char *author_id = NULL;
     int count;
     const struct cli_option options[] = {{"author", &author_id, NULL}, {"json", NULL, &l.json}, {0}};
@@ -111,13 +177,11 @@ static enum cli_exit list(struct cli *cli, int argc, char **argv)
         !cli_parse_uuid("key list: --author", author_id, &l.author))
         return CLI_USAGE;
     buf_init(&l.out, LIST_MAX_BYTES);
-    if (l.json)
-        json_open(&l.out, '[');
     enum err e = cli_read(cli, list_keys, &l);
-    if (e == OK) {
-        buf_append(&l.out, l.json ? STR("]\n") : STR(""));
+    free(l.keys);
+    free(l.feeds);
+    if (e == OK)
         return cli_print(&l.out);
-    }
     buf_fini(&l.out);
     return e == ERR_NOT_FOUND ? cli_fail(CLI_PART, "key list: there is no author with this id")
                               : CLI_COULD_NOT;
@@ -132,7 +196,7 @@ static enum err revoke_key(struct store *store, struct arena *arena, void *ctx)
     return e ? e : store_revoke_key(store, key.row, clock_wall_ms());
 }
 
-static enum cli_exit revoke(struct cli *cli, int argc, char **argv)
+static enum cli_exit revoke_one(struct cli *cli, int argc, char **argv)
 {
     int count;
     struct uuid id;
@@ -148,7 +212,7 @@ static enum cli_exit revoke(struct cli *cli, int argc, char **argv)
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
     static const char *const names[] = {"create", "list", "revoke", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {create, list, revoke};
+    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {create, list, revoke_one};
     return cli_dispatch(cli, argc, argv, names, runs);
 }
 
@@ -157,7 +221,9 @@ const struct cli_command cli_key = {
     .synopsis = "create --author UUID --name NAME [--json] | list --author UUID [--json] | revoke ID",
     .summary = "create, list and revoke API keys",
     .help = "  create   prints the key. It is shown this once: only its hash is kept\n"
-            "  list     the author's keys: id, last characters, last use, state, name\n"
+            "  list     the author's keys: id, last characters, last use, state, name; with Redis also when "
+            "each last\n"
+            "           polled the events and how many are behind it (1001 in JSON: more than 1,000)\n"
             "  revoke   the key stops working at the next request, for ever",
     .run = run,
 };

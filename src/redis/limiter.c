@@ -3,33 +3,10 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "redis/scripts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The exact window on Redis' own clock. The value is the instants of the admitted requests of the last
- * minute, oldest first, 6 bytes each, big-endian ms. A clock that was set back must not let instants of the
- * future block for longer than a window: they count as now. Answers admitted (1, 0), remaining, and ms until
- * the oldest leaves the window. */
-const char limiter_script[] =
-    "local limit = tonumber(ARGV[1])\n"
-    "local t = redis.call('TIME')\n"
-    "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
-    "local s = redis.call('GET', KEYS[1]) or ''\n"
-    "local n = #s / 6\n"
-    "if n > 0 and struct.unpack('>I6', s, #s - 5) > now then now = struct.unpack('>I6', s, #s - 5) end\n"
-    "local first = 0\n"
-    "while first < n and now - struct.unpack('>I6', s, first * 6 + 1) >= 60000 do first = first + 1 end\n"
-    "if first > 0 then s = string.sub(s, first * 6 + 1) end\n"
-    "n = n - first\n"
-    "local admitted = 0\n"
-    "if n < limit then\n"
-    "  s = s .. struct.pack('>I6', now)\n"
-    "  n = n + 1\n"
-    "  admitted = 1\n"
-    "  redis.call('SET', KEYS[1], s, 'PX', 60000)\n"
-    "end\n"
-    "return {admitted, limit - n, 60000 - (now - struct.unpack('>I6', s, 1))}\n";
 
 struct limiter {
     int limit;
@@ -80,13 +57,14 @@ enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wa
     const struct str args[] = {str_make(call->key_text, (size_t)key_len),
                                str_make(call->limit_text, (size_t)limit_len)};
     call->asked = true;
-    return redis_run(l->redis, LIMITER_SCRIPT, args, 2, w, &call->answer);
+    call->answer = (struct redis_answer){.integers = call->integers, .room = 3};
+    return redis_run(l->redis, SCRIPT_TAKE, args, 1, 2, w, &call->answer);
 }
 
 /* The process's own window is fed with what Redis admitted, so that it can take over at any moment. */
 static void take_answer(struct limiter *l, struct limiter_call *call)
 {
-    const int64_t *n = call->answer.integers;
+    const int64_t *n = call->integers;
     call->source = LIMITER_REDIS;
     call->verdict = (struct limiter_verdict){
         .admitted = n[0] == 1, .limit = l->limit, .remaining = (int)n[1], .reset_ms = n[2] > 0 ? n[2] : 0};

@@ -19,6 +19,7 @@ struct limiter_call {
     int64_t key, now_ms;
     bool asked;
     struct redis_answer answer;
+    int64_t integers[3];
     char key_text[96], limit_text[16];
 };
 
@@ -26,10 +27,6 @@ struct limiter_call {
  */
 struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix);
 void limiter_free(struct limiter *l);
-
-/* The script that the limiter runs: redis_new()'s scripts[LIMITER_SCRIPT]. */
-enum { LIMITER_SCRIPT = 0 };
-extern const char limiter_script[];
 
 /* Starts to take one request of the key at `now_ms` (monotonic). When what it returned is over,
  * limiter_decide() fills the verdict. */

@@ -203,7 +203,7 @@ static void arm_deadline(struct redis *r)
 
 static bool read_integers(const redisReply *reply, struct redis_answer *out)
 {
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements > REDIS_INTEGERS_MAX)
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements > out->room)
         return false;
     for (size_t i = 0; i < reply->elements; i++) {
         if (reply->element[i]->type != REDIS_REPLY_INTEGER)
@@ -214,21 +214,22 @@ static bool read_integers(const redisReply *reply, struct redis_answer *out)
     return true;
 }
 
-/* `data` is the context's: NULL once the connection was given up. */
+/* `data` is the context's: NULL once the connection was given up. A late answer has nobody to go to. */
 static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
 {
     struct call *c = privdata;
     const redisReply *reply = raw;
     struct redis *r = context->data;
-    struct redis_answer answered = {.ok = false};
     CHECK(c->magic == CALL_MAGIC);
-    answered.ok = read_integers(reply, &answered);
-    if (r && reply && !answered.ok)
-        go_broken(r, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer that is none");
+    bool is_error = reply && reply->type == REDIS_REPLY_ERROR;
     if (c->out) {
-        c->redis->counts.failed += !answered.ok;
+        c->out->ok = read_integers(reply, c->out);
+        c->redis->counts.failed += !c->out->ok;
         metrics_observe(&c->redis->counts.times, (int64_t)((uv_hrtime() - c->sent_ns) / 1000));
-        *c->out = answered;
+        if (r && reply && !c->out->ok)
+            go_broken(r, is_error ? reply->str : "an answer that is none");
+    } else if (r && is_error) {
+        go_broken(r, reply->str);
     }
     answer(c);
     c->magic = 0;
@@ -248,19 +249,29 @@ static int send_strings(struct redis *r, redisCallbackFn *fn, void *privdata, co
     return redisAsyncCommandArgv(r->context, fn, privdata, count, text, len);
 }
 
-enum next redis_run(struct redis *r, int script, const struct str *args, int count, struct wait *w,
+static int send_script(struct redis *r, redisCallbackFn *fn, void *privdata, int script,
+                       const struct str *args, int keys, int count)
+{
+    struct str command[REDIS_ARGS_MAX + 3] = {STR("EVALSHA"), str_make(r->sha[script], SHA_LEN)};
+    char number[16];
+    CHECK(script < r->script_count && keys <= count && count <= REDIS_ARGS_MAX);
+    command[2] = str_make(number, (size_t)snprintf(number, sizeof number, "%d", keys));
+    memcpy(command + 3, args, (size_t)count * sizeof *args);
+    return send_strings(r, fn, privdata, command, count + 3);
+}
+
+enum next redis_run(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
                     struct redis_answer *out)
 {
-    struct str command[REDIS_ARGS_MAX + 3] = {STR("EVALSHA"), str_make(r->sha[script], SHA_LEN), STR("1")};
-    *out = (struct redis_answer){.ok = false};
+    out->ok = false;
+    out->count = 0;
     if (r->state != STATE_UP)
         return NEXT_MORE;
-    CHECK(script < r->script_count && count <= REDIS_ARGS_MAX && !wait_is_armed(w));
-    memcpy(command + 3, args, (size_t)count * sizeof *args);
+    CHECK(!wait_is_armed(w));
     struct call *c = xcalloc(1, sizeof *c);
     *c = (struct call){.magic = CALL_MAGIC, .redis = r, .wait = w, .out = out, .sent_ns = uv_hrtime()};
     list_init(&c->link);
-    if (send_strings(r, on_reply, c, command, count + 3) != REDIS_OK) {
+    if (send_script(r, on_reply, c, script, args, keys, count) != REDIS_OK) {
         free(c);
         return NEXT_MORE;
     }
@@ -274,10 +285,10 @@ enum next redis_run(struct redis *r, int script, const struct str *args, int cou
     return NEXT_WAIT;
 }
 
-void redis_send(struct redis *r, const struct str *args, int count)
+void redis_tell(struct redis *r, int script, const struct str *args, int keys, int count)
 {
     if (r->state == STATE_UP)
-        (void)send_strings(r, NULL, NULL, args, count);
+        (void)send_script(r, NULL, NULL, script, args, keys, count);
 }
 
 /* ---- attempts: connecting, and probing a connection that stopped answering ---- */
@@ -550,6 +561,11 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
 bool redis_is_up(const struct redis *r)
 {
     return r->state == STATE_UP;
+}
+
+bool redis_is_away(const struct redis *r)
+{
+    return r->said == SAID_AWAY;
 }
 
 struct redis_counts redis_counts(const struct redis *r)

@@ -42,7 +42,7 @@ void redis_options_fini(struct redis_options *o);
 struct config;
 MUST_USE bool redis_options_of(struct redis_options *o, const struct config *c, char *message, size_t size);
 
-enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 8, REDIS_INTEGERS_MAX = 4, REDIS_SCRIPTS_MAX = 4 };
+enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 64, REDIS_SCRIPTS_MAX = 4 };
 
 /* Begins to connect and never fails. Takes the options over. `scripts` are NULL-terminated Lua sources that
  * live as long as the process; `probe_key` is written now and then to see whether Redis takes writes. */
@@ -53,22 +53,26 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
 
 bool redis_is_up(const struct redis *r);
+/* An attempt or a call has failed, and the next attempt has not succeeded yet. Neither, before the first one
+ * has ended. */
+bool redis_is_away(const struct redis *r);
 
-/* An array of integers, as the scripts answer. */
+/* An array of integers, as the scripts answer. The asking side sets where they go and how many fit; that must
+ * live as long as the wait is armed. */
 struct redis_answer {
-    bool ok; /* false: not up, late, an error reply, not integers */
-    size_t count;
-    int64_t integers[REDIS_INTEGERS_MAX];
+    bool ok; /* false: not up, late, an error reply, not integers, too many */
+    size_t count, room;
+    int64_t *integers;
 };
 
-/* Runs scripts[script] with args[0] as its key and the others as its arguments. NEXT_MORE with ok = false
- * when Redis is not up; else NEXT_WAIT: `w` is woken with
- * `*out` filled within REDIS_DEADLINE_MS. `out` must live as long as the wait is armed. */
-enum next redis_run(struct redis *r, int script, const struct str *args, int count, struct wait *w,
+/* Runs scripts[script]; the first `keys` of the `count` args are its keys. NEXT_MORE with ok = false when
+ * Redis is not up; else NEXT_WAIT: `w` is woken with `*out` filled within REDIS_DEADLINE_MS. */
+enum next redis_run(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
                     struct redis_answer *out);
 
-/* Sends a command whose answer does not matter; nothing happens when Redis is not up. */
-void redis_send(struct redis *r, const struct str *args, int count);
+/* The same for a script whose answer does not matter; nothing happens when Redis is not up. All commands of
+ * one turn of the loop leave in one write. */
+void redis_tell(struct redis *r, int script, const struct str *args, int keys, int count);
 
 struct redis_counts {
     unsigned long long calls, failed, late;

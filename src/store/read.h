@@ -146,4 +146,8 @@ typedef bool (*store_event_fn)(void *ctx, const struct event *event, const struc
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress);
 
+/* How many events of the author stand behind `after`, counted up to `most`. */
+enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int most,
+                             int *count);
+
 #endif

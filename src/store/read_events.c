@@ -99,3 +99,19 @@ enum next store_list_events(struct store_read *read, const struct events_query *
     store_snapshot_end(read->store, own);
     return store_read_end(read, err);
 }
+
+enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int most, int *count)
+{
+    struct db *db = &read->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_IDS);
+    enum err err = OK;
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, after);
+    db_bind_i64(q, 3, most);
+    *count = 0;
+    while (db_row(db, q, &err))
+        ++*count;
+    db_reset(q);
+    read->err = err;
+    return NEXT_MORE;
+}

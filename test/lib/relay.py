@@ -14,6 +14,7 @@ class Relay:
         self.address = f"127.0.0.1:{self.port}"
         self.accepted = 0           # connections
         self.left = 0               # of those, how many the client ended
+        self.requests = []          # what clients sent, piece by piece as it came
         self._open = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
@@ -42,6 +43,8 @@ class Relay:
                 if not data:
                     self.left += from_client
                     break
+                if from_client:
+                    self.requests.append(data)
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
         except OSError:

@@ -1,0 +1,64 @@
+/* Each script touches the keys in KEYS only, so that an access list can name them. Numbers are
+ * written with %.0f: Lua's own text of a number has 14 digits. */
+#include "redis/scripts.h"
+
+#include <stddef.h>
+
+/* The exact window on Redis' own clock. The value is the instants of the admitted requests of the last
+ * minute, oldest first, 6 bytes each, big-endian ms. A clock that was set back must not let instants of the
+ * future block for longer than a window: they count as now. Answers admitted (1, 0), remaining, and ms until
+ * the oldest leaves the window. */
+static const char take[] =
+    "local limit = tonumber(ARGV[1])\n"
+    "local t = redis.call('TIME')\n"
+    "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
+    "local s = redis.call('GET', KEYS[1]) or ''\n"
+    "local n = #s / 6\n"
+    "if n > 0 and struct.unpack('>I6', s, #s - 5) > now then now = struct.unpack('>I6', s, #s - 5) end\n"
+    "local first = 0\n"
+    "while first < n and now - struct.unpack('>I6', s, first * 6 + 1) >= 60000 do first = first + 1 end\n"
+    "if first > 0 then s = string.sub(s, first * 6 + 1) end\n"
+    "n = n - first\n"
+    "local admitted = 0\n"
+    "if n < limit then\n"
+    "  s = s .. struct.pack('>I6', now)\n"
+    "  n = n + 1\n"
+    "  admitted = 1\n"
+    "  redis.call('SET', KEYS[1], s, 'PX', 60000)\n"
+    "end\n"
+    "return {admitted, limit - n, 60000 - (now - struct.unpack('>I6', s, 1))}\n";
+
+/* ARGV: after (-1: as it was), sent, at, polls, days to keep. Notes of several processes may come out of
+ * order: the latest says where the integration stands. What is no hash of ours is replaced. */
+static const char note_cursor[] =
+    "local h = redis.pcall('HMGET', KEYS[1], 'after', 'sent', 'at', 'polls')\n"
+    "if h.err then redis.call('DEL', KEYS[1]); h = {} end\n"
+    "local function stored(i) return tonumber(h[i] or '0') or 0 end\n"
+    "local after, sent, at = stored(1), stored(2), stored(3)\n"
+    "local new_after, new_sent, new_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])\n"
+    "if new_at >= at then\n"
+    "  at = new_at\n"
+    "  if new_after >= 0 then after = new_after end\n"
+    "end\n"
+    "local function text(n) return string.format('%.0f', n) end\n"
+    "redis.call('HSET', KEYS[1], 'after', text(after), 'sent', text(math.max(sent, new_sent)), 'at', "
+    "text(at),\n"
+    "  'polls', text(stored(4) + tonumber(ARGV[4])))\n"
+    "redis.call('EXPIRE', KEYS[1], ARGV[5] * 86400)\n"
+    "return {}\n";
+
+/* after, sent, at, polls of each key, 0 where there is none. */
+static const char read_cursors[] =
+    "local answer = {}\n"
+    "for i = 1, #KEYS do\n"
+    "  local h = redis.pcall('HMGET', KEYS[i], 'after', 'sent', 'at', 'polls')\n"
+    "  for j = 1, 4 do answer[#answer + 1] = not h.err and tonumber(h[j] or '0') or 0 end\n"
+    "end\n"
+    "return answer\n";
+
+const char *const redis_scripts[] = {
+    [SCRIPT_TAKE] = take,
+    [SCRIPT_NOTE_CURSOR] = note_cursor,
+    [SCRIPT_READ_CURSORS] = read_cursors,
+    NULL,
+};

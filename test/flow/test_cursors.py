@@ -1,0 +1,273 @@
+"""Where each key stands in the feed of events: kept in Redis beside the limit, shown by `key list`, seen in no answer."""
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from lib import wait
+from lib.lines import author, reading, uid, video
+from lib.relay import Relay
+from lib.services import RedisError
+
+POSTED = "2026-07-01T08:00:00Z"
+NOW_MS = 1783684800000          # the fake clock's 2026-07-10T12:00:00Z
+DAYS_90 = 90 * 86400
+
+
+class World:
+    """Ada, whose one video has six events (1,000 to 500,000 views, and viral), with a key."""
+
+    def __init__(self, make_viewtally, clock, url):
+        self.clock = clock
+        self.instance = make_viewtally({"limits": {"requests_per_minute": 1000}, "redis": {"url": url}}, clock)
+        self.instance.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 999),
+                                    reading("a", "2026-07-09T01:00:00Z", 300_000)])
+        self.key = self.instance.create_key(uid("Ada"), "app")
+        self.instance.start()
+        wait.until(lambda: "redis: up" in self.instance.log, "Redis to be up")
+
+    def get(self, query, **options):
+        with self.instance.client(self.key) as client:
+            answer = client.get(f"/events?{query}", **options)
+        assert answer.status == 200, answer
+        return answer.json()
+
+    def listed(self, **options):
+        return self.instance.run("key", "list", "--author", uid("Ada"), "--json", **options).json()
+
+    def row(self):
+        return self.instance.run("key", "list", "--author", uid("Ada")).out
+
+    def ids(self):
+        return [int(event["id"][4:]) for event in self.get("limit=100")["data"]]
+
+
+@pytest.fixture
+def world(make_viewtally, clock, redis):
+    return World(make_viewtally, clock, redis.url)
+
+
+def cursor_key(redis):
+    keys = redis.call("KEYS", "viewtally:cursor:*")
+    return keys[0] if keys else None
+
+
+def cursor(redis):
+    key = cursor_key(redis)
+    words = redis.call("HGETALL", key) if key else []
+    return {name: int(value) for name, value in zip(words[::2], words[1::2])}
+
+
+def wait_for(redis, world=None, **fields):
+    """With `world` another request takes the notes along; without, the timer does."""
+    def shows():
+        if world:
+            with world.instance.client(world.key) as client:
+                client.get("/account")
+        return fields.items() <= cursor(redis).items()
+    wait.until(shows, f"the cursor to show {fields}; it is {cursor(redis)}")
+
+
+# --- what is written ---
+
+
+def test_a_poll_leaves_position_time_and_count(world, redis):
+    ids = world.ids()
+    wait_for(redis, world, after=0, sent=ids[-1], at=NOW_MS, polls=1)
+    assert DAYS_90 - 60 < redis.call("TTL", cursor_key(redis)) <= DAYS_90
+    assert cursor_key(redis) == f"viewtally:cursor:{world.listed()[0]['id']}"
+    world.clock.advance(5000)
+    world.get(f"after=evt_{ids[1]}&limit=2")
+    wait_for(redis, world, after=ids[1], sent=ids[-1], at=NOW_MS + 5000, polls=2)
+
+
+@pytest.mark.parametrize("query, position, sent", [
+    ("limit=2", 0, 1),
+    ("after=evt_{1}", 1, 5),
+    ("after=evt_{5}", 5, 0),
+    ("after=evt_{1}&limit=2", 1, 3),
+    ("after=latest", 5, 0),
+    ("order=desc&limit=2", 5, 5),
+    ("order=desc&before=evt_{3}&limit=2", None, 2),
+    ("after=evt_{0}&type=video.went_viral", 0, "viral"),
+    ("after=evt_{0}&occurred_after=2026-07-10T00:00:00Z", 5, 0),       # nothing for it: it stands at the head
+    ("after=evt_9223372036854775807", 2**53 - 1, 0),
+], ids=str)
+def test_where_a_poll_stands(world, redis, query, position, sent):
+    ids = world.ids()
+    viral = int(world.get("type=video.went_viral")["data"][0]["id"][4:])
+    wait_for(redis, world, polls=2)
+    redis.call("DEL", cursor_key(redis))
+    assert len(ids) == 6
+    world.get(re.sub(r"\{(\d)\}", lambda match: str(ids[int(match[1])]), query))
+    position = ids[position] if position in range(1, 6) else 0 if position is None else ids[0] if "{0}" in query and position == 0 else position
+    sent = viral if sent == "viral" else ids[sent] if sent else 0
+    wait_for(redis, world, after=position, sent=sent, polls=1)
+
+
+def test_only_answered_requests_for_events_count(world, redis):
+    with world.instance.client(world.key) as client:
+        assert client.get("/account").status == 200
+        assert client.get("/events?limit=0").status == 400
+        assert client.request("HEAD", "/v1/events").status == 200
+    wait_for(redis, polls=1, sent=0)
+
+
+def test_a_long_poll_is_one_poll(world, redis):
+    head = world.ids()[-1]
+    wait_for(redis, world, polls=1)
+    assert world.get(f"after=evt_{head}&wait=1")["data"] == []
+    wait_for(redis, world, polls=2, after=head)
+
+
+def test_notes_come_with_the_limit_call_and_cost_no_write(make_viewtally, clock, redis):
+    with Relay(f"127.0.0.1:{redis.port}") as relay:
+        world = World(make_viewtally, clock, f"redis://{relay.address}")
+        start = len(relay.requests)
+        for _ in range(20):
+            world.get("after=evt_0")
+        pieces = relay.requests[start:]
+        wait_for(redis, world, polls=20)
+    scripts = {piece.count(b"EVALSHA") for piece in pieces[1:]}
+    # Each piece is the limit's call with the notes of the poll before; a machine that stood still may have let the timer come.
+    assert len(pieces) <= 22 and scripts <= {1, 2} and sum(piece.count(b"EVALSHA") == 2 for piece in pieces) >= 17
+
+
+def test_a_note_that_comes_late_does_not_move_the_position_back(world, redis):
+    ids = world.ids()
+    wait_for(redis, world, polls=1)
+    redis.call("HSET", cursor_key(redis), "at", NOW_MS + 1000, "after", ids[4])
+    world.get(f"after=evt_{ids[2]}")
+    wait_for(redis, world, polls=2, after=ids[4], at=NOW_MS + 1000)
+
+
+@pytest.mark.parametrize("spoil", [("SET", "x"), ("HSET", "polls", "many", "after", "-", "at", "")], ids=["no hash", "no numbers"])
+def test_what_is_no_cursor_is_replaced_and_harms_nothing(world, redis, spoil):
+    head = world.ids()[-1]
+    wait_for(redis, world, polls=1)
+    key = cursor_key(redis)
+    redis.call(spoil[0], key, *spoil[1:])
+    assert (world.listed()[0]["last_poll_at"], world.listed()[0]["polls"]) == (None, 0)
+    world.get(f"after=evt_{head}")
+    wait.until(lambda: hash_at(redis, key).get("after") == str(head), "the cursor to be right again")
+    assert "redis: away" not in world.instance.log
+
+
+def hash_at(redis, key):
+    try:
+        words = redis.call("HGETALL", key)
+    except RedisError:
+        return {}
+    return dict(zip(words[::2], words[1::2]))
+
+
+def test_no_answer_depends_on_it(world, redis):
+    before = world.get("after=evt_0")
+    redis.call("FLUSHALL")
+    assert world.get("after=evt_0") == before
+    redis.stop()
+    assert [world.get("after=evt_0") for _ in range(3)] == [before] * 3
+
+
+# --- what is read ---
+
+
+def test_the_list_shows_last_poll_and_what_is_behind(world, redis):
+    assert "never polled" in world.row()
+    ids = world.ids()
+    wait_for(redis, world, polls=1)
+    assert "2026-07-10T12:00:00.000Z  behind 6 " in world.row()
+    world.get(f"after=evt_{ids[3]}")
+    wait_for(redis, world, polls=2)
+    assert "behind 2 " in world.row()
+    entry = world.listed()[0]
+    assert (entry["last_poll_at"], entry["polls"], entry["events_behind"]) == ("2026-07-10T12:00:00.000Z", 2, 2)
+    world.get("after=latest")
+    wait_for(redis, world, polls=3)
+    assert "behind 0 " in world.row()
+
+
+def test_more_than_a_thousand_and_many_keys(world, redis):
+    videos = [f"v{n}" for n in range(40)]
+    world.instance.import_lines([line for name in videos for line in (
+        video(name, "Ada", POSTED), reading(name, "2026-07-09T02:00:00Z", 900), reading(name, "2026-07-09T03:00:00Z", 10**15))])
+    world.get("limit=1")
+    wait_for(redis, world, polls=1)
+    keys = [world.instance.create_key(uid("Ada"), f"k{n}") for n in range(3)]
+    # As many as take several questions, made as the command would make them.
+    subprocess.run(["/usr/bin/python3", "-c", PLANT, world.instance.settings["store"]["path"]], check=True)
+    listed = world.listed()
+    assert len(listed) == 124 and listed[0]["events_behind"] == 1001 and keys
+    assert all(entry["events_behind"] is None and entry["polls"] == 0 for entry in listed[1:])
+    assert "behind >1000" in world.row()
+
+
+PLANT = """
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+author = db.execute("SELECT id FROM authors").fetchone()[0]
+for n in range(120):
+    db.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) VALUES (?, ?, ?, 'x', 'abcd', ?)",
+               (os.urandom(16), author, os.urandom(32), 1783684800001 + n))
+db.commit()
+"""
+
+
+@pytest.mark.parametrize("how", ["stopped", "paused"])
+def test_the_list_when_redis_is_away(world, redis, how):
+    world.ids()
+    redis.stop() if how == "stopped" else redis.signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    assert "Redis is away" in world.row()
+    assert time.monotonic() - begin < 4
+    entry = world.listed()[0]
+    assert entry["last_poll_at"] is entry["events_behind"] is entry["polls"] is None
+    if how == "paused":
+        redis.signal(signal.SIGCONT)
+
+
+def test_the_list_without_redis(viewtally):
+    viewtally.import_lines([author("Ada")])
+    viewtally.create_key(uid("Ada"))
+    out = viewtally.run("key", "list", "--author", uid("Ada")).out
+    assert "behind" not in out and "Redis" not in out
+
+
+def test_the_list_with_a_wrong_address(viewtally):
+    viewtally.import_lines([author("Ada")])
+    viewtally.create_key(uid("Ada"))
+    viewtally.configure({"redis": {"url": "rediss://127.0.0.1", "ca_file": "/nonexistent"}})
+    done = viewtally.run("key", "list", "--author", uid("Ada"))
+    assert "Redis is away" in done.out and "[redis] ca_file /nonexistent" in done.err
+
+
+# --- a poll at the head asks the database for nothing but its key ---
+
+
+def test_a_poll_at_or_beyond_the_head_reads_no_event(viewtally):
+    viewtally.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 999),
+                            reading("a", "2026-07-09T01:00:00Z", 300_000)])
+    key = viewtally.create_key(uid("Ada"))
+    viewtally.start()
+    with viewtally.client(key) as client:
+        head = int(client.get("/events?after=latest").json()["next_cursor"][4:])
+    viewtally.stop()
+    spoil_events(viewtally.settings["store"]["path"])
+    viewtally.start()
+    with viewtally.client(key) as client:
+        for after in (f"evt_{head}", f"evt_{head + 1}", "latest"):
+            assert client.get("/events", {"after": after}).status == 200
+        assert client.get("/events", {"after": f"evt_{head - 1}"}).status == 503
+
+
+def spoil_events(path):
+    """Makes the table of events unreadable where its first page is."""
+    script = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(" \
+             "\"SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'events'\").fetchone())"
+    done = subprocess.run(["/usr/bin/python3", "-c", script, path], check=True, capture_output=True, text=True)
+    page, size = map(int, done.stdout.split())
+    with open(path, "r+b") as database:
+        database.seek((page - 1) * size)
+        database.write(b"\xff" * size)
