@@ -233,6 +233,7 @@ static enum err open_watch(struct app *app, const char **why)
     view->writer = app->writer;
     view->redis = app->redis;
     view->limiter = app->api.limiter;
+    view->cursors = app->api.cursors;
     return watch_open(app->watch, why);
 }
 

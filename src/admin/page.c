@@ -61,6 +61,18 @@ static void write_limiter(const struct limiter *limiter, struct buf *b)
     metrics_gauge(b, "viewtally_limiter_keys", "API keys with a window in this process.", c.keys);
 }
 
+static void write_cursors(const struct cursors *cursors, struct buf *b)
+{
+    struct cursor_counts c = cursors_counts(cursors);
+    metrics_family(
+        b, "viewtally_events_behind", METRICS_HISTOGRAM,
+        "How many of its author's events each poll was behind when it came; 1001 is more than 1000.");
+    metrics_sizes_write(b, "viewtally_events_behind", NULL, &c.behind);
+    metrics_counter(b, "viewtally_cursors_noted_total", "Positions of polls noted for Redis.", c.noted);
+    metrics_counter(b, "viewtally_cursors_dropped_total", "Positions that were lost because Redis was away.",
+                    c.dropped);
+}
+
 static void write_redis(const struct redis *redis, struct buf *b)
 {
     struct redis_counts c = {0};
@@ -124,6 +136,8 @@ void page_write(const struct admin_view *v, struct buf *b)
     traffic_write(v->traffic, b);
     if (v->limiter)
         write_limiter(v->limiter, b);
+    if (v->cursors)
+        write_cursors(v->cursors, b);
     write_redis(v->redis, b);
     if (v->store)
         write_store(v, b);

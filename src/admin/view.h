@@ -7,6 +7,7 @@
 #include "admin/traffic.h"
 #include "config/config.h"
 #include "http/server.h"
+#include "redis/cursors.h"
 #include "redis/limiter.h"
 #include "store/store.h"
 #include "store/writer.h"
@@ -15,6 +16,7 @@ struct admin_view {
     const struct config *config;
     const struct http_server *server; /* the API's; NULL: not (or no longer) listening */
     const struct limiter *limiter;
+    const struct cursors *cursors;
     const struct redis *redis; /* NULL: none is configured */
     struct store *store;       /* the loop's read connection */
     const struct writer *writer;

@@ -13,8 +13,6 @@ enum { NOTES_MAX = 64, FLUSH_MS = 500, KEEP_DAYS = 90 };
 /* Lua's numbers are exact up to there; no event id comes near it, but a client may name one above. */
 static const int64_t position_max = INT64_C(9007199254740991);
 
-const int cursor_behind_bounds[CURSOR_BEHIND_BUCKETS - 1] = {0, 1, 10, 100, 1000};
-
 struct pending {
     struct uuid key_id;
     struct cursor_note note;
@@ -125,7 +123,7 @@ void cursors_note(struct cursors *c, const struct uuid *key_id, const struct cur
 {
     if (!c->redis)
         return;
-    c->counts.notes++;
+    c->counts.noted++;
     join(&find_pending(c, key_id)->note, note);
 }
 
@@ -158,11 +156,7 @@ struct cursor cursors_get(const struct cursors_call *call, int i)
 
 void cursors_observe_behind(struct cursors *c, int64_t events)
 {
-    int bucket = 0;
-    while (bucket < CURSOR_BEHIND_BUCKETS - 1 && events > cursor_behind_bounds[bucket])
-        bucket++;
-    c->counts.behind[bucket]++;
-    c->counts.behind_sum += (unsigned long long)events;
+    metrics_observe_size(&c->counts.behind, events);
 }
 
 struct cursor_counts cursors_counts(const struct cursors *c)

@@ -65,14 +65,9 @@ enum { CURSOR_BEHIND_MAX = 1000 };
 
 /* ---- for the metrics ---- */
 
-/* Polls by how many events they were behind when they came: 0, up to 1, 10, 100, 1,000, more. */
-enum { CURSOR_BEHIND_BUCKETS = 6 };
-extern const int cursor_behind_bounds[CURSOR_BEHIND_BUCKETS - 1];
-
 struct cursor_counts {
-    unsigned long long notes, dropped;                /* dropped: Redis was away */
-    unsigned long long behind[CURSOR_BEHIND_BUCKETS]; /* not cumulated */
-    unsigned long long behind_sum;                    /* of what was counted, at most 1,001 a poll */
+    unsigned long long noted, dropped; /* dropped: Redis was away */
+    struct metrics_sizes behind;       /* of each poll when it came: CURSOR_BEHIND_MAX + 1 is more */
 };
 struct cursor_counts cursors_counts(const struct cursors *c);
 void cursors_observe_behind(struct cursors *c, int64_t events);
