@@ -8,6 +8,7 @@ import pytest
 
 from lib import wait
 from lib.lines import author, reading, uid, video
+from lib.metrics import scrape
 from lib.relay import Relay
 from lib.services import RedisError
 
@@ -19,9 +20,9 @@ DAYS_90 = 90 * 86400
 class World:
     """Ada, whose one video has six events (1,000 to 500,000 views, and viral), with a key."""
 
-    def __init__(self, make_viewtally, clock, url):
+    def __init__(self, make_viewtally, clock, url, **more):
         self.clock = clock
-        self.instance = make_viewtally({"limits": {"requests_per_minute": 1000}, "redis": {"url": url}}, clock)
+        self.instance = make_viewtally({"limits": {"requests_per_minute": 1000}, "redis": {"url": url}, **more}, clock)
         self.instance.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 999),
                                     reading("a", "2026-07-09T01:00:00Z", 300_000)])
         self.key = self.instance.create_key(uid("Ada"), "app")
@@ -241,6 +242,18 @@ def test_the_list_with_a_wrong_address(viewtally):
     viewtally.configure({"redis": {"url": "rediss://127.0.0.1", "ca_file": "/nonexistent"}})
     done = viewtally.run("key", "list", "--author", uid("Ada"))
     assert "Redis is away" in done.out and "[redis] ca_file /nonexistent" in done.err
+
+
+def test_the_metrics_say_how_far_polls_are_behind(make_viewtally, clock, redis):
+    world = World(make_viewtally, clock, redis.url)
+    ids = world.ids()                           # 6 behind
+    for query in ("limit=2", f"after=evt_{ids[0]}&limit=2", f"after=evt_{ids[4]}", "after=latest", "order=desc"):
+        world.get(query)                        # 6, 5, 1, 0, and one that does not say
+    metrics = scrape(world.instance)
+    buckets = {le: metrics.get("viewtally_events_behind_bucket", le=le) for le in ("0", "1", "2", "5", "10", "+Inf")}
+    assert buckets == {"0": 1, "1": 2, "2": 2, "5": 3, "10": 5, "+Inf": 5}
+    assert metrics.get("viewtally_events_behind_sum") == 18
+    assert metrics.get("viewtally_cursors_noted_total") >= 6 and metrics.get("viewtally_cursors_dropped_total") == 0
 
 
 # --- a poll at the head asks the database for nothing but its key ---
