@@ -114,16 +114,26 @@ static size_t port_len(struct str s)
     return n <= 5 && str_to_u64(str_make(s.p, n), 65535, &port) && port ? n : 0;
 }
 
+/* Letters, digits, dots and hyphens, or an address in brackets; a port. Narrower than a URI's host: it goes
+ * into a policy that a browser reads. */
 static bool has_host(struct str authority)
 {
+    struct str host, port;
+    if (!authority.len || !grammar_is_host(authority))
+        return false;
     size_t end = authority.len;
     while (end && is_digit(authority.p[end - 1]))
         end--;
-    if (end && end < authority.len && authority.p[end - 1] == ':' &&
-        !port_len(str_make(authority.p + end, authority.len - end)))
+    bool has_port = end && authority.p[end - 1] == ':' && authority.p[0] != '[';
+    has_port |= end > 1 && authority.p[end - 1] == ':' && authority.p[end - 2] == ']';
+    host = str_make(authority.p, has_port ? end - 1 : authority.len);
+    port = str_make(authority.p + end, has_port ? authority.len - end : 0);
+    if (!host.len || (has_port && !port_len(port)))
         return false;
-    return authority.len && authority.p[0] != ':' && authority.p[authority.len - 1] != ':' &&
-           grammar_is_host(authority);
+    for (size_t i = 0; i < host.len && host.p[0] != '['; i++)
+        if (!is_digit(host.p[i]) && !is_lower(host.p[i] | 0x20) && !strchr(".-", host.p[i]))
+            return false;
+    return true;
 }
 
 /* Behind the address and, with `port`, behind its port; p == NULL: no loopback address. */

@@ -18,6 +18,7 @@ static const struct str SESSION_COOKIE = {"viewtally-session", 17};
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
 static const struct site_page *const pages[] = {
+    &consent_page,
     /* sign-in */
     &home_page,
     &sign_in_page,
@@ -235,7 +236,7 @@ bool site_is_local(struct str path)
 
 /* Where to after the sign-in: here again. A POST has lost its form by then: there is nothing to come back to.
  */
-static enum next ask_to_sign_in(struct request *r)
+enum next site_ask_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
                                                 (int)r->query.len, r->query.p)
@@ -244,7 +245,8 @@ static enum next ask_to_sign_in(struct request *r)
     struct str next = STR("");
     buf_init(&encoded, ENCODED_MAX_BYTES);
     html_percent(&encoded, here);
-    if (r->method != METHOD_POST && site_is_local(here) && !encoded.failed)
+    bool has_form = r->method == METHOD_POST && !(visit_of(r)->page->flags & SITE_OWN_QUERY);
+    if (!has_form && site_is_local(here) && !encoded.failed)
         next = arena_printf(&r->arena, "?next=%.*s", (int)encoded.len, encoded.p);
     buf_fini(&encoded);
     return page_redirect(r, arena_printf(&r->arena, "/sign-in%.*s", (int)next.len, next.p));
@@ -254,8 +256,10 @@ static enum next begin_page(struct request *r)
 {
     struct visit *v = visit_of(r);
     if (!v->viewer.author_row && !(v->page->flags & SITE_OPEN))
-        return ask_to_sign_in(r);
-    const char *wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
+        return site_ask_to_sign_in(r);
+    const char *wrong = NULL;
+    if (!(v->page->flags & SITE_OWN_QUERY))
+        wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
     if (wrong)
         return page_error(r, 400, "The address %s.", wrong);
     if (r->method == METHOD_POST)

@@ -51,6 +51,8 @@ enum {
     SITE_UNDER_API = 4, /* the path stands behind api_base and not behind base */
     SITE_SECRET = 8,    /* the tail is a secret: it is in no log (with SITE_TAIL) */
     SITE_STATIC = 16,   /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
+    SITE_OWN_QUERY =
+        32, /* the page reads its query itself; who is asked to sign in comes back, also from a POST */
 };
 
 struct site_page {
@@ -95,6 +97,9 @@ bool site_wants(const struct site *site, const struct request *r);
 enum next site_first_step(struct request *r);
 void site_finish(struct request *r);
 
+/* To the sign-in page, which leads back here. */
+enum next site_ask_to_sign_in(struct request *r);
+
 /* What the pages' forms send as their token, bound to who is signed in. */
 struct str site_form_token(struct request *r);
 
@@ -112,7 +117,7 @@ struct str site_cookie(struct request *r, struct str name); /* p == NULL: none *
 bool site_is_local(struct str path);
 
 /* The pages; one file each. */
-extern const struct site_page home_page, sign_in_page, sign_out_page, invite_page, account_page,
+extern const struct site_page consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
     account_password_page, account_sign_out_page;
 extern const struct site_page keys_page, key_page, apps_page, app_page;
 extern const struct site_page style_page, script_page, dashboard_page, videos_page, video_page;
