@@ -108,3 +108,44 @@ def error_of(answer, status=400):
     assert answer.headers["Cache-Control"] == "no-store"
     assert (answer.headers["WWW-Authenticate"] is not None) == (status == 401)
     return body["error"]
+
+
+# -- the author's side --------------------------------------------------------------------------------------------------
+
+AUTHORIZE = "/oauth/authorize"
+
+
+def request_of(app, verifier, redirect=REDIRECT, **changes):
+    """The parameters of an authorization request; None leaves one out."""
+    params = {"response_type": "code", "client_id": app["client_id"], "redirect_uri": redirect, "scope": "read", "state": "st-1",
+              "code_challenge": challenge_of(verifier), "code_challenge_method": "S256", **changes}
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def ask(browser, params, follow=False):
+    """Opens the consent page; `params` is a dict, a list of pairs or a ready query."""
+    query = params if isinstance(params, str) else urllib.parse.urlencode(params)
+    return browser.get(f"/v1{AUTHORIZE}?{query}", follow=follow)
+
+
+def consent_form(page):
+    found = [form for form in page.forms if AUTHORIZE in form.action]
+    assert len(found) == 1, page
+    return found[0]
+
+
+def decide(browser, page, decision, headers=None, **changes):
+    form = consent_form(page)
+    assert form.method == "post" and ("decision", decision) in form.buttons
+    return browser.post(form.action, {**form.fields, "decision": decision, **changes}, headers=headers)
+
+
+def sent_back(page, redirect=REDIRECT):
+    """The parameters that the app is sent, as a dict; each is there once."""
+    assert page.status == 303, page
+    location = page.headers["Location"]
+    head, _, query = location.partition("?")
+    assert head == redirect.partition("?")[0], location
+    pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="surrogateescape")
+    assert len(pairs) == len(dict(pairs)), location
+    return dict(pairs)
