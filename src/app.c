@@ -8,11 +8,13 @@
 #include "app.h"
 
 #include "api/answer.h"
+#include "api/cache.h"
 #include "api/longpoll.h"
 #include "api/metadata.h"
 #include "api/oauth.h"
 #include "api/router.h"
 #include "api/usage.h"
+#include "auth/owners.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "http/server.h"
@@ -97,8 +99,10 @@ static void init_api(struct app *app)
         .store = app->store,
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
         .cursors = cursors_new(&app->loop, app->redis, c->redis.key_prefix),
+        .owners = owners_new(),
+        .cache = cache_new((size_t)c->cache.max_bytes),
         .longpoll = longpoll_new(&app->loop, app->store),
-        .usage = usage_new(app->writer),
+        .usage = usage_new(&app->loop, app->writer),
         .writer = app->writer,
         .guards = oauth_guards_new(),
         .base_url = str_from_cstr(c->server.base_url),
@@ -278,6 +282,7 @@ static void stop_rest(struct app *app)
     watch_close(app->watch);
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
+    usage_close(app->api.usage);
     close_redis(app);
     close_store(app);
     stop_signals(app);
@@ -346,8 +351,10 @@ static void start_signals(struct app *app)
 static void close_rest(struct app *app)
 {
     watch_close(app->watch);
-    if (app->api.longpoll)
+    if (app->api.longpoll) {
         longpoll_close(app->api.longpoll);
+        usage_close(app->api.usage);
+    }
     close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
@@ -356,6 +363,8 @@ static void close_rest(struct app *app)
     site_fini(&app->site);
     oauth_guards_free(app->api.guards);
     limiter_free(app->api.limiter);
+    cache_free(app->api.cache);
+    owners_free(app->api.owners);
     CHECK(uv_loop_close(&app->loop) == 0);
 }
 

@@ -45,5 +45,8 @@ static enum next account_step(struct request *r)
     return store_read_account(&call->read, call->owner.key_row, on_account, r);
 }
 
-const struct route account_route = {
-    .path = "/account", .name = "/v1/account", .methods = ROUTE_GET, .start = account_step};
+const struct route account_route = {.path = "/account",
+                                    .name = "/v1/account",
+                                    .methods = ROUTE_GET,
+                                    .flags = ROUTE_BY_KEY,
+                                    .start = account_step};

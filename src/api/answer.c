@@ -1,7 +1,7 @@
 /* Envelopes and common header fields. Knows no endpoint. */
 #include "api/answer.h"
 
-#include "api/api.h"
+#include "api/router.h"
 #include "auth/keys.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -148,6 +148,17 @@ static void log_answer(const struct request *r, const struct api *api)
               (int)r->id.len, r->id.p);
 }
 
+static void add_vary(struct request *r, const struct api *api)
+{
+    const struct call *call = call_of(r);
+    bool cors = *api->cors_origins, accept = call && call->route->flags & ROUTE_BY_ACCEPT;
+    if (accept)
+        response_add_field(r, STR("Vary"),
+                           cors ? STR("Authorization, Accept, Origin") : STR("Authorization, Accept"));
+    else
+        response_add_field(r, STR("Vary"), cors ? STR("Authorization, Origin") : STR("Authorization"));
+}
+
 void answer_finish(struct request *r)
 {
     const struct api *api = r->app;
@@ -156,8 +167,6 @@ void answer_finish(struct request *r)
     response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
     if (!has_field(r, STR("Cache-Control")))
         response_add_field(r, STR("Cache-Control"), STR("private, no-cache"));
-    if (!has_field(r, STR("Vary")))
-        response_add_field(r, STR("Vary"),
-                           *api->cors_origins ? STR("Authorization, Origin") : STR("Authorization"));
+    add_vary(r, api);
     add_cors(r, api);
 }

@@ -2,6 +2,7 @@
 #ifndef VT_API_API_H
 #define VT_API_API_H
 
+#include "api/cache.h"
 #include "http/request.h"
 #include "redis/cursors.h"
 #include "redis/limiter.h"
@@ -9,6 +10,7 @@
 #include "store/writer.h"
 
 struct longpoll;
+struct owners;
 struct oauth_guards;
 struct usage;
 
@@ -19,6 +21,8 @@ struct api {
     struct store *store; /* the loop's read connection */
     struct limiter *limiter;
     struct cursors *cursors;
+    struct owners *owners;
+    struct cache *cache;
     struct longpoll *longpoll;
     struct usage *usage;
     struct writer *writer;
@@ -39,12 +43,25 @@ struct call {
     const struct route *route;
     struct str path_tail; /* what stands behind the route's path: the {id} */
     struct store_read read;
+    uint64_t store_version; /* of before the owner was looked up */
+    uint8_t key_hash[KEY_HASH_LEN];
     struct key_owner owner;
     bool counted;                  /* by the limit: a use of the key */
     struct limiter_call limit;     /* verdict.limit 0: not asked, or no limit */
     struct str params[PARAMS_MAX]; /* decoded; in the order of the route's names; p == NULL: not given */
     void *endpoint;                /* the endpoint's own struct */
+    /* Wall clock: from then on the answer may be another one though the data is the same. INT64_MAX: never;
+     * 0: it may not be kept at all. The endpoint lowers it. */
+    int64_t valid_until_ms;
+    int64_t facts[CACHE_FACTS]; /* kept with the answer, for the route's on_kept() */
 };
+
+/* The answer being made stays the same only until before `t_ms`. */
+static inline void call_valid_until(struct call *call, int64_t t_ms)
+{
+    if (t_ms < call->valid_until_ms)
+        call->valid_until_ms = t_ms;
+}
 
 static inline struct call *call_of(const struct request *r)
 {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
+enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* of a kept answer */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
 static const char *const type_words[] = {
@@ -150,7 +151,7 @@ static void note_position(struct request *r, const struct feed *feed)
 /* Whoever gets an empty page, or the newest events, stands at the head. */
 static void note_answer(struct request *r, const struct feed *feed)
 {
-    const struct call *call = call_of(r);
+    struct call *call = call_of(r);
     struct cursor_note note = {.after = CURSOR_UNCHANGED, .at_ms = clock_wall_ms()};
     bool at_head = feed->query.descending ? !param_is_given(r, P_BEFORE) : !feed->shown;
     int64_t head = feed->progress.author_last_event_id > call->owner.last_event_id
@@ -164,6 +165,22 @@ static void note_answer(struct request *r, const struct feed *feed)
         cursors_note(call->api->cursors, &call->owner.key_id, &note);
     if (!feed->query.descending)
         cursors_observe_behind(call->api->cursors, feed->behind);
+    call->facts[FACT_AFTER] = at_head ? note.after : feed->query.descending ? CURSOR_UNCHANGED : feed->after;
+    call->facts[FACT_SENT] = feed->newest_id;
+    call->facts[FACT_BEHIND] = feed->query.descending ? -1 : feed->behind;
+}
+
+/* The same, of an answer that was kept. */
+static void on_kept(struct request *r, const int64_t facts[CACHE_FACTS])
+{
+    const struct call *call = call_of(r);
+    const struct cursor_note note = {.after = facts[FACT_AFTER],
+                                     .sent = r->method == METHOD_HEAD ? 0 : facts[FACT_SENT],
+                                     .at_ms = clock_wall_ms(),
+                                     .polls = 1};
+    cursors_note(call->api->cursors, &call->owner.key_id, &note);
+    if (facts[FACT_BEHIND] >= 0)
+        cursors_observe_behind(call->api->cursors, facts[FACT_BEHIND]);
 }
 
 /* ---- the end ---- */
@@ -247,6 +264,8 @@ static enum next events_step(struct request *r)
         return NEXT_DONE;
     feed->after = feed->query.bound;
     note_position(r, feed);
+    if (feed->wait_until_ms)
+        call->valid_until_ms = 0; /* an empty page is held each time */
     json_key(answer_begin(r), STR("data"));
     json_open(&r->res.body, '[');
     /* At or beyond the head there is nothing to ask for: the owner's row said so. */
@@ -260,5 +279,6 @@ const struct route events_route = {
     .name = "/v1/events",
     .methods = ROUTE_GET,
     .start = events_step,
+    .on_kept = on_kept,
     .params = {"after", "limit", "type", "occurred_after", "order", "before", "wait"},
 };

@@ -11,7 +11,7 @@ struct longpoll {
     uv_timer_t timer;
     struct store *store;
     struct list waiting, due; /* due: a commit was seen since they began to wait */
-    int64_t seen_version;
+    uint64_t seen_version;
     bool draining;
 };
 
@@ -50,14 +50,12 @@ static void all_are_due(struct longpoll *l)
     }
 }
 
-/* A version that cannot be read counts as changed: the requests' own reads then tell what is wrong. */
 static bool has_changed(struct longpoll *l)
 {
-    int64_t version = 0;
-    if (store_data_version(l->store, &version) == OK && version == l->seen_version)
-        return false;
+    uint64_t version = store_version(l->store);
+    bool changed = version != l->seen_version;
     l->seen_version = version;
-    return true;
+    return changed;
 }
 
 static void schedule(struct longpoll *l)

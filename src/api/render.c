@@ -78,6 +78,16 @@ static void render_milestones(struct buf *b, const struct video *video)
     json_close(b, ']');
 }
 
+static int64_t last_moment(const struct video *video)
+{
+    return video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS;
+}
+
+int64_t render_valid_until(const struct video *video, int64_t now_ms)
+{
+    return now_ms > last_moment(video) ? INT64_MAX : last_moment(video) + 1;
+}
+
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms)
 {
     json_open(b, '{');
@@ -92,7 +102,7 @@ void render_video(struct buf *b, const struct video *video, const struct book_re
     JSON_I64(b, "shares", total_of(video, COUNT_SHARES));
     JSON_I64(b, "saves", total_of(video, COUNT_SAVES));
     JSON_TIME_OR_NULL(b, "views_updated_at", video->updated_at != TIME_NONE, video->updated_at);
-    JSON_BOOL(b, "views_final", now_ms > video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS);
+    JSON_BOOL(b, "views_final", now_ms > last_moment(video));
     json_key(b, STR("platforms"));
     json_open(b, '[');
     for (size_t i = 0; i < video->post_count; i++)

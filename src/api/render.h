@@ -14,6 +14,9 @@ void render_book_ref(struct buf *b, const struct book_ref *book);
 /* A Video object. `now_ms` decides views_final. */
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms);
 
+/* From when on render_video() gives something else for the same data; INT64_MAX: never. */
+int64_t render_valid_until(const struct video *video, int64_t now_ms);
+
 /* `evt_<id>` as a JSON string. */
 void render_event_id(struct buf *b, int64_t id);
 

@@ -2,10 +2,12 @@
 #include "api/router.h"
 
 #include "api/answer.h"
+#include "api/kept.h"
 #include "api/metadata.h"
 #include "api/params.h"
 #include "api/usage.h"
 #include "auth/keys.h"
+#include "auth/owners.h"
 #include "base/clock.h"
 
 static const struct route *const routes[] = {
@@ -61,18 +63,32 @@ static enum next start_endpoint(struct request *r)
     return NEXT_MORE;
 }
 
+/* `before` number `middle` other `after`, without printf, which costs as much as all the rest of a head. */
+static struct str join(struct request *r, struct str before, int64_t number, struct str middle, int64_t other)
+{
+    char *text = arena_alloc(&r->arena, before.len + middle.len + 2 * 20), *to = text;
+    memcpy(to, before.p, before.len);
+    to += before.len;
+    to += fmt_i64(to, number);
+    if (middle.len) {
+        memcpy(to, middle.p, middle.len);
+        to += middle.len;
+        to += fmt_i64(to, other);
+    }
+    return str_make(text, (size_t)(to - text));
+}
+
 static void add_number(struct request *r, struct str name, int64_t value)
 {
-    response_add_field(r, name, arena_printf(&r->arena, "%lld", (long long)value));
+    response_add_field(r, name, join(r, STR(""), value, STR(""), 0));
 }
 
 /* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. */
 static void add_limit_fields(struct request *r, const struct limiter_verdict *v)
 {
     int64_t reset_s = (v->reset_ms + 999) / 1000;
-    response_add_field(r, STR("RateLimit-Policy"), arena_printf(&r->arena, "\"key\";q=%d;w=60", v->limit));
-    response_add_field(r, STR("RateLimit"),
-                       arena_printf(&r->arena, "\"key\";r=%d;t=%lld", v->remaining, (long long)reset_s));
+    response_add_field(r, STR("RateLimit-Policy"), join(r, STR("\"key\";q="), v->limit, STR(";w="), 60));
+    response_add_field(r, STR("RateLimit"), join(r, STR("\"key\";r="), v->remaining, STR(";t="), reset_s));
     add_number(r, STR("X-RateLimit-Limit"), v->limit);
     add_number(r, STR("X-RateLimit-Remaining"), v->remaining);
     add_number(r, STR("X-RateLimit-Reset"), reset_s);
@@ -100,7 +116,7 @@ static enum next verdict_step(struct request *r)
     call->counted = true;
     if (!call->owner.plan_active)
         return answer_error(r, API_PLAN_INACTIVE, "The author's plan is not active.");
-    return start_endpoint(r);
+    return kept_answer(r) ? NEXT_DONE : start_endpoint(r);
 }
 
 static enum next admit(struct request *r)
@@ -114,13 +130,9 @@ static enum next admit(struct request *r)
     return next;
 }
 
-static enum next owner_step(struct request *r)
+static enum next check_owner(struct request *r)
 {
     const struct call *call = call_of(r);
-    if (call->read.err == ERR_NOT_FOUND)
-        return answer_error(r, API_INVALID_KEY, "This API key is not known.");
-    if (call->read.err)
-        return answer_store_error(r, call->read.err);
     r->key_id = &call->owner.key_id;
     r->author_id = &call->owner.author_id;
     if (call->owner.revoked_at != TIME_NONE)
@@ -128,20 +140,33 @@ static enum next owner_step(struct request *r)
     return admit(r);
 }
 
+static enum next owner_step(struct request *r)
+{
+    const struct call *call = call_of(r);
+    if (call->read.err == ERR_NOT_FOUND)
+        return answer_error(r, API_INVALID_KEY, "This API key is not known.");
+    if (call->read.err)
+        return answer_store_error(r, call->read.err);
+    owners_put(call->api->owners, call->key_hash, call->store_version, &call->owner);
+    return check_owner(r);
+}
+
 static enum next find_owner(struct request *r)
 {
     struct call *call = call_of(r);
     struct str key;
-    uint8_t hash[KEY_HASH_LEN];
     if (r->field_count[FIELD_AUTHORIZATION] > 1)
         return answer_error(r, API_INVALID_KEY, "There is more than one Authorization header.");
     if (key_from_authorization(r->field[FIELD_AUTHORIZATION], &key) == BEARER_MISSING)
         return answer_error(r, API_MISSING_KEY, "Send the API key as: Authorization: Bearer <API_KEY>.");
     if (!key_is_well_formed(call->api->key_prefix, key))
         return answer_error(r, API_INVALID_KEY, "This is not an API key.");
-    key_hash(key, hash);
+    key_hash(key, call->key_hash);
+    call->store_version = store_version(call->api->store);
+    if (owners_get(call->api->owners, call->key_hash, call->store_version, &call->owner))
+        return check_owner(r);
     r->step = owner_step;
-    return store_find_key(&call->read, hash, &call->owner);
+    return store_find_key(&call->read, call->key_hash, &call->owner);
 }
 
 static bool method_fits(const struct route *route, enum http_method m)
@@ -188,6 +213,7 @@ enum next router_first_step(struct request *r)
     struct call *call = arena_alloc(&r->arena, sizeof *call);
     call->api = api;
     call->route = route;
+    call->valid_until_ms = INT64_MAX;
     call->path_tail = tail;
     call->read = (struct store_read){.store = api->store, .wait = &r->wait};
     r->state = call;
@@ -197,7 +223,9 @@ enum next router_first_step(struct request *r)
 void router_finish(struct request *r)
 {
     const struct api *api = r->app;
-    const struct call *call = call_of(r);
+    struct call *call = call_of(r);
+    if (call)
+        kept_offer(r);
     if (call && call->limit.verdict.limit && api->limit_headers)
         add_limit_fields(r, &call->limit.verdict);
     /* Behind the answer, so that an /account never shows its own request as the last use. */

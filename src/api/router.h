@@ -6,13 +6,21 @@
 #include "api/api.h"
 
 enum { ROUTE_GET = 1, ROUTE_POST = 2 };
-enum { ROUTE_KEYLESS = 1, ROUTE_TAIL = 2 /* the path goes on with "/" and one segment: call->path_tail */ };
+enum {
+    ROUTE_KEYLESS = 1,
+    ROUTE_TAIL = 2,      /* the path goes on with "/" and one segment: call->path_tail */
+    ROUTE_BY_ACCEPT = 4, /* the answer depends on the Accept field */
+    ROUTE_BY_KEY = 8,    /* and on the key, not only on its author */
+};
 
 struct route {
     const char *path; /* behind the base path */
     const char *name; /* in logs and counts: the whole template, as /v1/videos/{id} */
     unsigned methods, flags;
-    request_step *start;                /* the endpoint: params are parsed, the owner is known */
+    request_step *start; /* the endpoint: params are parsed, the owner is known */
+    /* Optional: the answer was kept, the endpoint does not run; what it noted in call->facts is given back.
+     */
+    void (*on_kept)(struct request *r, const int64_t facts[CACHE_FACTS]);
     const char *params[PARAMS_MAX + 1]; /* names that are known; NULL-terminated */
 };
 

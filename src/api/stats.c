@@ -165,18 +165,9 @@ static void csv_head(struct request *r, const struct stats *s)
 
 static enum next video_slice_step(struct request *r);
 
-/* Of 200 and 304 alike (RFC 9110, 15.4.5). */
-static void add_vary(struct request *r)
-{
-    bool cors = *call_of(r)->api->cors_origins;
-    response_add_field(r, STR("Vary"),
-                       cors ? STR("Authorization, Accept, Origin") : STR("Authorization, Accept"));
-}
-
 static enum next start_body(struct request *r)
 {
     struct stats *s = stats_of(r);
-    add_vary(r);
     if (s->csv)
         csv_head(r, s);
     else
@@ -240,16 +231,15 @@ static enum next stats_step(struct request *r)
     s->today = date_of(clock_wall_ms());
     if (!read_query(r, s))
         return NEXT_DONE;
-    if (stream_begin(r, &s->stream, s->variant))
-        return start_body(r);
-    add_vary(r);
-    return NEXT_DONE;
+    call_valid_until(call_of(r), date_start_ms(s->today + 1));
+    return stream_begin(r, &s->stream, s->variant) ? start_body(r) : NEXT_DONE;
 }
 
 const struct route stats_route = {
     .path = "/stats",
     .name = "/v1/stats",
     .methods = ROUTE_GET,
+    .flags = ROUTE_BY_ACCEPT,
     .start = stats_step,
     .params = {"start_date", "end_date", "group_by", "format"},
 };

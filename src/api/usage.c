@@ -1,4 +1,9 @@
-/* Notes of key use. One job is under way at a time; what is noted meanwhile goes into the next one. */
+/* Notes of key use.
+ *
+ *   QUIET --usage_note()--> WRITING --usage_done()--> RESTING --a second later, notes--> WRITING
+ *                                                             --a second later, none---> QUIET
+ *
+ * The first note is written at once; what is noted meanwhile goes into the next job. */
 #include "api/usage.h"
 
 #include "base/check.h"
@@ -9,7 +14,7 @@
 
 #include <stdlib.h>
 
-enum { WRITE_EVERY_MS = MINUTE_MS, NOTES_MAX = 4096, RECENT_SLOTS = 4096 };
+enum { WRITE_EVERY_MS = MINUTE_MS, REST_MS = 1000, NOTES_MAX = 16384, RECENT_SLOTS = 65536 };
 
 struct note {
     int64_t key_row, at_ms;
@@ -18,7 +23,8 @@ struct note {
 struct usage {
     struct writer_job job;
     struct writer *writer;
-    bool writing, failing;
+    uv_timer_t rest;
+    bool writing, resting, failing, closing;
     size_t open_count, writing_count;
     struct note *open;    /* noted, not yet handed over */
     struct note *written; /* belongs to the job while `writing` */
@@ -26,9 +32,11 @@ struct usage {
         recent[RECENT_SLOTS]; /* the last note of a key; direct-mapped, a collision only costs a write */
 };
 
-struct usage *usage_new(struct writer *writer)
+struct usage *usage_new(uv_loop_t *loop, struct writer *writer)
 {
     struct usage *u = xcalloc(1, sizeof *u);
+    CHECK(uv_timer_init(loop, &u->rest) == 0);
+    u->rest.data = u;
     u->writer = writer;
     u->open = xcalloc(NOTES_MAX, sizeof *u->open);
     u->written = xcalloc(NOTES_MAX, sizeof *u->written);
@@ -56,7 +64,7 @@ static enum err usage_work(struct writer_job *job, struct store *store)
     return OK;
 }
 
-static void submit(struct usage *u);
+static void on_rested(uv_timer_t *timer);
 
 static void usage_done(struct writer_job *job, enum err e)
 {
@@ -65,8 +73,10 @@ static void usage_done(struct writer_job *job, enum err e)
     if (e && e != ERR_CANCELLED && !u->failing)
         log_warn("the last use of API keys cannot be written: %s", err_name(e));
     u->failing = e != OK;
-    if (e != ERR_CANCELLED && u->open_count)
-        submit(u);
+    if (u->closing)
+        return;
+    u->resting = true;
+    CHECK(uv_timer_start(&u->rest, on_rested, REST_MS, 0) == 0);
 }
 
 static void submit(struct usage *u)
@@ -80,6 +90,23 @@ static void submit(struct usage *u)
     u->writing = writer_submit(u->writer, &u->job) == OK;
 }
 
+static void on_rested(uv_timer_t *timer)
+{
+    struct usage *u = timer->data;
+    u->resting = false;
+    if (u->open_count)
+        submit(u);
+}
+
+/* A job may be under way: what is noted then is lost, as in a crash. It is a minute of a time of last use. */
+void usage_close(struct usage *u)
+{
+    u->closing = true;
+    uv_close((uv_handle_t *)&u->rest, NULL);
+    if (u->open_count && !u->writing)
+        submit(u);
+}
+
 void usage_note(struct usage *u, const struct key_owner *owner)
 {
     int64_t now = clock_wall_ms();
@@ -91,6 +118,6 @@ void usage_note(struct usage *u, const struct key_owner *owner)
     if (u->open_count == NOTES_MAX)
         return;
     *recent = u->open[u->open_count++] = (struct note){.key_row = owner->key_row, .at_ms = now};
-    if (!u->writing)
+    if (!u->writing && !u->resting)
         submit(u);
 }

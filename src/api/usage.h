@@ -1,16 +1,22 @@
 /* When each key was last used: noted for every request, written at most once a minute for each key, as jobs
- * of the writer queue. A failed write costs a note, never a request. */
+ * of the writer queue. There is at most one job a second, whatever the number of keys: each commit makes
+ * every process look its keys up anew. A failed write costs a note, never a request. */
 #ifndef VT_API_USAGE_H
 #define VT_API_USAGE_H
 
 #include "store/read.h"
 #include "store/writer.h"
 
+#include <uv.h>
+
 struct usage;
 
-struct usage *usage_new(struct writer *writer);
+struct usage *usage_new(uv_loop_t *loop, struct writer *writer);
 
-/* After the writer has closed. */
+/* Hands what is noted to the writer, which must not be closed yet; nothing may be noted from then on. */
+void usage_close(struct usage *u);
+
+/* After the writer has closed and the loop has ended; NULL is harmless. */
 void usage_free(struct usage *u);
 
 void usage_note(struct usage *u, const struct key_owner *owner);

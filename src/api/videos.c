@@ -72,6 +72,7 @@ static bool on_listed(void *ctx, const struct video *video, const struct book_re
         return false;
     }
     render_video(&r->res.body, video, book, page->now_ms);
+    call_valid_until(call_of(r), render_valid_until(video, page->now_ms));
     page->last = (struct video_position){.posted_at = video->posted_at, .id = video->id};
     page->shown++;
     return true;
@@ -124,8 +125,10 @@ static bool on_video(void *ctx, const struct video *video, const struct book_ref
 {
     struct request *r = ctx;
     struct buf *b = answer_begin(r);
+    int64_t now_ms = clock_wall_ms();
     json_key(b, STR("data"));
-    render_video(b, video, book, clock_wall_ms());
+    render_video(b, video, book, now_ms);
+    call_valid_until(call_of(r), render_valid_until(video, now_ms));
     return true;
 }
 

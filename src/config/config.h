@@ -62,6 +62,9 @@ struct config {
         char *listen; /* comma separated; "": off */
     } admin;
     struct {
+        int64_t max_bytes;
+    } cache;
+    struct {
         enum log_level level;
         enum log_format format;
         char *access; /* a path; "-": standard error; "": off */

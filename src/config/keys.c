@@ -240,6 +240,11 @@ const struct config_key config_keys[] = {
      "Everybody who can\n"
      "reach it can read it, so keep it off the network. Each process needs one of its own. Empty: off."},
 
+    {"cache", "max_bytes", CONFIG_INTEGER, KEY(cache.max_bytes), "134217728", 0, INT64_C(1) << 40, false,
+     NULL,
+     "Memory for answers that are asked for again and again. What was not asked for longest goes first. 0: "
+     "none are kept."},
+
     {"log", "level", CONFIG_LOG_LEVEL, RELOADED(log.level), "info", NO_LIMIT, false, NULL,
      "The least that is logged: debug, info, warn or error."},
     {"log", "format", CONFIG_LOG_FORMAT, RELOADED(log.format), "text", NO_LIMIT, false, NULL,

@@ -14,6 +14,9 @@ enum response_framing { FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 /* The bytes of the body, wherever they are. */
 struct str response_body(const struct response *res);
 
+/* A lent body goes back to its owner. Harmless without one. */
+void response_release(struct response *res);
+
 /* Gives a 200 of GET and HEAD its ETag, and makes it a 304 when the client has it. */
 void response_settle(struct request *r);
 

@@ -18,10 +18,19 @@ void response_add_field(struct request *r, struct str name, struct str value)
     r->res.fields[r->res.field_count++] = (struct response_field){.name = name, .value = value};
 }
 
+void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx)
+{
+    CHECK(!r->res.release);
+    r->res.fixed_body = body;
+    r->res.release = release;
+    r->res.release_ctx = ctx;
+}
+
 void response_reset(struct request *r)
 {
     struct response *res = &r->res;
     CHECK(!res->streaming);
+    response_release(res);
     buf_reset(&res->body, res->body.cap);
     *res = (struct response){.body = res->body};
 }
@@ -66,6 +75,13 @@ static const char *reason_of(int status)
     case 505: return "HTTP Version Not Supported";
     default: return "Unknown";
     }
+}
+
+void response_release(struct response *res)
+{
+    if (res->release)
+        res->release(res->release_ctx);
+    res->release = NULL;
 }
 
 struct str response_body(const struct response *res)
@@ -121,6 +137,16 @@ static void append_field(struct buf *b, struct str name, struct str value)
     b->len += name.len + value.len + 4;
 }
 
+static void append_status(struct buf *b, int status)
+{
+    char digits[20];
+    buf_append(b, STR("HTTP/1.1 "));
+    buf_append(b, str_make(digits, fmt_i64(digits, status)));
+    buf_append_char(b, ' ');
+    buf_append(b, str_from_cstr(reason_of(status)));
+    buf_append(b, STR("\r\n"));
+}
+
 static void append_length(struct buf *b, size_t len)
 {
     char digits[20];
@@ -130,7 +156,7 @@ static void append_length(struct buf *b, size_t len)
 void response_write_head(const struct response *res, enum response_framing framing, bool keeps_alive,
                          bool http_1_0, struct date_cache *cache, struct buf *b)
 {
-    buf_printf(b, "HTTP/1.1 %d %s\r\n", res->status, reason_of(res->status));
+    append_status(b, res->status);
     append_field(b, STR("Date"), date_text(cache));
     if (res->content_type.p && response_has_body(res))
         append_field(b, STR("Content-Type"), res->content_type);

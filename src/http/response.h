@@ -18,11 +18,14 @@ struct response {
     struct str etag;         /* with the quotes; p == NULL: made from the body for a 200 of GET and HEAD */
     size_t field_count;
     struct response_field fields[RESPONSE_FIELDS_MAX];
-    struct buf body;       /* hard maximum BODY_MAX_BYTES: a handler flushes before */
-    struct str fixed_body; /* p != NULL: sent instead of `body`; lives as long as the process */
-    bool close;            /* the connection is closed behind this response */
-    bool streaming;        /* request_flush() was called */
-    size_t bytes_sent;     /* of the body; for the log */
+    struct buf body;            /* hard maximum BODY_MAX_BYTES: a handler flushes before */
+    struct str fixed_body;      /* p != NULL: sent instead of `body`; lives until it is released */
+    void (*release)(void *ctx); /* NULL: it lives as long as the process. Called when the response is sent or
+                                   given up */
+    void *release_ctx;
+    bool close;        /* the connection is closed behind this response */
+    bool streaming;    /* request_flush() was called */
+    size_t bytes_sent; /* of the body; for the log */
 };
 
 enum { BODY_MAX_BYTES = 8 << 20 };
@@ -34,6 +37,9 @@ void response_add_field(struct request *r, struct str name, struct str value);
 
 /* Forgets status, fields and body: for an error after a half-built answer. Not once streaming. */
 void response_reset(struct request *r);
+
+/* Sends a body that is somebody else's; see fixed_body. */
+void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx);
 
 /* The strong entity tag for a text that stands for the body: quoted hash, in the request's arena. */
 struct str response_make_etag(struct request *r, struct str text);

@@ -202,8 +202,8 @@ enum next conn_flush(struct conn *c)
         return request_abort(r, "the answer is too large");
     buf_reset(&x->head, x->head.cap);
     if (!r->res.streaming) {
-        begin_answer(c, parser_is_http_1_0(x->parser) ? FRAMING_CLOSE : FRAMING_CHUNKED);
         r->res.streaming = true;
+        begin_answer(c, parser_is_http_1_0(x->parser) ? FRAMING_CLOSE : FRAMING_CHUNKED);
     }
     if (!sends_body(r))
         return NEXT_DONE;

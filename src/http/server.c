@@ -68,6 +68,7 @@ void server_give_back(struct http_server *s, struct exchange *x)
         exchange_free(x);
         return;
     }
+    response_release(&x->r.res);
     arena_reset(&x->r.arena);
     buf_reset(&x->r.res.body, BODY_KEPT);
     struct arena arena = x->r.arena;

@@ -228,6 +228,32 @@ enum err db_exec_text(struct db *db, const char *sql, const char *expected, bool
     return OK;
 }
 
+void db_watch(struct db *db)
+{
+    enum { REGION_BYTES = 32768 }; /* in which the index is mapped */
+    sqlite3_file *file = NULL;
+    void volatile *index = NULL;
+    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
+        !file->pMethods || file->pMethods->iVersion < 2)
+        return;
+    if (file->pMethods->xShmMap(file, 0, REGION_BYTES, 0, &index) == SQLITE_OK)
+        db->wal_index = index;
+}
+
+/* A head that is just being written differs from both the old and the new one, so the next look sees a
+ * change again: a commit is never missed, at worst counted twice. */
+uint64_t db_version(struct db *db)
+{
+    uint64_t differs = db->version == 0 || !db->wal_index;
+    for (int i = 0; i < DB_WAL_HEAD_WORDS && db->wal_index; i++) {
+        uint64_t word = db->wal_index[i];
+        differs |= word ^ db->wal_head[i];
+        db->wal_head[i] = word;
+    }
+    db->version += differs != 0;
+    return db->version;
+}
+
 bool db_in_transaction(const struct db *db)
 {
     return !sqlite3_get_autocommit(db->handle);

@@ -25,6 +25,10 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
+/* Of the log's shared index (walformat.html, 2.1): what every reader looks at to see which commits there are,
+ * twice, with a count of transactions and a checksum of the last frame. */
+enum { DB_WAL_HEAD_WORDS = 2 * 48 / 8 };
+
 struct db {
     struct sqlite3 *handle; /* NULL: closed */
     struct sqlite3_stmt *statements[QUERY_COUNT];
@@ -33,6 +37,11 @@ struct db {
     int64_t unlogged;     /* and how often it came again since */
     int busy_timeout_ms;
     int64_t busy_since_us; /* of the wait for a lock that goes on */
+
+    /* db_version() */
+    const volatile uint64_t *wal_index; /* the head of the log's shared index; NULL: not to be had */
+    uint64_t wal_head[DB_WAL_HEAD_WORDS];
+    uint64_t version;
 };
 
 struct db_query {
@@ -59,6 +68,11 @@ MUST_USE enum err db_exec(struct db *db, const char *sql);
  * `expected`. */
 MUST_USE enum err db_exec_i64(struct db *db, const char *sql, int64_t *out);
 MUST_USE enum err db_exec_text(struct db *db, const char *sql, const char *expected, bool *same);
+
+/* Never 0. Two equal numbers: nobody, in this or another process, has committed in between. Costs a look at
+ * shared memory; where that is not to be had each call gives a new number. */
+void db_watch(struct db *db); /* once, when something has been read */
+uint64_t db_version(struct db *db);
 
 bool db_in_transaction(const struct db *db);
 bool db_is_readonly(const struct db *db);

@@ -98,7 +98,6 @@
     X(BEGIN_WRITE, SQL_BEGIN)                                                                                \
     X(COMMIT, SQL_COMMIT)                                                                                    \
     X(ROLLBACK, SQL_ROLLBACK)                                                                                \
-    X(DATA_VERSION, "PRAGMA data_version")                                                                   \
     X(STORE_ID, "SELECT value FROM meta WHERE key = 'store_id'")                                             \
     X(NEW_STORE_ID, "UPDATE meta SET value = randomblob(16) WHERE key = 'store_id'")                         \
     X(LAST_EVENT_ID, "SELECT value FROM meta WHERE key = 'last_event_id'")                                   \

@@ -79,6 +79,8 @@ static enum err make_ready(struct store *s, const struct store_options *o)
         err = db_prepare(&s->db);
     if (!err)
         err = load_id(s);
+    if (!err)
+        db_watch(&s->db);
     db_set_busy_timeout(&s->db, o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
     return err;
 }
@@ -122,15 +124,9 @@ const uint8_t *store_id(const struct store *s)
     return s->id;
 }
 
-enum err store_data_version(struct store *s, int64_t *out)
+uint64_t store_version(struct store *s)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DATA_VERSION);
-    enum err err = db_one(&s->db, q);
-    if (err)
-        return err;
-    *out = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_version(&s->db);
 }
 
 void store_read_begin(struct store_read *read)

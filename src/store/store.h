@@ -43,9 +43,9 @@ void store_close(struct store *s);
  * `applied` gets how many were applied. */
 MUST_USE enum err store_migrate(const char *path, int *applied, const char **why);
 
-/* Grows with every commit of any other connection, also of other processes; a number of this connection, not
- * to be compared with another's. Costs about a microsecond. ERR_BUSY and the like as with reads. */
-MUST_USE enum err store_data_version(struct store *s, int64_t *out);
+/* Never 0. Two equal numbers of one connection: nothing was committed in between, by any connection of any
+ * process. Who remembers what was read takes the number before the read. Costs some nanoseconds. */
+uint64_t store_version(struct store *s);
 
 /* 16 random bytes that are this database's own, also not those of a database restored from its backup. */
 const uint8_t *store_id(const struct store *s);

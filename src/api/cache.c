@@ -1,0 +1,218 @@
+/* A chained hash table whose entries also stand in a list by last use. An entry that is being sent when it is
+ * evicted lives until it is released. */
+#include "api/cache.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/list.h"
+
+#include <stdlib.h>
+
+enum {
+    ENTRY_MAGIC = 0x43616368,
+    FIRST_BUCKETS = 256,
+    SEEN_SLOTS = 1 << 16, /* questions asked lately, by 32 bits of their hash */
+    BIGGEST_PART = 8,     /* an answer above this part of the whole is not kept */
+};
+
+struct entry {
+    struct cached cached; /* first: what callers hold */
+    unsigned magic;
+    int holders;
+    bool listed; /* in the table; false: lives for its holders only */
+    struct entry *chain;
+    struct list by_use;
+    uint64_t hash;
+    const void *route;
+    int64_t scope, revision, made_ms, valid_until_ms;
+    struct str path, query, accept;
+    size_t bytes; /* with everything */
+    char text[];  /* path, query, accept, etag, body */
+};
+
+struct cache {
+    size_t max_bytes;
+    uint64_t seed;
+    struct entry **table;
+    size_t buckets; /* a power of two */
+    struct list by_use;
+    struct cache_counts counts;
+    uint32_t seen[SEEN_SLOTS];
+};
+
+struct cache *cache_new(size_t max_bytes)
+{
+    struct cache *c = xcalloc(1, sizeof *c);
+    c->max_bytes = max_bytes;
+    c->seed = (uint64_t)(uintptr_t)
+        c; /* not to be guessed where addresses are random; full keys are compared anyway */
+    c->buckets = FIRST_BUCKETS;
+    c->table = xcalloc(c->buckets, sizeof(struct entry *));
+    list_init(&c->by_use);
+    return c;
+}
+
+static uint64_t hash_of(const struct cache *c, const struct cache_key *key)
+{
+    uint64_t h =
+        c->seed ^ (uint64_t)key->scope * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)(uintptr_t)key->route;
+    h = hash_64(key->query, h);
+    if (key->path.len)
+        h = hash_64(key->path, h);
+    return key->accept.len ? hash_64(key->accept, h) : h;
+}
+
+static struct entry **place_of(struct cache *c, uint64_t hash)
+{
+    return &c->table[hash & (c->buckets - 1)];
+}
+
+static bool is_of(const struct entry *e, uint64_t hash, const struct cache_key *key)
+{
+    return e->hash == hash && e->route == key->route && e->scope == key->scope &&
+           str_eq(e->query, key->query) && str_eq(e->path, key->path) && str_eq(e->accept, key->accept);
+}
+
+static struct entry *look_up(struct cache *c, uint64_t hash, const struct cache_key *key)
+{
+    for (struct entry *e = *place_of(c, hash); e; e = e->chain)
+        if (is_of(e, hash, key))
+            return e;
+    return NULL;
+}
+
+static void drop(struct cache *c, struct entry *e)
+{
+    struct entry **at = place_of(c, e->hash);
+    while (*at != e)
+        at = &(*at)->chain;
+    *at = e->chain;
+    list_remove(&e->by_use);
+    e->listed = false;
+    c->counts.entries--;
+    c->counts.bytes -= e->bytes;
+    if (e->holders == 0)
+        free(e);
+}
+
+void cache_free(struct cache *c)
+{
+    if (!c)
+        return;
+    while (!list_is_empty(&c->by_use))
+        drop(c, LIST_ENTRY(c->by_use.next, struct entry, by_use));
+    free(c->table);
+    free(c);
+}
+
+const struct cached *cache_find(struct cache *c, const struct cache_key *key, int64_t now_ms)
+{
+    struct entry *e = c->counts.entries ? look_up(c, hash_of(c, key), key) : NULL;
+    if (!e || e->revision != key->revision || now_ms < e->made_ms || now_ms >= e->valid_until_ms) {
+        c->counts.misses++;
+        return NULL;
+    }
+    list_remove(&e->by_use);
+    list_add_last(&c->by_use, &e->by_use);
+    e->holders++;
+    c->counts.hits++;
+    return &e->cached;
+}
+
+void cache_release(void *cached)
+{
+    struct entry *e = cached;
+    CHECK(e->magic == ENTRY_MAGIC && e->holders > 0);
+    e->holders--;
+    if (e->holders == 0 && !e->listed)
+        free(e);
+}
+
+static void grow_table(struct cache *c)
+{
+    struct entry **old = c->table;
+    size_t n = c->buckets;
+    c->buckets *= 4;
+    c->table = xcalloc(c->buckets, sizeof(struct entry *));
+    for (size_t i = 0; i < n; i++)
+        for (struct entry *e = old[i], *next; e; e = next) {
+            struct entry **at = place_of(c, e->hash);
+            next = e->chain;
+            e->chain = *at;
+            *at = e;
+        }
+    free(old);
+}
+
+static struct str keep(char **to, struct str s)
+{
+    if (s.len)
+        memcpy(*to, s.p, s.len);
+    struct str kept = str_make(*to, s.len);
+    *to += s.len;
+    return kept;
+}
+
+static struct entry *make_entry(const struct cache_key *key, const struct cached *answer, uint64_t hash)
+{
+    size_t texts = key->path.len + key->query.len + key->accept.len + answer->etag.len + answer->body.len;
+    struct entry *e = xmalloc(sizeof *e + texts);
+    char *to = e->text;
+    *e = (struct entry){
+        .magic = ENTRY_MAGIC,
+        .listed = true,
+        .hash = hash,
+        .route = key->route,
+        .scope = key->scope,
+        .revision = key->revision,
+        .bytes = sizeof *e + texts,
+    };
+    e->path = keep(&to, key->path);
+    e->query = keep(&to, key->query);
+    e->accept = keep(&to, key->accept);
+    e->cached.etag = keep(&to, answer->etag);
+    e->cached.body = keep(&to, answer->body);
+    e->cached.content_type = answer->content_type;
+    memcpy(e->cached.facts, answer->facts, sizeof e->cached.facts);
+    return e;
+}
+
+static bool was_seen(struct cache *c, uint64_t hash)
+{
+    uint32_t *slot = &c->seen[hash % SEEN_SLOTS], tag = (uint32_t)(hash >> 32);
+    bool seen = *slot == tag;
+    *slot = tag;
+    return seen;
+}
+
+void cache_offer(struct cache *c, const struct cache_key *key, const struct cached *answer, int64_t now_ms,
+                 int64_t valid_until_ms)
+{
+    uint64_t hash = hash_of(c, key);
+    if (answer->body.len > c->max_bytes / BIGGEST_PART || now_ms >= valid_until_ms || !was_seen(c, hash))
+        return;
+    struct entry *old = look_up(c, hash, key);
+    if (old)
+        drop(c, old);
+    struct entry *e = make_entry(key, answer, hash);
+    e->made_ms = now_ms;
+    e->valid_until_ms = valid_until_ms;
+    if (c->counts.entries >= c->buckets)
+        grow_table(c);
+    e->chain = *place_of(c, hash);
+    *place_of(c, hash) = e;
+    list_init(&e->by_use);
+    list_add_last(&c->by_use, &e->by_use);
+    c->counts.entries++;
+    c->counts.kept++;
+    c->counts.bytes += e->bytes;
+    while (c->counts.bytes > c->max_bytes) {
+        drop(c, LIST_ENTRY(c->by_use.next, struct entry, by_use));
+        c->counts.evicted++;
+    }
+}
+
+struct cache_counts cache_counts(const struct cache *c)
+{
+    return c->counts;
+}
