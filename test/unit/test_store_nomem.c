@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "store/handle.h"
+#include "store/migrate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -201,8 +202,9 @@ static void migrating_fails_with_a_sentence(void **state)
             break;
         assert_int_equal(err, ERR_NOMEM);
         assert_non_null(strstr(why, "out of memory"));
-        assert_int_equal(applied, 0);
+        const int before = applied; /* each migration is a transaction of its own */
         assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+        assert_int_equal(before + applied, schema_migration_count);
     }
     assert_true(n > 200 && n < 20000);
 }
