@@ -234,7 +234,8 @@ static void write_row(struct buf *b, const struct plot *p, const struct chart_da
 
 static void write_table(struct buf *b, const struct plot *p)
 {
-    HTML(b, "<details class=\"numbers\"><summary>The numbers as a table</summary><table><caption "
+    HTML(b, "<details class=\"numbers\"><summary>The numbers as a table</summary><div class=\"scroll\" "
+            "role=\"region\" tabindex=\"0\" aria-label=\"Numbers of each day\"><table><caption "
             "class=\"sr\">");
     html_text(b, p->chart->title);
     HTML(b, "</caption><thead><tr><th scope=\"col\">Day</th><th scope=\"col\" class=\"num\">Views</th>"
@@ -244,7 +245,7 @@ static void write_table(struct buf *b, const struct plot *p)
     HTML(b, "</tr></thead><tbody>");
     for (size_t i = p->chart->count; i-- > 0;)
         write_row(b, p, &p->chart->days[i]);
-    HTML(b, "</tbody></table></details>");
+    HTML(b, "</tbody></table></div></details>");
 }
 
 void chart_write(struct buf *b, const struct chart *c)

@@ -73,7 +73,14 @@ class Stage:
         self.authors = scene.install(instance)
         instance.start()
         self.base = f"http://{instance.address}"
+        for name in ("Spreadsheet", scene.SCRIPT, "Verylongwordwithoutanyspace" * 7):
+            instance.create_key(self.authors["lively"], name)
         self.cookie = {who: scene.sign_in(instance, author) for who, author in self.authors.items()}
+
+    def invite(self, who):
+        """The one-time link of an author."""
+        link = self.instance.run("author", "invite", self.authors[who], "--json").json()["link"]
+        return self.base + link[link.index("/invite/"):]
 
     def arguments(self, who=None, **more):
         return {"base": self.base, **({"cookie": self.cookie[who]} if who else {}), **more}

@@ -19,6 +19,10 @@ PAGES = {
     "video-viral": ("lively", VIRAL, 200),
     "video-hostile": ("hostile", f"/videos/{uid('hostile-3')}", 200),
     "video-long": ("hostile", f"/videos/{uid('hostile-5')}", 200),
+    "keys": ("lively", "/keys", 200),
+    "keys-empty": ("empty", "/keys", 200),
+    "apps-empty": ("empty", "/apps", 200),
+    "account": ("lively", "/account", 200),
     "not-found": ("lively", f"/videos/{uid('nothing')}", 404),
 }
 
@@ -71,3 +75,15 @@ def test_authors_never_see_each_other(browser, stage):
     for who, path in (("hostile", VIRAL), ("lively", f"/videos/{uid('hostile-0')}")):
         (page,) = browser.walk("readPlain", **stage.arguments(who, paths=[path], status=404))
         assert "There is no such page" in page["text"]
+
+
+def test_the_new_key_looks_right_to_everybody(browser, stage):
+    arguments = stage.arguments("hostile", path="/keys", form=[["What is it for?", scene.HOSTILE[1]], ["Make a key"]])
+    assert browser.walk("look", name="key-made", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
+
+
+def test_invitation_to_revoked_key(browser, stage):
+    """Without a script: a password by the link, a key, what it opens, its end, and in again."""
+    browser.walk("firstDays", invitation=stage.invite("empty"), login="nobody@example.org", password="lighthouse winter bread",
+                 keyName=scene.SCRIPT, **stage.arguments())
+    browser.walk("signInByKeyboard", login="nobody@example.org", password="lighthouse winter bread", **stage.arguments())

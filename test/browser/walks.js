@@ -2,7 +2,38 @@
 // what it returns goes to the Python test.
 "use strict";
 const assert = require("assert");
+const { execFileSync } = require("child_process");
 const { DESK, PHONE } = require("./sizes.js");
+
+// ---- what hands do ----
+
+// A field's label with what is typed into it, or a button's words.
+async function fillOrClick(page, control, text) {
+    if (text === undefined)
+        await Promise.all([page.waitForLoadState("load"), page.getByRole("button", { name: control, exact: true }).click()]);
+    else
+        await page.getByLabel(control, { exact: true }).fill(text);
+}
+
+async function fillForm(page, fields, button) {
+    for (const [label, text] of Object.entries(fields))
+        await fillOrClick(page, label, text);
+    await fillOrClick(page, button);
+}
+
+// The status that a program with this key gets.
+function curl(base, key) {
+    return execFileSync("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", `Authorization: Bearer ${key}`, `${base}/v1/account`],
+        { encoding: "utf8" });
+}
+
+function at(page, path) {
+    assert.strictEqual(new URL(page.url()).pathname, path);
+}
+
+async function says(page, text) {
+    assert((await page.locator("body").innerText()).includes(text), `the page says ${JSON.stringify(text)}`);
+}
 
 // ---- one page, looked at from all sides ----
 
@@ -14,15 +45,17 @@ async function headings(page) {
 
 async function inlineThings(page) {
     const found = await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => e.hasAttribute("style") ||
-        e.tagName === "SCRIPT" || [...e.attributes].some((a) => a.name.startsWith("on"))).map((e) => e.outerHTML.slice(0, 100)));
+        (e.tagName === "SCRIPT" && !e.src) || [...e.attributes].some((a) => a.name.startsWith("on"))).map((e) => e.outerHTML.slice(0, 100)));
     assert.deepStrictEqual(found, [], "no inline style, script or handler");
 }
 
 // Problems of a page, by side: {dark, phone}. It is loaded once; colours are looked at in every scheme, everything else once.
-async function look(visit, { cookie, path, name, sides, status = 200 }) {
+async function look(visit, { cookie, path, name, sides, form = [], status = 200 }) {
     const page = await visit.person({ cookie, javascript: true });
     const problems = [];
     assert.strictEqual(await visit.goto(page, path), status);
+    for (const [control, text] of form)
+        await fillOrClick(page, control, text);
     for (const summary of await page.locator("details > summary").all())
         await summary.click();
     await headings(page);
@@ -83,7 +116,8 @@ async function keyboard(visit, { cookie, path }) {
         assert(stop.onScreen, `the focus is on the screen at ${JSON.stringify(stop)}`);
         stops.push(stop);
     }
-    const all = await page.evaluate(() => document.querySelectorAll("a[href],button,summary,input:not([type=hidden]),select,textarea,[tabindex='0']").length);
+    const all = await page.evaluate(() => [...document.querySelectorAll(
+        "a[href],button,summary,input:not([type=hidden]),select,textarea,[tabindex='0']")].filter((e) => e.checkVisibility()).length);
     assert.strictEqual(stops.length, all, "every control is reached");
     return stops;
 }
@@ -109,4 +143,54 @@ async function tableByKeyboard(visit, { cookie, path }) {
     return rows.allInnerTexts();
 }
 
-module.exports = { look, readPlain, keyboard, skipLink, tableByKeyboard };
+// ---- an author's first days ----
+
+async function firstDays(visit, { base, invitation, login, password, keyName }) {
+    const page = await visit.person();
+    assert.strictEqual(await visit.goto(page, invitation), 200);
+    await fillForm(page, { "Your name for signing in": login, "Password": password, "The password again": `${password}x` },
+        "Set the password and sign in");
+    at(page, new URL(invitation).pathname); // they differ: asked again
+    await fillForm(page, { "Your name for signing in": login, "Password": password, "The password again": password },
+        "Set the password and sign in");
+    at(page, "/dashboard");
+    assert.strictEqual(await visit.goto(page, invitation), 410);
+
+    await visit.goto(page, "/keys");
+    await fillForm(page, { "What is it for?": keyName }, "Make a key");
+    const key = await page.getByLabel("The key", { exact: true }).inputValue();
+    await says(page, keyName);
+    assert.strictEqual(curl(base, key), "200");
+    await page.getByRole("link", { name: "I have copied it" }).click();
+    at(page, "/keys");
+    assert(!(await page.content()).includes(key), "it is shown once");
+    await page.getByRole("link", { name: /^Revoke the key/ }).click();
+    await says(page, keyName);
+    await fillForm(page, {}, "Revoke it");
+    at(page, "/keys");
+    await says(page, "The key is revoked");
+    assert.strictEqual(curl(base, key), "401");
+
+    await fillForm(page, {}, "Sign out");
+    await visit.goto(page, "/keys");
+    at(page, "/sign-in");
+    await fillForm(page, { "Name": login, "Password": `not ${password}` }, "Sign in");
+    at(page, "/sign-in");
+    await fillForm(page, { "Name": login, "Password": password }, "Sign in");
+    at(page, "/keys"); // where it was asked for
+}
+
+// Signs in without ever touching a mouse.
+async function signInByKeyboard(visit, { login, password }) {
+    const page = await visit.person();
+    await visit.goto(page, "/sign-in");
+    for (let i = 0; i < 20 && (await focused(page)).tag !== "INPUT"; i++)
+        await page.keyboard.press("Tab");
+    await page.keyboard.type(login);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(password);
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/dashboard");
+}
+
+module.exports = { look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, signInByKeyboard };
