@@ -1,0 +1,95 @@
+/* See crash.h. ptrace(2) stops the child at each system call; nothing of the child has to know. */
+#include "lib/crash.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <linux/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const long changing[] = {
+    SYS_write,     SYS_pwrite64, SYS_fsync,     SYS_fdatasync,
+    SYS_ftruncate, SYS_unlinkat, SYS_renameat2, SYS_mkdirat,
+#ifdef SYS_unlink
+    SYS_unlink,    SYS_rename,   SYS_renameat,
+#endif
+};
+
+/* The call that the child is about to make; -1: it comes back from one. */
+static long call_of(pid_t child)
+{
+    struct ptrace_syscall_info info;
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) < 0 ||
+        info.op != PTRACE_SYSCALL_INFO_ENTRY)
+        return -1;
+    return (long)info.entry.nr;
+}
+
+static bool is_changing(long call)
+{
+    for (size_t i = 0; i < sizeof changing / sizeof changing[0]; i++)
+        if (call == changing[i])
+            return true;
+    return false;
+}
+
+/* Of a row of writes to one file (the pages of a transaction) only the first is an instant of its own. */
+static bool is_instant(pid_t child, long *before)
+{
+    const long call = call_of(child);
+    if (!is_changing(call))
+        return false;
+    const bool repeats = call == SYS_pwrite64 && *before == SYS_pwrite64;
+    *before = call;
+    return !repeats;
+}
+
+static enum crash_end follow(pid_t child, int at)
+{
+    int status, signal = 0;
+    long before = -1;
+    for (;;) {
+        assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, (void *)(intptr_t)signal), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status)) {
+            assert_int_equal(WEXITSTATUS(status), 0);
+            return CRASH_ENDED;
+        }
+        assert_true(WIFSTOPPED(status));
+        signal = WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+        if (signal == 0 && is_instant(child, &before) && --at == 0) {
+            assert_int_equal(kill(child, SIGKILL), 0);
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+            return CRASH_KILLED;
+        }
+    }
+}
+
+enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx)
+{
+    enum { NO_TRACE = 77 };
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+            _exit(NO_TRACE);
+        (void)raise(SIGSTOP);
+        _exit(fn(ctx));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_TRACE)
+        return CRASH_NOT_POSSIBLE;
+    assert_true(WIFSTOPPED(status));
+    assert_int_equal(
+        ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)), 0);
+    return follow(child, at);
+}

@@ -1,0 +1,276 @@
+/* Runs over the spool that are killed before any of their system calls that change something, and then run
+ * again: the database, the directories and the report of bad lines must be those of one uninterrupted run,
+ * with every reading applied once and none called stale that is not. */
+#include "refresh/refresh.h"
+#include "refresh/spool.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "lib/crash.h"
+#include "lib/dump.h"
+#include "lib/importing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* More readings than one transaction takes. */
+enum { INSTANTS = 170, MORE_VIDEOS = 10, LEASE_OVER_MS = 60000 };
+
+static int64_t *the_clock;
+static char template_path[96];
+static struct buf file_text;
+
+struct world {
+    struct temp_db db;
+    struct config config;
+    char spool[112];
+};
+
+static void append_reading(struct buf *out, const char *post, int64_t at, int views, const char *more)
+{
+    char time[TIME_TEXT_LEN];
+    time_format(at, time);
+    buf_printf(out,
+               "{\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"%s\",\"observed_at\":\"%.*s\"",
+               post, (int)sizeof time, time);
+    buf_printf(out, ",\"views\":%d%s}\n", views, more);
+}
+
+/* Bad lines of every phase: read, applied as an author or video, unknown, refused by a step of the first and
+ * of the last transaction. */
+static void make_file(struct buf *out)
+{
+    buf_append(out,
+               STR("nonsense\n" VIDEO(V3, A2, POSTS(POST("youtube", "y3", "2026-07-01T00:00:00Z")))
+                       VIDEO(V1, A2, TITLE("taken")) READING("youtube", "none", "2026-07-02T00:00:00Z", "")
+                           READING("youtube", "y1", "2026-06-01T00:00:00Z", VIEWS(1))));
+    for (int i = INSTANTS; i-- > 0;) {
+        const int64_t at = TEST_DAY + DAY_MS + i * MINUTE_MS;
+        append_reading(out, "y1", at, 50 * i, i % 100 == 0 ? ",\"likes\":1" : "");
+        append_reading(out, "y2", at, 15 * i, "");
+        append_reading(out, "y3", at, i < 90 ? 500 : 500 * i, i < 90 ? ",\"baseline\":true" : "");
+        for (int n = 0; n < MORE_VIDEOS; n++) {
+            char post[8];
+            (void)snprintf(post, sizeof post, "q%d", n);
+            append_reading(out, post, at, (n + 1) * i, "");
+        }
+    }
+    append_reading(out, "y2", TEST_DAY + 31 * DAY_MS, 1, "");
+}
+
+static void make_template(void)
+{
+    struct importing t;
+    struct buf lines;
+    const char *why;
+    importing_init(&t);
+    buf_init(&lines, 1 << 20);
+    buf_append(&lines, STR(AUTHOR(A1, NAME("Ann")) AUTHOR(A2, NAME("Bob"))
+                               VIDEO(V1, A1, POSTS(POST("youtube", "y1", "2026-07-01T00:00:00Z")))
+                                   VIDEO(V2, A2, POSTS(POST("youtube", "y2", "2026-07-01T00:00:00Z")))));
+    for (int n = 0; n < MORE_VIDEOS; n++)
+        buf_printf(&lines,
+                   "{\"type\":\"video\",\"id\":\"dddddddd-0000-4000-8000-%012d\",\"author_id\":\"" A2
+                   "\",\"posts\":[" POST("youtube", "q%d", "2026-07-01T00:00:00Z") "]}\n",
+                   n, n);
+    buf_append_char(&lines, '\0');
+    import_text(&t, lines.p);
+    buf_fini(&lines);
+    (void)snprintf(template_path, sizeof template_path, "/tmp/viewtally-template-XXXXXX");
+    int fd = mkstemp(template_path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(store_copy(t.db.path, template_path, &why), OK);
+    importing_fini(&t);
+}
+
+static int set_up_all(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/viewtally-clock-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && ftruncate(fd, 16) == 0);
+    the_clock = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(the_clock, MAP_FAILED);
+    assert_int_equal(setenv("VIEWTALLY_TEST_CLOCK", path, 1), 0);
+    assert_true(clock_use_test_file());
+    (void)close(fd);
+    (void)unlink(path);
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    buf_init(&file_text, 1 << 24);
+    make_file(&file_text);
+    make_template();
+    return 0;
+}
+
+static int tear_down_all(void **state)
+{
+    (void)state;
+    buf_fini(&file_text);
+    return unlink(template_path);
+}
+
+static void write_bytes(const char *path, struct str bytes)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes.p, 1, bytes.len, f), bytes.len);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void read_bytes(const char *path, struct buf *out)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    char *to;
+    size_t n;
+    do {
+        to = buf_reserve(out, 1 << 16);
+        n = fread(to, 1, 1 << 16, f);
+        out->len += n;
+    } while (n > 0);
+    (void)fclose(f);
+}
+
+static void world_init(struct world *w)
+{
+    struct buf bytes;
+    char path[128];
+    buf_init(&bytes, 1 << 26);
+    temp_dir_init(&w->db);
+    read_bytes(template_path, &bytes);
+    write_bytes(w->db.path, buf_str(&bytes));
+    buf_fini(&bytes);
+    config_init(&w->config);
+    free(w->config.store.path);
+    free(w->config.refresh.spool_dir);
+    (void)snprintf(w->spool, sizeof w->spool, "%s/spool", w->db.dir);
+    w->config.store.path = strdup(w->db.path);
+    w->config.refresh.spool_dir = strdup(w->spool);
+    assert_int_equal(mkdir(w->spool, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/f.ndjson", w->spool);
+    write_bytes(path, buf_str(&file_text));
+    the_clock[0] = IMPORT_NOW;
+}
+
+static void world_fini(struct world *w)
+{
+    config_fini(&w->config);
+    temp_db_fini(&w->db);
+}
+
+static int run_spool(void *ctx)
+{
+    struct world *w = ctx;
+    struct refresh_report report;
+    const struct refresh_options options = {
+        .config = &w->config, .sources = {{&spool_source}}, .cause = CAUSE_COMMAND};
+    return refresh_run(&options, &report) != OK || report.outcome == RUN_FAILED;
+}
+
+/* Which files lie where, and what the report says. */
+static void dump_spool(const struct world *w, struct buf *out)
+{
+    static const char *const places[] = {"", "/done", "/bad"};
+    for (size_t i = 0; i < 3; i++) {
+        char path[160];
+        struct dirent **names;
+        (void)snprintf(path, sizeof path, "%s%s", w->spool, places[i]);
+        int n = scandir(path, &names, NULL, alphasort);
+        assert_true(n >= 0);
+        for (int k = 0; k < n; k++) {
+            if (names[k]->d_name[0] != '.' || names[k]->d_name[1] > '.')
+                buf_printf(out, "file %s/%s\n", places[i], names[k]->d_name);
+            free(names[k]);
+        }
+        free(names);
+    }
+    char report[160];
+    (void)snprintf(report, sizeof report, "%s/bad/f.ndjson.errors", w->spool);
+    read_bytes(report, out);
+}
+
+static void dump_world(const struct world *w, struct buf *out)
+{
+    dump_database(w->db.path, out);
+    dump_spool(w, out);
+    buf_printf(out, "left %lld %lld\n", (long long)query_i64(w->db.path, "SELECT count(*) FROM spool_files"),
+               (long long)query_i64(w->db.path, "SELECT count(*) FROM spool_errors"));
+}
+
+static void straight(struct buf *out)
+{
+    struct world w;
+    world_init(&w);
+    assert_int_equal(run_spool(&w), 0);
+    dump_world(&w, out);
+    world_fini(&w);
+}
+
+static void a_run_without_a_crash_is_what_we_think(void **state)
+{
+    (void)state;
+    struct buf found;
+    buf_init(&found, 1 << 24);
+    straight(&found);
+    buf_append_char(&found, '\0');
+    assert_non_null(strstr(found.p, "file /bad/f.ndjson\nfile /bad/f.ndjson.errors\n"
+                                    "1: not valid JSON: "));
+    assert_non_null(strstr(found.p, "\n3: id belongs to another author\n4: unknown post\n"
+                                    "5: observed_at is before the post's posted_at\n"
+                                    "2216: observed_at is more than 60 s in the future\nleft 0 0\n"));
+    buf_fini(&found);
+}
+
+/* True: it was killed, and all was well afterwards. */
+static bool crash_and_go_on(int at, const struct buf *expected)
+{
+    struct world w;
+    struct buf found;
+    buf_init(&found, 1 << 24);
+    world_init(&w);
+    const enum crash_end end = crash_before_change(at, run_spool, &w);
+    if (end == CRASH_NOT_POSSIBLE)
+        skip();
+    the_clock[0] += LEASE_OVER_MS;
+    if (end == CRASH_KILLED)
+        assert_int_equal(run_spool(&w), 0);
+    dump_world(&w, &found);
+    assert_same_dump(expected, &found);
+    buf_fini(&found);
+    world_fini(&w);
+    return end == CRASH_KILLED;
+}
+
+static void a_crash_before_any_change_changes_nothing_of_the_end(void **state)
+{
+    (void)state;
+    struct buf expected;
+    int at = 1, crashes = 0;
+    buf_init(&expected, 1 << 24);
+    straight(&expected);
+    while (crash_and_go_on(at, &expected)) {
+        at += 1;
+        crashes++;
+    }
+    assert_true(crashes > 30);
+    buf_fini(&expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_without_a_crash_is_what_we_think),
+        cmocka_unit_test(a_crash_before_any_change_changes_nothing_of_the_end),
+    };
+    return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+}
