@@ -23,7 +23,6 @@ CREATE TABLE refresh_runs (
     -- A run of all sources that came to its end: no other is due for its hour.
     is_whole    INTEGER GENERATED ALWAYS AS (cause <> 2 AND outcome IN (0, 1)) VIRTUAL
 ) STRICT;
-CREATE INDEX refresh_runs_by_start ON refresh_runs (started_at);
 CREATE INDEX refresh_runs_whole ON refresh_runs (is_whole, id);
 CREATE INDEX refresh_runs_open ON refresh_runs (outcome) WHERE outcome IS NULL;
 

@@ -81,11 +81,11 @@ enum err store_lose_runs(struct store *s)
     return db_run(&s->db, db_use(&s->db, QUERY_RUNS_LOSE));
 }
 
-enum err store_prune_runs(struct store *s, int64_t started_before)
+enum err store_prune_runs(struct store *s, int64_t newest_row)
 {
     CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUNS_PRUNE);
-    db_bind_i64(q, 1, started_before);
+    db_bind_i64(q, 1, newest_row);
     return db_run(&s->db, q);
 }
 

@@ -46,8 +46,8 @@ MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int sour
 /* Every run that is still at work becomes lost: for who has just taken the lease. */
 MUST_USE enum err store_lose_runs(struct store *s);
 
-/* Forgets runs that started before. */
-MUST_USE enum err store_prune_runs(struct store *s, int64_t started_before);
+/* Forgets this run and the older ones. */
+MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
 /* When the newest whole run (of all sources, come to its end) started and finished; TIME_NONE: there is none.
  */

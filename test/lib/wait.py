@@ -8,7 +8,7 @@ class TimedOut(AssertionError):
     pass
 
 
-def until(condition, what, seconds=DEFAULT_SECONDS):
+def until(condition, what, seconds=DEFAULT_SECONDS, pause_most=0.05):
     """Calls condition() until it answers something true and returns that; TimedOut after `seconds`."""
     deadline = time.monotonic() + seconds
     pause = 0.001
@@ -19,4 +19,4 @@ def until(condition, what, seconds=DEFAULT_SECONDS):
         if time.monotonic() >= deadline:
             raise TimedOut(f"waited {seconds:g} s for {what}")
         time.sleep(pause)
-        pause = min(pause * 2, 0.05)
+        pause = min(pause * 2, pause_most)

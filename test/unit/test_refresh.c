@@ -248,12 +248,15 @@ static void old_runs_are_forgotten(void **state)
 {
     (void)state;
     run_well(brings_good_and_bad);
-    the_clock[0] += 89 * DAY_MS;
+    test_begin(&t.db);
+    struct run_row run = {.row = 0, .holder = STR("h"), .started_at = NOW};
+    for (int i = 0; i < 9999; i++)
+        assert_int_equal(store_insert_run(t.db.w, &run), OK);
+    test_commit(&t.db);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 10000);
     run_well(brings_nothing);
-    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 2);
-    the_clock[0] += 2 * DAY_MS;
-    run_well(brings_nothing);
-    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 2);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 10000);
+    assert_int_equal(sql("SELECT min(id) FROM refresh_runs"), 2);
     assert_int_equal(sql("SELECT count(*) FROM refresh_counts"), 0);
 }
 
@@ -319,6 +322,25 @@ static void a_late_lease_that_nobody_took_is_still_held(void **state)
     run_well(is_late);
     assert_int_equal(report.outcome, RUN_DONE);
     assert_int_equal(views_now(), 1200);
+}
+
+static enum err renews_in_vain(struct run *run)
+{
+    the_clock[0] += 11 * SECOND_MS;
+    assert_int_equal(run_begin(run), OK); /* renewed in here, */
+    run_rollback(run);                    /* and not */
+    the_clock[0] += 9 * SECOND_MS;
+    assert_int_equal(run_turn(run), OK);
+    the_clock[0] += 11 * SECOND_MS; /* 31 s after it was taken */
+    assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
+    return OK;
+}
+
+static void a_renewal_that_was_rolled_back_is_made_up_for(void **state)
+{
+    (void)state;
+    run_well(renews_in_vain);
+    assert_int_equal(report.outcome, RUN_DONE);
 }
 
 static enum err is_killed(struct run *run)
@@ -469,7 +491,8 @@ static enum err on_commit(void *ctx, struct store *store, const struct import_po
 
 static enum err brings_file(struct run *run)
 {
-    int fd = open(file_path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(file_path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
     const struct run_file file = {.path = file_path,
                                   .fd = fd,
                                   .after = has_after ? &after : NULL,
@@ -477,7 +500,7 @@ static enum err brings_file(struct run *run)
                                   .on_bad_line = on_bad_line,
                                   .on_commit = on_commit};
     enum err err = run_import_file(run, &file, &summary);
-    close(fd);
+    (void)close(fd);
     return err;
 }
 
@@ -527,6 +550,7 @@ int main(void)
         REFRESH_TEST(a_lease_is_kept_for_as_long_as_the_run_is),
         REFRESH_TEST(who_slept_writes_nothing_more),
         REFRESH_TEST(a_late_lease_that_nobody_took_is_still_held),
+        REFRESH_TEST(a_renewal_that_was_rolled_back_is_made_up_for),
         REFRESH_TEST(a_dead_holder_is_followed_after_thirty_seconds),
         REFRESH_TEST(a_lease_of_a_clock_that_was_wrong_holds_nobody_up),
         REFRESH_TEST(the_schedule_runs_once_in_an_hour),

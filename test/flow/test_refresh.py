@@ -1,0 +1,251 @@
+"""The hourly refresh in real servers and commands: when it runs, who runs it, and what is left when one is killed, sleeps or stops."""
+import shutil
+import signal
+
+import pytest
+
+from lib import wait
+from lib.clock import FakeClock
+from lib.lines import author, uid, video
+from lib.refreshing import DONE, LOST, STOPPED, Refreshing
+from lib.viewtally import Viewtally, sanitized
+
+POSTED = "2026-07-09T08:00:00Z"
+HOUR = 3600 * 1000
+TEN_YEARS = 3652 * 24 * HOUR
+AUTHORS, VIDEOS = (20, 200) if sanitized() else (50, 200)
+
+
+@pytest.fixture(scope="module")
+def large_world(tmp_path_factory):
+    """A database with so much in it that a run takes many transactions."""
+    made = Viewtally(tmp_path_factory.mktemp("large"), clock=FakeClock(tmp_path_factory.mktemp("clock") / "clock", POSTED))
+    made.import_lines([author(f"A{a}") for a in range(AUTHORS)] +
+                      [video(f"v{a}-{v}", f"A{a}", POSTED, ("youtube", "tiktok")) for a in range(AUTHORS) for v in range(VIDEOS)])
+    return made.settings["store"]["path"]
+
+
+@pytest.fixture
+def time(tmp_path):
+    """Both clocks stand: 12:00 and some uptime."""
+    return FakeClock(tmp_path / "clock", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+
+
+@pytest.fixture
+def make(make_viewtally, time):
+    """make() gives installations on one database with the simulated source; make(world) begins with a copy of that one."""
+    first = []
+
+    def make(world=None, **config):
+        made = make_viewtally({"refresh": {"source": "simulated", **config}}, clock=time)
+        if first:
+            made.configure({"store": {"path": first[0].settings["store"]["path"]}})
+        else:
+            first.append(made)
+            if world:
+                shutil.copy(world, made.settings["store"]["path"])
+            else:
+                made.import_lines([author("Ada"), video("v", "Ada", POSTED)])
+        return made
+
+    return make
+
+
+def stays(condition, what, seconds=0.4):
+    """Nothing happens: looked at for a while (a server with the fake clock looks at it every 50 ms)."""
+    with pytest.raises(wait.TimedOut):
+        wait.until(lambda: not condition(), what, seconds)
+
+
+# --- when ---
+
+def test_a_server_that_starts_catches_up_and_then_keeps_its_hours(make, time):
+    server = make()
+    runs = Refreshing(server)
+    with server:
+        assert runs.wait_for_runs(1) == (0, DONE, time.wall_ms)
+        time.set_wall("2026-07-10T12:54:59.999Z")
+        stays(lambda: len(runs.runs) == 1, "no run before its minute")
+        for hour in (12, 13, 14):
+            time.set_wall(f"2026-07-10T{hour}:55:00Z")
+            assert runs.wait_for_runs(hour - 10) == (0, DONE, time.wall_ms)
+    time.set_wall("2026-07-10T15:54:00Z")
+    with server:
+        stays(lambda: len(runs.runs) == 4, "no run: that hour has had its own")
+    time.set_wall("2026-07-10T19:10:00Z")
+    with server:
+        assert runs.wait_for_runs(5) == (0, DONE, time.wall_ms)
+    assert runs.views() > 0
+
+
+def test_two_servers_run_it_once_in_an_hour_whatever_the_clock_does(make, time):
+    first, second = make(), make()
+    runs = Refreshing(first)
+    with first, second:
+        runs.wait_for_runs(1)
+        for hour in range(12, 18):
+            time.set_wall(f"2026-07-10T{hour}:55:00Z")
+            runs.wait_for_runs(hour - 10)
+        stays(lambda: len(runs.runs) == 7, "no second run")
+        time.set_wall("2026-07-10T16:55:30Z")       # back by an hour: that one was
+        stays(lambda: len(runs.runs) == 7, "no run again")
+        time.set_wall("2026-07-10T19:00:00Z")       # and forward by two
+        runs.wait_for_runs(8)
+        now = time.wall_ms
+        time.set_wall(now + TEN_YEARS)
+        runs.wait_for_runs(9)
+        time.set_wall(now)                          # a clock that was wrong for a moment
+        runs.wait_for_runs(10)
+        stays(lambda: len(runs.runs) == 10, "no run more")
+    assert set(runs.outcomes) == {DONE}
+    assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at > ?", now) == 0
+
+
+def test_the_simulated_source_may_have_an_interval(make, time):
+    server = make(interval_s=10)
+    runs = Refreshing(server)
+    with server:
+        runs.wait_for_runs(1)
+        for count in range(2, 6):
+            time.advance(10_000)
+            runs.wait_for_runs(count)
+
+
+# --- who ---
+
+def test_a_server_that_is_killed_is_followed_within_a_minute(make, time, large_world):
+    first, second = make(large_world), make()
+    runs = Refreshing(first)
+    with first, second:
+        dead, alive = runs.freeze(first, second)
+        dead.kill()
+        applied = runs.views()
+        time.advance(20_000)
+        stays(lambda: runs.outcomes == [None] and runs.views() == applied, "the lease to hold")
+        time.advance(15_000)
+        runs.wait_for_runs(2)
+        assert runs.outcomes == [LOST, DONE]
+        assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", time.wall_ms) == AUTHORS * VIDEOS
+        assert runs.one("PRAGMA integrity_check") == "ok"
+        dead.start()                                # it finds the hour done
+        stays(lambda: len(runs.runs) == 2, "no run more")
+
+
+def test_a_server_that_slept_writes_nothing_when_it_wakes(make, time, large_world):
+    first, second = make(large_world), make()
+    runs = Refreshing(first)
+    with first, second:
+        asleep, awake = runs.freeze(first, second)
+        time.advance(35_000)
+        wait.until(lambda: runs.outcomes == [LOST, DONE], "the other one to take over")
+        version = runs.one("PRAGMA data_version")
+        asleep.signal(signal.SIGCONT)
+        wait.until(lambda: "another process has taken it over" in asleep.log, "the sleeper to notice")
+        assert runs.one("PRAGMA data_version") == version
+        assert runs.outcomes == [LOST, DONE]
+        time.advance(HOUR)                          # and it is as good as any again
+        runs.wait_for_runs(3)
+
+
+def test_refresh_waits_for_another_process_or_says_who_it_is(make, time, large_world):
+    server = make(large_world)
+    runs = Refreshing(server)
+    with server:
+        runs.freeze(server)
+        refused = server.run("refresh", "--wait", "0", status=3)
+        assert f":{server.pid}:" in refused.err and "at work already" in refused.err
+        time.advance(1000)
+        waiting = server.command("refresh")
+        assert b"waiting" in waiting.stderr.readline()
+        server.signal(signal.SIGCONT)
+        out, err = waiting.communicate(timeout=60)
+        assert waiting.returncode == 0, err
+        assert b"refresh: done in" in out and b"simulated" in out
+        assert [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, DONE), (1, DONE)]
+
+
+def test_a_server_that_is_stopped_ends_its_run_and_the_next_goes_on(make, time, large_world):
+    server = make(large_world)
+    runs = Refreshing(server)
+    server.start()
+    runs.freeze(server)
+    server.signal(signal.SIGTERM)
+    server.signal(signal.SIGCONT)
+    server.wait_stopped()
+    assert runs.outcomes == [STOPPED]
+    assert runs.holder_pid is None
+    with server:                                    # at once: nobody holds the lease
+        runs.wait_for_runs(2)
+    assert runs.outcomes == [STOPPED, DONE]
+
+
+def test_a_backup_of_the_middle_of_a_run_holds_up_nobody(make, make_viewtally, time, large_world):
+    server = make(large_world)
+    runs = Refreshing(server)
+    with server:
+        runs.freeze(server)
+        backup = server.directory / "backup.db"
+        server.run("backup", backup)
+        server.signal(signal.SIGCONT)
+        restored = make_viewtally({"refresh": {"source": "simulated"}}, clock=time)
+        restored.run("restore", backup)
+        assert restored.run("status", "--json").json()["refresh"]["running"] is None
+        restored.run("refresh", "--wait", "0")
+        assert Refreshing(restored).outcomes == [LOST, DONE]
+
+
+# --- what is told ---
+
+def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
+    server = make(large_world)
+    runs = Refreshing(server)
+    new = server.run("status", "--json").json()
+    assert new["refresh"]["overdue"] and new["refresh"]["last_started_at"] is None and new["runs"] == []
+    assert new["videos"] == {"live": AUTHORS * VIDEOS, "stale": AUTHORS * VIDEOS}
+    with server:
+        runs.freeze(server)
+        status = server.run("status", "--json").json()
+        assert f":{server.pid}:" in status["refresh"]["running"] and not status["refresh"]["overdue"]
+        assert status["runs"][0]["outcome"] == "at work"
+        assert "at work since 2026-07-10 12:00:00" in server.run("status").out
+        server.signal(signal.SIGCONT)
+        runs.wait_for_runs(1)
+    status = server.run("status", "--json").json()
+    assert status["refresh"] == {"sources": ["simulated"], "overdue": False, "last_started_at": "2026-07-10T12:00:00.000Z",
+                                 "last_finished_at": status["runs"][0]["finished_at"], "next_at": "2026-07-10T12:55:00.000Z",
+                                 "running": None, "running_since": None}
+    assert status["videos"] == {"live": AUTHORS * VIDEOS, "stale": 0}
+    run = status["runs"][0]
+    assert (run["cause"], run["outcome"], run["why"]) == ("schedule", "done", None)
+    counts = {(count["source"], count["platform"], count["name"]): count["value"] for count in run["counts"]}
+    assert counts["simulated", "youtube", "accepted"] == counts["simulated", "tiktok", "accepted"] == AUTHORS * VIDEOS
+    assert status["database"]["bytes"] > 0
+    text = server.run("status").out
+    assert "up to date" in text and "2026-07-10 12:55:00" in text and "0 of them not updated" in text
+    time.advance(2 * HOUR + 1)
+    assert "OVERDUE" in server.run("status").out
+    late = server.run("status", "--json").json()
+    assert late["refresh"]["overdue"] and late["videos"]["stale"] == AUTHORS * VIDEOS
+
+
+def test_refresh_needs_a_source_and_status_a_database(viewtally):
+    assert "source is none" in viewtally.run("refresh", status=2).err
+    assert "does not exist" in viewtally.run("status", status=3).err
+    viewtally.run("migrate")
+    assert "off: [refresh] source is none" in viewtally.run("status").out
+    viewtally.configure({"refresh": {"source": "simulated"}})
+    assert "--wait wants seconds" in viewtally.run("refresh", "--wait", "soon", status=2).err
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"source": "spool"}, "source names spool: spool_dir is missing"),
+    ({"source": "spool,simulated", "spool_dir": "/s", "interval_s": 5}, "interval_s is only for source = simulated"),
+    ({"source": "none", "interval_s": 5}, "interval_s is only for source = simulated"),
+    ({"source": "platforms"}, "which this version cannot ask yet"),
+    ({"source": "none,spool"}, "wants none, or spool, simulated"),
+    ({"source": "simulated, simulated"}, "wants none, or spool, simulated"),
+    ({"minute": 60}, "wants a whole number from 0 to 59"),
+])
+def test_a_configuration_that_cannot_be_meant_is_refused(viewtally, settings, message):
+    viewtally.configure({"refresh": settings})
+    assert message in viewtally.run("check-config", status=2).err

@@ -1,0 +1,79 @@
+"""What stands in a database about its refresh, and a server caught in the middle of a run."""
+import signal
+import sqlite3
+
+from . import wait
+
+DONE, PART, FAILED, STOPPED, LOST = range(5)
+
+
+class Refreshing:
+    """A look at the database of an installation, through a connection of its own."""
+
+    def __init__(self, instance):
+        self.path = instance.settings["store"]["path"]
+        self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+
+    def rows(self, sql, *values):
+        return self._db.execute(sql, values).fetchall()
+
+    def one(self, sql, *values):
+        return self.rows(sql, *values)[0][0]
+
+    @property
+    def runs(self):
+        """(cause, outcome, started_at) in their order; outcome None: at work."""
+        return self.rows("SELECT cause, outcome, started_at FROM refresh_runs ORDER BY id")
+
+    @property
+    def outcomes(self):
+        return [outcome for _, outcome, _ in self.runs]
+
+    def wait_for_runs(self, count):
+        """Until so many have ended; there must not be more."""
+        wait.until(lambda: len(self.runs) >= count and None not in self.outcomes, f"{count} runs")
+        assert len(self.runs) == count, self.runs
+        return self.runs[-1]
+
+    @property
+    def holder_pid(self):
+        """Of the process that holds the lease; None: nobody does."""
+        holder = self.one("SELECT holder FROM refresh_lease")
+        return int(holder.split(":")[1]) if holder else None
+
+    def views(self):
+        return self.one("SELECT ifnull(sum(views), 0) FROM videos")
+
+    def is_locked(self):
+        """Whether somebody is in a write transaction now."""
+        other = sqlite3.connect(self.path, isolation_level=None, timeout=0)
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+            return False
+        except sqlite3.OperationalError:
+            return True
+        finally:
+            other.close()
+
+    def freeze(self, *instances):
+        """Stops (SIGSTOP) the one of the servers that runs a refresh, between two transactions of it, with some of it applied
+        and some not. Returns (frozen, *others)."""
+        before = self.views()
+        wait.until(lambda: self._is_at_work(), "a run to begin", pause_most=0.001)
+        frozen = next(instance for instance in instances if instance.pid == self.holder_pid)
+
+        def caught():
+            """Lets it go on for an instant and stops it again."""
+            frozen.signal(signal.SIGCONT)
+            frozen.signal(signal.SIGSTOP)
+            return not self._is_at_work() or (self.views() > before and not self.is_locked())
+
+        wait.until(caught, "the server to stand between two transactions", pause_most=0.001)
+        if not self._is_at_work():
+            frozen.signal(signal.SIGCONT)
+            raise AssertionError("the run was over too soon: it wants more videos")
+        return (frozen, *(instance for instance in instances if instance is not frozen))
+
+    def _is_at_work(self):
+        return self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") > 0
