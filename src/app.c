@@ -121,6 +121,7 @@ static void init_api(struct app *app)
 static enum next first_step(struct request *r)
 {
     struct app *app = r->app;
+    site_hide_secret(&app->site, r);
     if (!metadata_is_at(&app->api, r->path) && site_wants(&app->site, r)) {
         r->app = &app->site;
         r->finish = site_finish;
@@ -380,7 +381,7 @@ enum err app_run(const struct config *config, const char **why)
         e = open_redis(&app, why);
     if (e == OK) {
         init_api(&app);
-        site_init(&app.site, config, &app.loop, app.store, app.writer);
+        site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
         e = open_watch(&app, why);
         if (e == OK)

@@ -43,7 +43,7 @@ static const struct site_page *const pages[] = {
 /* ---- the site ---- */
 
 void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
-               struct writer *writer)
+               struct writer *writer, struct cursors *cursors)
 {
     struct str url = str_from_cstr(config->server.base_url);
     struct str rest = url, head;
@@ -59,6 +59,7 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         .summaries = summary_cache_new(),
         .passwords = passwords_new(loop),
         .throttle = throttle_new(),
+        .cursors = cursors,
         .base = str_make(path.p, path.len - 3),
         .api_base = path,
         .origin = str_make(url.p, (size_t)(path.p - url.p)),
@@ -120,6 +121,16 @@ bool site_wants(const struct site *site, const struct request *r)
     bool reads = r->method == METHOD_GET || r->method == METHOD_HEAD;
     return reads && !strip(r->path, site->api_base, &rest) && accept.p &&
            memmem(accept.p, accept.len, "text/html", 9);
+}
+
+void site_hide_secret(const struct site *site, struct request *r)
+{
+    struct str rest;
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        struct str path = str_from_cstr(pages[i]->path);
+        if (pages[i]->flags & SITE_SECRET && strip(r->path, site->base, &rest) && str_starts_with(rest, path))
+            r->target = STR("(an address that is a secret)");
+    }
 }
 
 /* ---- cookies ---- */
@@ -283,6 +294,7 @@ static enum next session_step(struct request *r)
     if (v->read.err || !session_is_live(&v->session, clock_wall_ms()))
         return begin_without_session(r);
     v->viewer = v->session.viewer;
+    r->author_id = &v->viewer.id;
     v->has_secret = true;
     session_note(v->site->notes, v->session_hash, &v->session);
     return begin_page(r);
@@ -311,6 +323,7 @@ static enum next proxy_step(struct request *r)
     if (v->read.err)
         return page_store_error(r, v->read.err);
     v->by_proxy = true;
+    r->author_id = &v->viewer.id;
     return begin_without_session(r);
 }
 
@@ -373,9 +386,8 @@ enum next site_first_step(struct request *r)
     v->page = find_page(site, r->path, &v->tail);
     if (!v->page)
         v->page = &nothing;
-    if (v->page->flags & SITE_SECRET)
-        r->target = STR("(an address that is a secret)");
-    r->route = v->page->path;
+    else
+        r->route = v->page->path;
     if (!method_fits(v->page, r->method))
         return refuse_method(r, v->page);
     return v->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);

@@ -16,6 +16,7 @@
 
 #include <uv.h>
 
+struct cursors;
 struct passwords;
 struct session_notes;
 struct summary_cache;
@@ -30,6 +31,7 @@ struct site {
     struct session_notes *notes;
     struct passwords *passwords;
     struct throttle *throttle;
+    struct cursors *cursors;
     struct summary_cache *summaries; /* of the dashboards */
     struct str base;                 /* in front of every page's path: "" or "/x" */
     struct str api_base;             /* "/v1" or "/x/v1" */
@@ -39,8 +41,9 @@ struct site {
     bool told_of_spoofing;
 };
 
+/* `cursors` NULL: where apps stand in the feed of events is not known. */
 void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
-               struct writer *writer);
+               struct writer *writer, struct cursors *cursors);
 /* After the loop has ended. Harmless when it was not initialised. */
 void site_fini(struct site *site);
 
@@ -92,6 +95,9 @@ static inline struct visit *visit_of(const struct request *r)
 /* The request is for the pages and not for the API: there is such a page, or it is a browser that wants to
  * see one where no API is. */
 bool site_wants(const struct site *site, const struct request *r);
+
+/* Of a request whose address holds a secret: it is in no log, whoever answers it. */
+void site_hide_secret(const struct site *site, struct request *r);
 
 /* struct http_app's; r->app is the site. */
 enum next site_first_step(struct request *r);

@@ -80,6 +80,9 @@ static enum err renew(struct store *s, int64_t event_floor)
     /* Who held the lease when the copy was made does not know this database. */
     if (!err)
         err = db_run(&s->db, db_use(&s->db, QUERY_LEASE_CLEAR));
+    /* Nor are sign-ins and links of then good now: some were ended since. */
+    if (!err)
+        err = db_exec(&s->db, SQL_FORGET_SIGN_INS);
     if (!err)
         err = store_commit(s);
     if (err)

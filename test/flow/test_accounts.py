@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from flow import test_cursors
 from lib import wait
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
@@ -397,6 +398,29 @@ def test_apps_are_listed_and_disconnected(world):
 def test_a_link_of_an_app_leads_only_where_links_may(world):
     connect_app(world, home="javascript:alert(1)")
     assert "javascript:" not in world.browser.get("/apps").body
+
+
+def test_how_far_an_app_is_behind(make_viewtally, clock, redis):
+    feed = test_cursors.World(make_viewtally, clock, redis.url)
+    browser = sign_up(feed.instance, test_cursors.uid("Ada"), "ada", PASSWORD)
+    connect_app(feed.instance)
+    connection = sqlite3.connect(feed.instance.settings["store"]["path"])
+    with connection:
+        connection.execute("UPDATE api_keys SET app_id = 1")
+    connection.close()
+
+    def says(*words):
+        text = browser.get("/apps").text
+        return all(word in text for word in words)
+    assert says("Night Owl", "Last read never") and not says("not dealt with")
+    ids = feed.ids()
+    wait.until(lambda: says("Last read just now", "not dealt with 6"), "six events behind")
+    feed.get(f"after=evt_{ids[3]}")
+    wait.until(lambda: says("not dealt with 2"), "two events behind")
+    feed.get("after=latest")
+    wait.until(lambda: says("not dealt with none"), "none behind")
+    redis.stop()
+    wait.until(lambda: says("Night Owl") and not says("not dealt with"), "the page without Redis")
 
 
 # ---- when the database cannot be written -----------------------------------------------------------------------------

@@ -1,0 +1,423 @@
+"""The author's pages against those who mean harm: forged forms, guessed passwords, other authors, planted markup, spoofed headers."""
+import re
+import sqlite3
+import time
+import urllib.parse
+
+import pytest
+
+from flow.test_accounts import DAY_MS, PASSWORD, accept, connect_app, is_signed_in, make_key, rows
+from lib.clock import FakeClock
+from lib.pages import Browser, invite, sign_in, sign_up
+
+WRONG = "x" * 801       # no password is as long, so it costs no hash
+MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
+
+
+@pytest.fixture
+def world(viewtally):
+    viewtally.author = viewtally.add_author("Ann Author")
+    viewtally.start()
+    viewtally.browser = sign_up(viewtally, viewtally.author, "ann", PASSWORD)
+    return viewtally
+
+
+def state(viewtally):
+    """All that a form could change."""
+    return [rows(viewtally, f"SELECT * FROM {table} ORDER BY 1") for table in ("logins", "api_keys", "invitations")] + \
+        rows(viewtally, "SELECT hash FROM sessions ORDER BY 1")
+
+
+# ---- forged forms ----------------------------------------------------------------------------------------------------
+
+def every_form(world):
+    """(browser, page with the form, action, values) for each POST there is."""
+    passwords = {"current": PASSWORD, "password": "another password", "again": "another password"}
+    make_key(world.browser)
+    world.browser.get("/keys")      # the last use of the session is written by now
+    key = re.search(r"/keys/[0-9a-f-]{36}", world.browser.get("/keys").body).group()
+    app = f"/apps/{connect_app(world)}"
+    link = invite(world, world.author, "--login", "ann")
+    ours = [(action, action if action in (key, app) else page, values) for page, action, values in (
+        ("/keys", "/keys", {"name": "forged"}), ("/keys", "/sign-out", {}), ("/account", "/account/sign-out", {}),
+        ("/account", "/account/password", passwords), (None, key, {}), (None, app, {}), (link, link, passwords))]
+    found = [(world.browser, page, action, values) for action, page, values in ours]
+    stranger = Browser(world.client())
+    return found + [(stranger, "/sign-in", "/sign-in", {"login": "ann", "password": PASSWORD}), (stranger, link, link, passwords)]
+
+
+def test_forged_forms_change_nothing(world):
+    forms = every_form(world)
+    other = sign_in(world, "ann", PASSWORD)
+    tokens = {other: other.get("/keys").form("/keys").fields["token"]}
+    before = state(world)
+    for browser, page, action, values in forms:
+        fields = {**browser.get(page).form(action).fields, **values}
+        right = fields["token"]
+        wrong = right[:-2] + ("AA" if right[-2:] != "AA" else "BB")
+        for name, token in (("missing", None), ("empty", ""), ("wrong", wrong), ("another session's", tokens[other]), ("short", right[:-1])):
+            sent = {key: value for key, value in {**fields, "token": token}.items() if value is not None}
+            answer = browser.post(action, sent)
+            assert answer.status == 403 and "Nothing was changed" in answer.text, (action, name, answer)
+        for headers in ({"Origin": "https://evil.example.com"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+                        {"Origin": f"http://{world.address}.evil.example.com"}, {"Origin": f"http://evil@{world.address}"}):
+            assert browser.post(action, fields, headers=headers).status == 403, (action, headers)
+        for headers in ({"Content-Type": "text/plain"}, {"Content-Type": "multipart/form-data"}):
+            assert browser.post(action, fields, headers=headers).status == 400, (action, headers)
+        assert browser.request("POST", action, body="token=%zz", headers={"Content-Type": "application/x-www-form-urlencoded"}).status == 400
+        assert browser.request("POST", action, body=f"token={right}&token={right}",
+                               headers={"Content-Type": "application/x-www-form-urlencoded"}).status == 400
+        assert state(world) == before, action
+    # And an old browser, which says nothing of where the form stood, gets through with the token alone.
+    page = world.browser.get("/keys")
+    assert world.browser.send(page, "/keys", {"name": "x"}, headers={"Origin": None, "Sec-Fetch-Site": None}).status == 200
+    assert state(world) != before
+
+
+def test_a_sign_in_cannot_be_forged(world):
+    """Login CSRF: without the cookie that came with the form, its token is worth nothing."""
+    attacker, victim = Browser(world.client()), Browser(world.client())
+    fields = {**attacker.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}
+    assert victim.post("/sign-in", fields).status == 403
+    victim.get("/sign-in")
+    assert victim.post("/sign-in", fields).status == 403 and "viewtally-session" not in victim.cookies
+    assert attacker.post("/sign-in", fields).status == 303
+
+
+def test_tokens_differ_each_time_and_hold_all_the_time(world):
+    first, second = (world.browser.get("/keys") for _ in range(2))
+    assert first.form("/keys").fields["token"] != second.form("/keys").fields["token"]
+    for page in (first, second):
+        assert world.browser.send(page, "/keys", {"name": "x"}).status == 200
+
+
+# ---- guessing --------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def timed(make_viewtally, tmp_path):
+    """A world whose monotonic clock stands still until a test moves it."""
+    clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+    viewtally = make_viewtally(clock=clock)
+    authors = [viewtally.add_author(name) for name in ("Ann", "Bob")]
+    viewtally.start()
+    for author, login in zip(authors, ("ann", "bob")):
+        sign_up(viewtally, author, login, PASSWORD)
+    return viewtally
+
+
+def attempt(viewtally, login, password):
+    browser = Browser(viewtally.client())
+    return browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
+
+
+def test_guessing_the_password_of_an_account(timed):
+    for _ in range(5):
+        assert attempt(timed, "ann", WRONG).status == 422
+    waits = []
+    for _ in range(10):
+        page = attempt(timed, "ANN ", PASSWORD)     # even the right one
+        assert page.status == 429 and "Please wait" in page.text
+        waits.append(int(page.headers["Retry-After"]))
+        timed.clock.advance(waits[-1] * 1000 - 1)
+        assert attempt(timed, "ann", PASSWORD).status == 429
+        timed.clock.advance(1)
+        assert attempt(timed, "ann", WRONG).status == 422
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert attempt(timed, "bob", PASSWORD).status == 303        # nobody else has to wait
+    timed.clock.advance(300_000)
+    assert attempt(timed, "ann", PASSWORD).status == 303
+    assert attempt(timed, "ann", WRONG).status == 422         # and all is forgotten
+    assert attempt(timed, "ann", PASSWORD).status == 303
+
+
+def test_trying_many_accounts_from_one_address(timed):
+    for i in range(30):
+        assert attempt(timed, f"name{i}", WRONG).status == 422
+    page = attempt(timed, "bob", PASSWORD)
+    assert page.status == 429 and page.headers["Retry-After"] == "1"
+    timed.clock.advance(1000)
+    assert attempt(timed, "bob", PASSWORD).status == 303
+
+
+def test_guessing_the_present_password(timed):
+    browser = sign_in(timed, "ann", PASSWORD)
+    fields = {**browser.get("/account").form("/account/password").fields, "current": WRONG, "password": "x" * 9 + "y", "again": "x" * 9 + "y"}
+    assert [browser.post("/account/password", fields).status for _ in range(6)] == [422] * 5 + [429]
+
+
+def test_an_unknown_name_takes_as_long_as_a_known_one(world):
+    nobody = world.add_author("No password yet")
+    world.run("author", "set-login", nobody, "nopassword")
+    times = {}
+    for login in ("ann", "unknown", "nopassword", "ann", "unknown", "nopassword"):
+        browser = Browser(world.client())
+        page = browser.get("/sign-in")
+        begin = time.monotonic()
+        answer = browser.send(page, "/sign-in", {"login": login, "password": "wrong password"})
+        elapsed = time.monotonic() - begin
+        assert answer.status == 422
+        times[login] = min(times.get(login, 99), elapsed)
+        answers = {re.sub(r'value="[^"]*"', "", answer.body)}
+    assert len(answers) == 1
+    assert max(times.values()) < 2.5 * min(times.values()), times
+
+
+# ---- the header of a proxy -------------------------------------------------------------------------------------------
+
+def header_world(make_viewtally, clock, **server):
+    viewtally = make_viewtally({"server": server, "account": {"auth_header": "X-Remote-User"}}, clock=clock)
+    viewtally.author = viewtally.add_author("Ann Author")
+    viewtally.other = viewtally.add_author("Bob Other")
+    viewtally.run("author", "set-login", viewtally.author, "Ann@Example.com")
+    return viewtally.start()
+
+
+def test_a_trusted_proxy_signs_in(make_viewtally, clock):
+    viewtally = header_world(make_viewtally, clock, trusted_proxies="127.0.0.1")
+
+    def as_user(name, browser=None):
+        browser = browser or Browser(viewtally.client())
+        browser.headers = {"x-remote-user": name} if name is not None else {}
+        return browser
+    for name in ("ann@example.com", "ANN@example.com", viewtally.author, viewtally.author.upper()):
+        page = as_user(name).get("/account")
+        assert page.status == 200 and "Ann Author" in page.text and "signed in by your organisation" in page.text
+        assert not any(form.action == "/sign-out" for form in page.forms)
+    for name in ("nobody@example.com", "", "ä", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99"):
+        page = as_user(name).get("/account", follow=False)
+        assert page.status == (403 if name else 303), (name, page)
+    browser = as_user("ann@example.com")
+    page = browser.get("/keys")
+    assert browser.send(page, "/keys", {"name": "x"}).status == 200
+    # A form of one is not sent in the name of another, though the browser and its cookie are the same.
+    assert as_user(viewtally.other, browser).send(page, "/keys", {"name": "y"}).status == 403
+    assert as_user(None, browser).get("/keys", follow=False).status == 303
+    raw = viewtally.exchange(f"GET /account HTTP/1.1\r\nHost: a\r\nX-Remote-User: {viewtally.author}\r\n"
+                             f"X-Remote-User: {viewtally.author}\r\nConnection: close\r\n\r\n".encode())
+    assert raw.startswith(b"HTTP/1.1 403 ")
+
+
+def test_the_header_of_anybody_else_is_no_sign_in(make_viewtally, clock):
+    viewtally = header_world(make_viewtally, clock, trusted_proxies="10.0.0.0/8")
+    browser = Browser(viewtally.client(), headers={"X-Remote-User": viewtally.author, "X-Forwarded-For": "10.0.0.1"})
+    for _ in range(3):
+        assert browser.get("/account", follow=False).status == 303
+    browser = sign_up(viewtally, viewtally.other, "bob", PASSWORD, browser)
+    assert "Bob Other" in browser.get("/account").text
+    assert viewtally.log.count("X-Remote-User came from 127.0.0.1") == 1
+
+
+def test_without_the_setting_no_header_counts(make_viewtally, clock):
+    viewtally = header_world(make_viewtally, clock, trusted_proxies="127.0.0.1")
+    viewtally.stop()
+    viewtally.configure({"account": {"auth_header": None}})
+    viewtally.start()
+    browser = Browser(viewtally.client(), headers={"X-Remote-User": viewtally.author})
+    assert browser.get("/account", follow=False).status == 303
+
+
+@pytest.mark.parametrize("name", ["Authorization", "cookie", "X-Forwarded-For", "X Remote", "X:Y"])
+def test_names_that_no_header_can_have(make_viewtally, name):
+    viewtally = make_viewtally({"account": {"auth_header": name}})
+    assert "auth_header" in viewtally.run("check-config", status=2).err
+
+
+# ---- other authors ---------------------------------------------------------------------------------------------------
+
+def test_two_authors_never_see_each_other(world):
+    ann = world.browser
+    bob = sign_up(world, world.add_author("Bob Other"), "bob", PASSWORD, Browser(world.client()))
+    book, video = "1b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", "2b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99"
+    world.import_lines([
+        {"type": "book", "id": book, "author_id": world.author, "title": "Secret book"},
+        {"type": "video", "id": video, "author_id": world.author, "book_id": book, "title": "Secret video",
+         "posts": [{"platform": "youtube", "post_id": "secret", "posted_at": "2026-07-01T00:00:00Z"}]}])
+    make_key(ann, "Secret key")
+    app = f"/apps/{connect_app(world, 'Secret app')}"
+    key = re.search(r"/keys/[0-9a-f-]{36}", ann.get("/keys").body).group()
+    pages = ["/dashboard", "/videos", "/keys", "/apps", "/account", f"/videos/{video}", key, app]
+    for path in pages:
+        mine, theirs = ann.get(path), bob.get(path)
+        assert mine.status == 200 and "Ann Author" in mine.body
+        assert "Secret" not in theirs.body and "Ann Author" not in theirs.body, path
+        assert theirs.status == (404 if path.count("/") > 1 else 200), path
+    before = state(world)
+    token = bob.get("/keys").form("/keys").fields["token"]
+    for path in (key, app):
+        assert bob.post(path, {"token": token}).status == 404
+        assert bob.post(path.upper().replace("/KEYS", "/keys").replace("/APPS", "/apps"), {"token": token}).status == 404
+    # A form of Ann's in Bob's browser, with Bob's token.
+    form = ann.get("/keys").form("/keys").fields
+    assert bob.post("/keys", {**form, "name": "x"}).status == 403
+    assert state(world) == before
+    assert bob.post("/keys", {**form, "token": token, "name": "Bob's"}).status == 200
+    assert rows(world, "SELECT count(*) FROM api_keys WHERE author_id = 1") == [(2,)]
+
+
+def test_a_key_is_of_one_kind(world):
+    """What is made by hand is revoked under /keys and an app's under /apps, never the other way round."""
+    make_key(world.browser)
+    app = connect_app(world).rsplit("/", 1)[-1]
+    key = re.search(r"/keys/([0-9a-f-]{36})", world.browser.get("/keys").body).group(1)
+    token = world.browser.get("/keys").form("/keys").fields["token"]
+    for path in (f"/apps/{key}", f"/keys/{app}", "/keys/x", f"/keys/{key}/x"):
+        assert world.browser.get(path).status == 404
+        assert world.browser.post(path, {"token": token}).status == 404 or path.endswith("/x")
+    assert rows(world, "SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL") == [(0,)]
+
+
+# ---- markup, headers, addresses --------------------------------------------------------------------------------------
+
+def test_no_stored_name_becomes_markup(viewtally):
+    author = viewtally.add_author(MARKUP)
+    viewtally.start()
+    login = "a<b>'\"&"
+    browser = Browser(viewtally.client())
+    path = invite(viewtally, author)
+    pages = [browser.get(path)]
+    pages.append(accept(browser, path, login=login, password="short"))
+    assert accept(browser, path, login=login).status == 303
+    pages.append(browser.send(browser.get("/keys"), "/keys", {"name": MARKUP}))
+    pages.append(browser.send(browser.get("/keys"), "/keys", {"name": MARKUP * 10}))
+    app = connect_app(viewtally, MARKUP)
+    key = re.search(r"/keys/[0-9a-f-]{36}", browser.get("/keys").body).group()
+    pages += [browser.get(path) for path in ("/dashboard", "/keys", "/apps", "/account", key, f"/apps/{app}")]
+    stranger = Browser(viewtally.client())
+    pages.append(stranger.get('/sign-in?next=/%22%3E%3Cscript%3E'))
+    pages.append(stranger.send(stranger.get("/sign-in"), "/sign-in", {"login": MARKUP, "password": "x"}))
+    for page in pages:
+        assert page.status in (200, 404, 422)
+        for bad in ("<script>", "<img", "onerror=alert(1)>", "'\"&<"):
+            assert bad not in page.body, (page.url, bad)
+    assert sum("&lt;script&gt;alert(1)" in page.body for page in pages) >= 9
+
+
+HEADERS = {
+    "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+}
+
+
+def policy_of(page):
+    return {part.split()[0]: part.split()[1:] for part in page.headers["Content-Security-Policy"].split("; ")}
+
+
+def test_every_answer_carries_the_headers(world):
+    make_key(world.browser)
+    key = re.search(r"/keys/[0-9a-f-]{36}", world.browser.get("/keys").body).group()
+    browser, stranger = world.browser, Browser(world.client())
+    form = browser.get("/keys")
+    answers = [browser.get(path, follow=False) for path in ("/", "/dashboard", "/videos", "/keys", key, "/apps", "/account", "/sign-in", "/nothing")]
+    answers += [stranger.get(path, follow=False) for path in ("/", "/keys", "/sign-in", "/invite/x", "/nothing", "/keys/x")]
+    answers += [browser.post("/keys", {}), browser.post("/dashboard", {}), browser.send(form, "/keys", {"name": ""}), browser.send(form, "/keys", {"name": "x"}),
+                stranger.send(stranger.get("/sign-in"), "/sign-in", {"login": "x", "password": "x"})]
+    for page in answers:
+        for name, value in HEADERS.items():
+            assert page.headers.get_all(name) == [value], (page, name)
+        policy = policy_of(page)
+        scripts = policy.pop("script-src", None)
+        assert (scripts == ["'self'"]) == ("<script" in page.body) and page.body.count("<script") <= 1
+        assert policy == {"default-src": ["'none'"], "style-src": ["'self'"], "img-src": ["data:"], "form-action": ["'self'"],
+                          "base-uri": ["'none'"], "frame-ancestors": ["'none'"]}
+        assert page.headers["X-Request-Id"] and "geolocation=()" in page.headers["Permissions-Policy"]
+        assert " style=" not in page.body and not re.search(r"\son\w+=", page.body)
+    style = world.client().request("GET", re.search(r'href="(/assets/style[^"]*)"', form.body).group(1))
+    assert style.headers["Cache-Control"].endswith("immutable") and style.headers["Content-Type"].startswith("text/css")
+    assert "Set-Cookie" not in style.headers
+
+
+def test_pictures_come_from_where_the_operator_says(make_viewtally, clock):
+    viewtally = make_viewtally({"account": {"image_sources": "https://i.ytimg.com, https://*.cdn.example.com"}}, clock=clock)
+    viewtally.start()
+    policy = policy_of(Browser(viewtally.client()).get("/sign-in"))
+    assert policy["img-src"] == ["data:", "https://i.ytimg.com", "https://*.cdn.example.com"]
+    for bad in ("'unsafe-inline'", "https://x; script-src *", "data:", "*"):
+        other = make_viewtally({"account": {"image_sources": bad}})
+        assert "image_sources" in other.run("check-config", status=2).err
+
+
+def test_cookies_and_their_attributes(make_viewtally, clock, world):
+    for name in ("viewtally-form", "viewtally-session"):
+        morsel = world.browser.attributes[name]
+        assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and not morsel["secure"]
+    secure = make_viewtally({"server": {"base_url": "https://stats.example.com/v1"}}, clock=clock)
+    author = secure.add_author()
+    secure.start()
+    headers = {"Host": "stats.example.com", "Origin": "https://stats.example.com"}
+    browser = Browser(secure.client())
+    path = invite(secure, author, "--login", "ann")
+    page = browser.send(browser.get(path), path, {"password": PASSWORD, "again": PASSWORD}, follow=False, headers=headers)
+    assert page.status == 303
+    assert set(browser.attributes) == {"__Host-viewtally-form", "__Host-viewtally-session"}
+    for morsel in browser.attributes.values():
+        assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and morsel["secure"]
+    assert int(browser.attributes["__Host-viewtally-session"]["max-age"]) == 60 * DAY_MS // 1000
+    # A cookie that another host of the domain could have set is none of ours.
+    value = browser.cookies["__Host-viewtally-session"]
+    assert browser.request("GET", "/account", headers={"Cookie": f"viewtally-session={value}"}).status == 303
+    assert is_signed_in(browser)
+
+
+@pytest.mark.parametrize("login_first", [False, True])
+def test_the_sign_in_leads_nowhere_else(world, login_first):
+    browser = sign_in(world, "ann", PASSWORD)
+    for bad in ("https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "\\\\evil.example.com", "/\t/evil.example.com", "/\n/evil",
+                "javascript:alert(1)", "evil", "", " /keys", "/keys\r\nX-Header: 1", "/" + "x" * 5000, "/ä"):
+        if login_first:
+            stranger = browser
+            page = browser.get("/sign-in?" + f"next={_quote(bad)}", follow=False)
+        else:
+            stranger = Browser(world.client())
+            page = stranger.get("/sign-in?" + f"next={_quote(bad)}")
+            assert page.status == 200 and page.form("/sign-in").fields["next"] == ""
+        if not login_first:
+            continue
+        assert page.status == 303 and page.headers["Location"] == "/" and "X-Header" not in page.headers, (bad, page.headers["Location"])
+    stranger = Browser(world.client())
+    page = stranger.get("/sign-in")
+    answer = stranger.post("/sign-in", {**page.form("/sign-in").fields, "login": "ann", "password": PASSWORD, "next": "//evil.example.com"})
+    assert answer.status == 303 and answer.headers["Location"] == "/"
+    good = "/keys?a=b&c=%26%3D"
+    page = Browser(world.client()).get(good, follow=False)
+    back = Browser(world.client())
+    answer = back.send(back.get(page.headers["Location"]), "/sign-in", {"login": "ann", "password": PASSWORD}, follow=False)
+    assert answer.headers["Location"] == good
+
+
+def _quote(text):
+    return urllib.parse.quote(text, safe="x")
+
+
+def test_no_secret_in_the_log(make_viewtally, clock):
+    viewtally = make_viewtally({"log": {"level": "debug"}}, clock=clock)
+    author = viewtally.add_author()
+    viewtally.start()
+    browser = Browser(viewtally.client())
+    link = invite(viewtally, author, "--login", "ann")
+    browser.get(link + "/more")
+    browser.get(link + "?x=y")
+    accept(browser, link)
+    key = make_key(browser)
+    client = viewtally.client()
+    client.request("GET", link + "/more")
+    client.get("/account", key=key)
+    viewtally.stop()
+    assert "/v1/account" in viewtally.log and "(an address that is a secret)" in viewtally.log
+    for secret in (link.rsplit("/", 1)[1], key, PASSWORD, *browser.cookies.values()):
+        assert secret not in viewtally.log
+
+
+def test_sessions_do_not_come_back_with_a_backup(world):
+    link = invite(world, world.author)
+    backup = world.directory / "copy.db"
+    world.run("backup", backup)
+    world.stop()
+    world.run("restore", backup)
+    world.start()
+    browser = Browser(world.client())
+    browser.cookies = dict(world.browser.cookies)
+    assert not is_signed_in(browser) and browser.get(link).status == 410
+    connection = sqlite3.connect(backup)
+    assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+    connection.close()
+    sign_in(world, "ann", PASSWORD)
