@@ -1,0 +1,408 @@
+/* Signing in, without a server: secrets and form tokens, cookies, life times, login names, the throttle,
+ * passwords and their jobs. */
+#include "unit.h"
+
+#include "auth/login.h"
+#include "auth/password.h"
+#include "auth/session.h"
+#include "auth/throttle.h"
+#include "base/check.h"
+#include "http/form.h"
+#include "store/model.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, 4096);
+    return sodium_init() >= 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_fini(&arena);
+    return 0;
+}
+
+/* ---- secrets ---- */
+
+static void a_secret_survives_its_text(void **state)
+{
+    struct secret a, b;
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        secret_generate(&a);
+        struct str text = secret_text(&arena, &a);
+        assert_int_equal(text.len, SECRET_TEXT_LEN);
+        assert_true(secret_parse(text, &b));
+        assert_memory_equal(a.b, b.b, SECRET_LEN);
+        assert_false(secret_parse(str_make(text.p, text.len - 1), &b));
+    }
+    assert_false(secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="), &b));
+    assert_false(secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA+A"), &b));
+    assert_false(secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"), &b)); /* bits to spare */
+    assert_false(secret_parse((struct str){NULL, 0}, &b));
+}
+
+static void a_hash_is_sha_256_of_the_bytes(void **state)
+{
+    static const struct secret zero = {{0}};
+    uint8_t hash[SECRET_HASH_BYTES];
+    (void)state;
+    secret_hash(&zero, hash);
+    assert_memory_equal(hash, "\x66\x68\x7a\xad\xf8\x62\xbd\x77", 8); /* of 32 zero bytes */
+}
+
+static void a_form_token_holds_for_its_secret_and_author_only(void **state)
+{
+    struct secret mine, other;
+    (void)state;
+    secret_generate(&mine);
+    secret_generate(&other);
+    struct str token = secret_form_token(&arena, &mine, STR("ann")), again;
+    again = secret_form_token(&arena, &mine, STR("ann"));
+    assert_false(str_eq(token, again));
+    assert_true(secret_is_form_token(&mine, STR("ann"), token));
+    assert_true(secret_is_form_token(&mine, STR("ann"), again));
+    assert_false(secret_is_form_token(&mine, STR("bob"), token));
+    assert_false(secret_is_form_token(&mine, STR(""), token));
+    assert_false(secret_is_form_token(&other, STR("ann"), token));
+    assert_false(secret_is_form_token(&mine, STR("ann"), (struct str){NULL, 0}));
+    for (size_t at = 0; at < token.len; at++) {
+        struct str changed = arena_copy(&arena, token);
+        char *p = (char *)(uintptr_t)changed.p + at;
+        *p = *p == 'A' ? 'Q' : 'A';
+        assert_false(secret_is_form_token(&mine, STR("ann"), changed));
+    }
+}
+
+static void purposes_do_not_mix(void **state)
+{
+    static const struct secret s = {{1}};
+    uint8_t a[SECRET_LEN], b[SECRET_LEN];
+    (void)state;
+    secret_derive(&s, STR("key"), STR("x"), a);
+    secret_derive(&s, STR("key"), STR("x"), b);
+    assert_memory_equal(a, b, SECRET_LEN);
+    secret_derive(&s, STR("keyx"), STR(""), b);
+    assert_memory_not_equal(a, b, SECRET_LEN);
+    secret_derive(&s, STR("ke"), STR("yx"), b);
+    assert_memory_not_equal(a, b, SECRET_LEN);
+}
+
+/* ---- cookies, life times ---- */
+
+static void cookies_are_found_by_their_whole_name(void **state)
+{
+    (void)state;
+    assert_str(cookie_find(STR("a=1; b=2;c=3"), STR("b")), "2");
+    assert_str(cookie_find(STR("a=1; b=2;c=3"), STR("c")), "3");
+    assert_str(cookie_find(STR("a=x=y"), STR("a")), "x=y");
+    assert_str(cookie_find(STR(" a=; b"), STR("a")), "");
+    assert_null(cookie_find(STR("xb=2; bx=3; b"), STR("b")).p);
+    assert_null(cookie_find(STR("b=2; b=2"), STR("b")).p);
+    assert_null(cookie_find((struct str){NULL, 0}, STR("b")).p);
+}
+
+static void a_session_lives_while_it_is_used_and_not_for_ever(void **state)
+{
+    const int64_t begin = INT64_C(1783684800000);
+    struct session s = {.created_at = begin, .seen_at = begin, .expires_at = begin + SESSION_LIFE_MS};
+    (void)state;
+    assert_true(session_is_live(&s, begin));
+    assert_true(session_is_live(&s, begin - HOUR_MS)); /* the clock was set back */
+    assert_true(session_is_live(&s, begin + SESSION_IDLE_MS - 1));
+    assert_false(session_is_live(&s, begin + SESSION_IDLE_MS));
+    s.seen_at = begin + SESSION_LIFE_MS - 1;
+    assert_true(session_is_live(&s, begin + SESSION_LIFE_MS - 1));
+    assert_false(session_is_live(&s, begin + SESSION_LIFE_MS));
+}
+
+static void login_names_are_folded(void **state)
+{
+    (void)state;
+    assert_str(login_fold(&arena, STR(" Ann@Example.COM\t")), "ann@example.com");
+    assert_str(login_fold(&arena, STR("<'\"&>")), "<'\"&>");
+    assert_null(login_fold(&arena, STR("")).p);
+    assert_null(login_fold(&arena, STR("  ")).p);
+    assert_null(login_fold(&arena, STR("a b")).p);
+    assert_null(login_fold(&arena, STR("\xC3\xA4nn")).p);
+    assert_null(login_fold(&arena, STR("a\x01")).p);
+    assert_null(login_fold(&arena, STR("0B0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99")).p);
+    char text[LOGIN_MAX_BYTES + 1];
+    memset(text, 'x', sizeof text);
+    assert_int_equal(login_fold(&arena, str_make(text, LOGIN_MAX_BYTES)).len, LOGIN_MAX_BYTES);
+    assert_null(login_fold(&arena, str_make(text, sizeof text)).p);
+}
+
+/* ---- forms ---- */
+
+static void forms_are_decoded(void **state)
+{
+    struct form form;
+    (void)state;
+    assert_null(form_parse(&arena, STR("a=1&b=x+y%2Bz&&c&=d&e=%C3%A4%26"), &form));
+    assert_int_equal(form.count, 5);
+    assert_str(form_get(&form, STR("a")), "1");
+    assert_str(form_get(&form, STR("b")), "x y+z");
+    assert_str(form_get(&form, STR("c")), "");
+    assert_str(form_get(&form, STR("")), "d");
+    assert_str(form_get(&form, STR("e")), "\xC3\xA4&");
+    assert_null(form_get(&form, STR("f")).p);
+    assert_null(form_parse(&arena, (struct str){NULL, 0}, &form));
+    assert_int_equal(form.count, 0);
+}
+
+static void forms_that_are_none_are_refused(void **state)
+{
+    static const char *const bad[] = {"a=%",         "a=%4",  "a=%4x",   "%zz=1",     "a=%FF", "%C0%80=1",
+                                      "a=%ED%A0%80", "a=%00", "a=1&a=2", "a=1&%61=2", "a&a"};
+    struct form form;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_non_null(form_parse(&arena, str_from_cstr(bad[i]), &form));
+    struct buf many;
+    buf_init(&many, 4096);
+    for (int i = 0; i <= FORM_FIELDS_MAX; i++) {
+        struct str so_far = buf_str(&many);
+        assert_null(form_parse(&arena, so_far, &form));
+        buf_printf(&many, "f%d=&", i);
+    }
+    assert_non_null(form_parse(&arena, buf_str(&many), &form));
+    buf_fini(&many);
+}
+
+/* ---- the throttle ---- */
+
+#define ADDRESS STR("192.0.2.1")
+
+static void an_account_waits_longer_each_time(void **state)
+{
+    static const int64_t waits_s[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
+    struct throttle *t = throttle_new();
+    int64_t now = 1000;
+    (void)state;
+    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
+    for (size_t i = 0; i < sizeof waits_s / sizeof waits_s[0]; i++) {
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), waits_s[i] * SECOND_MS);
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now + waits_s[i] * SECOND_MS - 1), 1);
+        now += waits_s[i] * SECOND_MS;
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
+    }
+    assert_int_equal(throttle_try(t, STR("bob"), STR("192.0.2.2"), now), 0);
+    throttle_free(t);
+}
+
+static void a_right_password_or_time_makes_it_forget(void **state)
+{
+    struct throttle *t = throttle_new();
+    int64_t now = 1000;
+    (void)state;
+    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
+    assert_true(throttle_try(t, STR("ann"), ADDRESS, now) > 0);
+    now += SECOND_MS;
+    assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
+    throttle_succeeded(t, STR("ann"), ADDRESS);
+    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
+    assert_true(throttle_try(t, STR("ann"), ADDRESS, now) > 0);
+    now += THROTTLE_FORGET_S * SECOND_MS;
+    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
+        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
+    assert_true(throttle_try(t, STR("ann"), ADDRESS, now) > 0);
+    throttle_free(t);
+}
+
+/* One account with each try; the address goes on with the number of the try when it `varies`. */
+static int tries_from(struct throttle *t, const char *address, bool varies)
+{
+    char account[64], from[64];
+    int tries = 0;
+    for (; tries < 1000; tries++) {
+        (void)snprintf(account, sizeof account, "%s/%d", address, tries);
+        (void)snprintf(from, sizeof from, varies ? "%s%d" : "%s", address, tries + 1);
+        if (throttle_try(t, str_from_cstr(account), str_from_cstr(from), 1000))
+            break;
+    }
+    return tries;
+}
+
+static void an_address_waits_too(void **state)
+{
+    struct throttle *t = throttle_new();
+    (void)state;
+    assert_int_equal(tries_from(t, "192.0.2.1", false), THROTTLE_ADDRESS_TRIES);
+    assert_int_equal(tries_from(t, "unix", false), THROTTLE_ADDRESS_TRIES);
+    /* Of IPv6 the network counts, which is one customer's. */
+    assert_int_equal(tries_from(t, "2001:db8:0:1::", true), THROTTLE_ADDRESS_TRIES);
+    assert_int_equal(tries_from(t, "2001:db8:0:2::", true), THROTTLE_ADDRESS_TRIES);
+    assert_int_equal(tries_from(t, "198.51.100.", true), 1000);
+    throttle_free(t);
+}
+
+/* Whoever sprays names cannot wash out whoever has to wait. */
+static void a_flood_of_names_does_not_wash_out_who_waits(void **state)
+{
+    struct throttle *t = throttle_new();
+    char name[32];
+    (void)state;
+    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES + 1; i++)
+        (void)throttle_try(t, STR("ann"), ADDRESS, 1000);
+    for (int i = 0; i < 100000; i++) {
+        (void)snprintf(name, sizeof name, "%d.%d.%d.1", i % 250, i / 250 % 250, i / 62500);
+        (void)throttle_try(t, str_from_cstr(name), str_from_cstr(name), 1001);
+    }
+    assert_true(throttle_try(t, STR("ann"), ADDRESS, 1002) > 0);
+    throttle_free(t);
+}
+
+/* ---- passwords ---- */
+
+static void length_counts_and_what_everybody_tries_does_not(void **state)
+{
+    char text[PASSWORD_MAX_BYTES + 8];
+    (void)state;
+    assert_null(password_refusal(STR("correct horse"), STR("ann")));
+    assert_null(password_refusal(STR("        x"), STR("ann")));
+    assert_non_null(password_refusal(STR("1234567"), STR("ann")));
+    assert_non_null(password_refusal(STR(""), STR("ann")));
+    assert_non_null(password_refusal(STR("PassWord"), STR("ann")));
+    assert_non_null(password_refusal(STR("zzzzzzzzzz"), STR("ann")));
+    assert_non_null(password_refusal(STR("Ann@Example.com"), STR("ann@example.com")));
+    /* Characters, not bytes. */
+    assert_non_null(password_refusal(STR("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F"), STR("ann")));
+    assert_null(password_refusal(STR("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F"
+                                     "abcd"),
+                                 STR("ann")));
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + i % 26);
+    assert_null(password_refusal(str_make(text, PASSWORD_MAX_CHARS), STR("ann")));
+    assert_non_null(password_refusal(str_make(text, PASSWORD_MAX_CHARS + 1), STR("ann")));
+}
+
+struct job {
+    struct wait wait;
+    struct password_call call;
+    int woken;
+};
+
+static void on_wake(struct wait *w)
+{
+    struct job *job = (struct job *)w;
+    job->woken++;
+}
+
+static struct job new_job(void)
+{
+    return (struct job){.wait = {.wake = on_wake}};
+}
+
+static void a_password_is_checked_off_the_loop(void **state)
+{
+    uv_loop_t loop;
+    struct job make = new_job(), right = new_job(), wrong = new_job(), unknown = new_job(), huge = new_job();
+    char long_text[PASSWORD_MAX_BYTES + 1];
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct passwords *p = passwords_new(&loop);
+    assert_int_equal(password_make(p, &make.wait, &make.call, STR("correct horse")), NEXT_WAIT);
+    assert_int_equal(make.woken, 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(make.woken, 1);
+    assert_int_equal(make.call.err, OK);
+    struct str stored = str_from_cstr(make.call.text);
+    assert_true(str_starts_with(stored, STR("$argon2id$v=19$m=65536,t=3,p=1$")));
+    assert_int_equal(password_verify(p, &right.wait, &right.call, STR("correct horse"), stored), NEXT_WAIT);
+    assert_int_equal(password_verify(p, &wrong.wait, &wrong.call, STR("correct horsf"), stored), NEXT_WAIT);
+    assert_int_equal(
+        password_verify(p, &unknown.wait, &unknown.call, STR("correct horse"), (struct str){NULL, 0}),
+        NEXT_WAIT);
+    memset(long_text, 'x', sizeof long_text);
+    assert_int_equal(
+        password_verify(p, &huge.wait, &huge.call, str_make(long_text, sizeof long_text), stored), NEXT_MORE);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(right.woken && wrong.woken && unknown.woken && !huge.woken);
+    assert_true(right.call.matches && !*right.call.text);
+    assert_false(wrong.call.matches || unknown.call.matches || huge.call.matches);
+    assert_false(*unknown.call.text);
+    passwords_free(p);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* libsodium's own weakest, as if it had been stored when less was asked for. */
+static void an_older_hash_is_made_anew(void **state)
+{
+    uv_loop_t loop;
+    struct job job = new_job();
+    char stored[crypto_pwhash_STRBYTES];
+    (void)state;
+    assert_int_equal(
+        crypto_pwhash_str_alg(stored, "correct horse", 13, 1, 8 << 20, crypto_pwhash_ALG_ARGON2ID13), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct passwords *p = passwords_new(&loop);
+    assert_int_equal(password_verify(p, &job.wait, &job.call, STR("correct horse"), str_from_cstr(stored)),
+                     NEXT_WAIT);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(job.call.matches);
+    assert_true(str_starts_with(str_from_cstr(job.call.text), STR("$argon2id$v=19$m=65536,t=3,p=1$")));
+    assert_int_equal(crypto_pwhash_str_verify(job.call.text, "correct horse", 13), 0);
+    passwords_free(p);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* Those that wait cost nothing when their client leaves; above the limit nobody waits. */
+static void few_run_some_wait_and_more_are_sent_away(void **state)
+{
+    enum { ROOM = PASSWORD_JOBS + PASSWORD_WAITING_MAX };
+    uv_loop_t loop;
+    struct job jobs[ROOM + 1];
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct passwords *p = passwords_new(&loop);
+    for (int i = 0; i <= ROOM; i++) {
+        jobs[i] = new_job();
+        enum next next = password_make(p, &jobs[i].wait, &jobs[i].call, STR("correct horse"));
+        assert_int_equal(next, i < ROOM ? NEXT_WAIT : NEXT_MORE);
+    }
+    assert_int_equal(jobs[ROOM].call.err, ERR_FULL);
+    for (int i = 1; i < ROOM; i++)
+        wait_cancel(&jobs[i].wait); /* the second of them runs already */
+    assert_int_equal(password_make(p, &jobs[1].wait, &jobs[1].call, STR("correct horse")), NEXT_WAIT);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    for (int i = 0; i <= ROOM; i++)
+        assert_int_equal(jobs[i].woken, i < 2);
+    passwords_free(p);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_secret_survives_its_text),
+        cmocka_unit_test(a_hash_is_sha_256_of_the_bytes),
+        cmocka_unit_test(a_form_token_holds_for_its_secret_and_author_only),
+        cmocka_unit_test(purposes_do_not_mix),
+        cmocka_unit_test(cookies_are_found_by_their_whole_name),
+        cmocka_unit_test(a_session_lives_while_it_is_used_and_not_for_ever),
+        cmocka_unit_test(login_names_are_folded),
+        cmocka_unit_test(forms_are_decoded),
+        cmocka_unit_test(forms_that_are_none_are_refused),
+        cmocka_unit_test(an_account_waits_longer_each_time),
+        cmocka_unit_test(a_right_password_or_time_makes_it_forget),
+        cmocka_unit_test(an_address_waits_too),
+        cmocka_unit_test(a_flood_of_names_does_not_wash_out_who_waits),
+        cmocka_unit_test(length_counts_and_what_everybody_tries_does_not),
+        cmocka_unit_test(a_password_is_checked_off_the_loop),
+        cmocka_unit_test(an_older_hash_is_made_anew),
+        cmocka_unit_test(few_run_some_wait_and_more_are_sent_away),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
