@@ -1,0 +1,348 @@
+"""The token and revocation endpoints against whoever should not get a key (RFC 6749, 7009, 7636, 9700). Codes are put into the
+database, as the consent page would have done."""
+import concurrent.futures
+import sqlite3
+import time
+
+import pytest
+
+from lib import oauth
+from lib.clock import FakeClock
+from lib.oauth import Grant, error_of, post, post_json, rows
+from lib.viewtally import Viewtally
+
+DAY_MS = 24 * 3600 * 1000
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    viewtally = Viewtally(tmp_path_factory.mktemp("token"), {"server": {"trusted_proxies": "127.0.0.1"}, "log": {"level": "debug"},
+                                                            "store": {"busy_timeout_ms": 200}, "limits": {"requests_per_minute": 0}})
+    viewtally.run("migrate")
+    viewtally.author = viewtally.add_author("Ann Author")
+    viewtally.public, viewtally.confidential = oauth.add_app(viewtally), oauth.add_app(viewtally, confidential=True)
+    with viewtally:
+        yield viewtally
+
+
+@pytest.fixture
+def client(world):
+    with world.client() as client:
+        yield client
+
+
+def grant_of(world, app=None, **options):
+    return Grant(world, app or world.public, world.author, **options)
+
+
+def keys(world):
+    return rows(world, "SELECT count(*) FROM api_keys")[0][0]
+
+
+def works(world, key):
+    return world.client(key).get("/account").status == 200
+
+
+# -- who the app is -----------------------------------------------------------------------------------------------------
+
+def test_the_ways_of_a_confidential_app(world, client):
+    app = world.confidential
+    inside = {"client_id": None, "client_secret": None}
+    assert grant_of(world, app).exchange(client).status == 200
+    assert grant_of(world, app).exchange(client, oauth.basic(app["client_id"], app["client_secret"]), **inside).status == 200
+    assert grant_of(world, app).exchange(client, oauth.basic(app["client_id"], app["client_secret"]), client_secret=None).status == 200
+    assert post_json(client, "token", grant_of(world, app).fields()).status == 200
+    lower = {"Authorization": oauth.basic(app["client_id"], app["client_secret"])["Authorization"].replace("Basic", "bAsIc")}
+    assert grant_of(world, app).exchange(client, lower, **inside).status == 200
+
+
+def test_who_is_not_the_app(world, client):
+    app, public = world.confidential, world.public
+    right = oauth.basic(app["client_id"], app["client_secret"])
+    both = {"client_id": None, "client_secret": None}
+    wrong = app["client_secret"][:-1] + ("a" if app["client_secret"][-1] != "a" else "b")
+    refused = [
+        ({}, {"client_secret": None}), ({}, {"client_secret": wrong}), ({}, {"client_secret": app["client_secret"].swapcase()}),
+        ({}, {"client_secret": ""}), ({}, {"client_id": public["client_id"]}), ({}, {"client_id": "app_nobody"}),
+        ({}, {"client_id": "' OR 1=1 --"}), ({}, {"client_id": "x" * 5000}), ({}, {"client_id": "\udcff"}), ({}, {"client_id": None}),
+        (oauth.basic(app["client_id"], wrong), both), (oauth.basic("app_nobody", app["client_secret"]), both),
+        (oauth.basic(app["client_id"], ""), both), ({"Authorization": "Basic"}, both), ({"Authorization": "Basic !!!"}, both),
+        ({"Authorization": "Basic eDp5eg"}, both), ({"Authorization": "Bearer " + app["client_secret"]}, both),
+        ({"Authorization": "Basic " + "eDp5" * 2000}, both), ({"Authorization": ""}, both),
+    ]
+    before = keys(world)
+    for headers, changes in refused:
+        grant = grant_of(world, app)
+        fields = grant.fields(**changes)
+        body = "&".join(f"{name}={oauth.urllib.parse.quote(value, errors='surrogateescape')}" for name, value in fields.items())
+        assert error_of(post(client, "token", body, headers), 401) == "invalid_client", (headers, changes)
+    assert error_of(grant_of(world, app).exchange(client, right), 400) == "invalid_request"             # the secret twice
+    assert error_of(grant_of(world, app).exchange(client, right, client_id="app_x", client_secret=None), 400) == "invalid_request"
+    assert error_of(grant_of(world, public).exchange(client, client_secret=app["client_secret"]), 401) == "invalid_client"
+    assert keys(world) == before
+    # An empty secret is none: some clients of a public app send one.
+    assert grant_of(world, public).exchange(client, oauth.basic(public["client_id"], ""), client_id=None).status == 200
+
+
+def test_a_secret_is_rotated(world, client):
+    app = oauth.add_app(world, confidential=True)
+    fresh = world.run("app", "rotate-secret", app["client_id"], "--json").json()["client_secret"]
+    assert fresh != app["client_secret"]
+    assert error_of(grant_of(world, app).exchange(client), 401) == "invalid_client"
+    assert grant_of(world, app).exchange(client, client_secret=fresh).status == 200
+
+
+@pytest.mark.parametrize("choice", ["--revoke-keys", "--keep-keys", None])
+def test_an_app_is_removed(world, client, choice):
+    app = oauth.add_app(world, confidential=True)
+    key = grant_of(world, app).exchange(client).json()["access_token"]
+    open_grant = grant_of(world, app)
+    said = world.run("app", "remove", app["client_id"], *([choice] if choice else [])).out
+    assert ("kept: 1" if choice == "--keep-keys" else "revoked: 1") in said
+    assert works(world, key) == (choice == "--keep-keys")
+    assert error_of(open_grant.exchange(client), 401) == "invalid_client"
+    assert error_of(post(client, "revoke", {"token": key, "client_id": app["client_id"],
+                                            "client_secret": app["client_secret"]}), 401) == "invalid_client"
+    assert "revoked" in world.run("app", "remove", app["client_id"], "--revoke-keys").out and not works(world, key)
+
+
+# -- what is sent -------------------------------------------------------------------------------------------------------
+
+def test_what_is_missing_or_twice(world, client):
+    grant = grant_of(world)
+    for name in ("grant_type", "code", "redirect_uri", "code_verifier"):
+        assert error_of(grant.exchange(client, **{name: None})) == "invalid_request", name
+        assert error_of(grant.exchange(client, **{name: ""})) == "invalid_request", name
+    for name, value in grant.fields().items():
+        assert error_of(post(client, "token", [*grant.fields().items(), (name, value)])) == "invalid_request", name
+        assert error_of(post(client, "token", [*grant.fields().items(), (name, "")])) == "invalid_request", name
+    for kind in ("password", "client_credentials", "refresh_token", "implicit", "Authorization_Code", "authorization_code "):
+        assert error_of(grant.exchange(client, grant_type=kind)) == "unsupported_grant_type", kind
+    # None of these was a try of the code. What is not known is ignored, twice too.
+    assert post(client, "token", [*grant.fields(scope="read", audience="x").items(), ("resource", "a"), ("resource", "b")]).status == 200
+
+
+def test_bodies_that_are_none(world, client):
+    grant = grant_of(world)
+    form = oauth.urllib.parse.urlencode(grant.fields())
+    for kind in ("text/plain", "application/x-www-form-urlencoded2", "multipart/form-data; boundary=x", "application/jsonp", ""):
+        assert error_of(post(client, "token", form, {"Content-Type": kind})) == "invalid_request", kind
+    assert error_of(client.request("POST", "/v1/oauth/token", body=form.encode(), headers=oauth.from_anywhere())) == "invalid_request"
+    for body in ("", "&", "=", "&&==&", "grant_type", "%", "grant_type=%zz", "\0"):
+        assert error_of(post(client, "token", body)) == "invalid_request", body
+    deep = "[" * 3000
+    for body in ("", "null", "[]", '"x"', "1", "{", '{"grant_type":1}', '{"grant_type":["authorization_code"]}', deep, "\ufeff{}", "{} {}",
+                 '{"grant_type":"authorization_code","grant_type":"authorization_code"}', '{"grant_type":{"a":"b"}}'):
+        assert error_of(post_json(client, "token", body.encode())) == "invalid_request", body
+    assert client.request("POST", "/v1/oauth/token", body=b"x" * 20000, headers=oauth.FORM).status == 413
+    # Parameters of the address are not the body's, and nothing answers to GET.
+    assert error_of(client.request("POST", f"/v1/oauth/token?{form}", body=b"", headers=oauth.FORM)) == "invalid_request"
+    assert client.request("GET", f"/v1/oauth/token?{form}").status == 405
+    assert client.request("GET", f"/v1/oauth/revoke?token={grant.code}").status == 405
+    typed = {"Content-Type": "Application/X-WWW-Form-Urlencoded ; charset=UTF-8"}
+    assert post(client, "token", form, typed).status == 200
+
+
+# -- codes --------------------------------------------------------------------------------------------------------------
+
+def test_a_code_that_comes_again_revokes_its_key(world, client):
+    grant, other = grant_of(world), grant_of(world, oauth.add_app(world))
+    key, stays = (each.exchange(client).json()["access_token"] for each in (grant, other))
+    assert works(world, key) and works(world, stays)
+    assert error_of(grant.exchange(client)) == "invalid_grant"
+    assert not works(world, key) and works(world, stays)
+    assert world.client(key).get("/account").error_code == "api_key_revoked"
+    assert error_of(grant.exchange(client)) == "invalid_grant"
+
+
+@pytest.mark.parametrize("how", ["verifier", "client", "late"])
+def test_a_used_code_revokes_whoever_brings_it(world, client, how):
+    grant = grant_of(world)
+    key = grant.exchange(client).json()["access_token"]
+    changes = {}
+    if how == "verifier":
+        changes["code_verifier"] = oauth.make_verifier()
+    elif how == "client":
+        changes["client_id"] = oauth.add_app(world)["client_id"]
+    else:
+        rows(world, "UPDATE oauth_codes SET created_at = created_at - ?, used_at = used_at - ? WHERE used_at IS NOT NULL", DAY_MS, DAY_MS)
+    assert error_of(grant.exchange(client, **changes)) == "invalid_grant"
+    assert not works(world, key)
+
+
+def test_twenty_at_once_and_one_wins(world):
+    for _ in range(5):
+        grant, before = grant_of(world), keys(world)
+        clients = [world.client() for _ in range(20)]
+        for each in clients:
+            each.get("/openapi.json")       # connected
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            answers = list(pool.map(grant.exchange, clients))
+        for each in clients:
+            each.close()
+        assert sorted(answer.status for answer in answers) == [200] + [400] * 19
+        assert {error_of(answer) for answer in answers if answer.status == 400} == {"invalid_grant"}
+        assert keys(world) == before + 1
+
+
+def wrong_tries(world):
+    other = oauth.add_app(world)["client_id"]
+    verifier = oauth.make_verifier()
+    return {
+        "verifier of another": {"code_verifier": oauth.make_verifier()}, "verifier cut": {"code_verifier": verifier[:-1] + "~"},
+        "plain": {"code_verifier": "challenge"}, "another client": {"client_id": other},
+        "redirect of another": {"redirect_uri": "https://evil.example/"}, "redirect with a slash": {"redirect_uri": oauth.REDIRECT + "/"},
+        "redirect in capitals": {"redirect_uri": oauth.REDIRECT.upper()}, "redirect encoded": {"redirect_uri": oauth.REDIRECT + "%20"},
+    }
+
+
+def test_a_wrong_try_gives_nothing_and_uses_the_code(world, client):
+    for what, changes in wrong_tries(world).items():
+        grant, before = grant_of(world), keys(world)
+        if changes.get("code_verifier") == "challenge":
+            changes["code_verifier"] = oauth.challenge_of(grant.verifier)
+        assert error_of(grant.exchange(client, **changes)) == "invalid_grant", what
+        assert error_of(grant.exchange(client)) == "invalid_grant", what       # RFC 9700, 4.2.4
+        assert keys(world) == before, what
+
+
+def test_verifiers_that_are_none(world, client):
+    for length, fits in ((1, False), (42, False), (43, True), (128, True), (129, False)):
+        grant = grant_of(world, verifier="v" * length)
+        answer = grant.exchange(client)
+        assert answer.status == 200 if fits else error_of(answer) == "invalid_request", length
+    for verifier in ("v" * 42 + "+", "v" * 42 + "/", "v" * 42 + "=", "v" * 42 + " ", "v" * 42 + "ä", "v" * 42 + "\0"):
+        assert error_of(grant_of(world, verifier=verifier).exchange(client)) == "invalid_request", verifier
+    every = "ABCXYZabcxyz0189-._~" * 4
+    assert grant_of(world, verifier=every).exchange(client).status == 200
+
+
+def test_codes_that_are_none(world, client):
+    grant = grant_of(world)
+    last = grant.code[-1]
+    for code in ("x", "vtcode_", oauth.make_code(), oauth.make_code("service_live_"), grant.code + "x", grant.code[:-1] + ("a" if last != "a" else "b"),
+                 grant.code.lower(), "x" * 9000, "\0", "ä", grant.code + " ", "' OR 1=1"):
+        assert error_of(grant.exchange(client, code=code)) == "invalid_grant", code
+    assert grant.exchange(client).status == 200
+
+
+def test_a_code_is_good_for_300_seconds(world, client):
+    now = int(time.time() * 1000)
+    assert error_of(grant_of(world, at_ms=now - 300_000).exchange(client)) == "invalid_grant"
+    assert grant_of(world, at_ms=now - 290_000).exchange(client).status == 200
+    # The clock was set back: a code of the future is not one that lives longer.
+    assert error_of(grant_of(world, at_ms=now + 3600_000).exchange(client)) == "invalid_grant"
+
+
+# -- keys ---------------------------------------------------------------------------------------------------------------
+
+def test_connecting_again_replaces_the_key(world, client):
+    app, author = oauth.add_app(world, name="Twice"), world.add_author("Bea Author")
+    own = world.create_key(world.author)
+    theirs = Grant(world, app, author).exchange(client).json()["access_token"]
+    first = grant_of(world, app).exchange(client).json()["access_token"]
+    second = grant_of(world, app).exchange(client).json()["access_token"]
+    assert not works(world, first) and all(works(world, key) for key in (second, theirs, own))
+    assert rows(world, "SELECT count(*) FROM api_keys WHERE name = 'Twice' AND revoked_at IS NULL") == [(2,)]
+
+
+def test_an_inactive_plan_connects_and_waits(world, client):
+    author = world.add_author("Cid Author")
+    world.run("author", "set-plan", author, "inactive")
+    answer = Grant(world, world.public, author).exchange(client)
+    assert answer.status == 200 and answer.json()["account"]["id"] == author
+    key = answer.json()["access_token"]
+    assert world.client(key).get("/account").error_code == "plan_inactive"
+    world.run("author", "set-plan", author, "active")
+    assert works(world, key)
+
+
+def test_an_app_revokes_its_own_keys_only(world, client):
+    app, other = world.public, world.confidential
+    key = grant_of(world, app).exchange(client).json()["access_token"]
+    by_hand = world.create_key(world.author)
+    named = {"client_id": other["client_id"], "client_secret": other["client_secret"]}
+    assert error_of(post(client, "revoke", {"token": key, **named})) == "invalid_grant"
+    assert error_of(post(client, "revoke", {"token": by_hand, "client_id": app["client_id"]})) == "invalid_grant"
+    assert error_of(post(client, "revoke", {"token": key, "client_id": other["client_id"]}), 401) == "invalid_client"
+    assert error_of(post(client, "revoke", {"token": key}), 401) == "invalid_client"
+    assert error_of(post(client, "revoke", {"client_id": app["client_id"]})) == "invalid_request"
+    assert error_of(post(client, "revoke", [("token", key), ("token", key), ("client_id", app["client_id"])])) == "invalid_request"
+    assert works(world, key) and works(world, by_hand)
+    for token in ("x", oauth.make_code("service_live_"), key + "x", "x" * 9000):
+        answer = post(client, "revoke", {"token": token, "client_id": app["client_id"]})
+        assert answer.status == 200 and answer.body == b"", token
+    for _ in range(2):
+        answer = post_json(client, "revoke", {"token": key, "token_type_hint": "refresh_token", "client_id": app["client_id"]})
+        assert answer.status == 200 and not works(world, key)
+
+
+# -- a database that cannot be written ----------------------------------------------------------------------------------
+
+def test_a_locked_database_uses_nothing(world, client):
+    grant, before = grant_of(world), keys(world)
+    key = grant_of(world, world.confidential).exchange(client).json()["access_token"]
+    named = {"client_id": world.confidential["client_id"], "client_secret": world.confidential["client_secret"]}
+    holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    for answer in (grant.exchange(client), post(client, "revoke", {"token": key, **named})):
+        assert error_of(answer, 503) == "server_error" and int(answer.headers["Retry-After"]) >= 1
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert works(world, key) and keys(world) == before + 1
+    assert grant.exchange(client).status == 200
+    assert post(client, "revoke", {"token": key, **named}).status == 200 and not works(world, key)
+
+
+# -- guessing -----------------------------------------------------------------------------------------------------------
+
+def test_who_guesses_is_slowed_down(tmp_path):
+    clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
+    with Viewtally(tmp_path / "guess", {"server": {"trusted_proxies": "127.0.0.1"}}, clock=clock) as world, world.client() as client:
+        world.author = world.add_author()
+        app = oauth.add_app(world, confidential=True)
+        wrong = {**grant_of(world, app).fields(), "client_secret": "x"}
+        here, there = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.2"}
+        for _ in range(20):
+            assert error_of(post(client, "token", wrong, here), 401) == "invalid_client"
+        refused = grant_of(world, app).exchange(client, here)               # the right one, too
+        assert error_of(refused, 429) == "slow_down" and 1 <= int(refused.headers["Retry-After"]) <= 6
+        assert grant_of(world, app).exchange(client, there).status == 200
+        clock.advance(6000)
+        assert error_of(post(client, "token", wrong, here), 401) == "invalid_client"
+        assert error_of(post(client, "token", wrong, here), 429) == "slow_down"
+        clock.advance(120_000)
+        assert grant_of(world, app).exchange(client, here).status == 200
+        # Codes, and the half of an IPv6 address that one customer has.
+        for i in range(20):
+            answer = grant_of(world, app).exchange(client, {"X-Forwarded-For": f"2001:db8::{i:x}"}, code=oauth.make_code())
+            assert error_of(answer) == "invalid_grant"
+        assert error_of(grant_of(world, app).exchange(client, {"X-Forwarded-For": "2001:db8::ffff"}), 429) == "slow_down"
+        assert grant_of(world, app).exchange(client, {"X-Forwarded-For": "2001:db8:0:1::1"}).status == 200
+
+
+def test_one_secret_is_guessed_from_many_addresses(world, client):
+    app, other = (oauth.add_app(world, confidential=True) for _ in range(2))
+    fields = {**grant_of(world, app).fields(), "client_secret": "x"}
+    statuses = [post(client, "token", fields).status for _ in range(400)]
+    assert statuses[:200] == [401] * 200 and 429 in statuses
+    assert grant_of(world, other).exchange(client).status == 200
+
+
+# -- traces -------------------------------------------------------------------------------------------------------------
+
+def test_no_secret_is_in_the_database_or_the_log(world, client):
+    app = world.confidential
+    grant = grant_of(world, app)
+    form = oauth.urllib.parse.urlencode(grant.fields())
+    client.request("GET", f"/v1/oauth/token?{form}")
+    client.request("GET", f"/v1/account?x={grant.code}")
+    client.request("GET", f"/v1/account?x={app['client_secret']}")
+    key = grant.exchange(client).json()["access_token"]
+    assert "/v1/account" in world.log
+    with open(world.settings["store"]["path"], "rb") as file:
+        stored = file.read()
+    with open(world.settings["store"]["path"] + "-wal", "rb") as file:
+        stored += file.read()
+    for secret in (grant.code, app["client_secret"], key):
+        assert secret[:24] not in world.log and secret[:24].encode() not in stored, secret
