@@ -225,10 +225,10 @@ def test_a_session_that_somebody_planted_is_not_taken_over(world):
     attacker = Browser(world.client())
     attacker.cookies["viewtally-session"] = planted
     assert not is_signed_in(attacker)
-    # One that is live ends when its browser signs in anew.
+    # One that is live ends when its browser signs in anew, as whoever.
     live = victim.cookies["viewtally-session"]
-    path = invite(world, world.author)
-    assert accept(victim, path).status == 303
+    assert accept(victim, invite(world, world.add_author("Bob")), login="bob").status == 303
+    assert is_signed_in(victim) and is_signed_in(world.browser)
     attacker.cookies["viewtally-session"] = live
     assert not is_signed_in(attacker)
 
