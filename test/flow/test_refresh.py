@@ -8,6 +8,7 @@ from lib import wait
 from lib.clock import FakeClock
 from lib.lines import author, uid, video
 from lib.refreshing import DONE, LOST, STOPPED, Refreshing
+from lib.spool import Spool
 from lib.viewtally import Viewtally, sanitized
 
 POSTED = "2026-07-09T08:00:00Z"
@@ -192,6 +193,19 @@ def test_a_backup_of_the_middle_of_a_run_holds_up_nobody(make, make_viewtally, t
         assert restored.run("status", "--json").json()["refresh"]["running"] is None
         restored.run("refresh", "--wait", "0")
         assert Refreshing(restored).outcomes == [LOST, DONE]
+
+
+def test_a_file_that_comes_during_a_run_is_taken_after_it(make, time, large_world, tmp_path):
+    spool = Spool(tmp_path / "spool")
+    server = make(large_world, source="spool,simulated", spool_dir=spool.path)
+    runs = Refreshing(server)
+    with server:
+        runs.freeze(server)                         # it has looked into the spool already
+        spool.drop("late.ndjson", [author("Late")])
+        server.signal(signal.SIGCONT)
+        wait.until(lambda: spool.done == ["late.ndjson"], "the file to be taken")
+        wait.until(lambda: [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, DONE), (2, DONE)], "two runs")
+        stays(lambda: len(runs.runs) == 2, "no run more")
 
 
 # --- what is told ---
