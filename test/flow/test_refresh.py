@@ -190,7 +190,8 @@ def test_a_backup_of_the_middle_of_a_run_holds_up_nobody(make, make_viewtally, t
         server.signal(signal.SIGCONT)
         restored = make_viewtally({"refresh": {"source": "simulated"}}, clock=time)
         restored.run("restore", backup)
-        assert restored.run("status", "--json").json()["refresh"]["running"] is None
+        status = restored.run("status", "--json").json()
+        assert status["refresh"]["running"] is None and status["runs"][0]["outcome"] == "lost"
         restored.run("refresh", "--wait", "0")
         assert Refreshing(restored).outcomes == [LOST, DONE]
 
