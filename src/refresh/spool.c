@@ -13,11 +13,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ARENA_BLOCK = 64 * 1024, NAME_TEXT_MAX = 512 };
+enum { ARENA_BLOCK = 64 * 1024, NAME_TEXT_MAX = 512, FAILURES_MAX = 3 };
 
 struct bad_line {
     int64_t line;
     struct str reason;
+};
+
+/* Files that are applied and wait to be moved away. */
+enum { FINISHED_MAX = 100 };
+
+struct finished {
+    struct spool_file files[FINISHED_MAX];
+    size_t count;
 };
 
 /* The file at work. */
@@ -183,34 +191,74 @@ static enum err move_to_bad(struct taking *t, struct buf *as)
     return OK;
 }
 
-static enum err move_away(struct taking *t, struct buf *as)
+static enum err cannot_move(struct run *run, struct str name, enum err err)
 {
-    struct reporting reporting = {.store = run_store(t->run), .row = t->file.row};
-    if (t->listed == 0) {
-        enum err err =
-            spool_dir_move(t->dir, t->file.name, &t->file.identity, SPOOL_DONE, clock_wall_ms(), as);
-        return err == ERR_NOT_FOUND ? OK : err;
-    }
-    enum err err = move_to_bad(t, as);
-    return err ? err : spool_dir_report(t->dir, buf_str(as), write_report, &reporting);
+    return run_fail(run, err, "the spool: %.*s is applied and cannot be moved away: %s", (int)name.len,
+                    name.p, err_name(err));
 }
 
-/* All of the file is applied: out of the spool with it, and then forget it. */
-static enum err conclude(struct taking *t)
+/* A file with bad lines is dealt with by itself, */
+static enum err conclude_bad(struct taking *t)
 {
+    struct reporting reporting = {.store = run_store(t->run), .row = t->file.row};
     struct buf as;
     buf_init(&as, NAME_TEXT_MAX);
-    enum err err = move_away(t, &as);
+    enum err err = move_to_bad(t, &as);
+    if (!err)
+        err = spool_dir_report(t->dir, buf_str(&as), write_report, &reporting);
+    if (!err)
+        err = spool_dir_sync(t->dir, SPOOL_BAD);
     if (err)
-        (void)run_fail(t->run, err, "the spool: %.*s is applied and cannot be moved away: %s",
-                       (int)t->file.name.len, t->file.name.p, err_name(err));
-    else if (t->listed)
+        (void)cannot_move(t->run, t->file.name, err);
+    else
         log_warn("spool: %.*s: %lld line%s could not be applied: bad/%.*s.errors", (int)t->file.name.len,
                  t->file.name.p, (long long)t->listed, t->listed == 1 ? "" : "s", (int)as.len, as.p);
-    else
-        log_info("spool: %.*s is applied", (int)t->file.name.len, t->file.name.p);
     buf_fini(&as);
     return err ? err : in_transaction(t, delete_row);
+}
+
+/* the good ones many at a time: syncing directories and a transaction for each would take most of the time.
+ */
+static enum err delete_rows(struct run *run, const struct finished *f)
+{
+    enum err err = run_begin(run);
+    if (err)
+        return err;
+    for (size_t i = 0; i < f->count && !err; i++)
+        err = store_spool_delete(run_store(run), f->files[i].row);
+    if (!err)
+        return run_commit(run);
+    run_rollback(run);
+    return run_fail(run, err, "the database says: %s", err_name(err));
+}
+
+static enum err conclude_good(struct run *run, const struct spool_dir *dir, struct finished *f)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct spool_file *file = &f->files[i];
+        err = spool_dir_move(dir, file->name, &file->identity, SPOOL_DONE, clock_wall_ms(), NULL);
+        if (err && err != ERR_NOT_FOUND)
+            return cannot_move(run, file->name, err);
+        log_info("spool: %.*s is applied", (int)file->name.len, file->name.p);
+    }
+    if (f->count == 0)
+        return OK;
+    err = spool_dir_sync(dir, SPOOL_DONE);
+    if (err)
+        return cannot_move(run, f->files[0].name, err);
+    err = delete_rows(run, f);
+    f->count = 0;
+    return err;
+}
+
+/* All of the file is applied: out of the spool with it, and then forget it. The name stays with `f`. */
+static enum err conclude(struct taking *t, struct finished *f)
+{
+    if (t->listed)
+        return conclude_bad(t);
+    f->files[f->count++] = t->file;
+    return f->count < FINISHED_MAX ? OK : conclude_good(t->run, t->dir, f);
 }
 
 /* --- one file --------------------------------------------------------------------------------------------
@@ -284,7 +332,8 @@ static enum err apply(struct taking *t)
     return OK;
 }
 
-static enum err take(struct run *run, const struct spool_dir *dir, struct arena *a, struct str name)
+static enum err take(struct run *run, const struct spool_dir *dir, struct arena *a, struct str name,
+                     struct finished *finished)
 {
     struct taking t;
     taking_init(&t, run, dir);
@@ -298,8 +347,10 @@ static enum err take(struct run *run, const struct spool_dir *dir, struct arena 
         err = read_known(&t, a);
     if (!err && t.file.applied_at == TIME_NONE)
         err = apply(&t);
-    if (!err && t.file.applied_at != TIME_NONE)
-        err = conclude(&t);
+    if (!err && t.file.applied_at != TIME_NONE) {
+        t.file.name = name;
+        err = conclude(&t, finished);
+    }
     taking_fini(&t);
     return err;
 }
@@ -310,6 +361,7 @@ static enum err take(struct run *run, const struct spool_dir *dir, struct arena 
 static enum err resume(struct run *run, const struct spool_dir *dir, const struct spool_file *file)
 {
     struct taking t;
+    struct finished finished = {.count = 0};
     struct file_identity now;
     taking_init(&t, run, dir);
     t.file = *file;
@@ -322,13 +374,13 @@ static enum err resume(struct run *run, const struct spool_dir *dir, const struc
     if (err)
         (void)run_fail(run, err, "the spool: %s", err_name(err));
     else if (file->applied_at != TIME_NONE)
-        err = conclude(&t);
+        err = conclude(&t, &finished);
     else if (!there) {
         log_warn("spool: %.*s went away before all of it was applied", (int)file->name.len, file->name.p);
         err = in_transaction(&t, delete_row);
     }
     taking_fini(&t);
-    return err;
+    return err ? err : conclude_good(run, dir, &finished);
 }
 
 static enum err resume_all(struct run *run, const struct spool_dir *dir)
@@ -353,22 +405,53 @@ static enum err resume_all(struct run *run, const struct spool_dir *dir)
 /* --- the source ------------------------------------------------------------------------------------------
  */
 
-static enum err take_all(struct run *run, const struct spool_dir *dir)
+/* A file that the disk cannot read keeps no other from being taken; when none can be read any more it is not
+ * the file. */
+static bool is_for_one(struct run *run, enum err err, int *failures)
 {
-    struct arena names, arena;
-    struct spool_list list;
-    arena_init(&names, ARENA_BLOCK);
+    if (err != ERR_IO || ++*failures > FAILURES_MAX)
+        return false;
+    log_error("spool: a file cannot be read and is left for later");
+    return run_turn(run) == OK;
+}
+
+static enum err take_each(struct run *run, const struct spool_dir *dir, const struct spool_list *list,
+                          struct finished *finished)
+{
+    struct arena arena;
+    enum err err = OK, failed = OK;
+    int failures = 0;
     arena_init(&arena, ARENA_BLOCK);
-    enum err err = spool_dir_list(dir, &names, &list);
-    if (err)
-        (void)run_fail(run, err, "the spool directory cannot be listed: %s", err_name(err));
-    for (size_t i = 0; !err && i < list.count; i++) {
+    for (size_t i = 0; !err && i < list->count; i++) {
         arena_reset(&arena);
         err = run_turn(run);
         if (!err)
-            err = take(run, dir, &arena, list.entries[i].name);
+            err = take(run, dir, &arena, list->entries[i].name, finished);
+        if (err && is_for_one(run, err, &failures)) {
+            failed = err;
+            err = OK;
+        }
     }
     arena_fini(&arena);
+    return err ? err : failed;
+}
+
+static enum err take_all(struct run *run, const struct spool_dir *dir)
+{
+    struct arena names;
+    struct spool_list list;
+    struct finished finished = {.count = 0};
+    arena_init(&names, ARENA_BLOCK);
+    enum err err = spool_dir_list(dir, &names, &list);
+    if (err)
+        (void)run_fail(run, err, "the spool directory cannot be listed: %s", err_name(err));
+    else
+        err = take_each(run, dir, &list, &finished);
+    /* Also after a failure; who was told to stop leaves it to the next run. */
+    if (err != ERR_CANCELLED) {
+        enum err moved = conclude_good(run, dir, &finished);
+        err = err ? err : moved;
+    }
     arena_fini(&names);
     return err;
 }

@@ -348,11 +348,15 @@ enum err spool_dir_move(const struct spool_dir *d, struct str name, const struct
         err = ERR_NOT_FOUND;
     if (!err)
         err = move(d, name, identity, d->places[place], now_ms, &target);
-    if (err)
-        return err;
-    buf_append(as, str_from_cstr(target.p));
-    /* First where it is now: a crash between the two may leave both names, never none. */
-    err = sync_directory(d->places[place]);
+    if (!err && as)
+        buf_append(as, str_from_cstr(target.p));
+    return err;
+}
+
+enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place)
+{
+    /* First where the files are now: a crash between the two may leave both names, never none. */
+    enum err err = sync_directory(d->places[place]);
     return err ? err : sync_directory(d->fd);
 }
 

@@ -57,12 +57,15 @@ MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);
 /* The identity of what has the name now. ERR_NOT_FOUND: nothing, or no regular file. */
 MUST_USE enum err spool_dir_identify(const struct spool_dir *d, struct str name, struct file_identity *out);
 
-/* Moves the file away, if that name still means that file, and syncs the directories. In `as` it gets a name
+/* Moves the file away, if that name still means that file. In `as` (may be NULL) it gets a name
  * under which neither a file nor a report lies in the place: its own, or with the time in it. ERR_NOT_FOUND:
  * the name means something else by now, or nothing; it was left alone. */
 MUST_USE enum err spool_dir_move(const struct spool_dir *d, struct str name,
                                  const struct file_identity *identity, enum spool_place place, int64_t now_ms,
                                  struct buf *as);
+
+/* After one move or many: they are on disk. */
+MUST_USE enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place);
 
 /* Under which name bad/ holds that file. ERR_NOT_FOUND: under none. */
 MUST_USE enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identity *identity,

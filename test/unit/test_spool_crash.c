@@ -159,6 +159,8 @@ static void world_init(struct world *w)
     assert_int_equal(mkdir(w->spool, 0700), 0);
     (void)snprintf(path, sizeof path, "%s/f.ndjson", w->spool);
     write_bytes(path, buf_str(&file_text));
+    (void)snprintf(path, sizeof path, "%s/g.ndjson", w->spool);
+    write_bytes(path, STR(READING("youtube", "y1", "2026-07-03T00:00:00Z", VIEWS(20000))));
     the_clock[0] = IMPORT_NOW;
 }
 
@@ -223,7 +225,7 @@ static void a_run_without_a_crash_is_what_we_think(void **state)
     buf_init(&found, 1 << 24);
     straight(&found);
     buf_append_char(&found, '\0');
-    assert_non_null(strstr(found.p, "file /bad/f.ndjson\nfile /bad/f.ndjson.errors\n"
+    assert_non_null(strstr(found.p, "file /done/g.ndjson\nfile /bad/f.ndjson\nfile /bad/f.ndjson.errors\n"
                                     "1: not valid JSON: "));
     assert_non_null(strstr(found.p, "\n3: id belongs to another author\n4: unknown post\n"
                                     "5: observed_at is before the post's posted_at\n"
