@@ -84,7 +84,8 @@ static bool is_unchanged(struct taking *t)
     struct file_identity now;
     if (t->looked_at)
         return true;
-    t->looked_at = spool_file_identify(t->fd, &now) == OK && file_identity_eq(&now, &t->file.identity);
+    t->looked_at = !spool_file_has_writer(t->fd) && spool_file_identify(t->fd, &now) == OK &&
+                   file_identity_eq(&now, &t->file.identity);
     t->changed = !t->looked_at;
     return t->looked_at;
 }

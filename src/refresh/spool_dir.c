@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -224,6 +225,17 @@ enum err spool_file_identify(int fd, struct file_identity *out)
     if (!identify(fd, "", out, &regular))
         return failed("fstat", "");
     return regular ? OK : ERR_NOT_FOUND;
+}
+
+/* A read lease is had only while nobody has the file open for writing. It is given back at once; who opens
+ * the file for writing in between waits for that, and the signal that tells us so is one that nobody minds.
+ */
+bool spool_file_has_writer(int fd)
+{
+    if (fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+        return errno == EAGAIN;
+    (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+    return false;
 }
 
 enum err spool_dir_identify(const struct spool_dir *d, struct str name, struct file_identity *out)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { GATHER_MS = 50, CHECK_MS = 2000, HANDLES = 3 };
+enum { GATHER_MS = 50, CHECK_MS = 1000, CHECKS_AFTER = 30, HANDLES = 3 };
 
 struct spool_watch {
     char *path;
@@ -22,7 +22,8 @@ struct spool_watch {
     uv_fs_event_t event;
     uv_timer_t gather, check;
     bool watching, blind_logged;
-    dev_t device; /* of the directory that is watched */
+    int checks_left; /* in which what is left over is told of again */
+    dev_t device;    /* of the directory that is watched */
     ino_t inode;
     int open_handles;
     void (*changed)(void *ctx);
@@ -55,8 +56,10 @@ static void on_event(uv_fs_event_t *event, const char *name, int events, int sta
 {
     struct spool_watch *w = event->data;
     (void)events;
-    if (status < 0 || !name || spool_dir_is_candidate(str_from_cstr(name)))
+    if (status < 0 || !name || spool_dir_is_candidate(str_from_cstr(name))) {
+        w->checks_left = CHECKS_AFTER;
         tell_soon(w);
+    }
     if (status < 0 || !name || strcmp(name, w->base) == 0) {
         go_blind(w);
         CHECK(uv_timer_start(&w->check, on_check, GATHER_MS, CHECK_MS) == 0);
@@ -101,9 +104,22 @@ static void check(struct spool_watch *w)
         say_blind(w, strerror(code));
 }
 
+/* A file that somebody had still open when it came is left for later, and nobody tells when it is closed. */
+static void tell_again(struct spool_watch *w)
+{
+    if (w->checks_left == 0)
+        return;
+    w->checks_left--;
+    if (spool_dir_has_any(w->path))
+        tell_soon(w);
+    else
+        w->checks_left = 0;
+}
+
 static void on_check(uv_timer_t *timer)
 {
     check(timer->data);
+    tell_again(timer->data);
 }
 
 /* The directory may be made by the first run; then there is something to watch from the start. */

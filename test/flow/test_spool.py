@@ -1,8 +1,14 @@
 """The spool with real files and a real server: taken at once, once, and out of the way afterwards."""
+import json
+import os
+import random
+import shutil
+import subprocess
+
 import pytest
 
 from lib import wait
-from lib.lines import author, book, post, reading, uid, video
+from lib.lines import author, reading, uid, video
 from lib.spool import Spool
 
 POSTED = "2026-07-01T08:00:00Z"
@@ -53,3 +59,175 @@ def test_a_bad_line_is_told_and_the_good_ones_go_in(service, spool, ada):
         assert spool.bad == ["mixed.ndjson", "mixed.ndjson.errors"]
         assert not spool.waiting and not spool.done
         assert (views_of(service, ada, "a"), views_of(service, ada, "b")) == (20, 30)
+
+
+def refresh(service, status=0):
+    return service.run("refresh", status=status)
+
+
+def at(minute):
+    return f"2026-07-09T{minute // 60:02}:{minute % 60:02}:00Z"
+
+
+def test_the_same_name_again_is_another_file(service, spool, ada):
+    for views in (10, 20, 30):
+        spool.drop("same.ndjson", [reading("a", at(views), views)])
+        refresh(service)
+    assert len(spool.done) == 3 and "same.ndjson" in spool.done and not spool.waiting
+    contents = sorted((spool.path / "done" / name).read_text() for name in spool.done)
+    assert [json.loads(content)["views"] for content in contents] == [10, 20, 30]
+    spool.drop("same.ndjson", ["{"])
+    refresh(service, status=1)
+    spool.drop("same.ndjson", ["}"])
+    refresh(service, status=1)
+    assert len([name for name in spool.bad if name.endswith(".ndjson.errors")]) == 2
+    assert len([name for name in spool.bad if name.endswith(".ndjson")]) == 2
+    with service:
+        assert views_of(service, ada, "a") == 30
+
+
+def test_files_are_applied_in_the_order_in_which_they_were_finished(service, spool, ada):
+    spool.drop("a-last.ndjson", [reading("a", at(3), 30)], modified=3000)
+    spool.drop("z-first.ndjson", [reading("a", at(1), 10)], modified=1000)
+    spool.drop("b-second.ndjson", [reading("a", at(2), 20)], modified=2000)
+    spool.drop("c-second.ndjson", [reading("b", at(2), 5)], modified=2000)
+    refresh(service)
+    assert len(spool.done) == 4 and not spool.bad       # in any other order a reading would be older than the last
+
+
+def test_what_is_no_finished_file_is_left_alone(service, spool, ada, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text(json.dumps(reading("a", at(1), 5000)) + "\n")
+    (spool.path / "link.ndjson").symlink_to(outside)
+    (spool.path / "dangling.ndjson").symlink_to(tmp_path / "nothing")
+    (spool.path / "directory.ndjson").mkdir()
+    os.mkfifo(spool.path / "fifo.ndjson")
+    for name in (".hidden.ndjson", "unfinished.ndjson.tmp", "other.json", "n" * 201 + ".ndjson"):
+        spool.drop(name, [reading("a", at(1), 5000)])
+    left = spool.waiting
+    spool.drop("good.ndjson", [reading("a", at(1), 7)])
+    finished = refresh(service)
+    assert spool.done == ["good.ndjson"] and spool.waiting == left
+    assert "fifo.ndjson is no regular file and is left alone" in finished.err
+    with service:
+        assert views_of(service, ada, "a") == 7
+
+
+def test_empty_files_and_strange_names(service, spool, ada):
+    names = ["empty.ndjson", "blank.ndjson", "-rf.ndjson", "a b\n\x1b[31m\".ndjson", "ünï.ndjson", "n" * 193 + ".ndjson", "%s%n.ndjson"]
+    for name, lines in zip(names, ["", "\n \r\n", *[json.dumps(reading("a", at(i), i)) for i in range(5)]]):     # no newline at the end
+        spool.drop(name, lines, modified=1000 + names.index(name))
+    spool.drop(os.fsdecode(b"\xff\xfe.ndjson"), [reading("a", at(9), 99)])
+    finished = refresh(service)
+    assert sorted(spool.done) == sorted([*names, os.fsdecode(b"\xff\xfe.ndjson")]) and not spool.bad
+    assert "\x1b" not in finished.err and finished.err.count("\n") == len(finished.err.splitlines())
+    with service:
+        assert views_of(service, ada, "a") == 99
+
+
+def test_a_file_that_is_still_being_written_is_waited_for(service, spool, ada):
+    """Against the protocol, and nothing is lost by it."""
+    word = "slow.ndjson is still being written and is left for later"
+    with service, open(spool.path / "slow.ndjson", "w") as file:
+        wait.until(lambda: word in service.log, "the word that an empty file is waited for")
+        for minute in range(500):
+            file.write(json.dumps(reading("a", at(minute), minute + 1)) + "\n")
+            file.flush()
+        assert not spool.done
+        file.close()            # which nobody is told of
+        wait.until(lambda: views_of(service, ada, "a") == 500, "the finished file")
+        wait.until(lambda: spool.done == ["slow.ndjson"], "the finished file to be moved away")
+        assert not spool.bad
+
+
+def test_a_report_that_cannot_be_written_is_written_later(service, spool, ada):
+    obstacle = spool.path / "bad" / ".f.ndjson.errors"
+    obstacle.mkdir(parents=True)
+    spool.drop("f.ndjson", [reading("a", at(1), 10), "{", reading("a", at(2), 20)])
+    finished = refresh(service, status=3)
+    assert "f.ndjson is applied and cannot be moved away" in finished.err
+    refresh(service, status=3)
+    obstacle.rmdir()
+    refresh(service)
+    assert spool.bad == ["f.ndjson", "f.ndjson.errors"] and not spool.waiting
+    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # and no reading that was stale the second time
+    with service:
+        assert views_of(service, ada, "a") == 20
+
+
+def test_a_spool_that_goes_and_comes_back_is_watched_again(service, spool, ada):
+    with service:
+        spool.drop("one.ndjson", [reading("a", at(1), 10)])
+        wait.until(lambda: spool.done, "the first file")
+        shutil.rmtree(spool.path)
+        spool.path.mkdir()
+        spool.drop("two.ndjson", [reading("a", at(2), 20)])
+        wait.until(lambda: spool.done == ["two.ndjson"], "the file in the new directory", 10)
+        moved = spool.path.rename(spool.path.with_name("moved"))
+        wait.until(lambda: "cannot be watched" in service.log, "the word that it is gone", 10)
+        moved.rename(spool.path)
+        spool.drop("three.ndjson", [reading("a", at(3), 30)])
+        wait.until(lambda: "three.ndjson" in spool.done, "the file in the directory that came back", 10)
+        assert "is watched again" in service.log
+        assert views_of(service, ada, "a") == 30
+
+
+def test_two_servers_share_one_spool(service, spool, ada, make_viewtally, clock):
+    """Each file is applied by one of them, and both serve what came of it."""
+    other = make_viewtally({"store": {"path": service.settings["store"]["path"]}, "refresh": service.settings["refresh"]}, clock=clock)
+    values = [1000, 10000, None, 50000]         # the viral one stands at its line
+    with service, other, service.client(ada) as client:
+        for n in range(30):
+            spool.drop(f"{n:02}.ndjson", [reading("a", at(n), 100 * (n + 1) ** 2)], modified=1000 + n)
+        wait.until(lambda: len(spool.done) == 30, "all files")
+        assert not spool.bad and not spool.waiting
+        assert views_of(other, ada, "a") == views_of(service, ada, "a") == 90000
+        assert [event.get("milestone") for event in client.get("/events").json()["data"]] == values
+        days = client.get("/stats", {"start_date": "2026-07-09", "end_date": "2026-07-09"}).json()["data"][0]["days"]
+        assert [day["views"] for day in days] == [90000]
+
+
+def big_file(seed=1):
+    """Some thousand readings of many instants, with lines of every badness between them."""
+    chance = random.Random(seed)
+    lines = [author("Eve"), video("e", "Eve", POSTED, ("youtube", "tiktok"))]
+    for minute in range(1400):
+        for name, platform in (("a", "youtube"), ("b", "youtube"), ("e", "youtube"), ("e", "tiktok")):
+            lines.append(reading(name, at(minute), minute * chance.randrange(1, 60), platform, likes=chance.randrange(100)))
+        if minute % 50 == 0:
+            lines += ["nonsense", reading("nobody", at(minute), 1), reading("a", "2026-06-01T00:00:00Z", 1)]
+    chance.shuffle(lines)
+    return lines
+
+
+def told(installation, key):
+    with installation, installation.client(key) as client:
+        events = [{**event, "id": None} for event in client.get("/events", {"limit": 100}).json()["data"]]
+        return client.get("/videos").json()["data"], events, client.get("/stats", {"start_date": "2026-07-01", "end_date": "2026-07-10"}).json()
+
+
+def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_viewtally, tmp_path):
+    lines = big_file()
+    straight = make_viewtally(clock=clock)
+    straight.import_lines(WORLD)
+    key = straight.create_key(uid("Ada"))
+    straight.import_lines(lines, status=1)
+    spool.drop("big.ndjson", lines)
+    killed = 0
+    for attempt in range(30):
+        process = service.command("refresh")
+        try:
+            process.communicate(timeout=0.02 + 0.02 * attempt)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            killed += 1
+            clock.advance(31_000)               # its lease
+    assert killed >= 3
+    refresh(service)
+    assert spool.bad == ["big.ndjson", "big.ndjson.errors"] and not spool.waiting and not spool.done
+    wrong = [number for number, line in enumerate(lines, 1)
+             if line == "nonsense" or line.get("post_id") == "youtube-nobody" or line.get("observed_at") == "2026-06-01T00:00:00Z"]
+    assert [line for line, _ in spool.errors("big.ndjson")] == wrong
+    assert told(service, ada) == told(straight, key)
