@@ -104,7 +104,7 @@ static bool row_is_used(const struct row *row)
 static void write_codes(const struct row *row, struct buf *b)
 {
     for (int i = 0; i <= CODES; i++) {
-        char text[8] = "none";
+        char text[12] = "none";
         if (!row->codes[i])
             continue;
         if (i < CODES)

@@ -1,0 +1,166 @@
+/* The cache of whole answers. */
+#include "api/cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+enum { NOW = 1000000 };
+
+static struct cache_key question(int64_t scope, const char *query, int64_t revision)
+{
+    static const int route;
+    return (struct cache_key){
+        .route = &route, .scope = scope, .query = str_from_cstr(query), .revision = revision};
+}
+
+static void offer_until(struct cache *c, const struct cache_key *key, const char *body, int64_t until)
+{
+    const struct cached answer = {.body = str_from_cstr(body),
+                                  .etag = STR("\"e\""),
+                                  .content_type = STR("text/plain"),
+                                  .facts = {1, 2, 3}};
+    cache_offer(c, key, &answer, NOW, until);
+}
+
+/* As if it were asked for twice: only then it is kept. */
+static void keep(struct cache *c, const struct cache_key *key, const char *body)
+{
+    offer_until(c, key, body, INT64_MAX);
+    offer_until(c, key, body, INT64_MAX);
+}
+
+static bool has(struct cache *c, const struct cache_key *key, int64_t now, const char *body)
+{
+    const struct cached *found = cache_find(c, key, now);
+    if (!found)
+        return false;
+    assert_true(str_eq(found->body, str_from_cstr(body)));
+    assert_true(str_eq(found->etag, STR("\"e\"")));
+    assert_int_equal(found->facts[2], 3);
+    cache_release((void *)(uintptr_t)found);
+    return true;
+}
+
+static void what_is_asked_for_twice_is_kept(void **state)
+{
+    (void)state;
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "a=1", 5);
+    assert_false(has(c, &key, NOW, ""));
+    offer_until(c, &key, "body", INT64_MAX);
+    assert_false(has(c, &key, NOW, ""));
+    offer_until(c, &key, "body", INT64_MAX);
+    assert_true(has(c, &key, NOW, "body"));
+    cache_free(c);
+}
+
+static void questions_are_told_apart(void **state)
+{
+    (void)state;
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "a=1", 5), other;
+    keep(c, &key, "body");
+    other = question(2, "a=1", 5);
+    assert_false(has(c, &other, NOW, ""));
+    other = question(1, "a=2", 5);
+    assert_false(has(c, &other, NOW, ""));
+    other = key;
+    other.path = STR("a=1");
+    assert_false(has(c, &other, NOW, ""));
+    other = key;
+    other.accept = STR("text/csv");
+    assert_false(has(c, &other, NOW, ""));
+    other = key;
+    other.route = &c;
+    assert_false(has(c, &other, NOW, ""));
+    assert_true(has(c, &key, NOW, "body"));
+    cache_free(c);
+}
+
+static void an_answer_is_true_for_its_revision_and_its_time(void **state)
+{
+    (void)state;
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "", 5), next = question(1, "", 6);
+    offer_until(c, &key, "old", NOW + 10);
+    offer_until(c, &key, "old", NOW + 10);
+    assert_true(has(c, &key, NOW, "old"));
+    assert_true(has(c, &key, NOW + 9, "old"));
+    assert_false(has(c, &key, NOW + 10, ""));
+    assert_false(has(c, &key, NOW - 1, "")); /* the clock was set back */
+    assert_false(has(c, &next, NOW, ""));
+    offer_until(c, &next, "new", INT64_MAX); /* the question was asked before */
+    assert_true(has(c, &next, NOW, "new"));
+    assert_false(has(c, &key, NOW, ""));
+    assert_int_equal(cache_counts(c).entries, 1);
+    offer_until(c, &next, "late", NOW); /* over already */
+    assert_true(has(c, &next, NOW, "new"));
+    cache_free(c);
+}
+
+static void what_was_not_asked_for_longest_goes_first(void **state)
+{
+    (void)state;
+    char body[901] = "", query[16];
+    memset(body, 'x', sizeof body - 1);
+    struct cache *c = cache_new(20000);
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(query, sizeof query, "%d", i);
+        struct cache_key key = question(1, query, 1), first = question(1, "0", 1);
+        keep(c, &key, body);
+        assert_true(has(c, &first, NOW, body));
+        assert_true(cache_counts(c).bytes <= 20000);
+    }
+    struct cache_key second = question(1, "1", 1), last = question(1, "39", 1);
+    assert_false(has(c, &second, NOW, ""));
+    assert_true(has(c, &last, NOW, body));
+    assert_true(cache_counts(c).entries > 10);
+    assert_int_equal(cache_counts(c).entries + cache_counts(c).evicted, 40);
+    cache_free(c);
+}
+
+static void what_is_held_outlives_the_cache_of_it(void **state)
+{
+    (void)state;
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "", 5);
+    keep(c, &key, "body");
+    const struct cached *held = cache_find(c, &key, NOW), *twice = cache_find(c, &key, NOW);
+    key.revision = 6;
+    keep(c, &key, "other");
+    cache_release((void *)(uintptr_t)twice);
+    assert_true(str_eq(held->body, STR("body")));
+    cache_release((void *)(uintptr_t)held);
+    cache_free(c);
+}
+
+static void a_cache_of_no_bytes_keeps_nothing_and_big_answers_are_not_kept(void **state)
+{
+    (void)state;
+    char body[1001] = "";
+    memset(body, 'x', sizeof body - 1);
+    struct cache_key key = question(1, "", 5);
+    const size_t sizes[] = {0, 1, 7999};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct cache *c = cache_new(sizes[i]);
+        keep(c, &key, body);
+        assert_false(has(c, &key, NOW, ""));
+        assert_int_equal(cache_counts(c).bytes, 0);
+        cache_free(c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_asked_for_twice_is_kept),
+        cmocka_unit_test(questions_are_told_apart),
+        cmocka_unit_test(an_answer_is_true_for_its_revision_and_its_time),
+        cmocka_unit_test(what_was_not_asked_for_longest_goes_first),
+        cmocka_unit_test(what_is_held_outlives_the_cache_of_it),
+        cmocka_unit_test(a_cache_of_no_bytes_keeps_nothing_and_big_answers_are_not_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
