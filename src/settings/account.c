@@ -63,9 +63,12 @@ static enum next show(struct request *r, const char *fault, const char *new_faul
         HTML(b, "<p>You were signed in by your organisation, so there is no password here to change.</p>");
         return page_end(r);
     }
-    HTML(b, "<p>Your name for signing in is <strong>");
-    html_text(b, v->viewer.login);
-    HTML(b, "</strong>.</p>\n<div class=\"columns\">");
+    if (v->viewer.login.p) {
+        HTML(b, "<p>Your name for signing in is <strong>");
+        html_text(b, v->viewer.login);
+        HTML(b, "</strong>.</p>\n");
+    }
+    HTML(b, "<div class=\"columns\">");
     write_password_form(r, fault, new_fault);
     write_sign_out(r);
     HTML(b, "</div>");

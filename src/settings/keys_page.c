@@ -45,26 +45,30 @@ static struct str key_path(struct request *r, const struct uuid *id)
     return arena_printf(&r->arena, "%s/%.*s", PATH, UUID_TEXT_LEN, text);
 }
 
-static void write_used(struct buf *b, const struct api_key *key, int64_t now)
+static void write_times(struct buf *b, const struct api_key *key, int64_t now)
 {
-    if (key->last_used_at == TIME_NONE)
-        HTML(b, "never");
-    else
+    HTML(b, "<span class=\"muted small\">Made ");
+    time_ago_html(b, key->created_at, now);
+    if (key->revoked_at != TIME_NONE) {
+        HTML(b, ", revoked ");
+        time_ago_html(b, key->revoked_at, now);
+    } else if (key->last_used_at != TIME_NONE) {
+        HTML(b, ", last used ");
         time_ago_html(b, key->last_used_at, now);
+    } else {
+        HTML(b, ", never used");
+    }
+    HTML(b, "</span>");
 }
 
-static void write_table_head(struct buf *b, bool live)
+static void write_revoke(struct request *r, const struct api_key *key)
 {
-    if (live)
-        HTML(b, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Your keys\"><table><thead>"
-                "<tr><th scope=\"col\">Name</th><th scope=\"col\">Key</th><th scope=\"col\">Made</th>"
-                "<th scope=\"col\">Last used</th><th scope=\"col\"><span class=\"sr\">Revoke</span></th></tr>"
-                "</thead><tbody>\n");
-    else
-        HTML(b, "<details class=\"card\"><summary>Revoked keys</summary>\n"
-                "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Revoked keys\"><table>"
-                "<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Key</th><th scope=\"col\">Made</th>"
-                "<th scope=\"col\">Revoked</th></tr></thead><tbody>\n");
+    struct buf *b = &r->res.body;
+    HTML(b, "<a class=\"button danger\"");
+    page_link(r, "href", key_path(r, &key->id));
+    HTML(b, ">Revoke<span class=\"sr\"> the key ");
+    html_name(b, key->name);
+    HTML(b, "</span></a>");
 }
 
 static bool on_key(void *ctx, const struct author_key *key)
@@ -75,28 +79,20 @@ static bool on_key(void *ctx, const struct author_key *key)
     bool live = key->key.revoked_at == TIME_NONE;
     if (key->is_app)
         return true;
-    if (keys->shown++ == 0)
-        write_table_head(b, live);
-    HTML(b, "<tr><th scope=\"row\">");
-    html_name(b, key->key.name);
-    HTML(b, "</th><td>");
-    write_shown(r, &key->key);
-    HTML(b, "</td><td>");
-    time_ago_html(b, key->key.created_at, keys->now);
-    HTML(b, "</td><td>");
-    if (!live) {
-        time_ago_html(b, key->key.revoked_at, keys->now);
-    } else {
-        write_used(b, &key->key, keys->now);
-        HTML(b, "</td><td><a");
-        page_link(r, "href", key_path(r, &key->key.id));
-        HTML(b, ">Revoke");
-        html_hidden(b, STR(" the key "));
-        HTML(b, "<span class=\"sr\">");
-        html_name(b, key->key.name);
-        HTML(b, "</span></a>");
+    if (keys->shown++ == 0) {
+        if (!live)
+            HTML(b, "<details class=\"card\"><summary>Revoked keys</summary>\n");
+        HTML(b, "<ul class=\"keys\">\n");
     }
-    HTML(b, "</td></tr>\n");
+    HTML(b, "<li><div><strong>");
+    html_name(b, key->key.name);
+    HTML(b, "</strong> ");
+    write_shown(r, &key->key);
+    write_times(b, &key->key, keys->now);
+    HTML(b, "</div>");
+    if (live)
+        write_revoke(r, &key->key);
+    HTML(b, "</li>\n");
     return true;
 }
 
@@ -107,7 +103,7 @@ static enum next revoked_listed_step(struct request *r)
     if (v->read.err)
         return page_store_error(r, v->read.err);
     if (keys->shown)
-        HTML(&r->res.body, "</tbody></table></div></details>\n");
+        HTML(&r->res.body, "</ul></details>\n");
     return page_end(r);
 }
 
@@ -119,7 +115,7 @@ static enum next listed_step(struct request *r)
     if (v->read.err)
         return page_store_error(r, v->read.err);
     if (keys->shown)
-        HTML(b, "</tbody></table></div></section>\n");
+        HTML(b, "</ul></section>\n");
     else
         HTML(b, "<p class=\"empty\">You have no keys. Make one for the program that is to read your "
                 "numbers.</p></section>\n");
