@@ -14,6 +14,7 @@
 #include "api/oauth.h"
 #include "api/router.h"
 #include "api/usage.h"
+#include "auth/keys.h"
 #include "auth/owners.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -24,6 +25,7 @@
 #include "refresh/spool_watch.h"
 #include "settings/page.h"
 #include "store/writer.h"
+#include "reload.h"
 #include "watch.h"
 
 #include <signal.h>
@@ -51,6 +53,7 @@ struct app {
     struct schedule *schedule;
     struct watch *watch;
     struct spool_watch *spool_watch; /* NULL: no spool */
+    struct reload reload;
     struct api api;
     struct site site;
     bool draining;
@@ -196,6 +199,12 @@ static enum err open_redis(struct app *app, const char **why)
     return OK;
 }
 
+static bool holds_key(void *ctx, struct str text)
+{
+    const struct app *app = ctx;
+    return key_find_secret(app->api.key_prefix, text) < text.len;
+}
+
 static enum err open_server(struct app *app, const char **why)
 {
     const struct config *c = app->config;
@@ -222,6 +231,8 @@ static enum err open_server(struct app *app, const char **why)
         .named_field = c->account.auth_header,
         .app = {.first = first_step, .finish = finish_refused, .ctx = app},
         .refuse = refuse,
+        .holds_secret = holds_key,
+        .holds_secret_ctx = app,
         .over = watch_over,
         .over_ctx = app->watch,
     };
@@ -239,7 +250,8 @@ static enum err open_watch(struct app *app, const char **why)
     view->redis = app->redis;
     view->limiter = app->api.limiter;
     view->cursors = app->api.cursors;
-    return watch_open(app->watch, why);
+    enum err e = watch_open_log(app->watch, app->config->log.access, why);
+    return e ? e : watch_open(app->watch, why);
 }
 
 /* ---- stop, in reverse ---- */
@@ -273,6 +285,7 @@ static void stop_signals(struct app *app)
 {
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
+    reload_close(&app->reload);
 }
 
 /* Nobody asks and nobody refreshes any more. */
@@ -315,6 +328,7 @@ static void on_schedule_closed(void *ctx)
 {
     struct app *app = ctx;
     app->schedule = NULL;
+    watch_view(app->watch)->schedule = NULL;
     stop_rest(app);
 }
 
@@ -340,12 +354,24 @@ static void on_signal(uv_signal_t *signal, int number)
     http_server_close(app->server, on_server_closed, app);
 }
 
+/* What was copied from the configuration, or depends on it. */
+static void take_config(void *ctx)
+{
+    struct app *app = ctx;
+    const struct config *c = app->config;
+    log_set(c->log.level, c->log.format);
+    app->api.cors_origins = c->server.cors_origins;
+    app->api.limit_headers = c->limits.headers;
+    limiter_set_limit(app->api.limiter, (int)c->limits.requests_per_minute);
+}
+
 static void start_signals(struct app *app)
 {
     CHECK(uv_signal_init(&app->loop, &app->sigterm) == 0 && uv_signal_init(&app->loop, &app->sigint) == 0);
     app->sigterm.data = app->sigint.data = app;
     CHECK(uv_signal_start(&app->sigterm, on_signal, SIGTERM) == 0);
     CHECK(uv_signal_start(&app->sigint, on_signal, SIGINT) == 0);
+    reload_open(&app->reload, &app->loop);
 }
 
 /* Everything that was opened before a failure, or the loop has ended. */
@@ -369,13 +395,15 @@ static void close_rest(struct app *app)
     CHECK(uv_loop_close(&app->loop) == 0);
 }
 
-enum err app_run(const struct config *config, const char **why)
+enum err app_run(struct config *config, const char *config_path, const char **why)
 {
     struct app app = {.config = config};
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* there is no reload yet, and it is no reason to end */
+    (void)signal(SIGHUP, SIG_IGN); /* until it can be heeded, and no reason to end */
     app.watch = watch_new(&app.loop, config);
+    app.reload = (struct reload){
+        .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
     enum err e = open_store(&app, why);
     if (e == OK)
         e = open_redis(&app, why);
@@ -391,6 +419,7 @@ enum err app_run(const struct config *config, const char **why)
     }
     if (e == OK) {
         open_refresh(&app);
+        watch_view(app.watch)->schedule = app.schedule;
         http_server_announce(app.server, "listening on");
         watch_announce(app.watch);
         watch_view(app.watch)->server = app.server;

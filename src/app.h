@@ -6,7 +6,8 @@
 #include "config/config.h"
 
 /* Starts, serves until SIGTERM or SIGINT, drains, stops. Blocks. OK after an orderly stop; else nothing was
- * left open and `*why` is a sentence. */
-MUST_USE enum err app_run(const struct config *config, const char **why);
+ * left open and `*why` is a sentence. SIGHUP reads `config_path` (NULL: no file) again and changes `config`.
+ */
+MUST_USE enum err app_run(struct config *config, const char *config_path, const char **why);
 
 #endif

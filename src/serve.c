@@ -9,7 +9,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const char *why = "";
     if (!cli_parse(argc, argv, NULL, 0, 0, &count))
         return CLI_USAGE;
-    enum err e = app_run(&cli->config, &why);
+    enum err e = app_run(&cli->config, cli->config_path, &why);
     if (e == ERR_INVALID)
         return cli_fail(CLI_USAGE, "%s", why);
     return e ? cli_fail(CLI_COULD_NOT, "%s", why) : CLI_DONE;
@@ -24,6 +24,7 @@ const struct cli_command serve_command = {
             "[server] drain_ms; a second signal stops at once. Prints one line `listening on ADDRESS` per "
             "listener on\n"
             "standard output when it accepts connections, and logs to standard error.\n"
+            "SIGHUP opens [log] access anew and takes over what config.example.ini marks so.\n"
             "The database is created or brought up to date first. Other commands may be used while it runs.",
     .run = run,
 };

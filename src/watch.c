@@ -1,6 +1,7 @@
 /* Wires what watches. Knows no metric and no page. */
 #include "watch.h"
 
+#include "admin/access_log.h"
 #include "admin/admin.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@ struct watch {
     struct admin_view view;
     struct traffic *traffic;
     struct lag lag;
+    struct access_log *log;
     struct admin *admin; /* NULL: off, or closing */
     bool closed;
 };
@@ -21,7 +23,8 @@ struct watch *watch_new(uv_loop_t *loop, const struct config *config)
     struct watch *w = xcalloc(1, sizeof *w);
     w->loop = loop;
     w->traffic = traffic_new();
-    w->view = (struct admin_view){.config = config, .traffic = w->traffic, .lag = &w->lag};
+    w->log = access_log_new(loop);
+    w->view = (struct admin_view){.config = config, .traffic = w->traffic, .lag = &w->lag, .log = w->log};
     lag_open(&w->lag, loop);
     return w;
 }
@@ -36,6 +39,11 @@ enum err watch_open(struct watch *w, const char **why)
     return *w->view.config->admin.listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
 }
 
+enum err watch_open_log(struct watch *w, const char *target, const char **why)
+{
+    return access_log_use(w->log, target, why);
+}
+
 void watch_announce(const struct watch *w)
 {
     if (w->admin)
@@ -45,7 +53,9 @@ void watch_announce(const struct watch *w)
 void watch_over(void *ctx, const struct request *r, bool complete)
 {
     struct watch *w = ctx;
-    traffic_note(w->traffic, r, complete, clock_work_us() - r->arrived_us);
+    int64_t us = clock_work_us() - r->arrived_us;
+    traffic_note(w->traffic, r, complete, us);
+    access_log_note(w->log, r, complete, us);
 }
 
 static void on_admin_closed(void *ctx)
@@ -60,8 +70,9 @@ void watch_close(struct watch *w)
     w->closed = true;
     /* Somebody may still ask while it closes, when these are gone. */
     w->view = (struct admin_view){
-        .config = w->view.config, .traffic = w->traffic, .lag = &w->lag, .draining = true};
+        .config = w->view.config, .traffic = w->traffic, .lag = &w->lag, .log = w->log, .draining = true};
     lag_close(&w->lag);
+    access_log_close(w->log);
     if (w->admin)
         admin_close(w->admin, on_admin_closed, NULL);
     w->admin = NULL;
@@ -69,6 +80,7 @@ void watch_close(struct watch *w)
 
 void watch_free(struct watch *w)
 {
+    access_log_free(w->log);
     traffic_free(w->traffic);
     free(w);
 }

@@ -1,5 +1,5 @@
-/* What watches the server while it serves: the counters of its requests, the admin listener, the lag of the
- * loop. The app tells it what comes up and goes; it changes nothing. */
+/* What watches the server while it serves: the counters of its requests, the access log, the admin listener,
+ * the lag of the loop. The app tells it what comes up and goes; it changes nothing. */
 #ifndef VT_WATCH_H
 #define VT_WATCH_H
 
@@ -15,6 +15,10 @@ struct admin_view *watch_view(struct watch *w);
 
 /* Opens [admin] listen, if it is not empty. */
 MUST_USE enum err watch_open(struct watch *w, const char **why);
+
+/* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
+ * was. */
+MUST_USE enum err watch_open_log(struct watch *w, const char *target, const char **why);
 
 /* Says on standard output where the pages are. */
 void watch_announce(const struct watch *w);

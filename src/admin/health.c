@@ -2,6 +2,7 @@
  * to act on. */
 #include "admin/health.h"
 
+#include "admin/refreshing.h"
 #include "base/clock.h"
 #include "store/read.h"
 
@@ -44,6 +45,8 @@ enum health health_check(const struct admin_view *v, struct buf *line)
         add_reason(line, "Redis is away");
     if (write_failed(v->writer))
         add_reason(line, "the database does not take writes");
+    if (v->schedule && refreshing_is_late(schedule_state(v->schedule)))
+        add_reason(line, "the refresh is late");
     if (line->len)
         return HEALTH_DEGRADED;
     buf_append(line, STR("ready"));

@@ -3,6 +3,7 @@
 #include "admin/page.h"
 
 #include "admin/process.h"
+#include "admin/refreshing.h"
 #include "base/build_info.h"
 
 #include <stdio.h>
@@ -129,6 +130,14 @@ static void write_lag(const struct lag *lag, struct buf *b)
     metrics_seconds(b, "viewtally_loop_lag_max_seconds", NULL, (int64_t)lag->times.max_us);
 }
 
+static void write_log(const struct access_log *log, struct buf *b)
+{
+    struct access_log_counts c = access_log_counts(log);
+    metrics_counter(b, "viewtally_access_log_lines_total", "Lines for the access log.", c.lines);
+    metrics_counter(b, "viewtally_access_log_lines_dropped_total",
+                    "Lines that did not get there, as it could not be written for long.", c.dropped);
+}
+
 void page_write(const struct admin_view *v, struct buf *b)
 {
     write_build(b);
@@ -141,6 +150,9 @@ void page_write(const struct admin_view *v, struct buf *b)
     write_redis(v->redis, b);
     if (v->store)
         write_store(v, b);
+    if (v->schedule)
+        refreshing_write(schedule_state(v->schedule), b);
     write_lag(v->lag, b);
+    write_log(v->log, b);
     process_write(b);
 }

@@ -3,12 +3,14 @@
 #ifndef VT_ADMIN_VIEW_H
 #define VT_ADMIN_VIEW_H
 
+#include "admin/access_log.h"
 #include "admin/lag.h"
 #include "admin/traffic.h"
 #include "config/config.h"
 #include "http/server.h"
 #include "redis/cursors.h"
 #include "redis/limiter.h"
+#include "refresh/schedule.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -20,8 +22,10 @@ struct admin_view {
     const struct redis *redis; /* NULL: none is configured */
     struct store *store;       /* the loop's read connection */
     const struct writer *writer;
+    const struct schedule *schedule; /* NULL: not there yet, or gone */
     const struct traffic *traffic;
     const struct lag *lag;
+    const struct access_log *log;
     bool draining;
 };
 

@@ -274,6 +274,8 @@ static void print_keys(const struct config *c, bool with_help, struct buf *out)
             help = str_cut(help, '\n', &line);
             buf_printf(out, "; %.*s\n", (int)line.len, line.p);
         }
+        if (with_help && key->place.reload)
+            buf_append(out, STR("; SIGHUP takes a new value over.\n"));
         buf_printf(out, "%s = ", key->name);
         size_t before = out->len;
         if (!key->secret)

@@ -172,3 +172,36 @@ void value_free(struct config *c, const struct config_key *key)
     if (key->type == CONFIG_TEXT || key->type == CONFIG_LIST)
         replace_text(c, key, NULL);
 }
+
+static size_t size_of(const struct config_key *key)
+{
+    switch (key->type) {
+    case CONFIG_TEXT:
+    case CONFIG_LIST: return sizeof(char *);
+    case CONFIG_INTEGER:
+    case CONFIG_MILLI:
+    case CONFIG_DATE: return sizeof(int64_t);
+    case CONFIG_SWITCH: return sizeof(bool);
+    case CONFIG_LOG_LEVEL: return sizeof(enum log_level);
+    case CONFIG_LOG_FORMAT: return sizeof(enum log_format);
+    }
+    CHECK(!"known type");
+    return 0;
+}
+
+bool value_differs(const struct config *a, const struct config *b, const struct config_key *key)
+{
+    if (key->type == CONFIG_TEXT || key->type == CONFIG_LIST)
+        return strcmp(*(char **)member(a, key), *(char **)member(b, key)) != 0;
+    return memcmp(member(a, key), member(b, key), size_of(key)) != 0;
+}
+
+void value_swap(struct config *a, struct config *b, const struct config_key *key)
+{
+    char kept[sizeof(int64_t)];
+    size_t size = size_of(key);
+    CHECK(size <= sizeof kept);
+    memcpy(kept, member(a, key), size);
+    memcpy(member(a, key), member(b, key), size);
+    memcpy(member(b, key), kept, size);
+}

@@ -10,6 +10,9 @@ MUST_USE bool value_set(struct config *c, const struct config_key *key, struct s
 /* Appends the value in force as value_set() would read it. */
 void value_print(const struct config *c, const struct config_key *key, struct buf *out);
 
+bool value_differs(const struct config *a, const struct config *b, const struct config_key *key);
+void value_swap(struct config *a, struct config *b, const struct config_key *key);
+
 /* Frees what the member owns. */
 void value_free(struct config *c, const struct config_key *key);
 

@@ -206,7 +206,8 @@ static void identify(struct conn *c)
         proxies_client(&s->proxies, str_from_cstr(c->peer), c->is_unix, r->field[FIELD_X_FORWARDED_FOR]);
     r->peer_is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
     r->id = r->field[FIELD_X_REQUEST_ID];
-    if (r->id.p && r->field_count[FIELD_X_REQUEST_ID] == 1 && grammar_is_request_id(r->id))
+    if (r->id.p && r->field_count[FIELD_X_REQUEST_ID] == 1 && grammar_is_request_id(r->id) &&
+        !(s->options.holds_secret && s->options.holds_secret(s->options.holds_secret_ctx, r->id)))
         return;
     uint64_t count = s->id_count++;
     uint64_t id = hash_64(str_make((const char *)&count, sizeof count), s->id_salt);

@@ -36,6 +36,9 @@ struct http_options {
     const char *named_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
                                 long as the server */
     struct http_app app;
+    /* An X-Request-Id of a client goes into logs: one that holds a secret is not taken. May be NULL. */
+    bool (*holds_secret)(void *ctx, struct str text);
+    void *holds_secret_ctx;
     /* Called once for each request that got an answer or was on the way to one, when that is out or broken
      * off (`complete` false; r->res.status 0: before there was any). Looks only. May be NULL. */
     void (*over)(void *ctx, const struct request *r, bool complete);

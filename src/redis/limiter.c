@@ -34,6 +34,14 @@ void limiter_free(struct limiter *l)
     free(l);
 }
 
+void limiter_set_limit(struct limiter *l, int requests_per_minute)
+{
+    if (requests_per_minute == l->limit)
+        return;
+    l->limit = requests_per_minute;
+    windows_set_limit(l->windows, requests_per_minute);
+}
+
 static bool is_refused_before(struct limiter *l, struct limiter_call *call)
 {
     int64_t until = windows_refused_until(l->windows, call->key);
@@ -66,8 +74,10 @@ static void take_answer(struct limiter *l, struct limiter_call *call)
 {
     const int64_t *n = call->integers;
     call->source = LIMITER_REDIS;
-    call->verdict = (struct limiter_verdict){
-        .admitted = n[0] == 1, .limit = l->limit, .remaining = (int)n[1], .reset_ms = n[2] > 0 ? n[2] : 0};
+    call->verdict = (struct limiter_verdict){.admitted = n[0] == 1,
+                                             .limit = l->limit,
+                                             .remaining = n[1] > 0 ? (int)n[1] : 0,
+                                             .reset_ms = n[2] > 0 ? n[2] : 0};
     if (call->verdict.admitted)
         windows_record(l->windows, call->key, call->now_ms);
     else

@@ -28,6 +28,8 @@ struct limiter_call {
 struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix);
 void limiter_free(struct limiter *l);
 
+void limiter_set_limit(struct limiter *l, int requests_per_minute);
+
 /* Starts to take one request of the key at `now_ms` (monotonic). When what it returned is over,
  * limiter_decide() fills the verdict. */
 enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,

@@ -148,6 +148,18 @@ static void use(struct windows *l, struct window *w, int64_t now_ms)
     list_add_last(&l->by_use, &w->by_use);
 }
 
+void windows_set_limit(struct windows *l, int limit)
+{
+    CHECK(limit >= 0);
+    l->limit = limit;
+    for (size_t i = 0; i < l->buckets; i++)
+        for (struct window *w = l->table[i]; w; w = w->chain) {
+            w->refused_until_ms = 0;
+            for (; w->count > limit; w->count--)
+                w->first = (w->first + 1) % w->capacity;
+        }
+}
+
 struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_ms)
 {
     if (l->limit == 0)

@@ -21,6 +21,9 @@ struct limiter_verdict {
 struct windows *windows_new(int limit);
 void windows_free(struct windows *l);
 
+/* From now on. Of each key its newest `limit` requests stay counted; refusals of others are forgotten. */
+void windows_set_limit(struct windows *l, int limit);
+
 /* Counts one request of the key at `now_ms` (monotonic) if it is admitted. */
 struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_ms);
 

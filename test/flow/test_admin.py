@@ -71,7 +71,7 @@ def test_every_request_is_counted_once_by_route_and_code(served):
     assert after.get("viewtally_http_connections") == 1 and after.get("viewtally_http_requests_in_flight") == 0
     # With a key that is known, and a route that exists for the method.
     assert grew("viewtally_limiter_decisions_total", verdict="admitted", source="off") == 7 + 3 + 2 + 4 + 1 + 2
-    assert grew("viewtally_store_read_duration_seconds_count") >= 19
+    assert grew("viewtally_store_read_duration_seconds_count") >= 5, "what is not answered from memory"
 
 
 def test_a_client_that_leaves_is_counted(served):

@@ -98,6 +98,33 @@ static void zero_is_no_limit(void **state)
     windows_free(l);
 }
 
+/* Whatever the limit was when they came: admitted iff fewer than the limit of now were in the last minute. */
+static void the_limit_may_change(void **state)
+{
+    struct windows *l = windows_new(10);
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        assert_true(windows_take(l, 1, i).admitted);
+    windows_refuse_until(l, 2, 50000);
+    windows_set_limit(l, 12);
+    assert_int_equal(windows_refused_until(l, 2), 0);
+    assert_int_equal(windows_take(l, 1, 10).remaining, 1);
+    assert_true(windows_take(l, 1, 11).admitted);
+    assert_false(windows_take(l, 1, 12).admitted);
+    windows_set_limit(l, 3); /* of those at 9, 10 and 11 the first leaves at 60009 */
+    struct limiter_verdict v = windows_take(l, 1, 59999);
+    assert_false(v.admitted);
+    assert_int_equal(v.remaining, 0);
+    assert_int_equal(v.reset_ms, 10);
+    assert_true(windows_take(l, 1, 60009).admitted);
+    windows_set_limit(l, 0);
+    assert_true(windows_take(l, 1, 60009).admitted);
+    windows_set_limit(l, 1);
+    assert_true(windows_take(l, 1, 60010).admitted);
+    assert_false(windows_take(l, 1, 60011).admitted);
+    windows_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +133,7 @@ int main(void)
         cmocka_unit_test(equals_a_plain_recount),
         cmocka_unit_test(quiet_keys_are_forgotten),
         cmocka_unit_test(zero_is_no_limit),
+        cmocka_unit_test(the_limit_may_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

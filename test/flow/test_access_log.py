@@ -1,0 +1,283 @@
+"""The access log and SIGHUP: exact lines, none lost in a rotation, nothing in them that a client can forge or must keep secret."""
+import json
+import os
+import re
+import signal
+import socket
+import threading
+
+import pytest
+
+from lib import wait
+from lib.client import connect
+from lib.metrics import scrape
+
+NOW = "2026-07-10T12:00:00.000Z"
+
+
+@pytest.fixture
+def logged(make_viewtally, clock, tmp_path):
+    """A server with an access log; instance.path is its file."""
+    instance = make_viewtally({"log": {"access": str(tmp_path / "access.log")}}, clock)
+    instance.path = tmp_path / "access.log"
+    instance.author = instance.add_author()
+    created = instance.run("key", "create", "--author", instance.author, "--name", "test", "--json").json()
+    instance.key, instance.key_id = created["key"], created["id"]
+    with instance:
+        yield instance
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def lines_when(path, count):
+    """The lines, once there are so many."""
+    return wait.until(lambda: path.exists() and len(path.read_bytes().splitlines()) >= count and lines_of(path), f"{count} lines in {path}")
+
+
+def hang_up(instance, said, times=1):
+    """SIGHUP, and the server has said so often what it made of it."""
+    instance.signal(signal.SIGHUP)
+    wait.until(lambda: instance.log.count(said) >= times, said)
+
+
+def test_a_line_for_each_request(logged):
+    client = logged.client(logged.key)
+    missing = "/videos/00000000-0000-4000-8000-000000000000"
+    ids = []
+    for method, target in (("GET", "/v1/account"), ("HEAD", "/v1/account"), ("GET", "/v1" + missing), ("GET", "/nowhere?a=1"), ("POST", "/v1/books")):
+        ids.append((client.request(method, target, headers={"X-Request-Id": f"id-{len(ids)}"})))
+    length = int(ids[0].headers["Content-Length"])
+    assert b" 431 " in logged.exchange(b"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: early\r\nX: " + b"x" * 20000 + b"\r\n\r\n")
+    lines = lines_when(logged.path, 6)
+    assert list(lines[0]) == ["time", "request_id", "method", "route", "status", "bytes", "ms", "key_id", "author_id", "client", "limiter", "complete"]
+    assert all(0 <= line.pop("ms") < 5000 for line in lines)
+    known = {"time": NOW, "key_id": logged.key_id, "author_id": logged.author, "client": "127.0.0.1", "limiter": "off", "complete": True}
+    unknown = {**known, "key_id": None, "author_id": None, "limiter": None}
+    assert lines[0] == {**known, "request_id": "id-0", "method": "GET", "route": "/v1/account", "status": 200, "bytes": length}
+    assert lines[1] == {**known, "request_id": "id-1", "method": "HEAD", "route": "/v1/account", "status": 200, "bytes": 0}
+    assert lines[2] == {**known, "request_id": "id-2", "method": "GET", "route": "/v1/videos/{id}", "status": 404, "bytes": len(ids[2].body)}
+    assert lines[3] == {**unknown, "request_id": "id-3", "method": "GET", "route": None, "status": 404, "bytes": len(ids[3].body)}
+    assert lines[4] == {**unknown, "request_id": "id-4", "method": "POST", "route": "/v1/books", "status": 405, "bytes": len(ids[4].body)}
+    assert {**lines[5], "bytes": 0, "request_id": ""} == {**unknown, "request_id": "", "method": "GET", "route": None, "status": 431, "bytes": 0}
+    assert len(lines) == 6 and scrape(logged).get("viewtally_access_log_lines_total") == 6
+    assert logged.path.stat().st_mode & 0o777 == 0o640
+
+
+def test_who_asks_is_what_trusted_proxies_say(logged):
+    client = logged.client(logged.key)
+    client.get("/account", headers={"X-Forwarded-For": "203.0.113.7"})
+    assert lines_when(logged.path, 1)[0]["client"] == "127.0.0.1"
+    logged.stop()
+    logged.configure({"server": {"trusted_proxies": "127.0.0.1"}})
+    logged.start()
+    logged.client(logged.key).get("/account", headers={"X-Forwarded-For": "198.51.100.9, 203.0.113.7"})
+    assert lines_when(logged.path, 2)[1]["client"] == "203.0.113.7"
+
+
+def test_a_client_that_left(logged):
+    with connect(logged.address) as sock:
+        sock.sendall(b"GET /v1/events?after=evt_0&wait=50 HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\nAuthorization: Bearer "
+                     + logged.key.encode() + b"\r\n\r\n")
+        wait.until(lambda: scrape(logged).get("viewtally_http_requests_in_flight") == 1, "the request to wait")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    line = lines_when(logged.path, 1)[0]
+    assert (line["request_id"], line["status"], line["bytes"], line["complete"]) == ("gone", None, 0, False)
+
+
+def test_the_last_lines_are_there_when_it_has_stopped(logged):
+    client = logged.client(logged.key)
+    for _ in range(50):
+        client.get("/account")
+    logged.stop()
+    assert len(lines_of(logged.path)) == 50
+
+
+def test_rotation_under_load_loses_nothing(logged):
+    """Four clients ask on while the file is renamed and SIGHUP sent, as logrotate does it, again and again."""
+    sent, over = [0] * 4, threading.Event()
+
+    def ask(number):
+        with logged.client(logged.key) as client:
+            while not over.is_set():
+                assert client.get("/account", headers={"X-Request-Id": f"{number}-{sent[number]}"}).status == 200
+                sent[number] += 1
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    old = []
+    for turn in range(1, 6):
+        goal = sum(sent) + 150
+        wait.until(lambda: sum(sent) >= goal, "some requests")   # noqa: B023
+        old.append(logged.path.with_name(f"access.log.{turn}"))
+        logged.path.rename(old[-1])
+        hang_up(logged, "configuration was read again", turn)
+    over.set()
+    for thread in threads:
+        thread.join()
+    logged.stop()
+    files = [lines_of(path) for path in [*old, logged.path]]
+    assert all(files[:-1]), "a file without lines"
+    found = [line["request_id"] for lines in files for line in lines]
+    assert sorted(found) == sorted(f"{number}-{i}" for number in range(4) for i in range(sent[number]))
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_nothing_that_is_sent_can_forge_a_line_or_leak(make_viewtally, clock, tmp_path, style):
+    path = tmp_path / "access.log"
+    instance = make_viewtally({"log": {"access": str(path), "level": "debug", "format": style}, "server": {"trusted_proxies": "127.0.0.1"}}, clock)
+    key = instance.create_key(instance.add_author("Eve\r\n\x1b[31m"))
+    evil = b'"}\\\x1b[2J\xc2\x9b1m\xff\xfe\xe2\x80\xa8'
+    heads = [b"GET /v1/%s?x=%s HTTP/1.1" % (evil, evil), b"GET /v1/account?key=" + key.encode() + b" HTTP/1.1", b"GET /v1/" + key.encode() + b" HTTP/1.1",
+             b"EVIL\x1b /v1/account HTTP/1.1", b"GET /v1/account HTTP/1.1"]
+    fields = [b"X-Request-Id: " + evil, b"X-Request-Id: a\rb", b"X-Forwarded-For: " + evil, b"X-Forwarded-For: 1.2.3.4\x1b, " + key.encode(),
+              b"X-Request-Id: " + key.encode(), b"User-Agent: " + evil + key.encode(), b"Cookie: a=" + key.encode(), b"Origin: " + key.encode(),
+              b"Host: " + key.encode()]
+    with instance:
+        count = 0
+        for head in heads:
+            for field in fields:
+                host = b"" if field.startswith(b"Host") else b"Host: x\r\n"
+                instance.exchange(head + b"\r\n" + host + field + b"\r\nAuthorization: Bearer " + key.encode() + b"\r\nConnection: close\r\n\r\n")
+                count += 1
+        instance.client(key).request("POST", "/v1/oauth/token", body=b"code=" + key.encode() + evil)
+        lines_when(path, count + 1)
+        metrics = scrape(instance).text
+    secret = key[len("service_live_"):]
+    for text in (path.read_bytes(), instance.log.encode("utf-8", "surrogateescape"), metrics.encode()):
+        assert secret.encode() not in text
+        assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f\xff]|\xc2[\x80-\x9f]", text)
+        text.decode("utf-8")
+    assert len(lines_of(path)) == count + 1
+
+
+def test_a_full_pipe_drops_lines_and_holds_nobody_up(make_viewtally, clock, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        instance = make_viewtally({"log": {"access": str(path)}}, clock)
+        key = instance.create_key(instance.add_author())
+        with instance:
+            long_id = {"X-Request-Id": "x" * 128}
+            client = instance.client(key)
+
+            def dropped():
+                for _ in range(300):
+                    assert client.get("/account", headers=long_id).status == 200
+                return scrape(instance).get("viewtally_access_log_lines_dropped_total")
+
+            wait.until(dropped, "lines to be dropped", 60)
+            assert "the access log cannot be written" in instance.log
+            metrics = scrape(instance)
+            assert metrics.get("viewtally_loop_lag_max_seconds") < 1
+            before = metrics.get("viewtally_access_log_lines_total")
+            data = b""
+
+            def drained():
+                nonlocal data
+                try:
+                    data += os.read(reader, 1 << 20)
+                except BlockingIOError:
+                    pass
+                return data.count(b"\n") >= before
+
+            wait.until(drained, "the pipe to run dry", 30)
+            assert "the access log is written again" in instance.log
+            assert all(json.loads(line)["request_id"] == "x" * 128 for line in data.splitlines())
+    finally:
+        os.close(reader)
+
+
+def test_standard_error_and_off(make_viewtally, clock):
+    instance = make_viewtally({"log": {"access": "-"}}, clock)
+    key = instance.create_key(instance.add_author())
+    with instance:
+        instance.client(key).get("/account", headers={"X-Request-Id": "there"})
+        wait.until(lambda: '"request_id":"there"' in instance.log, "the line")
+    instance.configure({"log": {"access": ""}})
+    with instance:
+        instance.client(key).get("/account", headers={"X-Request-Id": "there"})
+    assert '"request_id"' not in instance.log
+
+
+def test_a_log_that_cannot_be_opened(make_viewtally, clock, tmp_path):
+    instance = make_viewtally({"log": {"access": str(tmp_path / "none" / "access.log")}}, clock)
+    refused = instance.run("serve", status=3)
+    assert f"[log] access: {tmp_path}/none/access.log: No such file or directory" in refused.err and "listening" not in refused.out
+
+
+# -- SIGHUP ---------------------------------------------------------------------------------------------------------------
+
+
+def test_new_values_are_taken_over(logged):
+    client = logged.client(logged.key)
+    origin = {"Origin": "https://app.example.com"}
+    first = client.get("/account", headers=origin)
+    assert "RateLimit" not in first.headers and "Access-Control-Allow-Origin" not in first.headers
+    other = logged.path.with_name("other.log")
+    logged.configure({"limits": {"requests_per_minute": "3"}, "server": {"cors_origins": "https://app.example.com"}, "log": {"access": str(other), "format": "json"}})
+    hang_up(logged, "configuration was read again, 4 values changed")
+    assert json.loads(logged.log.splitlines()[-1])["level"] == "info"
+    answers = [client.get("/account", headers=origin) for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 429]
+    assert answers[0].headers["X-RateLimit-Limit"] == "3" and answers[0].headers["Access-Control-Allow-Origin"] == origin["Origin"]
+    assert len(lines_when(other, 4)) == 4 and len(lines_of(logged.path)) == 1
+    logged.configure({"limits": {"requests_per_minute": "6", "headers": "off"}, "server": {"cors_origins": ""}, "log": {"level": "warn", "access": ""}})
+    hang_up(logged, "", 1)
+    answers = []
+    wait.until(lambda: answers.append(client.get("/account", headers=origin)) or "RateLimit" not in answers[-1].headers, "the new configuration")
+    statuses = [answer.status for answer in answers] + [client.get("/account").status for _ in range(4)]
+    assert statuses.count(200) == 3, "of six a minute three were gone"
+    assert "Access-Control-Allow-Origin" not in answers[-1].headers
+
+
+def test_what_takes_a_restart_is_named(logged):
+    logged.configure({"server": {"max_connections": "77", "base_url": "http://elsewhere/v1"}, "redis": {"password": "hushhush"}})
+    hang_up(logged, "configuration was read again, 0 values changed")
+    for key in ("[server] max_connections", "[server] base_url", "[redis] password"):
+        assert logged.log.count(f"{key} has another value now, which takes a restart") == 1
+    assert "hushhush" not in logged.log
+    assert logged.client(logged.key).get("/account").status == 200
+
+
+@pytest.mark.parametrize("text, said", [("[limits]\nrequests_per_minute = many\n", ":2: [limits] requests_per_minute wants a whole number"),
+                                        ("[nonsense]\na = 1\n", "there is no section [nonsense]"), ("limits\n", "is neither [section]"),
+                                        ("[log]\naccess = /nowhere/at/all\nlevel = debug\n", "[log] access: /nowhere/at/all: No such file"), (None, "cannot be read")])
+def test_a_configuration_that_is_wrong_changes_nothing(logged, text, said):
+    client = logged.client(logged.key)
+    client.get("/account")
+    lines_when(logged.path, 1)
+    logged.path.rename(logged.path.with_name("old"))
+    if text is None:
+        logged.config_path.unlink()
+    else:
+        logged.config_path.write_text(text)
+    hang_up(logged, "the configuration stays as it is: ")
+    assert said in logged.log
+    assert "RateLimit" not in client.get("/account").headers
+    assert len(lines_when(logged.path, 1)) == 1, "the log is reopened all the same"
+    assert "debug" not in logged.log
+
+
+def test_connections_never_take_the_files_that_the_admin_needs(make_viewtally, clock, tmp_path):
+    instance = make_viewtally({"server": {"max_connections": "10000"}}, clock)
+    limited = tmp_path / "limited"
+    limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {instance.binary} "$@"\n')
+    limited.chmod(0o755)
+    instance.binary = str(limited)
+    instance.start()
+    with_connections = []
+    try:
+        for _ in range(300):
+            with_connections.append(connect(instance.address))
+        wait.until(lambda: scrape(instance).get("viewtally_http_connections_waiting") == 1, "the server to be full")
+        metrics = scrape(instance)
+        assert metrics.get("viewtally_http_connections") == 192 and metrics.get("process_max_fds") == 256
+        assert instance.admin().get("/readyz").body == b"ready\n"
+    finally:
+        for sock in with_connections:
+            sock.close()
+    instance.stop()
