@@ -9,7 +9,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-enum { SETS = 1024, WAYS = 4 };
+enum { SETS = 4096, WAYS = 4 };
 
 struct bucket {
     uint64_t name;
@@ -61,7 +61,8 @@ void guesses_note_failure(struct guesses *g, struct str name, int64_t now_ms)
             place = &set[i];
             break;
         }
-        if (set[i].empty_at_ms < place->empty_at_ms)
+        /* Of equals the last: so newcomers take each other's place, and who came before them stays. */
+        if (set[i].empty_at_ms <= place->empty_at_ms)
             place = &set[i];
     }
     bool counted = place->name == hash && place->empty_at_ms > now_ms;

@@ -17,10 +17,6 @@ def world(viewtally):
     return viewtally
 
 
-def issuer(world):
-    return world.settings["server"]["base_url"]
-
-
 def connect(world, app=None, **changes):
     """Everything, with the consent page: the token endpoint's answer."""
     verifier = oauth.make_verifier()
@@ -58,3 +54,45 @@ def test_from_the_click_to_the_key_and_back(world):
     assert gone.status == 200 and gone.body == b""
     assert world.client(body["access_token"]).get("/account").error_code == "api_key_revoked"
     assert world.log.count("error") == 0
+
+
+def test_connecting_again_and_the_apps_page(world):
+    first, second = connect(world).json(), connect(world).json()
+    assert world.client(first["access_token"]).get("/account").error_code == "api_key_revoked"
+    assert world.client(second["access_token"]).get("/account").status == 200
+    assert world.browser.get("/apps").text.count("Its home page") == 1
+    page = world.browser.get(f"/apps/{second['key_id']}")
+    world.browser.send(page, f"/apps/{second['key_id']}")
+    assert world.client(second["access_token"]).get("/account").error_code == "api_key_revoked"
+
+
+def test_two_authors_connect_one_app(world):
+    bea = world.add_author("Bea Author")
+    theirs = sign_up(world, bea, "bea", PASSWORD, Browser(world.client()))
+    mine = connect(world).json()
+    world.browser = theirs
+    answer = connect(world).json()
+    assert answer["account"]["id"] == bea and mine["account"]["id"] == world.author
+    assert world.client(mine["access_token"]).get("/account").json()["data"]["id"] == world.author
+
+
+def test_old_codes_are_cleared_out(world, clock):
+    """By the next code: what gave no key after an hour, what gave one after 30 days."""
+    hour, day = 3600 * 1000, 24 * 3600 * 1000
+    ages = [2 * hour, hour // 2, 2 * hour, 31 * day]
+    grants = [oauth.Grant(world, world.app, world.author, at_ms=clock.wall_ms - age) for age in ages]
+    for grant in grants[2:]:
+        key, = oauth.rows(world, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "
+                          "SELECT randomblob(16), id, randomblob(32), 'x', 'abcd', 0 FROM authors LIMIT 1 RETURNING id")[0]
+        oauth.rows(world, "UPDATE oauth_codes SET used_at = 0, key_id = ? WHERE hash = ?", key, oauth.hash_of(grant.code))
+    assert connect(world).status == 200
+    left = {code for (code,) in oauth.rows(world, "SELECT hash FROM oauth_codes")}
+    assert [oauth.hash_of(grant.code) in left for grant in grants] == [False, True, True, False]
+
+
+def test_signed_in_by_a_proxy(make_viewtally):
+    world = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}, "account": {"auth_header": "X-Remote-User"}})
+    world.author, world.app = world.add_author("Ann Author"), oauth.add_app(world)
+    world.start()
+    world.browser = Browser(world.client(), headers={"X-Remote-User": world.author})
+    assert connect(world).json()["account"]["id"] == world.author

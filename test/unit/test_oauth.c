@@ -1,0 +1,311 @@
+/* Redirect addresses, form and JSON fields, PKCE, and the slowing of guesses, by themselves. */
+#include "unit.h"
+
+#include "auth/codes.h"
+#include "auth/guesses.h"
+#include "auth/redirect.h"
+#include "http/fields.h"
+
+#include <stdio.h>
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, 4096);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_fini(&arena);
+    return 0;
+}
+
+/* ---- redirect addresses ---- */
+
+static void addresses_that_may_be_registered(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *uri;
+        enum redirect_kind kind;
+        const char *origin, *place;
+    } good[] = {
+        {"https://a.example", REDIRECT_WEB, "https://a.example", "a.example"},
+        {"https://a.example/", REDIRECT_WEB, "https://a.example", "a.example"},
+        {"https://A-b.example:8443/c%20d/e?f=g&h", REDIRECT_WEB, "https://A-b.example:8443",
+         "A-b.example:8443"},
+        {"https://a.example?x=y", REDIRECT_WEB, "https://a.example", "a.example"},
+        {"https://[2001:db8::1]:1/", REDIRECT_WEB, "https://[2001:db8::1]:1", "[2001:db8::1]:1"},
+        {"https://a.example/user@home;x=1,2!$'()", REDIRECT_WEB, "https://a.example", "a.example"},
+        {"https://a.example/...", REDIRECT_WEB, "https://a.example", "a.example"},
+        {"https://localhost/x", REDIRECT_WEB, "https://localhost", "localhost"},
+        {"http://127.0.0.1/a", REDIRECT_LOOPBACK, "http://127.0.0.1", "127.0.0.1"},
+        {"http://127.0.0.1", REDIRECT_LOOPBACK, "http://127.0.0.1", "127.0.0.1"},
+        {"http://127.0.0.1:3000/a?b", REDIRECT_LOOPBACK, "http://127.0.0.1:3000", "127.0.0.1:3000"},
+        {"http://[::1]:3000/", REDIRECT_LOOPBACK, "http://[::1]:3000", "[::1]:3000"},
+        {"com.example.app:/x", REDIRECT_PRIVATE, "com.example.app:", "com.example.app"},
+        {"com.example.app://x/y?z=1", REDIRECT_PRIVATE, "com.example.app:", "com.example.app"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        const char *why = "";
+        struct str uri = str_from_cstr(good[i].uri);
+        if (!redirect_is_allowed(uri, &why))
+            fail_msg("%s: %s", good[i].uri, why);
+        assert_int_equal(redirect_kind_of(uri), good[i].kind);
+        assert_str(redirect_origin(uri), good[i].origin);
+        assert_str(redirect_place(uri), good[i].place);
+        assert_true(redirect_matches(uri, uri));
+    }
+}
+
+static void addresses_that_may_not(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "a",
+        ":",
+        "/connected",
+        "//a.example/",
+        "https:",
+        "https:/",
+        "https://",
+        "https:///x",
+        "https://?x",
+        "https:a.example",
+        "https://:443/",
+        "https://a.example:/",
+        "https://a.example:0/",
+        "https://a.example:65536/",
+        "https://a.example:1:2/",
+        "https://user@a.example/",
+        "https://user:pass@a.example/",
+        "https://a.example@b.example/",
+        "https://a.example/#",
+        "https://a.example/#x",
+        "https://a.example/ x",
+        "https://a.example/\t",
+        "https://a.example/\n",
+        "https://a.example/\x7f",
+        "https://a.example/\xc3\xa4",
+        "https://\xc3\xa4.example/",
+        "https://a.example\\@b.example/",
+        "https://*.example/",
+        "https://a.example/*",
+        "https://a.example/%",
+        "https://a.example/%2",
+        "https://a.example/%zz",
+        "https://a.example/../b",
+        "https://a.example/b/..",
+        "https://a.example/./b",
+        "https://a.example/%2e%2E/b",
+        "https://a.example/.%2e",
+        "https://a.example;script-src/",
+        "https://a,b/",
+        "https://a.example'/",
+        "https://a%2eexample/",
+        "https://[::1/",
+        "https://[x]/",
+        "https://a.example/?code=1",
+        "https://a.example/?x&state",
+        "https://a.example/?iss=",
+        "https://a.example/?error=1",
+        "HTTPS://a.example/",
+        "http://a.example/",
+        "http://localhost/",
+        "http://127.0.0.1.a.example/",
+        "http://127.0.0.1:x/",
+        "http://127.0.0.1:0/",
+        "http://127.0.0.1:/",
+        "http://127.0.0.2/",
+        "http://[::2]/",
+        "http://user@127.0.0.1/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "app:/x",
+        "myapp://x",
+        "com.example.app:",
+        "com.example.app:x",
+        "com.example.app:?x",
+        "com.example.app://user@host/",
+        ".a:/x",
+        "1.a:/x",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *why = NULL;
+        if (redirect_is_allowed(str_from_cstr(bad[i]), &why) || !why)
+            fail_msg("%s", bad[i]);
+    }
+    char longest[REDIRECT_MAX + 2];
+    const char *why;
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest, "https://a.example/", 18);
+    assert_true(redirect_is_allowed(str_make(longest, REDIRECT_MAX), &why));
+    assert_false(redirect_is_allowed(str_make(longest, REDIRECT_MAX + 1), &why));
+    assert_false(redirect_is_allowed(str_make("https://a.example/\0", 19), &why));
+}
+
+static bool matches(const char *registered, const char *given)
+{
+    return redirect_matches(str_from_cstr(registered), str_from_cstr(given));
+}
+
+static void only_the_port_of_a_loopback_address_is_free(void **state)
+{
+    (void)state;
+    assert_true(matches("http://127.0.0.1/a", "http://127.0.0.1:1/a"));
+    assert_true(matches("http://127.0.0.1:8000/a", "http://127.0.0.1/a"));
+    assert_true(matches("http://[::1]:8000/a?b", "http://[::1]:65535/a?b"));
+    assert_true(matches("http://127.0.0.1", "http://127.0.0.1:80"));
+    assert_false(matches("http://127.0.0.1", "http://127.0.0.1:80/"));
+    assert_false(matches("http://127.0.0.1/a", "http://[::1]/a"));
+    assert_false(matches("http://127.0.0.1/a", "http://127.0.0.1:65536/a"));
+    assert_false(matches("http://127.0.0.1/a", "http://127.0.0.1:000080/a"));
+    assert_false(matches("http://127.0.0.1/a", "http://127.0.0.1:1@b.example/a"));
+    assert_false(matches("http://127.0.0.1/a", "http://127.0.0.1x/a"));
+    assert_false(matches("http://127.0.0.1/a", ""));
+    assert_false(matches("https://a.example/a", "https://a.example:443/a"));
+    assert_false(matches("https://127.0.0.1/a", "https://127.0.0.1:1/a"));
+    assert_false(matches("com.example.app:/a", "com.example.app:/b"));
+}
+
+static void an_answer_is_built_of_any_bytes(void **state)
+{
+    (void)state;
+    const struct redirect_param params[] = {
+        {"code", STR("aZ09-._~")}, {"none", {NULL, 0}}, {"state", {"\0\r\n%&=+ \xff\"", 10}}};
+    assert_str(redirect_build(&arena, STR("https://a.example/"), params, 3),
+               "https://a.example/?code=aZ09-._~&state=%00%0D%0A%25%26%3D%2B%20%FF%22");
+    assert_str(redirect_build(&arena, STR("https://a.example/?x=y"), params, 1),
+               "https://a.example/?x=y&code=aZ09-._~");
+    assert_str(redirect_build(&arena, STR("https://a.example/?"), params, 1),
+               "https://a.example/?code=aZ09-._~");
+}
+
+/* ---- PKCE ---- */
+
+static void the_example_of_rfc_7636(void **state)
+{
+    (void)state;
+    struct str verifier = STR("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
+    struct str challenge = STR("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    assert_true(pkce_is_verifier(verifier) && pkce_is_challenge(challenge));
+    assert_true(pkce_matches(challenge, verifier));
+    assert_false(pkce_matches(verifier, verifier));
+    assert_false(pkce_matches(challenge, challenge));
+    assert_false(pkce_matches(STR(""), verifier));
+    assert_false(pkce_is_challenge(STR("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw.cM")));
+}
+
+/* ---- fields ---- */
+
+static const char *const names[] = {"a", "b", NULL};
+
+static void fields_of_a_form(void **state)
+{
+    (void)state;
+    struct fields f;
+    assert_true(fields_read_form(&f, &arena, names, STR("b=%00%ff+x&z=%zz&a=1")));
+    assert_str(f.values[0], "1");
+    assert_true(str_eq(f.values[1], str_make("\0\xff x", 4)));
+    assert_null(fields_repeated(&f));
+    assert_true(fields_read_form(&f, &arena, names, STR("a=&%61=")));
+    assert_null(f.values[0].p);
+    assert_string_equal(fields_repeated(&f), "a");
+    assert_true(fields_read_form(&f, &arena, names, STR("b&b=1&a")));
+    assert_string_equal(fields_repeated(&f), "b");
+    assert_false(fields_read_form(&f, &arena, names, STR("a=%zz")));
+    assert_true(fields_read_form(&f, &arena, names, STR("")));
+    assert_null(f.values[0].p);
+}
+
+static void fields_of_json(void **state)
+{
+    (void)state;
+    struct fields f;
+    assert_true(fields_read_json(&f, &arena, names, STR("{\"b\":\"x\\u0000\",\"z\":[1],\"a\":null}")));
+    assert_null(f.values[0].p);
+    assert_true(str_eq(f.values[1], str_make("x\0", 2)));
+    assert_true(fields_read_json(&f, &arena, names, STR("{\"a\":\"\",\"a\":\"1\"}")));
+    assert_string_equal(fields_repeated(&f), "a");
+    static const char *const bad[] = {"", "[]", "\"a\"", "{\"a\":1}", "{\"a\":{}}", "{\"a\":\"1\"", "{}x"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(fields_read_json(&f, &arena, names, str_from_cstr(bad[i])));
+}
+
+/* ---- guesses ---- */
+
+static void a_burst_and_then_one_at_a_time(void **state)
+{
+    (void)state;
+    struct guesses *g = guesses_new(3, 1000);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(guesses_wait_ms(g, STR("x"), 0), 0);
+        guesses_note_failure(g, STR("x"), 0);
+    }
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 0), 1000);
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 999), 1);
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 1000), 0);
+    assert_int_equal(guesses_wait_ms(g, STR("y"), 0), 0);
+    guesses_note_failure(g, STR("x"), 1000);
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 1000), 1000);
+    /* What comes while it waits makes it no longer than all of it. */
+    for (int i = 0; i < 100; i++)
+        guesses_note_failure(g, STR("x"), 1000);
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 1000), 1000);
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 4000), 0);
+    guesses_note_failure(g, STR("x"), 4000);
+    assert_int_equal(guesses_wait_ms(g, STR("x"), 4000), 0);
+    guesses_free(g);
+}
+
+static void a_flood_of_names_forgets_none_that_fails_on(void **state)
+{
+    (void)state;
+    struct guesses *g = guesses_new(20, 6000);
+    char name[32];
+    guesses_note_failure(g, STR("the one"), 0);
+    for (int round = 1; round < 20; round++) {
+        guesses_note_failure(g, STR("the one"), 0);
+        for (int i = 0; i < 10000; i++) {
+            int len = snprintf(name, sizeof name, "%d", round * 10000 + i);
+            guesses_note_failure(g, str_make(name, (size_t)len), 0);
+        }
+    }
+    assert_true(guesses_wait_ms(g, STR("the one"), 0) > 0);
+    guesses_free(g);
+}
+
+static void the_names_of_addresses(void **state)
+{
+    (void)state;
+    char a[40], b[40];
+    assert_str(guesses_name_of_address(STR("192.0.2.1"), a), "192.0.2.1");
+    assert_str(guesses_name_of_address(STR("unix"), a), "unix");
+    assert_true(str_eq(guesses_name_of_address(STR("2001:db8::1"), a),
+                       guesses_name_of_address(STR("2001:db8:0:0:ffff::"), b)));
+    assert_false(str_eq(guesses_name_of_address(STR("2001:db8::1"), a),
+                        guesses_name_of_address(STR("2001:db8:0:1::1"), b)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_that_may_be_registered),
+        cmocka_unit_test(addresses_that_may_not),
+        cmocka_unit_test(only_the_port_of_a_loopback_address_is_free),
+        cmocka_unit_test_setup_teardown(an_answer_is_built_of_any_bytes, set_up, tear_down),
+        cmocka_unit_test(the_example_of_rfc_7636),
+        cmocka_unit_test_setup_teardown(fields_of_a_form, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fields_of_json, set_up, tear_down),
+        cmocka_unit_test(a_burst_and_then_one_at_a_time),
+        cmocka_unit_test(a_flood_of_names_forgets_none_that_fails_on),
+        cmocka_unit_test(the_names_of_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
