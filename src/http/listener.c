@@ -1,6 +1,7 @@
 /* Listening addresses: TCP over IPv4 and IPv6, Unix sockets. */
 #include "base/check.h"
 #include "base/log.h"
+#include "http/address.h"
 #include "http/conn.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 enum { BACKLOG = 4096, UNIX_MODE = 0660 };
-
-static const char UNIX_PREFIX[] = "unix:";
 
 static void on_connection(uv_stream_t *stream, int status)
 {
@@ -44,28 +43,6 @@ bool listener_has_backlog(const struct listener *l)
         return false;
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLIN;
-}
-
-/* "127.0.0.1:8080" or "[::1]:8080". */
-static bool parse_tcp(const char *address, struct sockaddr_storage *out)
-{
-    const char *colon = strrchr(address, ':');
-    unsigned long long port;
-    char host[64];
-    if (!colon || !str_to_u64(str_from_cstr(colon + 1), 65535, &port))
-        return false;
-    size_t len = (size_t)(colon - address);
-    bool brackets = len >= 2 && address[0] == '[' && colon[-1] == ']';
-    if (brackets) {
-        address++;
-        len -= 2;
-    }
-    if (len >= sizeof host)
-        return false;
-    memcpy(host, address, len);
-    host[len] = '\0';
-    return (brackets ? uv_ip6_addr(host, (int)port, (struct sockaddr_in6 *)out)
-                     : uv_ip4_addr(host, (int)port, (struct sockaddr_in *)out)) == 0;
 }
 
 static void name_tcp(struct listener *l)
@@ -143,9 +120,9 @@ static int open_unix(struct listener *l, const char *path)
 enum err listener_open(struct http_server *s, const char *address, const char **why)
 {
     static char message[256];
-    const char *path = strncmp(address, UNIX_PREFIX, 5) == 0 ? address + 5 : NULL;
+    const char *path = address_unix_path(address);
     struct sockaddr_storage tcp = {0};
-    if (path ? !*path : !parse_tcp(address, &tcp)) {
+    if (path ? !*path : !address_parse_tcp(address, &tcp)) {
         (void)snprintf(message, sizeof message,
                        "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
                        s->options.key, address);

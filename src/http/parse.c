@@ -1,4 +1,4 @@
-/* The only file that knows llhttp. No lenient flag is ever set.
+/* Requests through llhttp; ask.c is the only other file that knows it. No lenient flag is ever set.
  *
  *   START --first byte of a request line--> HEAD --empty line--> BODY --end--> DONE
  *   on_bytes_before(): empty lines          on_head_complete()   on_complete()

@@ -10,7 +10,7 @@ import pytest
 from lib.lines import author, uid, video
 from lib.viewtally import ROOT, SANITIZER_REPORT, Finished, encode_lines
 
-COMMANDS = ["serve", "check-config", "migrate", "import", "demo", "author", "key", "backup", "restore"]
+COMMANDS = ["serve", "check-config", "migrate", "import", "demo", "author", "key", "backup", "restore", "healthcheck"]
 NOBODY = str(uuid.UUID(int=0))
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\x80-\x9f\u2028\u2029]")
 NASTY = 'A\x1b[2J\x1b]0;owned\x07\r\n\x7f\x9b31m\u2028 "quoted" \\ Zoë 漢字'
