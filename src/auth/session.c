@@ -10,6 +10,7 @@ struct session_notes {
     struct writer_job job;
     struct writer *writer;
     bool writing, failing;
+    bool is_over;      /* the session is to be deleted */
     int64_t failed_ms; /* monotonic, of the last failure */
     uint8_t hash[SECRET_HASH_LEN];
     int64_t at_ms;
@@ -54,7 +55,8 @@ void session_notes_free(struct session_notes *n)
 static enum err notes_work(struct writer_job *job, struct store *store)
 {
     const struct session_notes *n = (struct session_notes *)job;
-    enum err e = store_see_session(store, n->hash, n->at_ms);
+    enum err e =
+        n->is_over ? store_delete_session(store, n->hash) : store_see_session(store, n->hash, n->at_ms);
     return e ? e : store_purge_sessions(store, n->at_ms);
 }
 
@@ -69,13 +71,24 @@ static void notes_done(struct writer_job *job, enum err e)
         n->failed_ms = clock_mono_ms();
 }
 
-void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s)
+static void submit(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], bool is_over)
 {
-    int64_t now = clock_wall_ms();
-    if (n->writing || llabs(now - s->seen_at) < MINUTE_MS || clock_mono_ms() - n->failed_ms < MINUTE_MS)
+    if (n->writing || clock_mono_ms() - n->failed_ms < MINUTE_MS)
         return;
     memcpy(n->hash, hash, sizeof n->hash);
-    n->at_ms = now;
+    n->at_ms = clock_wall_ms();
+    n->is_over = is_over;
     n->job = (struct writer_job){.work = notes_work, .done = notes_done};
     n->writing = writer_submit(n->writer, &n->job) == OK;
+}
+
+void session_forget(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN])
+{
+    submit(n, hash, true);
+}
+
+void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s)
+{
+    if (llabs(clock_wall_ms() - s->seen_at) >= MINUTE_MS)
+        submit(n, hash, false);
 }

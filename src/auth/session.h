@@ -19,12 +19,15 @@ bool session_is_live(const struct session *s, int64_t now);
  * set one of them). */
 struct str cookie_find(struct str field, struct str name);
 
-/* Notes the use of sessions in the background, each at most once a minute. One job at a time: what is noted
- * meanwhile is left to the next request. */
+/* Notes the use of sessions in the background, each at most once a minute, and deletes those that are over,
+ * so that a clock that is set back revives none. One job at a time: what is noted meanwhile is left to the
+ * next request. */
 struct session_notes;
 struct session_notes *session_notes_new(struct writer *writer);
 /* After the writer has closed. */
 void session_notes_free(struct session_notes *n);
+/* It is not live any more. */
+void session_forget(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN]);
 void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s);
 
 #endif

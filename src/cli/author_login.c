@@ -8,6 +8,8 @@
 #include "store/accounts.h"
 #include "store/write.h"
 
+#include <stdio.h>
+
 #define INVITATION_MS DAY_MS
 
 struct plan {
@@ -57,13 +59,24 @@ static enum err insert(struct store *store, struct arena *arena, void *ctx)
              : store_insert_invitation(store, p->hash, author_row, p->login, p->now, p->now + INVITATION_MS);
 }
 
-static enum cli_exit print_link(const struct cli *cli, struct arena *arena, const struct secret *secret,
-                                const struct plan *p, bool json)
+/* The link as text, once its hash is on disk. */
+static enum err make_link(struct cli *cli, struct arena *arena, struct plan *p, struct str *link)
+{
+    struct secret secret;
+    struct str url = str_from_cstr(cli->config.server.base_url);
+    secret_generate(&secret);
+    secret_hash(&secret, p->hash);
+    enum err e = cli_transaction(cli, insert, p);
+    struct str text = secret_text(arena, &secret);
+    if (e == OK)
+        *link = arena_printf(arena, "%.*s/invite/%.*s", (int)(url.len - 3), url.p, (int)text.len, text.p);
+    secret_wipe(&secret);
+    return e;
+}
+
+static enum cli_exit print_link(struct str link, const struct plan *p, bool json)
 {
     struct buf out;
-    struct str text = secret_text(arena, secret), url = str_from_cstr(cli->config.server.base_url);
-    struct str link =
-        arena_printf(arena, "%.*s/invite/%.*s", (int)(url.len - 3), url.p, (int)text.len, text.p);
     buf_init(&out, 1 << 20);
     if (json) {
         json_open(&out, '{');
@@ -83,7 +96,7 @@ enum cli_exit author_invite(struct cli *cli, int argc, char **argv)
     bool json = false;
     int count;
     struct plan p = {.now = clock_wall_ms()};
-    struct secret secret;
+    struct str link;
     struct arena arena;
     const struct cli_option options[] = {{"login", &login, NULL}, {"json", NULL, &json}, {0}};
     if (!cli_parse(argc, argv, options, 1, 1, &count) ||
@@ -95,14 +108,24 @@ enum cli_exit author_invite(struct cli *cli, int argc, char **argv)
     enum cli_exit code = CLI_DONE;
     if (login && !p.login.p)
         code = cli_fail(CLI_USAGE, "author invite: --login wants " LOGIN_RULE ", and no author's id");
-    secret_generate(&secret);
-    secret_hash(&secret, p.hash);
-    enum err e = code ? OK : cli_transaction(cli, insert, &p);
+    enum err e = code ? OK : make_link(cli, &arena, &p, &link);
     if (!code)
-        code = e ? explain(e, "invite") : print_link(cli, &arena, &secret, &p, json);
-    secret_wipe(&secret);
+        code = e ? explain(e, "invite") : print_link(link, &p, json);
     arena_fini(&arena);
     return code;
+}
+
+enum cli_exit author_print_link(struct cli *cli, const struct uuid *author_id)
+{
+    struct plan p = {.author_id = *author_id, .now = clock_wall_ms()};
+    struct str link;
+    struct arena arena;
+    arena_init(&arena, 4096);
+    enum err e = make_link(cli, &arena, &p, &link);
+    if (e == OK)
+        printf("%.*s\n", (int)link.len, link.p);
+    arena_fini(&arena);
+    return e ? explain(e, "invite") : CLI_DONE;
 }
 
 /* ---- set-login ---- */

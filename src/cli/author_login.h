@@ -5,6 +5,9 @@
 #include "cli/cli.h"
 
 enum cli_exit author_invite(struct cli *cli, int argc, char **argv);
+/* A new invitation of the author, its link on a line of standard output. */
+enum cli_exit author_print_link(struct cli *cli, const struct uuid *author_id);
+
 enum cli_exit author_set_login(struct cli *cli, int argc, char **argv);
 
 #endif

@@ -1,5 +1,6 @@
 /* viewtally demo: a database to try things out with, and the requests to try. */
 #include "base/clock.h"
+#include "cli/author_login.h"
 #include "cli/key_create.h"
 #include "store/write.h"
 
@@ -116,9 +117,11 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         return cli_fail(CLI_PART, "demo: %s holds no author", argv[1]);
     if (code == CLI_DONE && !read_key(key_file, &cli->config, &key))
         code = make_key(cli, &choice, key_file, &key);
-    if (code == CLI_DONE)
-        print_tour(cli, &choice, &key);
-    return code;
+    if (code != CLI_DONE)
+        return code;
+    print_tour(cli, &choice, &key);
+    printf("\nThe author's own pages, and a password for them (good once, for a day):\n\n  ");
+    return author_print_link(cli, &choice.id);
 }
 
 const struct cli_command cli_demo = {
@@ -127,7 +130,8 @@ const struct cli_command cli_demo = {
     .summary = "fill an empty database with FILE and print requests to try",
     .help = "Imports FILE (see viewtally import --help) when the database holds no author yet, makes an API "
             "key for the\n"
-            "author with the most videos, and prints curl lines to copy. Run again, it imports nothing.\n\n"
+            "author with the most videos, and prints curl lines to copy and a link to the author's pages. "
+            "Run again, it imports nothing.\n\n"
             "  --key-file PATH   keep the key there (readable by you only) and show the same one next time;\n"
             "                    without it every run makes a new key",
     .run = run,

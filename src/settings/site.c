@@ -197,14 +197,29 @@ static bool is_our_origin(const struct visit *v, const struct request *r, struct
            str_eq_nocase(str_make(rest.p + 2, rest.len - 2), host);
 }
 
+/* Most likely [server] base_url is not what browsers use; or somebody tries a forgery. */
+static void tell_of_origin(struct request *r, struct str origin)
+{
+    struct site *site = visit_of(r)->site;
+    if (site->told_of_origin)
+        return;
+    site->told_of_origin = true;
+    log_warn(
+        "a form came from %.*s and was refused: the pages are at %.*s, says [server] base_url (said once)",
+        (int)origin.len, origin.p, (int)site->origin.len, site->origin.p);
+}
+
 /* What a browser says of where a form stood. One that says nothing is an old one, or none: the token decides.
  */
-static bool comes_from_us(const struct request *r)
+static bool comes_from_us(struct request *r)
 {
     struct str site = r->field[FIELD_SEC_FETCH_SITE], origin = r->field[FIELD_ORIGIN];
     if (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")))
         return false;
-    return !origin.p || is_our_origin(visit_of(r), r, origin);
+    bool ours = !origin.p || is_our_origin(visit_of(r), r, origin);
+    if (!ours && site.p)
+        tell_of_origin(r, origin);
+    return ours;
 }
 
 static enum next refuse_form(struct request *r)
@@ -291,8 +306,12 @@ static enum next session_step(struct request *r)
     struct visit *v = visit_of(r);
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
         return page_store_error(r, v->read.err);
-    if (v->read.err || !session_is_live(&v->session, clock_wall_ms()))
+    if (v->read.err)
         return begin_without_session(r);
+    if (!session_is_live(&v->session, clock_wall_ms())) {
+        session_forget(v->site->notes, v->session_hash);
+        return begin_without_session(r);
+    }
     v->viewer = v->session.viewer;
     r->author_id = &v->viewer.id;
     v->has_secret = true;

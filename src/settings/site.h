@@ -38,7 +38,7 @@ struct site {
     struct str origin;               /* https://host[:port] of base_url */
     bool secure;                     /* base_url is https: cookies are Secure and bound to the host */
     char style_version[16], script_version[16]; /* for their addresses */
-    bool told_of_spoofing;
+    bool told_of_spoofing, told_of_origin;
 };
 
 /* `cursors` NULL: where apps stand in the feed of events is not known. */

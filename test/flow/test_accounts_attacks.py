@@ -68,6 +68,7 @@ def test_forged_forms_change_nothing(world):
         assert browser.request("POST", action, body=f"token={right}&token={right}",
                                headers={"Content-Type": "application/x-www-form-urlencoded"}).status == 400
         assert state(world) == before, action
+    assert world.log.count("says [server] base_url (said once)") == 1
     # And an old browser, which says nothing of where the form stood, gets through with the token alone.
     page = world.browser.get("/keys")
     assert world.browser.send(page, "/keys", {"name": "x"}, headers={"Origin": None, "Sec-Fetch-Site": None}).status == 200
