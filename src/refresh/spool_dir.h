@@ -54,8 +54,10 @@ MUST_USE enum err spool_dir_take(const struct spool_dir *d, struct str name, int
 /* What the open file is now; it may have changed since. */
 MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);
 
-/* Whether some process may still write to the file. False also where the system does not say: on other
- * machines' disks, and for other users' files if we are not privileged. */
+/* Whether some process may still write to the file: has it open for that, and it was written or renamed in
+ * the last seconds. False also where the system does not say, as for other users' files if we are not
+ * privileged.
+ */
 bool spool_file_has_writer(int fd);
 
 /* The identity of what has the name now. ERR_NOT_FOUND: nothing, or no regular file. */

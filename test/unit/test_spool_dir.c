@@ -185,6 +185,22 @@ static void taking_waits_for_nothing_and_follows_nothing(void **state)
     (void)close(fd);
 }
 
+static void who_still_has_it_open_for_writing_is_noticed(void **state)
+{
+    (void)state;
+    struct file_identity id;
+    int fd, writer;
+    put("a.ndjson", "12345");
+    assert_int_equal(spool_dir_take(&d, STR("a.ndjson"), &fd, &id), OK);
+    assert_false(spool_file_has_writer(fd));
+    writer = openat(d.fd, "a.ndjson", O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_true(spool_file_has_writer(fd));
+    assert_true(spool_file_has_writer(fd));
+    (void)close(writer);
+    assert_false(spool_file_has_writer(fd));
+    (void)close(fd);
+}
+
 static void a_file_moves_once_and_never_over_another(void **state)
 {
     (void)state;
@@ -282,6 +298,7 @@ int main(void)
         DIR_TEST(only_finished_regular_files_wait),
         DIR_TEST(the_oldest_comes_first_then_by_name),
         DIR_TEST(taking_waits_for_nothing_and_follows_nothing),
+        DIR_TEST(who_still_has_it_open_for_writing_is_noticed),
         DIR_TEST(a_file_moves_once_and_never_over_another),
         DIR_TEST(a_file_that_was_replaced_stays),
         DIR_TEST(a_report_appears_whole_or_not_at_all),
