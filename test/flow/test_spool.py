@@ -37,8 +37,14 @@ def views_of(service, key, name):
         return client.get(f"/videos/{uid(name)}").json()["data"]["views"]
 
 
+def first_run(service):
+    """The run that a start brings is over: from now on only the watch brings another."""
+    wait.until(lambda: "refresh: done in" in service.log, "the first run")
+
+
 def test_a_file_is_taken_as_soon_as_it_comes(service, spool, ada):
     with service, service.client(ada) as client:
+        first_run(service)
         cursor = client.get("/events?after=latest").json()["next_cursor"]
         spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 1500)])
         events = client.get(f"/events?after={cursor}&wait=10").json()["data"]
@@ -133,6 +139,10 @@ def test_a_file_that_is_still_being_written_is_waited_for(service, spool, ada):
         for minute in range(500):
             file.write(json.dumps(reading("a", at(minute), minute + 1)) + "\n")
             file.flush()
+        words = service.log.count(word)
+        file.write("\n")
+        file.flush()
+        wait.until(lambda: service.log.count(word) > words + 1, "the word that the whole file is waited for")
         assert not spool.done
         file.close()            # which nobody is told of
         wait.until(lambda: views_of(service, ada, "a") == 500, "the finished file")
@@ -157,6 +167,7 @@ def test_a_report_that_cannot_be_written_is_written_later(service, spool, ada):
 
 def test_a_spool_that_goes_and_comes_back_is_watched_again(service, spool, ada):
     with service:
+        first_run(service)
         spool.drop("one.ndjson", [reading("a", at(1), 10)])
         wait.until(lambda: spool.done, "the first file")
         shutil.rmtree(spool.path)
