@@ -192,6 +192,19 @@ static void counts_stay_counts_at_the_largest_there_are(void **state)
     }
 }
 
+static void other_counts_stop_there_too(void **state)
+{
+    (void)state;
+    char id[8];
+    const struct growth_moment m = at(NOON);
+    struct video v = make(id, 1, 10, PLATFORM_TIKTOK);
+    v.line = (struct viral_line){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
+    known(&v, 0, NOON - HOUR_MS);
+    v.posts[0].counts[COUNT_LIKES] = COUNT_MAX / 8 - 5;
+    assert_true(grow(&v, &m, NULL) > 1000000);
+    assert_int_equal(v.posts[0].counts[COUNT_LIKES], COUNT_MAX / 8);
+}
+
 /* --- taking off ------------------------------------------------------------------------------------------
  */
 
@@ -291,6 +304,7 @@ int main(void)
         cmocka_unit_test(what_a_platform_does_not_tell_stays_unknown),
         cmocka_unit_test(a_part_of_an_interval_brings_a_part_and_none_brings_nothing),
         cmocka_unit_test(counts_stay_counts_at_the_largest_there_are),
+        cmocka_unit_test(other_counts_stop_there_too),
         cmocka_unit_test(a_video_takes_off_within_minutes),
         cmocka_unit_test(not_all_of_them_do),
         cmocka_unit_test(small_authors_seldom_have_one_and_none_without_candidates),

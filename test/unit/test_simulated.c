@@ -1,0 +1,158 @@
+/* The simulated source in runs of the refresh: whom it brings readings of, when, and what comes of them. */
+#include "refresh/refresh.h"
+#include "refresh/simulated.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "lib/dump.h"
+#include "lib/importing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define NOW IMPORT_NOW /* 2026-07-11 */
+
+static struct importing t;
+static struct config config;
+static struct refresh_report report;
+static int64_t *the_clock;
+
+/* Ann: a young video on three platforms, one whose life is over, one that is not posted yet, one that has no
+ * post. Bob: none. */
+#define WORLD                                                                                                \
+    AUTHOR(A1, NAME("Ann"))                                                                                  \
+    AUTHOR(A2, NAME("Bob"))                                                                                  \
+    VIDEO(V1, A1,                                                                                            \
+          POSTS(POST("tiktok", "k1", "2026-07-10T00:00:00Z") "," POST(                                       \
+              "youtube", "y1", "2026-07-10T00:00:00Z") "," POST("facebook", "f1", "2026-07-12T00:00:00Z")))  \
+    VIDEO(V2, A1, POSTS(POST("youtube", "y2", "2026-06-10T23:59:59Z")))                                      \
+    VIDEO(V3, A1, POSTS(POST("youtube", "y3", "2026-07-11T12:00:00Z")))                                      \
+    VIDEO("cccccccc-0000-4000-8000-000000000004", A1, "")
+
+static int map_clock(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/viewtally-clock-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && ftruncate(fd, 16) == 0);
+    the_clock = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(the_clock, MAP_FAILED);
+    assert_int_equal(setenv("VIEWTALLY_TEST_CLOCK", path, 1), 0);
+    assert_true(clock_use_test_file());
+    (void)close(fd);
+    (void)unlink(path);
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    importing_init(&t);
+    import_text(&t, WORLD);
+    config_init(&config);
+    free(config.store.path);
+    config.store.path = strdup(t.db.path);
+    config.refresh.interval_s = 20;
+    the_clock[0] = NOW;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    config_fini(&config);
+    importing_fini(&t);
+    return 0;
+}
+
+static void run(void)
+{
+    const struct refresh_options options = {
+        .config = &config, .sources = {{&simulated_source}}, .cause = CAUSE_COMMAND};
+    assert_int_equal(refresh_run(&options, &report), OK);
+    assert_int_equal(report.outcome, RUN_DONE);
+}
+
+static int64_t sql(const char *query)
+{
+    return query_i64(t.db.path, query);
+}
+
+static int64_t accepted(void)
+{
+    return refresh_count(&report.counts, RUN_ACCEPTED);
+}
+
+static void only_posts_that_are_out_and_young_are_read(void **state)
+{
+    (void)state;
+    run();
+    assert_int_equal(accepted(), 2);
+    assert_int_equal(refresh_count_refused(&report.counts), 0);
+    assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
+    assert_int_equal(sql("SELECT count(*) FROM videos WHERE views_updated_at IS NOT NULL"), 1);
+    assert_true(sql("SELECT max(views) FROM videos") > 0);
+    the_clock[0] += DAY_MS; /* "f1" and "y3" are out, */
+    run();
+    assert_int_equal(accepted(), 4);
+    the_clock[0] += 29 * DAY_MS; /* and only "y3" has some of its thirty days left */
+    run();
+    assert_int_equal(accepted(), 1);
+    the_clock[0] += 2 * DAY_MS;
+    run();
+    assert_int_equal(accepted(), 0);
+}
+
+static void a_second_run_at_the_same_time_brings_nothing(void **state)
+{
+    (void)state;
+    run();
+    const int64_t views = sql("SELECT max(views) FROM videos");
+    run();
+    assert_int_equal(accepted(), 0);
+    the_clock[0] -= SECOND_MS / 2; /* nor does one after the clock was set back */
+    run();
+    assert_int_equal(accepted(), 0);
+    assert_int_equal(sql("SELECT max(views) FROM videos"), views);
+}
+
+static void an_author_gets_one_step_and_the_same_world_the_same_views(void **state)
+{
+    (void)state;
+    struct buf first, second;
+    buf_init(&first, 1 << 20);
+    buf_init(&second, 1 << 20);
+    for (int i = 0; i < 30; i++, the_clock[0] += 20 * SECOND_MS)
+        run();
+    assert_int_equal(refresh_count(&report.counts, RUN_VIDEOS), 1);
+    assert_int_equal(sql("SELECT views_refreshed_at FROM authors ORDER BY id LIMIT 1"), the_clock[0] - 20000);
+    assert_true(sql("SELECT count(*) FROM events") > 0); /* half an hour: it has taken off or is large */
+    dump_database(t.db.path, &first);
+    (void)tear_down(NULL);
+    (void)set_up(NULL);
+    for (int i = 0; i < 30; i++, the_clock[0] += 20 * SECOND_MS)
+        run();
+    dump_database(t.db.path, &second);
+    assert_same_dump(&first, &second);
+    buf_fini(&first);
+    buf_fini(&second);
+}
+
+#define SIMULATED_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SIMULATED_TEST(only_posts_that_are_out_and_young_are_read),
+        SIMULATED_TEST(a_second_run_at_the_same_time_brings_nothing),
+        SIMULATED_TEST(an_author_gets_one_step_and_the_same_world_the_same_views),
+    };
+    return cmocka_run_group_tests(tests, map_clock, NULL);
+}
