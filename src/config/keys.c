@@ -202,7 +202,7 @@ const struct config_key config_keys[] = {
      "X-Remote-User: a login\n"
      "name or an author's id. It counts from trusted_proxies only; they must not let a client's own through. "
      "Empty: none."},
-    {"account", "image_sources", CONFIG_LIST, KEY(account.image_sources), "", TEXT_LIMIT(2000), false,
+    {"account", "image_sources", CONFIG_LIST, RELOADED(account.image_sources), "", TEXT_LIMIT(2000), false,
      check_image_sources,
      "Where the author's pages may load thumbnails from: origins such as https://i.ytimg.com, comma "
      "separated, or https: for\n"

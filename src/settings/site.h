@@ -83,7 +83,7 @@ struct visit {
     bool has_script;             /* this page wants its script (assets.c), without which it works too */
     bool has_secret, new_secret; /* new: its cookie is to be set */
     struct str form_target;      /* CSP: where else forms of this page lead in the end; p == NULL: nowhere */
-    struct str cookies[3];       /* Set-Cookie lines so far */
+    struct str cookies[8];       /* Set-Cookie lines so far */
     size_t cookie_count;
 };
 

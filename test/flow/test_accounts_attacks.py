@@ -1,5 +1,6 @@
 """The author's pages against those who mean harm: forged forms, guessed passwords, other authors, planted markup, spoofed headers."""
 import re
+import signal
 import sqlite3
 import time
 import urllib.parse
@@ -7,6 +8,7 @@ import urllib.parse
 import pytest
 
 from flow.test_accounts import DAY_MS, PASSWORD, accept, connect_app, is_signed_in, make_key, rows
+from lib import wait
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
 
@@ -332,6 +334,9 @@ def test_pictures_come_from_where_the_operator_says(make_viewtally, clock):
     viewtally.start()
     policy = policy_of(Browser(viewtally.client()).get("/sign-in"))
     assert policy["img-src"] == ["data:", "https://i.ytimg.com", "https://*.cdn.example.com"]
+    viewtally.configure({"account": {"image_sources": None}})
+    viewtally.signal(signal.SIGHUP)
+    wait.until(lambda: policy_of(Browser(viewtally.client()).get("/sign-in"))["img-src"] == ["data:"], "no pictures from elsewhere")
     for bad in ("'unsafe-inline'", "https://x; script-src *", "data:", "*"):
         other = make_viewtally({"account": {"image_sources": bad}})
         assert "image_sources" in other.run("check-config", status=2).err
