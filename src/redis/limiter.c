@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { WINDOW_MS = 60 * 1000 };
+
 struct limiter {
     int limit;
     struct redis *redis;
@@ -69,15 +71,21 @@ enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wa
     return redis_run(l->redis, SCRIPT_TAKE, args, 1, 2, w, &call->answer);
 }
 
+/* What the script can answer, whoever it was that answered. */
+static bool makes_sense(const struct limiter *l, const struct limiter_call *call)
+{
+    const int64_t *n = call->integers;
+    return call->asked && call->answer.ok && call->answer.count == 3 && (n[0] == 0 || n[0] == 1) &&
+           n[1] >= 0 && n[1] <= l->limit && n[2] >= 0 && n[2] <= WINDOW_MS;
+}
+
 /* The process's own window is fed with what Redis admitted, so that it can take over at any moment. */
 static void take_answer(struct limiter *l, struct limiter_call *call)
 {
     const int64_t *n = call->integers;
     call->source = LIMITER_REDIS;
-    call->verdict = (struct limiter_verdict){.admitted = n[0] == 1,
-                                             .limit = l->limit,
-                                             .remaining = n[1] > 0 ? (int)n[1] : 0,
-                                             .reset_ms = n[2] > 0 ? n[2] : 0};
+    call->verdict = (struct limiter_verdict){
+        .admitted = n[0] == 1, .limit = l->limit, .remaining = (int)n[1], .reset_ms = n[2]};
     if (call->verdict.admitted)
         windows_record(l->windows, call->key, call->now_ms);
     else
@@ -88,7 +96,7 @@ void limiter_decide(struct limiter *l, struct limiter_call *call)
 {
     if (l->limit == 0)
         call->source = LIMITER_OFF;
-    else if (call->asked && call->answer.ok && call->answer.count == 3)
+    else if (makes_sense(l, call))
         take_answer(l, call);
     else if (call->source != LIMITER_REFUSED_BEFORE) {
         call->source = LIMITER_PROCESS;

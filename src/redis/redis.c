@@ -7,6 +7,7 @@
 #include "redis/redis.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 
@@ -24,6 +25,7 @@ enum {
     SHA_LEN = 40,
     ADDRESS_MAX = 64,
     REASON_MAX = 256,
+    ELEMENTS_MAX = 1024,
     CALL_MAGIC = 0x43616c6c
 };
 
@@ -66,7 +68,8 @@ struct call {
     struct list link;  /* in calls, until it is answered or late */
     struct wait *wait; /* NULL: nobody waits (any more) */
     struct redis_answer *out;
-    uint64_t sent_ns;
+    int64_t sent_ms;  /* monotonic; for the deadline */
+    uint64_t sent_ns; /* for the metrics */
 };
 
 static void attempt(struct redis *r);
@@ -174,11 +177,11 @@ static void leave(struct wait *w)
 static void on_deadline(uv_timer_t *timer)
 {
     struct redis *r = timer->data;
-    uint64_t now = uv_hrtime();
+    int64_t now_ms = clock_mono_ms();
     bool late = false;
     while (!list_is_empty(&r->calls)) {
         struct call *c = LIST_ENTRY(r->calls.next, struct call, link);
-        if (now - c->sent_ns < (uint64_t)REDIS_DEADLINE_MS * 1000000)
+        if (now_ms - c->sent_ms < REDIS_DEADLINE_MS)
             break;
         late = true;
         r->counts.late++;
@@ -196,9 +199,9 @@ static void arm_deadline(struct redis *r)
         (void)uv_timer_stop(&r->deadline);
         return;
     }
-    uint64_t age_ms = (uv_hrtime() - LIST_ENTRY(r->calls.next, struct call, link)->sent_ns) / 1000000;
-    uint64_t left = age_ms >= REDIS_DEADLINE_MS ? 0 : REDIS_DEADLINE_MS - age_ms;
-    CHECK(uv_timer_start(&r->deadline, on_deadline, left, 0) == 0);
+    int64_t age_ms = clock_mono_ms() - LIST_ENTRY(r->calls.next, struct call, link)->sent_ms;
+    int64_t left_ms = age_ms >= REDIS_DEADLINE_MS ? 0 : REDIS_DEADLINE_MS - age_ms;
+    CHECK(uv_timer_start(&r->deadline, on_deadline, (uint64_t)left_ms, 0) == 0);
 }
 
 static bool read_integers(const redisReply *reply, struct redis_answer *out)
@@ -269,7 +272,9 @@ enum next redis_run(struct redis *r, int script, const struct str *args, int key
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
     struct call *c = xcalloc(1, sizeof *c);
-    *c = (struct call){.magic = CALL_MAGIC, .redis = r, .wait = w, .out = out, .sent_ns = uv_hrtime()};
+    *c = (struct call){.magic = CALL_MAGIC, .redis = r, .wait = w, .out = out};
+    c->sent_ms = clock_mono_ms();
+    c->sent_ns = uv_hrtime();
     list_init(&c->link);
     if (send_script(r, on_reply, c, script, args, keys, count) != REDIS_OK) {
         free(c);
@@ -424,6 +429,7 @@ static void open_socket(struct redis *r, const char *address)
         return;
     }
     r->context->data = r;
+    r->context->c.reader->maxelements = ELEMENTS_MAX; /* it allocates what a reply announces */
     (void)redisAsyncSetConnectCallback(r->context, on_connect);
     (void)redisAsyncSetDisconnectCallback(r->context, on_disconnect);
 }

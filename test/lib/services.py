@@ -1,4 +1,5 @@
 """Real Redis and nginx for tests, on free ports of the loopback, in a directory of their own."""
+import os
 import pathlib
 import shutil
 import signal
@@ -21,6 +22,7 @@ class Service:
     """A child process that listens on self.port; another port is tried when somebody took it in between."""
 
     program = ""
+    environment = None              # that of the caller
     port_taken = b"ddress already in use"
 
     def __init__(self, directory):
@@ -57,7 +59,8 @@ class Service:
         for attempt in range(PORT_TRIES):
             with open(self._log_path, "wb") as log:
                 self._process = subprocess.Popen([self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
-                                                 stdout=log, stderr=log, cwd=self.directory)
+                                                 stdout=log, stderr=log, cwd=self.directory,
+                                                 env=self.environment)
             wait.until(lambda: not self.running or self.ready(), f"{self.program} to answer")
             if self.running:
                 return self
@@ -146,6 +149,15 @@ class Redis(Service):
         if kind == b"*":
             return None if rest == "-1" else [self._read(stream) for _ in range(int(rest))]
         raise RedisError(f"no answer: {line!r}")
+
+
+def with_clock(service, clock):
+    """The same service, not yet started, whose wall clock will be that of `clock` (a FakeClock with a wall)."""
+    library = service.directory / "wallclock.so"
+    source = pathlib.Path(__file__).parent / "wallclock.c"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    service.environment = {**os.environ, "LD_PRELOAD": str(library), "WALLCLOCK": clock.path}
+    return service
 
 
 class TlsRedis(Redis):

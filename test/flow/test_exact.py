@@ -1,0 +1,221 @@
+"""The limit is exact over processes, to the millisecond: two servers and a real Redis, all on one fake clock.
+
+Time stands still unless a test moves it, so what must be admitted at an instant is a number and no range, and no call to
+Redis is ever late, however loaded the machine.
+"""
+import collections
+import concurrent.futures
+import random
+
+import pytest
+
+from lib.clock import FakeClock
+from lib.services import Redis, with_clock
+from lib import wait
+
+LIMIT = 60
+WINDOW_MS = 60_000
+HOUR_MS = 3_600_000
+CLIENTS = 6
+
+
+class World:
+    def __init__(self, make_viewtally, tmp_path):
+        if not Redis.available():
+            pytest.skip("redis-server is not installed")
+        self.clock = FakeClock(tmp_path / "shared-clock", "2026-07-10T12:00:00Z", 5_000_000)
+        self.redis = with_clock(Redis(tmp_path / "redis"), self.clock).start()
+        config = {"limits": {"requests_per_minute": LIMIT}, "redis": {"url": self.redis.url}}
+        self.servers = [make_viewtally(config, self.clock)]
+        self.key = self.servers[0].create_key(self.servers[0].add_author())
+        config["store"] = {"path": self.servers[0].settings["store"]["path"]}
+        self.servers.append(make_viewtally(config, self.clock))
+        self.clients = []
+        for server in self.servers:
+            server.start()
+        self.wait_until_up()
+        self.pool = concurrent.futures.ThreadPoolExecutor(CLIENTS)
+
+    def wait_until_up(self):
+        for server in self.servers:
+            wait.until(lambda s=server: " redis: up\n" in last_redis_line(s), "Redis to be up")
+
+    def wait_until_back(self):
+        """A server that has not asked meanwhile has not noticed that it was away."""
+        wait.until(lambda: [self.ask(n) for n in (0, 1)] and not any(" away" in last_redis_line(s) for s in self.servers), "Redis to be back")
+
+    def flood(self, count, servers=None):
+        """`count` requests at one instant, dealt over the servers, several at a time; how many were admitted."""
+        servers = servers or self.servers
+        shares = [count // CLIENTS + (n < count % CLIENTS) for n in range(CLIENTS)]
+        answers = [a for part in self.pool.map(send, [(servers[n % len(servers)], self.key, share) for n, share in enumerate(shares)])
+                   for a in part]
+        assert {a.status for a in answers} <= {200, 429} and len(answers) == count
+        return sum(a.status == 200 for a in answers)
+
+    def ask(self, server):
+        return send((self.servers[server], self.key, 1))[0]
+
+    def close(self):
+        self.pool.shutdown()
+        self.redis.stop()
+
+
+def last_redis_line(server):
+    return next((line + "\n" for line in reversed(server.log.splitlines()) if " redis: " in line), "")
+
+
+def send(job):
+    server, key, count = job
+    with server.client(key) as client:
+        return [client.get("/account") for _ in range(count)]
+
+
+@pytest.fixture
+def world(make_viewtally, tmp_path):
+    made = World(make_viewtally, tmp_path)
+    yield made
+    made.close()
+
+
+class Model:
+    """Decision 7 in three lines."""
+
+    def __init__(self):
+        self.admitted = collections.deque()
+
+    def take(self, now, count):
+        self.admitted = collections.deque(t for t in self.admitted if now - t < WINDOW_MS)
+        fits = min(count, LIMIT - len(self.admitted))
+        self.admitted.extend([now] * fits)
+        return fits
+
+
+def assert_no_window_above(instants):
+    """`instants`: when each admitted request was. No 60 s hold more than the limit."""
+    instants = sorted(instants)
+    assert all(later - earlier >= WINDOW_MS for earlier, later in zip(instants, instants[LIMIT:]))
+
+
+def test_every_window_of_a_random_flood(world):
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    dice, model, instants = random.Random(seed), Model(), []
+    for step in range(60):
+        world.clock.advance(dice.choice([0, 1, 7, 400, 999, 1000, 5000, 20_000, 59_999, 60_000]))
+        now, count = world.clock.monotonic_ms, dice.choice([1, 3, 10, 30, 70])
+        # Either server may be asked alone: it knows what went through the other.
+        servers = dice.choice([world.servers, world.servers[:1], world.servers[1:]])
+        admitted = world.flood(count, servers)
+        assert admitted == model.take(now, count), f"seed {seed}, step {step}"
+        instants += [now] * admitted
+    assert_no_window_above(instants)
+    assert len(instants) > 3 * LIMIT
+
+
+def test_retry_after_is_the_first_moment_that_is_admitted(world):
+    assert world.flood(1) == 1
+    world.clock.advance(12_345)
+    assert world.flood(100) == LIMIT - 1
+    for server in (0, 1):
+        refused = world.ask(server)
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "48")      # 47,655 ms
+    world.clock.advance(WINDOW_MS - 12_345 - 1000)
+    assert [world.ask(server).headers["Retry-After"] for server in (0, 1)] == ["1", "1"]
+    world.clock.advance(999)
+    assert [world.ask(server).status for server in (0, 1)] == [429, 429]
+    world.clock.advance(1)
+    assert [world.ask(server).status for server in (0, 1)] == [200, 429]
+    assert world.ask(1).headers["Retry-After"] == "13"
+
+
+def test_a_server_that_is_killed_or_new_starts_no_new_window(world):
+    assert world.flood(50) == 50
+    world.servers[0].kill()
+    world.servers[0].start()
+    world.wait_until_up()
+    assert world.flood(50) == 10
+    world.servers[1].kill()
+    world.servers[1].start()
+    world.wait_until_up()
+    assert world.flood(50) == 0
+    world.clock.advance(WINDOW_MS)
+    assert world.flood(100) == LIMIT
+
+
+def test_redis_that_is_started_anew_and_empty_begins_a_window(world):
+    assert world.flood(70) == LIMIT
+    world.redis.kill()
+    world.redis.start()
+    world.wait_until_back()
+    # Whoever was told to wait waits until then, whatever Redis has forgotten since; then one window for both.
+    world.clock.advance(WINDOW_MS)
+    assert world.flood(100) == LIMIT
+
+
+def test_redis_that_goes_away_in_mid_flood_leaves_each_process_its_own_limit(world):
+    assert [world.flood(20, world.servers[:1]), world.flood(20, world.servers[1:])] == [20, 20]
+    world.redis.kill()
+    admitted = [world.flood(80, [server]) for server in world.servers]
+    # Each has counted its own 20 all along.
+    assert admitted == [LIMIT - 20, LIMIT - 20]
+    world.clock.advance(WINDOW_MS - 1)
+    assert [world.flood(10, [server]) for server in world.servers] == [0, 0]
+    world.redis.start()
+    world.wait_until_back()
+    world.clock.advance(WINDOW_MS)
+    assert world.flood(150) == LIMIT
+
+
+def test_a_redis_clock_set_back_an_hour_blocks_nobody_for_it(world):
+    assert world.flood(70) == LIMIT
+    assert [world.ask(server).status for server in (0, 1)] == [429, 429]
+    world.clock.set_wall(world.clock.wall_ms - HOUR_MS)
+    assert world.flood(10) == 0
+    # Until then the servers refuse by themselves. Redis, asked again, takes its newest request for one of now: one window more.
+    world.clock.advance(WINDOW_MS)
+    assert world.flood(10) == 0
+    world.clock.advance(WINDOW_MS - 1)
+    assert world.flood(10) == 0
+    world.clock.advance(1)
+    assert world.flood(100) == LIMIT
+
+
+def test_a_redis_clock_set_back_in_a_window_that_is_not_full(world):
+    assert world.flood(40) == 40
+    world.clock.advance(10_000)
+    world.clock.set_wall(world.clock.wall_ms - HOUR_MS)
+    assert world.flood(40) == 20
+    world.clock.advance(WINDOW_MS - 1)
+    assert world.flood(10) == 0
+    world.clock.advance(1)
+    assert world.flood(100) == LIMIT
+
+
+def test_a_redis_clock_set_forth_an_hour_blocks_nobody(world):
+    assert world.flood(30) == 30
+    world.clock.set_wall(world.clock.wall_ms + HOUR_MS)
+    assert world.flood(100) == LIMIT        # what was before is an hour ago, for all that Redis knows
+    world.clock.advance(WINDOW_MS - 1)
+    assert world.flood(10) == 0
+    world.clock.advance(1)
+    assert world.flood(100) == LIMIT
+
+
+def test_keys_have_windows_of_their_own(world):
+    other = world.servers[0].create_key(world.servers[0].add_author())
+    assert world.flood(70) == LIMIT
+    world.key = other
+    assert world.flood(70) == LIMIT
+
+
+def test_a_limit_that_is_lowered_in_mid_window(world, make_viewtally):
+    assert world.flood(30) == 30
+    world.clock.advance(1000)
+    assert world.flood(20) == 20
+    world.clock.advance(1000)
+    lower = make_viewtally({**world.servers[1].settings, "limits": {"requests_per_minute": 20}}, world.clock)
+    lower.start()
+    wait.until(lambda: " up" in last_redis_line(lower), "Redis to be up")
+    refused = send((lower, world.key, 1))[0]
+    assert (refused.status, refused.headers["X-RateLimit-Remaining"], refused.headers["Retry-After"]) == (429, "0", "59")

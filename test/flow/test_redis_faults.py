@@ -1,0 +1,264 @@
+"""What Redis may do to us while it holds the limit: no request fails or waits long, nothing is counted wrong, and it comes back.
+
+A fake Redis shakes hands well and misbehaves afterwards; evictions and restarts are those of a real one.
+"""
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from lib import wait
+from lib.client import connect
+from lib.fakeredis import ADMITTED, REFUSED, FakeRedis
+from lib.services import RedisError
+
+LIMIT = 5
+DEADLINE_S = 0.05
+SLACK_S = 1.5           # a loaded machine
+BACK_S = 6.0            # the longest back-off is 5 s
+
+
+class World:
+    def __init__(self, make_viewtally, url, limit=LIMIT):
+        self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}})
+        self.key = self.server.create_key(self.server.add_author())
+        self.server.start()
+
+    def words(self):
+        return [line.partition(" redis: ")[2] for line in self.server.log.splitlines() if " redis: " in line]
+
+    def wait_until(self, state):
+        wait.until(lambda: self.words() and self.words()[-1].startswith(state), f"Redis to be {state}; the log says {self.words()}",
+                   BACK_S + SLACK_S)
+
+    def get(self, count=1):
+        with self.server.client(self.key) as client:
+            answers, longest = [], 0
+            for _ in range(count):
+                begin = time.monotonic()
+                answers.append(client.get("/account"))
+                longest = max(longest, time.monotonic() - begin)
+        assert {a.status for a in answers} <= {200, 429} and longest < DEADLINE_S + SLACK_S
+        return [a.status for a in answers]
+
+
+@pytest.fixture
+def fake():
+    with FakeRedis() as made:
+        yield made
+
+
+@pytest.fixture
+def world(make_viewtally, fake):
+    made = World(make_viewtally, fake.url)
+    made.wait_until("up")
+    return made
+
+
+# --- answers that are none, once it was up ---
+
+
+ANSWERS = {
+    "hangs up": None, "silence": b"", "ok": b"+OK\r\n", "nil": b"$-1\r\n", "nil array": b"*-1\r\n", "empty array": b"*0\r\n",
+    "too few": b"*2\r\n:1\r\n:2\r\n", "too many": b"*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", "texts": b"*3\r\n$1\r\n1\r\n$1\r\n5\r\n$1\r\n9\r\n",
+    "cut": b"*3\r\n:1\r\n:2\r\n", "garbage": b"?what\r\n", "nested": b"*1\r\n" * 200, "huge text": b"$99999999999999\r\nx",
+    "huge array": b"*2147483647\r\n", "huge number": b"*3\r\n:99999999999999999999999\r\n:1\r\n:1\r\n", "http": b"HTTP/1.1 400 Bad\r\n\r\n",
+    "LOADING": b"-LOADING Redis is loading the dataset in memory\r\n", "OOM": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+    "MISCONF": b"-MISCONF Redis is configured to save RDB snapshots\r\n", "BUSY": b"-BUSY Redis is busy running a script.\r\n",
+    "NOSCRIPT": b"-NOSCRIPT No matching script.\r\n", "NOAUTH": b"-NOAUTH Authentication required.\r\n",
+    "NOPERM": b"-NOPERM this user has no permissions to run the 'evalsha' command\r\n", "READONLY": b"-READONLY You can't write against a read only replica.\r\n",
+    "WRONGTYPE": b"-WRONGTYPE Operation against a key\r\n", "MOVED": b"-MOVED 3999 127.0.0.1:6381\r\n",
+    "CLUSTERDOWN": b"-CLUSTERDOWN The cluster is down\r\n", "MASTERDOWN": b"-MASTERDOWN Link with MASTER is down\r\n",
+}
+
+
+@pytest.mark.parametrize("data", ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_that_is_none(world, fake, data):
+    fake.reply = lambda words: data
+    assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
+    if data is not None and data.startswith((b"*2\r\n", b"*0")):
+        return          # integers, but not those that were asked for: counted by the process, and Redis stays
+    assert world.words()[-1].startswith("away")
+    fake.reply = lambda words: ADMITTED
+    world.wait_until("up")
+    assert len(world.words()) == 3      # up, away, up: one line a change
+
+
+@pytest.mark.parametrize("extra", [ADMITTED * 50, b"+OK\r\n" * 50, b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n" * 3, b"-ERR gone mad\r\n"],
+                         ids=["answers", "statuses", "messages", "error"])
+def test_answers_to_what_was_never_asked(world, fake, extra):
+    fake.reply = lambda words: ADMITTED + extra
+    assert world.get(20)[:LIMIT] == [200] * LIMIT
+    fake.reply = lambda words: ADMITTED
+    fake.cut_all()
+    world.wait_until("up")
+    assert world.server.running
+
+
+def test_negative_or_endless_waits_are_not_passed_on(world, fake):
+    for remaining, reset in [(-5, -1), (0, 2**62), (0, -1), (LIMIT + 1, 1000), (2**62, 2**62), (-2**63, -2**63), (2**63 - 1, 2**63 - 1)]:
+        fake.reply = lambda words, r=remaining, t=reset: b"*3\r\n:0\r\n:%d\r\n:%d\r\n" % (r, t)
+        with world.server.client(world.key) as client:
+            answer = client.get("/account")
+        assert answer.status in (200, 429)
+        assert 0 <= int(answer.headers["X-RateLimit-Remaining"]) <= LIMIT and 0 <= int(answer.headers["X-RateLimit-Reset"]) <= 60
+        world.key = world.server.create_key(world.server.add_author())
+
+
+# --- answers that come late, or to nobody ---
+
+
+def test_slow_answers(world, fake):
+    """Each takes a second: one request finds out, the others do not wait."""
+    gate = threading.Event()
+    fake.reply = lambda words: gate.wait(1) and None or ADMITTED
+    begin = time.monotonic()
+    assert world.get(LIMIT + 3) == [200] * LIMIT + [429] * 3
+    assert time.monotonic() - begin < 1
+    assert "no answer in time" in world.words()[-1]
+    gate.set()
+    fake.reply = lambda words: ADMITTED
+    world.wait_until("up")
+    # What Redis says counts again, and not what this process had counted.
+    wait.until(lambda: world.get() == [200], "an answer of Redis in time")
+
+
+def test_an_answer_after_the_deadline_goes_to_nobody(world, fake):
+    gate = threading.Event()
+
+    def late(words):
+        gate.wait(10)
+        return REFUSED % 60000
+
+    fake.reply = late
+    assert world.get() == [200]         # by the process's own window
+    fake.reply = lambda words: ADMITTED
+    gate.set()                          # now Redis refuses what was answered long ago
+    world.wait_until("up")
+    assert world.get() == [200]
+
+
+@pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
+def test_an_answer_after_the_client_has_left(world, fake, reset):
+    asked, gate = threading.Event(), threading.Event()
+
+    def late(words):
+        asked.set()
+        gate.wait(10)
+        return ADMITTED
+
+    fake.reply = late
+    sock = connect(world.server.address)
+    sock.sendall(f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.key}\r\n\r\n".encode())
+    assert asked.wait(10)
+    if reset:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+    fake.reply = lambda words: ADMITTED
+    gate.set()
+    world.wait_until("up")
+    wait.until(lambda: world.get(LIMIT + 1) == [200] * (LIMIT + 1), "answers of Redis in time")
+
+
+def test_a_connection_that_is_reset_with_calls_pending(world, fake):
+    asked, gate = threading.Event(), threading.Event()
+
+    def hold(words):
+        asked.set()
+        gate.wait(10)
+        return None
+
+    fake.reply = hold
+    statuses = []
+    threads = [threading.Thread(target=lambda: statuses.extend(world.get())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert asked.wait(10)
+    fake.cut_all()
+    gate.set()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 4
+    fake.reply = lambda words: ADMITTED
+    world.wait_until("up")
+
+
+# --- connecting again ---
+
+
+def test_a_reconnect_storm_is_one_connection_with_growing_pauses(make_viewtally):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        world = World(make_viewtally, f"redis://127.0.0.1:{listener.getsockname()[1]}", 1000)
+        came = []
+        flood = threading.Thread(target=world.get, args=(300,))
+        flood.start()
+        for _ in range(6):              # each is hung up on, as by a Redis with too many clients
+            connection, _ = listener.accept()
+            came.append(time.monotonic())
+            listener.settimeout(0)
+            with pytest.raises(BlockingIOError):
+                listener.accept()       # there is no second one
+            listener.settimeout(10)
+            connection.close()
+        flood.join()
+    pauses = [later - earlier for earlier, later in zip(came, came[1:])]
+    # Half to whole of 100, 200, 400 ms …
+    assert all(pause >= 0.9 * 0.05 * 2**n for n, pause in enumerate(pauses)), pauses
+    assert all(pause <= 0.1 * 2**n + SLACK_S for n, pause in enumerate(pauses)), pauses
+    assert [words[:4] for words in world.words()] == ["away"]
+
+
+def test_many_requests_share_one_connection(world, fake):
+    threads = [threading.Thread(target=world.get, args=(20,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(fake.accepted) == fake.most_open == 1
+
+
+def test_refused_at_start_and_there_later(make_viewtally, redis):
+    redis.stop()
+    world = World(make_viewtally, redis.url)
+    world.wait_until("away")
+    assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
+    redis.start()
+    world.wait_until("up")
+
+
+def test_a_name_that_does_not_exist(make_viewtally):
+    world = World(make_viewtally, "redis://redis.invalid:6379")
+    world.wait_until("away")
+    assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
+
+
+def test_stopping_while_a_name_is_looked_up(make_viewtally):
+    world = World(make_viewtally, "redis://redis.invalid:6379")
+    world.server.stop()
+
+
+# --- a real Redis that loses what it held ---
+
+
+def test_eviction_in_mid_window(make_viewtally, redis):
+    world = World(make_viewtally, redis.url, 60)
+    world.wait_until("up")
+    assert world.get(30) == [200] * 30
+    redis.call("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+    used = int(redis.call("INFO", "memory").split("used_memory:")[1].split("\r")[0])
+    redis.call("CONFIG", "SET", "maxmemory", used + 2_000_000)
+    for n in range(3000):
+        try:
+            redis.call("SET", f"filler:{n}", "x" * 20_000)
+        except RedisError:
+            pass
+        if not redis.call("KEYS", "viewtally:rate:*"):
+            break
+    assert not redis.call("KEYS", "viewtally:rate:*")
+    with world.server.client(world.key) as client:
+        answers = [client.get("/account") for _ in range(70)]
+    assert [a.status for a in answers].count(200) >= 60 - 30      # it may be evicted again
+    assert all(0 <= int(a.headers["X-RateLimit-Remaining"]) < 60 for a in answers)
+    assert all(1 <= int(a.headers["Retry-After"]) <= 60 for a in answers if a.status == 429)

@@ -1,0 +1,90 @@
+"""A Redis that plays a part: it shakes hands as a real one does, and answers the limit's script as a test says."""
+import hashlib
+import socket
+import threading
+import time
+
+ADMITTED = b"*3\r\n:1\r\n:1\r\n:60000\r\n"
+REFUSED = b"*3\r\n:0\r\n:0\r\n:%d\r\n"
+
+
+class FakeRedis:
+    """`reply(words)` gives the bytes that answer an EVALSHA; None hangs up. Everything else is answered well."""
+
+    def __init__(self, reply=lambda words: ADMITTED):
+        self.reply = reply
+        self.accepted = []              # when (monotonic) each connection came
+        self.open = self.most_open = 0
+        self.commands = []
+        self._lock = threading.Lock()
+        self._connections = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._connections.add(connection)
+                self.accepted.append(time.monotonic())
+                self.open += 1
+                self.most_open = max(self.most_open, self.open)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        try:
+            with connection, connection.makefile("rb") as stream:
+                while (words := read_command(stream)) is not None:
+                    self.commands.append(words)
+                    data = self._answer(words)
+                    if data is None:
+                        break
+                    connection.sendall(data)
+        except OSError:
+            pass
+        with self._lock:
+            self._connections.discard(connection)
+            self.open -= 1
+
+    def _answer(self, words):
+        if words[0] == b"EVALSHA":
+            return self.reply(words)
+        if words[:2] == [b"SCRIPT", b"LOAD"]:
+            return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
+        return b"+OK\r\n"
+
+    def cut_all(self):
+        """Resets every connection."""
+        with self._lock:
+            connections = list(self._connections)
+        for connection in connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self._listener.close()
+        self.cut_all()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def read_command(stream):
+    line = stream.readline()
+    if not line.startswith(b"*"):
+        return None
+    words = []
+    for _ in range(int(line[1:])):
+        size = int(stream.readline()[1:])
+        words.append(stream.read(size + 2)[:-2])
+    return words
