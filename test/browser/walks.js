@@ -193,4 +193,4 @@ async function signInByKeyboard(visit, { login, password }) {
     await page.waitForURL("**/dashboard");
 }
 
-module.exports = { look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, signInByKeyboard };
+module.exports = { ...require("./consent.js"), look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, signInByKeyboard };

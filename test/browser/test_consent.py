@@ -1,0 +1,85 @@
+"""The consent page in a real browser: for everybody, and all the way to the app and back."""
+import http.server
+import threading
+import urllib.parse
+
+import pytest
+
+import scene
+from lib import oauth
+from lib.viewtally import sanitized
+
+VERIFIER = "v" * 43
+
+
+class Landing(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>app</title>The app has its answer.")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def landing():
+    """A program on the author's computer that waits for the answer; its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Landing)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/connected"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def app(stage):
+    return oauth.add_app(stage.instance, "http://127.0.0.1/connected", name="Post Planner", home="https://planner.example")
+
+
+def path_of(app, redirect, **changes):
+    return f"/v1{oauth.AUTHORIZE}?{urllib.parse.urlencode(oauth.request_of(app, VERIFIER, redirect, **changes))}"
+
+
+@pytest.mark.parametrize("who, name", [("lively", "Post Planner"), ("hostile", scene.SCRIPT), ("empty", "Verylongwordwithoutanyspace" * 7)])
+def test_the_consent_page_looks_right_to_everybody(browser, stage, landing, who, name):
+    app = oauth.add_app(stage.instance, landing, "com.example.app:/x", name=name, home="https://planner.example/" + "long" * 40)
+    sides = [{"dark": False, "phone": False}, {"dark": True, "phone": True}][:1 if sanitized() else 2]
+    redirect = "com.example.app:/x" if who == "empty" else landing
+    assert browser.walk("look", name=f"consent-{who}", sides=sides, **stage.arguments(who, path=path_of(app, redirect))) == []
+
+
+def test_the_page_of_a_refused_request_looks_right(browser, stage):
+    arguments = stage.arguments("lively", path=f"/v1{oauth.AUTHORIZE}?client_id=app_nobody", status=400)
+    assert browser.walk("look", name="consent-refused", sides=[{"dark": False, "phone": True}], **arguments) == []
+
+
+@pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
+def test_allowed_in_the_browser(browser, stage, app, landing, keyboard):
+    """The policy of the page lets the form lead to the app; what arrives there opens the account."""
+    url = browser.walk("connect", redirect=landing, button="Allow", keyboard=keyboard, **stage.arguments("lively", path=path_of(app, landing)))
+    answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
+    assert set(answer) == {"code", "state", "iss"}
+    with stage.instance.client() as client:
+        token = oauth.post(client, "token", {"grant_type": "authorization_code", "code": answer["code"], "redirect_uri": landing,
+                                            "client_id": app["client_id"], "code_verifier": VERIFIER}).json()
+        account = client.get("/account", key=token["access_token"]).json()["data"]
+    assert account["id"] == stage.authors["lively"] == token["account"]["id"]
+    (page,) = browser.walk("readPlain", **stage.arguments("lively", paths=["/apps"]))
+    assert "Post Planner" in page["text"]
+    (page,) = browser.walk("readPlain", **stage.arguments("hostile", paths=["/apps"]))
+    assert "Post Planner" not in page["text"]
+
+
+def test_denied_in_the_browser(browser, stage, app, landing):
+    url = browser.walk("connect", redirect=landing, button="Deny", **stage.arguments("lively", path=path_of(app, landing)))
+    answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
+    assert answer["error"] == "access_denied" and "code" not in answer
+
+
+def test_the_consent_page_by_keyboard(browser, stage, app, landing):
+    stops = browser.walk("keyboard", **stage.arguments("lively", path=path_of(app, landing)))
+    assert [stop["text"] for stop in stops[-2:]] == ["Allow", "Deny"]
