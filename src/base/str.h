@@ -12,8 +12,8 @@ struct str {
     size_t len;
 };
 
-/* A slice of a string literal. */
-#define STR(lit) ((struct str){(lit), sizeof(lit) - 1})
+/* A slice of a string literal; anything else does not compile. */
+#define STR(lit) ((struct str){"" lit, sizeof("" lit) - 1})
 
 static inline struct str str_make(const char *p, size_t len)
 {

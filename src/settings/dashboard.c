@@ -43,7 +43,9 @@ static void write_freshness(struct buf *b, const struct dashboard *d)
     }
     HTML(b, "<p class=\"muted\">Last refreshed ");
     time_ago_html(b, at, d->now);
-    HTML(b, sum->open_videos ? ". " : ". Your videos are all older than 30 days: their numbers are final. ");
+    HTML(b, ". ");
+    if (!sum->open_videos)
+        HTML(b, "Your videos are all older than 30 days: their numbers are final. ");
     HTML(b, "Days are in UTC.</p>");
 }
 

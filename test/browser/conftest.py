@@ -10,6 +10,7 @@ import pytest
 
 from lib import npm
 from lib.clock import FakeClock
+from lib.pages import session_cookie
 from lib.viewtally import ROOT, Viewtally, sanitized
 
 import scene
@@ -75,7 +76,7 @@ class Stage:
         self.base = f"http://{instance.address}"
         for name in ("Spreadsheet", scene.SCRIPT, "Verylongwordwithoutanyspace" * 7):
             instance.create_key(self.authors["lively"], name)
-        self.cookie = {who: scene.sign_in(instance, author) for who, author in self.authors.items()}
+        self.cookie = {who: session_cookie(instance, author) for who, author in self.authors.items()}
 
     def invite(self, who):
         """The one-time link of an author."""

@@ -1,10 +1,6 @@
 """What the browser looks at: an author with a lively month, one with hostile names, one with nothing yet."""
-import base64
-import contextlib
 import datetime
-import hashlib
 import math
-import sqlite3
 
 from lib.lines import author, book, reading, uid, video
 
@@ -81,13 +77,3 @@ def install(instance):
     instance.import_lines(lively(now) + hostile(now) + [author("Nobody Yet")])
     return {"lively": uid("Mara Lindqvist"), "hostile": uid(SCRIPT), "empty": uid("Nobody Yet")}
 
-
-def sign_in(instance, author_id, secret=b"s" * 32):
-    """A session row as a sign-in would write it; the cookie's value."""
-    secret = hashlib.sha256(secret + author_id.encode()).digest()
-    with contextlib.closing(sqlite3.connect(instance.settings["store"]["path"], timeout=30)) as db, db:
-        (row,) = db.execute("SELECT id FROM authors WHERE uuid = ?", (bytes.fromhex(author_id.replace("-", "")),)).fetchone()
-        at = instance.clock.wall_ms
-        db.execute("INSERT OR REPLACE INTO sessions (hash, author_id, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-                   (hashlib.sha256(secret).digest(), row, at, at, at + 30 * 86400_000))
-    return base64.urlsafe_b64encode(secret).decode().rstrip("=")

@@ -1,7 +1,12 @@
 """An author's browser as far as the pages need one without a script: cookies, forms with their tokens, redirects."""
+import base64
+import contextlib
+import hashlib
 import html.parser
 import http.cookies
+import os
 import re
+import sqlite3
 import urllib.parse
 
 
@@ -138,3 +143,14 @@ def sign_in(viewtally, login, password, browser=None):
     page = browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
     assert page.status == 303, page
     return browser
+
+
+def session_cookie(instance, author_id):
+    """A session as a sign-in would write it, for tests of something else; the value of `viewtally-session`."""
+    secret, author = os.urandom(32), bytes.fromhex(author_id.replace("-", ""))
+    with contextlib.closing(sqlite3.connect(instance.settings["store"]["path"], timeout=30)) as db, db:
+        (row,) = db.execute("SELECT id FROM authors WHERE uuid = ?", (author,)).fetchone()
+        at = instance.clock.wall_ms
+        db.execute("INSERT INTO sessions (hash, author_id, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?, ?)",
+                   (hashlib.sha256(secret).digest(), row, at, at, at + 30 * 86400_000))
+    return base64.urlsafe_b64encode(secret).decode().rstrip("=")
