@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -10,6 +11,7 @@ import pytest
 from lib import wait
 from lib.lines import author, reading, uid, video
 from lib.spool import Spool
+from lib.viewtally import ROOT
 
 POSTED = "2026-07-01T08:00:00Z"
 WORLD = [author("Ada"), video("a", "Ada", POSTED), video("b", "Ada", POSTED)]
@@ -242,3 +244,16 @@ def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_vie
              if line == "nonsense" or line.get("post_id") == "youtube-nobody" or line.get("observed_at") == "2026-06-01T00:00:00Z"]
     assert [line for line, _ in spool.errors("big.ndjson")] == wrong
     assert told(service, ada) == told(straight, key)
+
+
+def test_the_example_of_the_readme(service, spool, ada, tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"```\n(your-exporter .*?)```", text, re.S).group(1).replace("/var/spool/viewtally", str(spool.path))
+    lines = tmp_path / "lines"
+    lines.write_text(json.dumps(reading("a", at(1), 42)) + "\n")
+    with service:
+        first_run(service)
+        subprocess.run(["sh", "-ec", example.replace("your-exporter", f"cat {lines}")], check=True)
+        wait.until(lambda: spool.done, "the file of the example")
+        assert re.fullmatch(r"views-\d{8}T\d{6}\.ndjson", spool.done[0]) and not spool.waiting
+        assert views_of(service, ada, "a") == 42
