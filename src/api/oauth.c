@@ -91,12 +91,7 @@ static struct str address_name(struct request *r)
 
 void oauth_note_failure(struct request *r)
 {
-    const struct oauth_guards *g = call_of(r)->api->guards;
-    const struct oauth_call *c = oauth_call_of(r);
-    int64_t now_ms = clock_mono_ms();
-    guesses_note_failure(g->addresses, address_name(r), now_ms);
-    if (c->client.app.row)
-        guesses_note_failure(g->clients, c->client_id, now_ms);
+    guesses_note_failure(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
 }
 
 /* ---- the body ---- */
@@ -174,14 +169,16 @@ static enum next client_step(struct request *r)
     if (e && e != ERR_NOT_FOUND)
         return oauth_store_error(r);
     bool known = e == OK && app->removed_at == TIME_NONE;
-    if (e == OK) {
-        int64_t wait_ms = guesses_wait_ms(call_of(r)->api->guards->clients, c->client_id, clock_mono_ms());
-        if (wait_ms)
-            return refuse_guessing(r, wait_ms);
-    }
+    /* Only where there is a secret to guess: else anybody could keep an app from connecting. */
+    struct guesses *clients = known && app->confidential ? call_of(r)->api->guards->clients : NULL;
+    int64_t wait_ms = clients ? guesses_wait_ms(clients, c->client_id, clock_mono_ms()) : 0;
+    if (wait_ms)
+        return refuse_guessing(r, wait_ms);
     bool right = client_secret_matches(known ? app : NULL, c->secret.p ? c->secret : STR(""));
     if (known && !app->confidential && !c->secret.p)
         right = true;
+    if (!right && clients)
+        guesses_note_failure(clients, c->client_id, clock_mono_ms());
     if (!right)
         return refuse_client(r, "The app is not known here, or its secret is missing or wrong.");
     r->step = c->then;

@@ -7,7 +7,7 @@
 #include "http/fields.h"
 #include "store/apps.h"
 
-/* Failed tries: of one address, and with one app's name from wherever they come. */
+/* Failed tries: of one address, and wrong secrets of one app from wherever they come. */
 struct oauth_guards {
     struct guesses *addresses, *clients;
 };
@@ -40,7 +40,7 @@ struct oauth_call *oauth_read(struct request *r, const char *const *names);
 /* Finds out who the client is and goes on with `then`, or answers invalid_client. */
 enum next oauth_find_client(struct request *r, request_step *then);
 
-/* Notes a failed try. */
+/* Notes a failed try of the client's address. */
 void oauth_note_failure(struct request *r);
 
 /* The answer in the form of RFC 6749, 5.2. `description` is ASCII without quotes and backslashes. NEXT_DONE.

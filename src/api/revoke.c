@@ -13,7 +13,7 @@ enum { TOKEN = OAUTH_FIRST_FIELD };
 struct revocation {
     int64_t app_row;
     uint8_t hash[KEY_HASH_LEN];
-    bool foreign; /* the key was not given to this app */
+    bool unknown, foreign; /* the key is none; was not given to this app */
 };
 
 /* In the request's arena. */
@@ -30,8 +30,9 @@ static enum err revoke_work(struct store *store, void *data)
     arena_init(&arena, 1024);
     enum err err = store_find_key_by_hash(store, &arena, v->hash, &key);
     arena_fini(&arena);
+    v->unknown = err == ERR_NOT_FOUND;
     if (err)
-        return err == ERR_NOT_FOUND ? OK : err;
+        return v->unknown ? OK : err;
     v->foreign = key.app_row != v->app_row;
     return v->foreign ? OK : store_revoke_key(store, key.row, clock_wall_ms());
 }
@@ -43,6 +44,9 @@ static enum next revoked_step(struct request *r)
         return oauth_store_error(r);
     if (g->revocation.foreign)
         return oauth_error(r, 400, "invalid_grant", "This key was not given to this app.");
+    /* Answered as wanted, but whoever has many of these is guessing. */
+    if (g->revocation.unknown)
+        oauth_note_failure(r);
     oauth_begin_answer(r);
     return NEXT_DONE;
 }

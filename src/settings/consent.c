@@ -53,11 +53,13 @@ static enum next send_error(struct request *r, const char *error, const char *de
 /* ---- the page ---- */
 
 /* What a browser must let the form lead to: the policy holds for redirects too. The grammar of policies has
- * no IPv6 addresses. */
+ * no IPv6 addresses: the scheme stands for them. */
 static struct str form_target(struct str uri)
 {
     struct str origin = redirect_origin(uri);
-    return str_starts_with(origin, STR("http://[")) ? STR("http:") : origin;
+    if (memchr(origin.p, '[', origin.len))
+        return redirect_kind_of(uri) == REDIRECT_WEB ? STR("https:") : STR("http:");
+    return origin;
 }
 
 static void write_destination(struct buf *b, struct str uri)

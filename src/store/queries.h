@@ -29,8 +29,9 @@
 
 /* --- backup and restore: on connections of their own, not prepared --- */
 
-#define SQL_FORGET_SIGN_INS "DELETE FROM sessions; DELETE FROM invitations"
-#define SQL_INTEGRITY       "PRAGMA integrity_check(1)"
+#define SQL_FORGET_SIGN_INS                                                                                  \
+    "DELETE FROM sessions; DELETE FROM invitations; DELETE FROM oauth_codes WHERE used_at IS NULL"
+#define SQL_INTEGRITY "PRAGMA integrity_check(1)"
 /* Leaving WAL mode wants the database for itself. */
 #define SQL_LEAVE_WAL "PRAGMA journal_mode = DELETE"
 

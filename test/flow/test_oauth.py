@@ -96,3 +96,13 @@ def test_signed_in_by_a_proxy(make_viewtally):
     world.start()
     world.browser = Browser(world.client(), headers={"X-Remote-User": world.author})
     assert connect(world).json()["account"]["id"] == world.author
+
+
+def test_a_restored_database_has_no_open_codes(viewtally, clock):
+    author, app = viewtally.add_author(), oauth.add_app(viewtally)
+    grant = oauth.Grant(viewtally, app, author, at_ms=clock.wall_ms)
+    viewtally.run("backup", "kept.db")
+    viewtally.run("restore", "kept.db")
+    assert oauth.rows(viewtally, "SELECT count(*) FROM oauth_codes") == [(0,)]
+    viewtally.start()
+    assert oauth.error_of(grant.exchange(viewtally.client())) == "invalid_grant"

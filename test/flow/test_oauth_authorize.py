@@ -17,6 +17,7 @@ ISSUER = "http://stats.example/v1"
 NATIVE = "com.example.planner:/connected"
 LOOPBACK = "http://127.0.0.1/connected"
 LOOPBACK6 = "http://[::1]:7000/connected"
+SIX = "https://[2001:db8::1]:8443/connected"
 QUERY = "https://app.example/connected?tenant=7"
 NASTY = "</h1><script>alert(1)</script>\"'&\u202egnp.exe"
 CSRF = "This form was not sent from a page of this site"
@@ -27,7 +28,7 @@ def world(tmp_path_factory):
     viewtally = Viewtally(tmp_path_factory.mktemp("authorize"), {"server": {"base_url": ISSUER}, "store": {"busy_timeout_ms": 200}, "log": {"level": "debug"}})
     viewtally.run("migrate")
     viewtally.author, viewtally.other = viewtally.add_author(NASTY), viewtally.add_author("Bea Author")
-    viewtally.app = oauth.add_app(viewtally, REDIRECT, LOOPBACK, LOOPBACK6, NATIVE, QUERY, name=NASTY, home="https://planner.example/a'b")
+    viewtally.app = oauth.add_app(viewtally, REDIRECT, LOOPBACK, LOOPBACK6, SIX, NATIVE, QUERY, name=NASTY, home="https://planner.example/a'b")
     viewtally.second = oauth.add_app(viewtally, "https://second.example/back", name="Second")
     with viewtally:
         viewtally.browser = sign_up(viewtally, viewtally.author, "ann", PASSWORD)
@@ -289,7 +290,7 @@ def test_a_locked_database_gives_no_code(world, browser):
 
 @pytest.mark.parametrize("redirect, place, target", [
     (REDIRECT, "app.example", "https://app.example"), ("http://127.0.0.1:5000/connected", "127.0.0.1:5000", "http://127.0.0.1:5000"),
-    ("http://[::1]:5000/connected", "[::1]:5000", "http:"), (NATIVE, "com.example.planner", "com.example.planner:")])
+    ("http://[::1]:5000/connected", "[::1]:5000", "http:"), (SIX, "[2001:db8::1]:8443", "https:"), (NATIVE, "com.example.planner", "com.example.planner:")])
 def test_nothing_stored_gets_out_of_its_place(world, browser, redirect, place, target):
     page = ask(browser, asked(world, redirect, state=NASTY))
     assert "<script" not in page.body.lower() and page.body.count("<h1>") == 1 and "javascript:" not in page.body

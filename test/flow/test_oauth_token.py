@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lib import oauth
+from lib import oauth, wait
 from lib.clock import FakeClock
 from lib.oauth import Grant, error_of, post, post_json, rows
 from lib.viewtally import Viewtally
@@ -16,7 +16,7 @@ DAY_MS = 24 * 3600 * 1000
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    viewtally = Viewtally(tmp_path_factory.mktemp("token"), {"server": {"trusted_proxies": "127.0.0.1"}, "log": {"level": "debug"},
+    viewtally = Viewtally(tmp_path_factory.mktemp("token"), {"server": {"trusted_proxies": "127.0.0.1"}, "log": {"level": "debug", "access": "access.log"},
                                                             "store": {"busy_timeout_ms": 200}, "limits": {"requests_per_minute": 0}})
     viewtally.run("migrate")
     viewtally.author = viewtally.add_author("Ann Author")
@@ -319,6 +319,10 @@ def test_who_guesses_is_slowed_down(tmp_path):
             assert error_of(answer) == "invalid_grant"
         assert error_of(grant_of(world, app).exchange(client, {"X-Forwarded-For": "2001:db8::ffff"}), 429) == "slow_down"
         assert grant_of(world, app).exchange(client, {"X-Forwarded-For": "2001:db8:0:1::1"}).status == 200
+        # Keys, at the other endpoint.
+        named = {"client_id": app["client_id"], "client_secret": app["client_secret"]}
+        answers = [post(client, "revoke", {"token": oauth.make_code("service_live_"), **named}, {"X-Forwarded-For": "192.0.2.9"}) for _ in range(21)]
+        assert [answer.status for answer in answers] == [200] * 20 + [429]
 
 
 def test_one_secret_is_guessed_from_many_addresses(world, client):
@@ -329,7 +333,22 @@ def test_one_secret_is_guessed_from_many_addresses(world, client):
     assert grant_of(world, other).exchange(client).status == 200
 
 
+def test_nobody_keeps_a_public_app_from_connecting(world, client):
+    """There is no secret to guess: only the address that guesses has to wait."""
+    app = oauth.add_app(world)
+    grant = grant_of(world, app)
+    for _ in range(250):
+        assert error_of(grant.exchange(client, code=oauth.make_code())) == "invalid_grant"
+    assert grant_of(world, app).exchange(client).status == 200
+
+
 # -- traces -------------------------------------------------------------------------------------------------------------
+
+def written(world, last_id):
+    """The access log, once the line of that request is in it."""
+    text = (world.directory / "access.log").read_text(encoding="utf-8")
+    return text if last_id in text else None
+
 
 def test_no_secret_is_in_the_database_or_the_log(world, client):
     app = world.confidential
@@ -338,11 +357,13 @@ def test_no_secret_is_in_the_database_or_the_log(world, client):
     client.request("GET", f"/v1/oauth/token?{form}")
     client.request("GET", f"/v1/account?x={grant.code}")
     client.request("GET", f"/v1/account?x={app['client_secret']}")
-    key = grant.exchange(client).json()["access_token"]
-    assert "/v1/account" in world.log
+    answer = grant.exchange(client)
+    key = answer.json()["access_token"]
+    logged = world.log + wait.until(lambda: written(world, answer.headers["X-Request-Id"]), "the access log")
+    assert "/v1/account" in logged
     with open(world.settings["store"]["path"], "rb") as file:
         stored = file.read()
     with open(world.settings["store"]["path"] + "-wal", "rb") as file:
         stored += file.read()
     for secret in (grant.code, app["client_secret"], key):
-        assert secret[:24] not in world.log and secret[:24].encode() not in stored, secret
+        assert secret[:24] not in logged and secret[:24].encode() not in stored, secret

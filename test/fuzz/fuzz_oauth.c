@@ -1,0 +1,40 @@
+/* An authorization request and a redirect address from arbitrary bytes: what is accepted leads only where it
+ * may, and what is built of it holds nothing that could end a header field. */
+#include "auth/authorize.h"
+#include "auth/redirect.h"
+#include "base/check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_built(struct str registered, struct str given, struct str built)
+{
+    CHECK(redirect_matches(registered, given));
+    CHECK(str_starts_with(built, given));
+    for (size_t i = 0; i < built.len; i++)
+        CHECK(built.p[i] > ' ' && built.p[i] < 0x7F);
+}
+
+/* The first line is the registered address, the rest the query. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena;
+    struct str uri, query = str_cut(str_make((const char *)data, size), '\n', &uri);
+    struct authorize_request q = {.state = {NULL, 0}};
+    const char *why, *description;
+    if (!redirect_is_allowed(uri, &why)) {
+        CHECK(why);
+        return 0;
+    }
+    CHECK(redirect_origin(uri).len <= uri.len && redirect_place(uri).len <= uri.len);
+    arena_init(&arena, 4096);
+    struct app_lookup app = {.redirect_count = 1, .redirects = &uri, .app = {.removed_at = TIME_NONE}};
+    if (!authorize_read(&q, &arena, query) && !authorize_check_redirect(&q, &app)) {
+        const char *error = authorize_check(&q, &description);
+        struct str iss = STR("https://stats.example/v1");
+        check_built(uri, q.redirect_uri,
+                    error ? authorize_error(&arena, &q, iss, error, description)
+                          : authorize_answer(&arena, &q, iss, STR("code")));
+    }
+    arena_fini(&arena);
+    return 0;
+}
