@@ -111,10 +111,13 @@ async function run(browser, { walk, args }) {
 async function main() {
     // As root, as in a container, Chromium has no sandbox of its own.
     const root = process.getuid && process.getuid() === 0;
-    const browser = await chromium.launch({
+    const launch = (more) => chromium.launch({
         executablePath: process.env.BROWSER_PROGRAM,
-        args: [...(root ? ["--no-sandbox"] : []), "--disable-dev-shm-usage", "--disable-gpu", "--force-prefers-reduced-motion"],
+        args: ["--disable-dev-shm-usage", "--disable-gpu", ...more],
     });
+    const plain = ["--no-sandbox"];
+    // Nor where the kernel does not let a user make one. It only ever sees pages of this machine.
+    const browser = root ? await launch(plain) : await launch([]).catch(() => launch(plain));
     for await (const line of readline.createInterface({ input: process.stdin }))
         process.stdout.write(JSON.stringify(await run(browser, JSON.parse(line))) + "\n");
     await browser.close();

@@ -35,14 +35,16 @@ def grow(name, posted, size, platforms, until, step_hours=24):
     """Readings of a video's life: fast at first, slower later; every platform has its part."""
     at = posted + datetime.timedelta(hours=2)
     end = min(posted + datetime.timedelta(days=30), until)
-    lines = []
+    lines, times = [], []
     while at < end:
+        times.append(at)
+        at += datetime.timedelta(hours=step_hours)
+    for at in times + [end]:
         part = 1 - math.exp(-(at - posted).total_seconds() / 86400 / 5)
         for number, platform in enumerate(platforms):
             views = int(size * part / (number + 1.5))
             lines.append(reading(name, text(at), views, platform=platform, likes=views // 19, comments=views // 310,
                                  shares=None if platform == "youtube" else views // 240, saves=views // 400))
-        at += datetime.timedelta(hours=step_hours)
     return lines
 
 
@@ -73,7 +75,7 @@ def hostile(now):
 
 def install(instance):
     """Imports everything; the ids of the authors by a short word."""
-    now = datetime.datetime.fromisoformat(NOW.replace("Z", "+00:00")) - datetime.timedelta(minutes=65)
+    now = datetime.datetime.fromisoformat(NOW.replace("Z", "+00:00")) - datetime.timedelta(minutes=5)
     instance.import_lines(lively(now) + hostile(now) + [author("Nobody Yet")])
     return {"lively": uid("Mara Lindqvist"), "hostile": uid(SCRIPT), "empty": uid("Nobody Yet")}
 

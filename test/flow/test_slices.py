@@ -16,6 +16,7 @@ from conftest import DEFAULT_NOW
 from lib import lines
 from lib.client import receive_all
 from lib.clock import FakeClock
+from lib.pages import session_cookie
 from lib.viewtally import Viewtally, sanitized
 
 FROM, TO = datetime.date(2026, 4, 12), datetime.date(2026, 7, 10)       # 90 dates, both ends counted
@@ -271,6 +272,51 @@ def test_slow_readers_hold_up_nobody_and_cost_little_memory(world):
     assert most - before < bound_kb, (before, most)
     assert READERS * body // 1024 > 3 * bound_kb        # had all been kept, it would show
     assert world.get("/account").status == 200
+
+
+def read_dashboard(world, cookie):
+    with world.instance.client(timeout=120) as client:
+        answer = client.request("GET", "/dashboard", headers={"Cookie": f"viewtally-session={cookie}"})
+    assert answer.status == 200
+    return answer.body.decode()
+
+
+def answers_meanwhile(world, work):
+    """How many small requests were answered while work() ran in another thread."""
+    begun, ended, count = threading.Event(), threading.Event(), 0
+
+    def run():
+        begun.set()
+        work()
+        ended.set()
+
+    with world.instance.client(world.keys["small"]) as client:
+        assert client.get("/account").status == 200
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        begun.wait(60)
+        while not ended.is_set():
+            assert client.get("/account").status == 200
+            count += 1
+        thread.join(60)
+    return count
+
+
+def test_nobody_waits_for_a_dashboard(world):
+    """The sums over all videos are gathered piece by piece, once for every state of the data; and they are right."""
+    cookie, most = session_cookie(world.instance, lines.uid("big")), 0
+    for n in range(10):
+        world.instance.import_lines([lines.author("big", plan_active=bool(n % 2))])
+        most = max(most, answers_meanwhile(world, lambda: read_dashboard(world, cookie)))
+        if most >= 6:
+            break
+    assert most >= 6            # in one piece it would be two: one before, one behind
+    body = read_dashboard(world, cookie)
+    world.instance.import_lines([lines.author("big", plan_active=True)])
+    month = {str(TO - datetime.timedelta(days=back)) for back in range(30)}
+    shown = [int(value.replace(",", "")) for value in re.findall(r'<dd class="big">.*?class="sr">([\d,]+)<', body)]
+    assert shown[0] == sum(world.plan.views.values())
+    assert shown[1] == sum(views for *_, days in world.plan.rows for date, views, _ in days if date in month)
 
 
 # --- data that changes ---
