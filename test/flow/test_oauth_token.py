@@ -1,7 +1,9 @@
 """The token and revocation endpoints against whoever should not get a key (RFC 6749, 7009, 7636, 9700). Codes are put into the
 database, as the consent page would have done."""
 import concurrent.futures
+import http.client
 import sqlite3
+import threading
 import time
 
 import pytest
@@ -170,10 +172,16 @@ def test_a_used_code_revokes_whoever_brings_it(world, client, how):
     assert not works(world, key)
 
 
-def test_twenty_at_once_and_one_wins(world):
+def test_twenty_at_once_and_one_wins(world, tmp_path):
+    """Over two processes."""
+    with Viewtally(tmp_path / "second", {"server": {"trusted_proxies": "127.0.0.1"}, "store": world.settings["store"]}) as second:
+        race(world, second)
+
+
+def race(world, second):
     for _ in range(5):
         grant, before = grant_of(world), keys(world)
-        clients = [world.client() for _ in range(20)]
+        clients = [each.client() for each in (world, second) for _ in range(10)]
         for each in clients:
             each.get("/openapi.json")       # connected
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
@@ -292,6 +300,41 @@ def test_a_locked_database_uses_nothing(world, client):
     assert works(world, key) and keys(world) == before + 1
     assert grant.exchange(client).status == 200
     assert post(client, "revoke", {"token": key, **named}).status == 200 and not works(world, key)
+
+
+def test_killed_in_the_middle_of_exchanges(tmp_path):
+    """kill -9 at some instant: a code is used with its key, or neither; what was answered holds."""
+    world = Viewtally(tmp_path / "killed", {"server": {"trusted_proxies": "127.0.0.1"}}).start()
+    world.author, answered = world.add_author(), []
+
+    def exchange_all(grants, until, once):
+        with world.client() as client:
+            for grant in grants:
+                try:
+                    answered.append((grant, grant.exchange(client).json()["access_token"]))
+                except (OSError, http.client.HTTPException):
+                    return
+                if len(answered) >= until and once.acquire(blocking=False):
+                    world.kill()        # while the others are in the middle of it
+                    return
+
+    for part in range(1, 4):
+        apps, once = [oauth.add_app(world) for _ in range(3)], threading.Lock()
+        grants = [[grant_of(world, app) for _ in range(30)] for app in apps]
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            running = [pool.submit(exchange_all, each, len(answered) + part * 7, once) for each in grants]
+        for each in running:
+            each.result()
+        assert not world.running
+        world.start()
+        assert rows(world, "SELECT count(*) FROM oauth_codes WHERE (used_at IS NULL) <> (key_id IS NULL)") == [(0,)]
+        assert rows(world, "SELECT (SELECT count(*) FROM api_keys) - (SELECT count(*) FROM oauth_codes WHERE key_id IS NOT NULL)") == [(0,)]
+        hashes = {hash for (hash,) in rows(world, "SELECT hash FROM api_keys")}
+        assert all(oauth.hash_of(key) in hashes for _, key in answered)
+        assert all(error_of(grant.exchange(world.client())) == "invalid_grant" for grant, _ in answered[-3:])
+        left, = rows(world, "SELECT count(*) FROM oauth_codes WHERE used_at IS NULL")
+        assert left[0] > 0, "the server was killed too late to say anything"
+    world.stop()
 
 
 # -- guessing -----------------------------------------------------------------------------------------------------------
