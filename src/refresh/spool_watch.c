@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { GATHER_MS = 50, CHECK_MS = 1000, CHECKS_AFTER = 30, HANDLES = 3 };
+enum { GATHER_MS = 50, CHECK_MS = 1000, CHECKS_AFTER = 2048, HANDLES = 3 };
 
 struct spool_watch {
     char *path;
@@ -22,8 +22,9 @@ struct spool_watch {
     uv_fs_event_t event;
     uv_timer_t gather, check;
     bool watching, blind_logged;
-    int checks_left; /* in which what is left over is told of again */
-    dev_t device;    /* of the directory that is watched */
+    int checks; /* since a file came, in some of which what is left over is told of again; -1: nothing is left
+                 */
+    dev_t device; /* of the directory that is watched */
     ino_t inode;
     int open_handles;
     void (*changed)(void *ctx);
@@ -57,7 +58,7 @@ static void on_event(uv_fs_event_t *event, const char *name, int events, int sta
     struct spool_watch *w = event->data;
     (void)events;
     if (status < 0 || !name || spool_dir_is_candidate(str_from_cstr(name))) {
-        w->checks_left = CHECKS_AFTER;
+        w->checks = 0;
         tell_soon(w);
     }
     if (status < 0 || !name || strcmp(name, w->base) == 0) {
@@ -86,6 +87,7 @@ static void start_watching(struct spool_watch *w, const struct stat *st)
     w->blind_logged = false;
     w->device = st->st_dev;
     w->inode = st->st_ino;
+    w->checks = 0;
     tell_soon(w); /* what came while nobody looked */
 }
 
@@ -104,16 +106,21 @@ static void check(struct spool_watch *w)
         say_blind(w, strerror(code));
 }
 
-/* A file that somebody had still open when it came is left for later, and nobody tells when it is closed. */
+/* A file that somebody had still open when it came is left for later, and nobody tells when it is closed: it
+ * is told of again after 1, 2, 4 … seconds. */
 static void tell_again(struct spool_watch *w)
 {
-    if (w->checks_left == 0)
+    if (w->checks < 0)
         return;
-    w->checks_left--;
+    w->checks++;
+    if ((w->checks & (w->checks - 1)) != 0)
+        return;
     if (spool_dir_has_any(w->path))
         tell_soon(w);
     else
-        w->checks_left = 0;
+        w->checks = -1;
+    if (w->checks == CHECKS_AFTER)
+        w->checks = -1;
 }
 
 static void on_check(uv_timer_t *timer)
@@ -146,6 +153,7 @@ struct spool_watch *spool_watch_open(uv_loop_t *loop, const char *path, void (*c
     CHECK(uv_fs_event_init(loop, &w->event) == 0 && uv_timer_init(loop, &w->gather) == 0 &&
           uv_timer_init(loop, &w->check) == 0);
     w->open_handles = HANDLES;
+    w->checks = -1;
     make_directory(path);
     check(w);
     CHECK(uv_timer_start(&w->check, on_check, CHECK_MS, CHECK_MS) == 0);

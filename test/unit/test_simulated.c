@@ -1,27 +1,16 @@
 /* The simulated source in runs of the refresh: whom it brings readings of, when, and what comes of them. */
-#include "refresh/refresh.h"
 #include "refresh/simulated.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "lib/dump.h"
-#include "lib/importing.h"
+#include "lib/refreshing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#define NOW IMPORT_NOW /* 2026-07-11 */
-
-static struct importing t;
-static struct config config;
-static struct refresh_report report;
-static int64_t *the_clock;
+static struct refreshing r;
 
 /* Ann: a young video on three platforms, one whose life is over, one that is not posted yet, one that has no
  * post. Bob: none. */
@@ -35,59 +24,36 @@ static int64_t *the_clock;
     VIDEO(V3, A1, POSTS(POST("youtube", "y3", "2026-07-11T12:00:00Z")))                                      \
     VIDEO("cccccccc-0000-4000-8000-000000000004", A1, "")
 
-static int map_clock(void **state)
-{
-    (void)state;
-    char path[] = "/tmp/viewtally-clock-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0 && ftruncate(fd, 16) == 0);
-    the_clock = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(the_clock, MAP_FAILED);
-    assert_int_equal(setenv("VIEWTALLY_TEST_CLOCK", path, 1), 0);
-    assert_true(clock_use_test_file());
-    (void)close(fd);
-    (void)unlink(path);
-    log_set(LOG_ERROR + 1, LOG_TEXT);
-    return 0;
-}
-
 static int set_up(void **state)
 {
     (void)state;
-    importing_init(&t);
-    import_text(&t, WORLD);
-    config_init(&config);
-    free(config.store.path);
-    config.store.path = strdup(t.db.path);
-    config.refresh.interval_s = 20;
-    the_clock[0] = NOW;
+    refreshing_init(&r);
+    import_text(&r.t, WORLD);
+    r.config.refresh.interval_s = 20;
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    config_fini(&config);
-    importing_fini(&t);
+    refreshing_fini(&r);
     return 0;
 }
 
 static void run(void)
 {
-    const struct refresh_options options = {
-        .config = &config, .sources = {{&simulated_source}}, .cause = CAUSE_COMMAND};
-    assert_int_equal(refresh_run(&options, &report), OK);
-    assert_int_equal(report.outcome, RUN_DONE);
+    refreshing_run(&r, &simulated_source);
+    assert_int_equal(r.report.outcome, RUN_DONE);
 }
 
 static int64_t sql(const char *query)
 {
-    return query_i64(t.db.path, query);
+    return refreshing_sql(&r, query);
 }
 
 static int64_t accepted(void)
 {
-    return refresh_count(&report.counts, RUN_ACCEPTED);
+    return refresh_count(&r.report.counts, RUN_ACCEPTED);
 }
 
 static void only_posts_that_are_out_and_young_are_read(void **state)
@@ -95,8 +61,8 @@ static void only_posts_that_are_out_and_young_are_read(void **state)
     (void)state;
     run();
     assert_int_equal(accepted(), 2);
-    assert_int_equal(refresh_count_refused(&report.counts), 0);
-    assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
+    assert_int_equal(refresh_count_refused(&r.report.counts), 0);
+    assert_int_equal(r.report.counts.n[SOURCE_SIMULATED][PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
     assert_int_equal(sql("SELECT count(*) FROM videos WHERE views_updated_at IS NOT NULL"), 1);
     assert_true(sql("SELECT max(views) FROM videos") > 0);
     the_clock[0] += DAY_MS; /* "f1" and "y3" are out, */
@@ -131,15 +97,15 @@ static void an_author_gets_one_step_and_the_same_world_the_same_views(void **sta
     buf_init(&second, 1 << 20);
     for (int i = 0; i < 30; i++, the_clock[0] += 20 * SECOND_MS)
         run();
-    assert_int_equal(refresh_count(&report.counts, RUN_VIDEOS), 1);
+    assert_int_equal(refresh_count(&r.report.counts, RUN_VIDEOS), 1);
     assert_int_equal(sql("SELECT views_refreshed_at FROM authors ORDER BY id LIMIT 1"), the_clock[0] - 20000);
     assert_true(sql("SELECT count(*) FROM events") > 0); /* half an hour: it has taken off or is large */
-    dump_database(t.db.path, &first);
+    dump_database(r.t.db.path, &first);
     (void)tear_down(NULL);
     (void)set_up(NULL);
     for (int i = 0; i < 30; i++, the_clock[0] += 20 * SECOND_MS)
         run();
-    dump_database(t.db.path, &second);
+    dump_database(r.t.db.path, &second);
     assert_same_dump(&first, &second);
     buf_fini(&first);
     buf_fini(&second);
@@ -154,5 +120,5 @@ int main(void)
         SIMULATED_TEST(a_second_run_at_the_same_time_brings_nothing),
         SIMULATED_TEST(an_author_gets_one_step_and_the_same_world_the_same_views),
     };
-    return cmocka_run_group_tests(tests, map_clock, NULL);
+    return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }

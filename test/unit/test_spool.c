@@ -1,0 +1,249 @@
+/* The spool source in runs of the refresh, from states that only a crash, a stop or an intruder leaves. */
+#include "refresh/spool.h"
+
+#include "base/clock.h"
+#include "lib/refreshing.h"
+#include "refresh/spool_dir.h"
+#include "store/spool.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct refreshing r;
+static struct spool_dir d;
+
+#define WORLD                                                                                                \
+    AUTHOR(A1, NAME("Ann"))                                                                                  \
+    VIDEO(V1, A1, POSTS(POST("youtube", "y1", "2026-07-01T00:00:00Z")))
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct buf why;
+    buf_init(&why, 4096);
+    refreshing_init(&r);
+    import_text(&r.t, WORLD);
+    const enum err err = spool_dir_open(&d, r.spool, &why);
+    buf_fini(&why);
+    return err;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spool_dir_close(&d);
+    refreshing_fini(&r);
+    return 0;
+}
+
+static void put(const char *name, struct str content)
+{
+    int fd = openat(d.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content.p, content.len), content.len);
+    assert_int_equal(close(fd), 0);
+}
+
+static bool exists(const char *name)
+{
+    return faccessat(d.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int64_t sql(const char *query)
+{
+    return refreshing_sql(&r, query);
+}
+
+static int64_t views(void)
+{
+    return sql("SELECT max(views) FROM videos");
+}
+
+static void assert_nothing_known(void)
+{
+    assert_int_equal(sql("SELECT count(*) FROM spool_files"), 0);
+    assert_int_equal(sql("SELECT count(*) FROM spool_errors"), 0);
+}
+
+/* As a process leaves it that died: the row of the file that has the name now, or had it. */
+static void remember(const char *name, bool applied, int64_t step_at, const char *error)
+{
+    struct spool_file file = {.name = str_from_cstr(name), .applied_at = TIME_NONE, .step_at = step_at};
+    bool added;
+    assert_int_equal(spool_dir_identify(&d, file.name, &file.identity), OK);
+    assert_true(uuid_parse(STR(A1), &file.step_author));
+    file.applied_at = applied ? IMPORT_NOW : TIME_NONE;
+    test_begin(&r.t.db);
+    assert_int_equal(store_spool_insert(r.t.db.w, &file), OK);
+    assert_int_equal(store_spool_save(r.t.db.w, &file), OK);
+    if (error)
+        assert_int_equal(store_spool_add_error(r.t.db.w, file.row, 7, str_from_cstr(error), &added), OK);
+    test_commit(&r.t.db);
+}
+
+#define HOURS(from)                                                                                          \
+    READING("youtube", "y1", "2026-07-02T0" from ":00:00Z", VIEWS(100))                                      \
+    READING("youtube", "y1", "2026-07-03T00:00:00Z", VIEWS(200))
+
+static void replace(const char *name, struct str content)
+{
+    put("other", content);
+    assert_int_equal(renameat(d.fd, "other", d.fd, name), 0);
+}
+
+/* --- */
+
+static void an_applied_file_is_only_moved(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR(HOURS("1")));
+    remember("f.ndjson", true, TIME_NONE, NULL);
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/f.ndjson") && !exists("f.ndjson"));
+    assert_int_equal(views(), 0);
+    assert_nothing_known();
+}
+
+static void a_new_file_under_the_name_of_an_applied_one_is_applied(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR("old\n"));
+    remember("f.ndjson", true, TIME_NONE, NULL);
+    replace("f.ndjson", STR(HOURS("1")));
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/f.ndjson") && !exists("f.ndjson"));
+    assert_int_equal(views(), 200);
+    assert_nothing_known();
+}
+
+static void a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginning(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR("old\n"));
+    remember("f.ndjson", false, TEST_DAY + 2 * DAY_MS, "of the old one");
+    replace("f.ndjson", STR(HOURS("1")));
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/f.ndjson") && !exists("bad/f.ndjson.errors"));
+    assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + HOUR_MS);
+    assert_nothing_known();
+}
+
+static void a_half_applied_file_goes_on_behind_its_last_step(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR(HOURS("1") AUTHOR(A1, NAME("Ann from the file"))));
+    remember("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
+    refreshing_run(&r, &spool_source);
+    assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + 2 * DAY_MS);
+    /* Authors and the like were all applied before the first step. */
+    assert_int_equal(sql("SELECT count(*) FROM authors WHERE name = 'Ann'"), 1);
+    assert_true(exists("done/f.ndjson"));
+    assert_nothing_known();
+}
+
+static void what_is_known_of_a_file_that_is_gone_is_forgotten(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR(HOURS("1")));
+    put("g.ndjson", STR(HOURS("1")));
+    remember("f.ndjson", false, TEST_DAY, "half");
+    remember("g.ndjson", true, TIME_NONE, "applied");
+    assert_int_equal(unlinkat(d.fd, "f.ndjson", 0), 0);
+    assert_int_equal(unlinkat(d.fd, "g.ndjson", 0), 0);
+    refreshing_run(&r, &spool_source);
+    assert_nothing_known();
+    assert_true(exists("bad/g.ndjson.errors") && !exists("bad/f.ndjson.errors"));
+    assert_int_equal(views(), 0);
+}
+
+static void a_report_has_an_end(void **state)
+{
+    (void)state;
+    struct buf text;
+    struct stat st;
+    static const char end[] = "\nand more lines, which are not listed\n";
+    char tail[sizeof end] = "";
+    buf_init(&text, 1 << 22);
+    for (int i = 0; i < SPOOL_ERRORS_MAX + 5; i++)
+        buf_append(&text, STR("x\n"));
+    buf_append(&text, STR(HOURS("1")));
+    put("f.ndjson", buf_str(&text));
+    buf_fini(&text);
+    refreshing_run(&r, &spool_source);
+    assert_int_equal(views(), 200);
+    int fd = openat(d.fd, "bad/f.ndjson.errors", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    assert_int_equal(pread(fd, tail, sizeof end - 1, st.st_size - (off_t)sizeof end + 1), sizeof end - 1);
+    (void)close(fd);
+    assert_string_equal(tail, end);
+    assert_nothing_known();
+}
+
+static atomic_bool stop;
+
+static void a_run_that_is_stopped_leaves_the_rest_to_the_next(void **state)
+{
+    (void)state;
+    const struct refresh_options options = {
+        .config = &r.config, .sources = {{&spool_source}}, .cause = CAUSE_COMMAND, .stop = &stop};
+    put("f.ndjson", STR(HOURS("1")));
+    atomic_store(&stop, true);
+    assert_int_equal(refresh_run(&options, &r.report), OK);
+    assert_int_equal(r.report.outcome, RUN_STOPPED);
+    assert_true(exists("f.ndjson"));
+    assert_int_equal(views(), 0);
+    atomic_store(&stop, false);
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/f.ndjson"));
+    assert_int_equal(views(), 200);
+}
+
+static void a_spool_that_cannot_be_opened_is_a_failed_run(void **state)
+{
+    (void)state;
+    free(r.config.refresh.spool_dir);
+    r.config.refresh.spool_dir = strdup("/proc/nowhere/spool");
+    assert_int_equal(refreshing_try(&r, &spool_source), OK);
+    assert_int_equal(r.report.outcome, RUN_FAILED);
+    assert_string_equal(r.report.why, "the spool directory /proc/nowhere/spool: No such file or directory");
+}
+
+static void a_place_that_is_a_file_is_a_failed_run_and_loses_nothing(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR(HOURS("1")));
+    assert_int_equal(unlinkat(d.fd, "done", AT_REMOVEDIR), 0);
+    put("done", STR("in the way"));
+    assert_int_equal(refreshing_try(&r, &spool_source), OK);
+    assert_int_equal(r.report.outcome, RUN_FAILED);
+    assert_non_null(strstr(r.report.why, "/spool/done: Not a directory"));
+    assert_int_equal(unlinkat(d.fd, "done", 0), 0);
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/f.ndjson"));
+    assert_int_equal(views(), 200);
+}
+
+#define SPOOL_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SPOOL_TEST(an_applied_file_is_only_moved),
+        SPOOL_TEST(a_new_file_under_the_name_of_an_applied_one_is_applied),
+        SPOOL_TEST(a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginning),
+        SPOOL_TEST(a_half_applied_file_goes_on_behind_its_last_step),
+        SPOOL_TEST(what_is_known_of_a_file_that_is_gone_is_forgotten),
+        SPOOL_TEST(a_report_has_an_end),
+        SPOOL_TEST(a_run_that_is_stopped_leaves_the_rest_to_the_next),
+        SPOOL_TEST(a_spool_that_cannot_be_opened_is_a_failed_run),
+        SPOOL_TEST(a_place_that_is_a_file_is_a_failed_run_and_loses_nothing),
+    };
+    return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
+}
