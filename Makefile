@@ -291,6 +291,11 @@ fuzz-run: $(FUZZ_BIN)
 bench: $(BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench.py $(BENCH)
 
+.PHONY: bench-refresh
+## make bench-refresh     how fast a refresh of 1,000,000 posts is, and what those who ask meanwhile feel of it
+bench-refresh: $(BIN) build/.have-bench
+	@/usr/bin/python3 test/load/bench_refresh.py $(BENCH)
+
 # --- rest ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local
