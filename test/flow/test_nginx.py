@@ -4,9 +4,6 @@ import datetime
 import gzip
 import http.client
 import json
-import os
-import pathlib
-import pwd
 import re
 import shutil
 import ssl
@@ -18,36 +15,14 @@ import pytest
 from lib import wait
 from lib.client import Client, exchange, connect
 from lib.relay import Relay
+from lib.shipped import SHIPPED, nginx_conf as shipped, replace_once
 
-SHIPPED = pathlib.Path(__file__).resolve().parents[2] / "scripts/nginx.conf"
 AUTHOR = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a01"
 BOOK = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7b01"
 VIDEOS = 400
 
 # What each server says of its own connection, or of the moment.
 OWN_FIELDS = {"date", "server", "connection", "keep-alive", "transfer-encoding"}
-
-
-def replace_once(text, old, new):
-    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in scripts/nginx.conf"
-    return text.replace(old, new)
-
-
-def shipped(upstream):
-    """The shipped text with what belongs to the machine replaced: ports, user, places of files."""
-    text = SHIPPED.read_text(encoding="utf-8")
-    user = f"user {pwd.getpwuid(os.getuid()).pw_name};" if os.getuid() == 0 else ""
-    text = replace_once(text, "user www-data;", user)
-    text = replace_once(text, "worker_processes auto;", "worker_processes 1;")
-    text = replace_once(text, "pid /run/nginx.pid;", "pid @DIR@/nginx.pid;")
-    text = replace_once(text, "worker_rlimit_nofile 16384;", "")
-    text = replace_once(text, "worker_connections 8192;", "worker_connections 512;")
-    temporary = "".join(f" {kind}_temp_path @DIR@/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    text = replace_once(text, "http {\n", f"http {{{temporary}\n")
-    text = text.replace("/var/log/nginx/", "@DIR@/")
-    text = replace_once(text, "listen 80;", "listen 127.0.0.1:@PORT@;")
-    text = replace_once(text, "listen [::]:80;", "")
-    return replace_once(text, "server 127.0.0.1:8080;", f"server {upstream};")
 
 
 class Behind:
