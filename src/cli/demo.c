@@ -128,11 +128,13 @@ const struct cli_command cli_demo = {
     .name = "demo",
     .synopsis = "[FILE] [--key-file PATH]",
     .summary = "fill an empty database with FILE and print requests to try",
-    .help = "Imports FILE (see viewtally import --help) when the database holds no author yet, makes an API "
-            "key for the\n"
-            "author with the most videos, and prints curl lines to copy and a link to the author's pages. "
-            "Run again, it imports nothing.\n\n"
-            "  --key-file PATH   keep the key there (readable by you only) and show the same one next time;\n"
-            "                    without it every run makes a new key",
+    .help =
+        "Imports FILE (see viewtally import --help) when the database holds no author yet, makes an API "
+        "key for the\n"
+        "author with the most videos, and prints curl lines to copy and a link to the author's pages. Run "
+        "again, it\n"
+        "imports nothing.\n\n"
+        "  --key-file PATH   keep the key there (readable by you only) and show the same one next time;\n"
+        "                    without it every run makes a new key",
     .run = run,
 };
