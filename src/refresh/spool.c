@@ -480,9 +480,25 @@ static bool has_work(const struct config *config)
     return spool_dir_has_any(config->refresh.spool_dir);
 }
 
+static bool backlog(const struct config *config, struct source_backlog *out)
+{
+    struct spool_list list;
+    struct arena arena;
+    *out = (struct source_backlog){0};
+    arena_init(&arena, ARENA_BLOCK);
+    const bool listed = spool_dir_look(config->refresh.spool_dir, &arena, &list);
+    for (size_t i = 0; listed && i < list.count; i++) {
+        out->files++;
+        out->bytes += list.entries[i].identity.size;
+    }
+    arena_fini(&arena);
+    return listed;
+}
+
 const struct source spool_source = {
     .kind = SOURCE_SPOOL,
     .name = "spool",
     .has_work = has_work,
+    .backlog = backlog,
     .run = run_spool,
 };

@@ -200,6 +200,16 @@ enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool
     return code ? failed("cannot be listed", "") : OK;
 }
 
+bool spool_dir_look(const char *path, struct arena *a, struct spool_list *out)
+{
+    const struct spool_dir d = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .places = {-1, -1}};
+    if (d.fd < 0)
+        return false;
+    const bool listed = spool_dir_list(&d, a, out) == OK;
+    (void)close(d.fd);
+    return listed;
+}
+
 bool spool_dir_has_any(const char *path)
 {
     DIR *dir = opendir(path);

@@ -43,6 +43,9 @@ struct spool_list {
  * for the next time. */
 MUST_USE enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool_list *out);
 
+/* The same for who only wants to know: creates nothing. False: the directory cannot be read. */
+MUST_USE bool spool_dir_look(const char *path, struct arena *a, struct spool_list *out);
+
 /* Whether anything waits. Looks no further than the first. */
 bool spool_dir_has_any(const char *path);
 

@@ -246,6 +246,15 @@ def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_vie
     assert told(service, ada) == told(straight, key)
 
 
+def test_status_says_what_waits(service, spool, ada):
+    for name in ("one.ndjson", "two.ndjson"):
+        spool.drop(name, [reading("a", at(1), 1)])
+    size = sum((spool.path / name).stat().st_size for name in spool.waiting)
+    assert service.run("status", "--json", status=None).json()["waiting"] == [{"source": "spool", "files": 2, "bytes": size}]
+    refresh(service)
+    assert service.run("status", "--json", status=None).json()["waiting"] == [{"source": "spool", "files": 0, "bytes": 0}]
+
+
 def test_the_example_of_the_readme(service, spool, ada, tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     example = re.search(r"```\n(your-exporter .*?)```", text, re.S).group(1).replace("/var/spool/viewtally", str(spool.path))
