@@ -249,6 +249,7 @@ static enum err open_watch(struct app *app, const char **why)
     view->writer = app->writer;
     view->redis = app->redis;
     view->limiter = app->api.limiter;
+    watch_cache(app->watch, app->api.cache);
     view->cursors = app->api.cursors;
     enum err e = watch_open_log(app->watch, app->config->log.access, why);
     return e ? e : watch_open(app->watch, why);
@@ -362,6 +363,8 @@ static void take_config(void *ctx)
     log_set(c->log.level, c->log.format);
     app->api.cors_origins = c->server.cors_origins;
     app->api.limit_headers = c->limits.headers;
+    if (app->schedule)
+        schedule_reconfigure(app->schedule);
     limiter_set_limit(app->api.limiter, (int)c->limits.requests_per_minute);
 }
 

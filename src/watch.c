@@ -5,6 +5,7 @@
 #include "admin/admin.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 
 #include <stdlib.h>
 
@@ -32,6 +33,24 @@ struct watch *watch_new(uv_loop_t *loop, const struct config *config)
 struct admin_view *watch_view(struct watch *w)
 {
     return &w->view;
+}
+
+static void write_cache(struct buf *b, const void *ctx)
+{
+    struct cache_counts c = cache_counts(ctx);
+    metrics_counter(b, "viewtally_cache_hits_total", "Answers that were given from memory.", c.hits);
+    metrics_counter(b, "viewtally_cache_misses_total",
+                    "Answers that had to be made, of those that may be kept.", c.misses);
+    metrics_counter(b, "viewtally_cache_evicted_total", "Kept answers that made room for others.", c.evicted);
+    metrics_gauge(b, "viewtally_cache_entries", "Answers that are kept in memory.", (int64_t)c.entries);
+    metrics_gauge(b, "viewtally_cache_bytes", "Memory that they take, of [cache] max_bytes.",
+                  (int64_t)c.bytes);
+}
+
+void watch_cache(struct watch *w, const struct cache *cache)
+{
+    w->view.more = write_cache;
+    w->view.more_ctx = cache;
 }
 
 enum err watch_open(struct watch *w, const char **why)

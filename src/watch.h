@@ -4,6 +4,7 @@
 #define VT_WATCH_H
 
 #include "admin/view.h"
+#include "api/cache.h"
 
 struct watch;
 
@@ -15,6 +16,9 @@ struct admin_view *watch_view(struct watch *w);
 
 /* Opens [admin] listen, if it is not empty. */
 MUST_USE enum err watch_open(struct watch *w, const char **why);
+
+/* Shows what is kept of answers. */
+void watch_cache(struct watch *w, const struct cache *cache);
 
 /* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
  * was. */

@@ -152,6 +152,8 @@ void page_write(const struct admin_view *v, struct buf *b)
         write_store(v, b);
     if (v->schedule)
         refreshing_write(schedule_state(v->schedule), b);
+    if (v->more)
+        v->more(b, v->more_ctx);
     write_lag(v->lag, b);
     write_log(v->log, b);
     process_write(b);

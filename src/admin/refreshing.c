@@ -74,8 +74,9 @@ void refreshing_write(const struct schedule_state *s, struct buf *b)
                     (uint64_t)refresh_count(&s->counts, RUN_VIDEOS));
     metrics_family(b, "viewtally_refresh_events_total", METRICS_COUNTER,
                    "Events that runs of this process wrote, by type.");
-    metrics_value(b, "viewtally_refresh_events_total", METRICS_LABELS({"type", STR("went_viral")}),
+    metrics_value(b, "viewtally_refresh_events_total", METRICS_LABELS({"type", STR("video.went_viral")}),
                   refresh_count(&s->counts, RUN_VIRAL_EVENTS));
-    metrics_value(b, "viewtally_refresh_events_total", METRICS_LABELS({"type", STR("milestone")}),
+    metrics_value(b, "viewtally_refresh_events_total",
+                  METRICS_LABELS({"type", STR("video.milestone_reached")}),
                   refresh_count(&s->counts, RUN_MILESTONE_EVENTS));
 }

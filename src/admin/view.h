@@ -26,6 +26,8 @@ struct admin_view {
     const struct traffic *traffic;
     const struct lag *lag;
     const struct access_log *log;
+    void (*more)(struct buf *b, const void *ctx); /* further metrics; NULL: none */
+    const void *more_ctx;
     bool draining;
 };
 

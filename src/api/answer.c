@@ -128,24 +128,19 @@ static void add_cors(struct request *r, const struct api *api)
                            "X-RateLimit-Remaining, X-RateLimit-Reset"));
 }
 
-/* A line per request at the level of debug; in production that is the proxy's to keep. The target is all a
+/* A line per request at the level of debug; the access log has it in production. The target is all a
  * request may hold, so it is cut, and somebody may have put a key into it, so it is cut there. */
 static void log_answer(const struct request *r, const struct api *api)
 {
-    static const char *const methods[] = {[METHOD_GET] = "GET",
-                                          [METHOD_HEAD] = "HEAD",
-                                          [METHOD_POST] = "POST",
-                                          [METHOD_OPTIONS] = "OPTIONS",
-                                          [METHOD_OTHER] = "other"};
     enum { TARGET_SHOWN = 1000 };
     if (!log_shows(LOG_DEBUG))
         return;
     size_t shown = key_find_secret(api->key_prefix, r->target);
     if (shown > TARGET_SHOWN)
         shown = TARGET_SHOWN;
-    log_debug("%.*s %s %.*s%s %d %.*s", (int)r->client_address.len, r->client_address.p, methods[r->method],
-              (int)shown, r->target.p ? r->target.p : "", shown < r->target.len ? "…" : "", r->res.status,
-              (int)r->id.len, r->id.p);
+    log_debug("%.*s %s %.*s%s %d %.*s", (int)r->client_address.len, r->client_address.p,
+              request_method_name(r->method), (int)shown, r->target.p ? r->target.p : "",
+              shown < r->target.len ? "…" : "", r->res.status, (int)r->id.len, r->id.p);
 }
 
 static void add_vary(struct request *r, const struct api *api)

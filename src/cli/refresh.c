@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "refresh/rules.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -102,8 +103,11 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     if (!read_wait(wait, &wait_ms))
         return cli_fail(CLI_USAGE, "--wait wants seconds, 0 to %d", WAIT_MAX_S);
-    const struct refresh_options options = {
-        .config = &cli->config, .sources = sources_of(&cli->config), .cause = CAUSE_COMMAND, .stop = &stop};
+    const struct refresh_options options = {.rules = step_rules_of(&cli->config),
+                                            .config = &cli->config,
+                                            .sources = sources_of(&cli->config),
+                                            .cause = CAUSE_COMMAND,
+                                            .stop = &stop};
     if (!options.sources.sources[0])
         return cli_fail(CLI_USAGE, "[refresh] source is none: there is nothing to refresh from");
     if (store_migrate(cli->config.store.path, &applied, &why))

@@ -224,10 +224,10 @@ const struct config_key config_keys[] = {
      "Where readings come from every hour: spool (files that other programs put into spool_dir), simulated "
      "(made up, for trying\n"
      "things out), or none. Several are comma separated."},
-    {"refresh", "minute", CONFIG_INTEGER, KEY(refresh.minute), "55", 0, 59, false, NULL,
+    {"refresh", "minute", CONFIG_INTEGER, RELOADED(refresh.minute), "55", 0, 59, false, NULL,
      "The minute of each UTC hour at which it begins. Late in the hour: little of a day is then counted to "
      "the next."},
-    {"refresh", "jitter_s", CONFIG_INTEGER, KEY(refresh.jitter_s), "0", 0, 600, false, NULL,
+    {"refresh", "jitter_s", CONFIG_INTEGER, RELOADED(refresh.jitter_s), "0", 0, 600, false, NULL,
      "It begins up to so many seconds later, differently every hour, so that not everybody asks at once."},
     {"refresh", "spool_dir", CONFIG_TEXT, KEY(refresh.spool_dir), "", TEXT_LIMIT(1000), false, NULL,
      "The directory of the spool. Files are put there by renaming them into it; they end in its done or bad "

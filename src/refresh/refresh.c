@@ -238,7 +238,7 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
                                         .mode = STORE_WRITE,
                                         .busy_timeout_ms = (int)options->config->store.busy_timeout_ms};
     const char *why = "";
-    struct run run = {.options = options, .report = report, .rules = step_rules_of(options->config)};
+    struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};
     /* Several processes hear of one file: those that come too late need not write for it. */
     if (!has_work(options))

@@ -15,6 +15,7 @@ struct refresh_options {
     const struct config *config;
     struct source_list sources;
     enum run_cause cause;
+    struct step_rules rules;      /* of `config` when the run was asked for */
     const struct slot_rule *rule; /* of CAUSE_SCHEDULE: runs only if that says so once the lease is held */
     struct gate *gate;            /* NULL: nobody else of this process writes */
     const atomic_bool *stop;      /* true: end after the transaction that is open. NULL: never */

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "refresh/rules.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ struct schedule {
     enum err result;
     atomic_bool stop;
     bool spool_changed;
+    bool reconfigured;       /* `rule` is not that of `config` any more */
+    uint64_t seed;           /* of the rule */
     int64_t not_before_mono; /* no run is started earlier, ms */
     int64_t failed_pause_ms; /* 0: the last one did not fail */
     struct schedule_state state;
@@ -67,6 +70,7 @@ static void start(struct schedule *s, enum run_cause cause)
         .config = s->config,
         .sources = cause == CAUSE_SPOOL ? sources_only(s->config, SOURCE_SPOOL) : sources_of(s->config),
         .cause = cause,
+        .rules = step_rules_of(s->config),
         .rule = &s->rule,
         .gate = s->gate,
         .stop = &s->stop,
@@ -127,6 +131,10 @@ static void look(struct schedule *s)
     struct schedule_state *state = &s->state;
     if (state->running || s->closed || !state->enabled)
         return;
+    /* Not while a run reads it. */
+    if (s->reconfigured)
+        s->rule = slot_rule_of(s->config, s->seed);
+    s->reconfigured = false;
     /* An error was logged by the driver; it is read again in a second. */
     if (store_last_whole_run(s->store, &state->last_started_at, &state->last_finished_at))
         return;
@@ -165,12 +173,11 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
                                struct gate *gate)
 {
     struct schedule *s = xcalloc(1, sizeof *s);
-    uint64_t seed;
-    randombytes_buf(&seed, sizeof seed);
+    randombytes_buf(&s->seed, sizeof s->seed);
     s->config = config;
     s->store = store;
     s->gate = gate;
-    s->rule = slot_rule_of(config, seed);
+    s->rule = slot_rule_of(config, s->seed);
     s->state = (struct schedule_state){
         .enabled = sources_of(config).sources[0] != NULL,
         .last_started_at = TIME_NONE,
@@ -184,6 +191,11 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
     s->open_handles = 2;
     CHECK(uv_timer_start(&s->timer, on_timer, 0, LOOK_MS) == 0);
     return s;
+}
+
+void schedule_reconfigure(struct schedule *s)
+{
+    s->reconfigured = true;
 }
 
 static void on_handle_closed(uv_handle_t *handle)

@@ -36,6 +36,9 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
  * returned. */
 void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx);
 
+/* The configuration has new values: from the next run on. */
+void schedule_reconfigure(struct schedule *s);
+
 /* A file has come into the spool: it is taken as soon as no run is at work. May be called for every file. */
 void schedule_spool_changed(struct schedule *s);
 

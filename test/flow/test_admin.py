@@ -9,7 +9,10 @@ import pytest
 
 from lib import wait
 from lib.client import connect
+from lib.lines import author, reading, video
 from lib.metrics import scrape
+from lib.spool import Spool
+from lib.viewtally import ROOT
 
 PAGE = 4096
 REQUESTS = "viewtally_http_requests_total"
@@ -21,6 +24,15 @@ def served(viewtally):
     viewtally.key = viewtally.create_key(author)
     with viewtally:
         yield viewtally
+
+
+@pytest.fixture(scope="module")
+def readme():
+    """Of the table in README.md: {name: (kind, labels)}."""
+    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "README.md").read_text(), re.M)
+    table = {name: (kind, set(labels.split(", ")) if labels else set()) for name, labels, kind in rows}
+    assert len(table) == len(rows) > 30
+    return table
 
 
 def promtool(text):
@@ -136,6 +148,82 @@ def test_it_can_be_switched_off_and_stand_elsewhere(make_viewtally, clock, tmp_p
     assert not path.exists()
 
 
+def test_the_readme_tells_of_every_metric(make_viewtally, redis, tmp_path, readme):
+    """Names, kinds and labels, with everything configured that has metrics."""
+    instance = make_viewtally({"redis": {"url": redis.url}, "refresh": {"source": "spool", "spool_dir": tmp_path}})
+    key = instance.create_key(instance.add_author())
+    with instance:
+        instance.client(key).get("/events")
+        metrics = scrape(instance)
+    labels = {name: set() for name in metrics.types}
+    for name, pairs in metrics.samples:
+        family = name if name in labels else re.sub("_(bucket|sum|count)$", "", name)
+        labels[family] |= {label for label, _ in pairs} - {"le"}
+    assert {name: (kind, labels[name]) for name, kind in metrics.types.items()} == readme
+
+
+def test_what_a_refresh_did(viewtally, clock, tmp_path):
+    spool = Spool(tmp_path / "spool")
+    viewtally.configure({"refresh": {"source": "spool", "spool_dir": spool.path}})
+    viewtally.import_lines([author("Ada"), video("a", "Ada", "2026-07-01T08:00:00Z"), video("b", "Ada", "2026-07-01T08:00:00Z", platforms=("tiktok",))])
+    with viewtally:
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total", outcome="done") == 1, "the run at the start")
+        before = scrape(viewtally)
+        assert before.get("viewtally_refresh_last_success_timestamp_seconds") // 60 == 1783684800 // 60, "2026-07-10T12:00:00Z"
+        assert before.get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
+        spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 20000), reading("b", "2026-07-09T00:00:00Z", 1500, platform="tiktok"), "{",
+                                  reading("a", "2026-07-08T00:00:00Z", 5), reading("c", "2026-07-09T00:00:00Z", 1)])
+        wait.until(lambda: spool.bad, "the file to be taken")
+        metrics = wait.until(lambda: [m for m in [scrape(viewtally)] if m.get("viewtally_refresh_runs_total") == 2], "the run to be told")[0]
+        accepted = "viewtally_refresh_readings_accepted_total"
+        assert metrics.get(accepted, source="spool", platform="youtube") == 2 and metrics.get(accepted, source="spool", platform="tiktok") == 1
+        assert metrics.get(accepted) == 3
+        assert metrics.get("viewtally_refresh_readings_refused_total", reason="unknown_post") == 1
+        assert metrics.get("viewtally_refresh_readings_refused_total") == 1 and metrics.get("viewtally_refresh_bad_lines_total") == 1
+        assert metrics.get("viewtally_refresh_events_total", type="video.went_viral") == 1
+        assert metrics.get("viewtally_refresh_events_total", type="video.milestone_reached") == 3
+        assert metrics.get("viewtally_refresh_runs_total", outcome="done in part") == 1
+        assert metrics.get("viewtally_refresh_last_duration_seconds") > 0 and metrics.get("viewtally_refresh_running") == 0
+
+
+def test_a_refresh_that_does_not_come_is_degraded(viewtally, clock, tmp_path):
+    """Somebody else's transaction does not end, so no run can begin."""
+    viewtally.configure({"refresh": {"source": "simulated"}, "store": {"busy_timeout_ms": "0"}})
+    viewtally.import_lines([author("Ada")])
+    with viewtally:
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total") == 1, "the run at the start")
+        assert viewtally.admin().get("/readyz").body == b"ready\n"
+        lock = sqlite3.connect(viewtally.directory / "viewtally.db", isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        clock.set_wall("2026-07-10T13:20:00Z")
+        assert viewtally.admin().get("/readyz").body == b"ready\n"
+        clock.set_wall("2026-07-10T13:26:00Z")
+        wait.until(lambda: viewtally.admin().get("/readyz").body == b"degraded: the refresh is late\n", "the lateness")
+        assert viewtally.admin().get("/readyz").status == 200
+        lock.close()
+
+
+def test_a_database_that_takes_no_writes_is_degraded(served):
+    """Once a write of the server has failed, until one succeeds: here that of a key's last use."""
+    admin, client = served.admin(), served.client(served.key)
+    served.stop()
+    served.configure({"store": {"busy_timeout_ms": "0"}})
+    served.start()
+    admin, client = served.admin(), served.client(served.key)
+    lock = sqlite3.connect(served.directory / "viewtally.db", isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    try:
+        assert client.get("/account").status == 200
+        wait.until(lambda: admin.get("/readyz").body == b"degraded: the database does not take writes\n", "the write to fail")
+        assert scrape(served).get("viewtally_store_writes_failed_total") == 1
+    finally:
+        lock.execute("ROLLBACK")
+        lock.close()
+    other = served.create_key(served.add_author("Another"))
+    assert client.get("/account", key=other).status == 200
+    wait.until(lambda: admin.get("/readyz").body == b"ready\n", "a write to succeed")
+
+
 def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
     instance = make_viewtally({"redis": {"url": redis.url}, "limits": {"requests_per_minute": "5"}})
     key = instance.create_key(instance.add_author())
@@ -204,4 +292,4 @@ def test_an_unreadable_database_is_not_ready(served):
     with open(path, "r+b") as file:
         file.write(whole)
     touch(path)
-    wait.until(lambda: admin.get("/readyz").body == b"ready\n", "service to come back")
+    wait.until(lambda: admin.get("/readyz").status == 200, "service to come back")
