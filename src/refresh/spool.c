@@ -475,9 +475,26 @@ static enum err run_spool(struct run *run)
     return err;
 }
 
+/* A process that died between applying a file and the end of it may have left nothing in the directory. */
+static bool has_unfinished(const struct config *config)
+{
+    const struct store_options options = {.path = config->store.path, .mode = STORE_READ};
+    struct spool_file file;
+    struct store *store;
+    struct arena arena;
+    const char *why;
+    if (store_open(&store, &options, &why))
+        return false;
+    arena_init(&arena, ARENA_BLOCK);
+    enum err err = store_spool_next(store, &arena, STR(""), &file);
+    arena_fini(&arena);
+    store_close(store);
+    return err == OK;
+}
+
 static bool has_work(const struct config *config)
 {
-    return spool_dir_has_any(config->refresh.spool_dir);
+    return spool_dir_has_any(config->refresh.spool_dir) || has_unfinished(config);
 }
 
 static bool backlog(const struct config *config, struct source_backlog *out)

@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -224,20 +225,22 @@ def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_vie
     straight = make_viewtally(clock=clock)
     straight.import_lines(WORLD)
     key = straight.create_key(uid("Ada"))
+    begun = time.monotonic()
     straight.import_lines(lines, status=1)
+    whole = time.monotonic() - begun
     spool.drop("big.ndjson", lines)
     killed = 0
-    for attempt in range(30):
+    for attempt in range(1, 10):
         process = service.command("refresh")
         try:
-            process.communicate(timeout=0.02 + 0.02 * attempt)
+            process.communicate(timeout=whole * attempt / 10)
             break
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
             killed += 1
             clock.advance(31_000)               # its lease
-    assert killed >= 3
+    assert killed >= 1
     refresh(service)
     assert spool.bad == ["big.ndjson", "big.ndjson.errors"] and not spool.waiting and not spool.done
     wrong = [number for number, line in enumerate(lines, 1)

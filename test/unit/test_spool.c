@@ -163,6 +163,20 @@ static void what_is_known_of_a_file_that_is_gone_is_forgotten(void **state)
     assert_int_equal(views(), 0);
 }
 
+static void what_is_unfinished_is_work_even_if_nothing_waits(void **state)
+{
+    (void)state;
+    assert_false(spool_source.has_work(&r.config));
+    put("f.ndjson", STR(HOURS("1")));
+    assert_true(spool_source.has_work(&r.config));
+    remember("f.ndjson", true, TIME_NONE, "applied");
+    assert_int_equal(renameat(d.fd, "f.ndjson", d.fd, "bad/f.ndjson"), 0);
+    assert_true(spool_source.has_work(&r.config));
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("bad/f.ndjson.errors"));
+    assert_false(spool_source.has_work(&r.config));
+}
+
 static void a_report_has_an_end(void **state)
 {
     (void)state;
@@ -240,6 +254,7 @@ int main(void)
         SPOOL_TEST(a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginning),
         SPOOL_TEST(a_half_applied_file_goes_on_behind_its_last_step),
         SPOOL_TEST(what_is_known_of_a_file_that_is_gone_is_forgotten),
+        SPOOL_TEST(what_is_unfinished_is_work_even_if_nothing_waits),
         SPOOL_TEST(a_report_has_an_end),
         SPOOL_TEST(a_run_that_is_stopped_leaves_the_rest_to_the_next),
         SPOOL_TEST(a_spool_that_cannot_be_opened_is_a_failed_run),
