@@ -82,6 +82,16 @@ def test_the_new_key_looks_right_to_everybody(browser, stage):
     assert browser.walk("look", name="key-made", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
 
 
+def test_questions_look_right_to_everybody(browser, stage):
+    """What is asked before a key is revoked, and of somebody with an invitation."""
+    arguments = stage.arguments("lively", path="/keys", form=[["Revoke the key Spreadsheet"]])
+    assert browser.walk("look", name="key-revoke", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
+    invitation = stage.invite("hostile")[len(stage.base):]
+    mistyped = [["Your name for signing in", "x"], ["Password", "a"], ["The password again", "b"], ["Set the password and sign in"]]
+    for name, form in (("invitation", []), ("invitation-fault", mistyped)):
+        assert browser.walk("look", name=name, sides=[DESK | LIGHT, PHONE | DARK], **stage.arguments(path=invitation, form=form)) == []
+
+
 def test_invitation_to_revoked_key(browser, stage):
     """Without a script: a password by the link, a key, what it opens, its end, and in again."""
     browser.walk("firstDays", invitation=stage.invite("empty"), login="nobody@example.org", password="lighthouse winter bread",

@@ -7,10 +7,11 @@ const { DESK, PHONE } = require("./sizes.js");
 
 // ---- what hands do ----
 
-// A field's label with what is typed into it, or a button's words.
+// A field's label with what is typed into it, or the words of a button or a link.
 async function fillOrClick(page, control, text) {
+    const named = { name: control, exact: true };
     if (text === undefined)
-        await Promise.all([page.waitForLoadState("load"), page.getByRole("button", { name: control, exact: true }).click()]);
+        await Promise.all([page.waitForLoadState("load"), page.getByRole("button", named).or(page.getByRole("link", named)).click()]);
     else
         await page.getByLabel(control, { exact: true }).fill(text);
 }
