@@ -63,7 +63,8 @@ static enum err take_lease(struct run *run)
     if (!err)
         return run_commit(run);
     run_rollback(run);
-    if (err == ERR_BUSY)
+    run->held_by_another = err == ERR_BUSY;
+    if (run->held_by_another)
         return run_fail(run, err, "a refresh is at work already, by %s", row.holder);
     return run_fail(run, err, "the database says: %s", err_name(err));
 }
@@ -257,5 +258,5 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     free(run.steps);
     free(run.readings);
     store_close(run.store);
-    return err;
+    return err == ERR_BUSY && !run.held_by_another ? ERR_TIMEOUT : err;
 }

@@ -36,7 +36,7 @@ struct refresh_report {
 };
 
 /* Blocks until the run has ended. OK: it ran, whatever its outcome, or there was nothing to do (!ran).
- * ERR_BUSY: another run is at work. Anything else: the database could not even say whether. */
+ * ERR_BUSY: another run is at work. Anything else: the database was not to be had. */
 MUST_USE enum err refresh_run(const struct refresh_options *options, struct refresh_report *report);
 
 /* Over all sources and platforms. */

@@ -17,7 +17,8 @@ struct run {
     struct step_rules rules;
     struct store *store;
     struct lease lease;
-    bool lost; /* the lease */
+    bool held_by_another; /* the lease, when this run wanted it */
+    bool lost;            /* it went to another */
     struct run_row row;
     int64_t started_us;
 

@@ -139,7 +139,10 @@ static void look(struct schedule *s)
     if (store_last_whole_run(s->store, &state->last_started_at, &state->last_finished_at))
         return;
     const int64_t now = clock_wall_ms();
-    state->next_at = slot_next(&s->rule, now, state->last_started_at);
+    const int64_t next = slot_next(&s->rule, now, state->last_started_at);
+    /* One that was never done is due since it was first looked for. */
+    if (next != now || state->next_at == TIME_NONE || state->next_at > now)
+        state->next_at = next;
     if (clock_mono_ms() < s->not_before_mono)
         return;
     if (state->next_at <= now)

@@ -18,7 +18,8 @@ struct schedule_state {
 
     /* Of the newest whole run of any process, ms; TIME_NONE: there is none, or it is not known yet. */
     int64_t last_started_at, last_finished_at;
-    int64_t next_at; /* when the next one is due; TIME_NONE: not known */
+    int64_t
+        next_at; /* when the next one is due; in the past: since when it is overdue; TIME_NONE: not known */
 
     /* Of this process since it started. A run whose outcome is RUN_LOST is in `runs`, and what it committed
      * in `counts`. */

@@ -50,8 +50,5 @@ bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 
 int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 {
-    if (slot_is_due(rule, now_ms, last_ms))
-        return now_ms;
-    const int64_t due = due_slot(rule, now_ms), last = slot_of(rule, last_ms);
-    return slot_due_at(rule, (due > last ? due : last) + 1);
+    return counts(rule, now_ms, last_ms) ? slot_due_at(rule, slot_of(rule, last_ms) + 1) : now_ms;
 }

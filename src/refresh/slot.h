@@ -28,7 +28,7 @@ int64_t slot_due_at(const struct slot_rule *rule, int64_t slot);
 /* Whether a run is due at `now` when the last whole one started at `last_ms` (TIME_NONE: none yet). */
 bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms);
 
-/* When one is due: `now` or later. */
+/* When one becomes due, or, when one is, since when (`now` when that cannot be told). */
 int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms);
 
 #endif

@@ -102,8 +102,11 @@ static void the_next_one_is_when_it_becomes_due(void **state)
         for (int64_t now = last; now < last + 2 * HOUR_MS; now += 11 * SECOND_MS) {
             const int64_t next = slot_next(&rule, now, last);
             assert_true(slot_is_due(&rule, next, last));
-            assert_true(next == now || !slot_is_due(&rule, next - 1, last));
+            assert_false(slot_is_due(&rule, next - 1, last));
+            assert_int_equal(slot_is_due(&rule, now, last), next <= now);
         }
+    assert_int_equal(slot_next(&rule, AT(9, 0), TIME_NONE), AT(9, 0));
+    assert_int_equal(slot_next(&rule, AT(9, 0), AT(12, 0)), AT(9, 0));
 }
 
 static void the_interval_of_the_simulated_source(void **state)

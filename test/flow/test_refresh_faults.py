@@ -1,0 +1,93 @@
+"""The refresh when the disk is full or the database is not to be had: it fails and says so, what is served goes on, and the next run makes up for it."""
+import os
+import resource
+import signal
+import sqlite3
+
+import pytest
+
+from lib import wait
+from lib.clock import FakeClock
+from lib.lines import author, uid, video
+from lib.metrics import scrape
+from lib.refreshing import DONE, FAILED, LOST, Refreshing
+
+POSTED = "2026-07-09T08:00:00Z"
+AUTHORS, VIDEOS = 30, 200
+
+
+@pytest.fixture
+def time(tmp_path):
+    return FakeClock(tmp_path / "clock", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+
+
+@pytest.fixture
+def server(make_viewtally, time):
+    made = make_viewtally({"refresh": {"source": "simulated"}, "admin": {"listen": "127.0.0.1:0"}}, clock=time)
+    made.import_lines([author(f"A{a}") for a in range(AUTHORS)] +
+                      [video(f"v{a}-{v}", f"A{a}", POSTED) for a in range(AUTHORS) for v in range(VIDEOS)])
+    return made
+
+
+def limit_files(server, size):
+    """No file of the process may grow above it: like a full disk. None: there is room again."""
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size if size is not None else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def test_a_full_disk_ends_a_run_and_the_next_makes_up_for_it(server, time):
+    key = server.create_key(uid("A0"))
+    runs = Refreshing(server)
+    with server:
+        runs.freeze(server)
+        applied = runs.views()
+        limit_files(server, os.stat(runs.path + "-wal").st_size)
+        server.signal(signal.SIGCONT)
+        wait.until(lambda: "refresh: failed" in server.log, "the run to fail")
+        assert "again in 15 s" in server.log
+        with server.client(key) as client:
+            assert client.get("/videos?limit=50").status == client.get("/events").status == 200
+        assert runs.views() == applied                              # whole transactions, no part of one
+        limit_files(server, None)
+        time.advance(60_000)
+        wait.until(lambda: runs.outcomes[-1] == DONE, "a run that ends")
+        assert set(runs.outcomes[:-1]) <= {FAILED, LOST}            # the end of one could not be written either
+        assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", time.wall_ms) == AUTHORS * VIDEOS
+        assert runs.one("PRAGMA integrity_check") == "ok"
+        assert runs.holder_pid is None
+
+
+def test_a_run_waits_for_another_writer_and_gives_up_in_time(server, time):
+    server.configure({"store": {"busy_timeout_ms": 50}})
+    runs = Refreshing(server)
+    with server:
+        runs.freeze(server)
+        other = sqlite3.connect(runs.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        server.signal(signal.SIGCONT)
+        wait.until(lambda: "refresh: failed" in server.log and "again in 15 s" in server.log, "the run to give up")
+        other.execute("ROLLBACK")
+        time.advance(35_000)
+        wait.until(lambda: runs.outcomes[-1] == DONE, "a run that ends")
+        assert runs.outcomes == [LOST, DONE]
+        other.close()
+
+
+def test_a_refresh_that_is_overdue_is_told(server, time):
+    runs = Refreshing(server)
+    server.configure({"store": {"busy_timeout_ms": 50}})
+    with server:
+        runs.wait_for_runs(1)
+        other = sqlite3.connect(runs.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        time.set_wall("2026-07-10T12:55:00Z")
+        wait.until(lambda: "could not begin" in server.log, "a try")
+        time.set_wall("2026-07-10T13:30:00Z")
+        due = 1783688100                                            # 12:55
+        wait.until(lambda: scrape(server).get("viewtally_refresh_next_timestamp_seconds") == due, "the time since when it is due")
+        assert server.admin().get("/readyz").status == 200
+        assert "refresh" in server.admin().get("/readyz").body.decode()
+        other.execute("ROLLBACK")
+        time.advance(20_000)
+        runs.wait_for_runs(2)
+        wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", outcome="done") == 2, "the run to be counted")
+        assert scrape(server).get("viewtally_refresh_readings_accepted_total", source="simulated", platform="youtube") == 2 * AUTHORS * VIDEOS
