@@ -24,6 +24,7 @@
 #include "refresh/schedule.h"
 #include "refresh/spool_watch.h"
 #include "settings/page.h"
+#include "store/checkpoint.h"
 #include "store/writer.h"
 #include "reload.h"
 #include "watch.h"
@@ -47,6 +48,7 @@ struct app {
     uv_signal_t sigterm, sigint;
     struct store *store;
     struct writer *writer;
+    struct checkpointer *checkpointer;
     struct redis *redis; /* NULL: none is configured */
     char redis_probe_key[96];
     struct http_server *server;
@@ -177,10 +179,18 @@ static enum err open_store(struct app *app, const char **why)
         log_info("%s: %d migration%s applied", c->store.path, applied, applied == 1 ? "" : "s");
     const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
     const struct store_options writes = {
-        .path = c->store.path, .mode = STORE_WRITE, .busy_timeout_ms = (int)c->store.busy_timeout_ms};
+        .path = c->store.path,
+        .mode = STORE_WRITE,
+        .busy_timeout_ms = (int)c->store.busy_timeout_ms,
+        .checkpointed = true,
+    };
     complete_import(c, &writes);
     e = store_open(&app->store, &reads, why);
-    return e ? e : writer_open(&app->writer, &app->loop, &writes, why);
+    if (e == OK)
+        e = writer_open(&app->writer, &app->loop, &writes, why);
+    if (e == OK)
+        e = checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_gate(app->writer), why);
+    return e;
 }
 
 static enum err open_redis(struct app *app, const char **why)
@@ -272,14 +282,25 @@ static void on_writer_closed(void *ctx)
     app->writer = NULL;
 }
 
-/* The reader first: the last one to close writes the log back into the database, which a reader may not. */
+static void close_writer(void *ctx)
+{
+    struct app *app = ctx;
+    app->checkpointer = NULL;
+    if (app->writer)
+        writer_close(app->writer, on_writer_closed, app);
+}
+
+/* The reader first, the writer last: the last one to close writes the log back into the database, which a
+ * reader may not, and should not do on the loop. */
 static void close_store(struct app *app)
 {
     if (app->store)
         store_close(app->store);
-    if (app->writer)
-        writer_close(app->writer, on_writer_closed, app);
     app->store = NULL;
+    if (app->checkpointer)
+        checkpointer_close(app->checkpointer, close_writer, app);
+    else
+        close_writer(app);
 }
 
 static void stop_signals(struct app *app)

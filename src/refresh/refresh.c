@@ -237,7 +237,8 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
 {
     const struct store_options store = {.path = options->config->store.path,
                                         .mode = STORE_WRITE,
-                                        .busy_timeout_ms = (int)options->config->store.busy_timeout_ms};
+                                        .busy_timeout_ms = (int)options->config->store.busy_timeout_ms,
+                                        .checkpointed = options->gate != NULL};
     const char *why = "";
     struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};

@@ -264,10 +264,28 @@ bool db_is_readonly(const struct db *db)
     return sqlite3_db_readonly(db->handle, "main") == 1;
 }
 
-enum err db_checkpoint(struct db *db)
+struct db_log db_log_state(const struct db *db)
 {
-    int code = sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    return code == SQLITE_OK ? OK : fail(db, "checkpoint");
+    const volatile uint32_t *index = (const volatile uint32_t *)db->wal_index;
+    if (!index)
+        return (struct db_log){0};
+    const int64_t pages = index[DB_WAL_MAX_FRAME], copied = index[DB_WAL_BACKFILLED];
+    /* Another process may begin the log anew between the two looks. */
+    return (struct db_log){.pages = pages, .pending = pages > copied ? pages - copied : 0};
+}
+
+enum err db_checkpoint(struct db *db, bool restart)
+{
+    const int mode = restart ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+    int code = sqlite3_wal_checkpoint_v2(db->handle, "main", mode, NULL, NULL);
+    if (code == SQLITE_OK)
+        return OK;
+    return code == SQLITE_BUSY ? ERR_BUSY : fail(db, "checkpoint");
+}
+
+void db_set_log_limit(struct db *db, int pages)
+{
+    (void)sqlite3_wal_autocheckpoint(db->handle, pages);
 }
 
 enum err db_copy(struct db *from, struct db *to)

@@ -28,6 +28,9 @@ struct sqlite3_stmt;
 /* Of the log's shared index (walformat.html, 2.1): what every reader looks at to see which commits there are,
  * twice, with a count of transactions and a checksum of the last frame. */
 enum { DB_WAL_HEAD_WORDS = 2 * 48 / 8 };
+/* In it, as 32-bit words of this machine: the last frame that is committed, and up to which one the database
+ * has them. */
+enum { DB_WAL_MAX_FRAME = 4, DB_WAL_BACKFILLED = 24 };
 
 struct db {
     struct sqlite3 *handle; /* NULL: closed */
@@ -76,7 +79,22 @@ uint64_t db_version(struct db *db);
 
 bool db_in_transaction(const struct db *db);
 bool db_is_readonly(const struct db *db);
-MUST_USE enum err db_checkpoint(struct db *db);
+
+/* The log, in pages: what is in it, and how much of that is not in the database yet. Seen in shared memory;
+ * both are 0 where that is not to be had. */
+struct db_log {
+    int64_t pages, pending;
+};
+struct db_log db_log_state(const struct db *db); /* after db_watch() */
+
+/* Copies the log into the database as far as no reader needs it. `restart`: all of it, holding up writers, so
+ * that the next one begins the log anew; ERR_BUSY when a reader or writer did not end within the busy
+ * time-out (not logged). */
+MUST_USE enum err db_checkpoint(struct db *db, bool restart);
+
+/* A commit that leaves more pages in the log than this makes a checkpoint itself. */
+void db_set_log_limit(struct db *db, int pages);
+
 /* Copies the whole database as it is at one moment over what is in `to`. */
 MUST_USE enum err db_copy(struct db *from, struct db *to);
 

@@ -16,7 +16,8 @@
 #define SQL_WAL            "PRAGMA journal_mode = WAL"
 /* FULL: the log is synced before a commit becomes visible to any connection. The log goes back into the
  * database when it holds 16,000 pages (64 MiB): an import that touches the same pages again and again spends
- * half of its commits on that with SQLite's usual 1,000. Its file is cut back to that size. */
+ * half of its commits on that with SQLite's usual 1,000. Its file is cut back to that size. In a server jobs
+ * do this earlier (checkpoint.h). */
 #define SQL_SETUP                                                                                            \
     "PRAGMA synchronous = FULL;"                                                                             \
     "PRAGMA foreign_keys = ON;"                                                                              \

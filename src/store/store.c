@@ -14,6 +14,9 @@
  */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
+/* Pages (256 MiB) at which commits make checkpoints although there are jobs for that. */
+enum { LOG_LIMIT_PAGES = 64000 };
+
 /* The file is a database of ours, of exactly this binary's schema. */
 static enum err check_schema(struct db *db, const char *path, const char **why)
 {
@@ -81,6 +84,8 @@ static enum err make_ready(struct store *s, const struct store_options *o)
         err = load_id(s);
     if (!err)
         db_watch(&s->db);
+    if (o->checkpointed)
+        db_set_log_limit(&s->db, LOG_LIMIT_PAGES);
     db_set_busy_timeout(&s->db, o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
     return err;
 }
@@ -146,9 +151,15 @@ const struct metrics_times *store_read_times(const struct store *s)
     return &s->reads;
 }
 
-enum err store_checkpoint(struct store *s)
+struct store_log store_log_state(const struct store *s)
 {
-    return db_checkpoint(&s->db);
+    const struct db_log log = db_log_state(&s->db);
+    return (struct store_log){.pages = log.pages, .pending = log.pending};
+}
+
+enum err store_checkpoint(struct store *s, bool restart)
+{
+    return db_checkpoint(&s->db, restart);
 }
 
 enum err store_snapshot_begin(struct store *s, bool *own)

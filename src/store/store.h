@@ -16,6 +16,7 @@
 #include "base/metrics.h"
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct store;
@@ -29,6 +30,7 @@ struct store_options {
     const char *path;
     enum store_mode mode;
     int busy_timeout_ms; /* of STORE_WRITE, and of opening in either mode (0: ten seconds) */
+    bool checkpointed;   /* jobs make the checkpoints (checkpoint.h); a commit only when they fail to */
 };
 
 /* Opens the database file, which must have been migrated to this binary's schema (store_migrate; else
@@ -53,8 +55,16 @@ const uint8_t *store_id(const struct store *s);
 /* How long the reads of read.h took on this connection. */
 const struct metrics_times *store_read_times(const struct store *s);
 
-/* Copies the write-ahead log into the database as far as readers allow (a job; blocks). */
-MUST_USE enum err store_checkpoint(struct store *s);
+/* The write-ahead log: pages in it, and those of them that the database does not have yet. */
+struct store_log {
+    int64_t pages, pending;
+};
+struct store_log store_log_state(const struct store *s);
+
+/* Copies the write-ahead log into the database (blocks): as far as readers allow, while writers go on. With
+ * `restart` all of it, and writers wait; the next one begins the log anew. ERR_BUSY: somebody is at it, or a
+ * reader or writer did not end in time. */
+MUST_USE enum err store_checkpoint(struct store *s, bool restart);
 
 /* Copies the database `path`, as it is at one moment with all that was committed, over the file `to`, which
  * must be there (empty). Others may read and write it meanwhile. The copy has the same store_id(). */

@@ -1,0 +1,155 @@
+/* One timer, one job at a time.
+ *
+ *   IDLE --on_look(): the log is long--> RUNNING --on_finished()--> IDLE
+ *   any --checkpointer_close()--> CLOSING --the job has ended, the timer is closed--> gone
+ *
+ * SQLite begins the log anew only when a writer finds all of it in the database, and while transactions
+ * follow one another it never does. So a job has two halves: the bulk while writers go on, then the few pages
+ * of meanwhile in a turn of its own, in which nobody writes. A reader that holds an old snapshot stops both;
+ * there is nothing to do then but to tell. */
+#include "store/checkpoint.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/gate.h"
+
+#include <stdlib.h>
+
+enum { LOOK_MS = 100, BUSY_TIMEOUT_MS = 250, PAUSE_MS = 1000, PAGE_KIB = 4 };
+
+/* Pages in the log that are worth a job, that the second half may copy, and that are too many. */
+#ifdef VT_TEST_SEAMS
+enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
+#else
+enum { START_PAGES = 4000, REST_PAGES = 2000, ALARM_PAGES = 32000 };
+#endif
+
+struct checkpointer {
+    struct store *store; /* used on the pool thread while `busy` */
+    struct gate *gate;
+    uv_timer_t timer;
+    uv_work_t work;
+    bool busy;
+    enum err result;         /* of the job at work, */
+    int64_t took_us;         /* and how long it took */
+    int64_t not_before_mono; /* no job is started earlier, ms */
+    struct checkpoint_counts counts;
+    void (*closed)(void *ctx); /* set: closing */
+    void *closed_ctx;
+};
+
+/* ---- the job, on a pool thread ---- */
+
+static void on_work(uv_work_t *work)
+{
+    struct checkpointer *c = work->data;
+    const int64_t start_us = clock_work_us();
+    c->result = store_checkpoint(c->store, false);
+    if (!c->result && store_log_state(c->store).pending <= REST_PAGES) {
+        gate_enter(c->gate);
+        c->result = store_checkpoint(c->store, true);
+        gate_leave(c->gate);
+    }
+    c->took_us = clock_work_us() - start_us;
+}
+
+/* ---- on the loop ---- */
+
+static void close_timer(struct checkpointer *c);
+
+static void tell(struct checkpointer *c)
+{
+    struct checkpoint_counts *n = &c->counts;
+    const bool too_long = n->log.pages >= ALARM_PAGES;
+    const long long mib = (long long)(n->log.pages * PAGE_KIB / 1024);
+    if (too_long && !n->too_long)
+        log_warn("store: the write-ahead log holds %lld MiB and grows: somebody has been reading for long (a "
+                 "backup, "
+                 "a process that hangs), and it cannot be emptied before that ends",
+                 mib);
+    else if (n->too_long && !too_long)
+        log_info("store: the write-ahead log is short again");
+    n->too_long = too_long;
+}
+
+static void on_finished(uv_work_t *work, int status)
+{
+    struct checkpointer *c = work->data;
+    CHECK(status == 0);
+    c->busy = false;
+    metrics_observe(&c->counts.times, c->took_us);
+    c->counts.log = store_log_state(c->store);
+    /* Busy: another process was at it, or a reader did not end; the bulk is done or will be. */
+    const bool failed = c->result && c->result != ERR_BUSY;
+    c->counts.failed += failed;
+    c->counts.done += !failed;
+    if (failed || c->counts.log.pending >= START_PAGES)
+        c->not_before_mono = clock_mono_ms() + PAUSE_MS;
+    tell(c);
+    if (c->closed)
+        close_timer(c);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    struct checkpointer *c = timer->data;
+    if (c->busy || c->closed)
+        return;
+    c->counts.log = store_log_state(c->store);
+    if (c->counts.too_long)
+        tell(c);
+    if (c->counts.log.pending < START_PAGES || clock_mono_ms() < c->not_before_mono)
+        return;
+    c->busy = true;
+    CHECK(uv_queue_work(timer->loop, &c->work, on_work, on_finished) == 0);
+}
+
+/* ---- life ---- */
+
+enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path, struct gate *gate,
+                           const char **why)
+{
+    const struct store_options options = {
+        .path = path, .mode = STORE_WRITE, .busy_timeout_ms = BUSY_TIMEOUT_MS, .checkpointed = true};
+    struct checkpointer *c = xcalloc(1, sizeof *c);
+    enum err err = store_open(&c->store, &options, why);
+    if (err) {
+        free(c);
+        return err;
+    }
+    c->gate = gate;
+    c->timer.data = c->work.data = c;
+    CHECK(uv_timer_init(loop, &c->timer) == 0 && uv_timer_start(&c->timer, on_look, LOOK_MS, LOOK_MS) == 0);
+    *out = c;
+    return OK;
+}
+
+const struct checkpoint_counts *checkpointer_counts(const struct checkpointer *c)
+{
+    return &c->counts;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct checkpointer *c = handle->data;
+    void (*closed)(void *ctx) = c->closed;
+    void *ctx = c->closed_ctx;
+    store_close(c->store);
+    free(c);
+    closed(ctx);
+}
+
+static void close_timer(struct checkpointer *c)
+{
+    uv_close((uv_handle_t *)&c->timer, on_timer_closed);
+}
+
+void checkpointer_close(struct checkpointer *c, void (*closed)(void *ctx), void *ctx)
+{
+    CHECK(!c->closed);
+    c->closed = closed;
+    c->closed_ctx = ctx;
+    if (!c->busy)
+        close_timer(c);
+}
