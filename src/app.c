@@ -257,6 +257,7 @@ static enum err open_watch(struct app *app, const char **why)
     struct admin_view *view = watch_view(app->watch);
     view->store = app->store;
     view->writer = app->writer;
+    view->checkpointer = app->checkpointer;
     view->redis = app->redis;
     view->limiter = app->api.limiter;
     watch_cache(app->watch, app->api.cache);

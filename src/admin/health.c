@@ -45,6 +45,8 @@ enum health health_check(const struct admin_view *v, struct buf *line)
         add_reason(line, "Redis is away");
     if (write_failed(v->writer))
         add_reason(line, "the database does not take writes");
+    if (v->checkpointer && checkpointer_counts(v->checkpointer)->too_long)
+        add_reason(line, "the write-ahead log cannot be emptied");
     if (v->schedule && refreshing_is_late(schedule_state(v->schedule)))
         add_reason(line, "the refresh is late");
     if (line->len)

@@ -103,6 +103,21 @@ static void write_size(struct buf *b, const char *name, const char *help, const 
         metrics_gauge(b, name, help, 0);
 }
 
+static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
+{
+    metrics_gauge(b, "viewtally_store_wal_pages", "Pages in the write-ahead log.", c->log.pages);
+    metrics_gauge(b, "viewtally_store_wal_pending_pages", "Those that the database does not have yet.",
+                  c->log.pending);
+    metrics_gauge(b, "viewtally_store_wal_too_long",
+                  "1: the log grows and cannot be emptied, because somebody has been reading for long.",
+                  c->too_long);
+    metrics_counter(b, "viewtally_store_checkpoints_failed_total",
+                    "Checkpoints that the database did not take.", c->failed);
+    metrics_family(b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
+                   "Copying the log into the database, beside the requests, with the wait for a turn.");
+    metrics_times_write(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
+}
+
 static void write_store(const struct admin_view *v, struct buf *b)
 {
     const struct writer_counts *w = writer_counts(v->writer);
@@ -119,6 +134,8 @@ static void write_store(const struct admin_view *v, struct buf *b)
     write_size(b, "viewtally_store_database_bytes", "Size of the database file.", v->config->store.path, "");
     write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log beside the database.",
                v->config->store.path, "-wal");
+    if (v->checkpointer)
+        write_checkpoints(checkpointer_counts(v->checkpointer), b);
 }
 
 static void write_lag(const struct lag *lag, struct buf *b)

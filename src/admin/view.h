@@ -11,6 +11,7 @@
 #include "redis/cursors.h"
 #include "redis/limiter.h"
 #include "refresh/schedule.h"
+#include "store/checkpoint.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -22,7 +23,8 @@ struct admin_view {
     const struct redis *redis; /* NULL: none is configured */
     struct store *store;       /* the loop's read connection */
     const struct writer *writer;
-    const struct schedule *schedule; /* NULL: not there yet, or gone */
+    const struct checkpointer *checkpointer; /* NULL: as the schedule */
+    const struct schedule *schedule;         /* NULL: not there yet, or gone */
     const struct traffic *traffic;
     const struct lag *lag;
     const struct access_log *log;
