@@ -1,21 +1,29 @@
 #!/usr/bin/python3
-"""What a run of the refresh costs those who ask meanwhile. `make bench-refresh`; needs wrk.
+"""What readers notice of a refresh, and how fast it is. `make bench-refresh`; needs wrk.
 
-200,000 videos on all five platforms, so 1,000,000 live posts, of 4,000 authors, each with a key. A server with the simulated source is asked by wrk,
-first while nothing else happens, then while it refreshes all of them, again and again, each time anew, until it has been asked as often. Shown are the
-p99 of both, readings a second of the runs (with wrk beside them, and of one that has the machine for itself), and how large the write-ahead log became.
+A database of 5,000 authors with 40 videos on 5 platforms each: 1,000,000 live posts. Then a reading of every post: as one file
+dropped into the spool, and made up by the simulated source. While nothing is refreshed (before each run) and while the run is at work, wrk
+asks /videos?limit=50 and /events with the keys of all authors, at a moderate rate: a few connections with pauses. The times are
+compared within one bench; the machine has to run wrk, the server's loop and the run side by side.
+
+--posts 50000 is a quick try, --data DIR keeps the database for another one.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import sqlite3
-import statistics
+import subprocess
 import sys
 import tempfile
 import threading
+import time
+import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -23,128 +31,249 @@ sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import bench  # noqa: E402
 import bench_data as data  # noqa: E402
-import measure  # noqa: E402
 from lib import wait  # noqa: E402
+from lib.spool import Spool  # noqa: E402
 from lib.viewtally import Viewtally  # noqa: E402
 
+VIDEOS, PLATFORMS = 40, ("tiktok", "instagram", "youtube", "facebook", "pinterest")
 TARGETS = ["/v1/videos?limit=50", "/v1/events"]
-PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")
-VIDEOS_AN_AUTHOR = 50
-RUN_SECONDS = 600
+HOUR = datetime.timedelta(hours=1)
 
 
-def world(authors):
-    now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
-    for number in range(authors):
-        author = data.name_uuid(f"author {number}")
-        yield {"type": "author", "id": author, "name": f"Author {number}"}
-        for n in range(VIDEOS_AN_AUTHOR):
-            video = data.name_uuid(f"video {number} {n}")
-            posted = data.iso(now - datetime.timedelta(hours=2 + 12 * n))
-            yield {"type": "video", "id": video, "author_id": author, "title": f"Video {n} of author {number}",
-                   "posts": [{"platform": platform, "post_id": f"{video}-{platform}", "posted_at": posted} for platform in PLATFORMS]}
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def video_names(authors):
+    for a in range(authors):
+        for v in range(VIDEOS):
+            yield a, v, f"{a}-{v}"
+
+
+def lines(authors, now):
+    """Authors, their videos, and one reading of each post an hour ago, by which most videos have passed a milestone or two."""
+    posted = [data.iso(now - data.DAY * (1 + v * 27 / VIDEOS)) for v in range(VIDEOS)]
+    before = data.iso(now - HOUR)
+    ids = [data.name_uuid(f"author {a}") for a in range(authors)]
+    for a, author in enumerate(ids):
+        yield f'{{"type":"author","id":"{author}","name":"Author {a}"}}\n'
+    for a, v, name in video_names(authors):
+        video = uuid.UUID(int=(a << 64 | v) | (0x4000 << 64) << 2 | 1 << 127)
+        posts = ",".join(f'{{"platform":"{p}","post_id":"{name}","posted_at":"{posted[v]}","url":"https://{p}.example/{name}"}}'
+                         for p in PLATFORMS)
+        yield (f'{{"type":"video","id":"{video}","author_id":"{ids[a]}","title":"Video {v} of author {a}",'
+               f'"thumbnail_url":"https://cdn.example/{video}.jpg","posts":[{posts}]}}\n')
+    yield from readings(authors, before, 1)
+
+
+def readings(authors, when, growth):
+    """One of each post. Views from 100 to 80,000 a post, a fifth more with each growth."""
+    for a, v, name in video_names(authors):
+        views = int((100 + (a * 7919 + v * 104729) % 1000 ** 2 / 12.5) * 1.2 ** growth)
+        for p in PLATFORMS:
+            yield (f'{{"type":"reading","platform":"{p}","post_id":"{name}","observed_at":"{when}","views":{views},'
+                   f'"likes":{views // 9},"comments":{views // 90},"shares":{views // 40},"saves":{views // 50}}}\n')
+
+
+class Wrk:
+    """wrk on one target until it is told to stop."""
+
+    def __init__(self, address, target, keys_file, options):
+        environment = {**os.environ, "KEYS": str(keys_file), "KEYS_LUA": str(HERE / "keys.lua"), "PAUSE_MS": str(options.pause_ms)}
+        self.process = subprocess.Popen(
+            ["wrk", "-t1", f"-c{options.connections}", "-d3600s", "--latency", "-s", str(HERE / "paced.lua"), f"http://{address}{target}"],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def result(self):
+        self.process.send_signal(signal.SIGINT)
+        out, _ = self.process.communicate(timeout=30)
+        match = re.search(r"^RESULT (.*)$", out, re.M)
+        result = json.loads(match.group(1)) if match else {}
+        if not result or result["refused"] or result["broken"] or not result["requests"]:
+            raise SystemExit(f"bench: wrk failed:\n{out}")
+        return result
+
+
+class Watch(threading.Thread):
+    """The largest log and memory of a server, looked at several times a second."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server = server
+        self.wal_mb = self.own_mb = 0.0
+        self.ended = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ended.wait(0.05):
+            with contextlib.suppress(OSError):
+                self.wal_mb = max(self.wal_mb, os.stat(self.server.settings["store"]["path"] + "-wal").st_size / 1e6)
+                status = pathlib.Path(f"/proc/{self.server.pid}/status").read_text()
+                self.own_mb = max(self.own_mb, int(re.search(r"RssAnon:\s+(\d+)", status).group(1)) / 1024)
+
+    def stop(self):
+        self.ended.set()
+        self.join()
 
 
 class Bench:
     def __init__(self, options, directory):
         self.options = options
-        self.directory = pathlib.Path(directory)
-        self.server = Viewtally(self.directory, {"refresh": {"source": "simulated"}})
-        self.database = self.server.settings["store"]["path"]
-        self.largest_log = 0
-        self.alone = []
-        self.beside = []
+        self.directory = directory
+        self.authors = options.posts // VIDEOS // len(PLATFORMS)
+        self.now = datetime.datetime.now(datetime.timezone.utc)
 
     def prepare(self):
-        lines = self.directory / "lines.ndjson"
-        with open(lines, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in world(self.options.posts // len(PLATFORMS) // VIDEOS_AN_AUTHOR))
-        self.server.run("import", str(lines))
-        lines.unlink()
-        self.keys = self.directory / "keys"
-        self.keys.write_text("".join(key + "\n" for key, _ in data.add_keys(self.database, self.options.keys)))
-        self.db = sqlite3.connect(self.database, isolation_level=None, timeout=60)
+        """The database; made once for a --data directory."""
+        place = pathlib.Path(self.options.data or self.directory) / f"posts-{self.options.posts}"
+        base = Viewtally(place, {"events": {"history_start": "2020-01-01"}})
+        self.database = base.settings["store"]["path"]
+        if not (place / "complete").exists():
+            start = time.monotonic()
+            base.run("migrate")
+            with open(place / "lines.ndjson", "w", encoding="utf-8") as file:
+                file.writelines(lines(self.authors, self.now))
+            made = time.monotonic()
+            base.run("import", "lines.ndjson", timeout=3600)
+            say(f"bench: {self.options.posts:,} posts: generated in {made - start:.0f} s, imported in {time.monotonic() - made:.0f} s")
+            (place / "lines.ndjson").unlink()
+            (place / "complete").touch()
 
-    def rate(self):
-        """Readings a second of the newest run, and whether there is one that has ended."""
-        rows = self.db.execute("SELECT id, started_at, finished_at FROM refresh_runs WHERE outcome = 0 ORDER BY id DESC LIMIT 1").fetchall()
-        if not rows:
-            return None
-        run, begun, ended = rows[0]
-        readings = self.db.execute("SELECT sum(value) FROM refresh_counts WHERE run_id = ? AND name = 'accepted'", (run,)).fetchone()[0]
-        return readings / max(ended - begun, 1) * 1000
+    def serve(self, source):
+        """A server on a copy of the database, and the file with a key of each author."""
+        directory = self.directory / source
+        directory.mkdir()
+        shutil.copy(self.database, directory / "viewtally.db")
+        self.spool = Spool(directory / "spool")
+        server = Viewtally(directory, {"refresh": {"source": source, "spool_dir": self.spool.path, "minute": self.far_minute()}})
+        keys = data.add_keys(server.settings["store"]["path"], self.authors)
+        (directory / "keys").write_text("".join(key + "\n" for key, _ in keys))
+        # A whole run has just been, so that none is due when the server starts.
+        with contextlib.closing(sqlite3.connect(server.settings["store"]["path"])) as database:
+            database.execute("INSERT INTO refresh_runs (cause, holder, started_at, finished_at, outcome) VALUES (1, 'bench', ?1, ?1, 0)",
+                             (int(time.time() * 1000),))
+            database.commit()
+        return server.start(), directory / "keys"
 
-    def forget_runs(self):
-        """The next one is due at once then."""
-        self.db.execute("DELETE FROM refresh_runs WHERE outcome IS NOT NULL")
+    def far_minute(self):
+        """Of the hour: not while the bench is at work."""
+        return (datetime.datetime.now().minute + 45) % 60
 
-    def watch_log(self, stop):
-        while not stop.wait(0.05):
-            try:
-                self.largest_log = max(self.largest_log, os.stat(self.database + "-wal").st_size)
-            except FileNotFoundError:
-                pass
+    def measure(self, server, keys, work):
+        """What both targets answer while `work` is done."""
+        running = [Wrk(server.address, target, keys, self.options) for target in TARGETS]
+        work()
+        return [wrk.result() for wrk in running]
 
-    def ask(self, target):
-        url = f"http://{self.server.address}{target}"
-        return measure.run_wrk(url, self.keys, [self.server.pid], self.options.seconds, self.options.connections)["p99_ms"]
+    def run(self, source):
+        server, keys = self.serve(source)
+        try:
+            self.measure(server, keys, lambda: self.let_pass(self.options.idle_seconds / 5))      # warms up
+            idle = self.measure(server, keys, lambda: self.let_pass(self.options.idle_seconds))
+            start = {"spool": self.drop, "simulated": lambda: self.command(server)}[source]()
+            watch = Watch(server)
+            busy = self.measure(server, keys, lambda: start(server))
+            watch.stop()
+            return source, idle, busy, self.last_run(server), watch
+        finally:
+            server.stop()
 
-    def wait_for_run(self):
-        wait.until(lambda: self.rate() is not None, "a run to end", RUN_SECONDS)
-        return self.rate()
+    def let_pass(self, seconds):
+        threading.Event().wait(seconds)
 
-    def measure(self):
-        """Returns {target: (p99 idle, p99 beside a run)}."""
-        self.server.start()
-        self.wait_for_run()                                     # the first writes every milestone: not what an hour is like
-        self.forget_runs()
-        self.alone.append(self.wait_for_run())
-        idle = {target: [self.ask(target) for _ in range(self.options.rounds + 1)][1:] for target in TARGETS}
-        busy = {target: [] for target in TARGETS}
-        while min(map(len, busy.values())) < self.options.rounds:
-            for target in TARGETS:
-                if self.rate() is not None:
-                    self.beside.append(self.rate())
-                    self.forget_runs()
-                    wait.until(lambda: self.db.execute("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL").fetchone()[0], "a run to begin")
-                p99 = self.ask(target)
-                if self.rate() is None:                         # it was at work all the time
-                    busy[target].append(p99)
-        self.beside = self.beside[1:] + [self.wait_for_run()]   # the first one there had no wrk beside it
-        return {target: (statistics.median(idle[target]), statistics.median(busy[target])) for target in TARGETS}
+    def drop(self):
+        """The file is ready; the work is to drop it and see it done."""
+        when = datetime.datetime.now(datetime.timezone.utc)
+        text = "".join(readings(self.authors, data.iso(when), 2)).encode()
+
+        def work(server):
+            self.spool.drop("readings.ndjson", text)
+            self.wait_for(lambda: self.spool.done == ["readings.ndjson"])
+            self.wait_for(lambda: self.last_run(server))
+        return work
+
+    def command(self, server):
+        """The server's own scheduled run: the last one is made old."""
+        def work(_):
+            with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], timeout=10)) as database:
+                database.execute("UPDATE refresh_runs SET started_at = started_at - 7200000")
+                database.commit()
+            self.wait_for(lambda: self.last_run(server))
+        return work
+
+    def wait_for(self, condition):
+        wait.until(condition, "the run", seconds=3600, pause_most=0.02)
+
+    def last_run(self, server):
+        """(seconds, readings accepted, outcome) of the run that has ended; None as long as there is none."""
+        with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], timeout=10)) as database:
+            rows = database.execute("SELECT (finished_at - started_at) / 1000.0, (SELECT ifnull(sum(value), 0) FROM refresh_counts "
+                                    "WHERE run_id = id AND name = 'accepted'), outcome FROM refresh_runs "
+                                    "WHERE holder <> 'bench' AND outcome IS NOT NULL ORDER BY id DESC LIMIT 1").fetchall()
+        if rows and (rows[0][1] != self.options.posts or rows[0][2] != 0):
+            raise SystemExit(f"bench: the run took {rows[0][1]:,} of {self.options.posts:,} readings, outcome {rows[0][2]}")
+        return rows[0] if rows else None
+
+
+def table(results):
+    yield "| source | answer | | requests/s | p50 ms | p99 ms | p99, times idle | longest ms |"
+    yield "|---|---|---|---:|---:|---:|---:|---:|"
+    for source, idle, busy, _, _ in results:
+        for target, before, during in zip(TARGETS, idle, busy):
+            for name, r in (("idle", before), ("run", during)):
+                ratio = "" if r is before else f"{r['p99_us'] / before['p99_us']:.2f}"
+                yield (f"| {source} | {target} | {name} | {r['requests'] / r['seconds']:,.0f} | {r['p50_us'] / 1000:.2f} | {r['p99_us'] / 1000:.2f} | "
+                       f"{ratio} | {r['max_us'] / 1000:.1f} |")
+    yield ""
+    yield "| source | readings | seconds | readings/s | largest log MB | most own memory MB |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for source, _, _, (seconds, accepted, _), watch in results:
+        yield f"| {source} | {accepted:,} | {seconds:.1f} | {accepted / seconds:,.0f} | {watch.wal_mb:.0f} | {watch.own_mb:.0f} |"
+
+
+def report(options, results, load):
+    text = "\n".join(table(results))
+    return f"""# `make bench-refresh`
+
+Written by `test/load/bench_refresh.py`, which says what is measured and how; the last run, on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
+
+- machine: {bench.machine()}; load before the run: {load:.2f}{bench.BUSY if load > bench.BUSY_LOAD else ""}
+- {bench.first_line(bench.bench_binary(), "--version")}; {bench.first_line("wrk", "-v").partition(" Copyright")[0]}
+- {options.posts:,} live posts; {options.connections} connections for each answer, pauses of {options.pause_ms} ms, keys of all authors
+
+{text}
+
+"seconds" is the whole run as it is recorded: reading the file, sorting, applying. "own memory" leaves out what is mapped from files.
+"""
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--posts", type=int, default=1_000_000, help="live posts; whole authors have 200 (1,000,000)")
+    parser.add_argument("--sources", default="spool,simulated")
+    parser.add_argument("--connections", type=int, default=4, help="for each answer (4)")
+    parser.add_argument("--pause-ms", type=float, default=20, help="of a connection between two requests (20)")
+    parser.add_argument("--idle-seconds", type=float, default=10)
+    parser.add_argument("--data", help="a directory in which the database is kept for the next time")
+    parser.add_argument("--results", default=str(HERE / "RESULTS-refresh.md"), help="where the tables are written; empty: nowhere")
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--posts", type=int, default=1_000_000)
-    parser.add_argument("--keys", type=int, default=4000)
-    parser.add_argument("--connections", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=1, help="of one run of wrk (1)")
-    options = parser.parse_args()
+    options = parse_options()
     if not shutil.which("wrk"):
         raise SystemExit("bench: wrk is not installed")
     os.environ["VIEWTALLY_BIN"] = bench.bench_binary()
     load = os.getloadavg()[0]
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as directory:
-        run = Bench(options, directory)
+        run = Bench(options, pathlib.Path(directory))
         run.prepare()
-        stop = threading.Event()
-        watcher = threading.Thread(target=run.watch_log, args=(stop,))
-        watcher.start()
-        try:
-            results = run.measure()
-        finally:
-            stop.set()
-            watcher.join()
-            run.server.stop()
-    print(f"{bench.machine()}; load before: {load:.2f}")
-    print(f"{options.posts:,} live posts, {options.connections} connections, medians of {options.rounds} rounds of {options.seconds} s")
-    for target, (idle, busy) in results.items():
-        print(f"{target:24} p99 {idle:8.2f} ms, during a run {busy:8.2f} ms: {busy / idle:.2f} times")
-    print(f"a run alone: {run.alone[0]:,.0f} readings/s; beside wrk: {statistics.median(run.beside):,.0f} readings/s")
-    print(f"the write-ahead log became {run.largest_log / 1e6:,.0f} MB at the most")
+        results = [run.run(source) for source in options.sources.split(",")]
+    text = report(options, results, load)
+    print(text)
+    if options.results:
+        pathlib.Path(options.results).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
