@@ -205,8 +205,11 @@ static atomic_bool stop;
 static void a_run_that_is_stopped_leaves_the_rest_to_the_next(void **state)
 {
     (void)state;
-    const struct refresh_options options = {
-        .config = &r.config, .sources = {{&spool_source}}, .cause = CAUSE_COMMAND, .stop = &stop};
+    const struct refresh_options options = {.config = &r.config,
+                                            .rules = step_rules_of(&r.config),
+                                            .sources = {{&spool_source}},
+                                            .cause = CAUSE_COMMAND,
+                                            .stop = &stop};
     put("f.ndjson", STR(HOURS("1")));
     atomic_store(&stop, true);
     assert_int_equal(refresh_run(&options, &r.report), OK);

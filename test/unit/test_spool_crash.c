@@ -168,8 +168,10 @@ static int run_spool(void *ctx)
 {
     struct world *w = ctx;
     struct refresh_report report;
-    const struct refresh_options options = {
-        .config = &w->config, .sources = {{&spool_source}}, .cause = CAUSE_COMMAND};
+    const struct refresh_options options = {.config = &w->config,
+                                            .rules = step_rules_of(&w->config),
+                                            .sources = {{&spool_source}},
+                                            .cause = CAUSE_COMMAND};
     return refresh_run(&options, &report) != OK || report.outcome == RUN_FAILED;
 }
 
