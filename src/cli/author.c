@@ -1,4 +1,4 @@
-/* viewtally author: add, list, set-plan; invite and set-login are in author_login.c. */
+/* viewtally author: add, list, set-plan; the rest is in author_login.c. */
 #include "auth/keys.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -153,16 +153,17 @@ static enum cli_exit set_plan(struct cli *cli, int argc, char **argv)
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
-    static const char *const names[] = {"add", "list", "set-plan", "invite", "set-login", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {add, list, set_plan, author_invite,
-                                                                        author_set_login};
+    static const char *const names[] = {"add", "list", "set-plan", "invite", "set-login", "sign-out", NULL};
+    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {
+        add, list, set_plan, author_invite, author_set_login, author_sign_out};
     return cli_dispatch(cli, argc, argv, names, runs);
 }
 
 const struct cli_command cli_author = {
     .name = "author",
     .synopsis = "add --name NAME [--id UUID] [--json] | list [--json] | set-plan UUID active|inactive |\n"
-                "                        invite UUID [--login NAME] [--json] | set-login UUID NAME",
+                "                        invite UUID [--login NAME] [--json] | set-login UUID NAME |\n"
+                "                        sign-out UUID",
     .summary = "add and list authors, switch their plan, let them sign in",
     .help =
         "  add        creates an author and prints the id\n"
@@ -170,6 +171,7 @@ const struct cli_command cli_author = {
         "  set-plan   an inactive plan answers 403 until it is active again; keys stay valid\n"
         "  invite     prints a link, good once and for a day, where the author chooses a password: to begin\n"
         "             with, or when it was forgotten. It takes the place of an earlier link\n"
-        "  set-login  the name alone, for sign-in by a proxy ([account] auth_header)",
+        "  set-login  the name alone, for sign-in by a proxy ([account] auth_header)\n"
+        "  sign-out   ends the author's sign-ins on every device, and a link that is still open",
     .run = run,
 };

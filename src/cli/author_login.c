@@ -1,4 +1,4 @@
-/* viewtally author: invite, set-login. */
+/* viewtally author: invite, set-login, sign-out. */
 #include "cli/author_login.h"
 
 #include "auth/login.h"
@@ -156,4 +156,27 @@ enum cli_exit author_set_login(struct cli *cli, int argc, char **argv)
         code = explain(e, "set-login");
     arena_fini(&arena);
     return code;
+}
+
+/* ---- sign-out ---- */
+
+static enum err end_all(struct store *store, struct arena *arena, void *ctx)
+{
+    const struct plan *p = ctx;
+    struct author author;
+    enum err e = store_find_author(store, arena, &p->author_id, &author);
+    if (e == OK)
+        e = store_delete_sessions_of(store, author.row);
+    return e ? e : store_delete_invitations_of(store, author.row);
+}
+
+enum cli_exit author_sign_out(struct cli *cli, int argc, char **argv)
+{
+    int count;
+    struct plan p = {.now = clock_wall_ms()};
+    if (!cli_parse(argc, argv, NULL, 1, 1, &count) ||
+        !cli_parse_uuid("author sign-out: the author", argv[1], &p.author_id))
+        return CLI_USAGE;
+    enum err e = cli_transaction(cli, end_all, &p);
+    return e ? explain(e, "sign-out") : CLI_DONE;
 }

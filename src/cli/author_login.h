@@ -9,5 +9,6 @@ enum cli_exit author_invite(struct cli *cli, int argc, char **argv);
 enum cli_exit author_print_link(struct cli *cli, const struct uuid *author_id);
 
 enum cli_exit author_set_login(struct cli *cli, int argc, char **argv);
+enum cli_exit author_sign_out(struct cli *cli, int argc, char **argv);
 
 #endif

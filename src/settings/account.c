@@ -58,7 +58,7 @@ static enum next show(struct request *r, const char *fault, const char *new_faul
     const struct visit *v = visit_of(r);
     if (fault || new_fault)
         r->res.status = 422;
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Sign-in"), .current = "/account"});
+    struct buf *b = page_begin(r, &(struct page){.title = STR("Account"), .current = "/account"});
     if (v->by_proxy) {
         HTML(b, "<p>You were signed in by your organisation, so there is no password here to change.</p>");
         return page_end(r);

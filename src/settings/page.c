@@ -9,7 +9,7 @@ static const struct {
     const char *path, *text;
 } navigation[] = {
     {"/dashboard", "Dashboard"}, {"/videos", "Videos"},   {"/keys", "API keys"},
-    {"/apps", "Connected apps"}, {"/account", "Sign-in"},
+    {"/apps", "Connected apps"}, {"/account", "Account"},
 };
 
 static const struct {

@@ -183,15 +183,20 @@ enum err store_purge_sessions(struct store *s, int64_t now)
     return run(s, q);
 }
 
-enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t author_row,
-                                 struct str login, int64_t now, int64_t expires_at)
+enum err store_delete_invitations_of(struct store *s, int64_t author_row)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_INVITATIONS_DELETE_AUTHOR);
     db_bind_i64(q, 1, author_row);
-    enum err err = run(s, q);
+    return run(s, q);
+}
+
+enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t author_row,
+                                 struct str login, int64_t now, int64_t expires_at)
+{
+    enum err err = store_delete_invitations_of(s, author_row);
     if (err)
         return err;
-    q = db_use(&s->db, QUERY_INVITATION_INSERT);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_INVITATION_INSERT);
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     db_bind_i64(q, 2, author_row);
     db_bind_text(q, 3, login);

@@ -67,6 +67,7 @@ MUST_USE enum err store_purge_sessions(struct store *s, int64_t now);
 MUST_USE enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                           int64_t author_row, struct str login, int64_t now,
                                           int64_t expires_at);
+MUST_USE enum err store_delete_invitations_of(struct store *s, int64_t author_row);
 /* ERR_NOT_FOUND: unknown, used or expired. */
 MUST_USE enum err store_use_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
 

@@ -301,6 +301,15 @@ def test_out_everywhere(world):
     assert world.client(key).get("/account").status == 200
 
 
+def test_the_operator_ends_all_sign_ins(world):
+    bob = sign_up(world, world.add_author("Bob"), "bob", PASSWORD)
+    link = invite(world, world.author)
+    world.run("author", "sign-out", world.author)
+    assert not is_signed_in(world.browser) and Browser(world.client()).get(link).status == 410 and is_signed_in(bob)
+    sign_in(world, "ann", PASSWORD)
+    world.run("author", "sign-out", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", status=1)
+
+
 def test_another_password(world):
     other = sign_in(world, "ann", PASSWORD)
     page = other.get("/account")

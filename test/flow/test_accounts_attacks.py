@@ -142,6 +142,20 @@ def test_trying_many_accounts_from_one_address(timed):
     assert attempt(timed, "bob", PASSWORD).status == 303
 
 
+def test_behind_a_proxy_each_client_waits_for_itself(make_viewtally, tmp_path):
+    clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+    viewtally = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}}, clock=clock)
+    viewtally.start()
+
+    def attempt_from(address, name):
+        browser = Browser(viewtally.client(), headers={"X-Forwarded-For": address})
+        return browser.send(browser.get("/sign-in"), "/sign-in", {"login": name, "password": WRONG}).status
+    assert {attempt_from(f"2001:db8::{i:x}", f"name{i}") for i in range(30)} == {422}
+    assert attempt_from("2001:db8::ffff", "another") == 429
+    assert attempt_from("2001:db8:0:1::1", "another") == 422
+    assert attempt_from("203.0.113.9, 2001:db8::1", "another") == 429       # what the client says of itself does not count
+
+
 def test_guessing_the_present_password(timed):
     browser = sign_in(timed, "ann", PASSWORD)
     fields = {**browser.get("/account").form("/account/password").fields, "current": WRONG, "password": "x" * 9 + "y", "again": "x" * 9 + "y"}
