@@ -82,8 +82,12 @@ static struct refresh_report report, inner;
 static enum err run_with(const struct source *source, enum run_cause cause, struct refresh_report *to)
 {
     static const struct slot_rule hourly = {.period_ms = HOUR_MS, .offset_ms = 55 * MINUTE_MS};
-    const struct refresh_options options = {
-        .config = &config, .sources = {{source}}, .cause = cause, .rule = &hourly, .stop = &stop};
+    const struct refresh_options options = {.rules = step_rules_of(&config),
+                                            .config = &config,
+                                            .sources = {{source}},
+                                            .cause = cause,
+                                            .rule = &hourly,
+                                            .stop = &stop};
     return refresh_run(&options, to);
 }
 
@@ -211,8 +215,10 @@ static void a_source_that_fails_keeps_no_other_from_being_asked(void **state)
     (void)state;
     const struct source bad = {.kind = SOURCE_SPOOL, .name = "bad", .run = breaks_down};
     const struct source good = {.kind = SOURCE_SIMULATED, .name = "good", .run = brings_5000};
-    const struct refresh_options options = {
-        .config = &config, .sources = {{&bad, &good}}, .cause = CAUSE_COMMAND};
+    const struct refresh_options options = {.rules = step_rules_of(&config),
+                                            .config = &config,
+                                            .sources = {{&bad, &good}},
+                                            .cause = CAUSE_COMMAND};
     assert_int_equal(refresh_run(&options, &report), OK);
     assert_int_equal(report.outcome, RUN_FAILED);
     assert_string_equal(report.why, "the well is gone");
