@@ -171,6 +171,7 @@ static enum next invite_step(struct request *r)
 }
 
 const struct site_page invite_page = {.path = "/invite",
+                                      .name = "/invite/{secret}",
                                       .methods = SITE_GET | SITE_POST,
                                       .flags = SITE_OPEN | SITE_TAIL | SITE_SECRET,
                                       .start = invite_step};

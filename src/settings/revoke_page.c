@@ -147,7 +147,13 @@ static enum next revoke_step(struct request *r)
                       sizeof revoke->write);
 }
 
-const struct site_page key_page = {
-    .path = "/keys", .methods = SITE_GET | SITE_POST, .flags = SITE_TAIL, .start = revoke_step};
-const struct site_page app_page = {
-    .path = "/apps", .methods = SITE_GET | SITE_POST, .flags = SITE_TAIL, .start = revoke_step};
+const struct site_page key_page = {.path = "/keys",
+                                   .name = "/keys/{id}",
+                                   .methods = SITE_GET | SITE_POST,
+                                   .flags = SITE_TAIL,
+                                   .start = revoke_step};
+const struct site_page app_page = {.path = "/apps",
+                                   .name = "/apps/{id}",
+                                   .methods = SITE_GET | SITE_POST,
+                                   .flags = SITE_TAIL,
+                                   .start = revoke_step};

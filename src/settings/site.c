@@ -406,7 +406,7 @@ enum next site_first_step(struct request *r)
     if (!v->page)
         v->page = &nothing;
     else
-        r->route = v->page->path;
+        r->route = v->page->name ? v->page->name : v->page->path;
     if (!method_fits(v->page, r->method))
         return refuse_method(r, v->page);
     return v->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);

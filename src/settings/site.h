@@ -60,6 +60,7 @@ enum {
 
 struct site_page {
     const char *path; /* "/keys" */
+    const char *name; /* in logs and counts, such as /keys/{id}; NULL: as `path` */
     unsigned methods, flags;
     request_step *start;
 };

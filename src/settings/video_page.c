@@ -267,4 +267,4 @@ static enum next video_step(struct request *r)
 }
 
 const struct site_page video_page = {
-    .path = "/videos", .methods = SITE_GET, .flags = SITE_TAIL, .start = video_step};
+    .path = "/videos", .name = "/videos/{id}", .methods = SITE_GET, .flags = SITE_TAIL, .start = video_step};
