@@ -118,7 +118,12 @@ enum err run_commit(struct run *run)
 {
     const struct timespec pause = {.tv_nsec = BETWEEN_TRANSACTIONS_US * 1000L};
     CHECK(run->open);
-    enum err err = store_commit(run->store);
+    /* A transaction may have been long, for a step is never cut: the lease begins anew at its end. */
+    enum err err = run->source ? lease_hold(&run->lease, run->store, clock_wall_ms()) : OK;
+    if (err)
+        store_rollback(run->store);
+    else
+        err = store_commit(run->store);
     if (!err)
         add_counts(run);
     else

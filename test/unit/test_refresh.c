@@ -349,6 +349,23 @@ static void a_renewal_that_was_rolled_back_is_made_up_for(void **state)
     assert_int_equal(report.outcome, RUN_DONE);
 }
 
+static enum err takes_its_time(struct run *run)
+{
+    assert_int_equal(run_begin(run), OK);
+    the_clock[0] += 29 * SECOND_MS;
+    assert_int_equal(run_commit(run), OK);
+    the_clock[0] += 29 * SECOND_MS;
+    assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
+    return OK;
+}
+
+static void a_long_transaction_does_not_lose_the_lease(void **state)
+{
+    (void)state;
+    run_well(takes_its_time);
+    assert_int_equal(report.outcome, RUN_DONE);
+}
+
 static enum err is_killed(struct run *run)
 {
     assert_int_equal(step_of(run, 1200), OK);
@@ -557,6 +574,7 @@ int main(void)
         REFRESH_TEST(who_slept_writes_nothing_more),
         REFRESH_TEST(a_late_lease_that_nobody_took_is_still_held),
         REFRESH_TEST(a_renewal_that_was_rolled_back_is_made_up_for),
+        REFRESH_TEST(a_long_transaction_does_not_lose_the_lease),
         REFRESH_TEST(a_dead_holder_is_followed_after_thirty_seconds),
         REFRESH_TEST(a_lease_of_a_clock_that_was_wrong_holds_nobody_up),
         REFRESH_TEST(the_schedule_runs_once_in_an_hour),
