@@ -37,7 +37,7 @@ def test_a_confidential_app_and_its_secret(viewtally):
 
 def test_what_app_add_refuses(viewtally):
     fine = ["--redirect-uri", "https://a.example/b"]
-    for options in ([], ["https://a.example/b"], ["--redirect-uri"], [*fine, "--home-url", "javascript:alert(1)"], [*fine, "--home-url", "http://a.example"],
+    for options in ([], ["https://a.example/b"], ["--redirect-uri"], [*fine, "--home-url", "javascript:alert(1)"], [*fine, "--home-url", "http://a.example"], [*fine, "--home-url", "com.example.app:/x"],
                     [*fine, "--home-url", ""], [*fine * 21], [*fine, "--secret", "x"], [*fine, "x"]):
         assert add(viewtally, *options, status=2).err, options
     for name in ("", " ", "x" * 201, "a\nb", "a\x1bb", "\udcff"):

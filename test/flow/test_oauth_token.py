@@ -318,7 +318,7 @@ def test_killed_in_the_middle_of_exchanges(tmp_path):
                     world.kill()        # while the others are in the middle of it
                     return
 
-    for part in range(1, 4):
+    for part in (1, 3):
         apps, once = [oauth.add_app(world) for _ in range(3)], threading.Lock()
         grants = [[grant_of(world, app) for _ in range(30)] for app in apps]
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
