@@ -61,8 +61,9 @@ static bool ask(struct asking *a, struct key_feed *feeds, int count)
     for (int i = 0; i < count; i++)
         ids[i] = feeds[i].key_id;
     if (cursors_read(a->cursors, ids, count, &a->wait, a->call) == NEXT_WAIT)
-        while (wait_is_armed(&a->wait))
+        while (wait_is_armed(&a->wait) && !a->over)
             (void)uv_run(&a->loop, UV_RUN_ONCE);
+    wait_cancel(&a->wait);
     for (int i = 0; i < count; i++) {
         feeds[i].answered = a->call->answer.ok;
         feeds[i].cursor = cursors_get(a->call, i);

@@ -42,9 +42,10 @@ struct redis {
     redisAsyncContext *context; /* NULL: none */
     uv_getaddrinfo_t resolve;
     bool resolving;
-    unsigned attempts;
-    struct tls *tls;        /* NULL: none, or its files are to be read (again) */
-    struct ssl_st *session; /* the context's, which frees it; NULL: none */
+    char found[ADDRESS_MAX]; /* by a look-up, not used yet; "": none */
+    unsigned resolved;       /* look-ups that were used */
+    struct tls *tls;         /* NULL: none, or its files are to be read (again) */
+    struct ssl_st *session;  /* the context's, which frees it; NULL: none */
     char reason[REASON_MAX];
     enum state state;
     enum said said;
@@ -434,32 +435,40 @@ static void open_socket(struct redis *r, const char *address)
     (void)redisAsyncSetDisconnectCallback(r->context, on_disconnect);
 }
 
-/* Of several addresses each attempt takes the next. */
+/* Of several addresses each connection takes the next. */
 static const struct addrinfo *pick_address(const struct redis *r, const struct addrinfo *list)
 {
     unsigned count = 0;
     for (const struct addrinfo *a = list; a; a = a->ai_next)
         count++;
-    for (unsigned skip = r->attempts % (count ? count : 1); skip; skip--)
+    for (unsigned skip = r->resolved % (count ? count : 1); skip; skip--)
         list = list->ai_next;
     return list;
+}
+
+static void open_found(struct redis *r)
+{
+    char address[ADDRESS_MAX];
+    memcpy(address, r->found, sizeof address);
+    r->found[0] = '\0';
+    r->resolved++;
+    open_socket(r, address);
 }
 
 static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
 {
     struct redis *r = request->data;
-    char address[ADDRESS_MAX] = "";
     r->resolving = false;
     const struct addrinfo *found = status == 0 ? pick_address(r, list) : NULL;
     if (found && found->ai_family == AF_INET6)
-        (void)uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, address, sizeof address);
+        (void)uv_ip6_name((const void *)found->ai_addr, r->found, sizeof r->found);
     else if (found)
-        (void)uv_ip4_name((const struct sockaddr_in *)(const void *)found->ai_addr, address, sizeof address);
+        (void)uv_ip4_name((const void *)found->ai_addr, r->found, sizeof r->found);
     uv_freeaddrinfo(list);
     if (r->state == STATE_CLOSED)
         release(r);
-    else if (r->state == STATE_OPENING && *address)
-        open_socket(r, address);
+    else if (r->state == STATE_OPENING && r->found[0])
+        open_found(r);
     else if (r->state == STATE_OPENING)
         go_down(r, status ? uv_strerror(status) : "the host has no address");
 }
@@ -470,7 +479,7 @@ static bool is_numeric(const char *host)
     return uv_inet_pton(AF_INET, host, bytes) == 0 || uv_inet_pton(AF_INET6, host, bytes) == 0;
 }
 
-/* hiredis itself would wait for the name server. A look-up that outlasted its attempt serves the next one. */
+/* hiredis itself would wait for the name server. A look-up that outlasts its attempt serves the next one. */
 static void resolve(struct redis *r)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -485,12 +494,13 @@ static void resolve(struct redis *r)
 static void attempt(struct redis *r)
 {
     enter(r, STATE_OPENING, "");
-    r->attempts++;
     CHECK(uv_timer_start(&r->retry, on_retry, OPEN_MS, 0) == 0);
     if (r->options.unix_path)
         open_socket(r, NULL);
     else if (is_numeric(r->options.host))
         open_socket(r, r->options.host);
+    else if (r->found[0])
+        open_found(r);
     else
         resolve(r);
 }

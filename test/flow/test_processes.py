@@ -145,7 +145,8 @@ def test_bodies_and_tags_that_one_has_kept_are_those_of_the_database(two):
 class Behind:
     """Two processes with a socket each, one Redis, and the shipped nginx.conf in front."""
 
-    def __init__(self, make_viewtally, make_nginx, redis, directory):
+    def __init__(self, make_viewtally, make_nginx, redis, clock, directory):
+        clock.set_monotonic(9_000_000)      # stands still: no call to Redis is ever late
         self.directory = directory
         self.servers = []
         config = {"limits": {"requests_per_minute": 100}, "redis": {"url": redis.url}, "server": {"trusted_proxies": "unix"}}
@@ -153,7 +154,7 @@ class Behind:
             config["server"]["listen"] = f"unix:{directory}/{number}.sock"
             if self.servers:
                 config["store"] = {"path": self.servers[0].settings["store"]["path"]}
-            self.servers.append(make_viewtally(config))
+            self.servers.append(make_viewtally(config, clock))
             if number == 1:
                 self.key = self.servers[0].create_key(self.servers[0].add_author())
             self.servers[-1].start()
@@ -167,8 +168,8 @@ class Behind:
 
 
 @pytest.fixture
-def behind(make_viewtally, make_nginx, redis, tmp_path_factory):
-    return Behind(make_viewtally, make_nginx, redis, tmp_path_factory.mktemp("s"))
+def behind(make_viewtally, make_nginx, redis, clock, tmp_path_factory):
+    return Behind(make_viewtally, make_nginx, redis, clock, tmp_path_factory.mktemp("s"))
 
 
 def test_one_limit_for_both_behind_nginx(behind):

@@ -2,6 +2,7 @@
 
 A fake Redis shakes hands well and misbehaves afterwards; evictions and restarts are those of a real one.
 """
+import os
 import socket
 import struct
 import threading
@@ -12,19 +13,19 @@ import pytest
 from lib import wait
 from lib.client import connect
 from lib.fakeredis import ADMITTED, REFUSED, FakeRedis
-from lib.services import RedisError
+from lib.services import RedisError, preload
 
 LIMIT = 5
 DEADLINE_S = 0.05
-SLACK_S = 1.5           # a loaded machine
+SLACK_S = 5           # a loaded machine
 BACK_S = 6.0            # the longest back-off is 5 s
 
 
 class World:
-    def __init__(self, make_viewtally, url, limit=LIMIT):
+    def __init__(self, make_viewtally, url, limit=LIMIT, env=None):
         self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}})
         self.key = self.server.create_key(self.server.add_author())
-        self.server.start()
+        self.server.start(env)
 
     def words(self):
         return [line.partition(" redis: ")[2] for line in self.server.log.splitlines() if " redis: " in line]
@@ -234,8 +235,29 @@ def test_a_name_that_does_not_exist(make_viewtally):
     assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
 
 
-def test_stopping_while_a_name_is_looked_up(make_viewtally):
-    world = World(make_viewtally, "redis://redis.invalid:6379")
+def slow_lookups(directory, ms):
+    options = os.environ.get("ASAN_OPTIONS", "detect_leaks=1") + ":verify_asan_link_order=0"
+    return {"LD_PRELOAD": preload("slowlookup", directory), "SLOWLOOKUP_MS": str(ms), "ASAN_OPTIONS": options}
+
+
+def test_a_name_server_that_does_not_answer_holds_nobody_up(make_viewtally, tmp_path):
+    begin = time.monotonic()
+    world = World(make_viewtally, "redis://localhost:1", env=slow_lookups(tmp_path, 15_000))
+    assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
+    world.wait_until("away")
+    assert world.get() == [429] and time.monotonic() - begin < 15
+    world.server.kill()
+
+
+def test_a_look_up_that_outlasts_an_attempt_serves_the_next_one(make_viewtally, redis, tmp_path):
+    world = World(make_viewtally, f"redis://localhost:{redis.port}", env=slow_lookups(tmp_path, 1500))
+    assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
+    world.wait_until("up")
+    assert "no answer in time" in world.words()[0]
+
+
+def test_stopping_while_a_name_is_looked_up(make_viewtally, tmp_path):
+    world = World(make_viewtally, "redis://localhost:1", env=slow_lookups(tmp_path, 500))
     world.server.stop()
 
 

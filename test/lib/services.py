@@ -153,11 +153,16 @@ class Redis(Service):
 
 def with_clock(service, clock):
     """The same service, not yet started, whose wall clock will be that of `clock` (a FakeClock with a wall)."""
-    library = service.directory / "wallclock.so"
-    source = pathlib.Path(__file__).parent / "wallclock.c"
-    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
-    service.environment = {**os.environ, "LD_PRELOAD": str(library), "WALLCLOCK": clock.path}
+    service.environment = {**os.environ, "LD_PRELOAD": preload("wallclock", service.directory), "WALLCLOCK": clock.path}
     return service
+
+
+def preload(name, directory):
+    """Builds test/lib/NAME.c for LD_PRELOAD; the path."""
+    library = pathlib.Path(directory) / f"{name}.so"
+    source = pathlib.Path(__file__).parent / f"{name}.c"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    return str(library)
 
 
 class TlsRedis(Redis):

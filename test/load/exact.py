@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""The rate limit on real clocks: two servers, one Redis, floods for some minutes, counted from outside.
+
+Usage: test/load/exact.py [SECONDS]     (150 when not given; needs redis-server and a build of viewtally)
+
+The tests prove the same on a fake clock (test/flow/test_exact.py); this is for a machine's own clocks, and for long.
+Prints what was seen and exits with 1 when a rule was broken.
+"""
+import concurrent.futures
+import pathlib
+import random
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import wait                                # noqa: E402
+from lib.services import Redis                      # noqa: E402
+from lib.viewtally import Viewtally                 # noqa: E402
+
+LIMIT = 60
+WINDOW = 60.0
+FLOODERS = 6
+
+
+def pause(seconds):
+    """Until then, at the latest; no test waits like this."""
+    end = time.monotonic() + seconds
+    wait.until(lambda: time.monotonic() >= end, "the time to pass", seconds + 10)
+
+
+def flood(servers, key, until, seed):
+    """Bursts at either server; (sent, received, status) of each."""
+    dice, seen = random.Random(seed), []
+    clients = [server.client(key) for server in servers]
+    while time.monotonic() < until:
+        client = dice.choice(clients)
+        for _ in range(dice.randint(1, 30)):
+            sent = time.monotonic()
+            seen.append((sent, 0, client.get("/account").status))
+            seen[-1] = (sent, time.monotonic(), seen[-1][2])
+        pause(dice.choice([0.05, 0.2, 1, 3]))
+    return seen
+
+
+def obey(servers, key, until):
+    """Uses the limit up, then comes a second too early and at the right time, over and over; complaints."""
+    complaints, rounds = [], 0
+    clients = [server.client(key) for server in servers]
+    while time.monotonic() < until:
+        answers = [clients[n % 2].get("/account") for n in range(LIMIT + 5)]
+        last = next((a for a in answers if a.status == 429), None)
+        if last is None:
+            complaints.append("more than the limit was admitted")
+            break
+        told, at = int(last.headers["Retry-After"]), time.monotonic()
+        # The header is rounded up: the moment itself lies within the last second of it.
+        pause(max(0, told - 1.1 - (time.monotonic() - at)))
+        if told > 2 and clients[0].get("/account").status != 429:
+            complaints.append("admitted a second before Retry-After")
+        pause(max(0, told + 0.05 - (time.monotonic() - at)))
+        if clients[1].get("/account").status != 200:
+            complaints.append("refused after Retry-After")
+        rounds += 1
+    return complaints, rounds
+
+
+def fullest_window(admitted):
+    """The most that were certainly admitted within one window: sent behind its begin, answered before its end."""
+    admitted = sorted(admitted)
+    most = 0
+    for i, (begin, _) in enumerate(admitted):
+        inside = 0
+        for sent, received in admitted[i:]:
+            if sent - begin >= WINDOW:
+                break
+            inside += received - begin < WINDOW
+        most = max(most, inside)
+    return most
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 150.0
+    with tempfile.TemporaryDirectory() as directory, Redis(directory + "/redis") as redis:
+        config = {"limits": {"requests_per_minute": LIMIT}, "redis": {"url": redis.url}}
+        first = Viewtally(directory + "/1", config)
+        author = first.add_author()
+        flooded, obeyed = first.create_key(author), first.create_key(author)
+        second = Viewtally(directory + "/2", {**config, "store": {"path": first.settings["store"]["path"]}})
+        with first, second, concurrent.futures.ThreadPoolExecutor(FLOODERS + 1) as pool:
+            for server in (first, second):
+                wait.until(lambda s=server: "redis: up" in s.log, "Redis to be up")
+            until = time.monotonic() + seconds
+            obeying = pool.submit(obey, (first, second), obeyed, until)
+            floods = [pool.submit(flood, (first, second), flooded, until, n) for n in range(FLOODERS)]
+            seen = [one for each in floods for one in each.result()]
+            complaints, rounds = obeying.result()
+            away = sum(server.log.count("redis: away") for server in (first, second))
+    admitted = [(sent, received) for sent, received, status in seen if status == 200]
+    fullest = fullest_window(admitted)
+    print(f"{len(seen)} requests in {seconds:g} s, {len(admitted)} admitted; the fullest {WINDOW:g} s hold {fullest}; "
+          f"{rounds} rounds obeyed Retry-After; Redis was away {away} times")
+    if away:
+        print("a call took longer than 50 ms: each process counted for itself meanwhile, so this run says nothing")
+        return 2
+    if fullest > LIMIT:
+        complaints.append(f"{fullest} admitted within {WINDOW:g} s")
+    if {status for _, _, status in seen} > {200, 429}:
+        complaints.append("a request failed")
+    if len(admitted) < LIMIT * int(seconds // WINDOW):
+        complaints.append("fewer were admitted than fit")
+    for complaint in complaints:
+        print("BROKEN:", complaint)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
