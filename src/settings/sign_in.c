@@ -13,7 +13,8 @@
 
 struct sign_in_write {
     struct entry entry;
-    char text[PASSWORD_STORED_LEN]; /* the password hashed anew; "": it is not */
+    char checked[PASSWORD_STORED_LEN]; /* what is stored, as it was checked */
+    char text[PASSWORD_STORED_LEN];    /* the password hashed anew; "": it is not */
 };
 
 struct sign_in {
@@ -60,18 +61,42 @@ static enum next go_on(struct request *r, struct str next)
 
 /* ---- the steps of a sign-in ---- */
 
+/* The check took a while: a password that was changed meanwhile lets nobody in with the old one. */
+static enum err check_again(struct store *store, const struct sign_in_write *w)
+{
+    struct arena arena;
+    struct viewer viewer;
+    arena_init(&arena, 1024);
+    enum err e = store_get_viewer(store, &arena, w->entry.author_row, &viewer);
+    if (e == OK && !str_eq(viewer.password, str_from_cstr(w->checked)))
+        e = ERR_INVALID;
+    arena_fini(&arena);
+    return e;
+}
+
 static enum err write_sign_in(struct store *store, void *data)
 {
     struct sign_in_write *w = data;
-    enum err e = enter_write(store, &w->entry);
+    enum err e = check_again(store, w);
+    if (e == OK)
+        e = enter_write(store, &w->entry);
     if (e == OK && *w->text)
         e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), TIME_NONE);
     return e;
 }
 
+static enum next refuse_password(struct request *r)
+{
+    const struct sign_in *s = visit_of(r)->state;
+    r->res.status = 422;
+    return show_form(r, s->login, s->next, "This name and this password do not belong together.");
+}
+
 static enum next signed_in_step(struct request *r)
 {
     struct sign_in *s = visit_of(r)->state;
+    if (s->result == ERR_INVALID)
+        return refuse_password(r);
     if (s->result)
         return page_store_error(r, s->result);
     enter_done(r);
@@ -84,12 +109,11 @@ static enum next checked_step(struct request *r)
     struct sign_in *s = v->state;
     if (s->check.err)
         return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
-    if (!s->check.matches) {
-        r->res.status = 422;
-        return show_form(r, s->login, s->next, "This name and this password do not belong together.");
-    }
+    if (!s->check.matches)
+        return refuse_password(r);
     throttle_succeeded(v->site->throttle, s->account, r->client_address);
     enter_prepare(r, s->found.author_row, &s->write.entry);
+    memcpy(s->write.checked, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
     return write_call(v->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);

@@ -9,6 +9,7 @@ import pytest
 
 from flow.test_accounts import DAY_MS, PASSWORD, accept, connect_app, is_signed_in, make_key, rows
 from lib import wait
+from lib.client import connect, receive_all
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
 
@@ -177,6 +178,24 @@ def test_an_unknown_name_takes_as_long_as_a_known_one(world):
         answers = {re.sub(r'value="[^"]*"', "", answer.body)}
     assert len(answers) == 1
     assert max(times.values()) < 2.5 * min(times.values()), times
+
+
+def test_a_password_that_is_changed_while_it_is_checked(world):
+    """The sign-in finds the old password, and its session is to be written when the new one is there already."""
+    late = Browser(world.client())
+    body = urllib.parse.urlencode({**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}).encode()
+    cookie = "; ".join(f"{name}={value}" for name, value in late.cookies.items())
+    change = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
+    change.execute("BEGIN IMMEDIATE")
+    change.execute("UPDATE logins SET password = replace(password, 'p=1$', 'p=1$A')")
+    with connect(world.address) as sock:
+        sock.sendall(b"POST /sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                     b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.encode(), len(body), body))
+        Browser(world.client()).get("/sign-in")         # the server has looked at the request by then
+        change.execute("COMMIT")
+        answer = receive_all(sock)
+    change.close()
+    assert answer.startswith(b"HTTP/1.1 422 ") and b"viewtally-session" not in answer
 
 
 # ---- the header of a proxy -------------------------------------------------------------------------------------------
