@@ -9,7 +9,8 @@
 
 struct account_write {
     struct entry entry;
-    char text[PASSWORD_STORED_LEN]; /* "": no new password */
+    char checked[PASSWORD_STORED_LEN]; /* what was stored, as it was checked */
+    char text[PASSWORD_STORED_LEN];    /* the new one */
 };
 
 struct account {
@@ -87,7 +88,9 @@ const struct site_page account_page = {.path = "/account", .methods = SITE_GET, 
 static enum err write_password(struct store *store, void *data)
 {
     const struct account_write *w = data;
-    enum err e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), w->entry.now);
+    enum err e = enter_check(store, &w->entry, w->checked);
+    if (e == OK)
+        e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), w->entry.now);
     if (e == OK)
         e = store_delete_sessions_of(store, w->entry.author_row);
     return e ? e : enter_write(store, &w->entry);
@@ -96,6 +99,8 @@ static enum err write_password(struct store *store, void *data)
 static enum next password_written_step(struct request *r)
 {
     struct account *a = visit_of(r)->state;
+    if (a->result == ERR_INVALID)
+        return show(r, "This is not your password.", NULL);
     if (a->result)
         return page_store_error(r, a->result);
     enter_done(r);
@@ -115,6 +120,7 @@ static enum next password_made_step(struct request *r)
     if (a->call.err)
         return refuse_load(r);
     enter_prepare(r, v->viewer.author_row, &a->write.entry);
+    memcpy(a->write.checked, v->viewer.password.p, v->viewer.password.len);
     memcpy(a->write.text, a->call.text, sizeof a->write.text);
     r->step = password_written_step;
     return write_call(v->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);

@@ -15,6 +15,18 @@ void enter_prepare(struct request *r, int64_t author_row, struct entry *out)
     }
 }
 
+enum err enter_check(struct store *store, const struct entry *entry, const char *checked)
+{
+    struct arena arena;
+    struct viewer viewer;
+    arena_init(&arena, 1024);
+    enum err e = store_get_viewer(store, &arena, entry->author_row, &viewer);
+    if (e == OK && !str_eq(viewer.password, str_from_cstr(checked)))
+        e = ERR_INVALID;
+    arena_fini(&arena);
+    return e;
+}
+
 enum err enter_write(struct store *store, const struct entry *entry)
 {
     enum err e = entry->has_before ? store_delete_session(store, entry->before) : OK;

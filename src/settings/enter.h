@@ -14,6 +14,10 @@ struct entry {
 /* Makes the session's secret (visit->entering) and what is to be written. */
 void enter_prepare(struct request *r, int64_t author_row, struct entry *out);
 
+/* In a write transaction, behind a password that was checked: ERR_INVALID when another one is stored by now.
+ * A check takes a while, and one that was changed meanwhile lets nobody in. */
+MUST_USE enum err enter_check(struct store *store, const struct entry *entry, const char *checked);
+
 /* In a write transaction. */
 MUST_USE enum err enter_write(struct store *store, const struct entry *entry);
 

@@ -61,23 +61,10 @@ static enum next go_on(struct request *r, struct str next)
 
 /* ---- the steps of a sign-in ---- */
 
-/* The check took a while: a password that was changed meanwhile lets nobody in with the old one. */
-static enum err check_again(struct store *store, const struct sign_in_write *w)
-{
-    struct arena arena;
-    struct viewer viewer;
-    arena_init(&arena, 1024);
-    enum err e = store_get_viewer(store, &arena, w->entry.author_row, &viewer);
-    if (e == OK && !str_eq(viewer.password, str_from_cstr(w->checked)))
-        e = ERR_INVALID;
-    arena_fini(&arena);
-    return e;
-}
-
 static enum err write_sign_in(struct store *store, void *data)
 {
     struct sign_in_write *w = data;
-    enum err e = check_again(store, w);
+    enum err e = enter_check(store, &w->entry, w->checked);
     if (e == OK)
         e = enter_write(store, &w->entry);
     if (e == OK && *w->text)
