@@ -38,10 +38,10 @@ class Feed:
     def uuid(self):
         return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
 
-    def first_lines(self):
+    def first_lines(self, videos=VIDEOS):
         lines = [{"type": "author", "id": author_id, "name": "A"} for author_id in self.authors]
         for author_id in self.authors:
-            for _ in range(VIDEOS):
+            for _ in range(videos):
                 video_id = self.uuid()
                 self.views[video_id] = self.rng.randrange(500)
                 lines.append({"type": "video", "id": video_id, "author_id": author_id, "title": "T", "posts": [

@@ -1,0 +1,216 @@
+"""`kill -9` at any instant of a refresh, 200 times: nothing is lost, nothing happens twice.
+
+Files of readings come into the spool; a server applies them, or `viewtally refresh` does, and dies: after a random time, as soon as it
+has committed something, when a file is applied and not moved yet, when it has been moved, right at its start. Then the next one goes on. Another
+server on the same database, which does not refresh, answers pollers all the while; they have asked the one that is killed too. In the end each file
+lies where it belongs, the database is sound, all answers are the model's, and every poller has seen each event once, in order.
+
+VIEWTALLY_SEED=7 replays a seed (as far as time allows), VIEWTALLY_KILLS=2000 kills more often.
+"""
+import collections
+import os
+import random
+import sqlite3
+import time
+
+import pytest
+
+from compare import Comparison
+from lib import wait
+from lib.clock import FakeClock
+from lib.services import free_port
+from lib.spool import Spool
+from lib.viewtally import SANITIZER_REPORT, Viewtally, sanitized
+from model import Answers, Model, iso
+from model.values import DAY, HOUR, MAX_COUNT
+from test_events_once import NOW, START, Feed, Poller, failures, once
+
+KILLS = int(os.environ.get("VIEWTALLY_KILLS") or (40 if sanitized() else 200))
+SEED = int(os.environ.get("VIEWTALLY_SEED") or random.SystemRandom().randrange(10 ** 6))
+VIDEOS, POLLERS = 15, 2
+APART = 3 * 60 * 1000                   # ms between two steps of an author
+STEPS = [1, 3, 5, 5, 60]                # of each author, in a file; the last makes several transactions
+BAD_LINE = ('{"type":"reading"', "not valid JSON")
+SERVER, COMMAND = "server", "refresh"
+PAST_LEASE = HOUR + 31_000              # a run is due, and nobody holds the lease any more
+
+
+class Readings(Feed):
+    """Files of readings, each later than the one before."""
+
+    def __init__(self, seed):
+        super().__init__(f"kills {seed}")
+        self.at = START
+        self.number = 0
+
+    def next_file(self):
+        lines = []
+        for _ in range(self.rng.choice(STEPS)):
+            self.at += APART
+            for video_id, views in self.views.items():
+                if self.rng.random() < 0.8:
+                    self.views[video_id] = min(int(views * self.rng.choice([1, 1.02, 1.1])) + 1, MAX_COUNT)
+                    lines.append({"type": "reading", "platform": "youtube", "post_id": video_id, "observed_at": iso(self.at),
+                                  "views": self.views[video_id]})
+        if self.rng.random() < 0.2:
+            lines.insert(self.rng.randrange(len(lines)), BAD_LINE[0])
+        self.number += 1
+        return f"{self.number:06}.ndjson", lines
+
+
+class TwoServers(Poller):
+    """Asks one of two servers, now this one, now that one; one of them may be down."""
+
+    def __init__(self, instances, key, seed):
+        self.clients = [instance.client(key, timeout=10) for instance in instances]
+        super().__init__(instances[0], key, seed)
+
+    def ask(self, params):
+        self.client = self.rng.choice(self.clients)
+        return super().ask(params)
+
+
+class World:
+    def __init__(self, directory, seed):
+        self.rng = random.Random(f"instants {seed}")
+        self.clock = FakeClock(directory / "clock", NOW)
+        self.spool = Spool(directory / "spool")
+        spool = {"refresh": {"source": "spool", "spool_dir": self.spool.path}}
+        address = f"127.0.0.1:{free_port()}"
+        self.victim = Viewtally(directory / "victim", {"server": {"listen": address}, **spool}, self.clock)
+        self.victim.addresses = [address]
+        self.reader = Viewtally(directory / "reader", {"store": {"path": self.victim.settings["store"]["path"]}}, self.clock)
+        self.feed = Readings(seed)
+        self.model = Model()
+        self.expected = {"done": [], "bad": []}
+        self.errors = {}
+        first = self.feed.first_lines(VIDEOS)
+        self.reader.import_lines(first)
+        assert self.model.import_lines(first, NOW) == []
+        self.keys = {author_id: self.reader.create_key(author_id) for author_id in self.feed.authors}
+        self.db = sqlite3.connect(self.victim.settings["store"]["path"], isolation_level=None, timeout=10)
+        self.killed = collections.Counter()
+
+    def feed_spool(self, least):
+        while len(self.spool.waiting) < least:
+            name, lines = self.feed.next_file()
+            refused = self.model.import_lines(lines, self.clock.wall_ms)
+            if refused:
+                self.errors[name] = [number for number, _ in refused]
+                self.expected["bad"] += [name, name + ".errors"]
+            else:
+                self.expected["done"].append(name)
+            self.spool.drop(name, lines)
+
+    # -- the instant -------------------------------------------------------------------------------------------------
+
+    def one(self, sql):
+        return self.db.execute(sql).fetchone()[0]
+
+    def version(self):
+        return self.one("PRAGMA data_version")
+
+    def instants(self):
+        """What is waited for before the kill: a name, and what tells that it has come."""
+        version, moved = self.version(), len(self.spool.done) + len(self.spool.bad)
+        until = time.monotonic() + self.rng.random() ** 2 * 0.25
+        return {
+            "at some time": lambda: time.monotonic() >= until,
+            "committing": lambda: self.version() != version,
+            "applying": lambda: self.one("SELECT count(*) FROM spool_files WHERE applied_at IS NULL"),
+            "applied": lambda: self.one("SELECT count(*) FROM spool_files WHERE applied_at IS NOT NULL"),
+            "moving": lambda: len(self.spool.done) + len(self.spool.bad) > moved,
+        }
+
+    def wait_for_instant(self, is_over):
+        name, has_come = self.rng.choice(list(self.instants().items()))
+        wait.until(lambda: has_come() or is_over(), f"the instant ({name})", pause_most=0.0005)
+        until = time.monotonic() + self.rng.random() ** 3 * 0.02
+        wait.until(lambda: time.monotonic() >= until, "another moment", pause_most=0.0005)
+        return name
+
+    def is_idle(self):
+        return not self.spool.waiting and not self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL")
+
+    # -- killing -----------------------------------------------------------------------------------------------------
+
+    def kill_one(self):
+        self.clock.advance(PAST_LEASE)
+        self.feed_spool(self.rng.choice([1, 1, 2, 4]))
+        what = self.rng.choice([SERVER, COMMAND])
+        name = self.kill_server() if what == SERVER else self.kill_command()
+        midway = self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL")
+        self.killed[what, name, "in a run" if midway else "around it"] += 1
+
+    def kill_server(self):
+        self.victim.start()
+        name = self.wait_for_instant(lambda: self.is_idle() or not self.victim.running)
+        assert self.victim.running, self.victim.log
+        self.victim.kill()
+        return name
+
+    def kill_command(self):
+        process = self.victim.background("refresh", "--wait", "0")
+        name = self.wait_for_instant(lambda: process.poll() is not None)
+        process.kill()
+        status, said = process.wait(), process.output.read_text()
+        assert status in (-9, 0, 1) and not SANITIZER_REPORT.search(said), said     # 1: done in part, a bad line
+        return name
+
+    def finish(self):
+        """What was left goes in, and nothing comes after that."""
+        self.clock.advance(PAST_LEASE)
+        with self.victim:
+            wait.until(self.is_idle, "the spool to be empty")
+            # A run that was at work when the last file went away ends by itself.
+            wait.until(lambda: self.one("SELECT holder FROM refresh_lease") == "", "the lease to be given back")
+
+    # -- afterwards --------------------------------------------------------------------------------------------------
+
+    def check_files(self):
+        assert {"done": self.spool.done, "bad": self.spool.bad} == {name: sorted(files) for name, files in self.expected.items()}
+        assert {name: [number for number, _ in self.spool.errors(name)] for name in self.errors} == self.errors
+        assert all(reason.startswith(BAD_LINE[1]) for name in self.errors for _, reason in self.spool.errors(name))
+
+    def check_database(self):
+        assert self.one("PRAGMA integrity_check") == "ok"
+        assert self.db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert self.one("SELECT count(*) FROM spool_files") == self.one("SELECT count(*) FROM spool_errors") == 0
+        assert self.one("SELECT count(*) FROM refresh_runs WHERE outcome NOT IN (0, 1, 4)") == 0        # done, in part, lost
+        assert self.one("SELECT sum(views) - sum(baseline) FROM videos") == self.one("SELECT sum(gained) FROM daily")
+
+    def check_answers(self, pollers):
+        for author_id, key in self.keys.items():
+            with self.reader.client(key) as client:
+                answers = Answers(self.model, author_id, self.clock.wall_ms)
+                Comparison(client, answers, self.rng).all()
+                history = answers.events({"limit": "100"})["data"]
+                while len(history) < len(answers.author.events):
+                    history += answers.events({"limit": "100", "after": history[-1]["id"]})["data"]
+                for poller in pollers[author_id]:
+                    assert not poller.is_alive()
+                    assert poller.events == history, once(poller.events, history)
+
+
+def test_killed_200_times(tmp_path):
+    print(f"VIEWTALLY_SEED={SEED}")
+    world = World(tmp_path, SEED)
+    with world.reader:
+        pollers = {author_id: [TwoServers([world.reader, world.victim], key, f"{SEED} {author_id} {number}") for number in range(POLLERS)]
+                   for author_id, key in world.keys.items()}
+        everyone = [poller for group in pollers.values() for poller in group]
+        try:
+            while sum(world.killed.values()) < KILLS and not failures(everyone):
+                world.kill_one()
+            world.finish()
+        finally:
+            for poller in everyone:
+                poller.ending.set()
+            for poller in everyone:
+                poller.join(wait.DEFAULT_SECONDS * 3)
+        print(*sorted(world.killed.items()), sep="\n")
+        assert not failures(everyone), failures(everyone)
+        world.check_files()
+        world.check_database()
+        world.check_answers(pollers)
+    assert sum(count for (_, _, where), count in world.killed.items() if where == "in a run") > KILLS / 5
