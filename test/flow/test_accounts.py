@@ -1,6 +1,7 @@
 """The author's pages without a script: invitation, password, sign-in, sessions, API keys, connected apps."""
 import re
 import sqlite3
+import threading
 
 import pytest
 
@@ -462,3 +463,27 @@ def test_a_locked_database_is_said_plainly(make_viewtally, tmp_path):
     make_key(browser)
     sign_in(viewtally, "ann", PASSWORD)
     assert rows(viewtally, "SELECT count(*) FROM api_keys") == [(1,)]
+
+
+def test_what_takes_too_long_is_answered_with_a_page(make_viewtally, tmp_path):
+    clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+    viewtally = make_viewtally(clock=clock)
+    author = viewtally.add_author("Ann Author")
+    viewtally.start()
+    browser = sign_up(viewtally, author, "ann", PASSWORD)
+    page = browser.get("/keys")
+    lock = sqlite3.connect(viewtally.settings["store"]["path"], isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
+    thread.start()
+
+    def later():
+        clock.advance(30_000)
+        return answers
+    wait.until(later, "the answer")
+    thread.join()
+    lock.execute("ROLLBACK")
+    lock.close()
+    assert answers[0].status == 503 and "text/html" in answers[0].headers["Content-Type"] and "<main" in answers[0].body
+    assert "frame-ancestors 'none'" in answers[0].headers["Content-Security-Policy"]
