@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "refresh/closing.h"
+#include "refresh/import_lock.h"
 #include "refresh/run.h"
 #include "refresh/spool_dir.h"
 
@@ -457,6 +459,44 @@ static enum err take_all(struct run *run, const struct spool_dir *dir)
     return err;
 }
 
+/* The closing pass that an import leaves to another one, which then died or lost the lease. */
+static enum err close_baselines(struct run *run, struct import_lock *lock)
+{
+    struct closing_result closed = {0};
+    enum err err = OK;
+    bool more = import_lock_take(lock);
+    while (!err && more) {
+        err = run_begin(run);
+        if (err)
+            return err;
+        err = closing_pass(run_store(run), run_rules(run), CLOSING_LIMIT_MAX, &closed, &more);
+        if (!err) {
+            err = run_commit(run);
+            continue;
+        }
+        run_rollback(run);
+        (void)run_fail(run, err, "the database says: %s", err_name(err));
+    }
+    return err;
+}
+
+static enum err close_left(struct run *run)
+{
+    struct pending_video any;
+    struct import_lock lock;
+    size_t count = 0;
+    enum err err = store_list_pending(run_store(run), &any, 1, &count);
+    if (!err && !count)
+        return OK;
+    if (!err)
+        err = import_lock_open(&lock, run_config(run)->store.path);
+    if (err)
+        return run_fail(run, err, "videos of an unfinished import: %s", err_name(err));
+    err = close_baselines(run, &lock);
+    import_lock_close(&lock);
+    return err;
+}
+
 static enum err run_spool(struct run *run)
 {
     struct spool_dir dir;
@@ -471,6 +511,8 @@ static enum err run_spool(struct run *run)
     err = resume_all(run, &dir);
     if (!err)
         err = take_all(run, &dir);
+    if (!err)
+        err = close_left(run);
     spool_dir_close(&dir);
     return err;
 }

@@ -35,6 +35,7 @@ static struct buf file_text;
 struct world {
     struct temp_db db;
     struct config config;
+    int overtaken; /* by a run that came to its end while another slept */
     char spool[112];
 };
 
@@ -144,6 +145,7 @@ static void world_init(struct world *w)
     read_bytes(template_path, &bytes);
     write_bytes(w->db.path, buf_str(&bytes));
     buf_fini(&bytes);
+    w->overtaken = 0;
     config_init(&w->config);
     free(w->config.store.path);
     free(w->config.refresh.spool_dir);
@@ -264,11 +266,70 @@ static void a_crash_before_any_change_changes_nothing_of_the_end(void **state)
     buf_fini(&expected);
 }
 
+/* Another process takes over from one that sleeps, unless that holds the database; and what then has the name
+ * of a file is another file. */
+static void overtake(void *ctx)
+{
+    struct world *w = ctx;
+    struct refresh_report report;
+    const struct refresh_options options = {.config = &w->config,
+                                            .rules = step_rules_of(&w->config),
+                                            .sources = {{&spool_source}},
+                                            .cause = CAUSE_COMMAND};
+    char path[128];
+    the_clock[0] += LEASE_OVER_MS;
+    w->config.store.busy_timeout_ms = 1;
+    if (refresh_run(&options, &report) != OK || report.outcome > RUN_PART)
+        return;
+    w->overtaken = 1;
+    (void)snprintf(path, sizeof path, "%s/g.ndjson", w->spool);
+    write_bytes(path, STR("\n"));
+}
+
+static bool sleep_and_go_on(int at, const struct buf *expected, int *overtaken)
+{
+    struct world w;
+    struct buf found;
+    char path[128];
+    buf_init(&found, 1 << 24);
+    world_init(&w);
+    const enum crash_end end = crash_sleep_before_change(at, run_spool, overtake, &w);
+    if (end == CRASH_NOT_POSSIBLE)
+        skip();
+    if (w.overtaken) {
+        (void)snprintf(path, sizeof path, "%s/g.ndjson", w.spool);
+        if (unlink(path) != 0) /* the sleeper had lost the lease: it must not have been touched */
+            fail_msg("at %d", at);
+        *overtaken += 1;
+    }
+    the_clock[0] += LEASE_OVER_MS;
+    assert_int_equal(run_spool(&w), 0);
+    dump_world(&w, &found);
+    assert_same_dump(expected, &found);
+    buf_fini(&found);
+    world_fini(&w);
+    return end == CRASH_KILLED;
+}
+
+static void who_sleeps_before_any_change_and_is_overtaken_changes_nothing(void **state)
+{
+    (void)state;
+    struct buf expected;
+    int at = 1, overtaken = 0;
+    buf_init(&expected, 1 << 24);
+    straight(&expected);
+    while (sleep_and_go_on(at, &expected, &overtaken))
+        at += 2 * STRIDE;
+    assert_true(overtaken > 4 / STRIDE);
+    buf_fini(&expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_a_crash_is_what_we_think),
         cmocka_unit_test(a_crash_before_any_change_changes_nothing_of_the_end),
+        cmocka_unit_test(who_sleeps_before_any_change_and_is_overtaken_changes_nothing),
     };
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }

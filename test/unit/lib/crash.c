@@ -51,29 +51,25 @@ static bool is_instant(pid_t child, long *before)
     return !repeats;
 }
 
-static enum crash_end follow(pid_t child, int at)
+/* A process that stands before its `at`-th instant, or has come to its end. */
+static bool follow(pid_t child, int at, int *status)
 {
-    int status, signal = 0;
+    int signal = 0;
     long before = -1;
     for (;;) {
         assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, (void *)(intptr_t)signal), 0);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (WIFEXITED(status)) {
-            assert_int_equal(WEXITSTATUS(status), 0);
-            return CRASH_ENDED;
-        }
-        assert_true(WIFSTOPPED(status));
-        signal = WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
-        if (signal == 0 && is_instant(child, &before) && --at == 0) {
-            assert_int_equal(kill(child, SIGKILL), 0);
-            assert_int_equal(waitpid(child, &status, 0), child);
-            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-            return CRASH_KILLED;
-        }
+        assert_int_equal(waitpid(child, status, 0), child);
+        if (WIFEXITED(*status))
+            return false;
+        assert_true(WIFSTOPPED(*status));
+        signal = WSTOPSIG(*status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(*status);
+        if (signal == 0 && is_instant(child, &before) && --at == 0)
+            return true;
     }
 }
 
-enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx)
+/* 0: this machine lets nobody trace. */
+static pid_t start(int (*fn)(void *ctx), void *ctx)
 {
     enum { NO_TRACE = 77 };
     int status;
@@ -87,9 +83,41 @@ enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_TRACE)
-        return CRASH_NOT_POSSIBLE;
+        return 0;
     assert_true(WIFSTOPPED(status));
     assert_int_equal(
         ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)), 0);
-    return follow(child, at);
+    return child;
+}
+
+enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx)
+{
+    int status;
+    const pid_t child = start(fn, ctx);
+    if (!child)
+        return CRASH_NOT_POSSIBLE;
+    if (!follow(child, at, &status)) {
+        assert_int_equal(WEXITSTATUS(status), 0);
+        return CRASH_ENDED;
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    return CRASH_KILLED;
+}
+
+enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*meanwhile)(void *ctx),
+                                         void *ctx)
+{
+    int status;
+    const pid_t child = start(fn, ctx);
+    if (!child)
+        return CRASH_NOT_POSSIBLE;
+    if (!follow(child, at, &status))
+        return CRASH_ENDED;
+    meanwhile(ctx);
+    assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return CRASH_KILLED;
 }

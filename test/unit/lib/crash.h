@@ -12,4 +12,9 @@ enum crash_end { CRASH_KILLED, CRASH_ENDED, CRASH_NOT_POSSIBLE };
  * CRASH_NOT_POSSIBLE: this machine lets no process trace its children. */
 enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx);
 
+/* The same, but the process is only stopped there; meanwhile(ctx) runs here, and then it goes on to its end,
+ * in which fn may return anything. CRASH_KILLED: it was stopped. */
+enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*meanwhile)(void *ctx),
+                                         void *ctx);
+
 #endif
