@@ -2,11 +2,13 @@
 import re
 import sqlite3
 import threading
+import urllib.parse
 
 import pytest
 
 from flow import test_cursors
 from lib import wait
+from lib.client import connect
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
 
@@ -188,6 +190,13 @@ def test_passwords_are_bytes_of_any_script(viewtally):
     sign_in(viewtally, "ann", password[:-1])
     (stored,), = rows(viewtally, "SELECT password FROM logins")
     assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
+
+
+def test_an_invitation_for_scripts(world):
+    told = world.run("author", "invite", world.author, "--json").json()
+    assert told["expires_at"] == "2026-07-11T12:00:00.000Z"
+    assert re.fullmatch(r"http://127\.0\.0\.1:8080/invite/[\w-]{43}", told["link"])
+    assert world.browser.get(told["link"][len("http://127.0.0.1:8080"):]).status == 200
 
 
 def test_a_name_belongs_to_one_author(world):
@@ -487,3 +496,25 @@ def test_what_takes_too_long_is_answered_with_a_page(make_viewtally, tmp_path):
     lock.close()
     assert answers[0].status == 503 and "text/html" in answers[0].headers["Content-Type"] and "<main" in answers[0].body
     assert "frame-ancestors 'none'" in answers[0].headers["Content-Security-Policy"]
+
+
+def test_clients_that_leave(world):
+    """In the middle of a password's check and of a write: the work ends, nobody hears of it, and nothing else happens."""
+    def send(browser, page, action, values):
+        body = urllib.parse.urlencode({**browser.get(page).form(action).fields, **values}).encode()
+        cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+        sock = connect(world.address)
+        sock.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nCookie: %s\r\n"
+                     b"Content-Length: %d\r\n\r\n%s" % (action.encode(), cookie.encode(), len(body), body))
+        return sock
+    lock = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    socks = [send(world.browser, "/keys", "/keys", {"name": f"key {i}"}) for i in range(3)]
+    socks += [send(Browser(world.client()), "/sign-in", "/sign-in", {"login": f"nobody{i}", "password": "wrong"}) for i in range(8)]
+    Browser(world.client()).get("/sign-in")         # all of them were read by then
+    for sock in socks:
+        sock.close()
+    lock.execute("ROLLBACK")
+    lock.close()
+    wait.until(lambda: rows(world, "SELECT count(*) FROM api_keys") == [(3,)], "the writes")
+    sign_in(world, "ann", PASSWORD)
