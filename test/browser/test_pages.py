@@ -83,6 +83,10 @@ def test_the_new_key_looks_right_to_everybody(browser, stage):
     assert browser.walk("look", name="key-made", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
 
 
+def test_the_new_key_is_copied(browser, stage):
+    browser.walk("copyKey", keyName="Notebook", **stage.arguments("hostile"))
+
+
 def test_questions_look_right_to_everybody(browser, stage):
     """What is asked before a key is revoked, and of somebody with an invitation."""
     arguments = stage.arguments("lively", path="/keys", form=[["Revoke the key Spreadsheet"]])

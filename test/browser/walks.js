@@ -181,6 +181,20 @@ async function firstDays(visit, { base, invitation, login, password, keyName }) 
     at(page, "/keys"); // where it was asked for
 }
 
+// With a script there is a button that copies; gives what it says afterwards and what stands selected.
+async function copyKey(visit, { cookie, keyName }) {
+    const page = await visit.person({ cookie, javascript: true });
+    await visit.goto(page, "/keys");
+    await fillForm(page, { "What is it for?": keyName }, "Make a key");
+    const key = await page.getByLabel("The key", { exact: true }).inputValue();
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("button", { name: /^(Copied|Selected)/ }).waitFor();
+    assert.strictEqual(await page.evaluate(() => {
+        const input = document.activeElement.tagName === "INPUT" ? document.activeElement : document.querySelector("input.secret");
+        return input.value.slice(input.selectionStart, input.selectionEnd);
+    }), key);
+}
+
 // Signs in without ever touching a mouse.
 async function signInByKeyboard(visit, { login, password }) {
     const page = await visit.person();
@@ -194,4 +208,4 @@ async function signInByKeyboard(visit, { login, password }) {
     await page.waitForURL("**/dashboard");
 }
 
-module.exports = { ...require("./consent.js"), look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, signInByKeyboard };
+module.exports = { ...require("./consent.js"), look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, copyKey, signInByKeyboard };

@@ -119,6 +119,38 @@ static void parts_of_urls_are_encoded(void **state)
     assert_str(buf_str(&out), "aZ09-._~%20%2F%3F%26%3D%25%C3%A9%0A");
 }
 
+static bool is_entity(struct str s)
+{
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++)
+        if (str_starts_with(s, str_from_cstr(entities[i])))
+            return true;
+    return false;
+}
+
+/* Whatever goes in: what comes out is UTF-8 and has nothing that could end a text or an attribute. */
+static void nothing_gets_out_of_its_place(void **state)
+{
+    static const char likely[] = "<>&\"'\0\n\x1b\x7f\xC2\x85\xE2\x80\xAE\xF0\x9F\xED\xA0\xFF;#ab";
+    uint64_t random = 0x1234567;
+    char in[40];
+    (void)state;
+    for (int round = 0; round < 50000; round++) {
+        size_t len = (size_t)round % sizeof in;
+        for (size_t i = 0; i < len; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            in[i] = random >> 63 ? likely[(random >> 40) % (sizeof likely - 1)] : (char)(random >> 48);
+        }
+        struct str text = text_of(str_make(in, len));
+        assert_true(str_is_utf8(text));
+        for (size_t i = 0; i < text.len; i++) {
+            unsigned char c = (unsigned char)text.p[i];
+            assert_true(c >= 0x20 && c != 0x7F && !strchr("<>\"'", c));
+            assert_true(c != '&' || is_entity(str_make(text.p + i, text.len - i)));
+        }
+    }
+}
+
 static void a_full_buffer_fails(void **state)
 {
     (void)state;
@@ -139,6 +171,7 @@ int main(void)
         cmocka_unit_test(attributes_are_quoted),
         cmocka_unit_test(links_lead_where_they_may),
         cmocka_unit_test(parts_of_urls_are_encoded),
+        cmocka_unit_test(nothing_gets_out_of_its_place),
         cmocka_unit_test(a_full_buffer_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
