@@ -167,7 +167,7 @@ def test_an_unknown_name_takes_as_long_as_a_known_one(world):
     nobody = world.add_author("No password yet")
     world.run("author", "set-login", nobody, "nopassword")
     times = {}
-    for login in ("ann", "unknown", "nopassword", "ann", "unknown", "nopassword"):
+    for login in ("ann", "unknown", "nopassword") * 3:
         browser = Browser(world.client())
         page = browser.get("/sign-in")
         begin = time.monotonic()
@@ -177,7 +177,7 @@ def test_an_unknown_name_takes_as_long_as_a_known_one(world):
         times[login] = min(times.get(login, 99), elapsed)
         answers = {re.sub(r'value="[^"]*"', "", answer.body)}
     assert len(answers) == 1
-    assert max(times.values()) < 2.5 * min(times.values()), times
+    assert max(times.values()) < 4 * min(times.values()), times      # without the work it would be twenty times
 
 
 def test_a_password_that_is_changed_while_it_is_checked(world):
