@@ -171,6 +171,7 @@ static enum err ask_sources(struct run *run)
         enum err err = run->source->run(run);
         CHECK(!run->open);
         run->step_count = run->reading_count = 0;
+        run->report->source_failed[run->source->kind] = err != OK;
         if (err && err != ERR_CANCELLED)
             log_error("refresh: source %s: %s", run->source->name, run->report->why);
         result = err == ERR_CANCELLED || !result ? err : result;

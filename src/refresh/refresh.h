@@ -31,6 +31,7 @@ struct refresh_report {
     bool ran;                 /* there was something to do, and the lease was had */
     enum run_outcome outcome; /* of a run */
     int64_t started_at, duration_ms;
+    bool source_failed[SOURCE_KINDS];
     struct refresh_counts counts; /* committed */
     char why[256];                /* of a failure, a sentence; of ERR_BUSY, who runs one */
 };

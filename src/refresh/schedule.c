@@ -14,6 +14,7 @@
 
 #include <sodium.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 /* The wall clock is looked at this often. */
@@ -29,6 +30,8 @@ enum {
     FAILED_PAUSE_MS = 15 * 1000, /* after a failure, doubled each time */
     FAILED_PAUSE_MAX_MS = 15 * 60 * 1000,
 };
+
+#define NO_SLOT INT64_MIN
 
 struct schedule {
     const struct config *config;
@@ -47,6 +50,8 @@ struct schedule {
     uint64_t seed;           /* of the rule */
     int64_t not_before_mono; /* no run is started earlier, ms */
     int64_t failed_pause_ms; /* 0: the last one did not fail */
+    int64_t failed_slot;     /* of the last scheduled run when one of its sources failed, else NO_SLOT; */
+    bool source_failed[SOURCE_KINDS]; /* those */
     struct schedule_state state;
     int open_handles;
     void (*closed)(void *ctx); /* set: closing */
@@ -64,11 +69,26 @@ static void on_thread(void *arg)
     CHECK(uv_async_send(&s->ended) == 0);
 }
 
+/* In the hour in which one has failed, that one: the others have been asked. */
+static struct source_list sources_to_ask(const struct schedule *s, enum run_cause cause)
+{
+    if (cause == CAUSE_SPOOL)
+        return sources_only(s->config, SOURCE_SPOOL);
+    const struct source_list all = sources_of(s->config);
+    if (slot_of(&s->rule, clock_wall_ms()) != s->failed_slot)
+        return all;
+    struct source_list list = {{NULL}};
+    for (int i = 0, n = 0; all.sources[i]; i++)
+        if (s->source_failed[all.sources[i]->kind])
+            list.sources[n++] = all.sources[i];
+    return list;
+}
+
 static void start(struct schedule *s, enum run_cause cause)
 {
     s->options = (struct refresh_options){
         .config = s->config,
-        .sources = cause == CAUSE_SPOOL ? sources_only(s->config, SOURCE_SPOOL) : sources_of(s->config),
+        .sources = sources_to_ask(s, cause),
         .cause = cause,
         .rules = step_rules_of(s->config),
         .rule = &s->rule,
@@ -105,12 +125,24 @@ static void after_failure(struct schedule *s)
     log_warn("refresh: tried again in %lld s", (long long)(s->failed_pause_ms / SECOND_MS));
 }
 
+static void note_failed_sources(struct schedule *s)
+{
+    const struct refresh_report *report = &s->report;
+    bool any = false;
+    for (int i = 0; i < SOURCE_KINDS; i++)
+        any = any || report->source_failed[i];
+    s->failed_slot = any && report->outcome == RUN_FAILED ? slot_of(&s->rule, report->started_at) : NO_SLOT;
+    memcpy(s->source_failed, report->source_failed, sizeof s->source_failed);
+}
+
 static void take_result(struct schedule *s)
 {
     const bool ran = !s->result && s->report.ran;
     const bool failed = ran ? s->report.outcome == RUN_FAILED : s->result && s->result != ERR_BUSY;
     if (ran)
         add_report(&s->state, &s->report);
+    if (ran && s->options.cause == CAUSE_SCHEDULE)
+        note_failed_sources(s);
     else if (failed)
         log_error("refresh: could not begin: %s", *s->report.why ? s->report.why : err_name(s->result));
     /* What the spool got is still there. */
@@ -188,6 +220,7 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
         .next_at = TIME_NONE,
         .duration_ms = -1,
     };
+    s->failed_slot = NO_SLOT;
     atomic_init(&s->stop, false);
     s->timer.data = s->ended.data = s;
     CHECK(uv_timer_init(loop, &s->timer) == 0 && uv_async_init(loop, &s->ended, on_ended) == 0);

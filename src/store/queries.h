@@ -259,10 +259,10 @@
     X(AUTHOR_NEXT, "SELECT id FROM authors WHERE id > ?1 ORDER BY id LIMIT 1")                               \
     X(VIDEOS_LIVE,                                                                                           \
       "SELECT " SQL_VIDEO " FROM videos v INDEXED BY videos_by_author WHERE v.author_id = ?1 AND "           \
-      "v.posted_at > ?2 AND v.posted_at <= ?3 ORDER BY v.posted_at DESC, v.uuid DESC")                       \
+      "v.posted_at >= ?2 AND v.posted_at <= ?3 ORDER BY v.posted_at DESC, v.uuid DESC")                      \
     X(VIDEOS_COUNT_LIVE,                                                                                     \
       "SELECT count(*), ifnull(sum(ifnull(views_updated_at, posted_at) < ?4), 0) FROM videos INDEXED BY "    \
-      "videos_by_author WHERE author_id = ?1 AND posted_at > ?2 AND posted_at <= ?3")                        \
+      "videos_by_author WHERE author_id = ?1 AND posted_at >= ?2 AND posted_at <= ?3")                       \
                                                                                                              \
     /* files of the spool */                                                                                 \
     X(SPOOL_FIND, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name = ?1")                              \

@@ -159,20 +159,20 @@ enum err store_next_author(struct store *s, int64_t after, int64_t *author_row)
     return OK;
 }
 
-static void bind_live(struct sqlite3_stmt *q, int64_t author_row, int64_t posted_after, int64_t now)
+static void bind_live(struct sqlite3_stmt *q, int64_t author_row, int64_t posted_from, int64_t now)
 {
     db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, posted_after);
+    db_bind_i64(q, 2, posted_from);
     db_bind_i64(q, 3, now);
 }
 
-enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_after, int64_t now,
+enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                          store_live_fn fn, void *ctx)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEOS_LIVE);
     struct video video;
     enum err err;
-    bind_live(q, author_row, posted_after, now);
+    bind_live(q, author_row, posted_from, now);
     while (db_row(&s->db, q, &err)) {
         bool good = row_video(q, 0, &video);
         if (good && fn(ctx, &video))
@@ -183,11 +183,11 @@ enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_aft
     return err;
 }
 
-enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_after, int64_t now,
+enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                           int64_t updated_before, int64_t *live, int64_t *stale)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEOS_COUNT_LIVE);
-    bind_live(q, author_row, posted_after, now);
+    bind_live(q, author_row, posted_from, now);
     db_bind_i64(q, 4, updated_before);
     enum err err = db_one(&s->db, q);
     if (err)

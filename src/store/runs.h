@@ -70,13 +70,13 @@ MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_
 /* The next author by row above `after` (0: the first); ERR_NOT_FOUND: no more. */
 MUST_USE enum err store_next_author(struct store *s, int64_t after, int64_t *author_row);
 
-/* The author's videos with `posted_after` < posted_at <= `now`, newest first. */
+/* The author's videos with `posted_from` <= posted_at <= `now`, newest first. */
 typedef bool (*store_live_fn)(void *ctx, const struct video *video);
-MUST_USE enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_after, int64_t now,
+MUST_USE enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                                   store_live_fn fn, void *ctx);
 
 /* How many of an author's videos are live, and how many of these were not updated since `updated_before`. */
-MUST_USE enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_after, int64_t now,
+MUST_USE enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                                    int64_t updated_before, int64_t *live, int64_t *stale);
 
 #endif

@@ -72,6 +72,32 @@ def test_a_run_waits_for_another_writer_and_gives_up_in_time(server, time):
         other.close()
 
 
+def test_only_the_source_that_failed_is_asked_again(server, time, tmp_path):
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    (spool / "bad").write_text("in the way of the directory")
+    server.configure({"refresh": {"source": "spool,simulated", "spool_dir": spool}})
+    runs = Refreshing(server)
+
+    def asked():
+        return [source for source, in runs.rows("SELECT DISTINCT source FROM refresh_counts WHERE run_id = (SELECT max(id) FROM refresh_runs)")]
+
+    with server:
+        runs.wait_for_runs(1)
+        assert runs.outcomes == [FAILED] and asked() == [1]         # the simulated one did its part
+        assert "spool directory" in server.run("status").out
+        time.advance(15_000)
+        runs.wait_for_runs(2)
+        assert runs.outcomes == [FAILED, FAILED] and asked() == []
+        (spool / "bad").unlink()
+        time.advance(30_000)
+        runs.wait_for_runs(3)
+        assert runs.outcomes[-1] == DONE and asked() == []
+        time.set_wall("2026-07-10T12:55:00Z")
+        runs.wait_for_runs(4)
+        assert runs.outcomes[-1] == DONE and asked() == [1]
+
+
 def test_a_refresh_that_is_overdue_is_told(server, time):
     runs = Refreshing(server)
     server.configure({"store": {"busy_timeout_ms": 50}})

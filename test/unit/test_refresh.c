@@ -226,6 +226,7 @@ static void a_source_that_fails_keeps_no_other_from_being_asked(void **state)
     assert_int_equal(report.counts.n[SOURCE_SPOOL][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
     assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
     assert_true(lease_is_free());
+    assert_true(report.source_failed[SOURCE_SPOOL] && !report.source_failed[SOURCE_SIMULATED]);
     assert_int_equal(sql("SELECT why = 'the well is gone' FROM refresh_runs WHERE outcome = 2"), 1);
 }
 
@@ -454,6 +455,36 @@ static void a_spool_without_a_file_leaves_no_trace(void **state)
     assert_true(report.ran);
 }
 
+/* --- what is asked for --- */
+
+static bool count_video(void *ctx, const struct video *video)
+{
+    assert_int_equal(video->post_count, 1);
+    ++*(int *)ctx;
+    return true;
+}
+
+static int live_at(int64_t now)
+{
+    int64_t author = 0, live, stale;
+    int count = 0;
+    assert_int_equal(store_next_author(t.db.w, 0, &author), OK);
+    assert_int_equal(store_list_live(t.db.w, author, now - 30 * DAY_MS, now, count_video, &count), OK);
+    assert_int_equal(store_count_live(t.db.w, author, now - 30 * DAY_MS, now, now, &live, &stale), OK);
+    assert_int_equal(live, count);
+    assert_int_equal(store_next_author(t.db.w, author, &author), ERR_NOT_FOUND);
+    return count;
+}
+
+static void a_video_is_asked_for_until_it_is_final(void **state)
+{
+    (void)state;
+    assert_int_equal(live_at(TEST_DAY - 1), 0);
+    assert_int_equal(live_at(TEST_DAY), 2);
+    assert_int_equal(live_at(TEST_DAY + 30 * DAY_MS), 2);
+    assert_int_equal(live_at(TEST_DAY + 30 * DAY_MS + 1), 0);
+}
+
 /* --- stopping --- */
 
 static enum err is_told_to_stop(struct run *run)
@@ -579,6 +610,7 @@ int main(void)
         REFRESH_TEST(a_lease_of_a_clock_that_was_wrong_holds_nobody_up),
         REFRESH_TEST(the_schedule_runs_once_in_an_hour),
         REFRESH_TEST(a_spool_without_a_file_leaves_no_trace),
+        REFRESH_TEST(a_video_is_asked_for_until_it_is_final),
         REFRESH_TEST(a_run_that_is_stopped_ends_after_its_transaction),
         REFRESH_TEST(a_file_is_applied_with_its_position),
         REFRESH_TEST(a_file_goes_on_behind_its_position),
