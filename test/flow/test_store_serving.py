@@ -14,12 +14,14 @@ import pytest
 
 from lib import wait
 from lib.lines import author, book, reading, uid, video
+from lib.pages import Browser, session_cookie
 from lib.viewtally import SANITIZER_REPORT
 
 POSTED = "2026-07-01T08:00:00Z"
 PAGE = 4096
 LINES = [author("Ada"), book("Novel", "Ada", created_at=POSTED), video("a", "Ada", POSTED, book_id=uid("Novel")),
          reading("a", "2026-07-09T00:00:00Z", 20000)]
+VIDEO_PAGE = f"/videos/{uid('a')}"
 PATHS = ["/account", "/books", "/videos", f"/videos/{uid('a')}", "/stats", "/stats?group_by=book", "/stats?format=csv", "/events"]
 
 
@@ -190,6 +192,28 @@ def test_a_damaged_page_is_503_until_it_is_whole_again(world, table, hit):
     world.overwrite(page, whole)
     world.commit_something()
     wait.until(lambda: world.statuses() == {200}, "service to be back", seconds=2)
+
+
+@pytest.mark.parametrize("table, hit", [("authors", {"/dashboard", "/videos", VIDEO_PAGE}), ("videos", {"/dashboard", "/videos", VIDEO_PAGE}),
+                                        ("daily", {"/dashboard", VIDEO_PAGE}), ("events", {"/dashboard"}), ("sessions", {"/dashboard", "/videos", VIDEO_PAGE})])
+def test_an_author_s_page_says_that_it_cannot_be_read(world, table, hit):
+    page = world.root_page(table)
+    world.serve()
+    browser = Browser(world.client)
+    browser.cookies["viewtally-session"] = session_cookie(world.instance, uid("Ada"))
+    see = lambda: {path: browser.get(path, follow=False).status for path in ("/dashboard", "/videos", VIDEO_PAGE)}     # noqa: E731
+    assert set(see().values()) == {200}
+    world.instance.import_lines([author("Ada", plan_active=True), reading("a", "2026-07-09T01:00:00Z", 20001)])     # nothing is kept
+    world.empty_the_log()
+    whole = world.overwrite(page, b"\xa5" * PAGE)
+    world.commit_something()
+    shown = see()
+    assert {path for path, status in shown.items() if status == 503} >= hit and set(shown.values()) <= {200, 503}
+    failed = browser.get("/dashboard", follow=False)
+    assert "cannot reach its data" in failed.text and failed.headers["Retry-After"] == "5"
+    world.overwrite(page, whole)
+    world.commit_something()
+    wait.until(lambda: set(see().values()) == {200}, "service to be back", seconds=2)
 
 
 def test_a_damaged_page_ends_a_long_poll(world):
