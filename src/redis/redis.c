@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "redis/lookup.h"
 
 #include <hiredis/adapters/libuv.h>
 #include <hiredis/async.h>
@@ -23,7 +24,6 @@ enum {
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MAX_MS = 5000,
     SHA_LEN = 40,
-    ADDRESS_MAX = 64,
     REASON_MAX = 256,
     ELEMENTS_MAX = 1024,
     CALL_MAGIC = 0x43616c6c
@@ -40,12 +40,9 @@ struct redis {
     uv_timer_t deadline; /* of the oldest call */
     struct redis_options options;
     redisAsyncContext *context; /* NULL: none */
-    uv_getaddrinfo_t resolve;
-    bool resolving;
-    char found[ADDRESS_MAX]; /* by a look-up, not used yet; "": none */
-    unsigned resolved;       /* look-ups that were used */
-    struct tls *tls;         /* NULL: none, or its files are to be read (again) */
-    struct ssl_st *session;  /* the context's, which frees it; NULL: none */
+    struct lookup *lookup;      /* NULL: a Unix socket */
+    struct tls *tls;            /* NULL: none, or its files are to be read (again) */
+    struct ssl_st *session;     /* the context's, which frees it; NULL: none */
     char reason[REASON_MAX];
     enum state state;
     enum said said;
@@ -75,7 +72,6 @@ struct call {
 
 static void attempt(struct redis *r);
 static void on_retry(uv_timer_t *timer);
-static void release(struct redis *r);
 
 /* ---- state ---- */
 
@@ -435,74 +431,27 @@ static void open_socket(struct redis *r, const char *address)
     (void)redisAsyncSetDisconnectCallback(r->context, on_disconnect);
 }
 
-/* Of several addresses each connection takes the next. */
-static const struct addrinfo *pick_address(const struct redis *r, const struct addrinfo *list)
+/* What came too late for its attempt stays for the next one. */
+static void on_looked_up(void *ctx, const char *why)
 {
-    unsigned count = 0;
-    for (const struct addrinfo *a = list; a; a = a->ai_next)
-        count++;
-    for (unsigned skip = r->resolved % (count ? count : 1); skip; skip--)
-        list = list->ai_next;
-    return list;
-}
-
-static void open_found(struct redis *r)
-{
-    char address[ADDRESS_MAX];
-    memcpy(address, r->found, sizeof address);
-    r->found[0] = '\0';
-    r->resolved++;
-    open_socket(r, address);
-}
-
-static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
-{
-    struct redis *r = request->data;
-    r->resolving = false;
-    const struct addrinfo *found = status == 0 ? pick_address(r, list) : NULL;
-    if (found && found->ai_family == AF_INET6)
-        (void)uv_ip6_name((const void *)found->ai_addr, r->found, sizeof r->found);
-    else if (found)
-        (void)uv_ip4_name((const void *)found->ai_addr, r->found, sizeof r->found);
-    uv_freeaddrinfo(list);
-    if (r->state == STATE_CLOSED)
-        release(r);
-    else if (r->state == STATE_OPENING && r->found[0])
-        open_found(r);
-    else if (r->state == STATE_OPENING)
-        go_down(r, status ? uv_strerror(status) : "the host has no address");
-}
-
-static bool is_numeric(const char *host)
-{
-    unsigned char bytes[16];
-    return uv_inet_pton(AF_INET, host, bytes) == 0 || uv_inet_pton(AF_INET6, host, bytes) == 0;
-}
-
-/* hiredis itself would wait for the name server. A look-up that outlasts its attempt serves the next one. */
-static void resolve(struct redis *r)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    if (r->resolving)
+    struct redis *r = ctx;
+    if (r->state != STATE_OPENING || r->context)
         return;
-    r->resolve.data = r;
-    r->resolving = uv_getaddrinfo(r->loop, &r->resolve, on_resolved, r->options.host, NULL, &hints) == 0;
-    if (!r->resolving)
-        go_down(r, "the host cannot be looked up");
+    if (why)
+        go_down(r, why);
+    else
+        open_socket(r, lookup_take(r->lookup));
 }
 
 static void attempt(struct redis *r)
 {
     enter(r, STATE_OPENING, "");
     CHECK(uv_timer_start(&r->retry, on_retry, OPEN_MS, 0) == 0);
-    if (r->options.unix_path)
-        open_socket(r, NULL);
-    else if (is_numeric(r->options.host))
-        open_socket(r, r->options.host);
-    else if (r->found[0])
-        open_found(r);
+    const char *address = r->options.unix_path ? NULL : lookup_take(r->lookup);
+    if (address || r->options.unix_path)
+        open_socket(r, address);
     else
-        resolve(r);
+        lookup_start(r->lookup);
 }
 
 /* Time for the next attempt, or the end of one that was not answered. */
@@ -537,13 +486,15 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     CHECK(uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) == 0);
     r->retry.data = r->deadline.data = r;
     r->open_handles = 2;
+    if (r->options.host)
+        r->lookup = lookup_new(loop, r->options.host, on_looked_up, r);
     attempt(r);
     return r;
 }
 
-/* Called for each timer and for a look-up that went on. */
-static void release(struct redis *r)
+static void on_timer_closed(uv_handle_t *handle)
 {
+    struct redis *r = handle->data;
     if (--r->open_handles)
         return;
     void (*closed)(void *) = r->closed;
@@ -555,11 +506,6 @@ static void release(struct redis *r)
         closed(ctx);
 }
 
-static void on_timer_closed(uv_handle_t *handle)
-{
-    release(handle->data);
-}
-
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
 {
     r->closed = closed;
@@ -567,9 +513,7 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
     enter(r, STATE_CLOSED, "");
     drop_context(r);
     CHECK(list_is_empty(&r->calls));
-    r->open_handles += r->resolving;
-    if (r->resolving)
-        (void)uv_cancel((uv_req_t *)&r->resolve);
+    lookup_close(r->lookup);
     uv_close((uv_handle_t *)&r->retry, on_timer_closed);
     uv_close((uv_handle_t *)&r->deadline, on_timer_closed);
 }
