@@ -79,6 +79,17 @@ def test_allowed_in_the_browser(browser, stage, app, landing, keyboard):
     assert "Post Planner" not in page["text"]
 
 
+def test_the_list_of_apps_looks_right_to_everybody(browser, stage):
+    for name in ("Calendar", scene.SCRIPT, "Verylongwordwithoutanyspace" * 7):
+        app = oauth.add_app(stage.instance, "https://planner.example/connected", name=name, home="https://planner.example")
+        grant = oauth.Grant(stage.instance, app, stage.authors["hostile"], "https://planner.example/connected",
+                            at_ms=stage.instance.clock.wall_ms)
+        with stage.instance.client() as client:
+            assert grant.exchange(client).status == 200
+    sides = [{"dark": False, "phone": False}, {"dark": True, "phone": True}][:1 if sanitized() else 2]
+    assert browser.walk("look", name="apps", sides=sides, **stage.arguments("hostile", path="/apps")) == []
+
+
 def test_denied_in_the_browser(browser, stage, app, landing):
     url = browser.walk("connect", redirect=landing, button="Deny", **stage.arguments("lively", path=path_of(app, landing)))
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
