@@ -2,13 +2,16 @@
 database, as the consent page would have done."""
 import concurrent.futures
 import http.client
+import socket
 import sqlite3
+import struct
 import threading
 import time
 
 import pytest
 
 from lib import oauth, wait
+from lib.client import connect
 from lib.clock import FakeClock
 from lib.oauth import Grant, error_of, post, post_json, rows
 from lib.viewtally import Viewtally
@@ -300,6 +303,27 @@ def test_a_locked_database_uses_nothing(world, client):
     assert works(world, key) and keys(world) == before + 1
     assert grant.exchange(client).status == 200
     assert post(client, "revoke", {"token": key, **named}).status == 200 and not works(world, key)
+
+
+def test_a_client_that_leaves_is_not_missed(world, client):
+    """Its exchange is done, or not begun; nobody writes to a request that is gone."""
+    for wait_for_lock in (True, False):
+        grant = grant_of(world)
+        holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
+        if wait_for_lock:
+            holder.execute("BEGIN IMMEDIATE")
+        body = oauth.urllib.parse.urlencode(grant.fields()).encode()
+        with connect(world.address) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.sendall(b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                         b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        assert client.get("/openapi.json").status == 200
+        if wait_for_lock:
+            holder.execute("ROLLBACK")
+        holder.close()
+        answer = grant.exchange(client)
+        assert answer.status == 200 or error_of(answer) == "invalid_grant"
+        assert error_of(grant.exchange(client)) == "invalid_grant"
 
 
 def test_killed_in_the_middle_of_exchanges(tmp_path):
