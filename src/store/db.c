@@ -124,6 +124,7 @@ static enum err fail(struct db *db, const char *what)
     int system_errno = sqlite3_system_errno(db->handle);
     log_failure(db, code, what, sqlite3_errmsg(db->handle));
     enum err err = err_of_code(code, system_errno);
+    db->failures += err != ERR_EXISTS;
     return err ? err : ERR_INTERNAL;
 }
 
@@ -421,6 +422,7 @@ bool db_bytes(struct sqlite3_stmt *q, int i, void *out, size_t len)
 enum err db_damaged(struct db *db, const char *what)
 {
     log_failure(db, SQLITE_CORRUPT, what, "damaged row");
+    db->failures++;
     return ERR_CORRUPT;
 }
 

@@ -38,6 +38,7 @@ struct db {
     int logged_code;      /* the last code that was logged, */
     int64_t logged_at_ms; /* when (monotonic), */
     int64_t unlogged;     /* and how often it came again since */
+    uint64_t failures;    /* of the library, other than a duplicate */
     int busy_timeout_ms;
     int64_t busy_since_us; /* of the wait for a lock that goes on */
 

@@ -157,6 +157,11 @@ struct store_log store_log_state(const struct store *s)
     return (struct store_log){.pages = log.pages, .pending = log.pending};
 }
 
+uint64_t store_failures(const struct store *s)
+{
+    return s->db.failures;
+}
+
 enum err store_checkpoint(struct store *s, bool restart)
 {
     return db_checkpoint(&s->db, restart);

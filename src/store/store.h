@@ -61,6 +61,9 @@ struct store_log {
 };
 struct store_log store_log_state(const struct store *s);
 
+/* How often the database failed on this connection; an answer such as ERR_NOT_FOUND or ERR_EXISTS is none. */
+uint64_t store_failures(const struct store *s);
+
 /* Copies the write-ahead log into the database (blocks): as far as readers allow, while writers go on. With
  * `restart` all of it, and writers wait; the next one begins the log anew. ERR_BUSY: somebody is at it, or a
  * reader or writer did not end in time. */

@@ -27,7 +27,8 @@ struct writer {
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
     enum err result;                  /* of the running job */
-    int64_t took_us;                  /* and how long it took */
+    bool database_failed;
+    int64_t took_us; /* and how long it took */
     struct writer_counts counts;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -68,7 +69,9 @@ static void on_work(uv_work_t *work)
     struct writer *w = work->data;
     gate_enter(w->gate);
     int64_t start_us = clock_work_us();
+    uint64_t failures = store_failures(w->store);
     w->result = run_job(w->store, w->first);
+    w->database_failed = w->result && store_failures(w->store) > failures;
     w->took_us = clock_work_us() - start_us;
     gate_leave(w->gate);
 }
@@ -113,10 +116,10 @@ static void count(struct writer *w)
     int64_t now_ms = clock_mono_ms();
     metrics_observe(&c->times, w->took_us);
     c->waiting--;
-    c->failed += w->result != OK;
-    if (w->result)
+    c->failed += w->database_failed;
+    if (w->database_failed)
         c->failed_ms = now_ms;
-    else
+    else if (!w->result)
         c->succeeded_ms = now_ms;
 }
 

@@ -38,7 +38,7 @@ MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
     int waiting;                     /* the running one too */
-    uint64_t failed;                 /* rolled back, for whatever reason */
+    uint64_t failed;                 /* because of the database; what a job itself refuses is none */
     int64_t succeeded_ms, failed_ms; /* monotonic, of the last one; 0: none */
     struct metrics_times times;      /* from the beginning of the transaction to its end */
 };

@@ -10,7 +10,9 @@ import pytest
 
 from lib import wait
 from lib.client import connect
+from lib.lines import author, reading, uid, video
 from lib.metrics import scrape
+from lib.spool import Spool
 
 NOW = "2026-07-10T12:00:00.000Z"
 
@@ -232,6 +234,21 @@ def test_new_values_are_taken_over(logged):
     statuses = [answer.status for answer in answers] + [client.get("/account").status for _ in range(4)]
     assert statuses.count(200) == 3, "of six a minute three were gone"
     assert "Access-Control-Allow-Origin" not in answers[-1].headers
+
+
+def test_the_refresh_takes_its_new_minute_and_rules(viewtally, clock, tmp_path):
+    spool = Spool(tmp_path / "spool")
+    viewtally.configure({"refresh": {"source": "spool", "spool_dir": spool.path}})
+    viewtally.import_lines([author("Ada"), video("a", "Ada", "2026-07-01T08:00:00Z"), reading("a", "2026-07-02T00:00:00Z", 10)])
+    key = viewtally.create_key(uid("Ada"))
+    with viewtally, viewtally.client(key) as client:
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total") == 1, "the run at the start")
+        assert scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
+        viewtally.configure({"refresh": {"minute": "20"}, "viral": {"min_views": "500"}})
+        hang_up(viewtally, "configuration was read again, 2 values changed")
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 20 * 60, "the new minute")
+        spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 600)])
+        wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["is_viral"], "the new rule")
 
 
 def test_what_takes_a_restart_is_named(logged):

@@ -152,6 +152,27 @@ static void a_failing_job_is_rolled_back_and_harms_no_other(void **state)
     assert_int_equal(jobs[0].result, ERR_EXISTS);
 }
 
+static void only_what_the_database_does_not_take_counts_as_failed(void **state)
+{
+    (void)state;
+    reset_counts();
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(writer_submit(writer, &new_job(1, ERR_FULL)->job), OK);
+    assert_int_equal(writer_counts(writer)->waiting, 2);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK); /* ERR_EXISTS */
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(writer_counts(writer)->failed, 0);
+    assert_int_equal(store_begin(t.w), OK); /* another's lock */
+    assert_int_equal(writer_submit(writer, &new_job(2, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    store_rollback(t.w);
+    assert_int_equal(jobs[2].result, ERR_BUSY);
+    assert_int_equal(writer_counts(writer)->failed, 1);
+    assert_int_equal(writer_counts(writer)->waiting, 0);
+    assert_int_equal(writer_counts(writer)->times.counts[METRICS_BOUNDS], 0);
+}
+
 static void on_done_submit_next(struct writer_job *job, enum err err)
 {
     struct test_job *j = (struct test_job *)(void *)job;
@@ -293,6 +314,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(jobs_run_in_their_order_and_are_answered_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failing_job_is_rolled_back_and_harms_no_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_what_the_database_does_not_take_counts_as_failed, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_job_may_follow_from_the_answer_to_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_job_s_memory_is_the_caller_s_again_when_it_is_answered, set_up,
                                         tear_down),
