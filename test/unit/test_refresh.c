@@ -3,17 +3,14 @@
 #include "refresh/refresh.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "lib/dump.h"
-#include "lib/importing.h"
+#include "lib/refreshing.h"
 #include "refresh/lease.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +20,7 @@
 
 static struct importing t;
 static struct config config;
-static int64_t *the_clock; /* [0] wall, [1] monotonic */
-static int64_t post_row;   /* the video of "y1" */
+static int64_t post_row; /* the video of "y1" */
 static atomic_bool stop;
 
 #define WORLD                                                                                                \
@@ -51,22 +47,6 @@ static int tear_down(void **state)
     (void)state;
     config_fini(&config);
     importing_fini(&t);
-    return 0;
-}
-
-static int map_clock(void **state)
-{
-    (void)state;
-    char path[] = "/tmp/viewtally-clock-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0 && ftruncate(fd, 16) == 0);
-    the_clock = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(the_clock, MAP_FAILED);
-    assert_int_equal(setenv("VIEWTALLY_TEST_CLOCK", path, 1), 0);
-    assert_true(clock_use_test_file());
-    close(fd);
-    unlink(path);
-    log_set(LOG_ERROR + 1, LOG_TEXT);
     return 0;
 }
 
@@ -511,86 +491,6 @@ static void a_run_that_is_stopped_ends_after_its_transaction(void **state)
     assert_true(report.ran);
 }
 
-/* --- a file --- */
-
-#define AT(hour) "2026-07-02T" hour ":00:00Z"
-#define THREE_HOURS                                                                                          \
-    READING("youtube", "y1", AT("01"), VIEWS(100))                                                           \
-    READING("youtube", "y1", AT("02"), VIEWS(200))                                                           \
-    "nonsense\n" READING("youtube", "none", AT("02"), VIEWS(1)) READING("youtube", "y1", AT("03"), VIEWS(300))
-
-static const char *file_path;
-static struct import_position after, seen;
-static bool has_after;
-static int bad_lines, commits_with_steps, commits_before_steps;
-static struct import_summary summary;
-
-static void on_bad_line(void *ctx, int64_t line, struct str reason)
-{
-    assert_ptr_equal(ctx, &seen);
-    assert_true(line == 3 || line == 4);
-    assert_true(reason.len > 0);
-    bad_lines++;
-}
-
-static enum err on_commit(void *ctx, struct store *store, const struct import_position *last)
-{
-    assert_non_null(store);
-    if (last)
-        *(struct import_position *)ctx = *last;
-    commits_with_steps += last != NULL;
-    commits_before_steps += last == NULL;
-    return OK;
-}
-
-static enum err brings_file(struct run *run)
-{
-    const int fd = open(file_path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    const struct run_file file = {.path = file_path,
-                                  .fd = fd,
-                                  .after = has_after ? &after : NULL,
-                                  .ctx = &seen,
-                                  .on_bad_line = on_bad_line,
-                                  .on_commit = on_commit};
-    enum err err = run_import_file(run, &file, &summary);
-    (void)close(fd);
-    return err;
-}
-
-static void a_file_is_applied_with_its_position(void **state)
-{
-    (void)state;
-    has_after = false;
-    bad_lines = commits_with_steps = commits_before_steps = 0;
-    file_path = write_file(&t, "f", STR(THREE_HOURS));
-    run_well(brings_file);
-    assert_int_equal(report.outcome, RUN_PART);
-    assert_int_equal(views_now(), 300);
-    assert_int_equal(bad_lines, 2);
-    const int64_t(*n)[RUN_COUNTERS] = report.counts.n[SOURCE_SIMULATED];
-    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 3);
-    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_REFUSED + REFUSAL_UNKNOWN_POST], 1);
-    assert_int_equal(n[PLATFORM_COUNT][RUN_BAD_LINES], 1);
-    assert_int_equal(n[PLATFORM_COUNT][RUN_VIDEOS], 3);
-    assert_true(commits_with_steps > 0);
-    assert_int_equal(seen.observed_at, TEST_DAY + DAY_MS + 3 * HOUR_MS);
-}
-
-static void a_file_goes_on_behind_its_position(void **state)
-{
-    (void)state;
-    has_after = true;
-    file_path = write_file(&t, "f", STR(THREE_HOURS));
-    struct uuid ann;
-    assert_true(uuid_parse(STR(A1), &ann));
-    after = (struct import_position){.observed_at = TEST_DAY + DAY_MS + 2 * HOUR_MS, .author = ann};
-    run_well(brings_file);
-    /* Only the last: the first two would have given days and milestones. */
-    assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
-    assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + 3 * HOUR_MS);
-}
-
 #define REFRESH_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -612,8 +512,6 @@ int main(void)
         REFRESH_TEST(a_spool_without_a_file_leaves_no_trace),
         REFRESH_TEST(a_video_is_asked_for_until_it_is_final),
         REFRESH_TEST(a_run_that_is_stopped_ends_after_its_transaction),
-        REFRESH_TEST(a_file_is_applied_with_its_position),
-        REFRESH_TEST(a_file_goes_on_behind_its_position),
     };
-    return cmocka_run_group_tests(tests, map_clock, NULL);
+    return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }
