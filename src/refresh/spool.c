@@ -327,7 +327,9 @@ static enum err apply_all(struct taking *t)
 
 static enum err apply(struct taking *t)
 {
-    enum err err = apply_all(t);
+    /* Also before: there may be no end to it. */
+    t->changed = spool_file_has_writer(t->fd);
+    enum err err = t->changed ? OK : apply_all(t);
     if (!t->changed)
         return err;
     log_warn("spool: %.*s is still being written and is left for later: write elsewhere, then rename",
