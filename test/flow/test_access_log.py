@@ -248,7 +248,7 @@ def test_the_refresh_takes_its_new_minute_and_rules(viewtally, clock, tmp_path):
         hang_up(viewtally, "configuration was read again, 2 values changed")
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 20 * 60, "the new minute")
         spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 600)])
-        wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["is_viral"], "the new rule")
+        wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["viral"]["is_viral"], "the new rule")
 
 
 def test_what_takes_a_restart_is_named(logged):
