@@ -231,23 +231,35 @@ def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
     with instance:
         admin, client = instance.admin(), instance.client(key)
         wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be up")
-        assert [client.get("/account").status for _ in range(7)] == [200] * 5 + [429] * 2
-        metrics = scrape(instance)
         decisions = "viewtally_limiter_decisions_total"
-        assert metrics.get(decisions, verdict="admitted", source="redis") == 5
-        assert metrics.get(decisions, verdict="refused", source="redis") == 1
-        assert metrics.get(decisions, verdict="refused", source="redis_before") == 1
-        assert metrics.get("viewtally_redis_up") == 1 and metrics.get("viewtally_redis_calls_total") == 6
-        assert metrics.get("viewtally_redis_call_duration_seconds_count") == 6
-        assert metrics.get("viewtally_limiter_keys") == 1
+
+        def asked_in_time():
+            """On a busy machine Redis may take more than its 50 ms: then this process decides, and another key is tried."""
+            before = scrape(instance)
+            wanted = instance.create_key(instance.add_author())
+            assert [client.get("/account", key=wanted).status for _ in range(7)] == [200] * 5 + [429] * 2
+            metrics = scrape(instance)
+            if metrics.get("viewtally_redis_calls_failed_total") or not metrics.get("viewtally_redis_up"):
+                wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be up")
+            return metrics.get(decisions, source="process") == before.get(decisions, source="process") and (before, metrics)
+
+        before, metrics = wait.until(asked_in_time, "Redis to answer in time")
+
+        def grew(name, **labels):
+            return metrics.get(name, **labels) - before.get(name, **labels)
+
+        assert grew(decisions, verdict="admitted", source="redis") == 5 and grew(decisions, verdict="refused", source="redis") == 1
+        assert grew(decisions, verdict="refused", source="redis_before") == 1
+        assert metrics.get("viewtally_redis_up") == 1 and grew("viewtally_redis_calls_total") == 6
+        assert grew("viewtally_redis_call_duration_seconds_count") == 6 and grew("viewtally_limiter_keys") == 1
         redis.kill()
         wait.until(lambda: admin.get("/readyz").body == b"degraded: Redis is away\n", "the loss to be noticed")
         assert admin.get("/readyz").status == 200 and scrape(instance).get("viewtally_redis_up") == 0
         other = instance.create_key(instance.add_author("Another"))
+        before = scrape(instance)
         assert [client.get("/account", key=other).status for _ in range(6)] == [200] * 5 + [429]
         metrics = scrape(instance)
-        assert metrics.get(decisions, verdict="admitted", source="process") == 5
-        assert metrics.get(decisions, verdict="refused", source="process") == 1
+        assert grew(decisions, verdict="admitted", source="process") == 5 and grew(decisions, verdict="refused", source="process") == 1
         redis.start()
         wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be back")
 
