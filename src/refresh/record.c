@@ -1,6 +1,6 @@
-/* The only file that knows yyjson. A table per kind of record says which fields there are, of what type, and
- * where they go; one loop walks a JSON object along its table. Numbers are read as raw text: a count is then
- * judged by its digits, exactly, whatever its size.
+/* Lines of JSON as records; with yyjson, of which nothing is seen outside. A table per kind of record says
+ * which fields there are, of what type, and where they go; one loop walks a JSON object along its table.
+ * Numbers are read as raw text: a count is then judged by its digits, exactly, whatever its size.
  *
  * Ill-formed UTF-8, lone surrogates and deep nesting are yyjson's to refuse; it does not recurse. */
 #include "refresh/record.h"
