@@ -89,13 +89,13 @@ def test_only_the_source_that_failed_is_asked_again(server, time, tmp_path):
         time.advance(15_000)
         runs.wait_for_runs(2)
         assert runs.outcomes == [FAILED, FAILED] and asked() == []
-        (spool / "bad").unlink()
-        time.advance(30_000)
+        time.advance(55 * 60_000)                                   # another hour: all are due
         runs.wait_for_runs(3)
-        assert runs.outcomes[-1] == DONE and asked() == []
-        time.set_wall("2026-07-10T12:55:00Z")
+        assert runs.outcomes[-1] == FAILED and asked() == [1]
+        (spool / "bad").unlink()
+        time.advance(60_000)
         runs.wait_for_runs(4)
-        assert runs.outcomes[-1] == DONE and asked() == [1]
+        assert runs.outcomes[-1] == DONE and asked() == []
 
 
 def test_a_refresh_that_is_overdue_is_told(server, time):
