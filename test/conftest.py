@@ -3,11 +3,9 @@ import itertools
 
 import pytest
 
-from lib.clock import FakeClock
+from lib.clock import DEFAULT_NOW, FakeClock
 from lib.services import Nginx, Redis
 from lib.viewtally import Viewtally
-
-DEFAULT_NOW = "2026-07-10T12:00:00Z"
 
 
 @pytest.fixture

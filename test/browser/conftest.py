@@ -13,7 +13,7 @@ from lib.clock import FakeClock
 from lib.pages import session_cookie
 from lib.viewtally import ROOT, Viewtally, sanitized
 
-import scene
+import stage_scene as scene
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCREENSHOTS = ROOT / "build/screenshots"

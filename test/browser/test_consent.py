@@ -5,7 +5,7 @@ import urllib.parse
 
 import pytest
 
-import scene
+import stage_scene as scene
 from lib import oauth
 from lib.viewtally import sanitized
 

@@ -4,7 +4,7 @@ import pytest
 from lib.lines import uid
 from lib.viewtally import sanitized
 
-import scene
+import stage_scene as scene
 
 VIRAL = f"/videos/{uid(scene.TITLES[11] + ' (again)')}"
 PAGES = {

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import DEFAULT_NOW
+from lib.clock import DEFAULT_NOW
 from lib import lines
 from lib.client import receive_all
 from lib.clock import FakeClock

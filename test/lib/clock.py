@@ -10,6 +10,9 @@ import os
 import struct
 
 
+DEFAULT_NOW = "2026-07-10T12:00:00Z"      # of tests that name no time of their own
+
+
 def to_ms(when):
     """A datetime, an ISO string ("2026-07-10" or "2026-07-10T12:00:00Z") or a number of ms as ms since 1970."""
     if isinstance(when, str):

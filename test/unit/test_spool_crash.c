@@ -63,7 +63,7 @@ static void make_file(struct buf *out)
         append_reading(out, "y2", at, 15 * i, "");
         append_reading(out, "y3", at, i < 90 ? 500 : 500 * i, i < 90 ? ",\"baseline\":true" : "");
         for (int n = 0; n < MORE_VIDEOS; n++) {
-            char post[8];
+            char post[16];
             (void)snprintf(post, sizeof post, "q%d", n);
             append_reading(out, post, at, (n + 1) * i, "");
         }
