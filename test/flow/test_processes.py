@@ -197,11 +197,17 @@ def test_one_after_the_other_is_restarted_and_nobody_is_refused(behind, how):
     asking = threading.Thread(target=ask)
     asking.start()
     assert started.wait(30)
+
+    def wait_for_answers():
+        """Two: what was on its way is over, and one that was sent since then is."""
+        seen = len(statuses)
+        wait.until(lambda: len(statuses) > seen + 1 or not asking.is_alive(), "requests to be answered")
+
     for server in behind.servers:
         getattr(server, how)()
-        seen = len(statuses)
-        wait.until(lambda: len(statuses) > seen or not asking.is_alive(), "requests to be answered by the other one")
+        wait_for_answers()
         server.start()
+        wait_for_answers()
     over.set()
     asking.join()
     assert statuses and set(statuses) == {200}, set(statuses)

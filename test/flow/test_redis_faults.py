@@ -24,7 +24,8 @@ BACK_S = 6.0            # the longest back-off is 5 s
 class World:
     def __init__(self, make_viewtally, url, limit=LIMIT, env=None):
         self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}})
-        self.key = self.server.create_key(self.server.add_author())
+        self.author = self.server.add_author()
+        self.key = self.server.create_key(self.author)
         self.server.start(env)
 
     def words(self):
@@ -75,16 +76,26 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("data", ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_that_is_none(world, fake, data):
+@pytest.mark.parametrize("part", range(4))
+def test_answers_that_are_none(world, fake, part):
+    for name, data in list(ANSWERS.items())[part::4]:
+        print(name)
+        assert_harmless(world, fake, data)
+        world.key = world.server.create_key(world.author)
+    states = [words.split()[0] for words in world.words()]
+    assert all(one != next_one for one, next_one in zip(states, states[1:])), states     # one line a change
+
+
+def assert_harmless(world, fake, data):
+    before = len(world.words())
     fake.reply = lambda words: data
     assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
-    if data is not None and data.startswith((b"*2\r\n", b"*0")):
-        return          # integers, but not those that were asked for: counted by the process, and Redis stays
-    assert world.words()[-1].startswith("away")
+    # Integers, but not those that were asked for: counted by the process, and Redis stays. Else it is away, and may be up
+    # again already, because it shakes hands as if nothing were wrong.
+    if data is None or not data.startswith((b"*2\r\n", b"*0")):
+        assert any(words.startswith("away") for words in world.words()[before:])
     fake.reply = lambda words: ADMITTED
     world.wait_until("up")
-    assert len(world.words()) == 3      # up, away, up: one line a change
 
 
 @pytest.mark.parametrize("extra", [ADMITTED * 50, b"+OK\r\n" * 50, b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n" * 3, b"-ERR gone mad\r\n"],
@@ -105,7 +116,7 @@ def test_negative_or_endless_waits_are_not_passed_on(world, fake):
             answer = client.get("/account")
         assert answer.status in (200, 429)
         assert 0 <= int(answer.headers["X-RateLimit-Remaining"]) <= LIMIT and 0 <= int(answer.headers["X-RateLimit-Reset"]) <= 60
-        world.key = world.server.create_key(world.server.add_author())
+        world.key = world.server.create_key(world.author)
 
 
 # --- answers that come late, or to nobody ---
@@ -118,7 +129,7 @@ def test_slow_answers(world, fake):
     begin = time.monotonic()
     assert world.get(LIMIT + 3) == [200] * LIMIT + [429] * 3
     assert time.monotonic() - begin < 1
-    assert "no answer in time" in world.words()[-1]
+    assert any("no answer in time" in words for words in world.words())
     gate.set()
     fake.reply = lambda words: ADMITTED
     world.wait_until("up")
