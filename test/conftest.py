@@ -4,6 +4,7 @@ import itertools
 import pytest
 
 from lib.clock import DEFAULT_NOW, FakeClock
+from lib.disk import Disk
 from lib.services import Nginx, Redis
 from lib.viewtally import Viewtally
 
@@ -33,6 +34,23 @@ def make_viewtally(tmp_path):
 def viewtally(make_viewtally, clock):
     """An installation with the fake clock and no rate limit, not started."""
     return make_viewtally(clock=clock)
+
+
+@pytest.fixture
+def make_disk(tmp_path):
+    """make_disk("1m") is an empty file system of that size."""
+    made = []
+
+    def make(size):
+        try:
+            made.append(Disk(tmp_path / f"disk-{len(made)}", size))
+        except OSError as reason:
+            pytest.skip(str(reason))
+        return made[-1]
+
+    yield make
+    for disk in made:
+        disk.unmount()
 
 
 @pytest.fixture

@@ -74,44 +74,6 @@ def immutable(path):
         subprocess.run(["chattr", "-i", str(path)], check=True)
 
 
-class Disk:
-    def __init__(self, path):
-        self.path = path
-
-    def fill(self):
-        with open(self.path / "filler", "wb", buffering=0) as filler:
-            with contextlib.suppress(OSError):
-                while True:
-                    filler.write(b"x" * PAGE)
-
-    def make_room(self):
-        (self.path / "filler").unlink()
-
-    def resize(self, size):
-        subprocess.run(["mount", "-o", f"remount,size={size}", str(self.path)], check=True)
-
-
-@pytest.fixture
-def make_disk(tmp_path):
-    """make_disk("1m") is an empty file system of that size."""
-    made = []
-
-    def make(size):
-        path = tmp_path / f"disk-{len(made)}"
-        path.mkdir()
-        mounted = shutil.which("mount") and subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(path)], capture_output=True, check=False).returncode == 0
-        if not mounted:
-            pytest.skip("a tmpfs cannot be mounted here (wants root)")
-        made.append(path)
-        return Disk(path)
-
-    yield make
-    for path in made:
-        # Lazily: the server of the test may end later.
-        subprocess.run(["umount", "-l", str(path)], check=True)
-
-
 # --- at start ---
 
 
