@@ -186,7 +186,7 @@ def test_the_clock_is_set_back_and_forth_by_an_hour(make_viewtally, time, tmp_pa
     servers = [make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)]
     servers.append(make_viewtally({"refresh": {"source": "simulated", "minute": 0}, "store": servers[0].settings["store"]}, time))
     servers[0].import_lines([author("Ada")] + [video(f"v{n}", "Ada", iso(NOW - HOUR * (3 + n % 300)), ("youtube", "tiktok")) for n in range(1500)] +
-                            [reading(f"v{n}", iso(NOW - 2 * HOUR), 990 - n // 4) for n in range(1500)])     # a milestone is near
+                            [reading(f"v{n}", iso(NOW - 2 * HOUR), int(10 ** (3 + n % 3) * (1 - n / 3000))) for n in range(1500)])  # milestones are near
     runs, key = Refreshing(servers[0]), servers[0].create_key(uid("Ada"))
     slots = lambda: sorted(started // HOUR for _, outcome, started in runs.runs if outcome in (DONE, PART))  # noqa: E731
     with servers[0], servers[1]:
