@@ -5,6 +5,7 @@
 #include "admin/admin.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/metrics.h"
 
 #include <stdlib.h>
@@ -55,7 +56,12 @@ void watch_cache(struct watch *w, const struct cache *cache)
 
 enum err watch_open(struct watch *w, const char **why)
 {
-    return *w->view.config->admin.listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
+    const char *listen = w->view.config->admin.listen;
+    enum err e = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
+    if (e != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
+        return e;
+    log_warn("%s; this process shows no metrics: each needs an address of its own", *why);
+    return OK;
 }
 
 enum err watch_open_log(struct watch *w, const char *target, const char **why)

@@ -14,7 +14,8 @@ struct watch *watch_new(uv_loop_t *loop, const struct config *config);
 /* What the pages show: the caller fills it in. */
 struct admin_view *watch_view(struct watch *w);
 
-/* Opens [admin] listen, if it is not empty. */
+/* Opens [admin] listen, if it is not empty. Whoever did not choose an address is not kept from serving by
+ * another process that has the default one: that is a warning. */
 MUST_USE enum err watch_open(struct watch *w, const char **why);
 
 /* Shows what is kept of answers. */

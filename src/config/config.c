@@ -306,6 +306,13 @@ void config_print_example(struct buf *out)
     config_fini(&c);
 }
 
+const char *config_initial(const char *section, const char *name)
+{
+    const struct config_key *key = find_key(section, name);
+    CHECK(key);
+    return key->initial;
+}
+
 void config_each_item(const char *list, void (*fn)(void *ctx, struct str item), void *ctx)
 {
     struct str rest = str_from_cstr(list), item;

@@ -114,6 +114,9 @@ void config_print(const struct config *c, struct buf *out);
 /* config.example.ini: every key at its default with its sentences. */
 void config_print_example(struct buf *out);
 
+/* The default of a key that there is, as text. */
+const char *config_initial(const char *section, const char *name);
+
 /* Calls fn for each item of a CONFIG_LIST value. */
 void config_each_item(const char *list, void (*fn)(void *ctx, struct str item), void *ctx);
 

@@ -143,5 +143,5 @@ enum err listener_open(struct http_server *s, const char *address, const char **
         return OK;
     (void)snprintf(message, sizeof message, "%s: %s: %s", s->options.key, address, uv_strerror(status));
     *why = message;
-    return ERR_IO;
+    return status == UV_EADDRINUSE ? ERR_BUSY : ERR_IO;
 }

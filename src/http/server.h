@@ -50,7 +50,8 @@ struct http_options {
     void (*refuse)(struct request *r, const char *message);
 };
 
-/* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open. */
+/* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open; ERR_BUSY: somebody else
+ * has the address. */
 MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
                                    const struct http_options *options, const char **why);
 

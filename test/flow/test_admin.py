@@ -137,6 +137,19 @@ def test_an_address_in_use_names_the_key(served, make_viewtally, clock):
     assert "[admin] listen: nonsense is not an address" in second.run("serve", status=2).err
 
 
+def test_the_default_address_in_use_keeps_nobody_from_serving(make_viewtally, clock):
+    """Whoever did not choose one gets a warning; who chose one gets an error (above)."""
+    with socket.socket() as sock:
+        try:
+            sock.bind(("127.0.0.1", 9187))
+            sock.listen()
+        except OSError:
+            pass                # somebody else has it, which is as good
+        with make_viewtally({"admin": {"listen": None}}, clock) as instance:
+            assert "[admin] listen: 127.0.0.1:9187: address already in use; this process shows no metrics" in instance.log
+            assert instance.client().get("/account").status == 401
+
+
 def test_it_can_be_switched_off_and_stand_elsewhere(make_viewtally, clock, tmp_path):
     off = make_viewtally({"admin": {"listen": ""}}, clock)
     with off:

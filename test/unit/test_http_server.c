@@ -113,7 +113,7 @@ static void an_address_in_use(void **state)
     rig_init(&rig, NULL, false);
     (void)snprintf(address, sizeof address, "%s", rig.server->listeners->name);
     const char *const listen[] = {"127.0.0.1:0", address};
-    expect_failure(listen, 2, ERR_IO, "in use");
+    expect_failure(listen, 2, ERR_BUSY, "in use");
     rig_fini(&rig);
 }
 
@@ -161,7 +161,7 @@ static void a_living_servers_socket_is_not(void **state)
     path_in(&rig, "socket", path, address);
     const char *const listen[] = {address};
     leave_socket(path, &fd);
-    expect_failure(listen, 1, ERR_IO, "in use");
+    expect_failure(listen, 1, ERR_BUSY, "in use");
     assert_int_equal(stat(path, &st), 0);
     (void)close(fd);
     (void)unlink(path);
@@ -180,7 +180,7 @@ static void a_file_that_is_no_socket_is_kept(void **state)
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(write(fd, "x", 1), 1);
     (void)close(fd);
-    expect_failure(listen, 1, ERR_IO, "in use");
+    expect_failure(listen, 1, ERR_BUSY, "in use");
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 1);
     (void)unlink(path);
