@@ -205,7 +205,7 @@ static void a_file_moves_once_and_never_over_another(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        char content[8];
+        char content[16];
         (void)snprintf(content, sizeof content, "%d", i);
         put("a.ndjson", content);
         const struct file_identity id = identity_of("a.ndjson");
