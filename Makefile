@@ -116,7 +116,9 @@ CMOCKA = $(shell pkg-config --libs cmocka)
 VENDOR_STAMP :=
 else
 LIB_CPPFLAGS = -isystem $(V)/include
-LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a -lpthread -lm
+# What a static libcrypto needs itself: nothing more on Debian 12, zlib and zstd on 13.
+CRYPTO_NEEDS = $(filter -lz -lzstd,$(shell sed -n 's/^Libs.private://p' /usr/lib/*/pkgconfig/libcrypto.pc 2>/dev/null))
+LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a $(CRYPTO_NEEDS:-l%=-l:lib%.a) -lpthread -lm
 CMOCKA = $(V)/lib/libcmocka.a
 VENDOR_STAMP := $(V)/stamp
 endif

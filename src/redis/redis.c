@@ -41,7 +41,7 @@ struct redis {
     struct redis_options options;
     redisAsyncContext *context; /* NULL: none */
     struct lookup *lookup;      /* NULL: a Unix socket */
-    struct tls *tls;            /* NULL: none, or its files are to be read (again) */
+    struct redis_tls *tls;      /* NULL: none, or its files are to be read (again) */
     struct ssl_st *session;     /* the context's, which frees it; NULL: none */
     char reason[REASON_MAX];
     enum state state;
@@ -356,9 +356,9 @@ static void log_in(struct redis *r)
 /* What TLS has to say goes before the words of the socket. Its files are read again for the next attempt. */
 static const char *why_lost(struct redis *r, struct ssl_st *session, const char *socket_says)
 {
-    if (!session || !tls_explain(session, r->reason, sizeof r->reason))
+    if (!session || !redis_tls_explain(session, r->reason, sizeof r->reason))
         return socket_says;
-    tls_free(r->tls);
+    redis_tls_free(r->tls);
     r->tls = NULL;
     return r->reason;
 }
@@ -367,15 +367,15 @@ static const char *why_lost(struct redis *r, struct ssl_st *session, const char 
 static const char *start_tls(struct redis *r)
 {
     if (!r->tls)
-        r->tls = tls_new(&r->options.files, r->reason, sizeof r->reason);
+        r->tls = redis_tls_new(&r->options.files, r->reason, sizeof r->reason);
     if (!r->tls)
         return r->reason;
-    struct ssl_st *session = tls_session_new(r->tls, r->options.host);
+    struct ssl_st *session = redis_tls_session_new(r->tls, r->options.host);
     if (!session)
         return "TLS: no session can be made for this host";
     if (redisInitiateSSL(&r->context->c, session) != REDIS_OK) {
         const char *why = why_lost(r, session, r->context->c.errstr);
-        tls_session_free(session);
+        redis_tls_session_free(session);
         return why;
     }
     r->session = session;
@@ -500,7 +500,7 @@ static void on_timer_closed(uv_handle_t *handle)
     void (*closed)(void *) = r->closed;
     void *ctx = r->closed_ctx;
     redis_options_fini(&r->options);
-    tls_free(r->tls);
+    redis_tls_free(r->tls);
     free(r);
     if (closed)
         closed(ctx);

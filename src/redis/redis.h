@@ -27,8 +27,8 @@ struct redis_options {
     char *host, *unix_path, *user, *password;
     int port, database;
     bool tls;
-    struct tls_files files; /* the caller's; they live as long as the connection and are read again when a
-                               handshake failed, so that a renewed certificate needs no restart */
+    struct redis_tls_files files; /* the caller's; they live as long as the connection and are read again when
+                               a handshake failed, so that a renewed certificate needs no restart */
 };
 
 /* redis://[user[:password]@]host[:port][/database], rediss://… (TLS), unix:/path[?database=N]. False: `*why`

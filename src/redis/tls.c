@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct tls {
+struct redis_tls {
     SSL_CTX *context;
 };
 
@@ -21,13 +21,13 @@ static bool given(const char *text)
     return text && *text;
 }
 
-static bool load_authorities(SSL_CTX *c, const struct tls_files *files)
+static bool load_authorities(SSL_CTX *c, const struct redis_tls_files *files)
 {
     return given(files->ca_file) ? SSL_CTX_load_verify_locations(c, files->ca_file, NULL) == 1
                                  : SSL_CTX_set_default_verify_paths(c) == 1;
 }
 
-static bool load_own(SSL_CTX *c, const struct tls_files *files)
+static bool load_own(SSL_CTX *c, const struct redis_tls_files *files)
 {
     return SSL_CTX_use_certificate_chain_file(c, files->cert_file) == 1 &&
            SSL_CTX_use_PrivateKey_file(c, files->key_file, SSL_FILETYPE_PEM) == 1 &&
@@ -42,7 +42,7 @@ static const char *take_error(void)
     return reason ? reason : "no reason given";
 }
 
-static bool configure(SSL_CTX *c, const struct tls_files *files, char *why, size_t size)
+static bool configure(SSL_CTX *c, const struct redis_tls_files *files, char *why, size_t size)
 {
     if (!c || SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) != 1) {
         (void)snprintf(why, size, "TLS cannot be set up: %s", take_error());
@@ -66,17 +66,17 @@ static bool configure(SSL_CTX *c, const struct tls_files *files, char *why, size
     return true;
 }
 
-struct tls *tls_new(const struct tls_files *files, char *why, size_t size)
+struct redis_tls *redis_tls_new(const struct redis_tls_files *files, char *why, size_t size)
 {
-    struct tls *t = xcalloc(1, sizeof *t);
+    struct redis_tls *t = xcalloc(1, sizeof *t);
     t->context = SSL_CTX_new(TLS_client_method());
     if (configure(t->context, files, why, size))
         return t;
-    tls_free(t);
+    redis_tls_free(t);
     return NULL;
 }
 
-void tls_free(struct tls *t)
+void redis_tls_free(struct redis_tls *t)
 {
     if (!t)
         return;
@@ -93,7 +93,7 @@ static bool expect_host(SSL *s, const char *host)
     return SSL_set1_host(s, host) == 1 && SSL_set_tlsext_host_name(s, host) == 1;
 }
 
-struct ssl_st *tls_session_new(struct tls *t, const char *host)
+struct ssl_st *redis_tls_session_new(struct redis_tls *t, const char *host)
 {
     SSL *s = SSL_new(t->context);
     if (s && !expect_host(s, host)) {
@@ -104,15 +104,10 @@ struct ssl_st *tls_session_new(struct tls *t, const char *host)
     return s;
 }
 
-void tls_session_free(struct ssl_st *s)
+void redis_tls_session_free(struct ssl_st *s)
 {
     SSL_free(s);
     ERR_clear_error();
-}
-
-bool tls_session_is_open(const struct ssl_st *s)
-{
-    return SSL_is_init_finished(s);
 }
 
 /* With TLS 1.3 a server that refuses our certificate says so when we have begun to write: its alert then
@@ -125,7 +120,7 @@ static const char *find_reason(SSL *s)
     return ERR_reason_error_string(ERR_peek_error());
 }
 
-bool tls_explain(struct ssl_st *s, char *out, size_t size)
+bool redis_tls_explain(struct ssl_st *s, char *out, size_t size)
 {
     long verified = SSL_get_verify_result(s);
     const char *reason = find_reason(s);

@@ -1,7 +1,8 @@
 /* TLS to Redis: who is trusted, and what a failed handshake meant. The connection itself is redis.c's.
  *
  * A server must show a certificate that the system's authorities (or those of `ca_file`) vouch for and that
- * names the host of the URL, be it a name or an address; TLS 1.2 at least. */
+ * names the host of the URL, be it a name or an address; TLS 1.2 at least. (OpenSSL has a tls_free() and
+ * others of its own, hence the longer names.) */
 #ifndef VT_REDIS_TLS_H
 #define VT_REDIS_TLS_H
 
@@ -10,27 +11,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct tls;
+struct redis_tls;
 struct ssl_st; /* OpenSSL's SSL */
 
 /* NUL-terminated; "" or NULL: none. */
-struct tls_files {
+struct redis_tls_files {
     const char *ca_file;              /* none: the system's authorities */
     const char *cert_file, *key_file; /* our own certificate, both or none */
 };
 
 /* Reads the files. NULL: `why` (of `size` bytes) says what is wrong with them. */
-struct tls *tls_new(const struct tls_files *files, char *why, size_t size);
-void tls_free(struct tls *t);
+struct redis_tls *redis_tls_new(const struct redis_tls_files *files, char *why, size_t size);
+void redis_tls_free(struct redis_tls *t);
 
 /* The client side of a new connection to `host`, for redisInitiateSSL(), which owns it once that succeeded.
  * NULL: out of memory or not a host. */
-struct ssl_st *tls_session_new(struct tls *t, const char *host);
-void tls_session_free(struct ssl_st *s);
-
-bool tls_session_is_open(const struct ssl_st *s);
+struct ssl_st *redis_tls_session_new(struct redis_tls *t, const char *host);
+void redis_tls_session_free(struct ssl_st *s);
 
 /* Why the session has just failed, in a few words; false: TLS has nothing to say to it. */
-MUST_USE bool tls_explain(struct ssl_st *s, char *out, size_t size);
+MUST_USE bool redis_tls_explain(struct ssl_st *s, char *out, size_t size);
 
 #endif

@@ -114,10 +114,10 @@ void redis_options_fini(struct redis_options *o)
 static bool files_fit(const struct redis_options *o, char *message, size_t size)
 {
     char why[256];
-    struct tls *tls = o->tls ? tls_new(&o->files, why, sizeof why) : NULL;
+    struct redis_tls *tls = o->tls ? redis_tls_new(&o->files, why, sizeof why) : NULL;
     if (o->tls && !tls)
         (void)snprintf(message, size, "[redis] %s", why);
-    tls_free(tls);
+    redis_tls_free(tls);
     return !o->tls || tls;
 }
 
@@ -127,9 +127,9 @@ bool redis_options_of(struct redis_options *o, const struct config *c, char *mes
     bool ok = redis_options_parse(o, c->redis.url, c->redis.password, &why);
     if (!ok)
         (void)snprintf(message, size, "[redis] url: %s", why);
-    o->files = (struct tls_files){.ca_file = c->redis.ca_file,
-                                  .cert_file = c->redis.client_cert_file,
-                                  .key_file = c->redis.client_key_file};
+    o->files = (struct redis_tls_files){.ca_file = c->redis.ca_file,
+                                        .cert_file = c->redis.client_cert_file,
+                                        .key_file = c->redis.client_key_file};
     ok = ok && files_fit(o, message, size);
     if (!ok)
         redis_options_fini(o);
