@@ -1,0 +1,87 @@
+"""The write-ahead log of a server that refreshes: it stays short while everybody reads, and who keeps it long is told of."""
+import contextlib
+import os
+import sqlite3
+
+import pytest
+
+from lib import wait
+from lib.clock import FakeClock
+from lib.lines import author, uid, video
+from lib.metrics import scrape
+from lib.refreshing import Refreshing
+from lib.viewtally import sanitized
+
+POSTED = "2026-07-09T08:00:00Z"
+HOUR = 3600 * 1000
+AUTHORS, VIDEOS = (10, 100) if sanitized() else (25, 200)
+HOURS = 6
+PAGE = 4096
+# As in the builds with test seams: jobs start at 500 pages and look every 100 ms; a run goes on meanwhile. A shipped server starts at 4,000.
+START, ALARM = 500 * PAGE, 4000 * PAGE
+
+
+@pytest.fixture
+def server(make_viewtally, tmp_path):
+    clock = FakeClock(tmp_path / "clock", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+    made = make_viewtally({"refresh": {"source": "simulated"}}, clock)
+    made.import_lines([author(f"A{a}") for a in range(AUTHORS)] +
+                      [video(f"v{a}-{v}", f"A{a}", POSTED, ("youtube", "tiktok", "instagram")) for a in range(AUTHORS) for v in range(VIDEOS)])
+    made.key = made.create_key(uid("A0"))
+    return made
+
+
+def log_bytes(server):
+    with contextlib.suppress(FileNotFoundError):
+        return os.stat(server.settings["store"]["path"] + "-wal").st_size
+    return 0
+
+
+def metric(server, name):
+    return scrape(server).get(name)
+
+
+def run_hours(server, hours, watch):
+    """One run after the other, and somebody who asks all the while. The readings applied."""
+    runs, wanted = Refreshing(server), 1        # the one at the start
+    with server.client(server.key) as client:
+        def look():
+            assert client.get("/videos?limit=50").status == 200
+            watch()
+            return len(runs.runs) >= wanted and None not in runs.outcomes
+        wait.until(look, "the run at the start")
+        for _ in range(hours):
+            wanted = len(runs.runs) + 1
+            server.clock.advance(HOUR)
+            wait.until(look, "the hour's run", seconds=60, pause_most=0.002)
+    return runs.one("SELECT sum(value) FROM refresh_counts WHERE name = 'accepted'")
+
+
+def test_the_log_stays_short_during_runs(server, tmp_path):
+    """With jobs the log's file is smaller than what a few runs write, which is what it holds without them."""
+    largest = []
+    with server:
+        accepted = run_hours(server, HOURS, lambda: largest.append(log_bytes(server)))
+        assert accepted >= HOURS * AUTHORS * VIDEOS * 3
+        made = metric(server, "viewtally_store_checkpoint_duration_seconds_count")
+        assert made > 0 and metric(server, "viewtally_store_checkpoints_failed_total") == 0
+        assert metric(server, "viewtally_store_wal_too_long") == 0
+    assert 0 < max(largest) < made * START + ALARM, (max(largest), made)
+    assert max(largest) < 16e6
+
+
+def test_a_reader_that_does_not_end_is_told_of(server):
+    told = "the write-ahead log holds"
+    with server:
+        run_hours(server, 1, lambda: None)
+        with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM videos").fetchone()
+            wait.until(lambda: run_hours(server, 1, lambda: None) and metric(server, "viewtally_store_wal_too_long") == 1, "the alarm", seconds=60)
+            assert server.log.count(told) == 1, server.log
+            with server.admin() as admin:
+                assert b"write-ahead log" in admin.get("/readyz").body
+        server.clock.advance(2000)                  # it tries again every second
+        wait.until(lambda: metric(server, "viewtally_store_wal_too_long") == 0, "the log to be short again")
+        assert "the write-ahead log is short again" in server.log
+        assert metric(server, "viewtally_store_wal_pending_pages") * PAGE < ALARM
