@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file being made beside where it shall stand. It gets its name when it is whole. */
@@ -56,6 +57,22 @@ static enum cli_exit failed(const char *why)
 
 /* ---- backup ---- */
 
+/* Whether target is the database or a file that belongs to it, under whatever name. */
+static bool is_of_database(const char *target, const char *database)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-import"};
+    char resolved[PATH_MAX], path[PATH_MAX + 8];
+    struct stat wanted, taken;
+    if (stat(target, &wanted) != 0 || !realpath(database, resolved))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", resolved, endings[i]);
+        if (stat(path, &taken) == 0 && taken.st_dev == wanted.st_dev && taken.st_ino == wanted.st_ino)
+            return true;
+    }
+    return false;
+}
+
 static enum cli_exit make_backup(const char *database, const struct draft *d, const char *target)
 {
     const char *why = "";
@@ -70,6 +87,8 @@ static enum cli_exit run_backup(struct cli *cli, int argc, char **argv)
     struct draft draft;
     if (!cli_parse(argc, argv, NULL, 1, 1, &count))
         return CLI_USAGE;
+    if (is_of_database(argv[1], cli->config.store.path))
+        return cli_fail(CLI_USAGE, "%s belongs to the database itself: name another file", argv[1]);
     enum cli_exit code = draft_begin(&draft, argv[1]);
     if (code)
         return code;
@@ -145,6 +164,8 @@ static enum cli_exit run_restore(struct cli *cli, int argc, char **argv)
     const char *database = cli->config.store.path;
     if (!cli_parse(argc, argv, NULL, 1, 1, &count))
         return CLI_USAGE;
+    if (access(argv[1], R_OK) != 0)
+        return cli_fail(CLI_COULD_NOT, "%s cannot be read: %s", argv[1], strerror(errno));
     enum cli_exit code = draft_begin(&draft, database);
     if (code)
         return code;

@@ -1,5 +1,66 @@
 /* viewtally check-config: the configuration that would be in force. */
 #include "cli/cli.h"
+#include "http/address.h"
+#include "http/proxies.h"
+#include "redis/redis.h"
+
+#include <stdio.h>
+
+/* What only the parts that use a value can read: all of it is refused by `serve`, so it is told here. */
+struct values {
+    const char *key;
+    struct proxies proxies;
+    bool ok;
+};
+
+static void check_listen(void *ctx, struct str item)
+{
+    struct values *v = ctx;
+    struct sockaddr_storage tcp = {0};
+    char address[300];
+    (void)snprintf(address, sizeof address, "%.*s", (int)item.len, item.p);
+    const char *path = address_unix_path(address);
+    if (!v->ok || (path ? *path != '\0' : address_parse_tcp(address, &tcp)))
+        return;
+    v->ok = false;
+    (void)cli_fail(CLI_USAGE, "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
+                   v->key, address);
+}
+
+static void check_proxy(void *ctx, struct str item)
+{
+    struct values *v = ctx;
+    if (!v->ok || proxies_add(&v->proxies, item))
+        return;
+    v->ok = false;
+    (void)cli_fail(CLI_USAGE, "%s: wants addresses, networks such as 10.0.0.0/8, or unix; at most 64",
+                   v->key);
+}
+
+static bool check_redis(const struct config *c)
+{
+    struct redis_options options;
+    char message[512];
+    if (!*c->redis.url)
+        return true;
+    if (!redis_options_of(&options, c, message, sizeof message)) {
+        (void)cli_fail(CLI_USAGE, "%s", message);
+        return false;
+    }
+    redis_options_fini(&options);
+    return true;
+}
+
+static bool check_values(const struct config *c)
+{
+    struct values v = {.key = "[server] listen", .ok = true};
+    config_each_item(c->server.listen, check_listen, &v);
+    v.key = "[admin] listen";
+    config_each_item(c->admin.listen, check_listen, &v);
+    v.key = "[server] trusted_proxies";
+    config_each_item(c->server.trusted_proxies, check_proxy, &v);
+    return v.ok && check_redis(c);
+}
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
@@ -8,6 +69,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     struct buf out;
     const struct cli_option options[] = {{"example", NULL, &example}, {0}};
     if (!cli_parse(argc, argv, options, 0, 0, &count))
+        return CLI_USAGE;
+    if (!example && !check_values(&cli->config))
         return CLI_USAGE;
     buf_init(&out, 1 << 20);
     if (example)

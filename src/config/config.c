@@ -83,6 +83,8 @@ static bool apply(struct loading *l, const char *section, const char *name, cons
     if (!key) {
         if (has_section(section))
             buf_printf(why, "[%s] has no key \"%s\"", section, name);
+        else if (!*section)
+            buf_printf(why, "\"%s\" stands before the first [section]", name);
         else
             buf_printf(why, "there is no section [%s]", section);
         return false;

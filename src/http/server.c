@@ -323,7 +323,7 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     s->loop = loop;
     s->options = *options;
     if (!s->options.key)
-        s->options.key = "listen";
+        s->options.key = "[server] listen";
     s->options.limits.max_connections = files_for_connections(options->limits.max_connections);
     s->date.second = -1;
     for (int state = 0; state < CONN_STATES; state++)
@@ -344,7 +344,8 @@ static bool read_proxies(struct http_server *s, const char **why)
 {
     for (size_t i = 0; i < s->options.trusted_proxy_count; i++)
         if (!proxies_add(&s->proxies, str_from_cstr(s->options.trusted_proxies[i]))) {
-            *why = "trusted_proxies: wants addresses, networks such as 10.0.0.0/8, or unix; at most 64";
+            *why =
+                "[server] trusted_proxies: wants addresses, networks such as 10.0.0.0/8, or unix; at most 64";
             return false;
         }
     return true;

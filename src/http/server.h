@@ -43,7 +43,7 @@ struct http_options {
      * off (`complete` false; r->res.status 0: before there was any). Looks only. May be NULL. */
     void (*over)(void *ctx, const struct request *r, bool complete);
     void *over_ctx;
-    const char *key; /* in messages about `listen`; NULL: "listen" */
+    const char *key; /* in messages about `listen`; NULL: "[server] listen" */
     /* When not NULL: builds the answer to a request that is refused before it reaches the app (400, 408, 413,
      * 414, 417, 431, 501, 503, 505), in the application's format. `message` is English. r->res.status is set.
      */

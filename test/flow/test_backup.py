@@ -110,7 +110,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_lost(viewtally):
         refused = viewtally.run("restore", bad, status=3)
         assert refused.err
         assert len(viewtally.run("author", "list", "--json").json()) == 1
-    assert viewtally.run("restore", "nowhere.db", status=3).err
+    assert viewtally.run("restore", "nowhere.db", status=3).err == "viewtally: nowhere.db cannot be read: No such file or directory\n"
     assert left_over(viewtally) == []
 
 
@@ -124,6 +124,18 @@ def test_a_backup_that_cannot_be_made_leaves_nothing(viewtally):
     assert viewtally.run("backup", "x.db", status=3).err
     assert left_over(viewtally) == []
     assert viewtally.run("backup", status=2).err and viewtally.run("restore", "a", "b", status=2).err
+
+
+def test_a_backup_never_takes_the_place_of_the_database_itself(viewtally):
+    viewtally.import_lines(first_lines())
+    (viewtally.directory / "other-name.db").symlink_to("viewtally.db")
+    viewtally.start()
+    before = (viewtally.directory / "viewtally.db").stat().st_ino
+    for name in ("viewtally.db", "./viewtally.db", viewtally.directory / "viewtally.db", "other-name.db", "viewtally.db-wal"):
+        assert "belongs to the database itself" in viewtally.run("backup", name, status=2).err
+    assert (viewtally.directory / "viewtally.db").stat().st_ino == before
+    viewtally.stop()
+    viewtally.run("backup", "good.db")
 
 
 def left_over(instance):

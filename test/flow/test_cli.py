@@ -326,7 +326,7 @@ def test_a_file_that_cannot_be_read(viewtally):
     ("[keys]\nprefix =\n", 2, "[keys] prefix wants"),
     ("[log\nlevel = info\n", 1, "is neither"),
     ("[log]\nlevel\n", 2, "is neither"),
-    ("listen = 127.0.0.1:0\n", 1, "there is no section []"),
+    ("listen = 127.0.0.1:0\n", 1, '"listen" stands before the first [section]'),
     ("[log]\nlevel = " + "x" * 100_000 + "\n", 2, "too long"),
 ], ids=lambda value: value[-30:] if isinstance(value, str) else None)
 def test_mistakes_in_the_file(viewtally, text, line, message):
@@ -336,6 +336,22 @@ def test_mistakes_in_the_file(viewtally, text, line, message):
         done = plain(viewtally, *command, "--config", path, status=2)
         assert done.out == "" and done.err.startswith(f"{path}:{line}: ") and message in done.err and done.err.count("\n") == 1
         assert len(done.err) < 1000
+
+
+@pytest.mark.parametrize("section, key, value, message", [
+    ("server", "listen", "127.0.0.1", "[server] listen: 127.0.0.1 is not an address such as"),
+    ("server", "listen", "127.0.0.1:0, localhost:8080", "[server] listen: localhost:8080 is not an address such as"),
+    ("server", "listen", "127.0.0.1:65536", "is not an address such as"),
+    ("server", "listen", "unix:", "is not an address such as"),
+    ("admin", "listen", "9187", "[admin] listen: 9187 is not an address such as"),
+    ("server", "trusted_proxies", "10.0.0.0/33", "[server] trusted_proxies: wants"),
+    ("redis", "url", "127.0.0.1:6379", "[redis] url: it begins with none of"),
+])
+def test_what_serve_would_refuse_check_config_tells(viewtally, section, key, value, message):
+    viewtally.configure({section: {key: value}})
+    for command in ("check-config", "serve"):
+        done = viewtally.run(command, status=2)
+        assert done.out == "" and message in done.err and done.err.count("\n") <= 2
 
 
 def test_environment_overrides_the_file(viewtally):

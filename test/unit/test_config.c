@@ -92,7 +92,7 @@ static void mistakes_name_their_line(void **state)
                    ":3: [server] listen was given in line 2 already");
     expect_message("[server]\n\nliste = x\n", NULL, ":3: [server] has no key \"liste\"");
     expect_message("[sever]\nlisten = x\n", NULL, ":2: there is no section [sever]");
-    expect_message("listen = x\n", NULL, ":1: there is no section []");
+    expect_message("listen = x\n", NULL, ":1: \"listen\" stands before the first [section]");
     expect_message("[limits]\nrequests_per_minute = -1\n", NULL,
                    ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
     expect_message("[limits]\nrequests_per_minute =\n", NULL,
