@@ -57,14 +57,28 @@ const char *lookup_take(struct lookup *l)
     return has ? l->found : NULL;
 }
 
-static const struct addrinfo *pick(const struct lookup *l, const struct addrinfo *list)
+static unsigned count_of(const struct addrinfo *list, int family)
 {
     unsigned count = 0;
-    for (const struct addrinfo *a = list; a; a = a->ai_next)
-        count++;
-    for (unsigned skip = count ? l->found_count % count : 0; skip; skip--)
-        list = list->ai_next;
-    return list;
+    for (; list; list = list->ai_next)
+        count += list->ai_family == family;
+    return count;
+}
+
+static const struct addrinfo *nth_of(const struct addrinfo *list, int family, unsigned n)
+{
+    for (; list; list = list->ai_next)
+        if (list->ai_family == family && n-- == 0)
+            return list;
+    return NULL;
+}
+
+/* IPv4 first: Redis listens on 127.0.0.1 for "localhost" more often than on ::1. */
+static const struct addrinfo *pick(const struct lookup *l, const struct addrinfo *list)
+{
+    unsigned v4 = count_of(list, AF_INET), v6 = count_of(list, AF_INET6);
+    unsigned n = v4 + v6 ? l->found_count % (v4 + v6) : 0;
+    return n < v4 ? nth_of(list, AF_INET, n) : nth_of(list, AF_INET6, n - v4);
 }
 
 static bool keep(struct lookup *l, const struct addrinfo *a)

@@ -353,11 +353,19 @@ static void log_in(struct redis *r)
     }
 }
 
-/* What TLS has to say goes before the words of the socket. Its files are read again for the next attempt. */
+/* What TLS has to say goes before the words of the socket. Its files are read again for the next attempt.
+ * With TLS 1.3 a server refuses our certificate behind the handshake, and its reset may overtake its reason.
+ */
 static const char *why_lost(struct redis *r, struct ssl_st *session, const char *socket_says)
 {
-    if (!session || !redis_tls_explain(session, r->reason, sizeof r->reason))
+    if (!session)
         return socket_says;
+    bool explained = redis_tls_explain(session, r->reason, sizeof r->reason);
+    if (!explained && r->state != STATE_OPENING)
+        return socket_says;
+    if (!explained)
+        (void)snprintf(r->reason, sizeof r->reason,
+                       "TLS: %s behind the handshake; does Redis want a certificate of ours?", socket_says);
     redis_tls_free(r->tls);
     r->tls = NULL;
     return r->reason;

@@ -15,13 +15,14 @@ class Authority:
 
     def issue(self, name, alternatives, days=10):
         """(certificate, key) for `alternatives` such as "DNS:localhost,IP:127.0.0.1"; negative `days`: already expired."""
+        before = ["faketime", "-f", f"{days - 1}d"] if days < 0 else []     # made that long ago, for a day
         key = self._new_key(name)
         request, extensions = self.directory / f"{name}.csr", self.directory / f"{name}.ext"
         certificate = str(self.directory / f"{name}.crt")
         extensions.write_text(f"subjectAltName={alternatives}\n")
         self._openssl("req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request)
-        self._openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self._key, "-CAcreateserial", "-days", days,
-                      "-extfile", extensions, "-out", certificate)
+        self._openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self._key, "-CAcreateserial", "-days", abs(days),
+                      "-extfile", extensions, "-out", certificate, before=before)
         return certificate, key
 
     def _new_key(self, name):
@@ -30,5 +31,5 @@ class Authority:
         return path
 
     @staticmethod
-    def _openssl(*words):
-        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+    def _openssl(*words, before=()):
+        subprocess.run([*before, "openssl", *map(str, words)], check=True, capture_output=True)
