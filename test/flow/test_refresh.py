@@ -124,9 +124,9 @@ def test_a_server_that_is_killed_is_followed_within_a_minute(make, time, large_w
         time.advance(20_000)
         stays(lambda: runs.outcomes == [None] and runs.views() == applied, "the lease to hold")
         time.advance(15_000)
-        runs.wait_for_runs(2)
+        _, _, begun = runs.wait_for_runs(2, ticking=time)
         assert runs.outcomes == [LOST, DONE]
-        assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", time.wall_ms) == AUTHORS * VIDEOS
+        assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", begun) == AUTHORS * VIDEOS
         assert runs.one("PRAGMA integrity_check") == "ok"
         dead.start()                                # it finds the hour done
         stays(lambda: len(runs.runs) == 2, "no run more")
@@ -138,7 +138,8 @@ def test_a_server_that_slept_writes_nothing_when_it_wakes(make, time, large_worl
     with first, second:
         asleep, awake = runs.freeze(first, second)
         time.advance(35_000)
-        wait.until(lambda: runs.outcomes == [LOST, DONE], "the other one to take over")
+        runs.wait_for_runs(2, ticking=time)
+        assert runs.outcomes == [LOST, DONE]
         version = runs.one("PRAGMA data_version")
         asleep.signal(signal.SIGCONT)
         wait.until(lambda: "another process has taken it over" in asleep.log, "the sleeper to notice")

@@ -1,4 +1,6 @@
 """What stands in a database about its refresh, and a server caught in the middle of a run."""
+import os
+import pathlib
 import signal
 import sqlite3
 
@@ -29,10 +31,18 @@ class Refreshing:
     def outcomes(self):
         return [outcome for _, outcome, _ in self.runs]
 
-    def wait_for_runs(self, count):
-        """Until so many have ended; there must not be more."""
-        wait.until(lambda: len(self.runs) >= count and None not in self.outcomes, f"{count} runs")
-        assert len(self.runs) == count, self.runs
+    def wait_for_runs(self, count, ticking=None):
+        """Until so many have ended; there must not be more. `ticking` is a clock that goes on meanwhile, for a server that waits
+        before it tries again: from when it counts is not known."""
+        def ended():
+            if len(self.runs) >= count and self.outcomes[count - 1] is not None:
+                return True
+            if ticking:
+                ticking.advance(500)
+            return False
+
+        wait.until(ended, f"{count} runs")
+        assert len(self.runs) == count and None not in self.outcomes[:-1], self.runs
         return self.runs[-1]
 
     @property
@@ -64,10 +74,13 @@ class Refreshing:
         frozen = next(instance for instance in instances if instance.pid == self.holder_pid)
 
         def caught():
-            """Lets it go on for an instant and stops it again."""
-            frozen.signal(signal.SIGCONT)
+            """Stops it; lets it go on for an instant when that was not the moment."""
             frozen.signal(signal.SIGSTOP)
-            return not self._is_at_work() or (self.views() > before and not self.is_locked())
+            wait.until(lambda: is_stopped(frozen.pid), "all threads to stand still", pause_most=0.001)
+            if not self._is_at_work() or (self.views() > before and not self.is_locked()):
+                return True
+            frozen.signal(signal.SIGCONT)
+            return False
 
         wait.until(caught, "the server to stand between two transactions", pause_most=0.001)
         if not self._is_at_work():
@@ -77,3 +90,9 @@ class Refreshing:
 
     def _is_at_work(self):
         return self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") > 0
+
+
+def is_stopped(pid):
+    """A signal to stop is on its way for a while: a thread that runs may still begin a transaction."""
+    states = [pathlib.Path(f"/proc/{pid}/task/{task}/stat").read_text().rpartition(") ")[2][0] for task in os.listdir(f"/proc/{pid}/task")]
+    return all(state == "T" for state in states)

@@ -193,6 +193,7 @@ class Viewtally:
         """SIGTERM; the server must leave with status 0 and without a sanitizer's report."""
         if self._process is not None:
             self.signal(signal.SIGTERM)
+            self.signal(signal.SIGCONT)     # if the test has stopped it
             self.wait_stopped()
 
     def signal(self, sig):
