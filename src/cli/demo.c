@@ -108,6 +108,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     if (code == CLI_DONE && !choice.any && count == 0)
         return cli_fail(CLI_USAGE,
                         "demo: the database is empty: name an import file (see viewtally demo --help)");
+    if (code == CLI_DONE && choice.any && count > 0)
+        (void)fprintf(stderr, "viewtally: the database holds authors already: %s is not imported\n", argv[1]);
     if (code == CLI_DONE && !choice.any) {
         code = cli_import.run(cli, 2, (char *[]){argv[0], argv[1], NULL});
         if (code == CLI_DONE)

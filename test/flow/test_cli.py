@@ -219,7 +219,9 @@ def test_demo(viewtally):
     assert "of Big, an author with 1 video" in first and " http://127.0.0.1:8080/v1/account\n" in first
     assert (viewtally.directory / "demo.key").stat().st_mode & 0o777 == 0o600
     path.unlink()
-    again = viewtally.run("demo", path, "--key-file", "demo.key").out         # imports nothing
+    done = viewtally.run("demo", path, "--key-file", "demo.key")                # imports nothing, and says so
+    again = done.out
+    assert done.err == f"viewtally: the database holds authors already: {path} is not imported\n"
     assert re.search(r"KEY=(\S+)", again).group(1) == key
     viewtally.start()
     with viewtally.client(key) as client:
