@@ -16,9 +16,16 @@
 
 #include <stdlib.h>
 
-enum { LOOK_MS = 100, BUSY_TIMEOUT_MS = 250, PAUSE_MS = 1000, PAGE_KIB = 4 };
+enum {
+    LOOK_MS = 100,
+    BUSY_TIMEOUT_MS = 250,
+    PAUSE_MS = 1000, /* after a job that did not help, doubled each time */
+    PAUSE_MAX_MS = 60 * 1000,
+    ROUNDS = 3, /* of the first half: what comes in meanwhile gets less each time */
+    PAGE_KIB = 4,
+};
 
-/* Pages in the log that are worth a job, that the second half may copy, and that are too many. */
+/* Pages in the log that are worth a job, that may be left for the second half, and that are too many. */
 #ifdef VT_TEST_SEAMS
 enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
 #else
@@ -34,6 +41,7 @@ struct checkpointer {
     enum err result;         /* of the job at work, */
     int64_t took_us;         /* and how long it took */
     int64_t not_before_mono; /* no job is started earlier, ms */
+    int64_t pause_ms;        /* the last one, 0: the last job helped */
     struct checkpoint_counts counts;
     void (*closed)(void *ctx); /* set: closing */
     void *closed_ctx;
@@ -41,12 +49,29 @@ struct checkpointer {
 
 /* ---- the job, on a pool thread ---- */
 
+/* `*all`: no reader kept it from copying what was in the log when it began. */
+static enum err copy_bulk(struct store *store, bool *all)
+{
+    struct store_log log = store_log_state(store);
+    *all = true;
+    for (int i = 0; i < ROUNDS && *all && (i == 0 || log.pending > REST_PAGES); i++) {
+        const int64_t goal = log.pages;
+        enum err err = store_checkpoint(store, false);
+        if (err)
+            return err;
+        log = store_log_state(store);
+        *all = log.pages < goal || log.pages - log.pending >= goal;
+    }
+    return OK;
+}
+
 static void on_work(uv_work_t *work)
 {
     struct checkpointer *c = work->data;
     const int64_t start_us = clock_work_us();
-    c->result = store_checkpoint(c->store, false);
-    if (!c->result && store_log_state(c->store).pending <= REST_PAGES) {
+    bool all;
+    c->result = copy_bulk(c->store, &all);
+    if (!c->result && all) {
         gate_enter(c->gate);
         c->result = store_checkpoint(c->store, true);
         gate_leave(c->gate);
@@ -73,6 +98,14 @@ static void tell(struct checkpointer *c)
     n->too_long = too_long;
 }
 
+static void pause_longer(struct checkpointer *c)
+{
+    c->pause_ms = c->pause_ms ? 2 * c->pause_ms : PAUSE_MS;
+    if (c->pause_ms > PAUSE_MAX_MS)
+        c->pause_ms = PAUSE_MAX_MS;
+    c->not_before_mono = clock_mono_ms() + c->pause_ms;
+}
+
 static void on_finished(uv_work_t *work, int status)
 {
     struct checkpointer *c = work->data;
@@ -85,7 +118,9 @@ static void on_finished(uv_work_t *work, int status)
     c->counts.failed += failed;
     c->counts.done += !failed;
     if (failed || c->counts.log.pending >= START_PAGES)
-        c->not_before_mono = clock_mono_ms() + PAUSE_MS;
+        pause_longer(c);
+    else
+        c->pause_ms = 0;
     tell(c);
     if (c->closed)
         close_timer(c);

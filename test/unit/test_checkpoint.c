@@ -157,7 +157,7 @@ static void the_log_begins_anew_under_constant_writes(void **state)
     start_writing();
     wait_until(began_anew);
     stop_writing();
-    assert_true(counts()->done >= 3);
+    assert_true(counts()->done >= 1);
     assert_int_equal(counts()->failed, 0);
 }
 
