@@ -20,11 +20,9 @@ CLIENTS = 6
 
 
 class World:
-    def __init__(self, make_viewtally, tmp_path):
-        if not Redis.available():
-            pytest.skip("redis-server is not installed")
-        self.clock = FakeClock(tmp_path / "shared-clock", "2026-07-10T12:00:00Z", 5_000_000)
-        self.redis = with_clock(Redis(tmp_path / "redis"), self.clock).start()
+    def __init__(self, make_viewtally, clock, redis):
+        self.clock = clock
+        self.redis = redis
         config = {"limits": {"requests_per_minute": LIMIT}, "redis": {"url": self.redis.url}}
         self.servers = [make_viewtally(config, self.clock)]
         self.key = self.servers[0].create_key(self.servers[0].add_author())
@@ -58,7 +56,6 @@ class World:
 
     def close(self):
         self.pool.shutdown()
-        self.redis.stop()
 
 
 def last_redis_line(server):
@@ -73,9 +70,13 @@ def send(job):
 
 @pytest.fixture
 def world(make_viewtally, tmp_path):
-    made = World(make_viewtally, tmp_path)
-    yield made
-    made.close()
+    if not Redis.available():
+        pytest.skip("redis-server is not installed")
+    clock = FakeClock(tmp_path / "shared-clock", "2026-07-10T12:00:00Z", 5_000_000)
+    with with_clock(Redis(tmp_path / "redis"), clock) as redis:
+        made = World(make_viewtally, clock, redis)
+        yield made
+        made.close()
 
 
 class Model:

@@ -179,13 +179,15 @@ def hang_up(listener):
 
 
 def test_old_protocols_are_refused(make_viewtally, tmp_path, authority, server_files):
+    redis = tls_redis(tmp_path, server_files, "--tls-protocols", "TLSv1.1", "--tls-ciphers", "DEFAULT@SECLEVEL=0")
     try:
-        redis = tls_redis(tmp_path, server_files, "--tls-protocols", "TLSv1.1", "--tls-ciphers", "DEFAULT@SECLEVEL=0")
         redis.start()
     except AssertionError:
         pytest.skip("this Redis does not speak TLS 1.1 either")
-    with redis:
+    try:
         Reached(make_viewtally, redis.url, ca_file=authority.ca).assert_refused("TLS")
+    finally:
+        redis.stop()
 
 
 def test_paused_and_killed(make_viewtally, tmp_path, authority, server_files):
