@@ -262,6 +262,25 @@ enum err config_load(struct config *c, const char *path, const char *const *envi
     return OK;
 }
 
+/* A value as it is, but for the password in an address such as redis://user:password@host. */
+static void print_shown(const struct config *c, const struct config_key *key, struct buf *out)
+{
+    static const char HIDDEN[] = "(hidden)";
+    size_t begin = out->len;
+    value_print(c, key, out);
+    struct str value = str_make(out->p + begin, out->len - begin), scheme, user;
+    struct str rest = str_cut(value, ':', &scheme);
+    if (key->type != CONFIG_TEXT || out->failed || !str_starts_with(rest, STR("//")))
+        return;
+    const char *at = memrchr(rest.p, '@', rest.len);
+    if (!at || !str_cut(str_make(rest.p + 2, (size_t)(at - rest.p) - 2), ':', &user).p)
+        return;
+    char after[512];
+    int len = snprintf(after, sizeof after, "%s%.*s", HIDDEN, (int)(rest.p + rest.len - at), at);
+    out->len = (size_t)(user.p + user.len + 1 - out->p);
+    buf_append(out, str_make(after, (size_t)len));
+}
+
 static void print_keys(const struct config *c, bool with_help, struct buf *out)
 {
     const char *section = "";
@@ -281,7 +300,7 @@ static void print_keys(const struct config *c, bool with_help, struct buf *out)
         buf_printf(out, "%s = ", key->name);
         size_t before = out->len;
         if (!key->secret)
-            value_print(c, key, out);
+            print_shown(c, key, out);
         else if (!with_help)
             buf_append(out, STR("(hidden)"));
         if (out->len == before && out->len)

@@ -394,3 +394,7 @@ def test_secrets_are_hidden_and_read_from_files(viewtally):
         assert "cannot read" in done.err
         done = viewtally.run("check-config", env={variable + "_FILE": str(viewtally.directory)}, status=2)
         assert "Is a directory" in done.err
+    for address, shown in ((f"redis://:{secret}@127.0.0.1:6379/0", "redis://:(hidden)@127.0.0.1:6379/0"),
+                           (f"rediss://u:{secret}@h", "rediss://u:(hidden)@h"), ("redis://u@h:1/2", "redis://u@h:1/2"),
+                           ("redis://h:1", "redis://h:1"), ("unix:/a:b@c", "unix:/a:b@c")):
+        assert effective(viewtally.run("check-config", env={"VIEWTALLY_REDIS_URL": address}))["redis"]["url"] == shown
