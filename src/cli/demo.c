@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cli/author_login.h"
 #include "cli/key_create.h"
+#include "store/accounts.h"
 #include "store/write.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@ enum { NAME_SHOWN = 120 };
 struct choice {
     bool any;
     struct uuid id;
-    int64_t videos;
+    int64_t row, videos;
+    bool signs_in; /* has a password already: no further link is made, which would let others set a new one */
     char name[NAME_SHOWN + 1];
 };
 
@@ -26,6 +28,7 @@ static bool on_author(void *ctx, const struct author *a)
         return true;
     c->any = true;
     c->id = a->id;
+    c->row = a->row;
     c->videos = a->videos_count;
     (void)snprintf(c->name, sizeof c->name, "%.*s", (int)a->name.len, a->name.p);
     return true;
@@ -33,8 +36,14 @@ static bool on_author(void *ctx, const struct author *a)
 
 static enum err choose(struct store *store, struct arena *arena, void *ctx)
 {
-    (void)arena;
-    return store_list_authors(store, on_author, ctx);
+    struct choice *c = ctx;
+    struct viewer viewer;
+    enum err e = store_list_authors(store, on_author, c);
+    if (e || !c->any)
+        return e;
+    e = store_get_viewer(store, arena, c->row, &viewer);
+    c->signs_in = !e && viewer.password.p;
+    return e;
 }
 
 static enum cli_exit find_author(struct cli *cli, struct choice *c)
@@ -122,6 +131,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     if (code != CLI_DONE)
         return code;
     print_tour(cli, &choice, &key);
+    if (choice.signs_in)
+        return CLI_DONE;
     printf("\nThe author's own pages, and a password for them (good once, for a day):\n\n  ");
     return author_print_link(cli, &choice.id);
 }
@@ -133,9 +144,9 @@ const struct cli_command cli_demo = {
     .help =
         "Imports FILE (see viewtally import --help) when the database holds no author yet, makes an API "
         "key for the\n"
-        "author with the most videos, and prints curl lines to copy and a link to the author's pages. Run "
-        "again, it\n"
-        "imports nothing.\n\n"
+        "author with the most videos, and prints curl lines to copy and, until the author has a password, a "
+        "link to\n"
+        "the author's pages. Run again, it imports nothing.\n\n"
         "  --key-file PATH   keep the key there (readable by you only) and show the same one next time;\n"
         "                    without it every run makes a new key",
     .run = run,
