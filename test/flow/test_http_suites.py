@@ -41,8 +41,9 @@ def drive(server, driver, *arguments):
 
 
 def test_conformance(server):
-    """1,251 malformed, edge and valid streams; a maximally strict server passes 1,211 and is warned about the rest."""
-    assert drive(server, "conformance.py", "--post-path", "/v1/oauth/token") >= 1211
+    """1,251 malformed, edge and valid streams; a maximally strict server passes 1,211 and is warned about the rest. Bodies go to an
+    address that reads them whole and answers 405: a 400 of the endpoint would not be told from a 400 of the parser."""
+    assert drive(server, "conformance.py", "--post-path", "/v1/account") >= 1211
 
 
 def test_mutated_streams(server):
