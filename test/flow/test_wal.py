@@ -81,6 +81,6 @@ def test_a_reader_that_does_not_end_is_told_of(server):
             with server.admin() as admin:
                 assert b"write-ahead log" in admin.get("/readyz").body
         server.clock.advance(120_000)               # it tries again ever more seldom, at least every minute
-        wait.until(lambda: metric(server, "viewtally_store_wal_too_long") == 0, "the log to be short again")
+        wait.until(lambda: metric(server, "viewtally_store_wal_too_long") == 0, "the log to be short again", seconds=100)
         assert "the write-ahead log is short again" in server.log
         assert metric(server, "viewtally_store_wal_pending_pages") * PAGE < ALARM
