@@ -59,6 +59,39 @@ struct config {
         int64_t interval_s; /* of the simulated source alone; 0: by the hour */
     } refresh;
     struct {
+        char *key_file; /* "": none */
+    } secrets;
+    struct {
+        int64_t deadline_s, pace_s, timeout_ms, connect_timeout_ms, retry_percent;
+        char *ca_file; /* "": the system's authorities */
+    } platforms;
+    /* The operator's app at each platform; client_id "": none. */
+    struct {
+        char *client_id, *client_secret;
+        int64_t calls_per_minute, in_flight;
+    } tiktok;
+    struct {
+        char *client_id, *client_secret, *api_key;
+        int64_t units_per_day, reserve_percent, ids_per_call, in_flight;
+    } youtube;
+    struct {
+        char *client_id, *client_secret;
+        bool batch;
+        int64_t in_flight;
+    } instagram;
+    struct {
+        char *client_id, *client_secret, *graph_version;
+        int64_t in_flight;
+    } facebook;
+    struct {
+        char *client_id, *client_secret, *bulk; /* auto, on, off */
+        int64_t calls_per_minute, calls_per_day, in_flight;
+    } pinterest;
+    struct {
+        char *tiktok, *tiktok_auth, *youtube, *google_oauth, *google_auth, *facebook, *facebook_auth,
+            *instagram, *instagram_oauth, *instagram_auth, *pinterest, *pinterest_auth;
+    } origins;
+    struct {
         char *listen; /* comma separated; "": off */
     } admin;
     struct {
@@ -94,7 +127,7 @@ struct config_key {
     int64_t min, max;
     bool secret; /* shown as "(hidden)"; may also be given as `<name>_file` */
     bool (*check)(struct str value, const char **why); /* optional further rule */
-    const char *help;                                  /* sentences for config.example.ini */
+    const char *help; /* sentences for config.example.ini; NULL: those of the key before say it */
 };
 
 extern const struct config_key config_keys[];

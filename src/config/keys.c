@@ -128,6 +128,44 @@ static bool check_source(struct str value, const char **why)
     return count == (seen == 3 ? 2 : 1);
 }
 
+/* https, or, where tests are built in, http to this machine; a host, perhaps a port, and nothing behind it.
+ */
+static bool check_origin(struct str value, const char **why)
+{
+    *why = "wants an address such as https://api.example.com, without a path";
+    if (!is_url(value))
+        return false;
+    const struct str rest = str_make(value.p + 8, value.len > 8 ? value.len - 8 : 0);
+    if (str_starts_with(value, STR("https://")))
+        return !memchr(rest.p, '/', rest.len);
+#if VT_TEST_SEAMS
+    return str_starts_with(value, STR("http://127.0.0.1:")) || str_starts_with(value, STR("http://[::1]:"));
+#else
+    return false;
+#endif
+}
+
+static bool check_graph_version(struct str value, const char **why)
+{
+    *why = "wants a version of the Graph API such as v26.0";
+    if (value.len < 4 || value.len > 8 || value.p[0] != 'v')
+        return false;
+    size_t dots = 0;
+    for (size_t i = 1; i < value.len; i++) {
+        if (value.p[i] == '.')
+            dots++;
+        else if (value.p[i] < '0' || value.p[i] > '9')
+            return false;
+    }
+    return dots == 1 && value.p[1] != '.' && value.p[value.len - 1] != '.';
+}
+
+static bool check_bulk(struct str value, const char **why)
+{
+    *why = "wants auto, on or off";
+    return str_eq(value, STR("auto")) || str_eq(value, STR("on")) || str_eq(value, STR("off"));
+}
+
 const struct config_key config_keys[] = {
     {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
      check_listen,
@@ -234,6 +272,111 @@ const struct config_key config_keys[] = {
      "directory."},
     {"refresh", "interval_s", CONFIG_INTEGER, KEY(refresh.interval_s), "0", 0, 3600, false, NULL,
      "Seconds between two refreshes; only for source = simulated. 0: every hour."},
+
+    {"secrets", "key_file", CONFIG_TEXT, KEY(secrets.key_file), "", TEXT_LIMIT(1000), false, NULL,
+     "The file with the key that seals the platforms' tokens in the database: made by viewtally secrets "
+     "init, readable by the\n"
+     "server alone, and to be kept apart from the backups of the database. Empty: no tokens can be kept."},
+
+    {"platforms", "deadline_s", CONFIG_INTEGER, RELOADED(platforms.deadline_s), "3000", 10, 3540, false, NULL,
+     "Seconds after which a refresh that asks the platforms ends. What was not answered by then keeps its "
+     "numbers."},
+    {"platforms", "pace_s", CONFIG_INTEGER, RELOADED(platforms.pace_s), "2400", 0, 3540, false, NULL,
+     "Seconds over which the calls of one refresh are spread. 0: as fast as the limits below let them."},
+    {"platforms", "connect_timeout_ms", CONFIG_INTEGER, RELOADED(platforms.connect_timeout_ms), "5000", 10,
+     60000, false, NULL, "Milliseconds in which a connection to a platform has to stand."},
+    {"platforms", "timeout_ms", CONFIG_INTEGER, RELOADED(platforms.timeout_ms), "30000", 10, 300000, false,
+     NULL, "Milliseconds in which a platform has to have answered."},
+    {"platforms", "retry_percent", CONFIG_INTEGER, RELOADED(platforms.retry_percent), "10", 0, 100, false,
+     NULL, "How many of the calls to a platform may be repeats of calls that failed, in a hundred."},
+    {"platforms", "ca_file", CONFIG_TEXT, KEY(platforms.ca_file), "", TEXT_LIMIT(1000), false, NULL,
+     "A file with the certificates (PEM) of who is trusted to vouch for the platforms. Empty: the system's "
+     "authorities."},
+
+    {"tiktok", "client_id", CONFIG_TEXT, KEY(tiktok.client_id), "", TEXT_LIMIT(200), false, NULL,
+     "Your app at TikTok: what TikTok calls its client key. Empty: TikTok is not asked."},
+    {"tiktok", "client_secret", CONFIG_TEXT, KEY(tiktok.client_secret), "", TEXT_LIMIT(500), true, NULL,
+     "Its secret; client_secret_file names a file that holds it instead."},
+    {"tiktok", "calls_per_minute", CONFIG_INTEGER, RELOADED(tiktok.calls_per_minute), "600", 1, 1000000,
+     false, NULL, "TikTok's limit: calls a minute, for the whole app."},
+    {"tiktok", "in_flight", CONFIG_INTEGER, RELOADED(tiktok.in_flight), "8", 1, 100, false, NULL,
+     "Calls at once."},
+
+    {"instagram", "client_id", CONFIG_TEXT, KEY(instagram.client_id), "", TEXT_LIMIT(200), false, NULL,
+     "Your app for Instagram's own login. Empty: accounts are linked through Facebook only."},
+    {"instagram", "client_secret", CONFIG_TEXT, KEY(instagram.client_secret), "", TEXT_LIMIT(500), true, NULL,
+     "Its secret; client_secret_file names a file that holds it instead."},
+    {"instagram", "batch", CONFIG_SWITCH, RELOADED(instagram.batch), "off", NO_LIMIT, false, NULL,
+     "Whether graph.instagram.com takes batches of calls, which Meta does not document. off: one post a "
+     "call."},
+    {"instagram", "in_flight", CONFIG_INTEGER, RELOADED(instagram.in_flight), "8", 1, 100, false, NULL,
+     "Calls at once."},
+
+    {"youtube", "client_id", CONFIG_TEXT, KEY(youtube.client_id), "", TEXT_LIMIT(200), false, NULL,
+     "Your project at Google: its OAuth client. Empty: authors cannot link channels."},
+    {"youtube", "client_secret", CONFIG_TEXT, KEY(youtube.client_secret), "", TEXT_LIMIT(500), true, NULL,
+     "Its secret; client_secret_file names a file that holds it instead."},
+    {"youtube", "api_key", CONFIG_TEXT, KEY(youtube.api_key), "", TEXT_LIMIT(200), true, NULL,
+     "A key of the project. With it, videos of several authors are asked for in one call, which saves nearly "
+     "all of the quota.\n"
+     "api_key_file names a file that holds it instead."},
+    {"youtube", "units_per_day", CONFIG_INTEGER, RELOADED(youtube.units_per_day), "10000", 1, 100000000,
+     false, NULL, "The quota of the project: calls from midnight to midnight in Los Angeles."},
+    {"youtube", "reserve_percent", CONFIG_INTEGER, RELOADED(youtube.reserve_percent), "15", 0, 90, false,
+     NULL, "How much of it is kept for the end of the day, in a hundred."},
+    {"youtube", "ids_per_call", CONFIG_INTEGER, RELOADED(youtube.ids_per_call), "50", 1, 50, false, NULL,
+     "Videos that one call asks for."},
+    {"youtube", "in_flight", CONFIG_INTEGER, RELOADED(youtube.in_flight), "4", 1, 100, false, NULL,
+     "Calls at once."},
+
+    {"facebook", "client_id", CONFIG_TEXT, KEY(facebook.client_id), "", TEXT_LIMIT(200), false, NULL,
+     "Your app at Meta, for Facebook pages and the Instagram accounts behind them. Empty: neither is asked."},
+    {"facebook", "client_secret", CONFIG_TEXT, KEY(facebook.client_secret), "", TEXT_LIMIT(500), true, NULL,
+     "Its secret; client_secret_file names a file that holds it instead."},
+    {"facebook", "graph_version", CONFIG_TEXT, KEY(facebook.graph_version), "v26.0", TEXT_LIMIT(8), false,
+     check_graph_version,
+     "The version of Meta's Graph API. One that Meta has ended is silently served as another."},
+    {"facebook", "in_flight", CONFIG_INTEGER, RELOADED(facebook.in_flight), "8", 1, 100, false, NULL,
+     "Calls at once."},
+
+    {"pinterest", "client_id", CONFIG_TEXT, KEY(pinterest.client_id), "", TEXT_LIMIT(200), false, NULL,
+     "Your app at Pinterest. Empty: Pinterest is not asked."},
+    {"pinterest", "client_secret", CONFIG_TEXT, KEY(pinterest.client_secret), "", TEXT_LIMIT(500), true, NULL,
+     "Its secret; client_secret_file names a file that holds it instead."},
+    {"pinterest", "bulk", CONFIG_TEXT, RELOADED(pinterest.bulk), "auto", TEXT_LIMIT(4), false, check_bulk,
+     "Whether Pinterest lets the app ask for a hundred pins at once: auto finds out, on, off."},
+    {"pinterest", "calls_per_minute", CONFIG_INTEGER, RELOADED(pinterest.calls_per_minute), "55", 1, 1000000,
+     false, NULL, "Calls a minute for each account; Pinterest allows 60."},
+    {"pinterest", "calls_per_day", CONFIG_INTEGER, RELOADED(pinterest.calls_per_day), "0", 0, 100000000,
+     false, NULL,
+     "Calls a day for the whole app: 1000 while Pinterest gives it trial access only. 0: no such limit."},
+    {"pinterest", "in_flight", CONFIG_INTEGER, RELOADED(pinterest.in_flight), "4", 1, 100, false, NULL,
+     "Calls at once."},
+
+    {"origins", "tiktok", CONFIG_TEXT, KEY(origins.tiktok), "https://open.tiktokapis.com", TEXT_LIMIT(200),
+     false, check_origin, "Where the platforms are. Only ever changed to ask something else in their place."},
+    {"origins", "tiktok_auth", CONFIG_TEXT, KEY(origins.tiktok_auth), "https://www.tiktok.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "instagram", CONFIG_TEXT, KEY(origins.instagram), "https://graph.instagram.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "instagram_oauth", CONFIG_TEXT, KEY(origins.instagram_oauth), "https://api.instagram.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "instagram_auth", CONFIG_TEXT, KEY(origins.instagram_auth), "https://www.instagram.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "youtube", CONFIG_TEXT, KEY(origins.youtube), "https://www.googleapis.com", TEXT_LIMIT(200),
+     false, check_origin, NULL},
+    {"origins", "google_oauth", CONFIG_TEXT, KEY(origins.google_oauth), "https://oauth2.googleapis.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "google_auth", CONFIG_TEXT, KEY(origins.google_auth), "https://accounts.google.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "facebook", CONFIG_TEXT, KEY(origins.facebook), "https://graph.facebook.com", TEXT_LIMIT(200),
+     false, check_origin, NULL},
+    {"origins", "facebook_auth", CONFIG_TEXT, KEY(origins.facebook_auth), "https://www.facebook.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "pinterest", CONFIG_TEXT, KEY(origins.pinterest), "https://api.pinterest.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
+    {"origins", "pinterest_auth", CONFIG_TEXT, KEY(origins.pinterest_auth), "https://www.pinterest.com",
+     TEXT_LIMIT(200), false, check_origin, NULL},
 
     {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false, NULL,
      "Where the operator looks: /metrics, /livez, /readyz, on addresses written as those of [server]. "

@@ -1,0 +1,219 @@
+/* What a platform is to us: the interface of the connectors, one file each. A connector is pure: `build`
+ * writes a request's bytes, `parse` reads an answer's. It knows no socket, clock, log, database, and
+ * allocates in the arena it is given, so all of it is tested from files and fuzzed.
+ *
+ * Facts and marks [V]erified, [P]roject, [K]not looked up are those of the platform notes: what is not [V] is
+ * an option or found out at run time. Absent is not 0 and not an error: a count that was not measured is
+ * COUNT_NONE.
+ *
+ * parse() may be given any bytes whatsoever and ends in a verdict. It never follows an address out of a body.
+ */
+#ifndef VT_PLATFORMS_PLATFORM_H
+#define VT_PLATFORMS_PLATFORM_H
+
+#include "base/arena.h"
+#include "platforms/message.h"
+#include "store/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Instagram has two, by the login its token came from. The numbers stand in the database
+ * (platform_credentials.api, platform_limits.api). */
+enum platform_api {
+    API_TIKTOK,
+    API_INSTAGRAM, /* Instagram Login: graph.instagram.com, one id a call, the token refreshes itself */
+    API_INSTAGRAM_FACEBOOK, /* Facebook Login: graph.facebook.com, batches, no refresh */
+    API_YOUTUBE,
+    API_FACEBOOK,
+    API_PINTEREST,
+};
+enum { PLATFORM_APIS = 6 };
+
+/* ---- what is asked, item by item ---- */
+
+enum item_state {
+    ITEM_PENDING,   /* start value; still so after V_OK: the platform left the id out, the engine makes it
+                     * MISSING
+                     */
+    ITEM_OK,        /* at least one count measured */
+    ITEM_NO_DATA,   /* known to the platform, no numbers yet */
+    ITEM_MISSING,   /* perhaps gone: absent or 404 or 100.33; confirmed only by repetition */
+    ITEM_PERMANENT, /* will never have numbers (before the business conversion, an image pin) */
+    ITEM_RETRY,     /* this item only: null in a batch, inner 5xx */
+};
+
+enum { VIEWS_SOURCE_NONE = 0 }; /* others: the connector's own numbers, kept for each post, < 256 */
+
+struct platform_item {
+    struct str id;     /* the platform's own id of the post, or what it is resolved from */
+    int64_t posted_at; /* ms */
+    int views_source;  /* in: the definition of a view that this post is read by, NONE: not chosen yet.
+                    out: that of counts[COUNT_VIEWS]. A connector never changes a chosen one */
+    enum item_state state;
+    int64_t counts[COUNT_KINDS]; /* out: COUNT_NONE: not measured */
+    struct str resolved; /* out, of CALL_RESOLVE: the id that CALL_READ wants; p == NULL: not known yet */
+};
+
+/* ---- what one call is ---- */
+
+enum call_kind {
+    CALL_READ,
+    CALL_RESOLVE, /* item ids are not the platform's ids of a video yet (TikTok's publish_id): ask for them */
+};
+
+/* What the operator may set for an API, and what the notes leave open; values, no secrets. */
+struct platform_options {
+    const char *graph_version; /* "v26.0" */
+    int ids_per_call;          /* 0: the descriptor's */
+    bool batch;                /* graph.instagram.com: whether it takes batches [K]: off */
+    bool by_key;               /* YouTube: an API key is there, ids of several authors go in one call */
+};
+
+struct platform_call {
+    enum call_kind kind;
+    const struct platform_options *options;
+    struct str account_id;   /* the platform's id of the account; "" when mixed */
+    struct str access_token; /* or, with by_key, the API key */
+    bool by_key;             /* this call carries the key of the app in place of a token */
+    int tier;                /* of the descriptor: which form of the request; 0 first */
+    struct str
+        dropped; /* metrics that a tier leaves out, comma separated: found dead before (V_TIER), "" none
+                  */
+    int64_t now_ms;
+    struct platform_item *items;
+    size_t item_count;
+};
+
+/* ---- how a call ended: the engine switches on this and on nothing else ---- */
+
+enum verdict {
+    V_OK,        /* body understood; look at the items */
+    V_LATER,     /* 429, 5xx, throttled (and, said by the engine, a transport error): back off */
+    V_QUOTA,     /* nothing more until the quota begins anew (YouTube) */
+    V_TOKEN,     /* refresh once, then repeat this call once */
+    V_RECONNECT, /* the author must consent again; the account stops until then */
+    V_OPERATOR,  /* our app is refused (its secret, its review, its grants): never the author's fault */
+    V_TIER,      /* a dead metric or a grant that is missing: build again with tier + 1, or with `dropped` */
+    V_SPLIT,     /* refused because of one id: halve, down to one */
+    V_MALFORMED, /* not the documented shape: like LATER, and a sample is kept */
+    V_BUG,       /* the platform says that our request is wrong */
+};
+enum { VERDICTS = 10 };
+
+const char *verdict_name(enum verdict v); /* "ok", "later" …: metrics, logs, tables. Static */
+
+enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP }; /* whom a LATER or QUOTA pauses */
+
+struct outcome {
+    enum verdict verdict;
+    enum outcome_scope scope;
+    int64_t wait_ms;    /* 0: none given */
+    int usage_percent;  /* the highest of the rate headers; 0: unknown */
+    struct str code;    /* short and stable, in the arena or static, such as "190.460"; never a message */
+    struct str dropped; /* of V_TIER: the metric that is dead, when the answer names it; in the arena */
+};
+
+/* ---- tokens ---- */
+
+/* The operator's app at the platform. */
+struct platform_app {
+    struct str client_id, client_secret;
+};
+
+struct token_grant {
+    struct str access_token;
+    struct str refresh_token; /* p == NULL or empty: none was given, keep the old one */
+    struct str scopes;        /* as given; p == NULL: not said */
+    struct str account_id; /* p == NULL: not said. A refresh for another account is refused by the caller */
+    int64_t expires_in_s;  /* 0: not said; -1: never */
+    int64_t refresh_expires_in_s; /* 0: not said */
+};
+
+/* An account as linking finds it. */
+struct linked_account {
+    enum platform_api api;
+    struct str id, name;      /* the name for people; p == NULL: none */
+    struct token_grant grant; /* Facebook: the page's own token */
+};
+enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 6 };
+
+/* One linking, from the code that the browser brought to the accounts behind it: link_build() and
+ * link_parse() by turns, one call each, until link_build() says that there is nothing more to ask. Texts are
+ * in the arena.
+ */
+struct platform_link {
+    const struct platform_options *options;
+    struct platform_app app;
+    struct str redirect_uri, code, verifier; /* verifier: PKCE, where uses_pkce */
+    int step;                                /* 0 at first; the connector's own */
+    struct token_grant grant;
+    struct linked_account accounts[LINK_ACCOUNTS_MAX];
+    size_t account_count; /* 0 at the end: signed in, but there is nothing to link */
+};
+
+/* ---- a descriptor ---- */
+
+enum { PLATFORM_TIERS = 4 };
+
+struct platform_rate {
+    int per_minute; /* 0: no limit of its own */
+    int burst;
+};
+
+struct platform_desc {
+    enum platform_api api;
+    enum platform platform;
+    const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
+    const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
+    const char *scopes; /* that linking asks for */
+    bool uses_pkce;
+    bool links; /* linking starts here; false: it comes with another (instagram-facebook with facebook) */
+
+    int tiers;                        /* how many forms a request has, 1 … PLATFORM_TIERS */
+    int ids_per_call[PLATFORM_TIERS]; /* by tier, of CALL_READ */
+    int ids_per_resolve;              /* 0: nothing to resolve */
+    bool measurable[COUNT_KINDS];     /* counts that this API can ever give: the capability table */
+    int app_in_flight;                /* calls at once; an account never has more than one */
+    struct platform_rate app_rate, account_rate;
+    int units_per_day;         /* 0: not counted by day. One a call; begins anew at midnight in Los Angeles */
+    int64_t refresh_before_s;  /* a token with less life than this is refreshed before use; -1: cannot be
+                                  refreshed */
+    int64_t refresh_min_age_s; /* not before it is so old (Instagram: a day) */
+
+    /* Whether a post's id can be read as it is; NULL: always. False: CALL_RESOLVE first. */
+    bool (*is_readable)(struct str post_id);
+
+    void (*build)(struct arena *a, const struct platform_call *call, struct platform_request *out);
+    struct outcome (*parse)(struct arena *a, struct platform_call *call,
+                            const struct platform_response *response);
+
+    /* NULL where refresh_before_s is -1. `have` is the grant in force. */
+    void (*build_refresh)(struct arena *a, const struct platform_options *options,
+                          const struct platform_app *app, const struct token_grant *have,
+                          struct platform_request *out);
+    struct outcome (*parse_refresh)(struct arena *a, const struct platform_response *response,
+                                    struct token_grant *got);
+
+    /* The address, without origin, that the browser is sent to; `challenge` is S256. */
+    struct str (*authorize_path)(struct arena *a, const struct platform_options *options,
+                                 const struct platform_app *app, struct str redirect_uri, struct str state,
+                                 struct str challenge);
+    enum platform_host authorize_host;
+    bool (*link_build)(struct arena *a, const struct platform_link *link, struct platform_request *out);
+    struct outcome (*link_parse)(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *response);
+};
+
+/* The six, by api. */
+const struct platform_desc *platform_desc(enum platform_api api);
+
+/* By the name that commands take; NULL: there is none. */
+const struct platform_desc *platform_desc_by_name(struct str name);
+
+/* ---- the six themselves ---- */
+
+extern const struct platform_desc tiktok_desc, instagram_desc, instagram_facebook_desc, youtube_desc,
+    facebook_desc, pinterest_desc;
+
+#endif
