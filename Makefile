@@ -82,7 +82,7 @@ ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
 # --- libraries -------------------------------------------------------------------------------------------
 # The pinned sources of vendor/manifest as static archives, or with SYSTEM_LIBS=1 what pkg-config finds.
 
-LIB_NAMES := sqlite hiredis uv llhttp yyjson inih xxhash
+LIB_NAMES := sqlite curl nghttp2 hiredis uv llhttp yyjson inih xxhash
 VENDOR_VERSIONS = $(V)/versions
 
 ifeq ($(origin VENDOR_DIR),undefined)
@@ -105,8 +105,8 @@ VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(SYSTEM_LIBS),1)
 # The lowest versions that are sound: see vendor/manifest and the README.
-PKGS := libuv libllhttp hiredis hiredis_ssl openssl sqlite3 yyjson inih libxxhash libsodium
-PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 sqlite3 >= 3.51.3
+PKGS := libuv libllhttp hiredis hiredis_ssl openssl libcurl sqlite3 yyjson inih libxxhash libsodium
+PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 libcurl >= 7.88 sqlite3 >= 3.51.3
 ifneq ($(shell pkg-config --print-errors --exists '$(PKG_MINIMUM)' >&2 && echo yes),yes)
 $(error SYSTEM_LIBS=1 needs $(PKG_MINIMUM))
 endif
@@ -116,9 +116,9 @@ CMOCKA = $(shell pkg-config --libs cmocka)
 VENDOR_STAMP :=
 else
 LIB_CPPFLAGS = -isystem $(V)/include
-# What a static libcrypto needs itself: nothing more on Debian 12, zlib and zstd on 13.
-CRYPTO_NEEDS = $(filter -lz -lzstd,$(shell sed -n 's/^Libs.private://p' /usr/lib/*/pkgconfig/libcrypto.pc 2>/dev/null))
-LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a $(CRYPTO_NEEDS:-l%=-l:lib%.a) -lpthread -lm
+# What a static libcrypto needs itself besides zlib, which is curl's too: nothing more on Debian 12, zstd on 13.
+CRYPTO_NEEDS = $(filter -lzstd,$(shell sed -n 's/^Libs.private://p' /usr/lib/*/pkgconfig/libcrypto.pc 2>/dev/null))
+LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a -l:libz.a $(CRYPTO_NEEDS:-l%=-l:lib%.a) -lpthread -lm
 CMOCKA = $(V)/lib/libcmocka.a
 VENDOR_STAMP := $(V)/stamp
 endif
