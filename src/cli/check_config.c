@@ -1,6 +1,5 @@
 /* viewtally check-config: the configuration that would be in force. */
 #include "cli/cli.h"
-#include "http/address.h"
 #include "http/proxies.h"
 #include "redis/redis.h"
 
@@ -12,20 +11,6 @@ struct values {
     struct proxies proxies;
     bool ok;
 };
-
-static void check_listen(void *ctx, struct str item)
-{
-    struct values *v = ctx;
-    struct sockaddr_storage tcp = {0};
-    char address[300];
-    (void)snprintf(address, sizeof address, "%.*s", (int)item.len, item.p);
-    const char *path = address_unix_path(address);
-    if (!v->ok || (path ? *path != '\0' : address_parse_tcp(address, &tcp)))
-        return;
-    v->ok = false;
-    (void)cli_fail(CLI_USAGE, "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
-                   v->key, address);
-}
 
 static void check_proxy(void *ctx, struct str item)
 {
@@ -53,11 +38,7 @@ static bool check_redis(const struct config *c)
 
 static bool check_values(const struct config *c)
 {
-    struct values v = {.key = "[server] listen", .ok = true};
-    config_each_item(c->server.listen, check_listen, &v);
-    v.key = "[admin] listen";
-    config_each_item(c->admin.listen, check_listen, &v);
-    v.key = "[server] trusted_proxies";
+    struct values v = {.key = "[server] trusted_proxies", .ok = true};
     config_each_item(c->server.trusted_proxies, check_proxy, &v);
     return v.ok && check_redis(c);
 }

@@ -1,4 +1,5 @@
 /* The table of configuration keys: one row each, in the order of config.example.ini. */
+#include "config/address.h"
 #include "config/config.h"
 
 /* Where the value goes; RELOADED: SIGHUP takes a new one over. */
@@ -13,10 +14,36 @@
 #define NO_LIMIT         0, 0
 #define TEXT_LIMIT(most) 0, (most)
 
+/* Each item is one that can be listened on. */
+static bool are_addresses(struct str value, const char **why)
+{
+    struct str rest = value, item;
+    struct sockaddr_storage tcp;
+    char address[300];
+    while (rest.p) {
+        rest = str_cut(rest, ',', &item);
+        item = str_trim(item);
+        if (!item.len)
+            continue;
+        *why = "wants addresses such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock";
+        if (item.len >= sizeof address)
+            return false;
+        memcpy(address, item.p, item.len);
+        address[item.len] = '\0';
+        const char *path = address_unix_path(address);
+        if (path ? !*path : !address_parse_tcp(address, &tcp))
+            return false;
+    }
+    return true;
+}
+
 static bool check_listen(struct str value, const char **why)
 {
     *why = "wants at least one address such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock";
-    return value.len > 0;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.p[i] != ',' && value.p[i] != ' ')
+            return are_addresses(value, why);
+    return false;
 }
 
 /* http or https, a host, no query or fragment, no slash at the end. */
@@ -138,7 +165,7 @@ static bool check_origin(struct str value, const char **why)
     const struct str rest = str_make(value.p + 8, value.len > 8 ? value.len - 8 : 0);
     if (str_starts_with(value, STR("https://")))
         return !memchr(rest.p, '/', rest.len);
-#if VT_TEST_SEAMS
+#ifdef VT_TEST_SEAMS
     return str_starts_with(value, STR("http://127.0.0.1:")) || str_starts_with(value, STR("http://[::1]:"));
 #else
     return false;
@@ -378,7 +405,8 @@ const struct config_key config_keys[] = {
     {"origins", "pinterest_auth", CONFIG_TEXT, KEY(origins.pinterest_auth), "https://www.pinterest.com",
      TEXT_LIMIT(200), false, check_origin, NULL},
 
-    {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false, NULL,
+    {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false,
+     are_addresses,
      "Where the operator looks: /metrics, /livez, /readyz, on addresses written as those of [server]. "
      "Everybody who can\n"
      "reach it can read it, so keep it off the network. Each process needs one of its own. Empty: off."},

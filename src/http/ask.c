@@ -2,7 +2,7 @@
 #include "http/ask.h"
 
 #include "base/clock.h"
-#include "http/address.h"
+#include "config/address.h"
 
 #include <errno.h>
 #include <llhttp.h>

@@ -1,7 +1,7 @@
 /* Listening addresses: TCP over IPv4 and IPv6, Unix sockets. */
 #include "base/check.h"
 #include "base/log.h"
-#include "http/address.h"
+#include "config/address.h"
 #include "http/conn.h"
 
 #include <errno.h>

@@ -106,7 +106,10 @@ static void mistakes_name_their_line(void **state)
     expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers wants on or off");
     expect_message("[events]\nhistory_start = 2026-02-30\n", NULL,
                    ":2: [events] history_start wants a date that exists, written YYYY-MM-DD");
-    expect_message("[server]\nlisten = ,\n[limits]\nnonsense\n", NULL,
+    expect_message("[server]\nlisten = ,\n", NULL,
+                   ":2: [server] listen wants at least one address such as 127.0.0.1:8080, [::1]:8080 or "
+                   "unix:/run/viewtally.sock");
+    expect_message("[server]\nlisten = [::1]:1\n[limits]\nnonsense\n", NULL,
                    ":4: is neither [section], name = value nor a comment");
     expect_message(
         "[server]\nbase_url = ftp://x/v1\n", NULL,

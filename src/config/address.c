@@ -1,5 +1,5 @@
 /* Reads addresses; opens nothing. */
-#include "http/address.h"
+#include "config/address.h"
 
 #include "base/str.h"
 
