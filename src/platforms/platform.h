@@ -85,7 +85,13 @@ struct platform_call {
     size_t item_count;
 };
 
-/* ---- how a call ended: the engine switches on this and on nothing else ---- */
+/* ---- how a call ended: the engine switches on this and on nothing else ----
+ *
+ * Part of a call may be answered whatever the verdict (batches of the Graph API): items that are neither
+ * PENDING nor RETRY are answered and stand; a repeat, by whatever verdict, asks only for the others. Of
+ * V_TIER: when nothing at all was answered, the form is dead for the account and is worth remembering; else
+ * only for the posts that are asked again.
+ */
 
 enum verdict {
     V_OK,        /* body understood; look at the items */
