@@ -4,7 +4,7 @@ PRAGMA user_version = 5;
 -- One account of an author at a platform. Tokens are sealed (src/platforms/seal.h); `version` grows with every write, so a
 -- refreshed pair never overwrites a newer one.
 CREATE TABLE platform_credentials (
-    id                 INTEGER PRIMARY KEY,
+    id                 INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given out again: platform_posts may still name one that has gone
     author_id          INTEGER NOT NULL REFERENCES authors (id),
     api                INTEGER NOT NULL,  -- 0 tiktok 1 instagram 2 instagram-facebook 3 youtube 4 facebook 5 pinterest
     account_id         TEXT    NOT NULL,  -- the platform's: open_id, channel, user, page
@@ -16,7 +16,8 @@ CREATE TABLE platform_credentials (
     refresh_expires_at INTEGER,
     obtained_at        INTEGER NOT NULL,
     state              INTEGER NOT NULL DEFAULT 0,  -- 0 fine, 1 the author must sign in again
-    version            INTEGER NOT NULL DEFAULT 1,
+    version            INTEGER NOT NULL DEFAULT 1,  -- of the tokens
+    refresh_sent_at    INTEGER,           -- a refresh was sent and its answer is not here: the pair may be spent
     failures           INTEGER NOT NULL DEFAULT 0,  -- in a row
     last_error         TEXT,              -- a verdict and a short code, such as "reconnect 190.460"; never a message
     last_error_at      INTEGER,
@@ -26,6 +27,7 @@ CREATE TABLE platform_credentials (
     tier_until         INTEGER,                     -- and until when that is taken for granted
     UNIQUE (api, account_id)              -- an account is one author's
 ) STRICT;
+CREATE INDEX platform_credentials_by_state ON platform_credentials (api, state);
 CREATE INDEX platform_credentials_by_author ON platform_credentials (author_id, api, account_id);
 
 -- What was found out about a post; most posts have no row.
@@ -58,7 +60,7 @@ CREATE TABLE platform_links (
     session_hash BLOB    NOT NULL,        -- of the session that began it, or of the author where a proxy signs in
     author_id    INTEGER NOT NULL REFERENCES authors (id),
     api          INTEGER NOT NULL,
-    verifier     TEXT,                    -- PKCE; sealed like a token
+    verifier     BLOB,                    -- PKCE; sealed like a token
     created_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX platform_links_by_age ON platform_links (created_at);

@@ -1,0 +1,27 @@
+/* Limits of the apps at the platforms that outlive a run: units used of a day, how long a breaker stays open,
+ * what was granted; and what the last run did, for who looks from outside. By API and a name that the writer
+ * chooses. Contracts as in write.h. */
+#ifndef VT_STORE_PLATFORM_LIMITS_H
+#define VT_STORE_PLATFORM_LIMITS_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "store/store.h"
+
+struct platform_limit {
+    int api;
+    struct str name;
+    int64_t value;
+    int64_t until; /* TIME_NONE: for ever */
+};
+
+/* `out->name` is the caller's. ERR_NOT_FOUND. */
+MUST_USE enum err store_get_limit(struct store *s, int api, struct str name, struct platform_limit *out);
+MUST_USE enum err store_put_limit(struct store *s, const struct platform_limit *limit);
+MUST_USE enum err store_delete_limit(struct store *s, int api, struct str name);
+
+/* Of one API, by name. The name lives until the callback returns. */
+typedef bool (*store_limit_fn)(void *ctx, const struct platform_limit *limit);
+MUST_USE enum err store_list_limits(struct store *s, int api, store_limit_fn fn, void *ctx);
+
+#endif
