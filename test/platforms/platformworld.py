@@ -1,0 +1,338 @@
+"""The stand-ins as a test sees them, and a world of authors whose posts are on all of them."""
+import http.client
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import urllib.parse
+from collections import defaultdict
+
+from lib import wait
+from lib.clock import to_ms
+from lib.lines import author, uid
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # as the database numbers them
+APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
+COUNTS = ("views", "likes", "comments", "shares", "saves")
+MARK = "SeCrEt"             # stands in every token, code and client secret of the stand-ins
+POSTED = "2026-07-09T08:00:00Z"
+# What each can measure (platforms page §0.1).
+MEASURABLE = {"tiktok": COUNTS[:4], "instagram": COUNTS, "youtube": COUNTS[:3], "facebook": COUNTS[:4], "pinterest": ("views", "likes", "comments", "saves")}
+
+
+class Standins:
+    """The processes: one for all, or `apart`, one for each platform."""
+
+    def __init__(self, clock=None, apart=False, tls=None, only="tiktok,youtube,meta,pinterest"):
+        groups = only.split(",") if apart else [only]
+        self._processes, self._control, self._group_of, self.origins = [], {}, {}, {}
+        for group in groups:
+            words = [sys.executable if sys.version_info >= (3, 11) else "/usr/bin/python3", "-m", "standin", "--only", group]
+            words += ["--clock", clock.path] if clock else []
+            words += ["--certificate", tls[0], "--key", tls[1]] if tls else []
+            process = subprocess.Popen(words, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._processes.append(process)
+        for group, process in zip(groups, self._processes):
+            said = json.loads(process.stdout.readline())
+            self.origins.update(said["origins"])
+            address = urllib.parse.urlsplit(said["control"])
+            for name in group.split(","):
+                self._group_of[name] = group
+            self._control[group] = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+
+    def close(self):
+        for process in self._processes:
+            process.stdin.close()
+        for process in self._processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+        for connection in self._control.values():
+            connection.close()
+
+    @property
+    def pids(self):
+        return [process.pid for process in self._processes]
+
+    def many(self, of, operations):
+        """[{op: …}, …] to one stand-in; the answers."""
+        name = "meta" if of in ("instagram", "facebook", "instagram-facebook") else of
+        connection = self._control[self._group_of[name]]
+        connection.request("POST", "/_ctl", json.dumps([{**operation, "of": of if of != "instagram-facebook" else "meta"} for operation in operations]))
+        answer = connection.getresponse()
+        said = json.loads(answer.read())
+        assert answer.status == 200, said
+        return said
+
+    def tell(self, of, op, **values):
+        return self.many(of, [{"op": op, **values}])[0]
+
+    def names(self):
+        return list(self._group_of)
+
+    # -- short words for tests ---------------------------------------------------------------------------------
+
+    def fault(self, of, kind, **values):
+        self.tell(of, "fault", kind=kind, **values)
+
+    def clear(self):
+        for name in self.names():
+            self.tell(name, "clear")
+
+    def calls(self, of=None):
+        """{route: count} since the last forget()."""
+        made = {}
+        for name in [of] if of else self.names():
+            made.update(self.tell(name, "calls"))
+        return made
+
+    def count(self, of, route):
+        """Calls of a route; a star at its end stands for the rest."""
+        return sum(count for name, count in self.calls(of).items() if name == route or (route.endswith("*") and name.startswith(route[:-1])))
+
+    def forget(self):
+        for name in self.names():
+            self.tell(name, "forget")
+
+    def log(self, of):
+        return self.tell(of, "log")
+
+    def violations(self):
+        return [violation for name in self.names() for violation in self.tell(name, "violations")]
+
+    def apps(self):
+        """The sections of the configuration that name our app at each platform."""
+        made = {}
+        for name in self.names():
+            app = self.tell(name, "app")
+            if name == "meta":
+                made["facebook"] = {"client_id": app["client_id"], "client_secret": app["client_secret"]}
+                made["instagram"] = {"client_id": app["instagram_client_id"], "client_secret": app["instagram_client_secret"]}
+            else:
+                made[name] = {"client_id": app["client_id"], "client_secret": app["client_secret"]}
+            if name == "youtube":
+                made[name]["api_key"] = app["api_key"]
+        return made
+
+    def request(self, host, method, target, body=None, headers=None):
+        """One request as a program would send it: (status, headers, body)."""
+        address = urllib.parse.urlsplit(self.origins[host])
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+        connection.request(method, target, body, headers or {})
+        answer = connection.getresponse()
+        made = answer.status, answer.headers, answer.read()
+        connection.close()
+        return made
+
+
+def post_id(platform, number):
+    """An id as the platform makes them."""
+    if platform == "tiktok":
+        return str(7_077_642_457_847_000_000 + number)
+    if platform == "youtube":
+        digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        text = ""
+        for _ in range(11):
+            number, digit = divmod(number, 64)
+            text = digits[digit] + text
+        return text
+    return {"instagram": "179", "facebook": "323", "pinterest": "813"}[platform] + f"{number:014d}"
+
+
+class World:
+    """Authors, each with an account on each platform and posts there; viewtally is told of all of it."""
+
+    def __init__(self, instance, standins, key_file=None):
+        self.instance, self.standins = instance, standins
+        self.accounts = {}                  # (author, platform) -> account id
+        self.logins = {}                    # author -> of Instagram
+        self.posts = defaultdict(dict)      # platform -> {post id: (author, video)}
+        self._numbers = 0
+        self._secrets = key_file
+
+    # -- making it -------------------------------------------------------------------------------------------------
+
+    def configure(self, **sections):
+        """The configuration that has the stand-ins in the platforms' place, at full speed."""
+        key_file = self.instance.directory / "secrets.key"
+        config = {"refresh": {"source": "platforms"}, "origins": self.standins.origins, "secrets": {"key_file": key_file},
+                  "platforms": {"pace_s": 0, "deadline_s": 30, "timeout_ms": 5000, "connect_timeout_ms": 2000, "retry_percent": 100}, **self.standins.apps()}
+        config.setdefault("tiktok", {})["calls_per_minute"] = 1_000_000
+        config.setdefault("pinterest", {})["calls_per_minute"] = 1_000_000
+        self.standins.tell("tiktok", "limit", most=0) if "tiktok" in self.standins.names() else None
+        self.standins.tell("pinterest", "limit", most=0) if "pinterest" in self.standins.names() else None
+        for section, values in sections.items():
+            config.setdefault(section, {}).update(values)
+        self.instance.configure(config)
+        if not key_file.exists():
+            self.instance.run("secrets", "init")
+
+    def add(self, authors=1, videos=1, platforms=PLATFORMS, login="facebook", posted_at=POSTED, kind="reel", names=None, connect=True, by_key=False):
+        """Authors with videos that are on all of `platforms`. Returns their names. `login` is Instagram's; or a function of the author's number."""
+        lines, told, made = [], defaultdict(list), []
+        posted = to_ms(posted_at)
+        for _ in range(authors):
+            self._numbers += 1
+            name = names[len(made)] if names else f"author-{self._numbers}"
+            of = login(self._numbers) if callable(login) else login
+            made.append(name)
+            self.logins[name] = of
+            lines.append(author(name))
+            posts_of = defaultdict(list)
+            for v in range(videos):
+                title = f"{name}-{v}"
+                posts = []
+                for platform in platforms:
+                    number = self._numbers * 10_000 + v
+                    id = post_id(platform, number)
+                    posts.append({"platform": platform, "post_id": id, "posted_at": posted_at})
+                    posts_of[platform].append([id, kind, posted, 1000 + v, 100 + v, 10 + v, 4 + v, 2 + v])
+                    self.posts[platform][id] = (name, title)
+                lines.append({"type": "video", "id": uid(title), "author_id": uid(name), "title": title, "posts": posts})
+            for platform in platforms:
+                account = self.account_id(platform, self._numbers)
+                self.accounts[name, platform] = account
+                told[platform].append({"op": "account", "id": account, "login": of if platform == "instagram" else "", "name": f"{name}"})
+                told[platform].append({"op": "posts", "account": account, "posts": posts_of[platform]})
+        for platform, operations in told.items():
+            self.standins.many(platform, operations)
+        self.instance.import_lines(lines)
+        if connect:
+            for name in made:
+                for platform in platforms:
+                    self.connect(name, platform)
+        return made
+
+    @staticmethod
+    def account_id(platform, number):
+        return {"tiktok": f"open-{number:08d}-b87b-48b9-ac98-410aghda5344", "youtube": f"UC{number:022d}", "instagram": f"17841400{number:09d}",
+                "facebook": f"10{number:013d}", "pinterest": f"{549755885175 + number}"}[platform]
+
+    def api(self, name, platform):
+        return "instagram-facebook" if platform == "instagram" and self.logins[name] == "facebook" else platform
+
+    def connect(self, name, platform, status=0, **changes):
+        """Puts tokens of the stand-in in, as an operator does."""
+        account = self.accounts[name, platform]
+        tokens = {**self.standins.tell(platform, "connect", account=account), **changes}
+        words = ["platform", "connect", "--author", uid(name), "--platform", platform, "--account", account]
+        if platform == "instagram":
+            words += ["--login", self.logins[name]]
+        return self.instance.run(*words, stdin=json.dumps(tokens), status=status)
+
+    # -- a run -----------------------------------------------------------------------------------------------------
+
+    def refresh(self, status=0, timeout=120):
+        """`viewtally refresh`; what it says. Everything it writes is looked through for tokens."""
+        finished = self.instance.run("refresh", status=status, timeout=timeout)
+        assert MARK not in finished.out and MARK not in finished.err, "a secret was told"
+        return finished
+
+    def expect_clean(self):
+        """No wrong request, no secret in the database, in logs or in what was printed."""
+        assert self.standins.violations() == []
+        self.expect_no_secret()
+
+    def expect_no_secret(self):
+        mark = MARK.encode()
+        kept = [path for path in self.instance.directory.iterdir() if path.is_file() and path.name not in ("config.ini", "secrets.key")]
+        for path in kept:
+            assert mark not in path.read_bytes(), f"a secret stands in {path.name}"
+        database = sqlite3.connect(self.instance.settings["store"]["path"])
+        for line in database.iterdump():
+            assert MARK not in line, f"a secret stands in the database: {line[:60]}"
+        database.close()
+
+    # -- what there is now -----------------------------------------------------------------------------------------
+
+    def rows(self, sql, *values):
+        database = sqlite3.connect(self.instance.settings["store"]["path"], timeout=10)
+        try:
+            return database.execute(sql, values).fetchall()
+        finally:
+            database.close()
+
+    def counts(self):
+        """{platform: {post id: {count: value, "at": ms of its newest reading or None}}}; a count that is not known is None."""
+        made = {platform: {} for platform in PLATFORMS}
+        for packed, in self.rows("SELECT posts FROM videos"):
+            for platform, id, at, counts in unpack_posts(packed):
+                made[PLATFORMS[platform]][id] = {**dict(zip(COUNTS, counts)), "at": at}
+        return made
+
+    def post(self, platform, id):
+        return self.counts()[platform][id]
+
+    def ids(self, platform, name=None):
+        return [id for id, (of, _) in self.posts[platform].items() if name in (None, of)]
+
+    def credential(self, name, platform):
+        """Its row, as a dictionary."""
+        database = sqlite3.connect(self.instance.settings["store"]["path"])
+        database.row_factory = sqlite3.Row
+        try:
+            row = database.execute("SELECT * FROM platform_credentials WHERE account_id = ?", [self.accounts[name, platform]]).fetchone()
+            return dict(row) if row else None
+        finally:
+            database.close()
+
+    def expect_truth(self, platforms=PLATFORMS, at=None):
+        """Every count that can be measured is what the stand-in has, and was read at `at`; what cannot is not known."""
+        have = self.counts()
+        for platform in platforms:
+            truth = self.standins.tell(platform, "truth")
+            for id in self.posts[platform]:
+                found, true = have[platform][id], truth[id]
+                for name in COUNTS:
+                    wanted = true.get(name)
+                    assert found[name] == wanted, f"{platform} {id}: {name} is {found[name]}, and there it is {wanted}"
+                if at is not None:
+                    assert found["at"] == at, f"{platform} {id}: read at {found['at']}, not at {at}"
+
+
+def unpack_posts(packed):
+    """src/store/pack.h: version 1, count, then platform, posted_at, updated_at, five counts plus one, post_id, url."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = packed[at]
+            at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    def signed():
+        value = number()
+        return (value >> 1) ^ -(value & 1)
+
+    def text(length):
+        nonlocal at
+        at += length
+        return packed[at - length:at].decode()
+
+    if not packed:
+        return
+    assert number() == 1
+    for _ in range(number()):
+        platform = number()
+        signed()
+        updated = signed()
+        counts = [value - 1 if value else None for value in (number() for _ in range(5))]
+        id = text(number())
+        url = number()
+        if url:
+            text(url - 1)
+        yield platform, id, updated if updated > -2**62 else None, counts
+
+
+__all__ = ["World", "Standins", "wait", "os"]

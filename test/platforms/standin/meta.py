@@ -1,0 +1,511 @@
+"""Meta: the Graph API as Instagram (both logins) and Facebook use it (platforms page §3, §4, §5). Reference v26.0 of 2026-07-29, insights of
+2026-06-18, rate limits, batch requests, access tokens; read November 2026."""
+import json
+
+from .state import DAY, Refused, Standin
+from .wire import Answer, Request, read_pairs, spoil
+
+VERSIONS = {"v21.0", "v22.0", "v23.0", "v24.0", "v25.0", "v26.0"}       # [V] those that have not expired in November 2026
+BATCH_MOST = 50                                                         # [V]
+SIXTY_DAYS = 5_183_944                                                  # [V] the samples' number
+REFRESH_AGE_MS = DAY                                                    # [V] only tokens of at least 24 hours are refreshed
+
+# code[.subcode] -> (status, type, text). That most come with 400 is [K]: classify by code. Texts: §3, §4.6.
+ERRORS = {
+    "1": (500, "OAuthException", "An unknown error occurred"), "2": (500, "OAuthException", "Service temporarily unavailable"),
+    "4": (400, "OAuthException", "(#4) Application request limit reached"), "17": (400, "OAuthException", "(#17) User request limit reached"),
+    "32": (400, "OAuthException", "(#32) Page request limit reached"), "341": (400, "OAuthException", "(#341) Application limit reached"),
+    "613": (400, "OAuthException", "(#613) Calls to this api have exceeded the rate limit."),
+    "613.1996": (400, "OAuthException", "(#613) Calls to this api have exceeded the rate limit."),
+    "80001": (400, "OAuthException", "(#80001) There have been too many calls to this Page account. Wait a bit and try again."),
+    "80002": (400, "OAuthException", "(#80002) There have been too many calls to this Instagram account. Wait a bit and try again."),
+    "368": (400, "OAuthException", "(#368) The action attempted has been deemed abusive or is otherwise disallowed"),
+    "102": (400, "OAuthException", "(#102) Session key invalid or no longer valid"),
+    "190.458": (400, "OAuthException", "Error validating access token: The user has not authorized application."),
+    "190.460": (400, "OAuthException", "Error validating access token: The session has been invalidated because the user changed their password …"),
+    "190.463": (400, "OAuthException", "Error validating access token: Session has expired."),
+    "190.467": (400, "OAuthException", "Error validating access token: The session is invalid."),
+    "3": (400, "OAuthException", "(#3) Application does not have the capability to make this API call."),
+    "10": (400, "OAuthException", "(#10) Application does not have permission for this action"),
+    "10.viewers": (400, "OAuthException", "(#10) Not enough viewers for the media to show insights"),
+    "200": (400, "OAuthException", "(#200) Requires extended permission"),
+    "100.33": (400, "GraphMethodException", "Unsupported get request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, "
+                                            "or does not support this operation."),
+    "100.2108006": (400, "OAuthException", "(#100) Media posted before business account conversion"),
+    "100.metric": (400, "OAuthException", "(#100) metric[{at}] must be one of the following values: {values}"),
+    "100.type": (400, "OAuthException", "(#100) The Media Insights API does not support the {metric} metric for this media product type."),
+    "100.field": (400, "OAuthException", "(#100) Tried accessing nonexisting field ({field})"),         # [P]
+    "100": (400, "OAuthException", "(#100) Invalid parameter"),
+    "101": (400, "OAuthException", "Error validating application. Cannot get application info due to a system error."),   # [K]: wrong client id or secret
+    "1.101": (400, "OAuthException", "Error validating client secret."),                                                  # [K]
+    "transient": (400, "OAuthException", "An unexpected error has occurred. Please retry your request later."),
+}
+
+# ---- Instagram ----
+IG_METRICS = {"views": "views", "likes": "likes", "comments": "comments", "shares": "shares", "saved": "saves"}
+IG_KNOWN = {*IG_METRICS, "reach", "total_interactions", "ig_reels_avg_watch_time", "ig_reels_video_view_total_time"}
+IG_NODE = {"id", "timestamp", "like_count", "comments_count", "saved_count", "shares_count", "reposts_count", "media_type", "media_product_type",
+           "permalink", "username", "owner"}
+IG_NODE_FACEBOOK = {"total_like_count", "total_comments_count", "total_views_count"}        # [V 2026-04-22] with Facebook Login only
+IG_NODE_COUNTS = {"like_count": "likes", "comments_count": "comments", "saved_count": "saves", "shares_count": "shares", "total_like_count": "likes",
+                  "total_comments_count": "comments", "total_views_count": "views"}
+IG_SCOPES = {"instagram": {"instagram_business_basic", "instagram_business_manage_insights"},
+             "facebook": {"instagram_basic", "instagram_manage_insights", "pages_read_engagement"}}
+# ---- Facebook ----
+FB_SCOPES = {"read_insights", "pages_read_engagement", "pages_show_list"}
+FB_REEL = {"blue_reels_play_count", "fb_reels_total_plays", "fb_reels_replay_count", "post_video_likes_by_reaction_type", "post_video_social_actions"}
+FB_VIDEO = {"total_video_views", "total_video_reactions_by_type_total"}
+FB_POST = {"post_media_view", "post_reactions_by_type_total"}
+FB_VIDEO_FIELDS = {"id", "created_time", "views", "length", "permalink_url", "likes", "comments"}
+FB_POST_FIELDS = {"id", "created_time", "shares", "reactions", "comments", "permalink_url"}
+
+
+def split_fields(text):
+    """The names of `fields=…`, without what is said about each in brackets or behind a dot."""
+    names, deep, name = [], 0, ""
+    for character in text:
+        if character in "({":
+            deep += 1
+        if character in ")}":
+            deep -= 1
+        if character == "," and not deep:
+            names.append(name)
+            name = ""
+        else:
+            name += character
+    names.append(name)
+    return {name.split(".")[0].split("{")[0].split("(")[0]: name for name in names}
+
+
+class Meta(Standin):
+    NAME = "meta"
+    HOSTS = ("facebook", "facebook_auth", "instagram", "instagram_auth", "instagram_oauth")
+    SCOPES = ("several",)
+    PREFIX = ("EAA", None)
+    ACCESS_SECONDS, REFRESH_SECONDS = SIXTY_DAYS, None
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        # One app has a client of its own for Instagram Login [V].
+        self.instagram_client_id, self.instagram_client_secret = "client-of-instagram", self.client_secret.replace("meta", "instagram")
+        self.dead_metrics = set()               # names that are no more
+        self.social_actions = "upper"           # how post_video_social_actions comes: disputed (§5.1 [P])
+        self.instagram_batch = False            # whether graph.instagram.com takes batches is not documented
+        self.app_percent = 1
+        self.regain_minutes = 0
+        self.usage_headers = True
+        self.long_lived_expires = True          # expires_in may be absent from the answer of the exchange [V]
+
+    def error(self, name, **more):
+        if name == "body_not_json":
+            return Answer(200, b"oops")
+        status, kind, text = ERRORS[name]
+        code, _, subcode = name.partition(".")
+        error = {"message": text.format(**{"id": "179", "at": 0, "values": "reach, views", "metric": "views", "field": "x", **more}), "type": kind, "code": int(code)}
+        if name == "transient":
+            error["is_transient"] = True
+        if subcode.isdigit() and name != "1.101":
+            error["error_subcode"] = int(subcode)
+        error["fbtrace_id"] = "EJplcsCHuLu"
+        return Answer(status, {"error": error})
+
+    def platform(self, account):
+        return "instagram" if account.login else "facebook"
+
+    def measurable(self, post):
+        if post.state != "public":
+            return {}
+        names = IG_METRICS.values() if self.platform(post.account) == "instagram" else ("views", "likes", "comments", "shares")
+        return {name: post.counts[name] for name in names if name not in post.hidden}
+
+    # -- what both hosts have in common --------------------------------------------------------------------------
+
+    def answer(self, host, request):
+        if host == "facebook_auth":
+            if not self.versioned(request.path)[0] == "dialog/oauth":           # [V]
+                self.refuse(f"no such page: {request.path}", "100")
+            return self.authorize(request)
+        if host == "instagram_auth":
+            if request.path.rstrip("/") != "/oauth/authorize":                  # [V]
+                self.refuse(f"no such page: {request.path}", "100")
+            return self.authorize_instagram(request)
+        if host == "instagram_oauth":
+            return self.instagram_code(request)
+        path, version = self.versioned(request.path)
+        if host == "facebook" and path == "oauth/access_token":
+            return self.facebook_tokens(request)
+        if host == "instagram" and path in ("access_token", "refresh_access_token"):
+            return self.instagram_tokens(request, path)
+        if "access_token" in request.query:
+            self.violation(f"a token in the address: {request.path}")
+        if version is None:
+            self.violation(f"no version in {request.path}: the oldest would answer")
+        if request.method == "POST" and path == "":
+            return self.batch(host, request)
+        token = self.caller(host, request, self.bearer(request), path)
+        answer = self.get(host, request, token)
+        answer.headers += self.usage(token.account)
+        return answer
+
+    def versioned(self, path):
+        """(path behind the version, version)"""
+        parts = path.strip("/").split("/", 1)
+        if parts[0][:1] == "v" and parts[0][1:2].isdigit():
+            if parts[0] not in VERSIONS:
+                self.violation(f"version {parts[0]} has expired or is not there")
+            return (parts[1] if len(parts) > 1 else ""), parts[0]
+        return path.strip("/"), None
+
+    def caller(self, host, request, text, path):
+        """The token that works here, or an error; says what the request is of first."""
+        known = self.tokens.get(text)
+        account = known and known.account
+        ids = [path.split("/")[0]] if path[:1].isdigit() else []
+        name = self.platform(account) if account else host
+        what = "insights" if path.endswith("insights") else "node" if ids else path.replace("/", ".") or "batch"
+        self.route(f"{name}.{what}", account and account.id, ids)
+        if text is None:
+            self.violation(f"no Authorization: Bearer for {path}")
+        token = self.find_token(text)
+        if not token:
+            raise Refused(self.error("190.463" if known else "190.460"))
+        if (host == "instagram") != (account.login == "instagram"):
+            self.refuse(f"a token of {account.login or 'a page'} at the host {host}", "190.467")
+        return token
+
+    def usage(self, account):
+        """[V] percents; the kind of a Page is [K]"""
+        if not self.usage_headers:
+            return []
+        percent = account.usage_percent if account.usage_percent is not None else 1
+        of_app = {"call_count": self.app_percent, "total_time": self.app_percent, "total_cputime": self.app_percent}
+        of_account = {account.id: [{"type": "instagram" if account.login else "pages", "call_count": percent, "total_cputime": min(percent, 23), "total_time": min(percent, 23),
+                                    "estimated_time_to_regain_access": self.regain_minutes}]}
+        return [("X-App-Usage", json.dumps(of_app, separators=(",", ":"))),
+                ("X-Business-Use-Case-Usage", json.dumps(of_account, separators=(",", ":")))]
+
+    def get(self, host, request, token):
+        if request.method != "GET":
+            self.refuse(f"{request.method} {request.path}", "100")
+        path, _ = self.versioned(request.path)
+        parts = path.split("/")
+        if path in ("me", "me/accounts"):
+            return self.me(path, request, token)
+        post = self.posts.get(parts[0])
+        video = post
+        if not post and "_" in parts[0]:                        # {page}_{post} of a video
+            video = next((other for other in self.posts.values() if other.post_id == parts[0]), None)
+        if not video or video.account is not token.account or video.state in ("deleted", "private"):
+            return self.error("100.33", id=parts[0])
+        if not self.allowed(token):
+            return self.error("10")
+        if self.platform(token.account) == "instagram":
+            if parts[1:] == ["insights"]:
+                return self.ig_insights(request, video)
+            if parts[1:] == []:
+                return self.ig_node(request, video, token)
+        else:
+            if parts[1:] == ["video_insights"] and post:
+                return self.fb_insights(request, video, FB_REEL if video.kind == "reel" else FB_VIDEO)
+            if parts[1:] == ["insights"] and not post:
+                return self.fb_insights(request, video, FB_POST)
+            if parts[1:] == []:
+                return self.fb_node(request, video, bool(post))
+        self.refuse(f"no such edge: {path}", "100")
+
+    def allowed(self, token):
+        account = token.account
+        wanted = IG_SCOPES[account.login] if account.login else FB_SCOPES - {"pages_show_list"}
+        return wanted <= token.scopes
+
+    def batch(self, host, request):
+        """POST /v26.0/ with batch=[…] [V]"""
+        form, twice, broken = read_pairs(request.body.decode("utf-8", "replace"))
+        text = form.get("access_token") or self.bearer(request)
+        known = self.tokens.get(text)
+        try:
+            operations = json.loads(form.get("batch", ""))
+        except ValueError:
+            operations = None
+        good = isinstance(operations, list) and all(isinstance(op, dict) and set(op) <= {"method", "relative_url"} for op in operations)
+        ids = [self.versioned(op.get("relative_url", "").split("?")[0])[0].split("/")[0] for op in operations] if good else []
+        name = self.platform(known.account) if known else host
+        self.route(f"{name}.batch", known and known.account.id, dict.fromkeys(ids))
+        if host == "instagram" and not self.instagram_batch:
+            self.refuse("a batch at graph.instagram.com: not documented", "100")
+        if request.content_type != "application/x-www-form-urlencoded" or broken or twice:
+            self.refuse(f"no form: {request.content_type}", "100")
+        if not set(form) <= {"access_token", "include_headers", "batch", "appsecret_proof"} or not good or not 1 <= len(operations) <= BATCH_MOST:
+            self.refuse(f"no batch: {sorted(form)}, {len(operations) if isinstance(operations, list) else operations} operations", "100")
+        token = self.find_token(text)
+        if not token:
+            raise Refused(self.error("190.463" if known else "190.460"))
+        if (host == "instagram") != (token.account.login == "instagram"):
+            self.refuse(f"a token of {token.account.login or 'a page'} at the host {host}", "190.467")
+        entries, served = [], {}
+        for at, operation in enumerate(operations):
+            entry = self.operate(host, name, operation, token, ids[at], at, served)
+            if entry is not None and form.get("include_headers") != "false":
+                entry["headers"] = [{"name": "Content-Type", "value": "application/json"}]
+            entries.append(entry)
+        # What one of its operations did not answer is not known of the post.
+        for id in ids:
+            if served.get(id) is None:
+                served.pop(id, None)
+                self.note_failed([id], "operation")
+        answer = Answer(200, entries, self.usage(token.account), served)
+        return answer
+
+    def operate(self, host, name, operation, token, id, at, served):
+        fault = self.take_operation_fault(f"{name}.op", token.account.id, id, at)
+        url = operation.get("relative_url", "")
+        if operation.get("method") != "GET" or url.startswith("http") or "access_token" in url:
+            self.refuse(f"operation: {operation}", "100")
+        inner = Request("GET", "/" + url.lstrip("/"), {})
+        if inner.broken or inner.repeated:
+            self.refuse(f"operation: {operation}", "100")
+        try:
+            answer = self.get(host, inner, token)
+        except Refused as refused:
+            answer = refused.answer
+        if fault:
+            self.record["fault"] = fault.get("name") or fault["kind"]
+            if fault["kind"] == "null":                         # [V] it timed out
+                served[id] = None
+                return None
+            if fault["kind"] == "error":
+                answer = self.error(fault["name"])
+            else:
+                spoil(answer, fault)
+        if answer.served is None:
+            served.setdefault(id, {}) if answer.status == 200 else None
+            if fault:
+                served[id] = None
+        elif served.get(id, {}) is not None:
+            for post, counts in answer.served.items():
+                served.setdefault(post, {}).update(counts)
+        return {"code": answer.status, "body": answer.text().decode("utf-8", "surrogateescape")}
+
+    def take_operation_fault(self, route, account, id, at):
+        return self.take_fault(route, account, [id]) if self.faults else None
+
+    # -- Instagram -------------------------------------------------------------------------------------------------
+
+    def ig_insights(self, request, post):
+        """GET /{ig-media-id}/insights?metric=… [V 2026-06-18]"""
+        if set(request.query) - {"appsecret_proof"} != {"metric"}:
+            self.refuse(f"parameters of insights: {sorted(request.query)}", "100")
+        metrics = request.query["metric"].split(",")
+        known = IG_KNOWN - self.dead_metrics
+        for at, metric in enumerate(metrics):
+            if metric not in known:
+                if metric not in self.dead_metrics:
+                    self.violation(f"no metric of Instagram: {metric}")
+                return self.error("100.metric", at=at, values=", ".join(sorted(known)))
+            if metric in post.refuses:
+                return self.error("100.type", metric=metric)
+        if post.state == "early":
+            return self.error("100.2108006")
+        if post.state == "few":
+            return self.error("10.viewers")
+        if post.state == "processing":                          # [V] an empty list, not 0
+            return Answer(200, {"data": []}, served={})
+        data, served = [], {}
+        for metric in metrics:
+            name = IG_METRICS.get(metric)
+            if name and name not in post.hidden:
+                served[name] = post.counts[name]
+                data.append({"name": metric, "period": "lifetime", "values": [{"value": post.counts[name]}], "title": metric.capitalize(),
+                             "description": "…", "id": f"{post.id}/insights/{metric}/lifetime"})
+        return Answer(200, {"data": data}, served={post.id: served})
+
+    def ig_node(self, request, post, token):
+        """GET /{ig-media-id}?fields=… [V 2026-06-22]"""
+        fields = split_fields(request.query.get("fields", "id"))
+        facebook = token.account.login == "facebook"
+        body, served = {}, {}
+        for field in fields:
+            if field in IG_NODE_FACEBOOK and not facebook:
+                return self.error("100.field", field=field)     # [P]
+            if field not in IG_NODE | IG_NODE_FACEBOOK:
+                self.violation(f"no field of Instagram media: {field}")
+                return self.error("100.field", field=field)
+            name = IG_NODE_COUNTS.get(field)
+            if name and name not in post.hidden:
+                body[field] = served[name] = post.counts[name]
+        body["id"] = post.id
+        return Answer(200, body, served={post.id: served})
+
+    # -- Facebook --------------------------------------------------------------------------------------------------
+
+    def fb_insights(self, request, post, valid):
+        """GET /{video-id}/video_insights?metric=… and /{page}_{post}/insights?metric=… [V v25.0, v26.0]"""
+        if set(request.query) - {"appsecret_proof", "period"} != {"metric"}:
+            self.refuse(f"parameters of insights: {sorted(request.query)}", "100")
+        metrics = request.query["metric"].split(",")
+        for at, metric in enumerate(metrics):
+            if metric not in FB_REEL | FB_VIDEO | FB_POST:
+                self.violation(f"no metric of Facebook: {metric}")
+            # [P, probed 2026-09-18] one that does not fit fails all; but total_video_views on a Reel is an empty list.
+            if metric in self.dead_metrics or (metric not in valid and not (valid is FB_REEL and metric == "total_video_views")):
+                return self.error("100.metric", at=at, values=", ".join(sorted(valid - self.dead_metrics)))
+        if post.state == "processing":
+            return Answer(200, {"data": []}, served={})
+        data, served = [], {}
+        for metric in metrics:
+            value = self.fb_value(metric, post, served)
+            if value is not None and metric in valid:
+                data.append({"name": metric, "period": "lifetime", "values": [{"value": value}], "title": "…", "description": "…",
+                             "id": f"{post.id}/video_insights/{metric}/lifetime"})
+        return Answer(200, {"data": data}, served={post.id: served})
+
+    def fb_value(self, metric, post, served):
+        counts = post.counts
+        if metric in ("blue_reels_play_count", "total_video_views", "post_media_view"):
+            if "views" in post.hidden:
+                return None
+            served["views"] = counts["views"]
+            return counts["views"]
+        if metric in ("fb_reels_total_plays", "fb_reels_replay_count"):
+            return counts["views"]
+        if "reaction" in metric:
+            served["likes"] = counts["likes"]
+            return {"REACTION_LIKE": counts["likes"] - counts["likes"] // 4, "REACTION_LOVE": counts["likes"] // 4}
+        if self.social_actions == "number":
+            return counts["comments"] + counts["shares"]
+        names = ("COMMENT", "SHARE") if self.social_actions == "upper" else ("comment", "share")
+        served.update(comments=counts["comments"], shares=counts["shares"])
+        return dict(zip(names, (counts["comments"], counts["shares"])))
+
+    def fb_node(self, request, post, is_video):
+        """GET /{video-id}?fields=… and /{page}_{post}?fields=… [P: several projects]"""
+        fields = split_fields(request.query.get("fields", "id"))
+        body, served, counts = {}, {}, post.counts
+        for field, written in fields.items():
+            if field not in (FB_VIDEO_FIELDS if is_video else FB_POST_FIELDS):
+                self.violation(f"no field of a {'video' if is_video else 'post'}: {field}")
+                return self.error("100.field", field=field)
+            if field in ("likes", "reactions", "comments"):
+                if not written.endswith(".summary(true).limit(0)"):
+                    self.violation(f"not the documented form: {written}")
+                name = "comments" if field == "comments" else "likes"
+                if name not in post.hidden:
+                    summary = {"order": "ranked"} if name == "comments" else {}
+                    body[field] = {"data": [], "summary": {**summary, "total_count": counts[name]}}
+                    served[name] = counts[name]
+            elif field == "views" and "views" not in post.hidden:
+                body[field] = served["views"] = counts["views"]
+            elif field == "shares":
+                served["shares"] = counts["shares"]
+                if counts["shares"]:                            # [P] absent when 0
+                    body[field] = {"count": counts["shares"]}
+        body["id"] = post.id if is_video else post.post_id
+        return Answer(200, body, served={post.id: served})
+
+    # -- who it is, and signing in ----------------------------------------------------------------------------------
+
+    def me(self, path, request, token):
+        fields = split_fields(request.query.get("fields", ""))
+        account = token.account
+        if path == "me":
+            if account.login == "instagram":                    # [P: seen in Postiz]
+                return Answer(200, {name: {"user_id": account.id, "username": account.name, "id": f"app-scoped-{account.id}"}[name]
+                                    for name in fields if name in ("user_id", "username", "id")}, served={})
+            return Answer(200, {"id": f"user-{account.id}", "name": account.name}, served={})
+        pages = []
+        for page in self.accounts.values():                     # [V] `me/accounts`; the Instagram account of a Page is [K]
+            if page.login == "instagram" or page.name != account.name:
+                continue
+            is_page = not page.login
+            entry = {"id": page.id if is_page else f"10{page.id}", "name": page.name, "access_token": self.issue(page, seconds=None, kind="page")}
+            if not is_page and "instagram_business_account" in fields:
+                entry["instagram_business_account"] = {"id": page.id, "username": page.name}
+            pages.append({name: entry[name] for name in fields if name in entry})
+        return Answer(200, {"data": pages, "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
+
+    def authorize_instagram(self, request):
+        meta_id, self.client_id = self.client_id, self.instagram_client_id
+        try:
+            return self.authorize(request, tail="#_")           # [V] that is appended and is no part of the code
+        finally:
+            self.client_id = meta_id
+
+    def app_is_wrong(self, values, instagram=False):
+        id, secret = (self.instagram_client_id, self.instagram_client_secret) if instagram else (self.client_id, self.client_secret)
+        return values.get("client_secret") != secret or ("client_id" in values and values["client_id"] != id)
+
+    def facebook_tokens(self, request):
+        """GET /oauth/access_token: the code for a token, the short one for the long one [V]"""
+        values = request.query
+        if request.method == "POST":
+            values = read_pairs(request.body.decode("utf-8", "replace"))[0]
+        kind = values.get("grant_type", "authorization_code")
+        self.route(f"facebook.token.{kind}")
+        if self.app_is_wrong(values) or "client_id" not in values:
+            raise Refused(self.error("101"))
+        if kind == "fb_exchange_token":
+            if set(values) != {"grant_type", "client_id", "client_secret", "fb_exchange_token"}:
+                self.refuse(f"fields of the exchange: {sorted(values)}", "100")
+            token = self.find_token(values["fb_exchange_token"])
+            if not token:
+                raise Refused(self.error("190.463"))
+            made = {"access_token": self.issue(token.account, token.scopes), "token_type": "bearer", "expires_in": SIXTY_DAYS}
+            if not self.long_lived_expires:
+                del made["expires_in"]
+            return Answer(200, made, served={})
+        taken = self.take_code(values.get("code"), values.get("redirect_uri"))
+        if not taken:
+            raise Refused(self.error("100"))
+        account, account.scopes = taken
+        return Answer(200, {"access_token": self.issue(account, seconds=5400, kind="short"), "token_type": "bearer", "expires_in": 5400}, served={})
+
+    def instagram_code(self, request):
+        """POST https://api.instagram.com/oauth/access_token [V: the documented form is a list below `data`]"""
+        form = read_pairs(request.body.decode("utf-8", "replace"))[0]
+        self.route("instagram.token.authorization_code")
+        if request.path != "/oauth/access_token" or request.method != "POST" or form.get("grant_type") != "authorization_code":
+            self.refuse(f"{request.method} {request.path} {sorted(form)}", "100")
+        if self.app_is_wrong(form, instagram=True) or "client_id" not in form:
+            raise Refused(self.error("101"))
+        taken = self.take_code(form.get("code"), form.get("redirect_uri"))
+        if not taken:
+            raise Refused(self.error("100"))
+        account, account.scopes = taken
+        made = {"access_token": self.issue(account, seconds=3600, kind="short", prefix="IGAA"), "user_id": account.id,
+                "permissions": ",".join(sorted(account.scopes))}
+        return Answer(200, {"data": [made]}, served={})
+
+    def instagram_tokens(self, request, path):
+        """GET /access_token and /refresh_access_token of graph.instagram.com [V]"""
+        query = request.query
+        kind = query.get("grant_type")
+        known = self.tokens.get(query.get("access_token"))
+        self.route(f"instagram.token.{kind}", known and known.account.id)
+        token = self.find_token(query.get("access_token"))
+        if (path, kind) == ("access_token", "ig_exchange_token"):
+            if self.app_is_wrong(query, instagram=True):
+                raise Refused(self.error("101"))
+            if not token or token.kind != "short":
+                raise Refused(self.error("190.463"))
+        elif (path, kind) == ("refresh_access_token", "ig_refresh_token"):
+            if set(query) != {"grant_type", "access_token"}:
+                self.violation(f"fields of a refresh: {sorted(query)}")
+            if not token:
+                raise Refused(self.error("190.463"))
+            if token.obtained_at > self.clock.wall_ms - REFRESH_AGE_MS:
+                self.refuse("a token of less than 24 hours is to be refreshed", "10")
+        else:
+            self.refuse(f"{path} {kind}", "100")
+        return Answer(200, {"access_token": self.issue(token.account, token.scopes, SIXTY_DAYS, prefix="IGAA"), "token_type": "bearer",
+                            "expires_in": SIXTY_DAYS}, served={})
+
+    def connect(self, account, login=None):
+        account = self.accounts[account]
+        if not account.login:                                   # [V] a Page token of a long-lived user token does not expire
+            return {"access_token": self.issue(account, seconds=None, kind="page"), "scope": self.scope_text(account)}
+        prefix = "IGAA" if account.login == "instagram" else "EAA"
+        return {"access_token": self.issue(account, seconds=self.access_seconds, prefix=prefix), "expires_in": self.access_seconds,
+                "scope": self.scope_text(account)}
+
+    def default_scopes(self, login):
+        return IG_SCOPES[login] if login else FB_SCOPES

@@ -1,0 +1,358 @@
+"""What one stand-in knows: posts, accounts, tokens, codes, rate buckets, faults to come, and what it was asked."""
+import base64
+import collections
+import fnmatch
+import hashlib
+import mmap
+import os
+import random
+import struct
+import time
+
+from .wire import Answer, BODY_FAULTS, WIRE_FAULTS, spoil
+
+COUNTS = ("views", "likes", "comments", "shares", "saves")
+DAY = 86_400_000
+MARK = "SeCrEt"             # stands in every token, code and client secret: a leak is found by looking for it
+LOG_MOST = 300_000
+
+
+class Clock:
+    """The wall clock of the program under test when it has one (test/lib/clock.py), else the real one; both can be moved on."""
+
+    def __init__(self, path=None):
+        self._offset, self._map = 0, None
+        if path:
+            descriptor = os.open(path, os.O_RDONLY)
+            self._map = mmap.mmap(descriptor, 16, prot=mmap.PROT_READ)
+            os.close(descriptor)
+
+    @property
+    def wall_ms(self):
+        theirs = struct.unpack_from("<q", self._map, 0)[0] if self._map else 0
+        return (theirs or time.time_ns() // 1_000_000) + self._offset
+
+    @property
+    def mono_ms(self):
+        theirs = struct.unpack_from("<q", self._map, 8)[0] if self._map else 0
+        return (theirs or time.monotonic_ns() // 1_000_000) + self._offset
+
+    def advance(self, ms):
+        self._offset += ms
+
+
+class Account:
+    __slots__ = ("id", "name", "login", "scopes", "refresh", "generation", "page_token", "usage_percent", "bulk")
+
+    def __init__(self, id, name, login, scopes):
+        self.id, self.name, self.login, self.scopes = id, name, login, set(scopes)
+        self.refresh = self.page_token = None
+        self.generation = 0
+        self.usage_percent = None
+        self.bulk = None
+
+
+class Post:
+    """`state`: public, unlisted, private, deleted, processing (known, no numbers yet), early (of before the account became a business one).
+    `hidden`: counts that the answer leaves out. `kind`: what it is, as far as the platform tells kinds apart."""
+    __slots__ = ("id", "account", "kind", "state", "hidden", "posted_at", "counts", "publish_id", "refuses", "post_id")
+
+    def __init__(self, id, account, kind, posted_at, counts):
+        self.id, self.account, self.kind, self.posted_at, self.counts = id, account, kind, posted_at, counts
+        self.state, self.hidden, self.publish_id, self.refuses, self.post_id = "public", set(), None, set(), None
+
+
+class Token:
+    __slots__ = ("text", "account", "expires_at", "scopes", "obtained_at", "kind")
+
+    def __init__(self, text, account, expires_at, scopes, obtained_at, kind):
+        self.text, self.account, self.expires_at, self.scopes = text, account, expires_at, scopes
+        self.obtained_at, self.kind = obtained_at, kind
+
+
+class Refused(Exception):
+    """Ends the handling of a request with that answer."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+
+class Bucket:
+    """So many in any window (sliding), as a platform counts."""
+
+    def __init__(self, most, window_ms):
+        self.most, self.window_ms, self._at = most, window_ms, collections.deque()
+
+    def take(self, now):
+        while self._at and self._at[0] <= now - self.window_ms:
+            self._at.popleft()
+        if self.most and len(self._at) >= self.most:
+            return False
+        if self.most:
+            self._at.append(now)
+        return True
+
+    def left(self):
+        return max(0, self.most - len(self._at))
+
+
+class Standin:
+    """Base of the five. A subclass has NAME, HOSTS, SCOPES, `answer(host, request)` and `error(name)`."""
+
+    NAME = ""
+    HOSTS = ()
+    SCOPES = ()
+    ACCESS_SECONDS, REFRESH_SECONDS = 3600, None
+    ONE_CALL_PER_ACCOUNT = True
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.posts, self.accounts, self.tokens, self.refreshes, self.codes, self.spent = {}, {}, {}, {}, {}, set()
+        self.client_id = f"client-of-{self.NAME}"
+        self.client_secret = f"{MARK}-{self.NAME}-client-secret"
+        self.api_key = f"{MARK}-{self.NAME}-api-key"
+        self.access_seconds, self.refresh_seconds = self.ACCESS_SECONDS, self.REFRESH_SECONDS
+        self.redirect_uris = None                   # None: any
+        self.consent = "granted"                    # or an error that the authorize page answers; or an account's id
+        self.faults = []
+        self.random = random.Random(1)
+        self.calls = collections.Counter()          # by route
+        self.statuses = collections.Counter()       # by (route, status)
+        self.log = collections.deque(maxlen=LOG_MOST)
+        self.logging = True
+        self.violations = []
+        self.served = {}                            # post id -> {count: value}, the last that was answered whole
+        self.failed = {}                            # post id -> fault, when the last that was asked of it did not come off
+        self.in_flight = collections.Counter()
+        self.in_flight_most = 0
+        self.connections = self.connections_most = 0
+        self._serial = 0
+
+    # -- requests --------------------------------------------------------------------------------------------------
+
+    def handle(self, host, request):
+        record = {"host": host, "method": request.method, "path": request.path, "route": "?", "account": None, "ids": [], "at": self.clock.wall_ms,
+                  "fault": None, "began": time.monotonic()}
+        self.record = record
+        try:
+            if request.broken:
+                self.violation(f"no query string: {request.target}")
+            for name in request.repeated:
+                self.violation(f"{name} stands twice in {request.target}")
+            if "host" not in request.headers:
+                self.violation("no Host")
+            answer = self.answer(host, request)
+        except Refused as refused:
+            answer = refused.answer
+        self.finish(answer, record)
+        self.calls[record["route"]] += 1
+        self.statuses[record["route"], answer.status] += 1
+        record["status"] = answer.status
+        account = record["account"]
+        self.in_flight[account] += 1
+        self.in_flight_most = max(self.in_flight_most, sum(self.in_flight.values()))
+        if self.ONE_CALL_PER_ACCOUNT and account and self.in_flight[account] > 1:
+            self.violation(f"{self.in_flight[account]} calls in flight for {account}")
+        if self.logging:
+            self.log.append(record)
+        answer.record = record
+        return answer
+
+    def over(self, answer, delivered):
+        account = answer.record["account"]
+        self.in_flight[account] -= 1
+        if not self.in_flight[account]:
+            del self.in_flight[account]
+        answer.record["ended"] = time.monotonic()
+        fault = answer.fault and answer.fault.get("kind")
+        if not delivered or fault in ("oversized", "gzip_bomb"):
+            answer.record["undelivered"] = True
+            self.note_failed(answer.record["ids"], fault or "not delivered")
+            return
+        for id, counts in (answer.served or {}).items():
+            self.served.setdefault(id, {}).update(counts)
+            self.failed.pop(id, None)
+        if answer.served is None:
+            self.note_failed(answer.record["ids"], answer.record["fault"] or str(answer.status))
+
+    def note_failed(self, ids, why):
+        for id in ids:
+            self.failed[id] = why
+
+    def opened(self, change):
+        self.connections += change
+        self.connections_most = max(self.connections_most, self.connections)
+
+    def route(self, name, account=None, ids=()):
+        """Says what the request turned out to be, and lets a fault that waits for it take the place of the answer."""
+        record = self.record
+        record["route"], record["account"], record["ids"] = name, account, list(ids)
+        fault = self.take_fault(name, account, record["ids"])
+        if fault:
+            record["fault"] = fault.get("name") or fault["kind"]
+            record["pending"] = fault
+            if not fault.get("after") and fault["kind"] in ("error", "raw", "silent", "reset", "not_http", "redirect", "garbage"):
+                record["pending"] = None
+                answer = self.error(fault["name"]) if fault["kind"] == "error" else Answer(200, {})
+                if fault["kind"] == "error":
+                    answer.headers += list(fault.get("headers", {}).items())
+                self.apply(answer, fault)
+                raise Refused(answer)
+
+    def finish(self, answer, record):
+        fault = record.pop("pending", None)
+        if fault:
+            self.apply(answer, fault)
+
+    def apply(self, answer, fault):
+        if fault["kind"] in BODY_FAULTS:
+            spoil(answer, fault)
+        elif fault["kind"] in WIRE_FAULTS:
+            answer.fault = fault
+        elif fault["kind"] == "error" and fault.get("after"):
+            replaced = self.error(fault["name"])
+            answer.status, answer.body, answer.served = replaced.status, replaced.body, None
+        if fault.get("latency_ms"):
+            answer.fault = fault
+
+    def take_fault(self, route, account, ids):
+        for fault in self.faults:
+            if not fnmatch.fnmatchcase(route, fault.get("route", "*")):
+                continue
+            if fault.get("account") not in (None, account) or (fault.get("id") and fault["id"] not in ids):
+                continue
+            if "only_first" in fault and self.record.get("op", 0) >= fault["only_first"]:
+                continue
+            if fault.get("skip", 0) > 0:
+                fault["skip"] -= 1
+                continue
+            if self.random.random() >= fault.get("probability", 1):
+                continue
+            if "times" in fault:
+                fault["times"] -= 1
+                if fault["times"] <= 0:
+                    self.faults.remove(fault)
+            return dict(fault)
+        return None
+
+    def violation(self, text):
+        if len(self.violations) < 1000:
+            self.violations.append(f"{self.NAME}: {text}")
+
+    def refuse(self, text, error):
+        """The request is not as it is documented: recorded, and answered as the platform answers wrong parameters."""
+        self.violation(text)
+        raise Refused(self.error(error))
+
+    def error(self, name):
+        raise NotImplementedError
+
+    # -- tokens ----------------------------------------------------------------------------------------------------
+
+    PREFIX = ("access.", "refresh.")
+
+    def new_text(self, prefix):
+        self._serial += 1
+        unique = hashlib.sha256(f"{self.NAME} {self._serial}".encode()).digest()
+        return f"{prefix}{MARK}{base64.urlsafe_b64encode(unique).decode().rstrip('=')}"
+
+    def issue(self, account, scopes=None, seconds=..., kind="user", prefix=None):
+        now = self.clock.wall_ms
+        seconds = self.access_seconds if seconds is ... else seconds
+        text = self.new_text(prefix or self.PREFIX[0])
+        self.tokens[text] = Token(text, account, None if seconds is None else now + seconds * 1000,
+                                  set(account.scopes if scopes is None else scopes), now, kind)
+        return text
+
+    def issue_refresh(self, account):
+        """A new one; the one before works no longer."""
+        if account.refresh:
+            self.refreshes.pop(account.refresh, None)
+            self.spent.add(account.refresh)
+        account.refresh = self.new_text(self.PREFIX[1])
+        expires = None if self.refresh_seconds is None else self.clock.wall_ms + self.refresh_seconds * 1000
+        self.refreshes[account.refresh] = (account, expires)
+        account.generation += 1
+        return account.refresh
+
+    def refresh_owner(self, text):
+        """The account of a refresh token that still works; None otherwise."""
+        account, expires = self.refreshes.get(text, (None, None))
+        return account if account and (expires is None or expires > self.clock.wall_ms) else None
+
+    def find_token(self, text):
+        token = self.tokens.get(text)
+        if not token or (token.expires_at is not None and token.expires_at <= self.clock.wall_ms):
+            return None
+        return token
+
+    def bearer(self, request):
+        """The token of the Authorization header; None with any other form of it."""
+        kind, _, text = request.header("authorization").partition(" ")
+        return text if kind == "Bearer" and text and " " not in text else None
+
+    # -- signing in ------------------------------------------------------------------------------------------------
+
+    def authorize(self, request, query_id="client_id", required=("response_type", "redirect_uri", "state", "scope"), separator=None, tail=""):
+        """The page where a person would agree: leads straight back, as somebody who says yes (or no) at once."""
+        self.route(f"{self.NAME}.authorize")
+        query = request.query
+        if request.method != "GET":
+            self.violation(f"{request.method} for the authorize page")
+        for name in (query_id, *required):
+            if not query.get(name):
+                self.violation(f"the authorize page lacks {name}")
+                return Answer(400, b"missing " + name.encode())
+        if query[query_id] != self.client_id:
+            self.violation(f"{query_id} is {query[query_id]}")
+        if query["response_type"] != "code":
+            self.violation(f"response_type is {query['response_type']}")
+        if self.redirect_uris is not None and query["redirect_uri"] not in self.redirect_uris:
+            self.violation(f"redirect_uri {query['redirect_uri']} is not registered")
+        if separator and len(query["scope"].split(separator)) == 1 and len(self.SCOPES) > 1:
+            self.violation(f"scopes are to be separated by {separator!r}: {query['scope']}")
+        from urllib.parse import urlencode
+        if self.consent not in ("granted",) and self.consent not in self.accounts:
+            back = {"error": self.consent, "error_description": "The person said no.", "state": query["state"]}
+        else:
+            account = self.accounts.get(self.consent) or next(iter(self.accounts.values()))
+            code = self.new_text("code.")
+            scopes = set(query["scope"].replace(",", " ").split())
+            self.codes[code] = (account, query["redirect_uri"], scopes, query)
+            back = {"code": code, "state": query["state"]}
+        uri = query["redirect_uri"]
+        return Answer(302, b"", [("Location", f"{uri}{'&' if '?' in uri else '?'}{urlencode(back)}{tail}")])
+
+    def take_code(self, code, redirect_uri, verifier=None):
+        """(account, scopes) of a code, once; None when it is not to be had."""
+        account, expected, scopes, query = self.codes.pop(code, (None, None, None, {}))
+        if not account or expected != redirect_uri:
+            return None
+        challenge = query.get("code_challenge")
+        if challenge:
+            made = base64.urlsafe_b64encode(hashlib.sha256((verifier or "").encode()).digest()).decode().rstrip("=")
+            hexed = hashlib.sha256((verifier or "").encode()).hexdigest()
+            if challenge not in (made, hexed):
+                self.violation("code_verifier does not fit the code_challenge")
+                return None
+        return account, scopes
+
+    def connect(self, account, login=None):
+        """Tokens as the platform would give them at the end of signing in: what `platform connect` is fed."""
+        account = self.accounts[account]
+        made = {"access_token": self.issue(account), "expires_in": self.access_seconds, "scope": self.scope_text(account)}
+        if self.PREFIX[1]:
+            made["refresh_token"] = self.issue_refresh(account)
+            if self.refresh_seconds:
+                made["refresh_expires_in"] = self.refresh_seconds
+        return {name: value for name, value in made.items() if value is not None}
+
+    def scope_text(self, account):
+        return ",".join(sorted(account.scopes))
+
+    # -- the truth -------------------------------------------------------------------------------------------------
+
+    def measurable(self, post):
+        """What an owner of the post can learn of it now: {count: value}; empty when nothing."""
+        raise NotImplementedError

@@ -1,0 +1,168 @@
+"""TikTok: the Display API (platforms page §1). Documentation of 2026-08-24 (video object), 2026-08-04 (rate limits), 2026-11-05 (tokens)."""
+import json
+
+from .state import Bucket, Refused, Standin
+from .wire import Answer, read_pairs
+
+# [V] the whole of the video object, 2026-08-24.
+VIDEO_FIELDS = {"id", "create_time", "cover_image_url", "share_url", "video_description", "duration", "height", "width", "title", "embed_html",
+                "embed_link", "like_count", "comment_count", "share_count", "view_count", "is_aigc"}
+COUNT_FIELDS = {"view_count": "views", "like_count": "likes", "comment_count": "comments", "share_count": "shares"}
+LOG_ID = "20220829194722CBE87ED59D524E727021"
+IDS_MOST = 20               # [V]
+# [V] the codes and their statuses; the texts differ between pages.
+ERRORS = {
+    "access_token_invalid": (401, "The access token is invalid or not found in the request."),
+    "scope_not_authorized": (401, "The user did not authorize the scope required for completing this request."),
+    "scope_permission_missed": (401, "The scope is missing."),
+    "invalid_params": (400, "One or more fields in request is invalid."),
+    "rate_limit_exceeded": (429, "The API rate limit was exceeded. Please try again later."),
+    "internal_error": (500, "Something went wrong. Please try again later."),
+    # The status is not documented; an error may come with 200 (§1.1: always look at the code).
+    "reached_active_user_cap": (403, "The app has reached its cap of users."),
+    "error_with_200": (200, "Something went wrong. Please try again later."),
+}
+# [V] another form: `error` is a string. The statuses are [K].
+OAUTH_ERRORS = {
+    "invalid_grant": (400, "Refresh token is invalid or expired."),
+    "invalid_client": (401, "Client key or secret is incorrect."),
+    "invalid_request": (400, "The request parameters are malformed."),
+    "unsupported_grant_type": (400, "The grant type is not supported."),
+    "server_error": (503, "The server is not available."),
+}
+
+
+class TikTok(Standin):
+    NAME = "tiktok"
+    HOSTS = ("tiktok", "tiktok_auth")
+    SCOPES = ("user.info.basic", "video.list")
+    PREFIX = ("act.", "rft.")
+    ACCESS_SECONDS, REFRESH_SECONDS = 7200, 15_552_000          # [V] 2026-11-05; older pages: 86400 and 31536000
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.bucket = Bucket(600, 60_000)                       # [V] per endpoint, sliding; taken as per app
+
+    def error(self, name):
+        if name in OAUTH_ERRORS:
+            status, text = OAUTH_ERRORS[name]
+            return Answer(status, {"error": name, "error_description": text, "log_id": LOG_ID})
+        status, text = ERRORS[name]
+        return Answer(status, {"data": {}, "error": {"code": "internal_error" if name == "error_with_200" else name, "message": text, "log_id": LOG_ID}})
+
+    def measurable(self, post):
+        if post.state != "public" or post.publish_id:
+            return {}
+        return {name: post.counts[name] for name in COUNT_FIELDS.values() if name not in post.hidden}
+
+    def answer(self, host, request):
+        if host == "tiktok_auth":
+            if request.path.rstrip("/") != "/v2/auth/authorize":                # [V] Login Kit for Web
+                self.refuse(f"no such page: {request.path}", "invalid_params")
+            return self.authorize(request, query_id="client_key", separator=",")
+        handler = {"/v2/video/query/": self.query, "/v2/oauth/token/": self.token, "/v2/post/publish/status/fetch/": self.publish_status}.get(request.path)
+        if not handler:
+            self.route("tiktok.unknown")
+            self.refuse(f"no such endpoint: {request.method} {request.path}", "invalid_params")
+        if request.method != "POST":
+            self.refuse(f"{request.method} {request.path}", "invalid_params")
+        return handler(request)
+
+    def signed_in(self, request):
+        text = self.bearer(request)
+        if text is None:
+            self.violation("no Authorization: Bearer")
+        return self.find_token(text)
+
+    def read_json(self, request):
+        if request.content_type != "application/json":
+            self.refuse(f"the content type is {request.content_type}", "invalid_params")
+        try:
+            return json.loads(request.body)
+        except ValueError:
+            self.refuse("the body is no JSON", "invalid_params")
+
+    def query(self, request):
+        """POST /v2/video/query/?fields=… [V 2026-08-24]"""
+        text = self.bearer(request)
+        known = self.tokens.get(text)
+        body = self.read_json(request)
+        ids = body.get("filters", {}).get("video_ids") if isinstance(body, dict) and set(body) == {"filters"} else None
+        self.route("tiktok.query", known and known.account.id, ids if isinstance(ids, list) else ())
+        if not self.bucket.take(self.clock.mono_ms):
+            raise Refused(self.error("rate_limit_exceeded"))
+        token = self.signed_in(request)
+        if not token:
+            raise Refused(self.error("access_token_invalid"))
+        if "video.list" not in token.scopes:
+            raise Refused(self.error("scope_not_authorized"))
+        if not isinstance(ids, list) or not ids or set(body["filters"]) != {"video_ids"} or not all(isinstance(id, str) for id in ids):
+            self.refuse(f"not {{filters: {{video_ids: […]}}}}: {body}", "invalid_params")
+        if len(ids) > IDS_MOST or len(set(ids)) < len(ids):
+            self.refuse(f"{len(ids)} ids, {len(set(ids))} different", "invalid_params")
+        if not all(id.isdigit() for id in ids):
+            self.refuse(f"these are no video ids: {ids}", "invalid_params")
+        fields = request.query.get("fields", "").split(",")
+        if set(request.query) != {"fields"} or not set(fields) <= VIDEO_FIELDS or "id" not in fields or len(set(fields)) < len(fields):
+            self.refuse(f"fields: {request.query}", "invalid_params")
+        videos, served = [], {}
+        for id in ids:
+            post = self.posts.get(id)
+            if not post or post.account is not token.account or post.state != "public":
+                continue                                        # [P] it is simply not there
+            video = {"id": id}
+            served[id] = {}
+            for field in fields:
+                name = COUNT_FIELDS.get(field)
+                if name and name not in post.hidden:
+                    video[field] = served[id][name] = post.counts[name]
+            videos.append(video)
+        return Answer(200, {"data": {"videos": videos}, "error": {"code": "ok", "message": "", "log_id": LOG_ID}}, served=served)
+
+    def publish_status(self, request):
+        """POST /v2/post/publish/status/fetch/ [V: the field, as it is misspelt; the other fields are those of the reference page]"""
+        body = self.read_json(request)
+        id = body.get("publish_id") if isinstance(body, dict) else None
+        token = self.tokens.get(self.bearer(request))
+        self.route("tiktok.publish_status", token and token.account.id, [id] if id else [])
+        if not self.signed_in(request):
+            raise Refused(self.error("access_token_invalid"))
+        post = next((post for post in self.posts.values() if post.publish_id == id and post.account is token.account), None)
+        if not post:
+            raise Refused(self.error("invalid_params"))
+        done = post.state == "public"
+        data = {"status": "PUBLISH_COMPLETE" if done else "PROCESSING_UPLOAD"}
+        if done:
+            data["publicaly_available_post_id"] = [int(post.id)]
+        return Answer(200, {"data": data, "error": {"code": "ok", "message": "", "log_id": LOG_ID}}, served={})
+
+    def token(self, request):
+        """POST /v2/oauth/token/ [V 2026-11-02]"""
+        form, twice, broken = read_pairs(request.body.decode("utf-8", "replace"))
+        kind = form.get("grant_type")
+        owner, _ = self.refreshes.get(form.get("refresh_token"), (None, None))
+        self.route(f"tiktok.token.{kind}", owner and owner.id)
+        if request.content_type != "application/x-www-form-urlencoded" or broken or twice:
+            self.refuse(f"no form: {request.content_type}", "invalid_request")
+        if request.query:
+            self.violation(f"a query at the token endpoint: {sorted(request.query)}")
+        if form.get("client_key") != self.client_id or form.get("client_secret") != self.client_secret:
+            raise Refused(self.error("invalid_client"))
+        if kind == "refresh_token":
+            if set(form) != {"client_key", "client_secret", "grant_type", "refresh_token"}:
+                self.refuse(f"fields of a refresh: {sorted(form)}", "invalid_request")
+            account = self.refresh_owner(form["refresh_token"])
+            if not account:
+                raise Refused(self.error("invalid_grant"))
+        elif kind == "authorization_code":
+            if not {"code", "redirect_uri"} <= set(form) or not set(form) <= {"client_key", "client_secret", "grant_type", "code", "redirect_uri", "code_verifier"}:
+                self.refuse(f"fields of an exchange: {sorted(form)}", "invalid_request")
+            taken = self.take_code(form["code"], form["redirect_uri"], form.get("code_verifier"))
+            if not taken:
+                raise Refused(self.error("invalid_grant"))
+            account, account.scopes = taken[0], taken[1]
+        else:
+            raise Refused(self.error("unsupported_grant_type"))
+        return Answer(200, {"access_token": self.issue(account), "expires_in": self.access_seconds, "open_id": account.id,
+                            "refresh_expires_in": self.refresh_seconds, "refresh_token": self.issue_refresh(account),
+                            "scope": self.scope_text(account), "token_type": "Bearer"}, served={})
