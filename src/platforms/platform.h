@@ -88,9 +88,7 @@ struct platform_call {
 /* ---- how a call ended: the engine switches on this and on nothing else ----
  *
  * Part of a call may be answered whatever the verdict (batches of the Graph API): items that are neither
- * PENDING nor RETRY are answered and stand; a repeat, by whatever verdict, asks only for the others. Of
- * V_TIER: when nothing at all was answered, the form is dead for the account and is worth remembering; else
- * only for the posts that are asked again.
+ * PENDING nor RETRY are answered and stand; a repeat, by whatever verdict, asks only for the others.
  */
 
 enum verdict {
@@ -118,6 +116,8 @@ struct outcome {
     int usage_percent;  /* the highest of the rate headers; 0: unknown */
     struct str code;    /* short and stable, in the arena or static, such as "190.460"; never a message */
     struct str dropped; /* of V_TIER: the metric that is dead, when the answer names it; in the arena */
+    bool of_the_posts;  /* of V_TIER: it is these posts that want another form (a classic video among Reels),
+                         * so it is not remembered for the account; false: the form is dead for the account */
 };
 
 /* ---- tokens ---- */
