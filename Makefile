@@ -288,9 +288,16 @@ fuzz-run: $(FUZZ_BIN)
 
 # --- benches ---------------------------------------------------------------------------------------------
 
+# Programs of the benches: test/load/NAME.c is $(B)/load/NAME.
+LOAD_BIN := $(patsubst test/load/%.c,$(B)/load/%,$(wildcard test/load/*.c))
+$(B)/load/%: $(B)/obj/test/load/%.o
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 .PHONY: bench
-## make bench             beside nginx that serves the same bytes as files; the table goes to test/load/RESULTS.md
-bench: $(BIN) build/.have-bench
+## make bench             beside nginx that serves the same bytes as files; BENCH="--quick" takes a minute; test/load/RESULTS.md
+bench: $(BIN) $(LOAD_BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench.py $(BENCH)
 
 .PHONY: bench-refresh

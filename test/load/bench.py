@@ -1,26 +1,32 @@
 #!/usr/bin/python3
-"""viewtally beside nginx that serves the very same bytes as files. `make bench`; needs wrk and nginx.
+"""viewtally beside nginx that serves the very same bytes as files, and beside `floor`. `make bench`; needs wrk, nginx and Redis.
 
-1,000 authors with 55 videos each, and a key of every author. Each server is pinned to the first processor, wrk to the last,
-and they take turns for several rounds, so that what else the machine does hits all alike; shown are the medians. The measure that
+1,000 authors with 55 videos each and 10,000 keys. Each server is pinned to the first processor, wrk and Redis to the last, and they
+take turns for several rounds, so that what else the machine does hits all alike; shown are the medians. The measure that
 counts is the processor time of the server per answered request: it does not depend on how fast wrk is.
 
-The rate limit. A key may make 60 requests in a minute, so 1,000 keys last for 60,000 requests, about a second. Hence the limit is
-off in the first three rows; the rows that say "limit 60" take the exact window for every request, with so many keys
-(--limited-keys) that none is used up: in the process's memory, and in a Redis on wrk's processor. A single refused request
-ends the bench with an error, so no row ever counts refusals for answers.
+The rate limit. "limit 60 in Redis" takes the exact window for every request. A key may make 60 requests in a minute, so before
+each run the bench waits until the keys have enough left. A single answer of another kind than the row's ends the
+bench with an error, so no row ever counts refusals for answers; and each answer has to have the size of nginx's file.
+
+Cold. The server "no cache" makes every answer from the database; with "data changes" a writer bumps the revision of all authors some
+times a second, and what an answer costs more is divided by the share of requests that the cache could not answer.
+
+`floor` (test/load/floor.c) is the least that such a server does: libuv, llhttp, SHA-256 of the key, bodies in memory, and
+with Redis one script call for all requests of one turn of its loop.
+
+--quick is one short round with few authors, to see that everything works.
 """
 import argparse
-import datetime
 import os
 import pathlib
-import platform
 import re
 import shutil
+import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -28,238 +34,243 @@ sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import bench_data as data  # noqa: E402
 import measure  # noqa: E402
-from lib.client import Client  # noqa: E402
-from lib.services import Nginx, Redis  # noqa: E402
-from lib.viewtally import Viewtally  # noqa: E402
+import report  # noqa: E402
+from lib.services import Nginx  # noqa: E402
+from report import say  # noqa: E402
+from servers import ANSWERS, NOT_MODIFIED, POLL, REFUSED, Servers  # noqa: E402
 
-TARGETS = ["/v1/account", "/v1/videos?limit=50", "/v1/events"]
-
-# A file server at its best: descriptors cached, no log, connections kept for ever.
-NGINX = """
-%(user)s
-pid @DIR@/nginx.pid; error_log @DIR@/error.log; worker_processes 1;
-events { worker_connections 1024; }
-http {
-  access_log off; client_body_temp_path @DIR@/b; proxy_temp_path @DIR@/p; fastcgi_temp_path @DIR@/f; uwsgi_temp_path @DIR@/u; scgi_temp_path @DIR@/s;
-  sendfile %(sendfile)s; tcp_nopush on; keepalive_requests 1000000000; default_type application/json;
-  open_file_cache max=20000 inactive=300s; open_file_cache_valid 300s;
-  server { listen 127.0.0.1:@PORT@; root %(root)s; }
-}
-"""
+SCRIPT = HERE / "requests.lua"
+HEAD_BYTES = 900            # more than the head of any answer
+FIRST_GUESS = 120_000       # requests a second, before the first run has told
+COLD_GOALS = {"/videos?limit=50": 60}
+COLD_GOAL = 40
+CHANGING = "viewtally, data changes"
 
 
-class Contender:
-    """A server under measurement: how to reach it and which processes are its own."""
+class Row:
+    """One contender on one question: what each round measured."""
 
-    def __init__(self, name, url, pids, keys_file, targets):
-        self.name = name
-        self.url = url
-        self.pids = pids
-        self.keys_file = keys_file
-        self.targets = targets
-        self.results = {target: [] for target in targets}
+    def __init__(self, question, contender, requests, size, refused=False, name=None):
+        self.question = question
+        self.contender = contender
+        self.requests = requests
+        self.size = size                # of the body
+        self.refused = refused          # the answers have to be refusals
+        self.name = name or contender.name
+        self.results = []
 
-    def run(self, target, options, wrk_cpu):
-        result = measure.run_wrk(self.url + target, self.keys_file, self.pids, options.seconds, options.connections, wrk_cpu)
-        result["own_mb"], result["all_mb"] = measure.resident_mb(self.pids)
-        self.results[target].append(result)
+    def median(self, what):
+        return statistics.median(result[what] for result in self.results)
 
-    def median(self, target, what):
-        return statistics.median(result[what] for result in self.results[target])
+    @property
+    def us(self):
+        return self.median("us")
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
+class Changes(threading.Thread):
+    """Bumps the revision of all authors, as if a refresh had just changed something of each."""
+
+    def __init__(self, database, cpu, pause=0.1):
+        super().__init__(daemon=True)
+        self.database, self.cpu, self.pause = database, cpu, pause
+        self.ended = threading.Event()
+        self.start()
+
+    def run(self):
+        if self.cpu is not None:
+            os.sched_setaffinity(0, {self.cpu})
+        connection = sqlite3.connect(self.database, timeout=60, isolation_level=None)
+        connection.execute("PRAGMA synchronous = OFF")
+        while not self.ended.wait(self.pause):
+            connection.execute("UPDATE authors SET rev = rev + 1")
+        connection.close()
+
+    def stop(self):
+        self.ended.set()
+        self.join()
 
 
 class Bench:
-    def __init__(self, options, directory):
+    def __init__(self, options, servers, wrk_cpu):
         self.options = options
-        self.directory = pathlib.Path(directory)
-        cpus = sorted(os.sched_getaffinity(0))
-        self.server_cpu, self.wrk_cpu = (cpus[0], cpus[-1]) if len(cpus) > 1 else (None, None)
-        self.contenders = []
-        self.started = []
-        self.sizes = {}
+        self.servers = servers
+        self.wrk_cpu = wrk_cpu
+        self.rows = []
 
-    # -- setting up --------------------------------------------------------------------------------------------------
+    def plan(self):
+        s = self.servers
+        size = {question: statistics.median(size for (_, q), size in s.bodies.items() if q == question) for question in [*ANSWERS, POLL]}
+        for question in ANSWERS:
+            for contender in (s.limited, s.off, *s.nginx, *s.floors):
+                self.add(question, contender, size[question])
+        self.add(REFUSED, s.limited, len(s.refusal), refused=True)
+        self.rows.append(Row(REFUSED, s.nginx[0], s.of_files["limited"], 162, True, "nginx, limit_req, its own page"))
+        self.rows.append(Row(REFUSED, s.nginx[0], s.of_files["worded"], len(s.refusal), True, "nginx, limit_req, same size"))
+        self.add(NOT_MODIFIED, s.limited, 0)
+        self.add(POLL, s.limited, size[POLL])
+        for question in ANSWERS:
+            self.add(question, s.cold, size[question])
+        for question in ANSWERS:
+            self.rows.append(Row(question, s.off, s.own[question], size[question], name=CHANGING))
 
-    def prepare(self):
-        start = datetime.datetime.now()
-        base = Viewtally(self.directory / "data", {"events": {"history_start": "2020-01-01"}})
-        base.run("migrate")
-        lines = self.directory / "lines.ndjson"
-        data.write_lines(lines, self.options.keys)
-        made = datetime.datetime.now()
-        base.run("import", str(lines))
-        lines.unlink()
-        say(f"bench: data generated in {(made - start).total_seconds():.0f} s, imported in {(datetime.datetime.now() - made).total_seconds():.0f} s")
-        self.database = base.settings["store"]["path"]
-        self.keys = data.add_keys(self.database, self.options.keys)
-        self.limited_keys = data.add_keys(self.database, self.options.limited_keys)
-        self.start_viewtally("viewtally", {}, self.keys, TARGETS)
-        limited = {"limits": {"requests_per_minute": "60"}}
-        self.start_viewtally("viewtally, limit 60 in memory", limited, self.limited_keys, TARGETS[:1])
-        redis = Redis(self.directory / "redis")
-        if Redis.available():
-            self.started.append(redis.start())
-            measure.pin(redis.pid, self.wrk_cpu)
-            self.start_viewtally("viewtally, limit 60 in Redis", {**limited, "redis": {"url": redis.url}}, self.limited_keys, TARGETS[:1])
-        self.write_files()
-        for sendfile in ("on", "off"):
-            self.start_nginx(sendfile)
+    def add(self, question, contender, size, refused=False):
+        self.rows.append(Row(question, contender, contender.requests[question], size, refused))
 
-    def write_keys(self, name, keys, with_prefix=False):
-        path = self.directory / (re.sub("[^a-z0-9]+", "-", name) + ".keys")
-        path.write_text("".join(f"{key} /{number}\n" if with_prefix else key + "\n" for key, number in keys))
-        return path
-
-    def start_viewtally(self, name, config, keys, targets):
-        server = Viewtally(self.directory / re.sub("[^a-z0-9]+", "-", name), {"store": {"path": self.database}, **config})
-        self.started.append(server.start())
-        measure.pin(server.pid, self.server_cpu)
-        self.contenders.append(Contender(name, f"http://{server.address}", [server.pid], self.write_keys(name, keys), targets))
-
-    def write_files(self):
-        """What the first server answers to each key as files; /account last, which shows that the key has been used."""
-        self.files = self.directory / "files"
-        address = self.contenders[0].url.removeprefix("http://")
-        with Client(address, base="") as client:
-            for target in reversed(TARGETS):
-                for key, number in self.keys:
-                    answer = client.request("GET", target, key=key)
-                    assert answer.status == 200, answer
-                    path = self.files / str(number) / target.lstrip("/").partition("?")[0]
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(answer.body)
-                    self.sizes.setdefault(target, []).append(len(answer.body))
-
-    def start_nginx(self, sendfile):
-        user = "user root;" if os.getuid() == 0 else ""
-        server = Nginx(self.directory / f"nginx-{sendfile}", NGINX % {"user": user, "sendfile": sendfile, "root": self.files})
-        self.started.append(server.start())
-        workers = measure.children(server.pid)
-        for pid in workers:
-            measure.pin(pid, self.server_cpu)
-        name = f"nginx, files, sendfile {sendfile}"
-        keys = self.write_keys(name, self.keys, with_prefix=True)
-        self.contenders.append(Contender(name, f"http://{server.address}", workers, keys, TARGETS))
-
-    # -- measuring ---------------------------------------------------------------------------------------------------
+    # -- measuring -----------------------------------------------------------------------------------------------------
 
     def run(self):
-        for number in range(self.options.rounds + 1):       # the first warms caches and is thrown away
+        for number in range(self.options.quick, self.options.rounds + 1):       # the first warms caches and is thrown away
             say(f"bench: round {number} of {self.options.rounds}" if number else "bench: warming up")
-            for target in TARGETS:
-                for contender in self.contenders:
-                    if target in contender.targets:
-                        contender.run(target, self.options, self.wrk_cpu)
-                        if not number:
-                            contender.results[target].clear()
+            for row in self.rows:
+                self.measure(row)
+                if not number:
+                    row.results.pop()
 
-    def stop(self):
-        for server in reversed(self.started):
-            server.stop()
+    def measure(self, row):
+        if row.name == CHANGING:
+            changes, before = Changes(self.servers.database, self.wrk_cpu), self.cache_counts()
+            self.measure_once(row)
+            changes.stop()
+            hits, misses = (now - then for now, then in zip(self.cache_counts(), before))
+            row.results[-1]["missed"] = misses / (hits + misses)
+        else:
+            self.measure_once(row)
 
-    # -- the table -----------------------------------------------------------------------------------------------------
+    def measure_once(self, row):
+        c, options, environment = row.contender, self.options, {"REQUESTS": str(row.requests)}
+        budget = None if row.refused else c.budget
+        if budget:
+            expected = 1.2 * options.seconds * (row.results[-1]["rate"] if row.results else FIRST_GUESS)
+            self.wait(budget.seconds_until(min(expected, budget.a_minute)))
+            environment["START"] = str(budget.total)
+        commands = measure.redis_commands(c.redis) if c.redis else {}
+        redis_before = measure.processor_seconds([c.redis.pid]) if c.redis else 0
+        result = measure.wrk(f"http://{c.address}", SCRIPT, environment, c.pids, options.seconds, options.connections, self.wrk_cpu)
+        if budget:
+            budget.spend(result["requests"])
+        if c.redis:
+            after = measure.redis_commands(c.redis)
+            sent = sum(after[name] - commands.get(name, 0) for name in after if name.startswith(("eval", "script")))
+            inside = sum(after.values()) - sum(commands.values()) - sent - 1      # and our own INFO
+            result["redis_calls"], result["redis_inside"] = sent / result["requests"], inside / result["requests"]
+            result["redis_us"] = (measure.processor_seconds([c.redis.pid]) - redis_before) / result["requests"] * 1e6
+        result["own_mb"], result["all_mb"] = measure.resident_mb(c.pids)
+        self.check(row, result)
+        row.results.append(result)
 
-    def rows(self):
-        for target in TARGETS:
-            of_target = [contender for contender in self.contenders if target in contender.targets]
-            best = min(contender.median(target, "us") for contender in of_target if contender.name.startswith("nginx"))
-            for contender in of_target:
-                us, rate, p99, own, everything = (contender.median(target, what) for what in ("us", "rate", "p99_ms", "own_mb", "all_mb"))
-                yield [target, f"{statistics.median(self.sizes[target]):,.0f}", contender.name, f"{us:.1f}", f"{us / best:.2f}", f"{rate:,.0f}",
-                       f"{p99:.2f}", f"{own:.1f}", f"{everything:.1f}"]
+    def wait(self, seconds):
+        if seconds:
+            threading.Event().wait(seconds)
+
+    def check(self, row, result):
+        """The answers were what the row says."""
+        size, refused = result["bytes"] / result["requests"], result["refused"] / result["requests"]
+        # Some bytes of an answer stand in the count of the next run; /account has times that may be null.
+        fits = row.size * 0.95 - 40 <= size <= row.size * 1.02 + HEAD_BYTES
+        if row.refused and (refused < 0.9 or size > 2 * HEAD_BYTES) or not row.refused and (refused or not fits):
+            raise SystemExit(f"bench: {row.name}, {row.question}: {refused:.1%} refused, {size:,.0f} bytes an answer where "
+                             f"the body has {row.size:,.0f}")
+
+    def cache_counts(self):
+        text = measure.metrics(self.servers.off_server)
+        return [int(re.search(rf"^viewtally_cache_{name}_total (\d+)", text, re.M).group(1)) for name in ("hits", "misses")]
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def of(self, question):
+        return [row for row in self.rows if row.question == question]
+
+    def nginx_us(self, question):
+        return min(row.us for row in self.of(question) if row.name.startswith("nginx"))
+
+    def table(self):
+        for question in [*ANSWERS, REFUSED, NOT_MODIFIED, POLL]:
+            against = self.nginx_us("/account" if question in (NOT_MODIFIED, POLL) else question)
+            wanted = 1.2 if question in (NOT_MODIFIED, POLL) else 1.0
+            for row in self.of(question):
+                if row.contender is self.servers.cold or row.name == CHANGING:
+                    continue
+                times = against / row.us
+                has_goal = row.contender is self.servers.limited
+                redis = [f"{row.median(what):.2f}" for what in ("redis_calls", "redis_inside", "redis_us")] if row.contender.redis else [""] * 3
+                yield [question, f"{row.size:,.0f}", row.name, f"{row.us:.1f}", f"{times:.2f}", verdict(times >= wanted, f"≥ {wanted}") if has_goal else "",
+                       f"{row.median('rate'):,.0f}", f"{row.median('p99_ms'):.2f}", *redis, f"{row.median('own_mb'):.1f}", f"{row.median('all_mb'):.1f}"]
+
+    def cold_table(self):
+        for question in ANSWERS:
+            rows = {row.name: row for row in self.of(question)}
+            warm, cold, changing = rows[self.servers.off.name], rows[self.servers.cold.name], rows[CHANGING]
+            missed = changing.median("missed")
+            extra, changed = cold.us - warm.us, (changing.us - warm.us) / missed if missed else float("nan")
+            goal = COLD_GOALS.get(question, COLD_GOAL)
+            yield [question, f"{warm.us:.1f}", f"{cold.us:.1f}", f"{extra:.1f}", f"{missed:.0%}", f"{changed:.1f}",
+                   verdict(max(extra, changed) <= goal, f"≤ {goal}")]
 
 
-# Other work takes turns with the servers and empties the processor's caches: times, and p99 above all, are longer than they would be.
-BUSY_LOAD = 0.5
-BUSY = " (**not idle**: other work ran beside it, so compare within a table only)"
-HEAD = ["answer", "bytes", "server", "processor µs/request", "× nginx", "requests/s", "p99 ms", "own memory MB", "resident MB"]
+def verdict(met, goal):
+    return f"{goal}: {'met' if met else 'NOT met'}"
 
 
-def markdown(rows):
-    widths = [max(len(row[i]) for row in [HEAD, *rows]) for i in range(len(HEAD))]
-
-    def line(cells):
-        return "| " + " | ".join(cell.ljust(width) if i in (0, 2) else cell.rjust(width)
-                                 for i, (cell, width) in enumerate(zip(cells, widths))) + " |"
-
-    rule = "|" + "|".join("-" * (width + 2) if i in (0, 2) else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|"
-    return "\n".join([line(HEAD), rule, *map(line, rows)])
+TABLE_HEAD = ["<answer", "body bytes", "<server", "processor µs/request", "× nginx", "<goal", "requests/s", "p99 ms", "Redis calls/request",
+              "commands in scripts", "Redis' own µs", "own memory MB", "resident MB"]
+COLD_HEAD = ["<answer", "warm µs", "no cache µs", "extra µs", "data changes: missed", "extra µs of a miss", "<goal"]
 
 
-def first_line(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return (done.stdout + done.stderr).strip().partition("\n")[0]
-
-
-def machine():
-    text = pathlib.Path("/proc/cpuinfo").read_text()
-    model = re.search(r"^model name\s*: (.*)$", text, re.M)
-    memory = int(re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text()).group(1)) / 1024 / 1024
-    return (f"{os.cpu_count()} cores ({model.group(1) if model else platform.machine()}), {memory:.0f} GB, "
-            f"Linux {platform.release()}")
-
-
-def report(bench, rows, load):
+def text_of(bench, load):
     options = bench.options
-    wrk = first_line("wrk", "-v").partition(" Copyright")[0]
-    return f"""# `make bench`
+    return report.heading("bench", "bench.py", load, [report.first_line(Nginx._find(), "-v"), report.wrk_version()]) + f"""\
+- {options.authors:,} authors with {data.VIDEOS_AN_AUTHOR} videos each and {options.keys:,} keys
+- {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s; server on one processor, wrk and Redis on another
 
-Written by `test/load/bench.py`, which says what is measured and how; the last run, on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
+{report.table(TABLE_HEAD, list(bench.table()))}
 
-- machine: {machine()}; load before the run: {load:.2f}{BUSY if load > BUSY_LOAD else ""}
-- {first_line(bench_binary(), "--version")}; {first_line(Nginx._find(), "-v")}; {wrk}
-- {options.keys:,} authors with {data.VIDEOS_AN_AUTHOR} videos each and {options.keys:,} keys; rows with a limit: {options.limited_keys:,} keys
-- {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s; server on one processor, wrk (and Redis) on another
+"× nginx": how many times as many answers as nginx's better row a second of the processor gives (above 1 is better than nginx; 304 and the empty poll
+stand beside nginx on /account's file). "Redis calls" are those that the server sends; they run "commands in scripts". "own memory" leaves out what is
+mapped from files, such as the database; nginx is one worker, its memory that of the worker.
 
-{markdown(rows)}
+## Cold answers
 
-"× nginx": processor time per request relative to the better of the two nginx rows (below 1 is better than nginx). "own memory" leaves out what is mapped
-from files, such as the database. nginx is one worker, its memory that of the worker.
+{report.table(COLD_HEAD, list(bench.cold_table()))}
+
+"no cache": each answer is made from the database ([cache] max_bytes = 0). "data changes": all authors' data changes ten times a second.
 """
-
-
-def bench_binary():
-    return os.environ.get("VIEWTALLY_BIN", str(ROOT / "build/release/viewtally"))
 
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=int, default=1, help="of one run of wrk (1)")
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--keys", type=int, default=1000, help="authors, and keys of the rows without a limit (1000)")
-    parser.add_argument("--limited-keys", type=int, default=20000, help="keys of the rows with a limit of 60 (20000)")
-    parser.add_argument("--results", default=str(HERE / "RESULTS.md"), help="where the table is written; empty: nowhere")
-    return parser.parse_args()
+    parser.add_argument("--authors", type=int, default=1000)
+    parser.add_argument("--keys", type=int, default=10000)
+    parser.add_argument("--quick", action="store_true", help="one round, 200 authors, and nothing is written")
+    parser.add_argument("--results", default=str(HERE / "RESULTS.md"), help="where the tables are written; empty: nowhere")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.authors, options.results = 1, 200, ""
+    return options
 
 
 def main():
     options = parse_options()
-    for program in ("wrk", "taskset", "nginx"):
+    for program in ("wrk", "taskset", "nginx", "redis-server"):
         if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             raise SystemExit(f"bench: {program} is not installed")
-    os.environ["VIEWTALLY_BIN"] = bench_binary()
-    load = os.getloadavg()[0]
-    if load > BUSY_LOAD:
-        say(f"bench: the load of this machine is {load:.2f}: the numbers will be worse than they could be")
-    build = ROOT / "build"
-    build.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=build) as directory:
-        bench = Bench(options, directory)
+    os.environ["VIEWTALLY_BIN"] = report.bench_binary()
+    load = report.load_before()
+    server_cpu, wrk_cpu = measure.two_processors()
+    (ROOT / "build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as directory:
+        servers = Servers(directory, options, server_cpu, wrk_cpu)
         try:
-            bench.prepare()
+            servers.start()
+            bench = Bench(options, servers, wrk_cpu)
+            bench.plan()
             bench.run()
+            text = text_of(bench, load)
         finally:
-            bench.stop()
-        rows = list(bench.rows())
-    text = report(bench, rows, load)
-    print(text)
-    if options.results:
-        pathlib.Path(options.results).write_text(text, encoding="utf-8")
+            servers.stop()
+    report.write(options.results, text)
 
 
 if __name__ == "__main__":

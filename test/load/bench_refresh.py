@@ -29,7 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
-import bench  # noqa: E402
+import report  # noqa: E402
 import bench_data as data  # noqa: E402
 from lib import wait  # noqa: E402
 from lib.spool import Spool  # noqa: E402
@@ -231,14 +231,14 @@ def table(results):
         yield f"| {source} | {accepted:,} | {seconds:.1f} | {accepted / seconds:,.0f} | {watch.wal_mb:.0f} | {watch.own_mb:.0f} |"
 
 
-def report(options, results, load):
+def text_of(options, results, load):
     text = "\n".join(table(results))
     return f"""# `make bench-refresh`
 
 Written by `test/load/bench_refresh.py`, which says what is measured and how; the last run, on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
 
-- machine: {bench.machine()}; load before the run: {load:.2f}{bench.BUSY if load > bench.BUSY_LOAD else ""}
-- {bench.first_line(bench.bench_binary(), "--version")}; {bench.first_line("wrk", "-v").partition(" Copyright")[0]}
+- machine: {report.machine()}; load before the run: {load:.2f}{report.BUSY if load > report.BUSY_LOAD else ""}
+- {report.first_line(report.bench_binary(), "--version")}; {report.wrk_version()}
 - {options.posts:,} live posts; {options.connections} connections for each answer, pauses of {options.pause_ms} ms, keys of all authors
 
 {text}
@@ -263,14 +263,14 @@ def main():
     options = parse_options()
     if not shutil.which("wrk"):
         raise SystemExit("bench: wrk is not installed")
-    os.environ["VIEWTALLY_BIN"] = bench.bench_binary()
+    os.environ["VIEWTALLY_BIN"] = report.bench_binary()
     load = os.getloadavg()[0]
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as directory:
         run = Bench(options, pathlib.Path(directory))
         run.prepare()
         results = [run.run(source) for source in options.sources.split(",")]
-    text = report(options, results, load)
+    text = text_of(options, results, load)
     print(text)
     if options.results:
         pathlib.Path(options.results).write_text(text, encoding="utf-8")

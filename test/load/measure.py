@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 SCRIPT = pathlib.Path(__file__).with_name("keys.lua")
 
@@ -44,18 +45,71 @@ def resident_mb(pids):
 
 
 def run_wrk(url, keys_file, pids, seconds, connections, cpu=None):
-    """One run: requests a second, p99 in ms, processor time of `pids` per request in microseconds."""
+    """keys.lua: requests a second, p99 in ms, processor time of `pids` per request in microseconds; no answer may be a refusal."""
+    result = wrk(url, SCRIPT, {"KEYS": str(keys_file)}, pids, seconds, connections, cpu)
+    if result["refused"]:
+        raise SystemExit(f"bench: {url}: {result['refused']} of {result['requests']} requests were refused. With a rate limit, more keys are needed.")
+    return result
+
+
+def wrk(url, script, environment, pids, seconds, connections, cpu=None):
+    """One run of a script that prints RESULT: that, with `rate` a second, `p99_ms`, and `us`, the processor time of `pids` per
+    request in microseconds."""
     pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
-    command = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(SCRIPT), url]
+    command = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), url]
     before = processor_seconds(pids)
-    done = subprocess.run(command, env={**os.environ, "KEYS": str(keys_file)}, capture_output=True, text=True, check=False,
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
                           timeout=seconds + 30)
     used = processor_seconds(pids) - before
     match = re.search(r"^RESULT (.*)$", done.stdout, re.M)
     if done.returncode != 0 or not match:
         raise SystemExit(f"bench: wrk failed for {url}:\n{done.stdout}{done.stderr}")
     result = json.loads(match.group(1))
-    if result["refused"] or result["broken"] or not result["requests"]:
-        raise SystemExit(f"bench: {url}: {result['refused']} of {result['requests']} requests were refused, {result['broken']} connections "
-                         "broke. With a rate limit, more keys are needed (--keys).")
-    return {"rate": result["requests"] / result["seconds"], "p99_ms": result["p99_us"] / 1000, "us": used / result["requests"] * 1e6}
+    if result["broken"] or not result["requests"]:
+        raise SystemExit(f"bench: {url}: {result['requests']} requests, {result['broken']} connections broke")
+    return {**result, "rate": result["requests"] / result["seconds"], "p99_ms": result["p99_us"] / 1000, "us": used / result["requests"] * 1e6}
+
+
+def redis_commands(redis):
+    """{name: calls} of what a Redis has run so far; commands inside scripts count too."""
+    found = re.findall(r"^cmdstat_([^:]+):calls=(\d+)", redis.call("INFO", "commandstats"), re.M)
+    return {name: int(calls) for name, calls in found}
+
+
+class Budget:
+    """Requests that a set of keys may still make, so that a bench never runs into the limit that it measures the cost of. A
+    tenth is kept back, as wrk does not deal the keys out to a request exactly."""
+
+    def __init__(self, a_minute, clock=time.monotonic):
+        self.a_minute = a_minute * 0.9
+        self.clock = clock
+        self.spent = []             # (when, how many)
+        self.total = 0              # of all time: the line to begin with
+
+    def seconds_until(self, requests):
+        """How long to wait until so many may be made."""
+        now = self.clock()
+        self.spent = [(when, count) for when, count in self.spent if now - when < 61]
+        room = self.a_minute - sum(count for _, count in self.spent)
+        for when, count in self.spent:
+            if room >= requests:
+                break
+            room += count
+            now = when + 61
+        return max(0.0, now - self.clock())
+
+    def spend(self, requests):
+        self.spent.append((self.clock(), requests))
+        self.total += requests
+
+
+def two_processors():
+    """One for the server, one for all others; (None, None) when there is only one."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return (cpus[0], cpus[-1]) if len(cpus) > 1 else (None, None)
+
+
+def metrics(server):
+    """The metrics page of a viewtally."""
+    with server.admin() as client:
+        return client.request("GET", "/metrics").body.decode()
