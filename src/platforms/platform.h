@@ -211,11 +211,16 @@ struct platform_desc {
                                  const struct platform_response *response);
 };
 
-/* The six, by api. */
+/* The six, by api. NULL: not written yet. */
 const struct platform_desc *platform_desc(enum platform_api api);
 
 /* By the name that commands take; NULL: there is none. */
 const struct platform_desc *platform_desc_by_name(struct str name);
+
+/* Letters, digits, `_`, `-`, `.`, `~`: can be an id of a post or account at a platform and stands in any
+ * address as it is. A post whose id is not so is never asked for: it counts as ITEM_PERMANENT. */
+enum { PLATFORM_ID_MAX = 128 };
+bool platform_id_is_plain(struct str id);
 
 /* ---- the six themselves ---- */
 

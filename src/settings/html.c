@@ -101,25 +101,6 @@ void html_link(struct buf *b, const char *name, struct str url)
         html_attr(b, name, url);
 }
 
-static bool is_unreserved(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
-void html_percent(struct buf *b, struct str s)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        char escaped[3] = {'%', hex[c >> 4], hex[c & 15]};
-        if (is_unreserved(c))
-            buf_append_char(b, s.p[i]);
-        else
-            buf_append(b, str_make(escaped, sizeof escaped));
-    }
-}
-
 void html_hidden(struct buf *b, struct str s)
 {
     HTML(b, "<span class=\"sr\">");

@@ -30,9 +30,6 @@ bool html_link_is_safe(struct str url);
 /* ` href="…"`, ` src="…"`, ` action="…"`; nothing when the link is not safe. */
 void html_link(struct buf *b, const char *name, struct str url);
 
-/* One part of a URL: all but unreserved characters (RFC 3986, 2.3) percent-encoded. */
-void html_percent(struct buf *b, struct str s);
-
 /* Text that only screen readers get (class "sr" of the stylesheet). */
 void html_hidden(struct buf *b, struct str s);
 

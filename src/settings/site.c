@@ -7,6 +7,7 @@
 #include "auth/throttle.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/urlencode.h"
 #include "settings/page.h"
 #include "settings/assets.h"
 #include "settings/summary.h"
@@ -270,7 +271,7 @@ enum next site_ask_to_sign_in(struct request *r)
     struct buf encoded;
     struct str next = STR("");
     buf_init(&encoded, ENCODED_MAX_BYTES);
-    html_percent(&encoded, here);
+    url_append(&encoded, here);
     bool has_form = r->method == METHOD_POST && !(visit_of(r)->page->flags & SITE_OWN_QUERY);
     if (!has_form && site_is_local(here) && !encoded.failed)
         next = arena_printf(&r->arena, "?next=%.*s", (int)encoded.len, encoded.p);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/list.h"
+#include "base/urlencode.h"
 #include "base/uuid.h"
 
 static void str_cuts_and_trims(void **state)
@@ -285,6 +286,25 @@ static void list_keeps_order(void **state)
     assert_true(list_is_empty(&head));
 }
 
+static void parts_of_addresses_are_encoded(void **state)
+{
+    (void)state;
+    struct buf out;
+    struct arena arena;
+    buf_init(&out, 1000);
+    url_append(&out, STR("aZ09-._~ /?&=%\xC3\xA9\n"));
+    assert_str(buf_str(&out), "aZ09-._~%20%2F%3F%26%3D%25%C3%A9%0A");
+    buf_fini(&out);
+
+    arena_init(&arena, 4096);
+    const struct url_field fields[] = {
+        {"a", STR("1,2")}, {"left_out", {NULL, 0}}, {"b", STR("")}, {"c", STR("x&y=z, ")}};
+    assert_str(url_part(&arena, STR("a/b?")), "a%2Fb%3F");
+    assert_str(url_fields(&arena, STR("/p?"), fields, 4), "/p?a=1,2&b=&c=x%26y%3Dz,%20");
+    assert_str(url_fields(&arena, STR(""), fields + 1, 2), "b=");
+    arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +320,7 @@ int main(void)
         cmocka_unit_test(json_puts_commas),
         cmocka_unit_test(json_goes_on_behind_what_was_sent),
         cmocka_unit_test(list_keeps_order),
+        cmocka_unit_test(parts_of_addresses_are_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+/* Percent-encoding. Knows no scheme and no field. */
+#include "base/urlencode.h"
+
+static bool is_unreserved(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+/* Room for three characters at `to`; returns how many were written. */
+static size_t encode_byte(char *to, unsigned char c, char kept)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    if (is_unreserved(c) || (kept && c == (unsigned char)kept)) {
+        to[0] = (char)c;
+        return 1;
+    }
+    to[0] = '%';
+    to[1] = hex[c >> 4];
+    to[2] = hex[c & 15];
+    return 3;
+}
+
+static size_t encode(char *to, struct str s, char kept)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++)
+        n += encode_byte(to + n, (unsigned char)s.p[i], kept);
+    return n;
+}
+
+void url_append(struct buf *b, struct str s)
+{
+    char *to = buf_reserve(b, 3 * s.len);
+    if (to)
+        b->len += encode(to, s, 0);
+}
+
+struct str url_part(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, 3 * s.len + 1);
+    return str_make(p, encode(p, s, 0));
+}
+
+struct str url_fields(struct arena *a, struct str before, const struct url_field *fields, size_t count)
+{
+    size_t size = before.len + 1;
+    for (size_t i = 0; i < count; i++)
+        size += strlen(fields[i].name) + 3 * fields[i].value.len + 2;
+    char *p = arena_alloc(a, size);
+    if (before.len)
+        memcpy(p, before.p, before.len);
+    size_t n = before.len;
+    for (size_t i = 0; i < count; i++) {
+        if (!fields[i].value.p)
+            continue;
+        if (n > before.len)
+            p[n++] = '&';
+        size_t name_len = strlen(fields[i].name);
+        memcpy(p + n, fields[i].name, name_len);
+        n += name_len;
+        p[n++] = '=';
+        n += encode(p + n, fields[i].value, ',');
+    }
+    return str_make(p, n);
+}

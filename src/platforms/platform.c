@@ -1,0 +1,48 @@
+/* The table of the connectors and the names of what they say. */
+#include "platforms/platform.h"
+
+#include "base/check.h"
+
+static const struct platform_desc *const table[PLATFORM_APIS] = {
+    [API_TIKTOK] = &tiktok_desc,
+};
+
+const struct platform_desc *platform_desc(enum platform_api api)
+{
+    CHECK((unsigned)api < PLATFORM_APIS);
+    return table[api];
+}
+
+const struct platform_desc *platform_desc_by_name(struct str name)
+{
+    for (int i = 0; i < PLATFORM_APIS; i++)
+        if (table[i] && str_eq(name, str_from_cstr(table[i]->name)))
+            return table[i];
+    return NULL;
+}
+
+const char *verdict_name(enum verdict v)
+{
+    static const char *const names[VERDICTS] = {
+        [V_OK] = "ok",       [V_LATER] = "later",         [V_QUOTA] = "quota",
+        [V_TOKEN] = "token", [V_RECONNECT] = "reconnect", [V_OPERATOR] = "operator",
+        [V_TIER] = "tier",   [V_SPLIT] = "split",         [V_MALFORMED] = "malformed",
+        [V_BUG] = "bug",
+    };
+    CHECK((unsigned)v < VERDICTS);
+    return names[v];
+}
+
+bool platform_id_is_plain(struct str id)
+{
+    bool has_letter = false;
+    for (size_t i = 0; i < id.len; i++) {
+        char c = id.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-';
+        if (!letter && c != '.' && c != '~')
+            return false;
+        has_letter |= letter;
+    }
+    return has_letter && id.len <= PLATFORM_ID_MAX;
+}

@@ -1,0 +1,309 @@
+/* TikTok: Display API v2. Counts by POST /v2/video/query/, twenty videos of one account at a time [V]; what
+ * the answer leaves out is deleted, private or another's. Ids that the Content Posting API gave (publish ids)
+ * are resolved first. TikTok counts no saves here [V].
+ *
+ * Errors are told by `error.code` alone, also under status 200; texts differ between TikTok's own pages. */
+#include "base/json.h"
+#include "base/urlencode.h"
+#include "platforms/grant.h"
+
+#define OK_CODE STR("ok")
+
+enum { IDS_MAX = 20, BODY_MAX = 64 << 10 };
+
+/* developers.tiktok.com, error handling and rate limits (2026-08-04), post status fetch. */
+const struct error_row tiktok_errors[] = {
+    {"access_token_invalid", 0, V_TOKEN, SCOPE_ACCOUNT, 0},
+    {"scope_not_authorized", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"scope_permission_missed", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"invalid_params", 0, V_BUG, SCOPE_APP, 0},
+    /* 600 calls in a sliding minute; whether for the app or for each user is not said: for the app */
+    {"rate_limit_exceeded", 0, V_LATER, SCOPE_APP, 60000},
+    {"internal_error", 0, V_LATER, SCOPE_CALL, 0},
+    {"reached_active_user_cap", 0, V_OPERATOR, SCOPE_APP, 0}, /* the app was not audited */
+    {0},
+};
+
+static bool is_readable(struct str post_id)
+{
+    unsigned long long n;
+    return str_to_u64(post_id, INT64_MAX, &n);
+}
+
+/* ---- reading ---- */
+
+static void build_read(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    json_open(&b, '{');
+    json_key(&b, STR("filters"));
+    json_open(&b, '{');
+    json_key(&b, STR("video_ids"));
+    json_open(&b, '[');
+    for (size_t i = 0; i < call->item_count; i++)
+        json_str(&b, call->items[i].id);
+    buf_append(&b, STR("]}}"));
+    out->path = STR("/v2/video/query/?fields=id,view_count,like_count,comment_count,share_count");
+    out->body = arena_copy(a, buf_str(&b));
+    buf_fini(&b);
+}
+
+static void build_resolve(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    json_open(&b, '{');
+    JSON_STR(&b, "publish_id", call->items[0].id);
+    json_close(&b, '}');
+    out->path = STR("/v2/post/publish/status/fetch/");
+    out->body = arena_copy(a, buf_str(&b));
+    buf_fini(&b);
+}
+
+static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    *out = (struct platform_request){.host = HOST_TIKTOK, .method = "POST"};
+    out->content_type = STR("application/json");
+    request_add_bearer(a, out, call->access_token);
+    if (call->kind == CALL_RESOLVE)
+        build_resolve(a, call, out);
+    else
+        build_read(a, call, out);
+}
+
+static bool read_video(struct platform_call *call, struct yyjson_val *video)
+{
+    struct platform_item *item = item_take(call, jsonr_id(jsonr_get(video, "id")));
+    if (!item)
+        return false;
+    item->counts[COUNT_VIEWS] = jsonr_count(jsonr_get(video, "view_count"));
+    item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(video, "like_count"));
+    item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(video, "comment_count"));
+    item->counts[COUNT_SHARES] = jsonr_count(jsonr_get(video, "share_count"));
+    item_settle(item);
+    return true;
+}
+
+/* An answer without `videos` knows none of them. */
+static bool read_videos(struct platform_call *call, struct yyjson_val *data)
+{
+    struct yyjson_val *videos = jsonr_get(data, "videos"), *video;
+    if (!jsonr_is_object(data) || (videos && !jsonr_is_null(videos) && !jsonr_is_array(videos)))
+        return false;
+    struct jsonr_iter it = jsonr_iterate(videos);
+    while (jsonr_next(&it, NULL, &video))
+        if (!read_video(call, video))
+            return false;
+    return true;
+}
+
+/* The id comes once a public post has passed moderation, mostly within a minute, sometimes after hours; a
+ * post that is not public never gets one [V]. It is a list of integers of 64 bits. */
+static bool read_published(struct platform_item *item, struct yyjson_val *data)
+{
+    struct str status = jsonr_text(jsonr_get(data, "status"));
+    if (!status.p)
+        return false;
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(data, "publicaly_available_post_id"));
+    struct yyjson_val *first = NULL;
+    (void)jsonr_next(&it, NULL, &first);
+    struct str id = jsonr_id(first);
+    item->state = str_eq(status, STR("FAILED")) ? ITEM_PERMANENT : ITEM_NO_DATA;
+    if (is_readable(id)) {
+        item->state = ITEM_OK;
+        item->resolved = id;
+    }
+    return true;
+}
+
+/* What an error of the status call says of the post alone. Reading a status needs a scope for posting [V],
+ * which is not asked of authors: without it the post waits, and the account is as good as before. */
+static const struct {
+    const char *code;
+    enum item_state state;
+} resolve_errors[] = {
+    {"invalid_publish_id", ITEM_MISSING},
+    {"token_not_authorized_for_specified_publish_id", ITEM_MISSING},
+    {"scope_not_authorized", ITEM_NO_DATA},
+    {"scope_permission_missed", ITEM_NO_DATA},
+};
+
+static bool is_of_the_post(struct platform_call *call, struct str code, struct outcome *o)
+{
+    for (size_t i = 0; i < sizeof resolve_errors / sizeof resolve_errors[0]; i++) {
+        struct str row = str_from_cstr(resolve_errors[i].code);
+        if (call->kind != CALL_RESOLVE || !str_eq(row, code))
+            continue;
+        for (size_t k = 0; k < call->item_count; k++)
+            call->items[k].state = resolve_errors[i].state;
+        *o = outcome_make(V_OK, SCOPE_CALL, row);
+        return true;
+    }
+    return false;
+}
+
+/* The code of an answer in TikTok's form; p == NULL: not in it. */
+static struct str error_code(struct yyjson_val *root)
+{
+    struct yyjson_val *error = jsonr_get(root, "error");
+    struct str code = jsonr_text(jsonr_get(error, "code"));
+    return code.p ? code : jsonr_text(error); /* a string, as on the token endpoint of the same host [P] */
+}
+
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
+{
+    items_reset(call);
+    struct yyjson_val *root = jsonr_parse(a, r->body), *data = jsonr_get(root, "data");
+    struct str code = error_code(root);
+    struct outcome o;
+    if (!code.p)
+        return outcome_unreadable(a, r, call->now_ms);
+    if (!str_eq(code, OK_CODE))
+        return is_of_the_post(call, code, &o) ? o : outcome_of_error(a, tiktok_errors, code, r, call->now_ms);
+    if (r->status != 200)
+        return outcome_unreadable(a, r, call->now_ms);
+    if (call->kind == CALL_RESOLVE ? read_published(&call->items[0], data) : read_videos(call, data))
+        return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
+    items_reset(call);
+    return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+}
+
+/* ---- tokens ---- */
+
+/* Lives changed between TikTok's pages (access 24 h, now 2 h): only what the answer says counts. Refresh
+ * tokens rotate [V]. */
+static void build_token(struct arena *a, const struct url_field *fields, size_t count,
+                        struct platform_request *out)
+{
+    *out = (struct platform_request){.host = HOST_TIKTOK, .method = "POST", .secret = true};
+    out->path = STR("/v2/oauth/token/");
+    out->content_type = STR("application/x-www-form-urlencoded");
+    out->body = url_fields(a, STR(""), fields, count);
+}
+
+static void build_refresh(struct arena *a, const struct platform_options *options,
+                          const struct platform_app *app, const struct token_grant *have,
+                          struct platform_request *out)
+{
+    (void)options;
+    const struct url_field fields[] = {
+        {"client_key", app->client_id},
+        {"client_secret", app->client_secret},
+        {"grant_type", STR("refresh_token")},
+        {"refresh_token", have->refresh_token},
+    };
+    build_token(a, fields, sizeof fields / sizeof fields[0], out);
+}
+
+static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
+                                    struct token_grant *got)
+{
+    struct yyjson_val *root = jsonr_parse(a, r->body);
+    *got = (struct token_grant){0};
+    if (r->status != 200 || jsonr_text(jsonr_get(root, "error")).len)
+        return grant_error(a, root, r);
+    struct str open_id = jsonr_text(jsonr_get(root, "open_id"));
+    if (!grant_read(root, "refresh_expires_in", got) || (open_id.len && !platform_id_is_plain(open_id))) {
+        *got = (struct token_grant){0};
+        return grant_error(a, root, r);
+    }
+    if (open_id.len)
+        got->account_id = open_id;
+    return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
+}
+
+/* ---- linking ---- */
+
+/* Login Kit for Web: client_key, scopes with commas, no PKCE [V]. */
+static struct str authorize_path(struct arena *a, const struct platform_options *options,
+                                 const struct platform_app *app, struct str redirect_uri, struct str state,
+                                 struct str challenge)
+{
+    (void)options;
+    (void)challenge;
+    const struct url_field fields[] = {
+        {"client_key", app->client_id},
+        {"response_type", STR("code")},
+        {"scope", str_from_cstr(tiktok_desc.scopes)},
+        {"redirect_uri", redirect_uri},
+        {"state", state},
+    };
+    return url_fields(a, STR("/v2/auth/authorize/?"), fields, sizeof fields / sizeof fields[0]);
+}
+
+enum { LINK_TOKEN, LINK_NAME, LINK_DONE };
+
+static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field fields[] = {
+        {"client_key", link->app.client_id},
+        {"client_secret", link->app.client_secret},
+        {"code", link->code},
+        {"grant_type", STR("authorization_code")},
+        {"redirect_uri", link->redirect_uri},
+    };
+    if (link->step == LINK_TOKEN)
+        build_token(a, fields, sizeof fields / sizeof fields[0], out);
+    if (link->step == LINK_NAME) {
+        *out = (struct platform_request){.host = HOST_TIKTOK, .method = "GET"};
+        out->path = STR("/v2/user/info/?fields=open_id,display_name");
+        request_add_bearer(a, out, link->grant.access_token);
+    }
+    return link->step < LINK_DONE;
+}
+
+static struct outcome read_token(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *r)
+{
+    struct outcome o = parse_refresh(a, r, &link->grant);
+    if (o.verdict != V_OK)
+        return o;
+    if (!link->grant.account_id.p)
+        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    if (!grant_has_scope(&link->grant, STR("video.list")))
+        return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */
+    link->accounts[0] =
+        (struct linked_account){.api = API_TIKTOK, .id = link->grant.account_id, .grant = link->grant};
+    link->account_count = 1;
+    link->step = LINK_NAME;
+    return o;
+}
+
+static struct outcome link_parse(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *r)
+{
+    if (link->step == LINK_TOKEN)
+        return read_token(a, link, r);
+    /* The name is for people alone: the account is linked without it too. */
+    struct yyjson_val *user = jsonr_get(jsonr_get(jsonr_parse(a, r->body), "data"), "user");
+    link->accounts[0].name = grant_name(a, jsonr_text(jsonr_get(user, "display_name")));
+    link->step = LINK_DONE;
+    return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
+}
+
+const struct platform_desc tiktok_desc = {
+    .api = API_TIKTOK,
+    .platform = PLATFORM_TIKTOK,
+    .name = "tiktok",
+    .title = "TikTok",
+    .scopes = "user.info.basic,video.list",
+    .links = true,
+    .tiers = 1,
+    .ids_per_call = {IDS_MAX},
+    .ids_per_resolve = 1,
+    .measurable = {true, true, true, true, false},
+    .app_in_flight = 8,
+    .app_rate = {600, 20},
+    .account_rate = {30, 10}, /* of the status call [V]; six hundred videos a minute otherwise */
+    .refresh_before_s = 15 * 60,
+    .is_readable = is_readable,
+    .build = build,
+    .parse = parse,
+    .build_refresh = build_refresh,
+    .parse_refresh = parse_refresh,
+    .authorize_path = authorize_path,
+    .authorize_host = HOST_TIKTOK_AUTH,
+    .link_build = link_build,
+    .link_parse = link_parse,
+};
