@@ -272,6 +272,8 @@ static void close_redis(struct app *app)
 {
     cursors_close(app->api.cursors);
     app->api.cursors = NULL;
+    if (app->api.limiter)
+        limiter_leave_redis(app->api.limiter);
     if (app->redis)
         redis_close(app->redis, NULL, NULL);
     app->redis = NULL;

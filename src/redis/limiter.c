@@ -3,17 +3,14 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "redis/scripts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { WINDOW_MS = 60 * 1000 };
 
 struct limiter {
     int limit;
-    struct redis *redis;
-    const char *key_prefix;
+    struct takes *takes; /* NULL: no Redis */
     struct windows *windows;
     struct limiter_counts counts;
 };
@@ -22,16 +19,23 @@ struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const 
 {
     struct limiter *l = xcalloc(1, sizeof *l);
     l->limit = requests_per_minute;
-    l->redis = redis;
-    l->key_prefix = key_prefix;
+    if (redis)
+        l->takes = takes_new(redis, key_prefix);
     l->windows = windows_new(requests_per_minute);
     return l;
+}
+
+void limiter_leave_redis(struct limiter *l)
+{
+    takes_free(l->takes);
+    l->takes = NULL;
 }
 
 void limiter_free(struct limiter *l)
 {
     if (!l)
         return;
+    CHECK(!l->takes);
     windows_free(l->windows);
     free(l);
 }
@@ -58,34 +62,27 @@ enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wa
                        struct limiter_call *call)
 {
     *call = (struct limiter_call){.key = key, .now_ms = now_ms, .verdict = {.admitted = true}};
-    if (l->limit == 0 || !l->redis || !redis_is_up(l->redis) || is_refused_before(l, call))
+    if (l->limit == 0 || !l->takes || is_refused_before(l, call))
         return NEXT_MORE;
-    int key_len =
-        snprintf(call->key_text, sizeof call->key_text, "%srate:%lld", l->key_prefix, (long long)key);
-    int limit_len = snprintf(call->limit_text, sizeof call->limit_text, "%d", l->limit);
-    CHECK(key_len > 0 && (size_t)key_len < sizeof call->key_text);
-    const struct str args[] = {str_make(call->key_text, (size_t)key_len),
-                               str_make(call->limit_text, (size_t)limit_len)};
-    call->asked = true;
-    call->answer = (struct redis_answer){.integers = call->integers, .room = 3};
-    return redis_run(l->redis, SCRIPT_TAKE, args, 1, 2, w, &call->answer);
+    return takes_ask(l->takes, key, l->limit, w, &call->answer);
 }
 
 /* What the script can answer, whoever it was that answered. */
-static bool makes_sense(const struct limiter *l, const struct limiter_call *call)
+static bool makes_sense(const struct limiter *l, const struct take_answer *a)
 {
-    const int64_t *n = call->integers;
-    return call->asked && call->answer.ok && call->answer.count == 3 && (n[0] == 0 || n[0] == 1) &&
-           n[1] >= 0 && n[1] <= l->limit && n[2] >= 0 && n[2] <= WINDOW_MS;
+    return a->ok && (a->admitted == 0 || a->admitted == 1) && a->remaining >= 0 && a->remaining <= l->limit &&
+           a->reset_ms >= 0 && a->reset_ms <= WINDOW_MS;
 }
 
 /* The process's own window is fed with what Redis admitted, so that it can take over at any moment. */
 static void take_answer(struct limiter *l, struct limiter_call *call)
 {
-    const int64_t *n = call->integers;
+    const struct take_answer *a = &call->answer;
     call->source = LIMITER_REDIS;
-    call->verdict = (struct limiter_verdict){
-        .admitted = n[0] == 1, .limit = l->limit, .remaining = (int)n[1], .reset_ms = n[2]};
+    call->verdict = (struct limiter_verdict){.admitted = a->admitted == 1,
+                                             .limit = l->limit,
+                                             .remaining = (int)a->remaining,
+                                             .reset_ms = a->reset_ms};
     if (call->verdict.admitted)
         windows_record(l->windows, call->key, call->now_ms);
     else
@@ -96,7 +93,7 @@ void limiter_decide(struct limiter *l, struct limiter_call *call)
 {
     if (l->limit == 0)
         call->source = LIMITER_OFF;
-    else if (makes_sense(l, call))
+    else if (makes_sense(l, &call->answer))
         take_answer(l, call);
     else if (call->source != LIMITER_REFUSED_BEFORE) {
         call->source = LIMITER_PROCESS;

@@ -4,7 +4,7 @@
 #ifndef VT_REDIS_LIMITER_H
 #define VT_REDIS_LIMITER_H
 
-#include "redis/redis.h"
+#include "redis/takes.h"
 #include "redis/window.h"
 
 struct limiter;
@@ -17,15 +17,14 @@ struct limiter_call {
     struct limiter_verdict verdict; /* after limiter_verdict() */
     enum limiter_source source;
     int64_t key, now_ms;
-    bool asked;
-    struct redis_answer answer;
-    int64_t integers[3];
-    char key_text[96], limit_text[16];
+    struct take_answer answer; /* of Redis */
 };
 
 /* `redis` NULL: in process. `key_prefix` is that of the configuration and must live as long as the limiter.
  */
 struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix);
+/* Before redis_close(): what was asked is given up, and from then on the process decides. */
+void limiter_leave_redis(struct limiter *l);
 void limiter_free(struct limiter *l);
 
 void limiter_set_limit(struct limiter *l, int requests_per_minute);

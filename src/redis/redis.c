@@ -1,4 +1,4 @@
-/* The only file that knows hiredis.
+/* The only file that knows hiredis, but for its hooks into the loop (events.c).
  *
  * Traps that shape it: a reply dies when its callback returns; there is no cancel and no deadline for a
  * single command; on an error hiredis calls every pending callback with NULL and frees the context by itself;
@@ -6,13 +6,14 @@
  * command, which outlives whoever waited for it. */
 #include "redis/redis.h"
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "redis/events.h"
 #include "redis/lookup.h"
 
-#include <hiredis/adapters/libuv.h>
 #include <hiredis/async.h>
 #include <hiredis/hiredis_ssl.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ enum {
     SHA_LEN = 40,
     REASON_MAX = 256,
     ELEMENTS_MAX = 1024,
+    COMMAND_MAX = 64 << 10,
     CALL_MAGIC = 0x43616c6c
 };
 
@@ -38,6 +40,10 @@ struct redis {
     uv_loop_t *loop;
     uv_timer_t retry;    /* the next attempt, or the end of the one under way */
     uv_timer_t deadline; /* of the oldest call */
+    uv_prepare_t prepare;
+    void (*gather)(void *ctx); /* NULL: nobody */
+    void *gather_ctx;
+    struct buf command; /* the one being sent */
     struct redis_options options;
     redisAsyncContext *context; /* NULL: none */
     struct lookup *lookup;      /* NULL: a Unix socket */
@@ -236,26 +242,36 @@ static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
     free(c);
 }
 
+static void append_size(struct buf *b, char type, size_t n)
+{
+    buf_append_char(b, type);
+    buf_append_i64(b, (int64_t)n);
+    buf_append(b, STR("\r\n"));
+}
+
+/* As an array of bulk strings: hiredis' own formatting takes longer than all the rest of a call. */
 static int send_strings(struct redis *r, redisCallbackFn *fn, void *privdata, const struct str *args,
                         int count)
 {
-    const char *text[REDIS_ARGS_MAX + 3];
-    size_t len[REDIS_ARGS_MAX + 3];
-    CHECK(count <= REDIS_ARGS_MAX + 3);
+    struct buf *b = &r->command;
+    buf_reset(b, COMMAND_MAX);
+    append_size(b, '*', (size_t)count);
     for (int i = 0; i < count; i++) {
-        text[i] = args[i].p;
-        len[i] = args[i].len;
+        append_size(b, '$', args[i].len);
+        buf_append(b, args[i]);
+        buf_append(b, STR("\r\n"));
     }
-    return redisAsyncCommandArgv(r->context, fn, privdata, count, text, len);
+    CHECK(!b->failed);
+    return redisAsyncFormattedCommand(r->context, fn, privdata, b->p, b->len);
 }
 
 static int send_script(struct redis *r, redisCallbackFn *fn, void *privdata, int script,
                        const struct str *args, int keys, int count)
 {
     struct str command[REDIS_ARGS_MAX + 3] = {STR("EVALSHA"), str_make(r->sha[script], SHA_LEN)};
-    char number[16];
+    char number[20];
     CHECK(script < r->script_count && keys <= count && count <= REDIS_ARGS_MAX);
-    command[2] = str_make(number, (size_t)snprintf(number, sizeof number, "%d", keys));
+    command[2] = str_make(number, fmt_i64(number, keys));
     memcpy(command + 3, args, (size_t)count * sizeof *args);
     return send_strings(r, fn, privdata, command, count + 3);
 }
@@ -291,6 +307,21 @@ void redis_tell(struct redis *r, int script, const struct str *args, int keys, i
 {
     if (r->state == STATE_UP)
         (void)send_script(r, NULL, NULL, script, args, keys, count);
+}
+
+void redis_on_turn(struct redis *r, void (*gather)(void *ctx), void *ctx)
+{
+    r->gather = gather;
+    r->gather_ctx = ctx;
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+    struct redis *r = prepare->data;
+    if (r->gather)
+        r->gather(r->gather_ctx);
+    if (r->context)
+        redis_events_write(r->context);
 }
 
 /* ---- attempts: connecting, and probing a connection that stopped answering ---- */
@@ -429,7 +460,7 @@ static void open_socket(struct redis *r, const char *address)
     else
         REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
     r->context = redisAsyncConnectWithOptions(&o);
-    if (!r->context || r->context->err || redisLibuvAttach(r->context, r->loop) != REDIS_OK) {
+    if (!r->context || r->context->err || !redis_events_attach(r->context, r->loop)) {
         go_down(r, r->context ? r->context->errstr : "out of memory");
         return;
     }
@@ -490,17 +521,19 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     r->probe_key = probe_key;
     r->backoff_ms = BACKOFF_FIRST_MS;
     list_init(&r->calls);
+    buf_init(&r->command, COMMAND_MAX);
     CHECK(uv_timer_init(loop, &r->retry) == 0 && uv_timer_init(loop, &r->deadline) == 0);
+    CHECK(uv_prepare_init(loop, &r->prepare) == 0 && uv_prepare_start(&r->prepare, on_prepare) == 0);
     CHECK(uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) == 0);
-    r->retry.data = r->deadline.data = r;
-    r->open_handles = 2;
+    r->retry.data = r->deadline.data = r->prepare.data = r;
+    r->open_handles = 3;
     if (r->options.host)
         r->lookup = lookup_new(loop, r->options.host, on_looked_up, r);
     attempt(r);
     return r;
 }
 
-static void on_timer_closed(uv_handle_t *handle)
+static void on_own_handle_closed(uv_handle_t *handle)
 {
     struct redis *r = handle->data;
     if (--r->open_handles)
@@ -509,6 +542,7 @@ static void on_timer_closed(uv_handle_t *handle)
     void *ctx = r->closed_ctx;
     redis_options_fini(&r->options);
     redis_tls_free(r->tls);
+    buf_fini(&r->command);
     free(r);
     if (closed)
         closed(ctx);
@@ -522,8 +556,9 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
     drop_context(r);
     CHECK(list_is_empty(&r->calls));
     lookup_close(r->lookup);
-    uv_close((uv_handle_t *)&r->retry, on_timer_closed);
-    uv_close((uv_handle_t *)&r->deadline, on_timer_closed);
+    uv_close((uv_handle_t *)&r->retry, on_own_handle_closed);
+    uv_close((uv_handle_t *)&r->deadline, on_own_handle_closed);
+    uv_close((uv_handle_t *)&r->prepare, on_own_handle_closed);
 }
 
 bool redis_is_up(const struct redis *r)

@@ -4,34 +4,44 @@
 
 #include <stddef.h>
 
-/* The exact window on Redis' own clock. The value is the instants of the admitted requests of the last
- * minute, oldest first, 6 bytes each, big-endian ms. When the clock was set back, all of them are moved back
- * with it, so that the newest is now: never too many, and nobody waits longer than a window. Answers admitted
- * (1, 0), remaining, and ms until the oldest of the last `limit` leaves the window. */
+/* The exact window on Redis' own clock, of each key in turn; a key that stands there twice is asked twice.
+ * The value is the instants of the admitted requests of the last minute, oldest first, 6 bytes each,
+ * big-endian ms. When the clock was set back, all of them are moved back with it, so that the newest is now:
+ * never too many, and nobody waits longer than a window. Answers for each key admitted (1, 0), remaining, and
+ * ms until the oldest of the last `limit` leaves the window. */
 static const char take[] =
     "local limit = tonumber(ARGV[1])\n"
     "local t = redis.call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
-    "local s = redis.call('GET', KEYS[1]) or ''\n"
-    "local n = math.floor(#s / 6)\n"
-    "local function instant(i) return (struct.unpack('>I6', s, i * 6 + 1)) end\n"
-    "local ahead = n > 0 and instant(n - 1) - now or 0\n"
-    "if ahead > 0 then\n"
-    "  local moved = {}\n"
-    "  for i = 0, n - 1 do moved[i + 1] = struct.pack('>I6', math.max(instant(i) - ahead, 0)) end\n"
-    "  s = table.concat(moved)\n"
+    "local pack, unpack = struct.pack, struct.unpack\n"
+    "local s\n"
+    "local function instant(i) return (unpack('>I6', s, i * 6 + 1)) end\n"
+    "local answer, filled = {}, 0\n"
+    "for k = 1, #KEYS do\n"
+    "  s = redis.call('GET', KEYS[k]) or ''\n"
+    "  local n = math.floor(#s / 6)\n"
+    "  local ahead = n > 0 and instant(n - 1) - now or 0\n"
+    "  if ahead > 0 then\n"
+    "    local moved = {}\n"
+    "    for i = 0, n - 1 do moved[i + 1] = pack('>I6', math.max(instant(i) - ahead, 0)) end\n"
+    "    s = table.concat(moved)\n"
+    "  end\n"
+    "  local first = 0\n"
+    "  while first < n and now - instant(first) >= 60000 do first = first + 1 end\n"
+    "  if first > 0 then s = string.sub(s, first * 6 + 1) end\n"
+    "  n = n - first\n"
+    "  local admitted = n < limit and 1 or 0\n"
+    "  if admitted == 1 then\n"
+    "    s = s .. pack('>I6', now)\n"
+    "    n = n + 1\n"
+    "  end\n"
+    "  if admitted == 1 or ahead > 0 then redis.call('SET', KEYS[k], s, 'PX', 60000) end\n"
+    "  answer[filled + 1] = admitted\n"
+    "  answer[filled + 2] = math.max(limit - n, 0)\n"
+    "  answer[filled + 3] = 60000 - (now - instant(math.max(n - limit, 0)))\n"
+    "  filled = filled + 3\n"
     "end\n"
-    "local first = 0\n"
-    "while first < n and now - instant(first) >= 60000 do first = first + 1 end\n"
-    "s = string.sub(s, first * 6 + 1)\n"
-    "n = n - first\n"
-    "local admitted = n < limit and 1 or 0\n"
-    "if admitted == 1 then\n"
-    "  s = s .. struct.pack('>I6', now)\n"
-    "  n = n + 1\n"
-    "end\n"
-    "if admitted == 1 or ahead > 0 then redis.call('SET', KEYS[1], s, 'PX', 60000) end\n"
-    "return {admitted, math.max(limit - n, 0), 60000 - (now - instant(math.max(n - limit, 0)))}\n";
+    "return answer\n";
 
 /* ARGV: after (-1: as it was), sent, at, polls, days to keep. Notes of several processes may come out of
  * order: the latest says where the integration stands. What is no hash of ours is replaced. */

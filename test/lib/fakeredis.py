@@ -1,5 +1,6 @@
 """A Redis that plays a part: it shakes hands as a real one does, and answers the limit's script as a test says."""
 import hashlib
+import re
 import socket
 import threading
 import time
@@ -9,7 +10,8 @@ REFUSED = b"*3\r\n:0\r\n:0\r\n:%d\r\n"
 
 
 class FakeRedis:
-    """`reply(words)` gives the bytes that answer an EVALSHA; None hangs up. Everything else is answered well."""
+    """`reply(words)` gives the bytes that answer an EVALSHA; None hangs up. Everything else is answered well. An answer for one
+    key (three integers) is given for each key of a call."""
 
     def __init__(self, reply=lambda words: ADMITTED):
         self.reply = reply
@@ -53,7 +55,9 @@ class FakeRedis:
 
     def _answer(self, words):
         if words[0] == b"EVALSHA":
-            return self.reply(words)
+            data = self.reply(words)
+            one = re.fullmatch(rb"\*3\r\n((?::-?\d+\r\n){3})", data or b"")
+            return b"*%d\r\n" % (3 * int(words[2])) + one.group(1) * int(words[2]) if one else data
         if words[:2] == [b"SCRIPT", b"LOAD"]:
             return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
         return b"+OK\r\n"

@@ -1,0 +1,19 @@
+/* How hiredis is tied to the loop. What is said within one turn of the loop leaves in one write, straight
+ * from redis_events_write(); the loop is asked to watch for room in the socket only when there was none. */
+#ifndef VT_REDIS_EVENTS_H
+#define VT_REDIS_EVENTS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct redisAsyncContext;
+
+/* Once for a new context, which releases it when it is freed. */
+MUST_USE bool redis_events_attach(struct redisAsyncContext *context, uv_loop_t *loop);
+
+/* Before the loop waits: writes what was said since. The context may be gone afterwards. */
+void redis_events_write(struct redisAsyncContext *context);
+
+#endif

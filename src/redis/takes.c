@@ -1,0 +1,174 @@
+/* Batches. One is filled while the loop turns; those that were sent stand in a list until they are answered.
+ *
+ *   asked --> OPEN --the loop is about to wait, or it is full--> sent --answer, or none--> every asker is
+ * woken
+ */
+#include "redis/takes.h"
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "redis/scripts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BATCH_MAX = 64, PER_KEY = 3, KEY_MAX = 96, BATCH_MAGIC = 0x54616b65 };
+
+struct asker {
+    struct batch *batch;
+    struct wait *wait; /* NULL: has left */
+    struct take_answer *out;
+    int64_t key;
+};
+
+struct batch {
+    unsigned magic;
+    struct list link; /* among those under way */
+    struct wait wait; /* ours, for Redis */
+    struct redis_answer answer;
+    int limit;
+    int count;
+    struct asker askers[BATCH_MAX];
+    int64_t integers[BATCH_MAX * PER_KEY];
+};
+
+struct takes {
+    struct redis *redis;
+    struct str key_start; /* "prefix:rate:" */
+    struct batch *open;   /* NULL: nobody has asked in this turn */
+    struct list under_way;
+    char start_text[KEY_MAX];
+};
+
+static struct batch *batch_of(struct wait *w)
+{
+    struct batch *b = LIST_ENTRY(w, struct batch, wait);
+    CHECK(b->magic == BATCH_MAGIC);
+    return b;
+}
+
+static void batch_free(struct batch *b)
+{
+    list_remove(&b->link);
+    b->magic = 0;
+    free(b);
+}
+
+/* Wakes everybody who is still there. */
+static void deal_out(struct wait *w)
+{
+    struct batch *b = batch_of(w);
+    bool ok = b->answer.ok && b->answer.count == (size_t)b->count * PER_KEY;
+    for (int i = 0; i < b->count; i++) {
+        const struct asker *a = &b->askers[i];
+        const int64_t *n = b->integers + (ptrdiff_t)i * PER_KEY;
+        if (!a->wait)
+            continue;
+        if (ok)
+            *a->out = (struct take_answer){.ok = true, .admitted = n[0], .remaining = n[1], .reset_ms = n[2]};
+        wait_finish(a->wait);
+    }
+    batch_free(b);
+}
+
+/* Writes at most KEY_MAX bytes. */
+static struct str write_key(const struct takes *t, int64_t key, char *to)
+{
+    memcpy(to, t->key_start.p, t->key_start.len);
+    return str_make(to, t->key_start.len + fmt_i64(to + t->key_start.len, key));
+}
+
+static enum next run(const struct takes *t, struct batch *b)
+{
+    char keys[BATCH_MAX][KEY_MAX], limit[20];
+    struct str args[BATCH_MAX + 1];
+    for (int i = 0; i < b->count; i++)
+        args[i] = write_key(t, b->askers[i].key, keys[i]);
+    args[b->count] = str_make(limit, fmt_i64(limit, b->limit));
+    b->answer = (struct redis_answer){.integers = b->integers, .room = (size_t)b->count * PER_KEY};
+    return redis_run(t->redis, SCRIPT_TAKE, args, b->count, b->count + 1, &b->wait, &b->answer);
+}
+
+static void send_open(struct takes *t)
+{
+    struct batch *b = t->open;
+    if (!b)
+        return;
+    t->open = NULL;
+    list_add_last(&t->under_way, &b->link);
+    if (run(t, b) != NEXT_WAIT)
+        deal_out(&b->wait);
+}
+
+static void on_turn(void *ctx)
+{
+    send_open(ctx);
+}
+
+/* What is counted stays counted. */
+static void leave(struct wait *w)
+{
+    struct asker *a = w->call;
+    CHECK(a->batch->magic == BATCH_MAGIC);
+    a->wait = NULL;
+    a->out = NULL;
+}
+
+static struct batch *open_batch(struct takes *t, int limit)
+{
+    struct batch *b = t->open;
+    if (b && (b->count == BATCH_MAX || b->limit != limit)) {
+        send_open(t);
+        b = NULL;
+    }
+    if (b)
+        return b;
+    b = xmalloc(sizeof *b);
+    b->magic = BATCH_MAGIC;
+    b->limit = limit;
+    b->count = 0;
+    b->wait = (struct wait){.wake = deal_out};
+    list_init(&b->link);
+    return t->open = b;
+}
+
+enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, struct take_answer *out)
+{
+    out->ok = false;
+    if (!redis_is_up(t->redis))
+        return NEXT_MORE;
+    CHECK(!wait_is_armed(w));
+    struct batch *b = open_batch(t, limit);
+    struct asker *a = &b->askers[b->count++];
+    *a = (struct asker){.batch = b, .wait = w, .out = out, .key = key};
+    w->cancel = leave;
+    w->call = a;
+    return NEXT_WAIT;
+}
+
+struct takes *takes_new(struct redis *redis, const char *key_prefix)
+{
+    struct takes *t = xcalloc(1, sizeof *t);
+    t->redis = redis;
+    int len = snprintf(t->start_text, sizeof t->start_text, "%srate:", key_prefix);
+    CHECK(len > 0 && (size_t)len + 20 <= sizeof t->start_text);
+    t->key_start = str_make(t->start_text, (size_t)len);
+    list_init(&t->under_way);
+    redis_on_turn(redis, on_turn, t);
+    return t;
+}
+
+void takes_free(struct takes *t)
+{
+    if (!t)
+        return;
+    redis_on_turn(t->redis, NULL, NULL);
+    while (!list_is_empty(&t->under_way)) {
+        struct batch *b = LIST_ENTRY(t->under_way.next, struct batch, link);
+        wait_cancel(&b->wait);
+        batch_free(b);
+    }
+    free(t->open);
+    free(t);
+}

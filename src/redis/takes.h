@@ -1,0 +1,28 @@
+/* The limiter's questions to Redis: those of one turn of the loop go as one call of the script, which counts
+ * them one after another, several of one key too. Knows the script and the names of the keys, and no window.
+ */
+#ifndef VT_REDIS_TAKES_H
+#define VT_REDIS_TAKES_H
+
+#include "redis/redis.h"
+
+struct takes;
+
+/* As the script answers. */
+struct take_answer {
+    bool ok; /* false: not up, late, an error */
+    int64_t admitted, remaining, reset_ms;
+};
+
+/* `key_prefix` must live as long. Takes redis_on_turn(). */
+struct takes *takes_new(struct redis *redis, const char *key_prefix);
+
+/* Before redis_close(). What is under way is given up; nobody may wait for it any more. NULL is harmless. */
+void takes_free(struct takes *t);
+
+/* Counts a request of `key` if fewer than `limit` were counted in the last minute. NEXT_MORE with ok = false
+ * when Redis is not up; else NEXT_WAIT: `w` is woken with `*out` filled REDIS_DEADLINE_MS after this turn of
+ * the loop, or earlier. A request that leaves meanwhile is counted. */
+enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, struct take_answer *out);
+
+#endif

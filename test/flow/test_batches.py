@@ -1,0 +1,156 @@
+"""What is asked of the limit in one turn of the loop is one call of Redis, and each asker gets its own answer.
+
+A server that is stopped while requests come finds all of them in its next turn.
+"""
+import contextlib
+import http.client
+import signal
+import socket
+import struct
+import threading
+
+import pytest
+
+from lib import wait
+from lib.client import Response
+from lib.fakeredis import ADMITTED, FakeRedis
+
+
+class World:
+    def __init__(self, make_viewtally, url, limit, keys=1):
+        self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}})
+        author = self.server.add_author()
+        self.keys = [self.server.create_key(author) for _ in range(keys)]
+        self.server.start()
+        wait.until(lambda: "redis: up" in self.server.log, "Redis to be up")
+        self.connections = []
+
+    def ask(self, keys):
+        """Sends a request on a connection of its own for each of `keys`, all of them in one turn of the server's loop."""
+        host, _, port = self.server.address.rpartition(":")
+        self.connections = [http.client.HTTPConnection(host, int(port), timeout=30) for _ in keys]
+        for connection in self.connections:     # it is accepted and served: from now on the server watches it
+            connection.request("GET", "/v1/nothing")
+            assert self.read(connection).status == 404
+        self.server.signal(signal.SIGSTOP)
+        try:
+            for connection, key in zip(self.connections, keys):
+                connection.request("GET", "/v1/account", headers={"Authorization": f"Bearer {key}"})
+        finally:
+            self.server.signal(signal.SIGCONT)
+
+    @staticmethod
+    def read(connection):
+        answer = connection.getresponse()
+        return Response(answer.status, answer.headers, answer.read())
+
+    def answers(self):
+        return [self.read(connection) for connection in self.connections]
+
+    def close(self):
+        for connection in self.connections:
+            connection.close()
+
+
+@pytest.fixture
+def make_world(make_viewtally):
+    with contextlib.ExitStack() as stack:
+        def make(*args, **options):
+            made = World(make_viewtally, *args, **options)
+            stack.callback(made.close)
+            return made
+        yield make
+
+
+@pytest.fixture
+def fake():
+    with FakeRedis() as made:
+        yield made
+
+
+def calls(fake):
+    """How many keys each call of the limit's script had."""
+    return [int(words[2]) for words in fake.commands if words[0] == b"EVALSHA"]
+
+
+def remaining(answer):
+    return int(answer.headers["X-RateLimit-Remaining"])
+
+
+def test_one_key_many_times_in_one_call(make_world, redis):
+    world = make_world(redis.url, limit=20)
+    world.ask(world.keys * 30)
+    answers = world.answers()
+    assert sorted(a.status for a in answers) == [200] * 20 + [429] * 10
+    assert sorted(remaining(a) for a in answers if a.status == 200) == list(range(20))     # counted one after another
+    assert "cmdstat_evalsha:calls=1," in redis.call("INFO", "commandstats")
+
+
+def test_more_than_one_call_takes(make_world, redis):
+    world = make_world(redis.url, limit=40, keys=3)
+    world.ask(world.keys * 50)
+    answers = world.answers()
+    for i in range(3):
+        mine = answers[i::3]
+        assert sorted(a.status for a in mine) == [200] * 40 + [429] * 10
+        assert sorted(remaining(a) for a in mine if a.status == 200) == list(range(40))
+    assert "cmdstat_evalsha:calls=3," in redis.call("INFO", "commandstats")
+
+
+def test_each_gets_its_own_answer(make_world, fake):
+    world = make_world(fake.url, limit=1000, keys=5)
+    fake.reply = lambda words: b"*15\r\n" + b"".join(b":1\r\n:%d\r\n:1000\r\n" % int(key.rpartition(b":")[2]) for key in words[3:8])
+    world.ask(world.keys)
+    answers = world.answers()
+    assert calls(fake) == [5]
+    numbers = [int(key.rpartition(b":")[2]) for words in fake.commands if words[0] == b"EVALSHA" for key in words[3:8]]
+    # The order within a turn is the kernel's; each key's row is what was put into its answer.
+    assert [remaining(a) for a in answers] == sorted(numbers)
+
+
+def test_a_client_that_leaves_while_its_batch_is_under_way(make_world, fake):
+    world = make_world(fake.url, limit=1000, keys=3)
+    with world.server.admin() as admin:
+        def leave(words):
+            sock = world.connections.pop(1).sock
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
+            wait.until(lambda: open_connections(admin) == 2, "the server to see that it has left")
+            fake.reply = lambda words: ADMITTED
+            return b"*9\r\n" + b":1\r\n:7\r\n:1000\r\n" * 3
+
+        fake.reply = leave
+        world.ask(world.keys)
+        assert [a.status for a in world.answers()] == [200, 200]
+    assert calls(fake) == [3]
+    with world.server.client(world.keys[1]) as client:
+        assert client.get("/account").status == 200
+
+
+def open_connections(admin):
+    lines = admin.get("/metrics").body.decode().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("viewtally_http_connections "))
+
+
+def test_a_late_batch_is_decided_by_the_process(make_world, fake):
+    gate = threading.Event()
+    fake.reply = lambda words: gate.wait(10) and ADMITTED
+    world = make_world(fake.url, limit=5)
+    world.ask(world.keys * 8)
+    assert sorted(a.status for a in world.answers()) == [200] * 5 + [429] * 3
+    assert calls(fake) == [8] and "no answer in time" in world.server.log
+    gate.set()          # now Redis admits what was answered long ago
+    wait.until(lambda: world.server.log.rstrip().endswith("redis: up"), "Redis to be up")
+    with world.server.client(world.keys[0]) as client:
+        assert client.get("/account").status == 200
+
+
+@pytest.mark.parametrize("answer", [b"*6\r\n" + b":1\r\n:1\r\n:1000\r\n" * 2, b"*12\r\n" + b":1\r\n:1\r\n:1000\r\n" * 4,
+                                    b"*9\r\n" + b":1\r\n:1\r\n:-1\r\n" * 3, b"-ERR gone mad\r\n"], ids=["fewer", "more", "nonsense", "error"])
+def test_an_answer_that_is_none_is_none_for_all(make_world, fake, answer):
+    world = make_world(fake.url, limit=2)
+    fake.reply = lambda words: answer
+    world.ask(world.keys * 3)
+    answers = world.answers()
+    assert sorted((a.status, remaining(a)) for a in answers) == [(200, 0), (200, 1), (429, 0)]     # by the process
+    assert calls(fake) == [3]
