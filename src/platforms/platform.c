@@ -5,6 +5,9 @@
 
 static const struct platform_desc *const table[PLATFORM_APIS] = {
     [API_TIKTOK] = &tiktok_desc,
+    [API_INSTAGRAM] = &instagram_desc,
+    [API_INSTAGRAM_FACEBOOK] = &instagram_facebook_desc,
+    [API_FACEBOOK] = &facebook_desc,
 };
 
 const struct platform_desc *platform_desc(enum platform_api api)

@@ -153,6 +153,7 @@ struct platform_link {
     struct platform_app app;
     struct str redirect_uri, code, verifier; /* verifier: PKCE, where uses_pkce */
     int step;                                /* 0 at first; the connector's own */
+    struct str cursor;                       /* between its steps; the connector's own */
     struct token_grant grant;
     struct linked_account accounts[LINK_ACCOUNTS_MAX];
     size_t account_count; /* 0 at the end: signed in, but there is nothing to link */

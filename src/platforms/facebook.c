@@ -1,0 +1,396 @@
+/* Facebook pages. Two operations for each post, in a batch: the object, which has comments and reactions at
+ * once [P], and its insights, which are up to a day late [V]. Facebook counts no saves [V].
+ *
+ * A view is told by several names with different meanings, and which of them an object has is found out: the
+ * first that answers is that post's for good, since another would look like growth or loss. A Reel is asked
+ * as one first (tier 0), then as a classic video (1), then for whatever Meta gives unasked (2), then without
+ * insights (3). A post's id is that of a video, or {page}_{post}.
+ *
+ * Linking also finds the Instagram accounts behind the pages: both are read with the page's token, which does
+ * not expire while its person stays what they are [V]. */
+#include "base/check.h"
+#include "base/urlencode.h"
+#include "platforms/graph.h"
+#include "platforms/grant.h"
+#include "platforms/response.h"
+
+enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
+enum { LANE_NODE, LANE_INSIGHTS };
+
+/* Stand in the database. */
+enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST };
+
+#define REEL_VIEWS  "blue_reels_play_count" /* plays, without replays */
+#define VIDEO_VIEWS "total_video_views"     /* of 3 seconds and more */
+#define POST_VIEWS  "post_media_view"
+#define REEL_SET    REEL_VIEWS ",post_video_likes_by_reaction_type,post_video_social_actions"
+#define VIDEO_SET   VIDEO_VIEWS ",total_video_reactions_by_type_total"
+#define POST_SET    POST_VIEWS ",post_reactions_by_type_total"
+
+#define VIDEO_FIELDS "views,likes.summary(true).limit(0),comments.summary(true).limit(0)"
+#define POST_FIELDS  "shares,reactions.summary(true).limit(0),comments.summary(true).limit(0)"
+
+static bool is_post(struct str id)
+{
+    return id.len && memchr(id.p, '_', id.len);
+}
+
+/* ---- requests ---- */
+
+/* What is asked of a post's insights. */
+struct form {
+    bool asked;       /* false: not at all */
+    struct str names; /* "": whatever Meta gives unasked [V] */
+};
+
+static const char *names_of_post(int tier)
+{
+    return tier == TIER_FIRST ? POST_SET : POST_VIEWS;
+}
+
+static const char *names_of_video(int tier, int source)
+{
+    if (source == VIEWS_VIDEO)
+        return tier == TIER_FIRST ? VIDEO_SET : VIDEO_VIEWS;
+    if (source == VIEWS_REEL)
+        return tier == TIER_FIRST ? REEL_SET : REEL_VIEWS;
+    return tier == TIER_FIRST || source == VIEWS_NODE ? REEL_SET : VIDEO_SET;
+}
+
+static struct form form_of(struct arena *a, const struct platform_call *call,
+                           const struct platform_item *item)
+{
+    struct form f = {.names = STR("")};
+    if (call->tier >= TIER_NODE)
+        return f;
+    f.asked = true;
+    if (call->tier == TIER_DEFAULT && !is_post(item->id))
+        return f;
+    f.names = graph_without(a,
+                            str_from_cstr(is_post(item->id) ? names_of_post(call->tier)
+                                                            : names_of_video(call->tier, item->views_source)),
+                            call->dropped);
+    f.asked = f.names.len > 0;
+    return f;
+}
+
+static struct str node_path(struct arena *a, const struct platform_item *item)
+{
+    return arena_printf(a, "%.*s?fields=%s", (int)item->id.len, item->id.p,
+                        is_post(item->id) ? POST_FIELDS : VIDEO_FIELDS);
+}
+
+static struct str insights_path(struct arena *a, const struct platform_item *item, struct str names)
+{
+    return arena_printf(a, "%.*s/%s%s%.*s", (int)item->id.len, item->id.p,
+                        is_post(item->id) ? "insights" : "video_insights", names.len ? "?metric=" : "",
+                        (int)names.len, names.p);
+}
+
+static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    struct str paths[GRAPH_BATCH_MAX];
+    size_t n = 0;
+    CHECK(2 * call->item_count <= GRAPH_BATCH_MAX);
+    for (size_t i = 0; i < call->item_count; i++) {
+        struct form form = form_of(a, call, &call->items[i]);
+        paths[n++] = node_path(a, &call->items[i]);
+        if (form.asked)
+            paths[n++] = insights_path(a, &call->items[i], form.names);
+    }
+    graph_batch(a, call, HOST_FACEBOOK, paths, n, out);
+}
+
+/* ---- reading one post ---- */
+
+static int64_t summary_count(struct yyjson_val *node, const char *edge)
+{
+    return jsonr_count(jsonr_get(jsonr_get(jsonr_get(node, edge), "summary"), "total_count"));
+}
+
+static int64_t first_of(int64_t one, int64_t other)
+{
+    return one != COUNT_NONE ? one : other;
+}
+
+/* `share`, `shares`, in whatever case, of post_video_social_actions. As a plain number it holds comments and
+ * shares together [P]: then it is neither. */
+static int64_t social_action(struct yyjson_val *actions, struct str singular, struct str plural)
+{
+    struct jsonr_iter it = jsonr_iterate(actions);
+    struct str name;
+    struct yyjson_val *v;
+    while (jsonr_is_object(actions) && jsonr_next(&it, &name, &v))
+        if (str_eq_nocase(name, singular) || str_eq_nocase(name, plural))
+            return jsonr_count(v);
+    return COUNT_NONE;
+}
+
+/* Absent on a post that answered, shares are 0 [P]: the only absence that means zero. */
+static int64_t node_shares(struct yyjson_val *node)
+{
+    struct yyjson_val *shares = jsonr_get(node, "shares");
+    return shares ? jsonr_count(jsonr_get(shares, "count")) : 0;
+}
+
+static int64_t views_by(enum views_source source, struct yyjson_val *node, struct yyjson_val *insights)
+{
+    switch (source) {
+    case VIEWS_REEL: return jsonr_count(graph_insight(insights, REEL_VIEWS));
+    case VIEWS_VIDEO: return jsonr_count(graph_insight(insights, VIDEO_VIEWS));
+    case VIEWS_NODE: return jsonr_count(jsonr_get(node, "views"));
+    case VIEWS_POST: return jsonr_count(graph_insight(insights, POST_VIEWS));
+    }
+    return COUNT_NONE;
+}
+
+/* `may_choose`: the insights were read, so what they lack another may give. */
+static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
+                       bool may_choose)
+{
+    int64_t *views = &item->counts[COUNT_VIEWS];
+    if (item->views_source != VIEWS_SOURCE_NONE) {
+        *views = views_by((enum views_source)item->views_source, node, insights);
+        return;
+    }
+    for (int source = VIEWS_REEL; may_choose && *views == COUNT_NONE && source <= VIEWS_POST; source++) {
+        *views = views_by((enum views_source)source, node, insights);
+        if (*views != COUNT_NONE)
+            item->views_source = source;
+    }
+}
+
+static void read_counts(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
+                        bool may_choose)
+{
+    static const char *const reactions[] = {"post_video_likes_by_reaction_type",
+                                            "total_video_reactions_by_type_total",
+                                            "post_reactions_by_type_total"};
+    struct yyjson_val *actions = graph_insight(insights, "post_video_social_actions");
+    bool post = is_post(item->id);
+    int64_t likes = COUNT_NONE;
+    for (size_t i = 0; i < sizeof reactions / sizeof reactions[0]; i++)
+        likes = first_of(likes, graph_sum(graph_insight(insights, reactions[i])));
+    item->counts[COUNT_LIKES] = first_of(likes, summary_count(node, post ? "reactions" : "likes"));
+    item->counts[COUNT_COMMENTS] =
+        first_of(summary_count(node, "comments"), social_action(actions, STR("comment"), STR("comments")));
+    item->counts[COUNT_SHARES] = first_of(post && node ? node_shares(node) : COUNT_NONE,
+                                          social_action(actions, STR("share"), STR("shares")));
+    read_views(item, node, insights, may_choose);
+    item_settle(item);
+}
+
+/* ---- answers ---- */
+
+static bool is_sound(struct graph_answer *g, const struct platform_item *item, struct yyjson_val *node,
+                     struct yyjson_val *insights)
+{
+    struct str id = jsonr_id(jsonr_get(node, "id"));
+    if (id.p && !str_eq(id, item->id))
+        graph_malformed(g, "id");
+    else if (insights && !graph_is_insights(insights, item->id))
+        graph_malformed(g, "insights");
+    else
+        return true;
+    return false;
+}
+
+static bool is_empty(struct yyjson_val *insights)
+{
+    return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
+}
+
+/* Whether the insights were refused, or came empty, because the object is of another kind or a name is dead:
+ * then the item waits for the next form. A name in a video's set that is not its views' is dead for all. */
+static bool wants_other_form(struct graph_answer *g, const struct platform_item *item, struct form form,
+                             struct graph_part part)
+{
+    bool unchosen = item->views_source == VIEWS_SOURCE_NONE && !is_post(item->id);
+    bool refused = part.kind == GRAPH_METRIC, empty = part.kind == GRAPH_OK && is_empty(part.body);
+    struct str dead = refused ? graph_dead_metric(part.message, form.names) : (struct str){NULL, 0};
+    bool of_views = str_eq(dead, STR(REEL_VIEWS)) || str_eq(dead, STR(VIDEO_VIEWS));
+    if (item->views_source == VIEWS_NODE ||
+        (!refused && !(unchosen && empty && g->call->tier < TIER_DEFAULT)))
+        return false;
+    if (unchosen && (!dead.p || of_views || empty))
+        return graph_tier(g, (struct str){NULL, 0}, true, TIERS);
+    return graph_tier(g, dead, false, TIERS);
+}
+
+static void read_item(struct graph_answer *g, struct form form, struct platform_item *item)
+{
+    struct graph_part node = graph_next(g, LANE_NODE), insights = {.kind = GRAPH_DENIED};
+    if (form.asked)
+        insights = graph_next(g, LANE_INSIGHTS);
+    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || node.kind == GRAPH_DENIED)
+        return;
+    if (node.kind == GRAPH_ITEM)
+        item->state = node.state;
+    else if (insights.kind == GRAPH_ITEM && insights.state == ITEM_RETRY)
+        item->state = ITEM_RETRY;
+    else if (!is_sound(g, item, node.body, insights.body))
+        item->state = ITEM_RETRY;
+    else if (!wants_other_form(g, item, form, insights))
+        read_counts(item, node.body, insights.body, insights.kind != GRAPH_DENIED || !form.asked);
+}
+
+static struct outcome parse(struct arena *a, struct platform_call *call,
+                            const struct platform_response *response)
+{
+    struct graph_answer g;
+    struct form forms[GRAPH_BATCH_MAX];
+    size_t operations = 0;
+    CHECK(2 * call->item_count <= GRAPH_BATCH_MAX);
+    items_reset(call);
+    for (size_t i = 0; i < call->item_count; i++) {
+        forms[i] = form_of(a, call, &call->items[i]);
+        operations += forms[i].asked ? 2 : 1;
+    }
+    if (graph_open(&g, a, call, response, false, operations))
+        for (size_t i = 0; i < call->item_count; i++)
+            read_item(&g, forms[i], &call->items[i]);
+    return graph_finish(&g);
+}
+
+/* ---- linking ---- */
+
+enum { STEP_CODE, STEP_LONG, STEP_PAGES, STEP_DONE = LINK_STEPS_MAX };
+
+static struct str authorize_path(struct arena *a, const struct platform_options *options,
+                                 const struct platform_app *app, struct str redirect_uri, struct str state,
+                                 struct str challenge)
+{
+    const struct url_field fields[] = {{"client_id", app->client_id},
+                                       {"redirect_uri", redirect_uri},
+                                       {"state", state},
+                                       {"response_type", STR("code")},
+                                       {"scope", str_from_cstr(facebook_desc.scopes)}};
+    (void)challenge;
+    return url_fields(a, arena_printf(a, "/%s/dialog/oauth?", options->graph_version), fields, 5);
+}
+
+/* Meta documents both as GETs with the secret in the address [V]. */
+static void build_token(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field code[] = {{"client_id", link->app.client_id},
+                                     {"redirect_uri", link->redirect_uri},
+                                     {"client_secret", link->app.client_secret},
+                                     {"code", link->code}};
+    const struct url_field exchange[] = {{"grant_type", STR("fb_exchange_token")},
+                                         {"client_id", link->app.client_id},
+                                         {"client_secret", link->app.client_secret},
+                                         {"fb_exchange_token", link->grant.access_token}};
+    struct str before = arena_printf(a, "/%s/oauth/access_token?", link->options->graph_version);
+    out->path = url_fields(a, before, link->step == STEP_CODE ? code : exchange, 4);
+}
+
+/* The next page is asked for by its cursor: the address that the answer holds is never followed. */
+static void build_pages(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field fields[] = {
+        {"fields", STR("id,name,access_token,instagram_business_account{id,username}")},
+        {"limit", STR("50")},
+        {"after", link->cursor}};
+    struct str before = arena_printf(a, "/%s/me/accounts?", link->options->graph_version);
+    out->path = url_fields(a, before, fields, 3);
+    request_add_bearer(a, out, link->grant.access_token);
+}
+
+static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    *out = (struct platform_request){.host = HOST_FACEBOOK, .method = "GET", .secret = true};
+    if (link->step >= STEP_DONE)
+        return false;
+    if (link->step < STEP_PAGES)
+        build_token(a, link, out);
+    else
+        build_pages(a, link, out);
+    return true;
+}
+
+static void add_account(struct arena *a, struct platform_link *link, enum platform_api api,
+                        struct yyjson_val *account, const char *name, struct str token)
+{
+    struct str id = jsonr_id(jsonr_get(account, "id"));
+    if (!platform_id_is_plain(id) || link->account_count == LINK_ACCOUNTS_MAX)
+        return;
+    link->accounts[link->account_count++] = (struct linked_account){
+        .api = api,
+        .id = id,
+        .name = grant_name(a, jsonr_text(jsonr_get(account, name))),
+        .grant = {.access_token = token, .account_id = id, .expires_in_s = -1},
+    };
+}
+
+/* A page without a token is one that its person may not read. */
+static void add_page(struct arena *a, struct platform_link *link, struct yyjson_val *page)
+{
+    struct str token = jsonr_text(jsonr_get(page, "access_token"));
+    if (!grant_token_is_plain(token))
+        return;
+    add_account(a, link, API_FACEBOOK, page, "name", token);
+    add_account(a, link, API_INSTAGRAM_FACEBOOK, jsonr_get(page, "instagram_business_account"), "username",
+                token);
+}
+
+static bool read_pages(struct arena *a, struct platform_link *link, struct yyjson_val *body)
+{
+    struct yyjson_val *data = jsonr_get(body, "data"), *paging = jsonr_get(body, "paging"), *page;
+    struct jsonr_iter it = jsonr_iterate(data);
+    if (!jsonr_is_array(data))
+        return false;
+    while (jsonr_next(&it, NULL, &page))
+        add_page(a, link, page);
+    link->cursor = jsonr_text(jsonr_get(jsonr_get(paging, "cursors"), "after"));
+    link->step = jsonr_get(paging, "next") && link->cursor.len ? link->step + 1 : STEP_DONE;
+    return true;
+}
+
+static struct outcome parse_token(struct arena *a, struct platform_link *link,
+                                  const struct platform_response *response)
+{
+    struct token_grant got;
+    struct outcome o = graph_grant(a, response, &got);
+    if (o.verdict == V_OK) {
+        link->grant = got;
+        link->step++;
+    }
+    return o;
+}
+
+static struct outcome link_parse(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *response)
+{
+    struct graph_answer g;
+    CHECK(link->step < STEP_DONE);
+    if (link->step < STEP_PAGES)
+        return parse_token(a, link, response);
+    if (graph_open(&g, a, NULL, response, false, 0)) {
+        struct graph_part part = graph_next(&g, LANE_NODE);
+        if (part.kind == GRAPH_OK && !read_pages(a, link, part.body))
+            graph_malformed(&g, "pages");
+    }
+    return graph_finish(&g);
+}
+
+/* Meta's limit grows with the page's engaged users, and its headers say how much of it is used [V]. Of the
+ * scopes, pages_show_list is for the list of pages [K]. */
+const struct platform_desc facebook_desc = {
+    .api = API_FACEBOOK,
+    .platform = PLATFORM_FACEBOOK,
+    .name = "facebook",
+    .title = "Facebook",
+    .scopes = "pages_show_list,pages_read_engagement,read_insights,instagram_basic,instagram_manage_insights",
+    .links = true,
+    .tiers = TIERS,
+    .ids_per_call = {25, 25, 10, 25},
+    .measurable = {true, true, true, true, false},
+    .app_in_flight = 8,
+    .refresh_before_s = -1,
+    .build = build,
+    .parse = parse,
+    .authorize_path = authorize_path,
+    .authorize_host = HOST_FACEBOOK_AUTH,
+    .link_build = link_build,
+    .link_parse = link_parse,
+};

@@ -1,0 +1,162 @@
+/* Lists of insights and what Meta says of the names in them. Which name is which count is the connectors' to
+ * know. */
+#include "platforms/graph.h"
+
+#include "base/check.h"
+#include "store/model.h"
+
+/* ---- lists ---- */
+
+/* "179…/insights/views/lifetime": of which object it is. One without an id, or with another form, may pass.
+ */
+static bool is_of(struct yyjson_val *entry, struct str id)
+{
+    struct str object, rest = str_cut(jsonr_text(jsonr_get(entry, "id")), '/', &object);
+    return !rest.p || str_eq(object, id);
+}
+
+bool graph_is_insights(struct yyjson_val *body, struct str id)
+{
+    struct yyjson_val *data = jsonr_get(body, "data"), *entry;
+    struct jsonr_iter it = jsonr_iterate(data);
+    while (jsonr_next(&it, NULL, &entry))
+        if (!jsonr_text(jsonr_get(entry, "name")).p || !is_of(entry, id))
+            return false;
+    return jsonr_is_array(data);
+}
+
+/* values[0].value; some metrics have total_value.value in its place [P]. */
+static struct yyjson_val *entry_value(struct yyjson_val *entry)
+{
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(entry, "values"));
+    struct yyjson_val *first = NULL;
+    if (jsonr_next(&it, NULL, &first) && jsonr_get(first, "value"))
+        return jsonr_get(first, "value");
+    return jsonr_get(jsonr_get(entry, "total_value"), "value");
+}
+
+/* A metric may come twice, over the life and by the day [P]: a day's number is never taken for the whole. */
+static bool is_lifetime(struct yyjson_val *entry)
+{
+    struct str period = jsonr_text(jsonr_get(entry, "period"));
+    return !period.p || str_eq(period, STR("lifetime"));
+}
+
+struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name)
+{
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(body, "data"));
+    struct yyjson_val *entry, *total = NULL;
+    while (jsonr_next(&it, NULL, &entry)) {
+        if (!str_eq(jsonr_text(jsonr_get(entry, "name")), str_from_cstr(name)))
+            continue;
+        if (is_lifetime(entry))
+            return entry_value(entry);
+        if (!total)
+            total = jsonr_get(jsonr_get(entry, "total_value"), "value");
+    }
+    return total;
+}
+
+/* Names of reactions vary in case and prefix, so all are summed whatever they are called. */
+int64_t graph_sum(struct yyjson_val *v)
+{
+    struct jsonr_iter it = jsonr_iterate(v);
+    struct yyjson_val *member;
+    int64_t sum = COUNT_NONE;
+    if (!jsonr_is_object(v))
+        return jsonr_is_array(v) ? COUNT_NONE : jsonr_count(v);
+    while (jsonr_next(&it, NULL, &member)) {
+        int64_t n = jsonr_count(member);
+        if (n == COUNT_NONE)
+            continue;
+        sum = (sum == COUNT_NONE ? 0 : sum) + n;
+        if (sum > COUNT_MAX)
+            return COUNT_NONE;
+    }
+    return sum;
+}
+
+/* ---- names ---- */
+
+bool graph_has_name(struct str names, struct str name)
+{
+    struct str one;
+    for (struct str rest = names; rest.len;) {
+        rest = str_cut(rest, ',', &one);
+        if (str_eq(str_trim(one), name))
+            return true;
+    }
+    return false;
+}
+
+struct str graph_without(struct arena *a, struct str names, struct str dropped)
+{
+    struct str left = STR(""), name;
+    for (struct str rest = names; rest.len;) {
+        rest = str_cut(rest, ',', &name);
+        if (!graph_has_name(dropped, name))
+            left = arena_printf(a, "%.*s%s%.*s", (int)left.len, left.p, left.len ? "," : "", (int)name.len,
+                                name.p);
+    }
+    return left;
+}
+
+/* What follows the first `part` in `s`; p == NULL: it is not in there. */
+static struct str behind(struct str s, struct str part)
+{
+    const char *at = s.len ? memmem(s.p, s.len, part.p, part.len) : NULL;
+    if (!at)
+        return (struct str){NULL, 0};
+    return str_make(at + part.len, (size_t)(s.p + s.len - at) - part.len);
+}
+
+static struct str name_at(struct str names, unsigned long long index)
+{
+    struct str one = {NULL, 0};
+    for (struct str rest = names; rest.len; index--) {
+        rest = str_cut(rest, ',', &one);
+        if (index == 0)
+            return one;
+    }
+    return (struct str){NULL, 0};
+}
+
+static bool is_word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool has_word(struct str s, struct str word)
+{
+    for (struct str rest = behind(s, word), before = s; rest.p; before = rest, rest = behind(rest, word)) {
+        size_t at = before.len - rest.len - word.len;
+        bool begins =
+            at == 0 ? before.p == s.p || !is_word_char(before.p[-1]) : !is_word_char(before.p[at - 1]);
+        if (begins && (rest.len == 0 || !is_word_char(rest.p[0])))
+            return true;
+    }
+    return false;
+}
+
+/* "metric[2] must be one of the following values: …" tells by its place; the names behind are those that
+ * live. */
+struct str graph_dead_metric(struct str message, struct str asked)
+{
+    struct str index, one, found = {NULL, 0}, rest = behind(message, STR("metric["));
+    unsigned long long n;
+    if (rest.p) {
+        rest = str_cut(rest, ']', &index);
+        return str_to_u64(index, 99, &n) ? name_at(asked, n) : found;
+    }
+    if (behind(message, STR("following values")).p)
+        return found;
+    for (rest = asked; rest.len;) {
+        rest = str_cut(rest, ',', &one);
+        if (!has_word(message, one))
+            continue;
+        if (found.p)
+            return (struct str){NULL, 0};
+        found = one;
+    }
+    return found;
+}

@@ -1,0 +1,392 @@
+/* Instagram, with either login. The counts are insights of a media object [V, 2026-06-18]: up to 48 hours
+ * late, organic only, kept two years; the media object itself has some of them, and no views.
+ *
+ * Instagram Login: graph.instagram.com, one post a call unless the operator says that batches work there
+ * (Meta does not say [K]); its token lives 60 days and refreshes itself. Facebook Login: graph.facebook.com,
+ * batches of 50, no refresh; it is linked with Facebook's pages (facebook.c). */
+#include "base/check.h"
+#include "base/urlencode.h"
+#include "platforms/graph.h"
+#include "platforms/grant.h"
+#include "platforms/response.h"
+
+#define METRICS STR("views,likes,comments,shares,saved")
+#define FEWER   STR("views,likes,comments") /* of old; what else there is, is then asked for by itself */
+#define FIELDS  STR("like_count,comments_count")
+
+enum { TIER_ALL, TIER_FEWER, TIER_NODE, TIERS };
+enum { VIEWS_INSIGHTS = 1 }; /* the only definition of a view: `views`, since 2025 */
+enum { OPERATIONS_MAX = 3 }; /* for a post, in TIER_FEWER */
+
+static const struct {
+    const char *name;
+    enum count_kind kind;
+} metrics[] = {
+    {"views", COUNT_VIEWS},   {"likes", COUNT_LIKES}, {"comments", COUNT_COMMENTS},
+    {"shares", COUNT_SHARES}, {"saved", COUNT_SAVES},
+};
+
+/* ---- requests ---- */
+
+/* The lists of metrics, one for each operation on a post; returns how many. None: the media object is read.
+ */
+static size_t plan(struct arena *a, const struct platform_call *call, bool batch, struct str *lists)
+{
+    static const char *const singles[] = {"shares", "saved"};
+    const size_t most = batch && call->item_count * OPERATIONS_MAX <= GRAPH_BATCH_MAX ? 2 : 0;
+    size_t n = 0;
+    if (call->tier == TIER_NODE)
+        return 0;
+    lists[n] = graph_without(a, call->tier == TIER_ALL ? METRICS : FEWER, call->dropped);
+    n += lists[n].len > 0;
+    for (size_t i = 0; call->tier == TIER_FEWER && i < most; i++) {
+        lists[n] = graph_without(a, str_from_cstr(singles[i]), call->dropped);
+        n += lists[n].len > 0;
+    }
+    return n;
+}
+
+static struct str insights_path(struct arena *a, const struct platform_item *item, struct str list)
+{
+    return arena_printf(a, "%.*s/insights?metric=%.*s", (int)item->id.len, item->id.p, (int)list.len, list.p);
+}
+
+static struct str node_path(struct arena *a, const struct platform_item *item)
+{
+    return arena_printf(a, "%.*s?fields=%.*s", (int)item->id.len, item->id.p, (int)FIELDS.len, FIELDS.p);
+}
+
+static void build_any(struct arena *a, const struct platform_call *call, enum platform_host host, bool batch,
+                      struct platform_request *out)
+{
+    struct str lists[OPERATIONS_MAX], paths[GRAPH_BATCH_MAX];
+    size_t each = plan(a, call, batch, lists), n = 0;
+    for (size_t i = 0; i < call->item_count; i++) {
+        CHECK(n + (each ? each : 1) <= GRAPH_BATCH_MAX);
+        for (size_t k = 0; k < each; k++)
+            paths[n++] = insights_path(a, &call->items[i], lists[k]);
+        if (!each)
+            paths[n++] = node_path(a, &call->items[i]);
+    }
+    if (batch)
+        graph_batch(a, call, host, paths, n, out);
+    else
+        graph_get(a, call, host, paths[0], out);
+}
+
+/* ---- answers ---- */
+
+static void read_insights(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
+{
+    if (!graph_is_insights(body, item->id)) {
+        graph_malformed(g, "insights");
+        item->state = ITEM_RETRY;
+        return;
+    }
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        int64_t n = jsonr_count(graph_insight(body, metrics[i].name));
+        if (n != COUNT_NONE)
+            item->counts[metrics[i].kind] = n;
+    }
+    if (item->counts[COUNT_VIEWS] != COUNT_NONE)
+        item->views_source = VIEWS_INSIGHTS;
+    item_settle(item);
+}
+
+static void read_node(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
+{
+    struct str id = jsonr_id(jsonr_get(body, "id"));
+    if (id.p && !str_eq(id, item->id)) {
+        graph_malformed(g, "id");
+        item->state = ITEM_RETRY;
+        return;
+    }
+    item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(body, "like_count"));
+    item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(body, "comments_count"));
+    item_settle(item);
+}
+
+/* Whether a metric is dead, or only not for this kind of post, Meta tells by its words alone. */
+static bool is_of_the_post(struct str message)
+{
+    return graph_contains(message, STR("media product type"));
+}
+
+static void read_part(struct graph_answer *g, struct graph_part part, struct str asked,
+                      struct platform_item *item)
+{
+    switch (part.kind) {
+    case GRAPH_OK:
+        if (asked.p)
+            read_insights(g, part.body, item);
+        else
+            read_node(g, part.body, item);
+        return;
+    case GRAPH_ITEM: item->state = part.state; return;
+    case GRAPH_METRIC:
+        if (!graph_tier(g, graph_dead_metric(part.message, asked), is_of_the_post(part.message), TIERS))
+            item->state = ITEM_NO_DATA;
+        return;
+    case GRAPH_DENIED:
+    case GRAPH_CALL: return;
+    }
+}
+
+static void read_item(struct graph_answer *g, size_t each, const struct str *lists,
+                      struct platform_item *item)
+{
+    read_part(g, graph_next(g, 0), each ? lists[0] : (struct str){NULL, 0}, item);
+    for (size_t k = 1; k < each; k++) {
+        struct graph_part part = graph_next(g, 1);
+        bool fits = part.kind == GRAPH_OK && (item->state == ITEM_OK || item->state == ITEM_NO_DATA);
+        if (fits)
+            read_insights(g, part.body, item);
+    }
+}
+
+static struct outcome parse_any(struct arena *a, struct platform_call *call,
+                                const struct platform_response *response, bool refreshes, bool batch)
+{
+    struct graph_answer g;
+    struct str lists[OPERATIONS_MAX];
+    size_t each = plan(a, call, batch, lists);
+    items_reset(call);
+    if (graph_open(&g, a, call, response, refreshes, batch ? call->item_count * (each ? each : 1) : 0))
+        for (size_t i = 0; i < call->item_count; i++)
+            read_item(&g, each, lists, &call->items[i]);
+    return graph_finish(&g);
+}
+
+/* ---- the two ---- */
+
+/* A batch where the operator says that the host takes them, and then for more than one post. */
+static bool is_batch(const struct platform_call *call)
+{
+    return call->item_count > 1;
+}
+
+static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    build_any(a, call, HOST_INSTAGRAM, is_batch(call), out);
+}
+
+static struct outcome parse(struct arena *a, struct platform_call *call,
+                            const struct platform_response *response)
+{
+    return parse_any(a, call, response, true, is_batch(call));
+}
+
+static void build_by_facebook(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    build_any(a, call, HOST_FACEBOOK, true, out);
+}
+
+static struct outcome parse_by_facebook(struct arena *a, struct platform_call *call,
+                                        const struct platform_response *response)
+{
+    return parse_any(a, call, response, false, true);
+}
+
+/* ---- Instagram Login: tokens ---- */
+
+/* Meta documents these as GETs with the token and the secret in the address, and nothing else [V]. */
+static void build_refresh(struct arena *a, const struct platform_options *options,
+                          const struct platform_app *app, const struct token_grant *have,
+                          struct platform_request *out)
+{
+    const struct url_field fields[] = {{"grant_type", STR("ig_refresh_token")},
+                                       {"access_token", have->access_token}};
+    (void)options;
+    (void)app;
+    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET", .secret = true};
+    out->path = url_fields(a, STR("/refresh_access_token?"), fields, 2);
+}
+
+/* The token itself is what is new each time; there is no second one. */
+static struct outcome parse_refresh(struct arena *a, const struct platform_response *response,
+                                    struct token_grant *got)
+{
+    return graph_grant(a, response, got);
+}
+
+/* ---- Instagram Login: linking ---- */
+
+enum { STEP_CODE, STEP_LONG, STEP_ME, STEP_DONE };
+
+static struct str authorize_path(struct arena *a, const struct platform_options *options,
+                                 const struct platform_app *app, struct str redirect_uri, struct str state,
+                                 struct str challenge)
+{
+    const struct url_field fields[] = {{"client_id", app->client_id},
+                                       {"redirect_uri", redirect_uri},
+                                       {"response_type", STR("code")},
+                                       {"scope", str_from_cstr(instagram_desc.scopes)},
+                                       {"state", state}};
+    (void)options;
+    (void)challenge;
+    return url_fields(a, STR("/oauth/authorize?"), fields, 5);
+}
+
+/* Instagram puts "#_" behind the address that the browser comes back to [V]; a code never holds it. */
+static struct str plain_code(struct str code)
+{
+    struct str plain;
+    (void)str_cut(code, '#', &plain);
+    return plain;
+}
+
+static void build_code(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field fields[] = {{"client_id", link->app.client_id},
+                                       {"client_secret", link->app.client_secret},
+                                       {"grant_type", STR("authorization_code")},
+                                       {"redirect_uri", link->redirect_uri},
+                                       {"code", plain_code(link->code)}};
+    out->host = HOST_INSTAGRAM_OAUTH;
+    out->method = "POST";
+    out->path = STR("/oauth/access_token");
+    out->content_type = STR("application/x-www-form-urlencoded");
+    out->body = url_fields(a, STR(""), fields, 5);
+}
+
+static void build_long(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field fields[] = {{"grant_type", STR("ig_exchange_token")},
+                                       {"client_secret", link->app.client_secret},
+                                       {"access_token", link->grant.access_token}};
+    out->path = url_fields(a, STR("/access_token?"), fields, 3);
+}
+
+static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET", .secret = true};
+    switch (link->step) {
+    case STEP_CODE: build_code(a, link, out); return true;
+    case STEP_LONG: build_long(a, link, out); return true;
+    case STEP_ME:
+        out->path = arena_printf(a, "/%s/me?fields=user_id,username", link->options->graph_version);
+        request_add_bearer(a, out, link->grant.access_token);
+        return true;
+    default: return false;
+    }
+}
+
+/* The permissions as the code's answer has them: a text, comma separated, or a list [P]. */
+static struct str permissions(struct arena *a, struct yyjson_val *v)
+{
+    struct str all = jsonr_text(v);
+    struct jsonr_iter it = jsonr_iterate(v);
+    struct yyjson_val *one;
+    while (jsonr_is_array(v) && jsonr_next(&it, NULL, &one)) {
+        struct str name = jsonr_text(one);
+        all = arena_printf(a, "%.*s%s%.*s", (int)all.len, all.p ? all.p : "", all.len ? "," : "",
+                           (int)name.len, name.p ? name.p : "");
+    }
+    return all;
+}
+
+/* Documented as a list of one below `data`; seen without it too [P]. */
+static struct outcome parse_code(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *response)
+{
+    struct yyjson_val *root = jsonr_parse(a, response->body), *first = root;
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(root, "data"));
+    (void)jsonr_next(&it, NULL, &first);
+    if (response->status != 200 || !grant_read(first, NULL, &link->grant))
+        return graph_grant_error(a, response, root);
+    link->grant.scopes = permissions(a, jsonr_get(first, "permissions"));
+    link->step = STEP_LONG;
+    return outcome_make(V_OK, SCOPE_CALL, STR(""));
+}
+
+static struct outcome parse_long(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *response)
+{
+    struct token_grant got;
+    struct outcome o = graph_grant(a, response, &got);
+    if (o.verdict != V_OK)
+        return o;
+    got.scopes = link->grant.scopes;
+    link->grant = got;
+    link->step = STEP_ME;
+    return o;
+}
+
+/* `user_id` is the id of the professional account, which its media belong to; `id` is another for each app.
+ */
+static struct outcome parse_me(struct arena *a, struct platform_link *link,
+                               const struct platform_response *response)
+{
+    struct graph_answer g;
+    if (graph_open(&g, a, NULL, response, false, 0)) {
+        struct graph_part part = graph_next(&g, 0);
+        struct str id = jsonr_id(jsonr_get(part.body, "user_id"));
+        if (part.kind == GRAPH_OK && platform_id_is_plain(id)) {
+            struct str name = grant_name(a, jsonr_text(jsonr_get(part.body, "username")));
+            link->grant.account_id = id;
+            link->accounts[0] =
+                (struct linked_account){.api = API_INSTAGRAM, .id = id, .name = name, .grant = link->grant};
+            link->account_count = 1;
+            link->step = STEP_DONE;
+        } else if (part.kind == GRAPH_OK) {
+            graph_malformed(&g, "me");
+        }
+    }
+    return graph_finish(&g);
+}
+
+static struct outcome link_parse(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *response)
+{
+    CHECK(link->step < STEP_DONE);
+    if (link->step == STEP_CODE)
+        return parse_code(a, link, response);
+    return link->step == STEP_LONG ? parse_long(a, link, response) : parse_me(a, link, response);
+}
+
+/* ---- descriptors ---- */
+
+#define ALL_COUNTS                                                                                           \
+    {                                                                                                        \
+        true, true, true, true, true                                                                         \
+    }
+
+/* 4800 calls for each impression of the account in a day: Meta's headers say how much of that is used, so
+ * there is no rate here [V]. */
+const struct platform_desc instagram_desc = {
+    .api = API_INSTAGRAM,
+    .platform = PLATFORM_INSTAGRAM,
+    .name = "instagram",
+    .title = "Instagram",
+    .scopes = "instagram_business_basic,instagram_business_manage_insights",
+    .links = true,
+    .tiers = TIERS,
+    .ids_per_call = {1, 1, 1},
+    .measurable = ALL_COUNTS,
+    .app_in_flight = 8,
+    .refresh_before_s = 30 * 86400,
+    .refresh_min_age_s = 86400,
+    .build = build,
+    .parse = parse,
+    .build_refresh = build_refresh,
+    .parse_refresh = parse_refresh,
+    .authorize_path = authorize_path,
+    .authorize_host = HOST_INSTAGRAM_AUTH,
+    .link_build = link_build,
+    .link_parse = link_parse,
+};
+
+const struct platform_desc instagram_facebook_desc = {
+    .api = API_INSTAGRAM_FACEBOOK,
+    .platform = PLATFORM_INSTAGRAM,
+    .name = "instagram-facebook",
+    .title = "Instagram (Facebook login)",
+    .scopes = "",
+    .tiers = TIERS,
+    .ids_per_call = {50, 16, 50},
+    .measurable = ALL_COUNTS,
+    .app_in_flight = 8,
+    .refresh_before_s = -1,
+    .build = build_by_facebook,
+    .parse = parse_by_facebook,
+};
