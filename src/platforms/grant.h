@@ -4,7 +4,6 @@
 
 #include "platforms/jsonr.h"
 #include "platforms/response.h"
-#include "platforms/errors.h"
 
 /* Can stand in a header: visible ASCII, 1 to 4096 characters. */
 bool grant_token_is_plain(struct str token);

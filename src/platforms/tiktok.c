@@ -5,6 +5,7 @@
  * Errors are told by `error.code` alone, also under status 200; texts differ between TikTok's own pages. */
 #include "base/json.h"
 #include "base/urlencode.h"
+#include "platforms/errors.h"
 #include "platforms/grant.h"
 
 #define OK_CODE STR("ok")

@@ -1,0 +1,338 @@
+/* YouTube: Data API v3. Form 0 is videos:batchGetStats (2026-06-03, a quota of its own) [V], form 1
+ * videos.list [V]. Either by the author's token or by the app's key, which reads what is public whoever
+ * posted it, so that one call asks for the videos of several authors.
+ *
+ * Counts are strings of digits; one that is hidden or switched off is absent. `favoriteCount` is always "0"
+ * and means nothing. There are no shares and no saves here. */
+#include "base/urlencode.h"
+#include "platforms/errors.h"
+#include "platforms/grant.h"
+
+#define SCOPE STR("https://www.googleapis.com/auth/youtube.readonly")
+
+enum { IDS_MAX = 50 };
+enum { TIER_BATCH, TIER_LIST };
+
+/* developers.google.com: errors of the Data API, quota costs, Google Cloud's error model. [K] where marked.
+ */
+const struct error_row youtube_errors[] = {
+    {"quotaExceeded", 0, V_QUOTA, SCOPE_APP, 0}, /* until midnight in Los Angeles: the engine's clock */
+    {"dailyLimitExceeded", 0, V_QUOTA, SCOPE_APP, 0},
+    {"rateLimitExceeded", 0, V_LATER, SCOPE_APP, 0},
+    {"RATE_LIMIT_EXCEEDED", 0, V_LATER, SCOPE_APP, 0},
+    {"RESOURCE_EXHAUSTED", 0, V_LATER, SCOPE_APP, 0},
+    {"userRateLimitExceeded", 0, V_LATER, SCOPE_ACCOUNT, 0}, /* [K] */
+    {"authError", 0, V_TOKEN, SCOPE_ACCOUNT, 0},
+    {"UNAUTHENTICATED", 0, V_TOKEN, SCOPE_ACCOUNT, 0},
+    {"forbidden", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"insufficientPermissions", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},           /* [K] */
+    {"ACCESS_TOKEN_SCOPE_INSUFFICIENT", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},   /* [K] */
+    {"authenticatedUserAccountClosed", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},    /* the account is dead */
+    {"authenticatedUserAccountSuspended", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* the account is dead */
+    {"accountDelegationForbidden", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"youtubeSignupRequired", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* [K] an account without a channel */
+    {"accessNotConfigured", 0, V_OPERATOR, SCOPE_APP, 0},        /* [K] the API is off in the project */
+    {"SERVICE_DISABLED", 0, V_OPERATOR, SCOPE_APP, 0},           /* [K] the same, newer */
+    {"keyInvalid", 0, V_OPERATOR, SCOPE_APP, 0},                 /* [K] */
+    {"keyExpired", 0, V_OPERATOR, SCOPE_APP, 0},                 /* [K] */
+    {"API_KEY_INVALID", 0, V_OPERATOR, SCOPE_APP, 0},            /* [K] in `details`, beside badRequest */
+    {"API_KEY_SERVICE_BLOCKED", 0, V_OPERATOR, SCOPE_APP, 0},    /* [K] */
+    {"ipRefererBlocked", 0, V_OPERATOR, SCOPE_APP, 0},           /* [K] */
+    {"badRequest", 0, V_BUG, SCOPE_APP, 0},
+    {"invalidParameter", 0, V_BUG, SCOPE_APP, 0},
+    {"videoNotFound", 0, V_SPLIT, SCOPE_CALL, 0}, /* [K] not seen where several ids are read */
+    {"backendError", 0, V_LATER, SCOPE_CALL, 0},
+    {"internalError", 0, V_LATER, SCOPE_CALL, 0},
+    {0},
+};
+
+/* ---- requests ---- */
+
+static struct str list_ids(struct arena *a, const struct platform_call *call)
+{
+    size_t size = 0, n = 0;
+    for (size_t i = 0; i < call->item_count; i++)
+        size += call->items[i].id.len + 1;
+    char *p = arena_alloc(a, size + 1);
+    for (size_t i = 0; i < call->item_count; i++) {
+        if (i)
+            p[n++] = ',';
+        if (call->items[i].id.len)
+            memcpy(p + n, call->items[i].id.p, call->items[i].id.len);
+        n += call->items[i].id.len;
+    }
+    return str_make(p, n);
+}
+
+static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    const bool batch = call->tier == TIER_BATCH;
+    const struct url_field fields[] = {
+        {"part", batch ? STR("id,statistics") : STR("statistics")},
+        {"id", list_ids(a, call)},
+        {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
+    };
+    *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET", .secret = true};
+    out->path = url_fields(a, batch ? STR("/youtube/v3/videos:batchGetStats?") : STR("/youtube/v3/videos?"),
+                           fields, sizeof fields / sizeof fields[0]);
+    if (!call->by_key)
+        request_add_bearer(a, out, call->access_token);
+}
+
+/* ---- errors ---- */
+
+static bool is_general(struct str reason)
+{
+    const struct error_row *row = error_find(youtube_errors, reason, 0);
+    return !row || row->verdict == V_BUG || row->verdict == V_RECONNECT || row->verdict == V_TOKEN;
+}
+
+/* errors[0].reason; where that says little, the first of details[] that we know; then `status`. */
+static struct str error_reason(struct yyjson_val *error)
+{
+    struct yyjson_val *v = NULL;
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(error, "errors"));
+    (void)jsonr_next(&it, NULL, &v);
+    struct str reason = jsonr_text(jsonr_get(v, "reason"));
+    if (reason.len && !is_general(reason))
+        return reason;
+    it = jsonr_iterate(jsonr_get(error, "details"));
+    while (jsonr_next(&it, NULL, &v)) {
+        struct str detail = jsonr_text(jsonr_get(v, "reason"));
+        if (detail.len && (!reason.len || error_find(youtube_errors, detail, 0)))
+            return detail;
+    }
+    return reason.len ? reason : jsonr_text(jsonr_get(error, "status"));
+}
+
+static struct outcome read_error(struct arena *a, struct platform_call *call, struct yyjson_val *error,
+                                 const struct platform_response *r)
+{
+    struct str reason = error_reason(error);
+    const bool known = error_find(youtube_errors, reason, 0);
+    /* The method itself is unknown there: the older one is not. */
+    if (!known && call->tier == TIER_BATCH && (r->status == 404 || r->status == 405 || r->status == 501))
+        return (struct outcome){.verdict = V_TIER, .code = STR("no_batch")};
+    if (!jsonr_is_object(error))
+        return outcome_unreadable(a, r, call->now_ms);
+    struct outcome o = outcome_of_error(a, youtube_errors, reason, r, call->now_ms);
+    if (o.verdict == V_SPLIT && call->item_count == 1) {
+        call->items[0].state = ITEM_MISSING;
+        o.verdict = V_OK;
+    }
+    if (call->by_key && (o.verdict == V_TOKEN || o.verdict == V_RECONNECT)) {
+        o.verdict = V_OPERATOR; /* no author's account is part of such a call */
+        o.scope = SCOPE_APP;
+    }
+    return o;
+}
+
+/* ---- answers ---- */
+
+static bool read_video(struct platform_call *call, struct yyjson_val *video)
+{
+    struct yyjson_val *statistics = jsonr_get(video, "statistics");
+    struct platform_item *item = item_take(call, jsonr_text(jsonr_get(video, "id")));
+    if (!item)
+        return false;
+    item->counts[COUNT_VIEWS] = jsonr_count(jsonr_get(statistics, "viewCount"));
+    item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(statistics, "likeCount"));
+    item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(statistics, "commentCount"));
+    item_settle(item);
+    return true;
+}
+
+/* `summary` may be missing [P]; what is then left out stays pending. */
+static bool read_failed(struct platform_call *call, struct yyjson_val *ids)
+{
+    struct yyjson_val *id;
+    struct jsonr_iter it = jsonr_iterate(ids);
+    while (jsonr_next(&it, NULL, &id)) {
+        struct platform_item *item = item_take(call, jsonr_text(id));
+        if (!item)
+            return false;
+        item->state = ITEM_MISSING;
+    }
+    return true;
+}
+
+static bool is_list_or_absent(struct yyjson_val *v)
+{
+    return !v || jsonr_is_array(v);
+}
+
+static bool read_videos(struct platform_call *call, struct yyjson_val *root)
+{
+    struct yyjson_val *items = jsonr_get(root, "items"), *summary = jsonr_get(root, "summary"), *video;
+    struct yyjson_val *failed = jsonr_get(summary, "failedVideoIds");
+    /* An empty list may be left out, but then the answer says otherwise what it is. */
+    if (!is_list_or_absent(items) || !is_list_or_absent(failed) ||
+        (!items && !jsonr_text(jsonr_get(root, "kind")).len))
+        return false;
+    struct jsonr_iter it = jsonr_iterate(items);
+    while (jsonr_next(&it, NULL, &video))
+        if (!read_video(call, video))
+            return false;
+    return read_failed(call, failed);
+}
+
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
+{
+    items_reset(call);
+    struct yyjson_val *root = jsonr_parse(a, r->body), *error = jsonr_get(root, "error");
+    if (error || r->status != 200)
+        return read_error(a, call, error, r);
+    if (read_videos(call, root))
+        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    items_reset(call);
+    return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+}
+
+/* ---- tokens ---- */
+
+static void build_token(struct arena *a, const struct url_field *fields, size_t count,
+                        struct platform_request *out)
+{
+    *out = (struct platform_request){.host = HOST_GOOGLE_OAUTH, .method = "POST", .secret = true};
+    out->path = STR("/token");
+    out->content_type = STR("application/x-www-form-urlencoded");
+    out->body = url_fields(a, STR(""), fields, count);
+}
+
+static void build_refresh(struct arena *a, const struct platform_options *options,
+                          const struct platform_app *app, const struct token_grant *have,
+                          struct platform_request *out)
+{
+    (void)options;
+    const struct url_field fields[] = {
+        {"client_id", app->client_id},
+        {"client_secret", app->client_secret},
+        {"refresh_token", have->refresh_token},
+        {"grant_type", STR("refresh_token")},
+    };
+    build_token(a, fields, sizeof fields / sizeof fields[0], out);
+}
+
+/* Mostly without a refresh token: the one there is stays good [V]. */
+static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
+                                    struct token_grant *got)
+{
+    struct yyjson_val *root = jsonr_parse(a, r->body);
+    if (r->status == 200 && !jsonr_get(root, "error") && grant_read(root, "refresh_token_expires_in", got))
+        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    *got = (struct token_grant){0};
+    return grant_error(a, root, r);
+}
+
+/* ---- linking ---- */
+
+/* access_type=offline asks for a refresh token, prompt=consent for one also when the author has agreed
+ * before. */
+static struct str authorize_path(struct arena *a, const struct platform_options *options,
+                                 const struct platform_app *app, struct str redirect_uri, struct str state,
+                                 struct str challenge)
+{
+    (void)options;
+    const struct url_field fields[] = {
+        {"client_id", app->client_id},
+        {"redirect_uri", redirect_uri},
+        {"response_type", STR("code")},
+        {"scope", SCOPE},
+        {"access_type", STR("offline")},
+        {"prompt", STR("consent")},
+        {"state", state},
+        {"code_challenge", challenge},
+        {"code_challenge_method", challenge.p ? STR("S256") : (struct str){NULL, 0}},
+    };
+    return url_fields(a, STR("/o/oauth2/v2/auth?"), fields, sizeof fields / sizeof fields[0]);
+}
+
+enum { LINK_TOKEN, LINK_CHANNELS, LINK_DONE };
+
+static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field fields[] = {
+        {"client_id", link->app.client_id},
+        {"client_secret", link->app.client_secret},
+        {"code", link->code},
+        {"code_verifier", link->verifier.len ? link->verifier : (struct str){NULL, 0}},
+        {"grant_type", STR("authorization_code")},
+        {"redirect_uri", link->redirect_uri},
+    };
+    if (link->step == LINK_TOKEN)
+        build_token(a, fields, sizeof fields / sizeof fields[0], out);
+    if (link->step == LINK_CHANNELS) {
+        *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET"};
+        out->path = STR("/youtube/v3/channels?part=id,snippet&mine=true");
+        request_add_bearer(a, out, link->grant.access_token);
+    }
+    return link->step < LINK_DONE;
+}
+
+static struct outcome read_token(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *r)
+{
+    struct outcome o = parse_refresh(a, r, &link->grant);
+    if (o.verdict != V_OK)
+        return o;
+    if (!link->grant.refresh_token.len)
+        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
+    if (!grant_has_scope(&link->grant, SCOPE))
+        return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */
+    link->step = LINK_CHANNELS;
+    return o;
+}
+
+/* The author has chosen one channel on the way here: mostly there is one. */
+static struct outcome read_channels(struct arena *a, struct platform_link *link,
+                                    const struct platform_response *r)
+{
+    struct yyjson_val *root = jsonr_parse(a, r->body), *error = jsonr_get(root, "error"), *channel;
+    if (error || r->status != 200) {
+        struct platform_call call = {.tier = TIER_LIST};
+        return read_error(a, &call, error, r);
+    }
+    if (!jsonr_is_object(root) || !is_list_or_absent(jsonr_get(root, "items")))
+        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(root, "items"));
+    while (link->account_count < LINK_ACCOUNTS_MAX && jsonr_next(&it, NULL, &channel)) {
+        struct str id = jsonr_text(jsonr_get(channel, "id"));
+        if (!platform_id_is_plain(id))
+            return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+        struct linked_account *account = &link->accounts[link->account_count++];
+        *account = (struct linked_account){.api = API_YOUTUBE, .id = id, .grant = link->grant};
+        account->name = grant_name(a, jsonr_text(jsonr_get(jsonr_get(channel, "snippet"), "title")));
+    }
+    link->step = LINK_DONE;
+    return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+}
+
+static struct outcome link_parse(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *r)
+{
+    return link->step == LINK_TOKEN ? read_token(a, link, r) : read_channels(a, link, r);
+}
+
+const struct platform_desc youtube_desc = {
+    .api = API_YOUTUBE,
+    .platform = PLATFORM_YOUTUBE,
+    .name = "youtube",
+    .title = "YouTube",
+    .scopes = "https://www.googleapis.com/auth/youtube.readonly",
+    .uses_pkce = true,
+    .links = true,
+    .tiers = 2,
+    .ids_per_call = {IDS_MAX, IDS_MAX},
+    .measurable = {true, true, true, false, false},
+    .app_in_flight = 4,
+    .units_per_day = 10000,
+    .refresh_before_s = 5 * 60,
+    .build = build,
+    .parse = parse,
+    .build_refresh = build_refresh,
+    .parse_refresh = parse_refresh,
+    .authorize_path = authorize_path,
+    .authorize_host = HOST_GOOGLE_AUTH,
+    .link_build = link_build,
+    .link_parse = link_parse,
+};
