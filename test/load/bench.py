@@ -20,7 +20,6 @@ with Redis one script call for all requests of one turn of its loop.
 import argparse
 import os
 import pathlib
-import re
 import shutil
 import sqlite3
 import statistics
@@ -33,13 +32,15 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "test")]
 
 import bench_data as data  # noqa: E402
+import bench_memory  # noqa: E402
 import measure  # noqa: E402
 import report  # noqa: E402
-from lib.services import Nginx  # noqa: E402
+import tail  # noqa: E402
+from lib.metrics import scrape  # noqa: E402
+from lib.services import Nginx, Redis  # noqa: E402
 from report import say  # noqa: E402
 from servers import ANSWERS, NOT_MODIFIED, POLL, REFUSED, Servers  # noqa: E402
 
-SCRIPT = HERE / "requests.lua"
 HEAD_BYTES = 900            # more than the head of any answer
 FIRST_GUESS = 120_000       # requests a second, before the first run has told
 COLD_GOALS = {"/videos?limit=50": 60}
@@ -77,8 +78,7 @@ class Changes(threading.Thread):
         self.start()
 
     def run(self):
-        if self.cpu is not None:
-            os.sched_setaffinity(0, {self.cpu})
+        measure.pin_thread(self.cpu)
         connection = sqlite3.connect(self.database, timeout=60, isolation_level=None)
         connection.execute("PRAGMA synchronous = OFF")
         while not self.ended.wait(self.pause):
@@ -145,7 +145,7 @@ class Bench:
             environment["START"] = str(budget.total)
         commands = measure.redis_commands(c.redis) if c.redis else {}
         redis_before = measure.processor_seconds([c.redis.pid]) if c.redis else 0
-        result = measure.wrk(f"http://{c.address}", SCRIPT, environment, c.pids, options.seconds, options.connections, self.wrk_cpu)
+        result = measure.wrk(f"http://{c.address}", environment, c.pids, options.seconds, options.connections, self.wrk_cpu)
         if budget:
             budget.spend(result["requests"])
         if c.redis:
@@ -172,8 +172,8 @@ class Bench:
                              f"the body has {row.size:,.0f}")
 
     def cache_counts(self):
-        text = measure.metrics(self.servers.off_server)
-        return [int(re.search(rf"^viewtally_cache_{name}_total (\d+)", text, re.M).group(1)) for name in ("hits", "misses")]
+        page = scrape(self.servers.off_server)
+        return [page.get(f"viewtally_cache_{name}_total") for name in ("hits", "misses")]
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Bench:
                 times = against / row.us
                 has_goal = row.contender is self.servers.limited
                 redis = [f"{row.median(what):.2f}" for what in ("redis_calls", "redis_inside", "redis_us")] if row.contender.redis else [""] * 3
-                yield [question, f"{row.size:,.0f}", row.name, f"{row.us:.1f}", f"{times:.2f}", verdict(times >= wanted, f"≥ {wanted}") if has_goal else "",
+                yield [question, f"{row.size:,.0f}", row.name, f"{row.us:.1f}", f"{times:.2f}", report.verdict(times >= wanted, f"≥ {wanted}") if has_goal else "",
                        f"{row.median('rate'):,.0f}", f"{row.median('p99_ms'):.2f}", *redis, f"{row.median('own_mb'):.1f}", f"{row.median('all_mb'):.1f}"]
 
     def cold_table(self):
@@ -204,11 +204,8 @@ class Bench:
             extra, changed = cold.us - warm.us, (changing.us - warm.us) / missed if missed else float("nan")
             goal = COLD_GOALS.get(question, COLD_GOAL)
             yield [question, f"{warm.us:.1f}", f"{cold.us:.1f}", f"{extra:.1f}", f"{missed:.0%}", f"{changed:.1f}",
-                   verdict(max(extra, changed) <= goal, f"≤ {goal}")]
+                   report.verdict(max(extra, changed) <= goal, f"≤ {goal}")]
 
-
-def verdict(met, goal):
-    return f"{goal}: {'met' if met else 'NOT met'}"
 
 
 TABLE_HEAD = ["<answer", "body bytes", "<server", "processor µs/request", "× nginx", "<goal", "requests/s", "p99 ms", "Redis calls/request",
@@ -216,12 +213,16 @@ TABLE_HEAD = ["<answer", "body bytes", "<server", "processor µs/request", "× n
 COLD_HEAD = ["<answer", "warm µs", "no cache µs", "extra µs", "data changes: missed", "extra µs of a miss", "<goal"]
 
 
-def text_of(bench, load):
-    options = bench.options
-    return report.heading("bench", "bench.py", load, [report.first_line(Nginx._find(), "-v"), report.wrk_version()]) + f"""\
+def heading(options, load):
+    versions = [report.first_line(Nginx._find(), "-v"), report.first_line(Redis._find(), "--version").partition(" sha")[0], report.wrk_version()]
+    return report.heading("bench", "bench.py", load, versions) + f"""\
 - {options.authors:,} authors with {data.VIDEOS_AN_AUTHOR} videos each and {options.keys:,} keys
 - {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s; server on one processor, wrk and Redis on another
+"""
 
+
+def text_of(bench):
+    return f"""
 {report.table(TABLE_HEAD, list(bench.table()))}
 
 "× nginx": how many times as many answers as nginx's better row a second of the processor gives (above 1 is better than nginx; 304 and the empty poll
@@ -236,6 +237,17 @@ mapped from files, such as the database; nginx is one worker, its memory that of
 """
 
 
+def run_tables(servers, options, wrk_cpu):
+    bench = Bench(options, servers, wrk_cpu)
+    bench.plan()
+    bench.run()
+    return text_of(bench)
+
+
+# In this order; each measures and gives its part of the text.
+PARTS = {"table": run_tables, "tail": tail.section, "memory": bench_memory.section}
+
+
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4)
@@ -245,9 +257,16 @@ def parse_options():
     parser.add_argument("--keys", type=int, default=10000)
     parser.add_argument("--quick", action="store_true", help="one round, 200 authors, and nothing is written")
     parser.add_argument("--results", default=str(HERE / "RESULTS.md"), help="where the tables are written; empty: nowhere")
+    parser.add_argument("--parts", default=",".join(PARTS), help="only these; then nothing is written")
+    parser.add_argument("--big-videos", type=int, default=10000, help="of the author who asks for very much")
+    parser.add_argument("--poll-rate", type=int, default=2000, help="a second, of the pollers beside that author")
+    parser.add_argument("--idle", type=int, default=10000, help="idle connections")
     options = parser.parse_args()
+    options.parts = options.parts.split(",")
     if options.quick:
-        options.rounds, options.authors, options.results = 1, 200, ""
+        options.rounds, options.authors, options.big_videos, options.idle = 1, 200, 2000, 1000
+    if options.quick or options.parts != list(PARTS):
+        options.results = ""
     return options
 
 
@@ -264,10 +283,7 @@ def main():
         servers = Servers(directory, options, server_cpu, wrk_cpu)
         try:
             servers.start()
-            bench = Bench(options, servers, wrk_cpu)
-            bench.plan()
-            bench.run()
-            text = text_of(bench, load)
+            text = heading(options, load) + "".join(PARTS[part](servers, options, wrk_cpu) for part in options.parts)
         finally:
             servers.stop()
     report.write(options.results, text)

@@ -74,3 +74,14 @@ def add_keys(database, count):
             [(uuid.uuid4().bytes, authors[number], hashlib.sha256(key.encode()).digest(), key[-4:], now) for key, number in keys])
     connection.close()
     return keys
+
+
+def add_key(database, author):
+    """A key of the author with this UUID."""
+    key, now = make_key(), int(datetime.datetime.now().timestamp() * 1000)
+    connection = sqlite3.connect(database, timeout=60)
+    with connection:
+        connection.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) SELECT ?, id, ?, 'bench', ?, ? FROM authors WHERE uuid = ?",
+                           (uuid.uuid4().bytes, hashlib.sha256(key.encode()).digest(), key[-4:], now, uuid.UUID(author).bytes))
+    connection.close()
+    return key

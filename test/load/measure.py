@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 
-SCRIPT = pathlib.Path(__file__).with_name("keys.lua")
+SCRIPT = pathlib.Path(__file__).with_name("requests.lua")
 
 
 def pin(pid, cpu):
@@ -14,6 +14,12 @@ def pin(pid, cpu):
     if cpu is not None:
         for task in os.listdir(f"/proc/{pid}/task"):
             os.sched_setaffinity(int(task), {cpu})
+
+
+def pin_thread(cpu):
+    """The calling thread."""
+    if cpu is not None:
+        os.sched_setaffinity(0, {cpu})
 
 
 def children(pid):
@@ -44,19 +50,11 @@ def resident_mb(pids):
     return own / 1024, everything / 1024
 
 
-def run_wrk(url, keys_file, pids, seconds, connections, cpu=None):
-    """keys.lua: requests a second, p99 in ms, processor time of `pids` per request in microseconds; no answer may be a refusal."""
-    result = wrk(url, SCRIPT, {"KEYS": str(keys_file)}, pids, seconds, connections, cpu)
-    if result["refused"]:
-        raise SystemExit(f"bench: {url}: {result['refused']} of {result['requests']} requests were refused. With a rate limit, more keys are needed.")
-    return result
-
-
-def wrk(url, script, environment, pids, seconds, connections, cpu=None):
-    """One run of a script that prints RESULT: that, with `rate` a second, `p99_ms`, and `us`, the processor time of `pids` per
+def wrk(url, environment, pids, seconds, connections, cpu=None):
+    """One run of requests.lua: its RESULT, with `rate` a second, `p99_ms`, and `us`, the processor time of `pids` per
     request in microseconds."""
     pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
-    command = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), url]
+    command = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(SCRIPT), url]
     before = processor_seconds(pids)
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
                           timeout=seconds + 30)
@@ -107,9 +105,3 @@ def two_processors():
     """One for the server, one for all others; (None, None) when there is only one."""
     cpus = sorted(os.sched_getaffinity(0))
     return (cpus[0], cpus[-1]) if len(cpus) > 1 else (None, None)
-
-
-def metrics(server):
-    """The metrics page of a viewtally."""
-    with server.admin() as client:
-        return client.request("GET", "/metrics").body.decode()

@@ -75,6 +75,10 @@ def table(head, rows):
     return "\n".join([line(head), rule, *map(line, rows)])
 
 
+def verdict(met, goal):
+    return f"{goal}: {'met' if met else 'NOT met'}"
+
+
 def write(path, text):
     print(text)
     if path:

@@ -55,7 +55,7 @@ def test_wrk_sends_the_requests_of_the_file_from_the_line_that_it_was_told(tmp_p
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     server.seen = []
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    result = measure.wrk(f"http://127.0.0.1:{server.server_port}", measure.SCRIPT.with_name("requests.lua"),
+    result = measure.wrk(f"http://127.0.0.1:{server.server_port}",
                          {"REQUESTS": str(tmp_path / "requests"), "START": "4"}, [], 1, 1)
     server.shutdown()
     # The first request is one of wrk's own, to see whether the server is there.

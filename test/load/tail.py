@@ -1,0 +1,175 @@
+"""Slow answers, for `make bench`: at half the capacity beside nginx, and beside an author who asks for very much."""
+import datetime
+import json
+import re
+import socket
+import statistics
+import subprocess
+import threading
+
+import bench_data as data
+import measure
+import report
+from lib.metrics import scrape
+from servers import POLL
+
+CONNECTIONS, POLLERS = 8, 1000
+QUESTIONS = ["/account", "/videos?limit=50"]
+TAIL_GOAL, DELAY_GOAL_MS = 1.3, 2.0
+READ_BUCKETS = "viewtally_store_read_duration_seconds_bucket"
+
+
+def paced(address, requests, connections, rate, seconds, cpu, start=0):
+    """One run of paced.c: its RESULT."""
+    pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
+    port = address.rpartition(":")[2]
+    command = [*pinned, report.bench_program("paced"), port, str(requests), str(connections), str(rate), str(seconds), str(start)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
+    match = re.search(r"^RESULT (.*)$", done.stdout, re.M)
+    if done.returncode != 0 or not match:
+        raise SystemExit(f"bench: paced failed for {address}:\n{done.stdout}{done.stderr}")
+    return json.loads(match.group(1))
+
+
+def ask(contender, question, connections, rate, seconds, cpu):
+    """The same within the limit of the contender's keys; no answer may be a refusal."""
+    budget, start = contender.budget, 0
+    if budget:
+        threading.Event().wait(budget.seconds_until(min((rate or 60_000) * seconds, budget.a_minute)))
+        start = budget.total
+    result = paced(contender.address, contender.requests[question], connections, rate, seconds, cpu, start)
+    if budget:
+        budget.spend(result["asked"])
+    if result["refused"]:
+        raise SystemExit(f"bench: {contender.name}, {question}: {result['refused']} of {result['requests']} requests were refused")
+    return result
+
+
+# -- at half the capacity ----------------------------------------------------------------------------------------------
+
+def half_capacity(servers, options, cpu):
+    """Rows: target, rate, server, p50, p99, p99.9, × nginx."""
+    for question in QUESTIONS:
+        contenders = [servers.limited, servers.off, *servers.nginx, servers.floors[1]]
+        rate = ask(servers.limited, question, CONNECTIONS, 0, options.seconds, cpu)
+        rate = int(rate["requests"] / rate["seconds"] / 2)
+        results = {contender.name: [] for contender in contenders}
+        for _ in range(options.rounds):
+            for contender in contenders:
+                results[contender.name].append(ask(contender, question, CONNECTIONS, rate, options.seconds, cpu))
+        median = {(name, what): statistics.median(r[what] for r in rounds) for name, rounds in results.items() for what in rounds[0]}
+        nginx = min(median[contender.name, "p99_us"] for contender in servers.nginx)
+        for contender in contenders:
+            times = median[contender.name, "p99_us"] / nginx
+            goal = ""
+            if contender is servers.limited:
+                goal = report.verdict(times <= TAIL_GOAL, f"≤ {TAIL_GOAL}")
+            yield [question, f"{rate:,}", contender.name, *(f"{median[contender.name, what] / 1000:.3f}" for what in ("p50_us", "p99_us", "p999_us")),
+                   f"{times:.2f}", goal]
+
+
+# -- beside an author who asks for very much -----------------------------------------------------------------------------
+
+def write_big_author(path, videos):
+    """An author with so many videos, posted evenly over the last 90 days and read daily for 30 days each."""
+    today = datetime.datetime.now(datetime.timezone.utc).replace(hour=0, minute=0, second=0, microsecond=0)
+    author = data.name_uuid("big author")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "author", "id": author, "name": "The big author"}) + "\n")
+        for n in range(videos):
+            posted = today - 90 * data.DAY + datetime.timedelta(minutes=int(n * 90 * 1440 / videos))
+            post = {"platform": "tiktok", "post_id": f"big-{n}", "posted_at": data.iso(posted), "url": f"https://tiktok.example/big/{n}"}
+            file.write(json.dumps({"type": "video", "id": data.name_uuid(f"big video {n}"), "author_id": author, "title": f"Video {n}", "posts": [post]}) + "\n")
+        for day in range(90):
+            when = data.iso(today - (90 - day) * data.DAY + datetime.timedelta(hours=23))
+            first, last = max(0, (day - 28) * videos // 90), day * videos // 90
+            for n in range(first, last):
+                file.write(f'{{"type":"reading","platform":"tiktok","post_id":"big-{n}","observed_at":"{when}","views":{(day + 1) * (n % 97 + 3)}}}\n')
+    return author
+
+
+class Reader(threading.Thread):
+    """Asks for one target over and over and reads as fast as it can; pinned beside the other clients."""
+
+    def __init__(self, address, key, target, cpu):
+        super().__init__(daemon=True)
+        self.request = f"GET {target} HTTP/1.1\r\nHost: bench\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
+        host, _, port = address.rpartition(":")
+        self.address, self.cpu = (host, int(port)), cpu
+        self.ended = threading.Event()
+        self.answers = self.bytes = 0
+        self.start()
+
+    def run(self):
+        if self.cpu is not None:
+            measure.pin_thread(self.cpu)
+        buffer = bytearray(1 << 20)
+        while not self.ended.is_set():
+            with socket.create_connection(self.address) as sock:
+                sock.sendall(self.request)
+                while (count := sock.recv_into(buffer)) and not self.ended.is_set():
+                    self.bytes += count
+                self.answers += not self.ended.is_set()
+
+    def stop(self):
+        self.ended.set()
+        self.join()
+
+
+def longest_read_ms(before, after):
+    """Upper bound of the longest database read between two looks at the metrics: the server's own view."""
+    counts = sorted((float(dict(labels)["le"]), value - before.samples[name, labels])
+                    for (name, labels), value in after.samples.items() if name == READ_BUCKETS)
+    return next(bound for bound, count in counts if count == counts[-1][1]) * 1000
+
+
+def beside_a_big_reader(servers, options, cpu):
+    """Rows: what is read meanwhile, its MB/s, the pollers' p50, p99, p99.9, longest, the longest slice."""
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    target = f"/v1/stats?start_date={today - 89 * data.DAY}&end_date={today}"
+    lines = servers.directory / "big.ndjson"
+    write_big_author(lines, options.big_videos)
+    servers.off_server.run("import", str(lines), timeout=600)
+    lines.unlink()
+    key = data.add_key(servers.database, data.name_uuid("big author"))
+    rows = {}
+    for number in range(options.rounds):
+        for name, suffix in (("nothing", None), ("90 days, JSON", ""), ("90 days, CSV", "&format=csv")):
+            before = scrape(servers.off_server)
+            reader = Reader(servers.off.address, key, target + suffix, cpu) if suffix is not None else None
+            result = ask(servers.off, POLL, POLLERS, options.poll_rate, max(2, options.seconds), cpu)
+            if reader:
+                reader.stop()
+                if not reader.bytes:
+                    raise SystemExit(f"bench: the big reader got nothing for {target}")
+                result["mb"] = reader.bytes / 1e6 / max(2, options.seconds)
+            result["slice_ms"] = longest_read_ms(before, scrape(servers.off_server))
+            rows.setdefault(name, []).append(result)
+    median = {(name, what): statistics.median(r[what] for r in results) for name, results in rows.items() for what in results[0]}
+    for name, results in rows.items():
+        cells = [f"{median[name, what] / 1000:.2f}" for what in ("p50_us", "p99_us", "p999_us", "max_us")]
+        delay = (median[name, "p99_us"] - median["nothing", "p99_us"]) / 1000
+        goal = report.verdict(delay <= DELAY_GOAL_MS, f"≤ {DELAY_GOAL_MS:.0f} ms") if name != "nothing" else ""
+        yield [name, f"{median[name, 'mb']:,.0f}" if name != "nothing" else "", *cells, f"{delay:.2f}" if name != "nothing" else "", goal,
+               f"≤ {max(r['slice_ms'] for r in results):g}"]
+
+
+def section(servers, options, cpu):
+    half = list(half_capacity(servers, options, cpu))
+    big = list(beside_a_big_reader(servers, options, cpu))
+    half_head = ["<answer", "requests/s", "<server", "p50 ms", "p99 ms", "p99.9 ms", "p99, times nginx", "<goal"]
+    big_head = ["<read meanwhile", "MB/s", "p50 ms", "p99 ms", "p99.9 ms", "longest ms", "p99 later by ms", "<goal", "longest database read ms"]
+    return f"""
+## Slow answers
+
+{CONNECTIONS} connections at a fixed rate, half of what viewtally with the limit answers to them at most; times from when a request was due (`paced.c`).
+
+{report.table(half_head, half)}
+
+{POLLERS:,} connections that poll `/events` (nothing new), {options.poll_rate:,} requests a second in all, while one more reads 90 days of `/stats` of an author
+with {options.big_videos:,} videos over and over:
+
+{report.table(big_head, big)}
+
+"longest database read" is the upper bound of the highest class with an entry in `viewtally_store_read_duration_seconds`: how long one slice keeps the loop at most.
+"""
