@@ -1,0 +1,16 @@
+/* A growing text that holds a secret: overwritten wherever it gives memory back. */
+#ifndef VT_PLATFORMS_WIPED_H
+#define VT_PLATFORMS_WIPED_H
+
+#include "base/str.h"
+
+/* Zeroed: empty. Terminated behind its end as soon as something was appended. */
+struct wiped {
+    char *p;
+    size_t len, cap;
+};
+
+void wiped_append(struct wiped *w, struct str s);
+void wiped_fini(struct wiped *w);
+
+#endif
