@@ -60,28 +60,35 @@ def make_key(prefix="service_live_"):
     return text + check
 
 
+def read_rows(database, sql):
+    connection = sqlite3.connect(database, timeout=60)
+    rows = connection.execute(sql).fetchall()
+    connection.close()
+    return rows
+
+
 def add_keys(database, count):
     """`count` new keys, dealt out to the authors in turn; [(key, author's number)]. `viewtally key create` commits each to
     the disk, which for thousands takes minutes, so they are written in one transaction."""
+    authors = read_rows(database, "SELECT count(*) FROM authors")[0][0]
+    keys = [(make_key(), number % authors) for number in range(count)]
+    insert_keys(database, [(key, uuid.UUID(name_uuid(f"author {number}")).bytes) for key, number in keys])
+    return keys
+
+
+def insert_keys(database, keys):
+    """[(key, the UUID of its author as bytes)]."""
     now = int(datetime.datetime.now().timestamp() * 1000)
     connection = sqlite3.connect(database, timeout=60)
     with connection:
-        rows = {row[0]: row[1] for row in connection.execute("SELECT lower(hex(uuid)), id FROM authors")}
-        authors = [rows[name_uuid(f"author {number}").replace("-", "")] for number in range(len(rows))]
-        keys = [(make_key(), number % len(authors)) for number in range(count)]
         connection.executemany(
-            "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) VALUES (?, ?, ?, 'bench', ?, ?)",
-            [(uuid.uuid4().bytes, authors[number], hashlib.sha256(key.encode()).digest(), key[-4:], now) for key, number in keys])
+            "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) SELECT ?, id, ?, 'bench', ?, ? FROM authors WHERE uuid = ?",
+            [(uuid.uuid4().bytes, hashlib.sha256(key.encode()).digest(), key[-4:], now, author) for key, author in keys])
     connection.close()
-    return keys
 
 
 def add_key(database, author):
     """A key of the author with this UUID."""
-    key, now = make_key(), int(datetime.datetime.now().timestamp() * 1000)
-    connection = sqlite3.connect(database, timeout=60)
-    with connection:
-        connection.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) SELECT ?, id, ?, 'bench', ?, ? FROM authors WHERE uuid = ?",
-                           (uuid.uuid4().bytes, hashlib.sha256(key.encode()).digest(), key[-4:], now, uuid.UUID(author).bytes))
-    connection.close()
+    key = make_key()
+    insert_keys(database, [(key, uuid.UUID(author).bytes)])
     return key
