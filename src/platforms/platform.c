@@ -9,6 +9,7 @@ static const struct platform_desc *const table[PLATFORM_APIS] = {
     [API_INSTAGRAM_FACEBOOK] = &instagram_facebook_desc,
     [API_FACEBOOK] = &facebook_desc,
     [API_YOUTUBE] = &youtube_desc,
+    [API_PINTEREST] = &pinterest_desc,
 };
 
 const struct platform_desc *platform_desc(enum platform_api api)

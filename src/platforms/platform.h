@@ -212,7 +212,7 @@ struct platform_desc {
                                  const struct platform_response *response);
 };
 
-/* The six, by api. NULL: not written yet. */
+/* The six, by api. */
 const struct platform_desc *platform_desc(enum platform_api api);
 
 /* By the name that commands take; NULL: there is none. */

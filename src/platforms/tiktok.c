@@ -260,7 +260,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
     struct outcome o = parse_refresh(a, r, &link->grant);
     if (o.verdict != V_OK)
         return o;
-    if (!link->grant.account_id.p)
+    if (!link->grant.account_id.p || !link->grant.refresh_token.len)
         return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
     if (!grant_has_scope(&link->grant, STR("video.list")))
         return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */

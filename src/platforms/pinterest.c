@@ -1,0 +1,400 @@
+/* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Form 0 asks for up to a hundred pins at once, which Pinterest
+ * grants app by app; form 1 for one pin; form 2 for one pin and one kind of metric, should both kinds in one
+ * request be refused (evidence conflicts): views and saves in three hours of four, reactions and comments in
+ * the fourth; form 3 for reactions and comments alone, for pins that are no videos.
+ *
+ * Views and saves stand in `summary_metrics`, which sums the days asked for: the days begin before the pin
+ * was posted. Reactions and comments stand in `lifetime_metrics` alone. There are no shares.
+ *
+ * Errors: by HTTP status first, then by `code`, which differs between the two endpoints for the same thing.
+ */
+#include "base/clock.h"
+#include "base/urlencode.h"
+#include "platforms/errors.h"
+#include "platforms/grant.h"
+
+#include <sodium.h>
+
+#define STANDARD_METRICS "VIDEO_MRC_VIEW,SAVE"
+#define LIFETIME_METRICS "TOTAL_REACTIONS,TOTAL_COMMENTS"
+
+enum { TIER_BULK, TIER_PIN, TIER_KIND, TIER_LIFETIME };
+enum {
+    IDS_MAX = 100,
+    DAYS_MAX = 89,        /* Pinterest: ninety */
+    SETTLING_DAYS = 3,    /* numbers come once a day: so long a pin may have none */
+    LONG_WINDOW_S = 3600, /* a limit over so long is worth slowing down for */
+};
+
+const struct error_row pinterest_errors[] = {
+    /* Metrics or days that the pin does not take, perhaps: no error of the app's as long as there is another
+       form. */
+    {"400", 400, V_TIER, SCOPE_CALL, 0},
+    {"1", 400, V_TIER, SCOPE_CALL, 0},
+    {"2", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
+    {"3", 401, V_TIER, SCOPE_APP, 0}, /* no grant for bulk calls [P] */
+    {"7", 401, V_SPLIT, SCOPE_CALL, 0},
+    {"403", 403, V_SPLIT, SCOPE_CALL, 0},
+    {"29", 403, V_SPLIT, SCOPE_CALL, 0},
+    {"404", 404, V_SPLIT, SCOPE_CALL, 0},
+    {"50", 404, V_SPLIT, SCOPE_CALL, 0},
+    {"8", 429, V_LATER, SCOPE_ACCOUNT, 60000},
+    {0},
+};
+
+/* Of the token endpoint; not documented. */
+static const struct error_row token_errors[] = {
+    {"283", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* "The authorization grant is invalid" [P] */
+    {"2", 401, V_OPERATOR, SCOPE_APP, 0},      /* "Authentication failed.": of the app, here [P] */
+    {"1", 400, V_BUG, SCOPE_APP, 0},           {"8", 429, V_LATER, SCOPE_APP, 60000}, {0},
+};
+
+/* ---- requests ---- */
+
+static const char *metrics_of(const struct platform_call *call)
+{
+    if (call->tier == TIER_LIFETIME)
+        return LIFETIME_METRICS;
+    if (call->tier != TIER_KIND)
+        return STANDARD_METRICS "," LIFETIME_METRICS;
+    return call->now_ms / HOUR_MS % 4 == 3 ? LIFETIME_METRICS : STANDARD_METRICS;
+}
+
+/* From the day before the oldest of them was posted. */
+static int32_t first_day(const struct platform_call *call, int32_t today)
+{
+    int32_t first = today;
+    for (size_t i = 0; i < call->item_count; i++) {
+        int64_t posted_at = call->items[i].posted_at;
+        int32_t day = posted_at > 0 && posted_at < call->now_ms ? date_of(posted_at) - 1 : today - 1;
+        first = day < first ? day : first;
+    }
+    return first < today - DAYS_MAX ? today - DAYS_MAX : first;
+}
+
+static struct str list_ids(struct arena *a, const struct platform_call *call)
+{
+    struct str list = {NULL, 0};
+    struct buf b;
+    buf_init(&b, IDS_MAX * (PLATFORM_ID_MAX + 1));
+    for (size_t i = 0; i < call->item_count; i++) {
+        if (i)
+            buf_append_char(&b, ',');
+        buf_append(&b, call->items[i].id);
+    }
+    list = arena_copy(a, buf_str(&b));
+    buf_fini(&b);
+    return list;
+}
+
+static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    const bool bulk = call->tier == TIER_BULK;
+    const int32_t today = date_of(call->now_ms);
+    char first[DATE_TEXT_LEN], last[DATE_TEXT_LEN];
+    date_format(first_day(call, today), first);
+    date_format(today, last);
+    const struct url_field fields[] = {
+        {"pin_ids", bulk ? list_ids(a, call) : (struct str){NULL, 0}},
+        {"start_date", str_make(first, sizeof first)},
+        {"end_date", str_make(last, sizeof last)},
+        {"metric_types", str_from_cstr(metrics_of(call))},
+        {"app_types", bulk ? (struct str){NULL, 0} : STR("ALL")},
+        {"split_field", bulk ? (struct str){NULL, 0} : STR("NO_SPLIT")},
+    };
+    struct str id = url_part(a, call->items[0].id);
+    struct str path =
+        bulk ? STR("/v5/pins/analytics?") : arena_printf(a, "/v5/pins/%.*s/analytics?", (int)id.len, id.p);
+    *out = (struct platform_request){.host = HOST_PINTEREST, .method = "GET"};
+    out->path = url_fields(a, path, fields, sizeof fields / sizeof fields[0]);
+    request_add_bearer(a, out, call->access_token);
+}
+
+/* ---- the rate headers: structured text, `60, 100;w=1;name="…", 60;w=60;name="…"` [P] ---- */
+
+static int64_t leading_number(struct str s)
+{
+    unsigned long long n;
+    struct str head;
+    (void)str_cut(s, ';', &head);
+    return str_to_u64(str_trim(head), UINT32_MAX, &n) ? (int64_t)n : -1;
+}
+
+/* Seconds that the limit counts over, by the item that repeats it; 0: not said. */
+static int64_t limit_window(struct str items, int64_t limit)
+{
+    struct str item, part;
+    while (items.p) {
+        items = str_cut(items, ',', &item);
+        if (leading_number(item) != limit)
+            continue;
+        for (item = str_cut(item, ';', &part); item.p;) {
+            item = str_cut(item, ';', &part);
+            part = str_trim(part);
+            if (str_starts_with(part, STR("w=")))
+                return leading_number(str_make(part.p + 2, part.len - 2));
+        }
+    }
+    return 0;
+}
+
+/* A minute's limit of one account is kept by its bucket: only longer ones are told. Text that is not
+ * understood is as good as none. */
+static void read_rate(const struct platform_response *r, struct outcome *o)
+{
+    struct str limits = response_header(r, STR("x-ratelimit-limit")), first;
+    struct str rest = str_cut(limits, ',', &first);
+    int64_t limit = leading_number(first);
+    int64_t remaining = leading_number(response_header(r, STR("x-ratelimit-remaining")));
+    int64_t reset_s = leading_number(response_header(r, STR("x-ratelimit-reset")));
+    bool is_long = limit_window(rest, limit) >= LONG_WINDOW_S || reset_s >= LONG_WINDOW_S;
+    if (is_long && limit > 0 && remaining >= 0 && remaining <= limit)
+        o->usage_percent = (int)(100 * (limit - remaining) / limit);
+    if (o->verdict == V_LATER && r->status == 429 && !response_header(r, STR("Retry-After")).p && reset_s > 0)
+        o->wait_ms = (reset_s < DAY_MS / SECOND_MS ? reset_s * SECOND_MS : DAY_MS);
+}
+
+/* ---- answers ---- */
+
+static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
+{
+    struct yyjson_val *all = jsonr_get(pin, "all");
+    struct yyjson_val *summary = jsonr_get(all, "summary_metrics");
+    struct yyjson_val *lifetime = jsonr_get(all, "lifetime_metrics");
+    if (!item || !jsonr_is_object(all))
+        return false;
+    item->counts[COUNT_VIEWS] = jsonr_count(jsonr_get(summary, "VIDEO_MRC_VIEW"));
+    item->counts[COUNT_SAVES] = jsonr_count(jsonr_get(summary, "SAVE"));
+    item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(lifetime, "TOTAL_REACTIONS"));
+    item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(lifetime, "TOTAL_COMMENTS"));
+    item_settle(item);
+    return true;
+}
+
+/* Pins without numbers are left out [V], as are those that are gone. */
+static bool read_pins(struct platform_call *call, struct yyjson_val *root)
+{
+    struct yyjson_val *pin;
+    struct str id;
+    if (!jsonr_is_object(root))
+        return false;
+    struct jsonr_iter it = jsonr_iterate(root);
+    while (jsonr_next(&it, &id, &pin))
+        if (!read_pin(item_take(call, id), pin))
+            return false;
+    for (size_t i = 0; i < call->item_count; i++)
+        if (call->items[i].state == ITEM_PENDING &&
+            call->now_ms - call->items[i].posted_at < SETTLING_DAYS * DAY_MS)
+            call->items[i].state = ITEM_NO_DATA;
+    return true;
+}
+
+static struct str error_code(struct arena *a, struct yyjson_val *root)
+{
+    int64_t code;
+    if (!jsonr_integer(jsonr_get(root, "code"), &code))
+        return (struct str){NULL, 0};
+    return arena_printf(a, "%lld", (long long)code);
+}
+
+/* Another form of the request, while there is one. */
+static void next_form(struct platform_call *call, struct outcome *o)
+{
+    if (o->scope == SCOPE_APP) {
+        if (call->tier != TIER_BULK)
+            o->verdict = V_OPERATOR; /* a grant that single pins want as well */
+    } else if (call->tier < TIER_LIFETIME) {
+        o->of_the_posts = true;
+    } else {
+        call->items[0].state = ITEM_NO_DATA; /* or days that are wrong: not for ever */
+        o->verdict = V_OK;
+    }
+}
+
+static struct outcome read_error(struct arena *a, struct platform_call *call, struct yyjson_val *root,
+                                 const struct platform_response *r)
+{
+    struct str code = error_code(a, root);
+    if (!code.p)
+        return outcome_unreadable(a, r, call->now_ms);
+    struct outcome o = outcome_of_error(a, pinterest_errors, code, r, call->now_ms);
+    o.code = arena_printf(a, "%d.%.*s", r->status, (int)o.code.len, o.code.p);
+    if (o.verdict == V_TIER)
+        next_form(call, &o);
+    if (o.verdict == V_SPLIT && call->item_count == 1) {
+        call->items[0].state = ITEM_MISSING;
+        o.verdict = V_OK;
+    }
+    return o;
+}
+
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
+{
+    items_reset(call);
+    struct yyjson_val *root = jsonr_parse(a, r->body);
+    struct outcome o = outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    if (r->status != 200) {
+        o = read_error(a, call, root, r);
+    } else if (call->tier == TIER_BULK ? !read_pins(call, root) : !read_pin(&call->items[0], root)) {
+        items_reset(call);
+        o = outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    }
+    read_rate(r, &o);
+    return o;
+}
+
+/* ---- tokens ---- */
+
+static void build_token(struct arena *a, const struct platform_app *app, const struct url_field *fields,
+                        size_t count, struct platform_request *out)
+{
+    *out = (struct platform_request){.host = HOST_PINTEREST, .method = "POST", .secret = true};
+    out->path = STR("/v5/oauth/token");
+    out->content_type = STR("application/x-www-form-urlencoded");
+    out->body = url_fields(a, STR(""), fields, count);
+    struct str pair = arena_printf(a, "%.*s:%.*s", (int)app->client_id.len, app->client_id.p,
+                                   (int)app->client_secret.len, app->client_secret.p);
+    size_t size = sodium_base64_encoded_len(pair.len, sodium_base64_VARIANT_ORIGINAL);
+    char *text = arena_alloc(a, size + 6);
+    memcpy(text, "Basic ", 6);
+    (void)sodium_bin2base64(text + 6, size, (const unsigned char *)pair.p, pair.len,
+                            sodium_base64_VARIANT_ORIGINAL);
+    sodium_memzero((char *)(uintptr_t)pair.p, pair.len);
+    request_add_header(out, STR("Authorization"), str_make(text, size + 6 - 1));
+}
+
+static void build_refresh(struct arena *a, const struct platform_options *options,
+                          const struct platform_app *app, const struct token_grant *have,
+                          struct platform_request *out)
+{
+    (void)options;
+    const struct url_field fields[] = {
+        {"grant_type", STR("refresh_token")},
+        {"refresh_token", have->refresh_token},
+    };
+    build_token(a, app, fields, sizeof fields / sizeof fields[0], out);
+}
+
+/* The refresh token is renewed with every refresh and the old one spent [P]. */
+static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
+                                    struct token_grant *got)
+{
+    struct yyjson_val *root = jsonr_parse(a, r->body);
+    if (r->status == 200 && grant_read(root, "refresh_token_expires_in", got))
+        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    *got = (struct token_grant){0};
+    struct str code = error_code(a, root);
+    const struct error_row *row =
+        code.p && r->status != 200 ? error_find(token_errors, code, r->status) : NULL;
+    return row ? outcome_of_error(a, token_errors, code, r, 0) : grant_error(a, root, r);
+}
+
+/* ---- linking ---- */
+
+static struct str authorize_path(struct arena *a, const struct platform_options *options,
+                                 const struct platform_app *app, struct str redirect_uri, struct str state,
+                                 struct str challenge)
+{
+    (void)options;
+    (void)challenge;
+    const struct url_field fields[] = {
+        {"client_id", app->client_id},
+        {"redirect_uri", redirect_uri},
+        {"response_type", STR("code")},
+        {"scope", str_from_cstr(pinterest_desc.scopes)},
+        {"state", state},
+    };
+    return url_fields(a, STR("/oauth/?"), fields, sizeof fields / sizeof fields[0]);
+}
+
+enum { LINK_TOKEN, LINK_ACCOUNT, LINK_DONE };
+
+static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+{
+    const struct url_field fields[] = {
+        {"grant_type", STR("authorization_code")},
+        {"code", link->code},
+        {"redirect_uri", link->redirect_uri},
+        {"continuous_refresh", STR("true")}, /* apps from before 2025-09-25 must ask for it [V] */
+    };
+    if (link->step == LINK_TOKEN)
+        build_token(a, &link->app, fields, sizeof fields / sizeof fields[0], out);
+    if (link->step == LINK_ACCOUNT) {
+        *out = (struct platform_request){.host = HOST_PINTEREST, .method = "GET"};
+        out->path = STR("/v5/user_account");
+        request_add_bearer(a, out, link->grant.access_token);
+    }
+    return link->step < LINK_DONE;
+}
+
+static struct outcome read_token(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *r)
+{
+    struct outcome o = parse_refresh(a, r, &link->grant);
+    if (o.verdict != V_OK)
+        return o;
+    if (!link->grant.refresh_token.len)
+        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
+    if (!grant_has_scope(&link->grant, STR("pins:read")) ||
+        !grant_has_scope(&link->grant, STR("boards:read")))
+        return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing"));
+    link->step = LINK_ACCOUNT;
+    return o;
+}
+
+/* The table is of pins: what it says of one means here that a scope is missing. */
+static struct outcome read_account_error(struct arena *a, struct yyjson_val *root,
+                                         const struct platform_response *r)
+{
+    struct platform_item none = {.id = STR("")};
+    struct platform_call call = {.tier = TIER_LIFETIME, .items = &none, .item_count = 1};
+    struct outcome o = read_error(a, &call, root, r);
+    if (o.verdict == V_OK) {
+        o.verdict = V_RECONNECT;
+        o.scope = SCOPE_ACCOUNT;
+    }
+    return o;
+}
+
+static struct outcome link_parse(struct arena *a, struct platform_link *link,
+                                 const struct platform_response *r)
+{
+    if (link->step == LINK_TOKEN)
+        return read_token(a, link, r);
+    struct yyjson_val *root = jsonr_parse(a, r->body);
+    if (r->status != 200)
+        return read_account_error(a, root, r);
+    struct str id = jsonr_id(jsonr_get(root, "id")), username = jsonr_text(jsonr_get(root, "username"));
+    if (!id.p)
+        id = username; /* both are optional in the specification */
+    if (!platform_id_is_plain(id))
+        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    link->accounts[0] = (struct linked_account){.api = API_PINTEREST, .id = id, .grant = link->grant};
+    link->accounts[0].name = grant_name(a, username);
+    link->account_count = 1;
+    link->step = LINK_DONE;
+    return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+}
+
+const struct platform_desc pinterest_desc = {
+    .api = API_PINTEREST,
+    .platform = PLATFORM_PINTEREST,
+    .name = "pinterest",
+    .title = "Pinterest",
+    .scopes = "boards:read,pins:read,user_accounts:read",
+    .links = true,
+    .tiers = 4,
+    .ids_per_call = {IDS_MAX, 1, 1, 1},
+    .measurable = {true, true, true, false, true},
+    .app_in_flight = 4,
+    .account_rate = {55, 10}, /* Pinterest: 60 a minute */
+    .refresh_before_s = 5 * 86400,
+    .build = build,
+    .parse = parse,
+    .build_refresh = build_refresh,
+    .parse_refresh = parse_refresh,
+    .authorize_path = authorize_path,
+    .authorize_host = HOST_PINTEREST_AUTH,
+    .link_build = link_build,
+    .link_parse = link_parse,
+};
