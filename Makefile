@@ -305,6 +305,11 @@ bench: $(BIN) $(LOAD_BIN) build/.have-bench
 bench-refresh: $(BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench_refresh.py $(BENCH)
 
+.PHONY: bench-scale
+## make bench-scale       1,000 authors against 100,000, some GB of disk; BENCH=--small takes a minute; test/load/RESULTS-scale.md
+bench-scale: $(BIN) $(LOAD_BIN) build/.have-bench
+	@/usr/bin/python3 test/load/bench_scale.py $(BENCH)
+
 # --- rest ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local

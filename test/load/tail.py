@@ -70,22 +70,21 @@ def half_capacity(servers, options, cpu):
 
 # -- beside an author who asks for very much -----------------------------------------------------------------------------
 
-def write_big_author(path, videos):
-    """An author with so many videos, posted evenly over the last 90 days and read daily for 30 days each."""
+def write_big_author(path, videos, name="big author"):
+    """An author with so many videos, posted evenly over the last 90 days and read daily for 28 days each."""
     today = datetime.datetime.now(datetime.timezone.utc).replace(hour=0, minute=0, second=0, microsecond=0)
-    author = data.name_uuid("big author")
+    author = data.name_uuid(name)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"type": "author", "id": author, "name": "The big author"}) + "\n")
+        file.write(json.dumps({"type": "author", "id": author, "name": f"The {name}"}) + "\n")
         for n in range(videos):
             posted = today - 90 * data.DAY + datetime.timedelta(minutes=int(n * 90 * 1440 / videos))
-            post = {"platform": "tiktok", "post_id": f"big-{n}", "posted_at": data.iso(posted), "url": f"https://tiktok.example/big/{n}"}
-            file.write(json.dumps({"type": "video", "id": data.name_uuid(f"big video {n}"), "author_id": author, "title": f"Video {n}", "posts": [post]}) + "\n")
+            post = {"platform": "tiktok", "post_id": f"{name}-{n}", "posted_at": data.iso(posted), "url": f"https://tiktok.example/{videos}/{n}"}
+            file.write(json.dumps({"type": "video", "id": data.name_uuid(f"{name} video {n}"), "author_id": author, "title": f"Video {n}", "posts": [post]}) + "\n")
         for day in range(90):
             when = data.iso(today - (90 - day) * data.DAY + datetime.timedelta(hours=23))
             first, last = max(0, (day - 28) * videos // 90), day * videos // 90
             for n in range(first, last):
-                file.write(f'{{"type":"reading","platform":"tiktok","post_id":"big-{n}","observed_at":"{when}","views":{(day + 1) * (n % 97 + 3)}}}\n')
-    return author
+                file.write(f'{{"type":"reading","platform":"tiktok","post_id":"{name}-{n}","observed_at":"{when}","views":{(day + 1) * (n % 97 + 3)}}}\n')
 
 
 class Reader(threading.Thread):
