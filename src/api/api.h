@@ -3,6 +3,7 @@
 #define VT_API_API_H
 
 #include "api/cache.h"
+#include "auth/owners.h"
 #include "http/request.h"
 #include "redis/cursors.h"
 #include "redis/limiter.h"
@@ -10,7 +11,6 @@
 #include "store/writer.h"
 
 struct longpoll;
-struct owners;
 struct oauth_guards;
 struct usage;
 
@@ -44,7 +44,7 @@ struct call {
     struct str path_tail; /* what stands behind the route's path: the {id} */
     struct store_read read;
     uint64_t store_version; /* of before the owner was looked up */
-    uint8_t key_hash[KEY_HASH_LEN];
+    uint8_t key_tag[OWNERS_TAG_LEN];
     struct key_owner owner;
     bool counted;                  /* by the limit: a use of the key */
     struct limiter_call limit;     /* verdict.limit 0: not asked, or no limit */

@@ -7,7 +7,6 @@
 #include "api/params.h"
 #include "api/usage.h"
 #include "auth/keys.h"
-#include "auth/owners.h"
 #include "base/clock.h"
 
 static const struct route *const routes[] = {
@@ -147,8 +146,19 @@ static enum next owner_step(struct request *r)
         return answer_error(r, API_INVALID_KEY, "This API key is not known.");
     if (call->read.err)
         return answer_store_error(r, call->read.err);
-    owners_put(call->api->owners, call->key_hash, call->store_version, &call->owner);
+    owners_put(call->api->owners, call->key_tag, call->store_version, &call->owner);
     return check_owner(r);
+}
+
+static enum next look_up_owner(struct request *r, struct str key)
+{
+    struct call *call = call_of(r);
+    uint8_t hash[KEY_HASH_LEN];
+    if (!key_is_well_formed(call->api->key_prefix, key))
+        return answer_error(r, API_INVALID_KEY, "This is not an API key.");
+    key_hash(key, hash);
+    r->step = owner_step;
+    return store_find_key(&call->read, hash, &call->owner);
 }
 
 static enum next find_owner(struct request *r)
@@ -159,14 +169,13 @@ static enum next find_owner(struct request *r)
         return answer_error(r, API_INVALID_KEY, "There is more than one Authorization header.");
     if (key_from_authorization(r->field[FIELD_AUTHORIZATION], &key) == BEARER_MISSING)
         return answer_error(r, API_MISSING_KEY, "Send the API key as: Authorization: Bearer <API_KEY>.");
-    if (!key_is_well_formed(call->api->key_prefix, key))
+    if (key.len > KEY_TEXT_MAX)
         return answer_error(r, API_INVALID_KEY, "This is not an API key.");
-    key_hash(key, call->key_hash);
+    owners_tag(call->api->owners, key, call->key_tag);
     call->store_version = store_version(call->api->store);
-    if (owners_get(call->api->owners, call->key_hash, call->store_version, &call->owner))
+    if (owners_get(call->api->owners, call->key_tag, call->store_version, &call->owner))
         return check_owner(r);
-    r->step = owner_step;
-    return store_find_key(&call->read, call->key_hash, &call->owner);
+    return look_up_owner(r, key);
 }
 
 static bool method_fits(const struct route *route, enum http_method m)

@@ -77,6 +77,12 @@ size_t fmt_i64(char *out, int64_t v)
     return n + (v < 0);
 }
 
+void fmt_hex_64(char out[HEX_64_LEN], uint64_t v)
+{
+    for (int i = HEX_64_LEN; i-- > 0; v >>= 4)
+        out[i] = "0123456789abcdef"[v & 15];
+}
+
 void buf_append_i64(struct buf *b, int64_t v)
 {
     char *to = buf_reserve(b, 20);

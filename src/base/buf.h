@@ -61,4 +61,8 @@ static inline struct str buf_str(const struct buf *b)
  */
 size_t fmt_i64(char *out, int64_t v);
 
+/* Writes `v` as 16 hexadecimal digits. Not terminated. */
+enum { HEX_64_LEN = 16 };
+void fmt_hex_64(char out[HEX_64_LEN], uint64_t v);
+
 #endif

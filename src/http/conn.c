@@ -202,16 +202,18 @@ static void identify(struct conn *c)
 {
     struct http_server *s = c->server;
     struct request *r = &c->x->r;
+    r->peer_is_trusted = c->is_trusted;
     r->client_address =
-        proxies_client(&s->proxies, str_from_cstr(c->peer), c->is_unix, r->field[FIELD_X_FORWARDED_FOR]);
-    r->peer_is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
+        proxies_client(&s->proxies, str_from_cstr(c->peer), c->is_trusted, r->field[FIELD_X_FORWARDED_FOR]);
     r->id = r->field[FIELD_X_REQUEST_ID];
     if (r->id.p && r->field_count[FIELD_X_REQUEST_ID] == 1 && grammar_is_request_id(r->id) &&
         !(s->options.holds_secret && s->options.holds_secret(s->options.holds_secret_ctx, r->id)))
         return;
     uint64_t count = s->id_count++;
     uint64_t id = hash_64(str_make((const char *)&count, sizeof count), s->id_salt);
-    r->id = arena_printf(&r->arena, "%016llx", (unsigned long long)id);
+    char *text = arena_alloc(&r->arena, HEX_64_LEN);
+    fmt_hex_64(text, id);
+    r->id = str_make(text, HEX_64_LEN);
 }
 
 void conn_refuse(struct conn *c, int status, const char *message)
@@ -403,6 +405,7 @@ bool conn_accept(struct http_server *s, struct listener *from)
         name_peer(c);
         (void)uv_tcp_nodelay(&c->tcp, 1);
     }
+    c->is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
     conn_set_reading(c, true);
     return true;
 }

@@ -70,8 +70,9 @@ struct conn {
     size_t queue_seen;  /* bytes in libuv's write queue when the write deadline was set */
     size_t lingered;
     bool reading, peer_ended, is_unix;
-    bool resets;   /* closes with a reset: the client must not take what it has for all there is */
-    char peer[48]; /* numeric address, or "unix" */
+    bool is_trusted; /* the peer, as a proxy */
+    bool resets;     /* closes with a reset: the client must not take what it has for all there is */
+    char peer[48];   /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
         uv_handle_t handle;

@@ -54,8 +54,10 @@ bool grammar_is_host(struct str s)
 
 static bool is_clean(struct str s)
 {
+    static const bool dirty[0x7F] = {['#'] = true, ['"'] = true, ['<'] = true, ['>'] = true, ['\\'] = true,
+                                     ['^'] = true, ['`'] = true, ['{'] = true, ['|'] = true, ['}'] = true};
     for (size_t i = 0; i < s.len; i++)
-        if (s.p[i] <= ' ' || s.p[i] >= 0x7F || strchr("#\"<>\\^`{|}", s.p[i]))
+        if (s.p[i] <= ' ' || s.p[i] >= 0x7F || dirty[(unsigned char)s.p[i]])
             return false;
     return true;
 }

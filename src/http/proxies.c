@@ -96,10 +96,9 @@ bool proxies_trust(const struct proxies *p, struct str peer, bool is_unix)
     return is_unix ? p->unix_sockets : is_trusted(p, peer);
 }
 
-struct str proxies_client(const struct proxies *p, struct str peer, bool is_unix, struct str forwarded)
+struct str proxies_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded)
 {
     struct str client = peer;
-    bool trusted = proxies_trust(p, peer, is_unix);
     while (trusted && forwarded.p) {
         struct str item = without_port(take_last(&forwarded));
         if (!is_address(item))

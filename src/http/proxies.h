@@ -21,9 +21,9 @@ bool proxies_add(struct proxies *p, struct str text);
 /* The peer is one of them. */
 bool proxies_trust(const struct proxies *p, struct str peer, bool is_unix);
 
-/* The client's address: `peer` itself when it is not trusted, else the right-most address in `forwarded`
- * (X-Forwarded-For, may have p == NULL) that is not trusted. Text that is no address ends the search: the
- * address before it stands. */
-struct str proxies_client(const struct proxies *p, struct str peer, bool is_unix, struct str forwarded);
+/* The client's address: `peer` itself when it is not `trusted` (proxies_trust()), else the right-most address
+ * in `forwarded` (X-Forwarded-For, may have p == NULL) that is not trusted. Text that is no address ends the
+ * search: the address before it stands. */
+struct str proxies_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded);
 
 #endif

@@ -108,8 +108,10 @@ static const struct site_page nothing = {
 
 static const struct site_page *find_page(const struct site *site, struct str path, struct str *tail)
 {
+    struct str rest;
+    bool only_under_api = site->api_base.len > site->base.len && strip(path, site->api_base, &rest);
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
-        if (page_matches(site, pages[i], path, tail))
+        if ((pages[i]->flags & SITE_UNDER_API || !only_under_api) && page_matches(site, pages[i], path, tail))
             return pages[i];
     return NULL;
 }
@@ -128,8 +130,8 @@ void site_hide_secret(const struct site *site, struct request *r)
 {
     struct str rest;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        struct str path = str_from_cstr(pages[i]->path);
-        if (pages[i]->flags & SITE_SECRET && strip(r->path, site->base, &rest) && str_starts_with(rest, path))
+        if (pages[i]->flags & SITE_SECRET && strip(r->path, site->base, &rest) &&
+            str_starts_with(rest, str_from_cstr(pages[i]->path)))
             r->target = STR("(an address that is a secret)");
     }
 }

@@ -128,7 +128,7 @@ static void codings(void **state)
 static const char *client(const struct proxies *p, const char *peer, const char *forwarded)
 {
     static char text[64];
-    struct str found = proxies_client(p, s(peer), strcmp(peer, "unix") == 0,
+    struct str found = proxies_client(p, s(peer), proxies_trust(p, s(peer), strcmp(peer, "unix") == 0),
                                       forwarded ? s(forwarded) : (struct str){NULL, 0});
     memcpy(text, found.p, found.len);
     text[found.len] = '\0';
