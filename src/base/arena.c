@@ -45,6 +45,13 @@ void arena_reset(struct arena *a)
     a->current = a->first;
 }
 
+void arena_wipe(struct arena *a)
+{
+    for (struct arena_block *b = a->first; b; b = b->next)
+        explicit_bzero(b->data, b->used);
+    arena_reset(a);
+}
+
 static struct arena_block *add_block(struct arena *a, size_t need)
 {
     size_t cap = need > a->block_size ? need : a->block_size;

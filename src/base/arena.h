@@ -21,6 +21,9 @@ void arena_fini(struct arena *a);
 /* Forgets everything allocated; keeps the first block, frees the others. */
 void arena_reset(struct arena *a);
 
+/* The same after overwriting what was allocated: it held secrets. */
+void arena_wipe(struct arena *a);
+
 /* Zeroed, aligned for any type; never NULL (out of memory ends the process: sizes are bounded by the
  * callers). */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));

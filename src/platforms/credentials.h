@@ -26,6 +26,9 @@ bool platform_is_configured(const struct config *config, enum platform_api api);
  * and one row of each key by opening it. Before a server or a refresh begins. `why` is a sentence. Without
  * rows no key file is wanted. */
 MUST_USE enum err secrets_check(const struct config *config, struct store *s, char *why, size_t why_size);
+/* The same with every row opened (`all`), and how many there are. */
+MUST_USE enum err secrets_look(const struct config *config, struct store *s, bool all, int64_t *rows,
+                               char *why, size_t why_size);
 
 /* ---- tokens in the clear ---- */
 
@@ -76,6 +79,16 @@ MUST_USE enum err account_record_save(const struct account_record *r, struct sea
 /* ---- refreshing tokens ---- */
 
 struct fetch;
+struct fetch_result;
+
+/* How the refresher asks: fetch_start(), or what a test has in its place. `done` is called once, never before
+ * send() has returned. */
+struct token_sender {
+    void *ctx;
+    void (*send)(void *ctx, const struct platform_request *request,
+                 void (*done)(void *done_ctx, const struct fetch_result *result), void *done_ctx);
+};
+struct token_sender token_sender_of(struct fetch *fetch);
 
 /* How the refresher writes: a run of the refresh in its transactions, a command in its own. begin: neither an
  * order to stop nor a lost lease may refuse it, for the tokens that came must not be lost. */
@@ -110,9 +123,9 @@ struct token_answer {
  * before any of them is told. */
 struct token_refresher;
 
-/* Everything stays the caller's and outlives the refresher; `keys` and turns->store are used on this thread.
+/* What is pointed to outlives the refresher; `keys` and turns->store are used on this thread.
  */
-struct token_refresher *token_refresher_new(const struct config *config, struct fetch *fetch,
+struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
                                             struct seal_keys *keys, const struct token_turns *turns);
 /* CHECKs that nothing is in flight. */
 void token_refresher_free(struct token_refresher *r);

@@ -43,8 +43,8 @@ struct seal_keys;
 
 /* Reads the file; `path` "" or NULL: there are no keys, and sealing and opening answer ERR_NOT_FOUND. On
  * failure `why` (of `why_size` bytes) is a sentence that names the file and holds none of its contents: it is
- * not there (ERR_NOT_FOUND), others may read it or it is another user's (ERR_READONLY), it is not a key file
- * (ERR_INVALID), cannot be read (ERR_IO). */
+ * not there (ERR_NOT_FOUND), others may read it, it is another user's, it is not a key file
+ * (ERR_INVALID), it cannot be read (ERR_IO). */
 MUST_USE enum err seal_open(struct seal_keys **out, const char *path, char *why, size_t why_size);
 void seal_close(struct seal_keys *keys); /* wipes them; NULL is harmless */
 bool seal_has_keys(const struct seal_keys *keys);
