@@ -185,8 +185,7 @@ static enum fetch_error error_of(CURLcode code)
     case CURLE_SSL_SHUTDOWN_FAILED: return FETCH_RESET;
     case CURLE_FILESIZE_EXCEEDED:
     case CURLE_TOO_LARGE: return FETCH_TOO_LARGE;
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL: return FETCH_REQUEST;
+    case CURLE_URL_MALFORMAT: return FETCH_REQUEST;
     default: return FETCH_PROTOCOL;
     }
 }
@@ -385,15 +384,14 @@ static bool is_own_machine(const char *origin)
            strncmp(origin, "http://[::1]", 12) == 0 || strncmp(origin, "https://[::1]", 13) == 0;
 }
 
-static const char *protocols_of(const char *origin)
+/* The one protocol that the origin may be asked by; NULL: none. */
+static const char *protocol_of(const char *origin)
 {
 #if VT_TEST_SEAMS
     if (strncmp(origin, "http://", 7) == 0 && is_own_machine(origin))
         return "http";
-#else
-    (void)origin;
 #endif
-    return "https";
+    return strncmp(origin, "https://", 8) == 0 ? "https" : NULL;
 }
 
 static bool set_body(struct fetch_call *c, const struct platform_request *r)
@@ -441,7 +439,7 @@ static bool set_options(struct fetch_call *c, const char *origin)
     bool ok = curl_easy_setopt(e, CURLOPT_URL, c->url.p) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->fields) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_USERAGENT, agent) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, protocols_of(origin)) == CURLE_OK &&
+              curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, protocol_of(origin)) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "") == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
@@ -455,7 +453,7 @@ static bool set_options(struct fetch_call *c, const char *origin)
 static bool begin(struct fetch_call *c, const struct platform_request *r)
 {
     const char *origin = c->fetch->options.origins[r->host];
-    if (!is_path(r->path) || !(c->easy = curl_easy_init()))
+    if (!protocol_of(origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
         return false;
     wiped_append(&c->url, str_from_cstr(origin));
     wiped_append(&c->url, r->path);

@@ -1,0 +1,600 @@
+/* Fetch against real servers, well and ill behaved (test/lib/fetchpeers.py). Each test ends with a loop that
+ * has no handle left. */
+#include "unit.h"
+
+#include "platforms/fetch.h"
+
+#include <openssl/err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PEERS_MAX = 16, ANSWERS_MAX = 256 };
+
+static struct peers {
+    char directory[64], ca[80];
+    pid_t pid;
+    int in; /* its standard input: closing it ends it */
+    struct {
+        char name[32];
+        int port;
+    } all[PEERS_MAX];
+    int count;
+} peers;
+
+static int port_of(const char *name)
+{
+    for (int i = 0; i < peers.count; i++)
+        if (strcmp(peers.all[i].name, name) == 0)
+            return peers.all[i].port;
+    fail_msg("no such peer: %s", name);
+    return 0;
+}
+
+static int start_peers(void **state)
+{
+    int in[2], out[2];
+    (void)state;
+    memcpy(peers.directory, "/tmp/vt-fetch-XXXXXX", 21);
+    if (!mkdtemp(peers.directory) || pipe(in) || pipe(out))
+        return -1;
+    (void)snprintf(peers.ca, sizeof peers.ca, "%s/ca.crt", peers.directory);
+    if ((peers.pid = fork()) == 0) {
+        (void)dup2(in[0], 0);
+        (void)dup2(out[1], 1);
+        (void)close(in[1]);
+        (void)close(out[0]);
+        (void)unsetenv("LD_PRELOAD");
+        (void)execl("/usr/bin/python3", "python3", "test/lib/fetchpeers.py", peers.directory, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    peers.in = in[1];
+    FILE *f = fdopen(out[0], "r");
+    while (peers.count < PEERS_MAX &&
+           fscanf(f, "%31s %d", peers.all[peers.count].name, &peers.all[peers.count].port) == 2)
+        if (strcmp(peers.all[peers.count++].name, "ready") == 0)
+            break;
+    (void)fclose(f);
+    return peers.count > 0 && strcmp(peers.all[peers.count - 1].name, "ready") == 0 ? 0 : -1;
+}
+
+static int stop_peers(void **state)
+{
+    char command[2][96] = {"", ""};
+    int status;
+    (void)state;
+    (void)close(peers.in);
+    (void)waitpid(peers.pid, &status, 0);
+    (void)snprintf(command[0], sizeof command[0], "%s", peers.directory);
+    if (fork() == 0) {
+        (void)execlp("rm", "rm", "-rf", command[0], (char *)NULL);
+        _exit(127);
+    }
+    (void)wait(&status);
+    return 0;
+}
+
+/* ---- one fetch and what it was answered ---- */
+
+struct rig {
+    uv_loop_t loop;
+    struct fetch_options options;
+    char origin[96];
+    struct fetch *fetch;
+    bool closed;
+    size_t answers;
+    struct answer {
+        enum fetch_error error;
+        int status;
+        char body[400], why[300], usage[64];
+        size_t body_len, headers;
+    } answer[ANSWERS_MAX];
+    struct fetch_call *cancel_in_done;
+    bool close_in_done, start_in_done;
+};
+
+/* `origin` ends where the peer's port goes. */
+static void rig_open(struct rig *rig, const char *origin, const char *peer)
+{
+    memset(rig, 0, sizeof *rig);
+    assert_int_equal(uv_loop_init(&rig->loop), 0);
+    (void)snprintf(rig->origin, sizeof rig->origin, "%s%d", origin, port_of(peer));
+    rig->options = (struct fetch_options){.ca_file = peers.ca,
+                                          .connect_timeout_ms = 10000,
+                                          .timeout_ms = 20000,
+                                          .body_max = FETCH_BODY_BYTES,
+                                          .host_connections = 10};
+    for (int i = 0; i < PLATFORM_HOSTS; i++)
+        rig->options.origins[i] = rig->origin;
+    rig->fetch = fetch_new(&rig->loop, &rig->options);
+}
+
+static void on_closed(void *ctx)
+{
+    ((struct rig *)ctx)->closed = true;
+}
+
+static void rig_close(struct rig *rig)
+{
+    if (!rig->close_in_done) {
+        fetch_close(rig->fetch, on_closed, rig);
+        assert_false(rig->closed);
+    }
+    assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
+    assert_true(rig->closed);
+    assert_int_equal(uv_loop_close(&rig->loop), 0);
+    assert_int_equal(ERR_peek_error(), 0); /* hiredis would take it for its own */
+}
+
+/* With options that were changed. */
+static void rig_reopen(struct rig *rig)
+{
+    fetch_close(rig->fetch, on_closed, rig);
+    while (!rig->closed)
+        (void)uv_run(&rig->loop, UV_RUN_ONCE);
+    rig->closed = false;
+    rig->fetch = fetch_new(&rig->loop, &rig->options);
+}
+
+static void start(struct rig *rig, const char *path);
+
+static void on_done(void *ctx, const struct fetch_result *r)
+{
+    struct rig *rig = ctx;
+    assert_true(rig->answers < ANSWERS_MAX);
+    struct answer *a = &rig->answer[rig->answers++];
+    a->error = r->error;
+    a->status = r->response.status;
+    a->body_len = r->response.body.len;
+    a->headers = r->response.header_count;
+    (void)snprintf(a->body, sizeof a->body, "%.*s", (int)r->response.body.len,
+                   r->response.body.p ? r->response.body.p : "");
+    (void)snprintf(a->why, sizeof a->why, "%s", r->why);
+    for (size_t i = 0; i < r->response.header_count; i++)
+        if (str_eq_nocase(r->response.headers[i].name, STR("x-app-usage")))
+            (void)snprintf(a->usage, sizeof a->usage, "%.*s", (int)r->response.headers[i].value.len,
+                           r->response.headers[i].value.p);
+    if (rig->cancel_in_done)
+        fetch_cancel(rig->cancel_in_done);
+    rig->cancel_in_done = NULL;
+    if (rig->start_in_done)
+        start(rig, "/ok");
+    rig->start_in_done = false;
+    if (rig->close_in_done)
+        fetch_close(rig->fetch, on_closed, rig);
+}
+
+static struct fetch_call *start_request(struct rig *rig, const struct platform_request *r)
+{
+    return fetch_start(rig->fetch, r, on_done, rig);
+}
+
+static struct platform_request get(const char *path)
+{
+    return (struct platform_request){
+        .host = HOST_TIKTOK, .method = "GET", .path = str_from_cstr(path), .secret = true};
+}
+
+static void start(struct rig *rig, const char *path)
+{
+    struct platform_request r = get(path);
+    (void)start_request(rig, &r);
+}
+
+static void finish(struct rig *rig)
+{
+    while (fetch_calls(rig->fetch))
+        assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !fetch_calls(rig->fetch));
+}
+
+/* One call to `peer`, whose answer is in rig->answer[0]. */
+static const struct answer *ask(struct rig *rig, const char *path)
+{
+    rig->answers = 0;
+    start(rig, path);
+    assert_int_equal(rig->answers, 0); /* never before it has returned */
+    finish(rig);
+    assert_int_equal(rig->answers, 1);
+    return &rig->answer[0];
+}
+
+#define TLS_LOCALHOST "https://localhost:"
+
+static struct answer ask_once(const char *origin, const char *peer, const char *path)
+{
+    struct rig rig;
+    rig_open(&rig, origin, peer);
+    const struct answer a = *ask(&rig, path);
+    rig_close(&rig);
+    return a;
+}
+
+static struct answer ask_good(const char *path)
+{
+    return ask_once(TLS_LOCALHOST, "good", path);
+}
+
+/* ---- answers ---- */
+
+static void the_library_can_be_used(void **state)
+{
+    const char *why;
+    (void)state;
+    assert_true(fetch_is_usable(&why));
+    assert_null(why);
+}
+
+static void an_answer_comes_with_status_headers_and_body(void **state)
+{
+    (void)state;
+    struct answer a = ask_good("/ok");
+    assert_int_equal(a.error, FETCH_OK);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.body, "{\"n\":1}");
+    assert_string_equal(a.usage, "{\"call_count\":28}");
+    assert_string_equal(a.why, "");
+    a = ask_good("/teapot");
+    assert_int_equal(a.error, FETCH_OK);
+    assert_int_equal(a.status, 418);
+    assert_string_equal(a.body, "{\"error\":\"short and stout\"}");
+}
+
+static void headers_of_an_interim_answer_are_not_those_of_the_answer(void **state)
+{
+    (void)state;
+    struct answer a = ask_good("/interim"), plain = ask_good("/ok");
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.headers, plain.headers);
+}
+
+static void a_form_is_posted_with_its_headers(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    struct platform_request r = {.host = HOST_PINTEREST,
+                                 .method = "POST",
+                                 .path = STR("/v5/oauth/token?x=1"),
+                                 .content_type = STR("application/x-www-form-urlencoded"),
+                                 .body = STR("a=1&b=%20"),
+                                 .headers = {{STR("Authorization"), STR("Basic abc=")}},
+                                 .header_count = 1};
+    (void)start_request(&rig, &r);
+    finish(&rig);
+    assert_string_equal(rig.answer[0].body,
+                        "/v5/oauth/token?x=1 application/x-www-form-urlencoded Basic abc= a=1&b=%20");
+    rig_close(&rig);
+}
+
+static void what_we_say_of_ourselves(void **state)
+{
+    (void)state;
+    struct answer a = ask_good("/fields");
+    assert_non_null(strstr(a.body, "user-agent: viewtally/"));
+    assert_non_null(strstr(a.body, "accept: application/json"));
+    assert_non_null(strstr(a.body, "accept-encoding: deflate, gzip"));
+    assert_null(strstr(a.body, "cookie"));
+    assert_null(strstr(a.body, "referer"));
+}
+
+static void a_path_goes_as_it_is(void **state)
+{
+    (void)state;
+    const char *path = "/target?fields=a,b.summary(true)&u=%7B%7D&v=[1]{2}/../x";
+    assert_string_equal(ask_good(path).body, path);
+}
+
+static void bodies_are_unpacked(void **state)
+{
+    (void)state;
+    struct answer a = ask_good("/gzip");
+    assert_int_equal(a.error, FETCH_OK);
+    assert_int_equal(a.body_len, 100000);
+    assert_int_equal(ask_good("/broken_gzip").error, FETCH_PROTOCOL);
+}
+
+static void large_answers_are_refused(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/big", "/bomb", "/endless", "/headers", "/many_headers"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct answer a = ask_good(paths[i]);
+        assert_string_equal(fetch_error_name(a.error), "too_large");
+        assert_int_equal(a.body_len, 0);
+    }
+}
+
+static void a_redirect_is_an_answer(void **state)
+{
+    (void)state;
+    struct answer a = ask_good("/redirect");
+    assert_int_equal(a.error, FETCH_OK);
+    assert_int_equal(a.status, 302);
+    assert_string_equal(a.body, "elsewhere");
+}
+
+/* ---- failures ---- */
+
+static void expect(struct answer a, const char *name, const char *words)
+{
+    assert_string_equal(fetch_error_name(a.error), name);
+    if (!strstr(a.why, words))
+        fail_msg("\"%s\" does not say \"%s\"", a.why, words);
+    assert_int_equal(a.status, 0);
+    assert_int_equal(a.body_len, 0);
+}
+
+static void certificates_are_verified(void **state)
+{
+    (void)state;
+    expect(ask_once(TLS_LOCALHOST, "wrong_name", "/ok"), "tls", "localhost");
+    expect(ask_once("https://127.0.0.1:", "wrong_name", "/ok"), "tls", "127.0.0.1");
+    expect(ask_once(TLS_LOCALHOST, "expired", "/ok"), "tls", "expired");
+    expect(ask_once(TLS_LOCALHOST, "stranger", "/ok"), "tls", "certificate");
+    expect(ask_once(TLS_LOCALHOST, "plain", "/ok"), "tls", "");
+    assert_int_equal(ask_once("https://127.0.0.1:", "good", "/ok").error, FETCH_OK);
+}
+
+static void without_a_file_the_systems_authorities_count(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    rig.options.ca_file = "";
+    rig_reopen(&rig);
+    expect(*ask(&rig, "/ok"), "tls", "");
+    rig_close(&rig);
+
+    assert_int_equal(setenv("SSL_CERT_FILE", peers.ca, 1), 0);
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    rig.options.ca_file = NULL;
+    rig_reopen(&rig);
+    assert_int_equal(ask(&rig, "/ok")->error, FETCH_OK);
+    rig_close(&rig);
+    assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
+}
+
+static void a_file_of_authorities_that_is_not_there(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    rig.options.ca_file = "/nowhere/ca.crt";
+    rig_reopen(&rig);
+    expect(*ask(&rig, "/ok"), "tls", "/nowhere/ca.crt");
+    rig_close(&rig);
+}
+
+static void connections_that_fail(void **state)
+{
+    (void)state;
+    expect(ask_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
+    expect(ask_once(TLS_LOCALHOST, "refusing", "/ok"), "tls", "");
+    expect(ask_good("/truncated"), "reset", "");
+    expect(ask_good("/reset"), "reset", "");
+    expect(ask_good("/garbage"), "protocol", "");
+    struct answer a = ask_once("https://nothing-of-this-name.invalid:", "good", "/ok");
+    assert_true(a.error == FETCH_DNS || a.error == FETCH_TIMEOUT); /* a machine without any resolver waits */
+}
+
+static void expect_timeout(const char *peer, const char *path)
+{
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, peer);
+    rig.options.connect_timeout_ms = 400;
+    rig.options.timeout_ms = 500;
+    rig_reopen(&rig);
+    expect(*ask(&rig, path), "timeout", "");
+    rig_close(&rig);
+}
+
+static void everything_ends_in_time(void **state)
+{
+    (void)state;
+    expect_timeout("mute", "/ok"); /* takes the connection and says nothing */
+    expect_timeout("good", "/silent");
+    expect_timeout("good", "/trickle");
+    expect_timeout("http2", "/silent");
+}
+
+static void what_cannot_be_sent(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    static const char *const paths[] = {"",     "ok",        "/a b",          "/a\r\nX: y",
+                                        "/a#b", "/\xc3\xa9", "@evil.example/"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        expect(*ask(&rig, paths[i]), "request", "");
+    struct platform_request r = get("/ok");
+    r.headers[0] = (struct message_header){STR("Authorization"), STR("Bearer a\r\nX-Evil: 1")};
+    r.header_count = 1;
+    rig.answers = 0;
+    (void)start_request(&rig, &r);
+    r.headers[0] = (struct message_header){STR("Bad name"), STR("x")};
+    (void)start_request(&rig, &r);
+    r = get("/ok");
+    r.method = "BREW";
+    (void)start_request(&rig, &r);
+    finish(&rig);
+    assert_int_equal(rig.answers, 3);
+    for (size_t i = 0; i < 3; i++)
+        expect(rig.answer[i], "request", "");
+    rig_close(&rig);
+}
+
+static void without_tls_only_this_machine_is_asked(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_once("http://127.0.0.1:", "plain", "/ok").status, 200);
+    expect(ask_once("http://localhost:", "plain", "/ok"), "request", "");
+    expect(ask_once("ftp://127.0.0.1:", "plain", "/ok"), "request", "");
+}
+
+/* ---- HTTP/2, many at once, proxies ---- */
+
+static void http2_shares_connections(void **state)
+{
+    (void)state;
+    struct rig rig;
+    size_t connections = 0;
+    rig_open(&rig, TLS_LOCALHOST, "http2");
+    for (int i = 0; i < 200; i++)
+        start(&rig, "/x");
+    finish(&rig);
+    assert_int_equal(rig.answers, 200);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(rig.answer[i].error, FETCH_OK);
+        assert_int_equal(strncmp(rig.answer[i].body, "HTTP/2.0 ", 9), 0);
+        int j = 0;
+        while (strcmp(rig.answer[j].body, rig.answer[i].body) != 0)
+            j++;
+        connections += j == i;
+    }
+    assert_in_range(connections, 1, 3); /* a server takes some hundred calls on one */
+    rig_close(&rig);
+}
+
+static void two_hundred_at_once(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    for (int i = 0; i < 200; i++)
+        start(&rig, i % 10 ? "/ok" : "/reset");
+    assert_int_equal(fetch_calls(rig.fetch), 200);
+    finish(&rig);
+    int ok = 0;
+    for (size_t i = 0; i < rig.answers; i++)
+        ok += rig.answer[i].error == FETCH_OK;
+    assert_int_equal(rig.answers, 200);
+    assert_int_equal(ok, 180);
+    rig_close(&rig);
+}
+
+static void the_environments_proxy(void **state)
+{
+    (void)state;
+    char proxy[64];
+    (void)snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", port_of("proxy"));
+    assert_int_equal(setenv("https_proxy", proxy, 1), 0);
+    struct answer a =
+        ask_once(TLS_LOCALHOST, "nobody", "/ok"); /* the proxy brings everybody to the good one */
+    assert_int_equal(a.error, FETCH_OK);
+    assert_int_equal(a.headers, ask_good("/ok").headers);
+    assert_int_equal(ask_once("https://127.0.0.1:", "nobody", "/ok").error, FETCH_CONNECT);
+    assert_int_equal(setenv("no_proxy", "localhost", 1), 0);
+    assert_int_equal(ask_once(TLS_LOCALHOST, "nobody", "/ok").error, FETCH_CONNECT);
+    (void)unsetenv("no_proxy");
+    (void)unsetenv("https_proxy");
+}
+
+/* ---- cancelling and closing ---- */
+
+/* After any number of turns of the loop: `done` is not called, and nothing is left. */
+static void cancel_after(const char *origin, const char *peer, const char *path, int turns)
+{
+    struct rig rig;
+    rig_open(&rig, origin, peer);
+    struct platform_request r = get(path);
+    struct fetch_call *call = start_request(&rig, &r);
+    for (int i = 0; i < turns && !rig.answers; i++)
+        (void)uv_run(&rig.loop, UV_RUN_ONCE);
+    const size_t before = rig.answers;
+    if (!before) {
+        fetch_cancel(call);
+        assert_int_equal(fetch_calls(rig.fetch), 0);
+        (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+        assert_int_equal(rig.answers, 0);
+    }
+    rig_close(&rig);
+    assert_int_equal(rig.answers, before);
+}
+
+static void cancelled_in_each_phase(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 12; turns++) {
+        cancel_after(TLS_LOCALHOST, "good", "/ok", turns);
+        cancel_after(TLS_LOCALHOST, "http2", "/ok", turns);
+        cancel_after(TLS_LOCALHOST, "good", "/endless", turns);
+        cancel_after("https://nothing-of-this-name.invalid:", "good", "/ok", turns < 2 ? turns : 0);
+    }
+    cancel_after(TLS_LOCALHOST, "good", "bad path", 0);
+}
+
+static void closed_with_calls_in_flight(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"good", "http2", "mute"};
+    for (size_t i = 0; i < 3; i++) {
+        for (int turns = 0; turns < 8; turns++) {
+            struct rig rig;
+            rig_open(&rig, TLS_LOCALHOST, names[i]);
+            for (int j = 0; j < 40; j++)
+                start(&rig, "/silent");
+            start(&rig, "bad path");
+            const size_t calls = fetch_calls(rig.fetch);
+            assert_int_equal(calls, 41);
+            for (int j = 0; j < turns && !rig.answers; j++)
+                (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+            const size_t before = rig.answers;
+            rig_close(&rig);
+            assert_int_equal(rig.answers, before);
+        }
+    }
+}
+
+static void what_done_may_do(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    rig.start_in_done = true;
+    struct platform_request r = get("/silent");
+    start(&rig, "/ok");
+    rig.cancel_in_done = start_request(&rig, &r);
+    finish(&rig);
+    assert_int_equal(rig.answers, 2);
+    assert_int_equal(rig.answer[1].error, FETCH_OK);
+    rig.answers = 0;
+    rig.close_in_done = true;
+    start(&rig, "/silent");
+    start(&rig, "/ok");
+    while (!rig.answers)
+        (void)uv_run(&rig.loop, UV_RUN_ONCE);
+    rig_close(&rig);
+    assert_int_equal(rig.answers, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_library_can_be_used),
+        cmocka_unit_test(an_answer_comes_with_status_headers_and_body),
+        cmocka_unit_test(headers_of_an_interim_answer_are_not_those_of_the_answer),
+        cmocka_unit_test(a_form_is_posted_with_its_headers),
+        cmocka_unit_test(what_we_say_of_ourselves),
+        cmocka_unit_test(a_path_goes_as_it_is),
+        cmocka_unit_test(bodies_are_unpacked),
+        cmocka_unit_test(large_answers_are_refused),
+        cmocka_unit_test(a_redirect_is_an_answer),
+        cmocka_unit_test(certificates_are_verified),
+        cmocka_unit_test(without_a_file_the_systems_authorities_count),
+        cmocka_unit_test(a_file_of_authorities_that_is_not_there),
+        cmocka_unit_test(connections_that_fail),
+        cmocka_unit_test(everything_ends_in_time),
+        cmocka_unit_test(what_cannot_be_sent),
+        cmocka_unit_test(without_tls_only_this_machine_is_asked),
+        cmocka_unit_test(http2_shares_connections),
+        cmocka_unit_test(two_hundred_at_once),
+        cmocka_unit_test(the_environments_proxy),
+        cmocka_unit_test(cancelled_in_each_phase),
+        cmocka_unit_test(closed_with_calls_in_flight),
+        cmocka_unit_test(what_done_may_do),
+    };
+    return cmocka_run_group_tests(tests, start_peers, stop_peers);
+}
