@@ -21,7 +21,7 @@ static struct outcome own_error(struct str message)
  */
 static struct outcome without_blame(struct outcome o, struct graph_part part)
 {
-    if (part.kind == GRAPH_DENIED || part.kind == GRAPH_METRIC || part.kind == GRAPH_ITEM)
+    if (part.kind == GRAPH_DENIED || o.verdict == V_OK)
         return outcome_make(V_BUG, SCOPE_CALL, o.code.p ? o.code : STR("100"));
     return o;
 }
