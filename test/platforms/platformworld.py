@@ -1,7 +1,6 @@
 """The stand-ins as a test sees them, and a world of authors whose posts are on all of them."""
 import http.client
 import json
-import os
 import pathlib
 import sqlite3
 import subprocess
@@ -95,6 +94,10 @@ class Standins:
     def count(self, of, route):
         """Calls of a route; a star at its end stands for the rest."""
         return sum(count for name, count in self.calls(of).items() if name == route or (route.endswith("*") and name.startswith(route[:-1])))
+
+    def wait_for(self, of, route, count=1):
+        """Until so many calls of it have come in."""
+        wait.until(lambda: self.count(of, route) >= count, f"{count} calls of {route}")
 
     def forget(self):
         for name in self.names():
@@ -334,5 +337,3 @@ def unpack_posts(packed):
             text(url - 1)
         yield platform, id, updated if updated > -2**62 else None, counts
 
-
-__all__ = ["World", "Standins", "wait", "os"]

@@ -266,4 +266,4 @@ def spoil(answer, fault):
 
 
 BODY_FAULTS = {"edit", "drop", "raw", "cut_json", "garbage", "nesting", "utf8", "duplicate_keys", "empty", "html", "redirect"}
-WIRE_FAULTS = {"silent", "reset", "not_http", "truncated", "trickle", "oversized", "gzip_bomb"}
+WIRE_FAULTS = {"slow", "silent", "reset", "not_http", "truncated", "trickle", "oversized", "gzip_bomb"}

@@ -1,0 +1,100 @@
+"""Answers that are none: each ends in a verdict, nothing wrong is stored, and memory stays bounded."""
+import resource
+
+import pytest
+
+from lib.viewtally import sanitized
+
+HOUR = 3_600_000
+FIELD = {"tiktok": "view_count", "instagram": "views", "youtube": "viewCount", "facebook": "views", "pinterest": "VIDEO_MRC_VIEW"}
+ROUTE = {"tiktok": "tiktok.query", "instagram": "instagram.insights", "youtube": "youtube.batch", "pinterest": "pinterest.pin"}
+
+# §10, 17: what is no answer.
+BROKEN = [{"kind": "truncated"}, {"kind": "cut_json"}, {"kind": "garbage"}, {"kind": "nesting"}, {"kind": "utf8"}, {"kind": "empty"}, {"kind": "html"},
+          {"kind": "not_http"}, {"kind": "oversized"}, {"kind": "gzip_bomb"}, {"kind": "redirect", "location": "https://elsewhere.example/"},
+          {"kind": "raw", "status": 200, "body": "null"}, {"kind": "raw", "status": 200, "body": "[]"}, {"kind": "raw", "status": 200, "body": '"ok"'},
+          {"kind": "raw", "status": 204, "body": ""}, {"kind": "raw", "status": 200, "body": '{"data":7}'},
+          {"kind": "raw", "status": 200, "body": "{}", "headers": {"Content-Encoding": "gzip"}}]
+
+
+def ask_once(world):
+    world.configure(platforms={"retry_percent": 0, "timeout_ms": 20_000}, pinterest={"bulk": "off"}, youtube={"api_key": None},
+                    tiktok={"in_flight": 1}, instagram={"in_flight": 1}, **{})
+
+
+@pytest.mark.parametrize("platform", ROUTE)
+def test_17_what_is_no_answer(world, clock, standins, platform):
+    """One author for each way. The breaker is kept shut by others that answer well in between."""
+    ask_once(world)
+    names = world.add(authors=2 * len(BROKEN), platforms=(platform,), login="instagram")
+    bad, good = names[::2], names[1::2]
+    for name, fault in zip(bad, BROKEN):
+        standins.tell(platform, "fault", route=ROUTE[platform], account=world.accounts[name, platform], **fault)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    finished = world.refresh(status=None)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert sanitized() or after == before or after < 64 * 1024, f"{after} KiB of memory"
+    have = world.counts()[platform]
+    for name, fault in zip(bad, BROKEN):
+        assert have[world.ids(platform, name)[0]]["views"] is None, fault
+        assert world.credential(name, platform)["state"] == 0, fault
+    read = [have[world.ids(platform, name)[0]]["at"] == clock.wall_ms for name in good]
+    assert sum(read) >= len(good) // 2, finished
+    standins.clear()
+    clock.advance(2 * HOUR)
+    world.refresh(status=None)
+    world.expect_truth((platform,), at=clock.wall_ms)
+
+
+def test_17_ids_that_were_not_asked_for_and_keys_that_stand_twice(world, clock, standins):
+    ask_once(world)
+    names = world.add(authors=6, platforms=("tiktok",))
+    ids = [world.ids("tiktok", name)[0] for name in names]
+    video = '{"id":"%s","view_count":%d,"like_count":1,"comment_count":1,"share_count":1}'
+    whole = '{"data":{"videos":[%s]},"error":{"code":"ok","message":"","log_id":"x"}}'
+    bodies = [whole % (video % (ids[0], 5) + "," + video % (ids[1], 7)),                # another author's
+              whole % (video % (ids[1], 5) + "," + video % (ids[1], 6)),                # the same twice
+              whole % (video % ("1", 5))]
+    for name, body in zip(names, bodies):
+        standins.fault("tiktok", "raw", route="tiktok.query", account=world.accounts[name, "tiktok"], status=200, body=body)
+    world.refresh(status=None)
+    have = world.counts()["tiktok"]
+    assert [have[id]["views"] for id in ids] == [None, None, None, 1000, 1000, 1000]
+
+
+NUMBERS = ["-1", "1e3", '"12 "', "18446744073709551616", "9007199254740992", "null", "true", '"0x10"', "1.5", '""', "[]", "{}", '"-1"', "-0.0", '"1e3"']
+
+
+@pytest.mark.parametrize("platform", ["tiktok", "instagram", "youtube", "pinterest"])
+def test_18_what_is_no_count(world, clock, standins, platform):
+    """The item is not measured, or the answer is refused: nothing is stored in either case."""
+    ask_once(world)
+    names = world.add(authors=2 * len(NUMBERS), platforms=(platform,), login="instagram")
+    for name, raw in zip(names[::2], NUMBERS):
+        standins.fault(platform, "edit", route=ROUTE[platform], account=world.accounts[name, platform], count=FIELD[platform], raw=raw)
+    world.refresh(status=None)
+    have = world.counts()[platform]
+    for name, raw in zip(names[::2], NUMBERS):
+        found = have[world.ids(platform, name)[0]]
+        assert (found["views"], found["at"]) == (None, None), raw
+    assert sum(have[world.ids(platform, name)[0]]["at"] == clock.wall_ms for name in names[1::2]) >= len(NUMBERS) // 2
+
+
+@pytest.mark.parametrize("raw, value", [("20.0", 20), ("9007199254740991", 9007199254740991), ("0", 0)])
+def test_18_what_is_one(world, clock, standins, raw, value):
+    world.configure(pinterest={"bulk": "off"})
+    world.add(platforms=("pinterest",))
+    standins.fault("pinterest", "edit", route="pinterest.pin", count="VIDEO_MRC_VIEW", raw=raw)
+    world.refresh()
+    assert world.post("pinterest", world.ids("pinterest")[0])["views"] == value
+
+
+def test_11_an_error_that_comes_with_200(world, clock, standins):
+    world.configure(platforms={"retry_percent": 0})
+    world.add(authors=2, platforms=("tiktok",))
+    account = world.accounts["author-1", "tiktok"]
+    standins.fault("tiktok", "error", name="error_with_200", account=account)
+    world.refresh(status=None)
+    assert world.post("tiktok", world.ids("tiktok", "author-1")[0])["at"] is None
+    assert world.credential("author-1", "tiktok")["state"] == 0
+    assert world.post("tiktok", world.ids("tiktok", "author-2")[0])["at"] == clock.wall_ms

@@ -1,0 +1,237 @@
+"""The platforms asked through the stand-ins: what is read arrives, what is not measured is not 0, and one platform that fails costs the others nothing.
+
+The numbers of scenarios are those of the table of stand-in scenarios.
+"""
+import time
+
+import pytest
+
+from lib.clock import to_ms
+from lib.lines import uid
+from platformworld import PLATFORMS
+
+HOUR = 3_600_000
+POSTED_LONG_AGO = "2026-06-12T08:00:00Z"
+READS = {"tiktok": "tiktok.query", "instagram": "instagram.*", "youtube": "youtube.batch", "facebook": "facebook.batch", "pinterest": "pinterest.pin"}
+
+
+def stamps(world, name):
+    """The different instants that the posts of an author were read at."""
+    have = world.counts()
+    return {have[platform][id]["at"] for platform in PLATFORMS for id in world.ids(platform, name)}
+
+
+def test_1_all_five_succeed(world, clock, standins):
+    names = world.add(authors=2, videos=3, login=lambda number: "instagram" if number % 2 else "facebook")
+    world.refresh()
+    world.expect_truth(at=clock.wall_ms)
+    for name in names:
+        assert stamps(world, name) == {clock.wall_ms}, "all readings of an author are of one instant"
+    calls = standins.calls()
+    assert (calls["tiktok.query"], calls["youtube.batch"], calls["facebook.batch"]) == (2, 1, 2)
+    assert (calls["instagram.insights"], calls["instagram.batch"]) == (3, 1)
+    assert calls["pinterest.pin"] == 6 and 1 <= calls["pinterest.bulk"] <= 2
+    # An hour later: more of everything, and what was found out is remembered.
+    standins.forget()
+    for of in standins.names():
+        standins.tell(of, "grow", seed=1)
+    clock.advance(HOUR)
+    world.refresh()
+    world.expect_truth(at=clock.wall_ms)
+    assert standins.count("pinterest", "pinterest.bulk") == 0
+
+
+@pytest.mark.parametrize("failing", PLATFORMS)
+def test_2_one_platform_fails(world, clock, standins, failing):
+    world.configure(platforms={"retry_percent": 0})
+    names = world.add(videos=2)
+    world.refresh()
+    before, first = world.counts()[failing], clock.wall_ms
+    for of in standins.names():
+        standins.tell(of, "grow", seed=2)
+    clock.advance(HOUR)
+    standins.forget()
+    name = {"tiktok": "internal_error", "youtube": "backendError", "pinterest": "server_error"}.get(failing, "2")
+    standins.fault(failing, "error", name=name, route=f"{failing}.*")
+    begun = time.monotonic()
+    world.refresh(status=None)
+    assert time.monotonic() - begun < 20
+    others = [platform for platform in PLATFORMS if platform != failing]
+    world.expect_truth(others, at=clock.wall_ms)
+    assert world.counts()[failing] == before and {post["at"] for post in before.values()} == {first}
+    assert world.credential(names[0], failing)["state"] == 0
+    assert 1 <= standins.count(failing, READS[failing]) <= 4
+    # And when it is back, so are its numbers.
+    standins.clear()
+    clock.advance(2 * HOUR)
+    world.refresh(status=None)
+    world.expect_truth(at=clock.wall_ms)
+
+
+@pytest.mark.parametrize("kind", ["silent", "trickle", "reset"])
+def test_3_one_platform_does_not_answer(world, clock, standins, kind):
+    world.configure(platforms={"timeout_ms": 400, "connect_timeout_ms": 300, "retry_percent": 0})
+    world.add(videos=2)
+    standins.fault("pinterest", kind)
+    begun = time.monotonic()
+    world.refresh(status=None)
+    assert time.monotonic() - begun < 15
+    world.expect_truth([platform for platform in PLATFORMS if platform != "pinterest"], at=clock.wall_ms)
+    assert all(post["at"] is None and post["views"] is None for post in world.counts()["pinterest"].values())
+
+
+def test_2_a_call_that_failed_is_repeated(world, clock, standins):
+    world.add(platforms=("tiktok", "youtube"))
+    standins.fault("tiktok", "error", name="internal_error", times=1)
+    standins.fault("youtube", "reset", times=1)
+    world.refresh()
+    world.expect_truth(("tiktok", "youtube"), at=clock.wall_ms)
+    assert standins.count("tiktok", "tiktok.query") == standins.count("youtube", "youtube.batch") == 2
+
+
+def test_4_a_missing_id_is_not_a_zero(world, clock, standins):
+    [name] = world.add(videos=3, platforms=("tiktok", "youtube"))
+    world.refresh()
+    gone = world.ids("tiktok")[0], world.ids("youtube")[0]
+    before = world.post("tiktok", gone[0]), world.post("youtube", gone[1])
+    standins.tell("tiktok", "post", id=gone[0], state="deleted")
+    standins.tell("youtube", "post", id=gone[1], state="deleted")
+
+    def hour_later(hours=1):
+        clock.advance(hours * HOUR)
+        for of in ("tiktok", "youtube"):
+            standins.many(of, [{"op": "forget"}, {"op": "grow", "seed": hours}])
+        world.refresh(status=None)
+
+    def asked_for(platform, id):
+        return any(id in record["ids"] for record in standins.log(platform) if record["route"] in READS.values())
+
+    for _ in range(3):
+        hour_later()
+        assert (world.post("tiktok", gone[0]), world.post("youtube", gone[1])) == before
+        assert asked_for("tiktok", gone[0]) and asked_for("youtube", gone[1])
+    hour_later(24)                                              # missed for a day, and more than three times
+    hour_later()
+    assert not asked_for("tiktok", gone[0]) and not asked_for("youtube", gone[1]), "asked for once a day only"
+    assert (world.post("tiktok", gone[0]), world.post("youtube", gone[1])) == before
+    for platform in ("tiktok", "youtube"):
+        assert all(world.post(platform, id)["at"] == clock.wall_ms for id in world.ids(platform)[1:])
+    # It comes back: whoever made it private has made it public again.
+    standins.tell("tiktok", "post", id=gone[0], state="public")
+    hour_later(24)
+    assert world.post("tiktok", gone[0])["at"] == clock.wall_ms
+    hour_later()
+    assert world.post("tiktok", gone[0])["at"] == clock.wall_ms, "asked for every hour again"
+
+
+def test_4_all_ids_missing_is_about_the_account(world, clock, standins):
+    [name] = world.add(videos=20, platforms=("tiktok",))
+    world.refresh()
+    before = world.counts()["tiktok"]
+    for id in world.ids("tiktok"):
+        standins.tell("tiktok", "post", id=id, state="private")
+    for hours in (1, 1, 24, 1):
+        clock.advance(hours * HOUR)
+        standins.forget()
+        world.refresh(status=None)
+        assert standins.count("tiktok", "tiktok.query") == 1, "the account is asked on"
+    assert world.counts()["tiktok"] == before
+    for id in world.ids("tiktok"):
+        standins.tell("tiktok", "post", id=id, state="public")
+    clock.advance(HOUR)
+    world.refresh()
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+
+
+def test_5_what_is_hidden_is_not_zero(world, clock, standins):
+    world.add(videos=2)
+    hidden = {"tiktok": ["comments"], "youtube": ["likes", "comments"], "instagram": ["saves"], "facebook": ["likes"], "pinterest": ["saves"]}
+    for platform, names in hidden.items():
+        standins.tell(platform, "post", id=world.ids(platform)[0], hidden=names)
+    standins.tell("youtube", "set", as_integers=True)
+    world.refresh()
+    for platform, names in hidden.items():
+        if platform != "facebook":                              # insights still have the likes of a Reel
+            assert [world.post(platform, world.ids(platform)[0])[name] for name in names] == [None] * len(names)
+    first = {platform: world.post(platform, world.ids(platform)[1]) for platform in PLATFORMS}
+    # Hidden from now on: the numbers of before stay.
+    for platform, names in hidden.items():
+        standins.tell(platform, "grow", seed=3) if platform != "facebook" else None
+        standins.tell(platform, "post", id=world.ids(platform)[1], hidden=names)
+    clock.advance(HOUR)
+    world.refresh()
+    for platform, names in hidden.items():
+        if platform != "facebook":
+            now = world.post(platform, world.ids(platform)[1])
+            assert [now[name] for name in names] == [first[platform][name] for name in names]
+            assert now["views"] > first[platform]["views"] and now["at"] == clock.wall_ms
+
+
+def test_5_without_views_the_rest_is_taken_and_the_time_is_not(world, clock, standins):
+    world.add(platforms=("tiktok",))
+    [id] = world.ids("tiktok")
+    world.refresh()
+    first = world.post("tiktok", id)
+    standins.tell("tiktok", "grow", seed=4, most=1000)
+    standins.tell("tiktok", "post", id=id, hidden=["views"], likes=777)
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    now = world.post("tiktok", id)
+    assert (now["views"], now["at"]) == (first["views"], first["at"]) and now["likes"] == 777
+
+
+def test_19_counts_that_fall(world, clock, standins):
+    world.add()
+    world.refresh()
+    for platform in PLATFORMS:
+        standins.tell(platform, "post", id=world.ids(platform)[0], views=900, likes=50, comments=5)
+    clock.advance(HOUR)
+    world.refresh()
+    for platform in PLATFORMS:
+        now = world.post(platform, world.ids(platform)[0])
+        assert (now["views"], now["likes"], now["comments"], now["at"]) == (1000, 50, 5, clock.wall_ms), "views never fall, the others do"
+
+
+def test_20_thirty_days_are_over_during_the_run(world, clock, standins):
+    world.add(platforms=("tiktok",), posted_at=POSTED_LONG_AGO, names=["old"])
+    world.add(platforms=("youtube",), names=["new"])
+    clock.set_wall(to_ms(POSTED_LONG_AGO) + 30 * 24 * HOUR + 1)
+    world.refresh(status=None)
+    assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
+    assert standins.count("tiktok", "tiktok.query") == 0
+
+
+def test_20_the_answer_comes_after_the_thirty_days(world, clock, standins):
+    world.add(platforms=("tiktok",), posted_at=POSTED_LONG_AGO)
+    clock.set_wall(to_ms(POSTED_LONG_AGO) + 30 * 24 * HOUR - 10)
+    world.connect("author-1", "tiktok")
+    standins.fault("tiktok", "slow", route="tiktok.query", latency_ms=400)
+    process = world.instance.background("refresh")
+    standins.wait_for("tiktok", "tiktok.query")
+    clock.advance(11)
+    process.wait(60)
+    assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
+
+
+def test_21_a_post_that_has_only_a_publish_id(world, clock, standins):
+    world.add(platforms=("tiktok",), videos=2)
+    ids = world.ids("tiktok")
+    publish = "v_pub_url~v2-1.7077642457847990000"
+    [name] = {name for name, _ in world.posts["tiktok"].values()}
+    world.instance.import_lines([{"type": "video", "id": uid("early"), "author_id": uid(name), "title": "early",
+                                  "posts": [{"platform": "tiktok", "post_id": publish, "posted_at": "2026-07-10T11:00:00Z"}]}])
+    standins.tell("tiktok", "posts", account=world.accounts[name, "tiktok"], posts=[["7099999999999999999", "video", clock.wall_ms, 55, 5, 4, 3, 2]])
+    standins.tell("tiktok", "post", id="7099999999999999999", state="processing", publish_id=publish)
+    world.refresh()
+    assert publish not in [id for record in standins.log("tiktok") if record["route"] == "tiktok.query" for id in record["ids"]]
+    assert standins.count("tiktok", "tiktok.publish_status") == 1
+    assert world.post("tiktok", publish)["views"] is None and world.post("tiktok", ids[0])["views"] == 1000
+    standins.tell("tiktok", "post", id="7099999999999999999", state="public", publish_id=publish)
+    for _ in range(2):
+        clock.advance(HOUR)
+        world.refresh()
+    assert world.post("tiktok", publish)["views"] == 55
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    assert standins.calls("tiktok") == {"tiktok.query": 1}, "what it is called is remembered"

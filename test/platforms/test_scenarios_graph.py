@@ -1,0 +1,186 @@
+"""Meta's Graph API through the stand-ins: batches of which parts fail, metrics that are no more, and counts that come in several forms."""
+import json
+
+import pytest
+
+HOUR = 3_600_000
+BOTH = ("instagram", "facebook")
+
+
+def test_12_parts_of_a_batch_fail(world, clock, standins):
+    world.configure(platforms={"retry_percent": 0})
+    world.add(videos=6, platforms=BOTH)
+    for platform in BOTH:
+        ids = world.ids(platform)
+        for id, fault in zip(ids, [{"kind": "null"}, {"kind": "error", "name": "100.33"}, {"kind": "error", "name": "2"}, {"kind": "raw", "body": "oops", "status": 200},
+                                   {"kind": "error", "name": "10.viewers"}]):
+            standins.tell(platform, "fault", route=f"{platform}.op", id=id, **fault)
+    world.refresh(status=None)
+    for platform in BOTH:
+        ids = world.ids(platform)
+        assert [world.post(platform, id)["at"] for id in ids] == [None] * 5 + [clock.wall_ms]
+    standins.clear()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    world.expect_truth(BOTH, at=clock.wall_ms)
+
+
+def test_12_an_operation_that_timed_out_is_asked_again(world, clock, standins):
+    world.add(videos=3, platforms=("instagram",))
+    standins.fault("instagram", "null", route="instagram.op", id=world.ids("instagram")[1], times=1)
+    world.refresh()
+    world.expect_truth(("instagram",), at=clock.wall_ms)
+    batches = [record["ids"] for record in standins.log("instagram")]
+    assert len(batches) == 2 and batches[1] == [world.ids("instagram")[1]], "only that one"
+
+
+@pytest.mark.parametrize("error, calls, state", [("190.460", 1, 1), ("2", 1, 0)])
+def test_12_the_whole_batch_fails(world, clock, standins, error, calls, state):
+    world.configure(platforms={"retry_percent": 0})
+    names = world.add(authors=3, videos=60, platforms=("instagram",))
+    account = world.accounts[names[0], "instagram"]
+    standins.fault("instagram", "error", name=error, account=account)
+    world.refresh(status=None)
+    mine = [record for record in standins.log("instagram") if record["account"] == account]
+    if state:
+        assert len(mine) == calls, "a dead token stops the account after one call"
+    assert world.credential(names[0], "instagram")["state"] == state
+    assert world.post("instagram", world.ids("instagram", names[1])[0])["at"] == clock.wall_ms
+
+
+BAD_BATCHES = {"too few": "[]", "not a list": '{"data":[]}', "no JSON": "<html>", "a number": "[1]", "a body that is no text": '[{"code":200,"body":{"data":[]}}]',
+               "a body that is no JSON": '[{"code":200,"body":"{"}]', "too many": json.dumps([{"code": 200, "body": '{"data":[]}'}] * 9)}
+
+
+def test_12_what_is_no_batch(world, clock, standins):
+    world.configure(platforms={"retry_percent": 0})
+    names = world.add(authors=len(BAD_BATCHES), platforms=("facebook",))
+    for name, body in zip(names, BAD_BATCHES.values()):
+        standins.fault("facebook", "raw", route="facebook.batch", account=world.accounts[name, "facebook"], status=200, body=body)
+    world.refresh(status=None)
+    assert all(post["at"] is None for post in world.counts()["facebook"].values())
+    assert all(world.credential(name, "facebook")["state"] == 0 for name in names)
+    standins.clear()
+    clock.advance(2 * HOUR)
+    world.refresh(status=None)
+    world.expect_truth(("facebook",), at=clock.wall_ms)
+
+
+@pytest.mark.parametrize("login", ["instagram", "facebook"])
+def test_13_a_metric_that_is_no_more(world, clock, standins, login):
+    world.add(videos=2, platforms=("instagram",), login=login)
+    standins.tell("meta", "set", dead_metrics=["saved"])
+    world.refresh()
+    for id in world.ids("instagram"):
+        found, true = world.post("instagram", id), standins.tell("instagram", "truth")[id]
+        assert (found["views"], found["likes"], found["comments"]) == (true["views"], true["likes"], true["comments"])
+        assert found["at"] == clock.wall_ms and found["saves"] is None
+    extra = standins.count("instagram", "instagram.*")
+    # What was found out is remembered: the next run pays no extra call.
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    plain = 1 if login == "facebook" else 2
+    assert standins.count("instagram", "instagram.*") == plain < extra
+    # After a day it is tried again, and is back.
+    standins.tell("meta", "set", dead_metrics=[])
+    clock.advance(25 * HOUR)
+    world.refresh()
+    world.expect_truth(("instagram",), at=clock.wall_ms)
+
+
+def test_13_a_metric_of_facebook_that_is_no_more(world, clock, standins):
+    world.add(videos=2, platforms=("facebook",))
+    standins.tell("meta", "set", dead_metrics=["post_video_social_actions"])
+    world.refresh()
+    for id in world.ids("facebook"):
+        found = world.post("facebook", id)
+        assert (found["views"] >= 1000, found["at"]) == (True, clock.wall_ms)
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    assert standins.count("facebook", "facebook.*") == 1
+
+
+def test_14_no_data_is_not_zero(world, clock, standins):
+    world.add(videos=3, platforms=BOTH)
+    for platform in BOTH:
+        standins.tell(platform, "post", id=world.ids(platform)[0], state="processing")
+    standins.fault("instagram", "raw", route="instagram.op", id=world.ids("instagram")[1], status=200, body='{"paging":{}}')
+    world.refresh(status=None)
+    assert world.post("instagram", world.ids("instagram")[0])["views"] is None
+    assert world.post("instagram", world.ids("instagram")[1])["views"] is None, "no key `data`: not what is documented"
+    assert world.post("instagram", world.ids("instagram")[2])["at"] == clock.wall_ms
+    for platform in BOTH:
+        standins.tell(platform, "post", id=world.ids(platform)[0], state="public")
+    standins.clear()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    world.expect_truth(BOTH, at=clock.wall_ms)
+
+
+@pytest.mark.parametrize("form, shares", [("upper", 4), ("lower", 4), ("number", None)])
+def test_15_social_actions(world, clock, standins, form, shares):
+    world.add(platforms=("facebook",))
+    standins.tell("meta", "set", social_actions=form)
+    world.refresh()
+    found = world.post("facebook", world.ids("facebook")[0])
+    assert (found["shares"], found["comments"], found["views"], found["at"]) == (shares, 10, 1000, clock.wall_ms)
+
+
+def test_15_the_definition_of_a_view_is_not_changed(world, clock, standins):
+    """A post whose views came from one metric keeps that metric: another counts something else."""
+    world.add(platforms=("facebook",), kind="video")
+    [id] = world.ids("facebook")
+    world.refresh()
+    first = world.post("facebook", id)
+    assert first["views"] == 1000
+    standins.tell("meta", "set", dead_metrics=["total_video_views"])
+    standins.tell("facebook", "post", id=id, views=5000)
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    now = world.post("facebook", id)
+    assert now["views"] == 1000 and now["at"] == first["at"]
+
+
+def test_posts_of_before_the_business_account(world, clock, standins):
+    world.add(videos=2, platforms=("instagram",))
+    standins.tell("instagram", "post", id=world.ids("instagram")[0], state="early")
+    world.refresh(status=None)
+    assert world.post("instagram", world.ids("instagram")[1])["at"] == clock.wall_ms
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "it will never have numbers"
+
+
+def test_16_pinterest_in_bulk(world, clock, standins):
+    standins.tell("pinterest", "set", bulk_granted=True, fractions=True)
+    world.add(videos=120, platforms=("pinterest",))
+    world.refresh()
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+    assert standins.calls("pinterest") == {"pinterest.bulk": 2}
+    # The grant goes: one pin at a time.
+    standins.tell("pinterest", "set", bulk_granted=False, fractions=False)
+    standins.tell("pinterest", "grow", seed=5)
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+    assert standins.calls("pinterest") == {"pinterest.bulk": 1, "pinterest.pin": 120}
+
+
+def test_16_pinterest_as_it_is_seen(world, clock, standins):
+    world.add(videos=3, platforms=("pinterest",))
+    first = world.ids("pinterest")[0]
+    standins.tell("pinterest", "set", rate_text="unlimited; yes", mixing=False, data_status="PROCESSING")
+    standins.tell("pinterest", "post", id=first, hidden=["likes", "comments"])         # lifetime_metrics: {}
+    world.refresh(status=None)
+    now = world.post("pinterest", first)
+    assert (now["views"], now["likes"], now["comments"], now["saves"], now["at"]) == (1000, None, None, 2, clock.wall_ms)
+    standins.tell("pinterest", "post", id=first, state="deleted")
+    standins.tell("pinterest", "grow", seed=6)
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.post("pinterest", first) == now
+    assert all(world.post("pinterest", id)["at"] == clock.wall_ms for id in world.ids("pinterest")[1:])

@@ -1,0 +1,165 @@
+"""Limits through the stand-ins: what a platform says is kept to, whom it concerns, and a run that has to end."""
+import json
+import signal
+import time
+
+import pytest
+
+from lib import wait
+from lib.metrics import scrape
+from platformworld import PLATFORMS
+
+HOUR = 3_600_000
+
+
+def test_9_a_limit_that_outlasts_the_run(world, clock, standins):
+    """TikTok's window is a minute, the run has less: given up until the next hour."""
+    world.configure(platforms={"deadline_s": 12, "retry_percent": 100})
+    world.add(authors=3, platforms=("tiktok", "youtube"))
+    standins.fault("tiktok", "error", name="rate_limit_exceeded")
+    begun = time.monotonic()
+    world.refresh(status=None)
+    assert time.monotonic() - begun < 11
+    assert 1 <= standins.count("tiktok", "tiktok.query") <= 3
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+    standins.clear()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    world.expect_truth(at=clock.wall_ms, platforms=("tiktok", "youtube"))
+
+
+def test_9_retry_after_if_sent(world, clock, standins):
+    world.add(platforms=("tiktok",))
+    standins.fault("tiktok", "error", name="rate_limit_exceeded", headers={"Retry-After": "1"}, times=1)
+    world.refresh()
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+    first, second = [record["began"] for record in standins.log("tiktok")]
+    assert 1.0 <= second - first < 5
+
+
+def test_9_pinterest_says_how_long(world, clock, standins):
+    world.configure(pinterest={"bulk": "off"})
+    world.add(authors=2, platforms=("pinterest",))
+    account = world.accounts["author-1", "pinterest"]
+    standins.fault("pinterest", "error", name="rate", account=account, headers={"x-ratelimit-reset": "1", "x-ratelimit-limit": '60, 100;w=1;name="a"'}, times=1)
+    world.refresh()
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+    mine = [record["began"] for record in standins.log("pinterest") if record["account"] == account]
+    assert len(mine) == 2 and mine[1] - mine[0] >= 1.0
+
+
+@pytest.mark.parametrize("code, of_app", [("4", True), ("17", False), ("32", False), ("613", False), ("80001", False)])
+def test_9_meta_throttles(world, clock, standins, code, of_app):
+    world.configure(platforms={"deadline_s": 12, "retry_percent": 0}, facebook={"in_flight": 1})
+    names = world.add(authors=4, platforms=("facebook",))
+    standins.fault("facebook", "error", name=code, times=1)
+    world.refresh(status=None)
+    calls = [record for record in standins.log("facebook")]
+    throttled = calls[0]["account"]
+    asked = {record["account"] for record in calls}
+    assert [record["account"] for record in calls].count(throttled) == 1
+    assert len(asked) == (1 if of_app else 4), "an app's limit stops all of them, an account's only that"
+    assert all(world.credential(name, "facebook")["state"] == 0 for name in names)
+
+
+def test_9_the_minutes_that_meta_names(world, clock, standins):
+    """80002 with estimated_time_to_regain_access: that account waits, over the end of the run as well."""
+    world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
+    names = world.add(authors=2, platforms=("instagram",))
+    account = world.accounts[names[0], "instagram"]
+    header = json.dumps({account: [{"type": "instagram", "call_count": 100, "total_cputime": 23, "total_time": 23, "estimated_time_to_regain_access": 30}]})
+    standins.fault("instagram", "error", name="80002", account=account, headers={"X-Business-Use-Case-Usage": header}, times=1)
+    world.refresh(status=None)
+    assert world.post("instagram", world.ids("instagram", names[1])[0])["at"] == clock.wall_ms
+    assert world.post("instagram", world.ids("instagram", names[0])[0])["at"] is None
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    world.expect_truth(("instagram",), at=clock.wall_ms)
+
+
+QUOTA_DAYS = [("2026-07-10T12:00:00Z", "2026-07-11T07:00:00Z"),         # summer: UTC-7
+              ("2026-03-08T07:30:00Z", "2026-03-08T08:00:00Z"),         # before the clocks go forward at 10:00 UTC
+              ("2026-03-08T12:00:00Z", "2026-03-09T07:00:00Z"),         # that day has 23 hours
+              ("2026-11-01T12:00:00Z", "2026-11-02T08:00:00Z")]         # and this one 25
+
+
+@pytest.mark.parametrize("noon, midnight", QUOTA_DAYS, ids=[row[0][:13] for row in QUOTA_DAYS])
+def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
+    from lib.clock import to_ms
+    clock.set_wall(noon)
+    world.add(platforms=("youtube", "pinterest"), posted_at=noon)
+    standins.tell("youtube", "set", units={"batch": 0, "list": 0})
+    clock.advance(1000)
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.*") == 1, "one call is told, and no other is tried"
+    standins.tell("youtube", "set", units={"batch": 10_000, "list": 10_000})
+    standins.forget()
+    for when in (to_ms(noon) + 60_000, to_ms(midnight) - 1000):
+        clock.set_wall(when)
+        world.refresh(status=None)
+        assert standins.calls("youtube") == {}, "no call before midnight in Los Angeles"
+        world.expect_truth(("pinterest",), at=when)
+    clock.set_wall(to_ms(midnight) + 1000)
+    world.refresh(status=None)
+    world.expect_truth(("youtube", "pinterest"), at=clock.wall_ms)
+
+
+def test_10_units_are_counted_over_runs(world, clock, standins):
+    """Twelve units a day, a quarter kept for its end: what is over that is announced, not asked."""
+    world.configure(youtube={"units_per_day": 12, "ids_per_call": 1, "reserve_percent": 0})
+    world.add(platforms=("youtube",), videos=5)
+    for _ in range(4):
+        world.refresh(status=None)
+        clock.advance(HOUR)
+    assert standins.count("youtube", "youtube.*") <= 12
+    standins.tell("youtube", "grow", seed=9)
+    clock.set_wall("2026-07-11T07:30:00Z")
+    standins.forget()
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.*") == 5
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+
+
+def test_10_breaker_spares_a_platform_that_is_down(world, clock, standins):
+    """Forty accounts, all answered with 500: after twenty it is left alone."""
+    world.configure(platforms={"retry_percent": 0}, facebook={"in_flight": 1})
+    world.add(authors=40, platforms=("facebook",))
+    standins.fault("facebook", "error", name="2")
+    world.refresh(status=None)
+    assert 20 <= standins.count("facebook", "facebook.batch") <= 24
+
+
+def test_23_the_next_run_does_not_overlap(world, clock, standins):
+    world.add(platforms=("tiktok",))
+    standins.fault("tiktok", "slow", route="tiktok.query", latency_ms=1500, times=1)
+    process = world.instance.background("refresh")
+    standins.wait_for("tiktok", "tiktok.query")
+    finished = world.instance.run("refresh", "--wait", "0", status=None)
+    assert finished.status == 3, finished
+    process.wait(30)
+    assert standins.count("tiktok", "tiktok.query") == 1
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+
+
+def test_23_told_to_stop_with_calls_in_flight(world, clock, standins):
+    world.configure(facebook={"in_flight": 40}, server={"drain_ms": 5000}, platforms={"timeout_ms": 60_000})
+    world.add(authors=40, platforms=("facebook",))
+    standins.fault("facebook", "silent")
+    with world.instance as server:
+        standins.wait_for("facebook", "facebook.batch", 40)
+        begun = time.monotonic()
+        server.signal(signal.SIGTERM)
+        server.wait_stopped()
+        assert time.monotonic() - begun < 6
+    wait.until(lambda: standins.tell("facebook", "state")["in_flight"] == 0, "the calls to be over")
+    assert world.rows("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") == [(0,)]
+
+
+def test_23_a_server_refreshes_by_itself(world, clock, standins):
+    world.add(authors=2, videos=2)
+    with world.instance as server:
+        wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all to be read")
+        world.expect_truth(at=clock.wall_ms)
+        text = scrape(server).text
+    assert "viewtally_platform" in text
+    assert all(platform in text for platform in PLATFORMS)

@@ -1,0 +1,246 @@
+"""Tokens through the stand-ins: they expire, rotate, are refused and are lost; an account is never lost by our own doing."""
+import signal
+import sqlite3
+
+import pytest
+
+from platformworld import MARK, PLATFORMS
+
+HOUR = 3_600_000
+FINE, SIGN_IN = 0, 1
+READ = {"tiktok": "tiktok.query", "youtube": "youtube.batch", "pinterest": "pinterest.pin"}
+
+
+def by_token(world):
+    """YouTube without a key of the project: every author's own token."""
+    world.configure(youtube={"api_key": None})
+
+
+@pytest.mark.parametrize("platform", READ)
+def test_6_an_expired_token_costs_three_requests(world, clock, standins, platform):
+    by_token(world)
+    world.configure(pinterest={"bulk": "off"})
+    [name] = world.add(platforms=(platform,))
+    standins.tell(platform, "token", account=world.accounts[name, platform], what="expire")
+    world.refresh()
+    world.expect_truth((platform,), at=clock.wall_ms)
+    assert standins.calls(platform) == {READ[platform]: 2, f"{platform}.token.refresh_token": 1}
+    assert world.credential(name, platform)["state"] == FINE
+
+
+def test_6_a_token_that_is_known_to_end_is_refreshed_before(world, clock, standins):
+    [name] = world.add(platforms=("tiktok",))
+    clock.advance(7_200_000 - 60_000)
+    world.refresh()
+    assert standins.calls("tiktok") == {"tiktok.query": 1, "tiktok.token.refresh_token": 1}
+    row = world.credential(name, "tiktok")
+    assert row["access_expires_at"] == clock.wall_ms + 7_200_000 and row["refresh_expires_at"] == clock.wall_ms + 15_552_000_000
+
+
+def test_7_many_chunks_one_refresh(world, clock, standins):
+    [name] = world.add(platforms=("tiktok",), videos=61)
+    before = standins.tell("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]]
+    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    world.refresh()
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+    assert standins.calls("tiktok") == {"tiktok.query": 4 + 1, "tiktok.token.refresh_token": 1}
+    assert standins.tell("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]] != before
+
+
+def test_7_the_new_pair_is_on_disk_before_it_is_used(world, clock, standins):
+    """Killed while the first call with the new token waits: the next run goes on with it, and refreshes nothing."""
+    [name] = world.add(platforms=("tiktok",))
+    account = world.accounts[name, "tiktok"]
+    standins.tell("tiktok", "token", account=account, what="expire")
+    standins.fault("tiktok", "silent", route="tiktok.query", skip=1)    # the one after the refresh
+    process = world.instance.background("refresh")
+    standins.wait_for("tiktok", "tiktok.query", 2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert standins.count("tiktok", "tiktok.token.refresh_token") == 1
+    standins.clear()
+    standins.forget()
+    clock.advance(HOUR)                                                 # the lease of who was killed is over
+    world.refresh(status=None)
+    assert standins.calls("tiktok") == {"tiktok.query": 1}
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+    assert world.credential(name, "tiktok")["state"] == FINE
+
+
+def test_7_a_refresh_whose_answer_is_lost(world, clock, standins):
+    """The platform has rotated and we do not know the new one: tried once more, then the author has to sign in again, and is told why."""
+    world.configure(platforms={"timeout_ms": 300})
+    [name, other] = world.add(authors=2, platforms=("tiktok",))
+    for one in (name, other):
+        standins.tell("tiktok", "token", account=world.accounts[one, "tiktok"], what="expire")
+    standins.fault("tiktok", "silent", route="tiktok.token.*", account=world.accounts[name, "tiktok"], after=True, times=1)
+    world.refresh(status=None)
+    for _ in range(2):
+        if world.credential(name, "tiktok")["state"] == FINE:
+            clock.advance(HOUR)
+            world.refresh(status=None)
+    row = world.credential(name, "tiktok")
+    assert row["state"] == SIGN_IN and "lost" in row["last_error"], row
+    assert standins.tell("tiktok", "calls")["tiktok.token.refresh_token"] >= 3
+    assert world.credential(other, "tiktok")["state"] == FINE
+    # Signing in again mends it.
+    world.connect(name, "tiktok")
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+
+
+def test_7_a_refresh_that_was_not_answered_and_not_done(world, clock, standins):
+    """The request was lost, not the answer: the old refresh token still works."""
+    world.configure(platforms={"timeout_ms": 300})
+    [name] = world.add(platforms=("tiktok",))
+    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    standins.fault("tiktok", "silent", route="tiktok.token.*", times=1)
+    world.refresh(status=None)
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.credential(name, "tiktok")["state"] == FINE
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+
+
+REFUSALS = [("tiktok", "invalid_grant", SIGN_IN), ("tiktok", "invalid_client", FINE), ("tiktok", "server_error", FINE),
+            ("youtube", "invalid_grant", SIGN_IN), ("youtube", "invalid_client", FINE),
+            ("pinterest", "invalid_grant", SIGN_IN), ("pinterest", "invalid_client", FINE), ("pinterest", "server_error", FINE)]
+
+
+@pytest.mark.parametrize("platform, error, state", REFUSALS, ids=[f"{row[0]}-{row[1]}" for row in REFUSALS])
+def test_8_a_refresh_is_refused(world, clock, standins, platform, error, state):
+    by_token(world)
+    world.configure(platforms={"retry_percent": 0})
+    names = world.add(authors=3, platforms=(platform,))
+    standins.tell(platform, "token", account=world.accounts[names[0], platform], what="expire")
+    account = {"account": world.accounts[names[0], platform]} if state == SIGN_IN else {}
+    standins.fault(platform, "error", route=f"{platform}.token.*", name=error, **account)
+    finished = world.refresh(status=None)
+    row = world.credential(names[0], platform)
+    assert row["state"] == state, (row, finished)
+    assert [world.credential(name, platform)["state"] for name in names[1:]] == [FINE, FINE]
+    assert row["last_error"] and "SeCrEt" not in row["last_error"]
+    refreshes = standins.count(platform, f"{platform}.token.*")
+    if state == SIGN_IN:                                                # not asked again until the author has signed in
+        standins.forget()
+        clock.advance(HOUR // 2)
+        world.refresh(status=None)
+        accounts = {record["account"] for record in standins.log(platform) if record["route"] == READ[platform]}
+        assert world.accounts[names[0], platform] not in accounts and len(accounts) == 2
+    else:
+        assert 1 <= refreshes <= 3
+        standins.clear()
+        clock.advance(2 * HOUR)
+        world.refresh(status=None)
+        assert world.post(platform, world.ids(platform, names[0])[0])["at"] == clock.wall_ms
+
+
+def test_8_a_dead_token_of_meta_needs_the_author(world, clock, standins):
+    names = world.add(authors=3, platforms=("facebook", "instagram"))
+    for platform in ("facebook", "instagram"):
+        standins.tell(platform, "token", account=world.accounts[names[0], platform], what="revoke")
+    world.refresh(status=None)
+    for platform in ("facebook", "instagram"):
+        row = world.credential(names[0], platform)
+        assert row["state"] == SIGN_IN and "190" in row["last_error"]
+        assert standins.count(platform, f"{platform}.batch") == 3, "one call says it"
+        assert world.post(platform, world.ids(platform, names[1])[0])["at"] == clock.wall_ms
+
+
+def test_8_instagram_refreshes_itself_from_a_day_on(world, clock, standins):
+    [name] = world.add(platforms=("instagram",), login="instagram")
+    world.refresh()
+    assert standins.count("instagram", "instagram.token.*") == 0
+    first = world.credential(name, "instagram")["access_expires_at"]
+    clock.advance(31 * 24 * HOUR)                                       # less than thirty days of life left
+    world.add(platforms=("tiktok",), posted_at="2026-08-10T08:00:00Z")
+    world.refresh(status=None)
+    assert standins.count("instagram", "instagram.token.ig_refresh_token") == 1, "kept alive though nothing is left to read"
+    assert world.credential(name, "instagram")["access_expires_at"] > first
+
+
+def test_8_google_keeps_its_refresh_token(world, clock, standins):
+    """No new one in the answer: the old one stays."""
+    by_token(world)
+    [name] = world.add(platforms=("youtube",))
+    sealed = world.credential(name, "youtube")["refresh_sealed"]
+    for _ in range(3):
+        standins.tell("youtube", "token", account=world.accounts[name, "youtube"], what="expire")
+        clock.advance(HOUR)
+        world.refresh()
+        world.expect_truth(("youtube",), at=clock.wall_ms)
+    assert sealed and world.credential(name, "youtube")["refresh_sealed"] is not None
+    assert standins.count("youtube", "youtube.token.refresh_token") == 3
+
+
+def test_22_when_most_are_refused_it_is_not_them(world, clock, standins):
+    names = world.add(authors=8, platforms=("facebook",))
+    standins.fault("facebook", "error", name="190.467")
+    finished = world.refresh(status=None)
+    states = [world.credential(name, "facebook")["state"] for name in names]
+    assert states.count(SIGN_IN) <= 4, (states, finished)
+    standins.clear()
+    clock.advance(2 * HOUR)
+    world.refresh(status=None)
+    for name, state in zip(names, [world.credential(name, "facebook")["state"] for name in names]):
+        if state == FINE:
+            assert world.post("facebook", world.ids("facebook", name)[0])["at"] == clock.wall_ms
+
+
+def test_a_scope_that_was_not_given(world, clock, standins):
+    names = world.add(authors=3, platforms=("tiktok", "facebook"))
+    for platform in ("tiktok", "facebook"):
+        standins.tell(platform, "scopes", account=world.accounts[names[0], platform], scopes=["user.info.basic"])
+    world.refresh(status=None)
+    for platform in ("tiktok", "facebook"):
+        assert world.credential(names[0], platform)["state"] == SIGN_IN
+        assert standins.count(platform, f"{platform}.token.*") == 0, "refreshing would not help"
+        assert world.credential(names[1], platform)["state"] == FINE
+
+
+def test_24_sealed_rows_that_were_swapped(world, clock, standins):
+    names = world.add(authors=3, platforms=("tiktok",))
+    database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
+    rows = database.execute("SELECT id, access_sealed, refresh_sealed FROM platform_credentials ORDER BY id LIMIT 2").fetchall()
+    (a, *of_a), (b, *of_b) = rows
+    for id, sealed in ((a, of_b), (b, of_a)):
+        database.execute("UPDATE platform_credentials SET access_sealed = ?, refresh_sealed = ? WHERE id = ?", [*sealed, id])
+    database.close()
+    world.refresh(status=None)
+    have = world.counts()["tiktok"]
+    assert [have[world.ids("tiktok", name)[0]]["at"] for name in names] == [None, None, clock.wall_ms]
+    assert {record["account"] for record in standins.log("tiktok")} == {world.accounts[names[2], "tiktok"]}, "no token went to the wrong author's call"
+
+
+def test_24_a_key_that_is_not_there(world, standins):
+    world.add(platforms=("tiktok",))
+    key_file = world.instance.directory / "secrets.key"
+    key_file.rename(key_file.with_suffix(".away"))
+    world.instance.run("secrets", "init")
+    finished = world.instance.run("refresh", status=None)
+    assert finished.status not in (0,) and "key" in finished.err
+    assert standins.calls("tiktok") == {}
+    process = world.instance.background("serve")
+    assert process.wait(20) != 0, "a server does not start with it"
+    key_file.with_suffix(".away").unlink()
+
+
+def test_25_no_token_is_told_anywhere(world, clock, standins):
+    """Commands, logs at their most talkative, and the database, after runs in which much went wrong."""
+    world.configure(log={"level": "debug"}, platforms={"retry_percent": 20, "timeout_ms": 1000})
+    names = world.add(authors=2, login=lambda number: "instagram" if number % 2 else "facebook")
+    for platform in PLATFORMS:
+        standins.tell(platform, "token", account=world.accounts[names[0], platform], what="revoke")
+    for of in standins.names():
+        standins.fault(of, "raw", times=1, status=400, body=f"<html>{MARK}-echo</html>", skip=1)
+    for words in (["refresh"], ["platform", "list"], ["platform", "status"], ["status"], ["status", "--json"],
+                  ["platform", "test", "--author", __import__("lib.lines", fromlist=["uid"]).uid(names[1])]):
+        finished = world.instance.run(*words, status=None)
+        assert MARK not in finished.out + finished.err, words
+    clock.advance(HOUR)
+    with world.instance as server:
+        server.client().get("/openapi.json")
+        assert MARK not in server.admin().get("/metrics").body.decode()
+    assert MARK not in world.instance.log
+    world.expect_no_secret()
