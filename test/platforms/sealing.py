@@ -1,0 +1,53 @@
+"""Accounts by the thousand: written as src/platforms/seal.h and schema/005 say, where one `platform connect` each would take minutes."""
+import ctypes
+import ctypes.util
+import os
+import sqlite3
+import struct
+
+APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
+ACCESS, REFRESH = 0, 1
+
+
+class Sealer:
+    """The first key of a key file seals."""
+
+    def __init__(self, key_file):
+        name = ctypes.util.find_library("sodium")
+        if not name:
+            raise OSError("libsodium is not installed")
+        self._sodium = ctypes.CDLL(name)
+        lines = [line for line in open(key_file, encoding="ascii").read().splitlines() if line and not line.startswith("#")]
+        id, key = lines[0].split()
+        self._id, self._key = bytes.fromhex(id), bytes.fromhex(key)
+
+    def seal(self, author_row, api, account, column, text):
+        plain = text.encode()
+        place = b"viewtally token\0" + struct.pack(">qBB", author_row, APIS.index(api), column) + account.encode()
+        nonce = os.urandom(24)
+        out = ctypes.create_string_buffer(len(plain) + 16)
+        length = ctypes.c_ulonglong()
+        self._sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
+            out, ctypes.byref(length), plain, ctypes.c_ulonglong(len(plain)), place, ctypes.c_ulonglong(len(place)), None, nonce, self._key)
+        return self._id + nonce + out.raw[:length.value]
+
+
+def put_in(database_path, key_file, accounts, now_ms):
+    """`accounts`: (author's UUID, api, account id, tokens as `platform connect` takes them)."""
+    sealer = Sealer(key_file)
+    database = sqlite3.connect(database_path, isolation_level=None)
+    database.execute("BEGIN IMMEDIATE")
+    rows = {uuid: row for row, uuid in database.execute("SELECT id, uuid FROM authors")}
+    for uuid, api, account, tokens in accounts:
+        row = rows[uuid]
+        refresh = tokens.get("refresh_token")
+
+        def end(name):
+            return now_ms + tokens[name] * 1000 if tokens.get(name) else None
+
+        database.execute("INSERT INTO platform_credentials (author_id, api, account_id, scopes, access_sealed, refresh_sealed, access_expires_at, "
+                         "refresh_expires_at, obtained_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                         [row, APIS.index(api), account, tokens.get("scope", ""), sealer.seal(row, api, account, ACCESS, tokens["access_token"]),
+                          sealer.seal(row, api, account, REFRESH, refresh) if refresh else None, end("expires_in"), end("refresh_expires_in"), now_ms])
+    database.execute("COMMIT")
+    database.close()
