@@ -1,0 +1,74 @@
+/* An author's account, a refresher of tokens, and a platform that is a function: what it answers to one
+ * request after the other is a list of the test's. What the platforms really say is the connectors' own
+ * tests'. */
+#ifndef VT_TEST_CREDENTIAL_RIG_H
+#define VT_TEST_CREDENTIAL_RIG_H
+
+#include "base/clock.h"
+#include "lib/temp_db.h"
+#include "platforms/credentials.h"
+#include "platforms/fetch.h"
+
+#define NOW (TEST_DAY + HOUR_MS)
+
+enum { SENDS_MAX = 16, WAITERS_MAX = 8 };
+
+/* What the platform answers to one request after the other. */
+struct reply {
+    enum fetch_error error;
+    int status;
+    const char *body;
+};
+
+struct credential_rig {
+    struct temp_db db;
+    struct config config;
+    char key_path[128];
+    char why[512];
+    struct seal_keys *keys;
+    struct author author, other;
+    struct token_refresher *refresher;
+
+    /* the platform */
+    const struct reply *replies;
+    int sent, delivered;
+    char bodies[SENDS_MAX][1024]; /* of requests */
+    void (*done[SENDS_MAX])(void *ctx, const struct fetch_result *result);
+    void *done_ctx[SENDS_MAX];
+
+    /* who waits */
+    int told;
+    struct token_answer answers[WAITERS_MAX];
+    int64_t version_when_told;
+    int commits_to_fail;
+};
+extern struct credential_rig rig;
+
+int credential_rig_init(void **state);
+int credential_rig_fini(void **state);
+void rig_open_refresher(void);
+
+/* Accounts in a transaction of their own; TikTok's is open-1 with the pair act.1 and rft.1. */
+enum err rig_put(const struct author *author, enum platform_api api, const char *id, const char *access,
+                 const char *refresh, int64_t *row);
+int64_t rig_put_tiktok(void);
+struct credential rig_get(int64_t row);
+void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
+
+/* Hands out what was answered, as the loop would. */
+void rig_deliver(void);
+/* `ctx`: the int64_t that is the row. */
+void rig_on_told(void *ctx, const struct token_answer *answer);
+/* Asks, and has it answered. */
+enum token_result rig_ask(int64_t row, int64_t version, const struct reply *replies);
+
+/* A pair of TikTok's, and its refusal. */
+#define PAIR(n)                                                                                              \
+    "{\"access_token\":\"act." n "\",\"expires_in\":7200,\"open_id\":\"open-1\",\"refresh_expires_in\":"     \
+    "15552000,\"refresh_token\":\"rft." n                                                                    \
+    "\",\"scope\":\"user.info.basic,video.list\",\"token_type\":\"Bearer\"}"
+#define INVALID_GRANT                                                                                        \
+    "{\"error\":\"invalid_grant\",\"error_description\":\"Refresh token is invalid or "                      \
+    "expired.\",\"log_id\":\"2\"}"
+
+#endif

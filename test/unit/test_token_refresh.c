@@ -1,0 +1,278 @@
+/* Tokens are refreshed once however many ask, nobody uses a pair that is not on disk, and what a process that
+ * dies in the middle of it leaves behind is one whole pair. */
+#include "unit.h"
+
+#include "lib/crash.h"
+#include "lib/credential_rig.h"
+
+#include <stdlib.h>
+
+/* ---- refreshing ---- */
+
+static void a_new_pair_is_on_disk_before_anyone_is_told(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    const int64_t row = rig_put_tiktok();
+    (void)state;
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig.version_when_told, 2);
+    assert_int_equal(rig.sent, 1);
+    assert_non_null(strstr(rig.bodies[0], "refresh_token=rft.1"));
+    rig_assert_tokens(row, "act.2", "rft.2");
+    assert_int_equal(rig_get(row).refresh_sent_at, TIME_NONE);
+    assert_str(rig_get(row).scopes, "user.info.basic,video.list");
+    /* Who comes with the old tokens only now needs no request. */
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig.sent, 0);
+    assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->done, 1);
+}
+
+static void many_who_ask_make_one_request(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    struct token_answer answer;
+    int64_t row = rig_put_tiktok();
+    (void)state;
+    rig.replies = replies;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_in_flight(rig.refresher), 1);
+    rig_deliver();
+    assert_int_equal(rig.sent, 1);
+    assert_int_equal(rig.told, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(rig.answers[i].result, TOKENS_NEWER);
+}
+
+static void what_an_answer_leaves_out_stays(void **state)
+{
+    static const struct reply replies[] = {
+        {FETCH_OK, 200, "{\"access_token\":\"act.2\",\"refresh_token\":\"\"}"}};
+    const int64_t row = rig_put_tiktok();
+    (void)state;
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    rig_assert_tokens(row, "act.2", "rft.1");
+    const struct credential c = rig_get(row);
+    assert_int_equal(c.refresh_expires_at, NOW + 86400 * SECOND_MS);
+    assert_int_equal(c.access_expires_at - c.obtained_at, 3600 * SECOND_MS);
+    assert_str(c.scopes, "video.list");
+}
+
+static void each_refusal_is_somebodys(void **state)
+{
+    static const struct {
+        struct reply reply;
+        enum token_result result;
+        const char *code;
+        bool marked; /* still: the pair may be spent */
+    } rows[] = {
+        {{FETCH_OK, 400, INVALID_GRANT}, TOKENS_SIGN_IN, "invalid_grant", false},
+        {{FETCH_OK, 401, "{\"error\":\"invalid_client\"}"}, TOKENS_OPERATOR, "invalid_client", false},
+        {{FETCH_OK, 400, "{\"error\":\"unauthorized_client\"}"},
+         TOKENS_OPERATOR,
+         "unauthorized_client",
+         false},
+        {{FETCH_OK, 503, "busy"}, TOKENS_LATER, NULL, true},
+        {{FETCH_OK, 429, "{\"error\":\"rate_limit_exceeded\"}"}, TOKENS_LATER, NULL, false},
+        {{FETCH_OK, 200, "<html>"}, TOKENS_LATER, NULL, true},
+        {{FETCH_CONNECT, 0, ""}, TOKENS_LATER, "connect", false},
+        {{FETCH_TLS, 0, ""}, TOKENS_LATER, "tls", false},
+        {{FETCH_OK, 200,
+          "{\"access_token\":\"act.2\",\"expires_in\":1,\"open_id\":\"open-9\",\"refresh_token\":\"r\"}"},
+         TOKENS_SIGN_IN,
+         "other_account",
+         false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int64_t row = rig_put_tiktok();
+        const struct credential before = rig_get(row);
+        assert_int_equal(rig_ask(row, before.version, &rows[i].reply), rows[i].result);
+        assert_int_equal(rig.sent, 1);
+        if (rows[i].code)
+            assert_string_equal(rig.answers[0].code, rows[i].code);
+        const struct credential after = rig_get(row);
+        assert_int_equal(after.version, before.version);
+        assert_int_equal(after.state, CREDENTIAL_FINE); /* marking is not the refresher's */
+        assert_int_equal(after.refresh_sent_at != TIME_NONE, rows[i].marked);
+        rig_assert_tokens(row, "act.1", "rft.1");
+    }
+}
+
+static void an_answer_that_was_lost_is_asked_for_once_more(void **state)
+{
+    static const struct reply heals[] = {{FETCH_TIMEOUT, 0, ""}, {FETCH_OK, 200, PAIR("2")}};
+    static const struct reply lost[] = {{FETCH_RESET, 0, ""}, {FETCH_OK, 400, INVALID_GRANT}};
+    static const struct reply silent[] = {{FETCH_TIMEOUT, 0, ""}, {FETCH_TIMEOUT, 0, ""}};
+    int64_t row = rig_put_tiktok();
+    (void)state;
+    assert_int_equal(rig_ask(row, 1, heals), TOKENS_NEWER);
+    assert_int_equal(rig.sent, 2);
+    assert_string_equal(rig.bodies[0], rig.bodies[1]);
+    rig_assert_tokens(row, "act.2", "rft.2");
+    assert_int_equal(rig_ask(row, 2, lost), TOKENS_SIGN_IN);
+    assert_string_equal(rig.answers[0].code, "lost_in_refresh");
+    row = rig_put_tiktok();
+    assert_int_equal(rig_ask(row, rig_get(row).version, silent), TOKENS_LATER);
+    assert_int_equal(rig.sent, 2);
+    assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
+}
+
+static void somebody_elses_refresh_is_waited_for(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    const int64_t row = rig_put_tiktok();
+    bool ours;
+    (void)state;
+    test_begin(&rig.db);
+    assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms(), 0, &ours), OK);
+    assert_true(ours);
+    test_commit(&rig.db);
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_LATER);
+    assert_int_equal(rig.sent, 0);
+    assert_string_equal(rig.answers[0].code, "elsewhere");
+    /* One that must have ended is not. */
+    test_begin(&rig.db);
+    assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
+    assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);
+    test_commit(&rig.db);
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+}
+
+static void a_pair_that_somebody_else_wrote_meanwhile_stays(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    struct token_answer answer;
+    int64_t again, row = rig_put_tiktok();
+    (void)state;
+    rig.replies = replies;
+    assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.signed-in", "rft.signed-in", &again),
+                     OK);
+    rig_deliver();
+    assert_int_equal(rig.answers[0].result, TOKENS_NEWER);
+    assert_string_equal(rig.answers[0].code, "elsewhere");
+    rig_assert_tokens(row, "act.signed-in", "rft.signed-in");
+}
+
+static void an_account_that_was_removed_meanwhile_stays_away(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    struct token_answer answer;
+    int64_t row = rig_put_tiktok();
+    (void)state;
+    rig.replies = replies;
+    assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    test_begin(&rig.db);
+    assert_int_equal(store_delete_credential(rig.db.w, row, 0), OK);
+    test_commit(&rig.db);
+    rig_deliver();
+    assert_int_equal(rig.answers[0].result, TOKENS_GONE);
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_GONE);
+}
+
+static void a_commit_that_fails_is_tried_again(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    const int64_t row = rig_put_tiktok();
+    (void)state;
+    rig.commits_to_fail = 2; /* the mark's goes well, the pair's first one fails */
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    rig_assert_tokens(row, "act.2", "rft.2");
+}
+
+static void without_a_refresh_token_the_author_is_asked(void **state)
+{
+    int64_t row;
+    (void)state;
+    assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.1", "", &row), OK);
+    assert_int_equal(rig_ask(row, 1, NULL), TOKENS_SIGN_IN);
+    assert_string_equal(rig.answers[0].code, "no_refresh_token");
+    assert_int_equal(rig_put(&rig.author, API_FACEBOOK, "page-1", "EAA1", "", &row), OK);
+    assert_int_equal(rig_ask(row, 1, NULL), TOKENS_SIGN_IN);
+    assert_string_equal(rig.answers[0].code, "no_refresh");
+    rig.config.tiktok.client_id[0] = '\0';
+    assert_int_equal(rig_ask(rig_put_tiktok(), 2, NULL), TOKENS_OPERATOR);
+    assert_int_equal(rig.sent, 0);
+}
+
+/* ---- dying in the middle ---- */
+
+/* In a process of its own, with connections of its own. */
+static int refresh_once(void *ctx)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    const int64_t *row = ctx;
+    store_close(rig.db.r);
+    store_close(rig.db.w);
+    rig.db.w = temp_db_open(&rig.db, STORE_WRITE);
+    rig.db.r = temp_db_open(&rig.db, STORE_READ);
+    token_refresher_free(rig.refresher);
+    rig_open_refresher();
+    return rig_ask(*row, 1, replies) == TOKENS_NEWER ? 0 : 1;
+}
+
+/* Killed before each of its changes to a file in turn: whatever is left is one pair or the other, whole, and
+ * where it is the old one, the mark says whether it may be spent. */
+static void a_process_that_dies_leaves_one_whole_pair(void **state)
+{
+    static const struct reply spent[] = {{FETCH_OK, 400, INVALID_GRANT}};
+    int old = 0, marked = 0, fresh = 0, at = 1;
+    (void)state;
+    for (enum crash_end end = CRASH_KILLED; end != CRASH_ENDED; at++) {
+        assert_true(at < 100);
+        int64_t row = rig_put_tiktok();
+        struct credential c = rig_get(row);
+        test_begin(&rig.db);
+        assert_int_equal(store_delete_credential(rig.db.w, row, 0), OK);
+        test_commit(&rig.db);
+        row = rig_put_tiktok();
+        store_close(rig.db.w);
+        store_close(rig.db.r);
+        rig.db.w = temp_db_open(&rig.db, STORE_WRITE);
+        rig.db.r = temp_db_open(&rig.db, STORE_READ);
+        end = crash_before_change(at, refresh_once, &row);
+        if (end == CRASH_NOT_POSSIBLE)
+            skip();
+        token_refresher_free(rig.refresher);
+        rig_open_refresher();
+        c = rig_get(row);
+        if (c.version == 2) {
+            rig_assert_tokens(row, "act.2", "rft.2");
+            fresh++;
+            continue;
+        }
+        rig_assert_tokens(row, "act.1", "rft.1");
+        old++;
+        if (c.refresh_sent_at == TIME_NONE)
+            continue;
+        marked++;
+        /* The next run, later: it is told that the pair was lost. */
+        test_begin(&rig.db);
+        bool ours;
+        assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, NOW, INT64_MAX, &ours), OK);
+        test_commit(&rig.db);
+        assert_int_equal(rig_ask(row, 1, spent), TOKENS_SIGN_IN);
+        assert_string_equal(rig.answers[0].code, "lost_in_refresh");
+    }
+    assert_true(old > marked && marked > 0 && fresh > 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
+    const struct CMUnitTest tests[] = {
+        TEST(a_new_pair_is_on_disk_before_anyone_is_told),
+        TEST(many_who_ask_make_one_request),
+        TEST(what_an_answer_leaves_out_stays),
+        TEST(each_refusal_is_somebodys),
+        TEST(an_answer_that_was_lost_is_asked_for_once_more),
+        TEST(somebody_elses_refresh_is_waited_for),
+        TEST(a_pair_that_somebody_else_wrote_meanwhile_stays),
+        TEST(an_account_that_was_removed_meanwhile_stays_away),
+        TEST(a_commit_that_fails_is_tried_again),
+        TEST(without_a_refresh_token_the_author_is_asked),
+        TEST(a_process_that_dies_leaves_one_whole_pair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
