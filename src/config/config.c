@@ -233,6 +233,12 @@ void config_fini(struct config *c)
         value_free(c, &config_keys[i]);
 }
 
+static bool has_app(const struct config *c)
+{
+    return *c->tiktok.client_id || *c->instagram.client_id || *c->youtube.client_id ||
+           *c->facebook.client_id || *c->pinterest.client_id;
+}
+
 /* What no key can tell by itself. */
 static bool agrees(const struct config *c, struct buf *message)
 {
@@ -241,6 +247,11 @@ static bool agrees(const struct config *c, struct buf *message)
         why = "source names spool: spool_dir is missing";
     else if (c->refresh.interval_s && strcmp(c->refresh.source, "simulated") != 0)
         why = "interval_s is only for source = simulated";
+    else if (strstr(c->refresh.source, "platforms") && !has_app(c) && !*c->youtube.api_key)
+        why = "source names platforms: none has an app here (client_id in [tiktok], [instagram], [youtube], "
+              "[facebook] or [pinterest], or [youtube] api_key)";
+    else if (strstr(c->refresh.source, "platforms") && has_app(c) && !*c->secrets.key_file)
+        why = "source names platforms: [secrets] key_file is missing, without which no tokens can be kept";
     if (why)
         buf_printf(message, "[refresh] %s", why);
     return !why;

@@ -123,36 +123,27 @@ static bool check_image_sources(struct str value, const char **why)
     return true;
 }
 
-static bool is_one_of(struct str item, const char *const *names)
-{
-    for (; *names; names++)
-        if (str_eq(item, str_from_cstr(*names)))
-            return true;
-    return false;
-}
-
-/* "none", or sources that are there, each once. */
+/* "none", or sources, each once. */
 static bool check_source(struct str value, const char **why)
 {
-    static const char *const names[] = {"spool", "simulated", NULL};
+    static const char *const names[] = {"spool", "simulated", "platforms"};
+    enum { NAMES = 3 };
     struct str item, rest = value;
-    size_t seen = 0, count = 0;
-    *why = "wants none, or spool, simulated, or both, comma separated";
+    bool seen[NAMES] = {false};
+    *why = "wants none, or spool, simulated, platforms, or several, comma separated";
     if (str_eq(value, STR("none")))
         return true;
     while (rest.p) {
+        int i = 0;
         rest = str_cut(rest, ',', &item);
         item = str_trim(item);
-        if (str_eq(item, STR("platforms"))) {
-            *why = "names platforms, which this version cannot ask yet";
+        while (i < NAMES && !str_eq(item, str_from_cstr(names[i])))
+            i++;
+        if (i == NAMES || seen[i])
             return false;
-        }
-        if (!is_one_of(item, names))
-            return false;
-        seen |= item.p[1] == 'p' ? 1 : 2;
-        count++;
+        seen[i] = true;
     }
-    return count == (seen == 3 ? 2 : 1);
+    return true;
 }
 
 /* https, or, where tests are built in, http to this machine; a host, perhaps a port, and nothing behind it.
@@ -288,7 +279,9 @@ const struct config_key config_keys[] = {
     {"refresh", "source", CONFIG_LIST, KEY(refresh.source), "none", TEXT_LIMIT(200), false, check_source,
      "Where readings come from every hour: spool (files that other programs put into spool_dir), simulated "
      "(made up, for trying\n"
-     "things out), or none. Several are comma separated."},
+     "things out), platforms (asked for the counts of each post, with the tokens of its author), or none. "
+     "Several are comma\n"
+     "separated."},
     {"refresh", "minute", CONFIG_INTEGER, RELOADED(refresh.minute), "55", 0, 59, false, NULL,
      "The minute of each UTC hour at which it begins. Late in the hour: little of a day is then counted to "
      "the next."},

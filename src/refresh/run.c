@@ -135,6 +135,21 @@ enum err run_commit(struct run *run)
     return OK;
 }
 
+enum err run_begin_regardless(struct run *run)
+{
+    return run_open_unleased(run);
+}
+
+enum err run_commit_regardless(struct run *run)
+{
+    CHECK(run->open);
+    enum err err = store_commit(run->store);
+    if (!err)
+        add_counts(run);
+    leave_gate(run);
+    return err ? database_failed(run, err) : OK;
+}
+
 void run_rollback(struct run *run)
 {
     CHECK(run->open);
@@ -158,19 +173,38 @@ enum err run_turn(struct run *run)
 
 const char *run_counter_name(enum run_counter counter)
 {
-    switch ((int)counter) {
-    case RUN_VIDEOS: return "videos";
-    case RUN_ACCEPTED: return "accepted";
-    case RUN_VIRAL_EVENTS: return "viral_events";
-    case RUN_MILESTONE_EVENTS: return "milestone_events";
-    case RUN_BAD_LINES: return "bad_lines";
-    case RUN_REFUSED + REFUSAL_UNKNOWN_POST: return "refused:unknown_post";
-    case RUN_REFUSED + REFUSAL_FUTURE: return "refused:future";
-    case RUN_REFUSED + REFUSAL_BEFORE_POST: return "refused:before_post";
-    case RUN_REFUSED + REFUSAL_AFTER_LIFE: return "refused:after_life";
-    case RUN_REFUSED + REFUSAL_STALE: return "refused:stale";
-    default: return "";
-    }
+    static const char *const names[RUN_COUNTERS] = {
+        [RUN_VIDEOS] = "videos",
+        [RUN_ACCEPTED] = "accepted",
+        [RUN_VIRAL_EVENTS] = "viral_events",
+        [RUN_MILESTONE_EVENTS] = "milestone_events",
+        [RUN_BAD_LINES] = "bad_lines",
+        [RUN_REFUSED + REFUSAL_UNKNOWN_POST] = "refused:unknown_post",
+        [RUN_REFUSED + REFUSAL_FUTURE] = "refused:future",
+        [RUN_REFUSED + REFUSAL_BEFORE_POST] = "refused:before_post",
+        [RUN_REFUSED + REFUSAL_AFTER_LIFE] = "refused:after_life",
+        [RUN_REFUSED + REFUSAL_STALE] = "refused:stale",
+        [RUN_READ] = "read",
+        [RUN_NO_DATA] = "no_data",
+        [RUN_MISSING] = "missing",
+        [RUN_PERMANENT] = "permanent",
+        [RUN_UNANSWERED] = "unanswered",
+        [RUN_PUT_OFF] = "put_off",
+        [RUN_CALLS] = "calls",
+        [RUN_RETRIES] = "retries",
+        [RUN_TOKENS] = "tokens",
+        [RUN_VERDICT + V_OK] = "verdict:ok",
+        [RUN_VERDICT + V_LATER] = "verdict:later",
+        [RUN_VERDICT + V_QUOTA] = "verdict:quota",
+        [RUN_VERDICT + V_TOKEN] = "verdict:token",
+        [RUN_VERDICT + V_RECONNECT] = "verdict:reconnect",
+        [RUN_VERDICT + V_OPERATOR] = "verdict:operator",
+        [RUN_VERDICT + V_TIER] = "verdict:tier",
+        [RUN_VERDICT + V_SPLIT] = "verdict:split",
+        [RUN_VERDICT + V_MALFORMED] = "verdict:malformed",
+        [RUN_VERDICT + V_BUG] = "verdict:bug",
+    };
+    return (int)counter >= 0 && (int)counter < RUN_COUNTERS && names[counter] ? names[counter] : "";
 }
 
 void run_count(struct run *run, int platform, enum run_counter counter, int64_t n)

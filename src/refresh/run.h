@@ -7,6 +7,7 @@
 #ifndef VT_REFRESH_RUN_H
 #define VT_REFRESH_RUN_H
 
+#include "platforms/platform.h"
 #include "refresh/import.h"
 #include "refresh/source.h"
 #include "refresh/step.h"
@@ -33,6 +34,11 @@ MUST_USE enum err run_begin(struct run *run);
 MUST_USE enum err run_commit(struct run *run);
 void run_rollback(struct run *run);
 
+/* For what must be written even when the run was told to stop or has lost its lease: tokens that a platform
+ * gave in exchange for older ones, which are worth nothing any more. */
+MUST_USE enum err run_begin_regardless(struct run *run);
+MUST_USE enum err run_commit_regardless(struct run *run);
+
 /* Says why the source stops; returns err. The first sentence is kept. */
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -45,8 +51,20 @@ enum run_counter {
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES, /* other than refused readings */
     RUN_REFUSED,   /* RUN_REFUSED + enum refusal: readings, by reason */
+
+    /* Of the platforms. Posts that were to be asked for: how each of them ended, */
+    RUN_READ = RUN_REFUSED + REFUSAL_KINDS, /* with counts */
+    RUN_NO_DATA,                            /* known to the platform, no numbers yet */
+    RUN_MISSING,                            /* left out by the platform */
+    RUN_PERMANENT,                          /* will never have numbers */
+    RUN_UNANSWERED,                         /* not asked for, or in vain */
+    RUN_PUT_OFF,                            /* and those whose turn it is in a later run */
+    RUN_CALLS,                              /* that were sent */
+    RUN_RETRIES,                            /* those of them that repeat one that failed */
+    RUN_TOKENS,                             /* refreshed */
+    RUN_VERDICT,                            /* RUN_VERDICT + enum verdict: how calls ended */
 };
-enum { RUN_COUNTERS = RUN_REFUSED + REFUSAL_KINDS };
+enum { RUN_COUNTERS = RUN_VERDICT + VERDICTS };
 enum { RUN_NO_PLATFORM = -1 }; /* videos and events are of all platforms of a video */
 
 /* The name in the database and in what commands print: "accepted", "refused:stale". Static. */

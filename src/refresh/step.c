@@ -15,7 +15,8 @@ enum { ARENA_BLOCK = 64 * 1024, SLOTS_LEAST = 64, FUTURE_MS = 60 * SECOND_MS };
 
 /* The readings of one post in this step, merged. */
 struct merged {
-    bool read, baseline;           /* there is a reading, a baseline reading */
+    bool read, baseline;           /* there is a reading, a baseline reading, */
+    bool of_views;                 /* one that counts as a reading of views */
     int64_t baseline_views, views; /* of baseline and of ordinary readings; COUNT_NONE: none known */
     int64_t counts[COUNT_KINDS];   /* the others, by enum count_kind */
 };
@@ -23,7 +24,7 @@ struct merged {
 struct touched_video {
     struct video video;
     struct merged posts[PLATFORM_COUNT]; /* as video.posts */
-    bool changed, first_reading, flipped, viral_event;
+    bool changed, of_views, first_reading, flipped, viral_event;
     int64_t t;
     int64_t before, baseline_gain, gain;
 };
@@ -144,6 +145,7 @@ static void merge_reading(struct merged *m, const struct reading *r)
 {
     m->read = true;
     m->baseline = m->baseline || r->baseline;
+    m->of_views = m->of_views || !r->not_of_views;
     raise(r->baseline ? &m->baseline_views : &m->views, r->counts[COUNT_VIEWS]);
     for (int k = COUNT_LIKES; k < COUNT_KINDS; k++)
         raise(&m->counts[k], r->counts[k]);
@@ -202,8 +204,9 @@ static bool apply_views(struct touched_video *v, struct post *post, const struct
 static bool apply_post(const struct step *s, struct touched_video *v, struct post *post,
                        const struct merged *m)
 {
-    bool changed = s->observed_at != post->updated_at;
-    post->updated_at = s->observed_at;
+    bool changed = m->of_views && s->observed_at != post->updated_at;
+    if (m->of_views)
+        post->updated_at = s->observed_at;
     if (apply_views(v, post, m))
         changed = true;
     for (int k = COUNT_LIKES; k < COUNT_KINDS; k++)
@@ -223,9 +226,11 @@ static void apply_video(const struct step *s, struct touched_video *v)
     for (size_t i = 0; i < video->post_count; i++)
         if (v->posts[i].read && apply_post(s, v, &video->posts[i], &v->posts[i])) {
             v->changed = true;
+            v->of_views = v->of_views || v->posts[i].of_views;
             video->baseline_pending = video->baseline_pending || v->posts[i].baseline;
         }
-    if (!v->changed)
+    v->t = video->updated_at;
+    if (!v->of_views)
         return;
     v->first_reading = video->updated_at == TIME_NONE;
     v->t = s->observed_at > video->updated_at ? s->observed_at : video->updated_at;
@@ -281,7 +286,7 @@ static enum err read_base(struct step *s, int64_t t)
 static enum err decide_viral(struct step *s, struct touched_video *v)
 {
     struct video *video = &v->video;
-    if (video->went_viral_at != TIME_NONE)
+    if (video->went_viral_at != TIME_NONE || !v->of_views)
         return OK;
     enum err err = read_base(s, v->t);
     if (err)

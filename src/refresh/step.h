@@ -21,6 +21,9 @@ struct reading {
     int64_t video_row;
     enum platform platform;
     bool baseline;
+    bool not_of_views; /* its views were not measured, the others were: it moves neither the time of the post
+                        * nor that of the video, and decides nothing
+                        */
     int64_t counts[COUNT_KINDS]; /* COUNT_NONE: unknown */
 };
 

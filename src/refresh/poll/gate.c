@@ -1,0 +1,238 @@
+/* Whether a call of an API may begin, by all that limits it; and what of that outlives the run. */
+#include "refresh/poll/engine.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/platform_limits.h"
+
+#include <inttypes.h>
+
+enum { TIER_DAYS = 1, BEHIND_HOURS = 2 };
+
+/* Names in the table platform_limits. */
+#define LIMIT_UNITS   STR("units")
+#define LIMIT_BREAKER STR("breaker")
+#define LIMIT_PAUSE   STR("pause")
+#define LIMIT_TIER    STR("tier")
+#define LIMIT_BEHIND  STR("behind")
+
+/* --- from the configuration
+ * --------------------------------------------------------------------------------- */
+
+static void limits_of(struct gate *g, const struct config *c, int64_t now, int64_t wall)
+{
+    int64_t per_minute = g->desc->app_rate.per_minute, units = g->desc->units_per_day, reserve = 0;
+    switch (g->api) {
+    case API_TIKTOK:
+        per_minute = c->tiktok.calls_per_minute;
+        g->pace.in_flight_max = (int)c->tiktok.in_flight;
+        break;
+    case API_INSTAGRAM: g->pace.in_flight_max = (int)c->instagram.in_flight; break;
+    case API_INSTAGRAM_FACEBOOK:
+    case API_FACEBOOK: g->pace.in_flight_max = (int)c->facebook.in_flight; break;
+    case API_YOUTUBE:
+        units = c->youtube.units_per_day;
+        reserve = c->youtube.reserve_percent;
+        g->pace.in_flight_max = (int)c->youtube.in_flight;
+        break;
+    case API_PINTEREST:
+        units = c->pinterest.calls_per_day;
+        g->account_per_minute = (int)c->pinterest.calls_per_minute;
+        g->pace.in_flight_max = (int)c->pinterest.in_flight;
+        g->tier_least = str_eq(str_from_cstr(c->pinterest.bulk), STR("off")) ? 1 : 0;
+        break;
+    }
+    bucket_init(&g->pace.bucket, (int)per_minute, g->desc->app_rate.burst, now);
+    quota_init(&g->quota, units, reserve, wall);
+}
+
+void account_init(struct account *a, struct gate *g, struct part *part)
+{
+    *a = (struct account){.gate = g, .part = part};
+    list_init(&a->link);
+    list_init(&a->queue[CALL_READ]);
+    list_init(&a->queue[CALL_RESOLVE]);
+    list_init(&a->batches);
+    a->tier = g->tier_least;
+    bucket_init(&a->bucket, g->account_per_minute, g->desc->account_rate.burst, clock_mono_ms());
+}
+
+void gate_init(struct engine *e, struct gate *g, enum platform_api api)
+{
+    const struct config *c = e->config;
+    *g = (struct gate){.api = api, .desc = platform_desc(api)};
+    list_init(&g->ready);
+    g->options = platform_options_of(c, api);
+    g->app = platform_app_of(c, api);
+    g->active = platform_is_configured(c, api);
+    g->account_per_minute = g->desc->account_rate.per_minute;
+    limits_of(g, c, clock_mono_ms(), clock_wall_ms());
+    if (api == API_YOUTUBE && c->youtube.api_key[0]) {
+        g->active = true;
+        account_init(&e->key_account, g, NULL);
+        g->key = &e->key_account;
+    }
+}
+
+/* --- what outlives the run ---------------------------------------------------------------------------------
+ */
+
+/* As if it were not there, once its time is over. */
+static enum err get_limit(struct engine *e, const struct gate *g, struct str name, int64_t now,
+                          struct platform_limit *out)
+{
+    enum err err = store_get_limit(e->store, g->api, name, out);
+    if (err == ERR_NOT_FOUND ||
+        (!err && out->until != TIME_NONE && out->until <= now && !str_eq(name, LIMIT_BREAKER))) {
+        *out = (struct platform_limit){.until = TIME_NONE};
+        return OK;
+    }
+    return err ? run_fail(e->run, err, "the database says: %s", err_name(err)) : OK;
+}
+
+enum err gate_restore(struct engine *e, struct gate *g)
+{
+    const int64_t now = clock_wall_ms(), mono = clock_mono_ms();
+    struct platform_limit units, breaker, pause, tier, behind;
+    enum err err = get_limit(e, g, LIMIT_UNITS, now, &units);
+    if (!err)
+        err = get_limit(e, g, LIMIT_BREAKER, now, &breaker);
+    if (!err)
+        err = get_limit(e, g, LIMIT_PAUSE, now, &pause);
+    if (!err)
+        err = get_limit(e, g, LIMIT_TIER, now, &tier);
+    if (!err)
+        err = get_limit(e, g, LIMIT_BEHIND, now, &behind);
+    if (err)
+        return err;
+    quota_restore(&g->quota, units.value, units.until, now);
+    breaker_restore(&g->breaker, (int)breaker.value, breaker.until, now);
+    if (pause.until != TIME_NONE && pause.until <= now + DAY_MS + HOUR_MS)
+        pace_pause(&g->pace, mono + (pause.until - now));
+    const bool always =
+        g->api == API_PINTEREST && str_eq(str_from_cstr(e->config->pinterest.bulk), STR("on"));
+    if (tier.value > g->tier_least && tier.value < g->desc->tiers && !always)
+        g->tier_least = (int)tier.value;
+    g->behind = behind.value > 0;
+    g->tier_until = tier.until;
+    g->share = quota_share(&g->quota, now, HOUR_MS);
+    if (g->key)
+        g->key->tier = g->tier_least;
+    return OK;
+}
+
+static enum err put_limit(struct engine *e, const struct gate *g, struct str name, int64_t value,
+                          int64_t until)
+{
+    const struct platform_limit limit = {.api = g->api, .name = name, .value = value, .until = until};
+    return value ? store_put_limit(e->store, &limit) : store_delete_limit(e->store, g->api, name);
+}
+
+enum err gate_save(struct engine *e, struct gate *g)
+{
+    const int64_t now = clock_wall_ms(), paused_ms = g->pace.paused_until - clock_mono_ms();
+    enum err err = OK;
+    if (g->quota.units)
+        err = put_limit(e, g, LIMIT_UNITS, g->quota.used, g->quota.resets_at);
+    if (!err)
+        err = put_limit(e, g, LIMIT_BREAKER, g->breaker.level, g->breaker.until);
+    if (!err)
+        err = put_limit(e, g, LIMIT_PAUSE, paused_ms > MINUTE_MS, now + paused_ms);
+    if (!err && g->tier_until != TIME_NONE)
+        err = put_limit(e, g, LIMIT_TIER, g->tier_least, g->tier_until);
+    if (!err)
+        err = put_limit(e, g, LIMIT_BEHIND, g->behind, now + BEHIND_HOURS * HOUR_MS);
+    if (!err)
+        g->changed = false;
+    return err;
+}
+
+/* --- whether a call may begin
+ * --------------------------------------------------------------------------------- */
+
+int gate_ids_per_call(const struct gate *g, enum call_kind kind, int tier)
+{
+    /* Where graph.instagram.com takes batches, they are those of graph.facebook.com. */
+    const bool batches = g->api == API_INSTAGRAM && g->options.batch;
+    const struct platform_desc *desc = batches ? platform_desc(API_INSTAGRAM_FACEBOOK) : g->desc;
+    int n = desc->ids_per_call[tier < g->tier_least ? g->tier_least : tier];
+    if (kind == CALL_RESOLVE)
+        n = g->desc->ids_per_resolve;
+    else if (g->options.ids_per_call)
+        n = g->options.ids_per_call;
+    if (n < 1)
+        return 1;
+    return n < CALL_IDS_MAX ? n : CALL_IDS_MAX;
+}
+
+int64_t gate_ready_at(const struct gate *g, int64_t now)
+{
+    const int64_t wall = clock_wall_ms();
+    int64_t at = pace_ready_at(&g->pace, now);
+    if (at == PACE_NEVER)
+        return at;
+    const int64_t breaker = breaker_ready_at(&g->breaker, wall);
+    if (breaker == INT64_MAX)
+        return PACE_NEVER;
+    if (now + (breaker - wall) > at)
+        at = now + (breaker - wall);
+    const bool spent = quota_left(&g->quota, wall) <= 0 || g->begun >= g->share;
+    if (spent && now + (g->quota.resets_at - wall) > at)
+        at = now + (g->quota.resets_at - wall);
+    return at;
+}
+
+void gate_begin(struct gate *g, int64_t now)
+{
+    quota_turn(&g->quota, clock_wall_ms());
+    pace_begin(&g->pace, now);
+    breaker_begin(&g->breaker);
+    quota_take(&g->quota);
+    g->begun++;
+    g->changed = g->changed || g->quota.units;
+}
+
+void gate_end(struct gate *g, bool good)
+{
+    const int64_t now = clock_wall_ms();
+    pace_end(&g->pace);
+    if (!breaker_end(&g->breaker, good, now))
+        return;
+    g->changed = true;
+    if (g->breaker.until)
+        log_warn("platforms: %s fails: it is left alone for %" PRId64 " min", g->desc->name,
+                 (g->breaker.until - now) / MINUTE_MS);
+    else
+        log_info("platforms: %s answers again", g->desc->name);
+}
+
+void gate_forget(struct gate *g)
+{
+    pace_end(&g->pace);
+    breaker_forget(&g->breaker);
+}
+
+void gate_pause(struct gate *g, int64_t wait_ms)
+{
+    pace_pause(&g->pace, clock_mono_ms() + wait_ms);
+    g->changed = true;
+}
+
+void gate_close(struct engine *e, struct gate *g)
+{
+    g->closed = true;
+    while (!list_is_empty(&g->ready))
+        account_give_up(e, LIST_ENTRY(g->ready.next, struct account, link));
+}
+
+void gate_raise_tier(struct gate *g, int tier, bool remember)
+{
+    if (tier <= g->tier_least)
+        return;
+    g->tier_least = tier;
+    if (remember)
+        g->tier_until = clock_wall_ms() + TIER_DAYS * DAY_MS;
+    g->changed = g->changed || remember;
+    log_info("platforms: %s: its other form of request is used for a day", g->desc->name);
+}
