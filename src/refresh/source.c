@@ -2,12 +2,14 @@
 #include "refresh/source.h"
 
 #include "base/check.h"
+#include "refresh/poll/poll.h"
 #include "refresh/simulated.h"
 #include "refresh/spool.h"
 
 static const struct source *const known[SOURCE_KINDS] = {
     [SOURCE_SPOOL] = &spool_source,
     [SOURCE_SIMULATED] = &simulated_source,
+    [SOURCE_PLATFORMS] = &platforms_source,
 };
 
 static const char *const names[SOURCE_KINDS] = {

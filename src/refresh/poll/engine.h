@@ -193,6 +193,7 @@ struct engine {
     uv_timer_t tick;
     struct fetch *fetch;
     struct seal_keys *keys;
+    struct token_sender sender;
     struct token_refresher *refresher;
     struct token_turns turns;
     bool fetch_closed;

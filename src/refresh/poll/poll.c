@@ -253,7 +253,8 @@ static void open_loop(struct engine *e)
     e->tick.data = e;
     fetch_options_of(&options, e->config);
     e->fetch = fetch_new(&e->loop, &options);
-    e->refresher = token_refresher_new(e->config, e->fetch, e->keys, &e->turns);
+    e->sender = token_sender_of(e->fetch);
+    e->refresher = token_refresher_new(e->config, &e->sender, e->keys, &e->turns);
 }
 
 static void on_wait(uv_timer_t *timer)
