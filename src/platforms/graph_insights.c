@@ -146,7 +146,7 @@ struct str graph_dead_metric(struct str message, struct str asked)
     unsigned long long n;
     if (rest.p) {
         rest = str_cut(rest, ']', &index);
-        return str_to_u64(index, 99, &n) ? name_at(asked, n) : found;
+        return rest.p && str_to_u64(index, 99, &n) ? name_at(asked, n) : found;
     }
     if (behind(message, STR("following values")).p)
         return found;

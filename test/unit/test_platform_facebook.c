@@ -1,0 +1,487 @@
+/* Facebook: two operations a post, which definition of a view a post is read by, comments and shares,
+ * linking.
+ *
+ * Samples: developers.facebook.com, video_insights (v25.0) and Page Insights [V]; the object's own counts and
+ * what post_video_social_actions holds are of several projects [P], the latter disputed among them; read
+ * November 2026. */
+#include "lib/graph_rig.h"
+
+#include <stdlib.h>
+
+#define NONE COUNT_NONE
+#define DEAD "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}"
+
+enum { REEL = 1, VIDEO, NODE, POST };
+
+/* [P] */
+#define NODE_OF(id)                                                                                          \
+    "{'views':1700,'likes':{'data':[],'summary':{'total_count':58}},'comments':{'data':[],'summary':{'"      \
+    "order'"                                                                                                 \
+    ":'ranked','total_count':6}},'id':'" id "'}"
+#define POST_NODE(id, shares)                                                                                \
+    "{'reactions':{'data':[],'summary':{'total_count':58,'viewer_reaction':'NONE'}},'comments':{'data':[],"  \
+    "'summary':{'total_count':6}}" shares ",'id':'" id "'}"
+/* [V], names of reactions [K] */
+#define REEL_OF(id, actions)                                                                                 \
+    "{'data':[{'name':'blue_reels_play_count','period':'lifetime','values':[{'value':1614}],'id':'" id       \
+    "/video_insights/blue_reels_play_count/lifetime'},{'name':'post_video_likes_by_reaction_type','period':" \
+    "'lifetime','values':[{'value':{'REACTION_LIKE':41,'REACTION_LOVE':12}}]},{'name':"                      \
+    "'post_video_social_actions','period':'lifetime','values':[{'value':" actions "}]}]}"
+#define UPPER "{'COMMENT':9,'SHARE':3}"
+
+static void init(struct graph_rig *r, const char *one, const char *two)
+{
+    const char *const ids[] = {one, two, NULL};
+    meta_init(r, &facebook_desc, ids);
+}
+
+/* The answer for one post: its object, and its insights (NULL: were not asked for). */
+static struct outcome answer(struct graph_rig *r, const char *node, int status, const char *insights)
+{
+    struct str entries[] = {meta_entry(r, 200, node), {0}};
+    if (insights)
+        entries[1] = meta_entry(r, status, insights);
+    return meta_parse(r, 200, meta_batch(r, entries, insights ? 2 : 1));
+}
+
+/* ---- requests ---- */
+
+#define OP(path)           "{\"method\":\"GET\",\"relative_url\":\"v26.0/" path "\"}"
+#define VIDEO_NODE_URL(id) OP(id "?fields=views,likes.summary(true).limit(0),comments.summary(true).limit(0)")
+#define POST_NODE_URL(id)                                                                                    \
+    OP(id "?fields=shares,reactions.summary(true).limit(0),comments.summary(true).limit(0)")
+
+static void expect_batch(struct graph_rig *r, const char *expected)
+{
+    meta_build(r);
+    assert_str(meta_field(r, "batch"), expected);
+}
+
+static void requests(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "3237", "10_20");
+    expect_batch(&r,
+                 "[" VIDEO_NODE_URL("3237") "," OP(
+                     "3237/video_insights?metric=blue_reels_play_count,post_video_likes_by_reaction_type,"
+                     "post_video_social_actions") "," POST_NODE_URL("10_20") "," OP("10_20/"
+                                                                                    "insights?metric=post_"
+                                                                                    "media_view,post_"
+                                                                                    "reactions_by_type_"
+                                                                                    "total") "]");
+    assert_int_equal(r.request.host, HOST_FACEBOOK);
+    assert_str(r.request.path, "/v26.0/");
+    assert_str(r.request.headers[0].value, "Bearer TOKEN");
+    meta_fini(&r);
+}
+
+static void requests_by_source_and_tier(void **state)
+{
+    static const struct {
+        int source, tier;
+        const char *dropped, *path;
+    } rows[] = {
+        {0, 1, "", "?metric=total_video_views,total_video_reactions_by_type_total"},
+        {0, 2, "", ""},
+        {VIDEO, 0, "", "?metric=total_video_views,total_video_reactions_by_type_total"},
+        {VIDEO, 1, "", "?metric=total_video_views"},
+        {REEL, 0, "post_video_social_actions",
+         "?metric=blue_reels_play_count,post_video_likes_by_reaction_type"},
+        {REEL, 1, "", "?metric=blue_reels_play_count"},
+        {REEL, 2, "", ""},
+        {NODE, 0, "blue_reels_play_count,post_video_likes_by_reaction_type",
+         "?metric=post_video_social_actions"},
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, "3237", NULL);
+        r.items[0].views_source = rows[i].source;
+        r.call.tier = rows[i].tier;
+        r.call.dropped = str_from_cstr(rows[i].dropped);
+        struct str all = arena_printf(
+            &r.arena, "[" VIDEO_NODE_URL("3237") "," OP("3237/video_insights%s") "]", rows[i].path);
+        expect_batch(&r, all.p);
+        meta_fini(&r);
+    }
+    init(&r, "3237", NULL);
+    r.call.tier = 3;
+    expect_batch(&r, "[" VIDEO_NODE_URL("3237") "]");
+    meta_fini(&r);
+}
+
+static void fullest_batches_fit(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    for (int tier = 0; tier < facebook_desc.tiers; tier++) {
+        init(&r, "1", NULL);
+        r.call.tier = tier;
+        r.call.item_count = (size_t)facebook_desc.ids_per_call[tier];
+        for (size_t i = 0; i < r.call.item_count; i++)
+            r.items[i].id = STR("17900000000000001");
+        meta_build(&r);
+        assert_true(meta_field(&r, "batch").len > 1000);
+        meta_fini(&r);
+    }
+}
+
+/* ---- views ---- */
+
+static void a_reel(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "3237", NULL);
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "");
+    assert_int_equal(r.items[0].state, ITEM_OK);
+    assert_int_equal(r.items[0].views_source, REEL);
+    assert_counts(&r.items[0], 1614, 53, 6, 3, NONE);
+    meta_fini(&r);
+}
+
+/* Once chosen a definition stays: another one's number is no reading of this post. */
+static void a_chosen_source_stays(void **state)
+{
+    static const struct {
+        int source;
+        int64_t views;
+    } rows[] = {{REEL, 1614}, {VIDEO, NONE}, {NODE, 1700}, {POST, NONE}};
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, "3237", NULL);
+        r.items[0].views_source = rows[i].source;
+        assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "");
+        assert_counts(&r.items[0], rows[i].views, 53, 6, 3, NONE);
+        assert_int_equal(r.items[0].views_source, rows[i].source);
+        answer(&r, NODE_OF("3237"), 200, "{'data':[]}");
+        assert_counts(&r.items[0], rows[i].source == NODE ? 1700 : NONE, 58, 6, NONE, NONE);
+        meta_fini(&r);
+    }
+}
+
+/* A classic video among Reels: asked again as one, alone, and nothing is remembered for the account. */
+static void a_classic_video(void **state)
+{
+    static const char *const refusals[] = {
+        DEAD,
+        "{'error':{'message':'(#100) metric[0] must be one of the following values: "
+        "total_video_views','code':100}}",
+        "{'data':[]}", /* [P] 200 and an empty list */
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        init(&r, "1", "2");
+        struct str entries[] = {meta_entry(&r, 200, NODE_OF("1")), meta_entry(&r, 200, REEL_OF("1", UPPER)),
+                                meta_entry(&r, 200, NODE_OF("2")),
+                                meta_entry(&r, i == 2 ? 200 : 400, refusals[i])};
+        struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 4));
+        assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+        assert_true(o.of_the_posts);
+        assert_null(o.dropped.p);
+        assert_int_equal(r.items[0].state, ITEM_OK);
+        assert_int_equal(r.items[1].state, ITEM_PENDING);
+        meta_fini(&r);
+    }
+    init(&r, "2", NULL);
+    r.call.tier = 1;
+    answer(&r, NODE_OF("2"), 200,
+           "{'data':[{'name':'total_video_views','period':'lifetime','values':[{'value':88}]},{'name':"
+           "'total_video_reactions_by_type_total','values':[{'value':{'like':3,'wow':1}}]}]}");
+    assert_int_equal(r.items[0].views_source, VIDEO);
+    assert_counts(&r.items[0], 88, 4, 6, NONE, NONE);
+    meta_fini(&r);
+}
+
+static void whatever_meta_gives(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "2", NULL);
+    r.call.tier = 1;
+    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_TIER, SCOPE_CALL, "100");
+    r.call.tier = 2;
+    assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), V_OK, SCOPE_CALL, "");
+    assert_int_equal(r.items[0].views_source, REEL);
+    /* No insights at all: the object's own views, from now on. */
+    r.items[0].views_source = 0;
+    assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_int_equal(r.items[0].views_source, NODE);
+    assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
+    r.items[0].views_source = 0;
+    r.call.tier = 3;
+    assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), V_OK, SCOPE_CALL, "");
+    assert_int_equal(r.items[0].views_source, NODE);
+    /* Read by the object's views, a post does without insights where they are refused. */
+    r.call.tier = 0;
+    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_OK, SCOPE_CALL, "");
+    assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
+    meta_fini(&r);
+}
+
+/* Row 13: of a Reel that was read before, a refused name is a dead one. */
+static void dead_metric(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "2", NULL);
+    r.items[0].views_source = REEL;
+    struct outcome o =
+        answer(&r, NODE_OF("2"), 400,
+               "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
+    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_str(o.dropped, "post_video_social_actions");
+    assert_false(o.of_the_posts);
+    o = answer(&r, NODE_OF("2"), 400, DEAD);
+    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_null(o.dropped.p);
+    assert_false(o.of_the_posts);
+    /* Of a new one too, when it is not the name of the views. */
+    r.items[0].views_source = 0;
+    o = answer(&r, NODE_OF("2"), 400,
+               "{'error':{'message':'(#100) metric[1] must be one of the following values: x','code':100}}");
+    assert_str(o.dropped, "post_video_likes_by_reaction_type");
+    assert_false(o.of_the_posts);
+    meta_fini(&r);
+}
+
+/* ---- comments, shares, likes ---- */
+
+/* Row 15. */
+static void social_actions(void **state)
+{
+    static const struct {
+        const char *actions;
+        int64_t comments, shares;
+    } rows[] = {
+        {"{'COMMENT':9,'SHARE':3}", 9, 3},
+        {"{'comment':9,'share':3}", 9, 3},
+        {"{'Comments':9,'shares':3}", 9, 3},
+        {"12", NONE, NONE},
+        {"{}", NONE, NONE},
+        {"null", NONE, NONE},
+        {"{'SHARE':-3}", NONE, NONE},
+        {"{'reshare':3}", NONE, NONE},
+        {"[9,3]", NONE, NONE},
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, "3237", NULL);
+        struct str insights =
+            arena_printf(&r.arena, "{'data':[{'name':'post_video_social_actions','values':[{'value':%s}]}]}",
+                         rows[i].actions);
+        answer(&r, "{'views':5,'id':'3237'}", 200, insights.p);
+        assert_int_equal(r.items[0].counts[COUNT_COMMENTS], rows[i].comments);
+        assert_int_equal(r.items[0].counts[COUNT_SHARES], rows[i].shares);
+        meta_fini(&r);
+    }
+}
+
+static void a_post_of_the_page(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "10_20", NULL);
+    answer(
+        &r, POST_NODE("10_20", ",'shares':{'count':3}"), 200,
+        "{'data':[{'name':'post_media_view','period':'day','values':[{'value':7}]},{'name':'post_media_view',"
+        "'period':'lifetime','values':[{'value':700}],'id':'10_20/insights/post_media_view/lifetime'},"
+        "{'name':'post_reactions_by_type_total','values':[{'value':{'like':60}}]}]}");
+    assert_int_equal(r.items[0].views_source, POST);
+    assert_counts(&r.items[0], 700, 60, 6, 3, NONE);
+    /* The only absence that is zero: shares, on a post that answered. */
+    assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_counts(&r.items[0], NONE, 58, 6, 0, NONE);
+    answer(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
+    assert_counts(&r.items[0], NONE, 58, 6, NONE, NONE);
+    /* Comments and likes that may not be read are not zero. */
+    answer(&r, "{'id':'10_20'}", 200, "{'data':[]}");
+    assert_counts(&r.items[0], NONE, NONE, NONE, 0, NONE);
+    meta_fini(&r);
+}
+
+/* ---- fates ---- */
+
+/* Row 14. */
+static void empty_list_and_missing_list(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "3237", NULL);
+    r.items[0].views_source = REEL;
+    assert_outcome(answer(&r, "{'id':'3237'}", 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_int_equal(r.items[0].state, ITEM_NO_DATA);
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), V_MALFORMED, SCOPE_CALL, "insights");
+    assert_int_equal(r.items[0].state, ITEM_RETRY);
+    assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
+    /* Row 17: another object than the one that was asked for. */
+    assert_outcome(answer(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), V_MALFORMED, SCOPE_CALL, "id");
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), V_MALFORMED, SCOPE_CALL,
+                   "insights");
+    meta_fini(&r);
+}
+
+static void fate_of_one_post(void **state)
+{
+    static const struct {
+        int node_status, insights_status;
+        const char *node, *insights;
+        enum verdict verdict;
+        enum item_state item;
+    } rows[] = {
+        {400, 400, "{'error':{'message':'gone','code':100,'error_subcode':33}}",
+         "{'error':{'message':'gone','code':100,'error_subcode':33}}", V_OK, ITEM_MISSING},
+        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':100,'error_subcode':33}}", V_OK, ITEM_OK},
+        {0, 200, NULL, REEL_OF("1", UPPER), V_OK, ITEM_RETRY},
+        {200, 0, NODE_OF("1"), NULL, V_OK, ITEM_RETRY},
+        {200, 500, NODE_OF("1"), "{'error':{'message':'?','code':2}}", V_OK, ITEM_RETRY},
+        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':190,'error_subcode':460}}", V_RECONNECT,
+         ITEM_PENDING},
+        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':80001}}", V_LATER, ITEM_PENDING},
+        /* a page whose person may not read insights: told, never taken for no views */
+        {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", V_RECONNECT, ITEM_OK},
+        {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), V_RECONNECT,
+         ITEM_PENDING},
+        {400, 200, "{'error':{'message':'Tried accessing nonexisting field (views)','code':100}}",
+         REEL_OF("1", UPPER), V_OK, ITEM_OK},
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, "1", NULL);
+        struct str entries[] = {meta_entry(&r, rows[i].node_status, rows[i].node),
+                                meta_entry(&r, rows[i].insights_status, rows[i].insights)};
+        struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 2));
+        assert_string_equal(verdict_name(o.verdict), verdict_name(rows[i].verdict));
+        assert_int_equal(r.items[0].state, rows[i].item);
+        if (rows[i].verdict == V_RECONNECT)
+            assert_int_equal(r.items[0].views_source, 0);
+        meta_fini(&r);
+    }
+}
+
+/* ---- linking ---- */
+
+static struct outcome link_answer(struct graph_rig *r, struct platform_link *link, int status,
+                                  const char *body)
+{
+    struct platform_response response = {status, meta_json(r, body), NULL, 0};
+    return facebook_desc.link_parse(&r->arena, link, &response);
+}
+
+static void linking(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "1", NULL);
+    struct platform_link link = {.options = &r.options,
+                                 .app = {STR("ID"), STR("S&T")},
+                                 .redirect_uri = STR("https://me.example/back"),
+                                 .code = STR("CODE")};
+    assert_str(
+        facebook_desc.authorize_path(&r.arena, &r.options, &link.app, link.redirect_uri, STR("st"), STR("")),
+        "/v26.0/dialog/"
+        "oauth?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&state=st&response_type="
+        "code&scope=pages_show_list,pages_read_engagement,read_insights,instagram_basic,"
+        "instagram_manage_insights");
+    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
+    assert_int_equal(r.request.host, HOST_FACEBOOK);
+    assert_str(r.request.path,
+               "/v26.0/oauth/access_token?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&"
+               "client_secret=S%26T&code=CODE");
+    assert_outcome(
+        link_answer(&r, &link, 400, "{'error':{'message':'Invalid verification code','code':100}}"), V_BUG,
+        SCOPE_CALL, "100");
+    assert_outcome(
+        link_answer(&r, &link, 200, "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"), V_OK,
+        SCOPE_CALL, "");
+    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
+    assert_str(r.request.path,
+               "/v26.0/oauth/access_token?grant_type=fb_exchange_token&client_id=ID&client_secret="
+               "S%26T&fb_exchange_token=SHORT");
+    /* [V] expires_in can be absent */
+    assert_outcome(link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"), V_OK,
+                   SCOPE_CALL, "");
+    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
+    assert_str(r.request.path,
+               "/v26.0/me/accounts?fields=id,name,access_token,instagram_business_account%7Bid,"
+               "username%7D&limit=50");
+    assert_str(r.request.headers[0].value, "Bearer LONG");
+    assert_outcome(
+        link_answer(
+            &r, &link, 200,
+            "{'data':[{'id':'10','name':'Ann\\u0007 "
+            "Author','access_token':'PAGE','instagram_business_account':"
+            "{'id':'1784','username':'ann'}},{'id':'11','name':'No token'}],'paging':{'cursors':{'before':"
+            "'b','after':'a/1'},'next':'https://evil.example/steal?access_token=LONG'}}"),
+        V_OK, SCOPE_CALL, "");
+    /* by our own path: the address of the answer is never followed */
+    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
+    assert_str(r.request.path,
+               "/v26.0/me/accounts?fields=id,name,access_token,instagram_business_account%7Bid,"
+               "username%7D&limit=50&after=a%2F1");
+    assert_outcome(
+        link_answer(&r, &link, 200,
+                    "{'data':[{'id':'12','access_token':'P2'}],'paging':{'cursors':{'after':'z'}}}"),
+        V_OK, SCOPE_CALL, "");
+    assert_false(facebook_desc.link_build(&r.arena, &link, &r.request));
+    assert_int_equal(link.account_count, 3);
+    assert_int_equal(link.accounts[0].api, API_FACEBOOK);
+    assert_str(link.accounts[0].id, "10");
+    assert_str(link.accounts[0].name, "Ann Author");
+    assert_str(link.accounts[0].grant.access_token, "PAGE");
+    assert_int_equal(link.accounts[0].grant.expires_in_s, -1);
+    assert_int_equal(link.accounts[1].api, API_INSTAGRAM_FACEBOOK);
+    assert_str(link.accounts[1].id, "1784");
+    assert_str(link.accounts[1].name, "ann");
+    assert_str(link.accounts[1].grant.access_token, "PAGE");
+    assert_str(link.accounts[2].id, "12");
+    meta_fini(&r);
+}
+
+/* Pages without end: no more steps than there are. */
+static void linking_ends(void **state)
+{
+    struct graph_rig r;
+    struct platform_link *link = calloc(1, sizeof *link);
+    (void)state;
+    init(&r, "1", NULL);
+    *link = (struct platform_link){.options = &r.options, .step = 2};
+    link->grant.access_token = STR("LONG");
+    int steps = 0;
+    for (; facebook_desc.link_build(&r.arena, link, &r.request); steps++)
+        link_answer(&r, link, 200, "{'data':[],'paging':{'cursors':{'after':'z'},'next':'https://x'}}");
+    assert_int_equal(steps, LINK_STEPS_MAX - 2);
+    assert_int_equal(link->account_count, 0);
+    link->step = 2;
+    assert_outcome(link_answer(&r, link, 200, "{}"), V_MALFORMED, SCOPE_CALL, "pages");
+    assert_outcome(link_answer(&r, link, 400, "{'error':{'message':'?','code':190}}"), V_RECONNECT,
+                   SCOPE_CALL, "190");
+    free(link);
+    meta_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests),
+        cmocka_unit_test(requests_by_source_and_tier),
+        cmocka_unit_test(fullest_batches_fit),
+        cmocka_unit_test(a_reel),
+        cmocka_unit_test(a_chosen_source_stays),
+        cmocka_unit_test(a_classic_video),
+        cmocka_unit_test(whatever_meta_gives),
+        cmocka_unit_test(dead_metric),
+        cmocka_unit_test(social_actions),
+        cmocka_unit_test(a_post_of_the_page),
+        cmocka_unit_test(empty_list_and_missing_list),
+        cmocka_unit_test(fate_of_one_post),
+        cmocka_unit_test(linking),
+        cmocka_unit_test(linking_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,394 @@
+/* What Meta's APIs have in common: every row of the table of errors, batches, rate headers, names of dead
+ * metrics. Run through Instagram by Facebook login, whose batches have one operation a post, and through
+ * Instagram Login, which has none.
+ *
+ * Sources: developers.facebook.com, Handling Errors, Batch Requests, Rate Limits [V], read November 2026;
+ * texts of messages as projects met them [P]. */
+#include "lib/graph_rig.h"
+
+#include "base/clock.h"
+
+static const char *const one_id[] = {"1", NULL};
+static const char *const three_ids[] = {"1", "2", "3", NULL};
+
+#define GOOD "{'data':[{'name':'views','period':'lifetime','values':[{'value':10}]}]}"
+
+static const char *error(struct graph_rig *r, int code, int subcode, const char *text, const char *more)
+{
+    return arena_printf(&r->arena,
+                        "{'error':{'message':'%s','type':'OAuthException','code':%d,'error_subcode':%d%s,"
+                        "'fbtrace_id':'EJplcsCHuLu'}}",
+                        text, code, subcode, more)
+        .p;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    int code, subcode;
+    const char *text, *more;
+    enum verdict single, refreshed; /* without a refresh, and with one */
+    enum outcome_scope scope;
+    int64_t wait_ms;
+    const char *name;
+    enum item_state item; /* of the post, in a batch among others */
+} errors[] = {
+    {1, 0, "An unknown error occurred", "", V_LATER, V_LATER, SCOPE_CALL, 0, "1", ITEM_RETRY},
+    {2, 0, "Service temporarily unavailable", "", V_LATER, V_LATER, SCOPE_CALL, 0, "2", ITEM_RETRY},
+    {999, 0, "Please retry", ",'is_transient':true", V_LATER, V_LATER, SCOPE_CALL, 0, "999", ITEM_RETRY},
+    {4, 0, "(#4) Application request limit reached", "", V_LATER, V_LATER, SCOPE_APP, HOUR_MS, "4",
+     ITEM_PENDING},
+    {4, 0, "(#4) limit", ",'is_transient':true", V_LATER, V_LATER, SCOPE_APP, HOUR_MS, "4", ITEM_PENDING},
+    {17, 0, "(#17) User request limit reached", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "17",
+     ITEM_PENDING},
+    {32, 0, "(#32) Page request limit reached", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "32",
+     ITEM_PENDING},
+    {341, 0, "(#341) Application limit reached", "", V_LATER, V_LATER, SCOPE_APP, HOUR_MS, "341",
+     ITEM_PENDING},
+    {613, 0, "(#613) Calls to this api", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "613", ITEM_PENDING},
+    {613, 1996, "(#613) spike", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "613.1996", ITEM_PENDING},
+    {80001, 0, "(#80001) too many", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "80001", ITEM_PENDING},
+    {80002, 0, "(#80002) too many", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "80002", ITEM_PENDING},
+    {80003, 0, "(#80003) too many", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "80003", ITEM_PENDING},
+    {368, 0, "(#368) blocked", "", V_LATER, V_LATER, SCOPE_ACCOUNT, DAY_MS, "368", ITEM_PENDING},
+    {102, 0, "Session key invalid", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "102", ITEM_PENDING},
+    {190, 0, "Invalid OAuth access token", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190", ITEM_PENDING},
+    {190, 458, "not authorized", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.458", ITEM_PENDING},
+    {190, 459, "checkpoint", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.459", ITEM_PENDING},
+    {190, 460, "password", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.460", ITEM_PENDING},
+    {190, 463, "expired", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.463", ITEM_PENDING},
+    {190, 464, "unconfirmed", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.464", ITEM_PENDING},
+    {190, 467, "invalid", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.467", ITEM_PENDING},
+    {190, 492, "session", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.492", ITEM_PENDING},
+    {3, 0, "(#3) capability", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "3", ITEM_PENDING},
+    {10, 0, "(#10) permission", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "10", ITEM_PENDING},
+    {200, 0, "(#200) Requires", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "200", ITEM_PENDING},
+    {299, 0, "(#299) Requires", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "299", ITEM_PENDING},
+    {10, 0, "(#10) Not enough viewers for the media", "", V_OK, V_OK, SCOPE_CALL, 0, "", ITEM_NO_DATA},
+    {100, 33, "Unsupported get request", "", V_OK, V_OK, SCOPE_CALL, 0, "", ITEM_MISSING},
+    {803, 0, "(#803) Some of the aliases", "", V_OK, V_OK, SCOPE_CALL, 0, "", ITEM_MISSING},
+    {100, 2108006, "posted before business", "", V_OK, V_OK, SCOPE_CALL, 0, "", ITEM_PERMANENT},
+    {100, 0, "(#100) an insights metric", "", V_TIER, V_TIER, SCOPE_CALL, 0, "100", ITEM_PENDING},
+    {100, 0, "Tried accessing nonexisting field (x)", "", V_TIER, V_TIER, SCOPE_CALL, 0, "100", ITEM_PENDING},
+    {100, 0, "requires an appsecret_proof", "", V_OPERATOR, V_OPERATOR, SCOPE_APP, 0, "100", ITEM_PENDING},
+    {101, 0, "Error validating application", "", V_OPERATOR, V_OPERATOR, SCOPE_APP, 0, "101", ITEM_PENDING},
+    {1, 0, "Error validating client secret.", "", V_OPERATOR, V_OPERATOR, SCOPE_APP, 0, "1", ITEM_PENDING},
+    {100, 0, "(#100) Invalid parameter", "", V_BUG, V_BUG, SCOPE_CALL, 0, "100", ITEM_RETRY},
+    {12345, 678, "who knows", "", V_BUG, V_BUG, SCOPE_CALL, 0, "12345.678", ITEM_RETRY},
+};
+
+static void every_error_of_a_single_call(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        meta_init(&r, &instagram_desc, one_id);
+        const char *body = error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more);
+        /* Meta's own word counts, whatever the status is [K: mostly 400] */
+        for (int status = 400; status <= 403; status += 3) {
+            struct outcome o = meta_parse_text(&r, status, body);
+            assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);
+            assert_int_equal(o.wait_ms, errors[i].wait_ms);
+            bool of_post = errors[i].refreshed == V_OK;
+            if (of_post || errors[i].item == ITEM_PENDING)
+                assert_int_equal(r.items[0].state, errors[i].item);
+        }
+        meta_fini(&r);
+    }
+}
+
+/* The same as the answer to a whole batch: Row 12, `top-level error`. */
+static void every_error_of_a_whole_batch(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        if (errors[i].single == V_OK || errors[i].single == V_TIER)
+            continue; /* of a post, which a batch as a whole is none */
+        meta_init(&r, &instagram_facebook_desc, three_ids);
+        struct outcome o = meta_parse_text(
+            &r, 400, error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more));
+        assert_outcome(o, errors[i].single, errors[i].scope, errors[i].name);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(r.items[k].state, ITEM_PENDING);
+        meta_fini(&r);
+    }
+}
+
+/* And of one post among others, which are answered: these stand whatever becomes of the call. */
+static void every_error_of_one_post_in_a_batch(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        meta_init(&r, &instagram_facebook_desc, three_ids);
+        struct str entries[] = {
+            meta_entry(&r, 200, GOOD),
+            meta_entry(&r, 400, error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more)),
+            meta_entry(&r, 200, "{'data':[]}"),
+        };
+        struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 3));
+        /* A permission that only one post lacks, and an error that nobody knows, are not held against all. */
+        bool alone = errors[i].item == ITEM_RETRY ||
+                     (errors[i].code != 190 && errors[i].code != 102 && errors[i].single == V_RECONNECT);
+        assert_string_equal(verdict_name(o.verdict), verdict_name(alone ? V_OK : errors[i].single));
+        assert_int_equal(r.items[0].state, ITEM_OK);
+        assert_int_equal(r.items[1].state, errors[i].item);
+        assert_int_equal(r.items[2].state, ITEM_NO_DATA);
+        meta_fini(&r);
+    }
+}
+
+static void gravest_of_a_batch(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    meta_init(&r, &instagram_facebook_desc, three_ids);
+    struct str entries[] = {
+        meta_entry(&r, 400, error(&r, 100, 0, "a metric", "")),
+        meta_entry(&r, 400, error(&r, 190, 460, "password", "")),
+        meta_entry(&r, 400, error(&r, 4, 0, "limit", "")),
+    };
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_RECONNECT, SCOPE_ACCOUNT, "190.460");
+    entries[1] = meta_entry(&r, 400, error(&r, 17, 0, "limit", ""));
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_LATER, SCOPE_APP, "4");
+    for (int i = 0; i < 3; i++)
+        entries[i] = meta_entry(&r, 400, error(&r, 10, 0, "permission", ""));
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_RECONNECT, SCOPE_ACCOUNT, "10");
+    for (int i = 0; i < 3; i++)
+        entries[i] = STR("null");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_OK, SCOPE_CALL, "");
+    assert_int_equal(r.items[2].state, ITEM_RETRY);
+    meta_fini(&r);
+}
+
+/* ---- batches ---- */
+
+static void batches_of_another_shape(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    meta_init(&r, &instagram_facebook_desc, three_ids);
+    struct str good = meta_entry(&r, 200, GOOD), entries[] = {good, good, good, good};
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 2)), V_MALFORMED, SCOPE_CALL, "batch-length");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 4)), V_MALFORMED, SCOPE_CALL, "batch-length");
+    assert_outcome(meta_parse(&r, 200, STR("[]")), V_MALFORMED, SCOPE_CALL, "batch-length");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(r.items[i].state, ITEM_PENDING);
+    assert_outcome(meta_parse(&r, 200, STR("{}")), V_MALFORMED, SCOPE_CALL, "batch-shape");
+    assert_outcome(meta_parse(&r, 200, STR("7")), V_MALFORMED, SCOPE_CALL, "shape");
+    assert_outcome(meta_parse(&r, 302, STR("")), V_MALFORMED, SCOPE_CALL, "http.302");
+    assert_outcome(meta_parse(&r, 502, STR("<html>")), V_LATER, SCOPE_CALL, "http.502");
+    assert_outcome(meta_parse(&r, 500, STR("{}")), V_LATER, SCOPE_CALL, "http.500");
+    assert_outcome(meta_parse(&r, 200, STR("[null,null")), V_MALFORMED, SCOPE_CALL, "http.200");
+    meta_fini(&r);
+}
+
+static void entries_of_another_shape(void **state)
+{
+    static const char *const bad[] = {"3",
+                                      "{}",
+                                      "{\"code\":200}",
+                                      "{\"body\":\"{}\"}",
+                                      "{\"code\":200,\"body\":{}}",
+                                      "{\"code\":200,\"body\":\"{\"}",
+                                      "{\"code\":200,\"body\":\"[]\"}",
+                                      "{\"code\":200,\"body\":\"\"}",
+                                      "{\"code\":404,\"body\":\"{}\"}",
+                                      "{\"code\":\"200\",\"body\":\"{}\"}",
+                                      "{\"code\":400,\"body\":\"{\\\"error\\\":{}}\"}",
+                                      "{\"code\":200,\"body\":\"{\\\"data\\\":[],\\\"data\\\":[]}\"}"};
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        meta_init(&r, &instagram_facebook_desc, three_ids);
+        struct str good = meta_entry(&r, 200, GOOD), entries[] = {good, str_from_cstr(bad[i]), good};
+        assert_int_equal(meta_parse(&r, 200, meta_batch(&r, entries, 3)).verdict, V_MALFORMED);
+        assert_int_equal(r.items[0].state, ITEM_OK);
+        assert_int_equal(r.items[1].state, ITEM_RETRY);
+        assert_int_equal(r.items[2].state, ITEM_OK);
+        meta_fini(&r);
+    }
+}
+
+/* Row 17: a document within a string has limits of its own. */
+static void deep_and_large_bodies(void **state)
+{
+    struct graph_rig r;
+    struct buf deep, large;
+    (void)state;
+    meta_init(&r, &instagram_facebook_desc, one_id);
+    buf_init(&deep, 1 << 20);
+    buf_init(&large, 1 << 20);
+    buf_append(&deep, STR("{'data':"));
+    for (int i = 0; i < 1000; i++)
+        buf_append_char(&deep, '[');
+    for (int i = 0; i < 1000; i++)
+        buf_append_char(&deep, ']');
+    buf_append(&deep, STR("}"));
+    buf_append_char(&deep, '\0');
+    buf_append(&large, STR("{'data':[],'x':'"));
+    for (int i = 0; i < 300 << 10; i++)
+        buf_append_char(&large, 'x');
+    buf_append(&large, STR("'}"));
+    buf_append_char(&large, '\0');
+    struct str entry = meta_entry(&r, 200, deep.p);
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), V_MALFORMED, SCOPE_CALL, "batch-body");
+    entry = meta_entry(&r, 200, large.p);
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), V_MALFORMED, SCOPE_CALL, "batch-body");
+    buf_fini(&deep);
+    buf_fini(&large);
+    meta_fini(&r);
+}
+
+/* ---- rate headers: row 9 ---- */
+
+static void usage_of_the_app_and_of_the_account(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    meta_init(&r, &instagram_desc, one_id);
+    meta_header(&r, "x-app-usage", "{\"call_count\":28,\"total_time\":25,\"total_cputime\":29}");
+    struct outcome o = meta_parse_text(&r, 200, GOOD);
+    assert_int_equal(o.usage_percent, 29);
+    assert_int_equal(o.scope, SCOPE_APP);
+    assert_int_equal(o.wait_ms, 0);
+    meta_header(
+        &r, "X-Business-Use-Case-Usage",
+        "{\"17841400000000000\":[{\"type\":\"instagram\",\"call_count\":97,\"total_cputime\":23,"
+        "\"total_time\":23,\"estimated_time_to_regain_access\":0},{\"type\":\"pages\",\"call_count\":100,"
+        "\"total_cputime\":23,\"total_time\":23,\"estimated_time_to_regain_access\":19}]}");
+    o = meta_parse_text(&r, 200, GOOD);
+    assert_int_equal(o.usage_percent, 100);
+    assert_int_equal(o.scope, SCOPE_ACCOUNT);
+    assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
+    /* a throttle takes the header's time, not the row's; Retry-After, should one ever come, before both */
+    o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
+    assert_outcome(o, V_LATER, SCOPE_ACCOUNT, "80002");
+    assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
+    meta_header(&r, "Retry-After", "90");
+    o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
+    assert_int_equal(o.wait_ms, 90 * SECOND_MS);
+    o = meta_parse_text(&r, 400, error(&r, 190, 460, "password", ""));
+    assert_int_equal(o.wait_ms, 0);
+    meta_fini(&r);
+}
+
+static void headers_that_cannot_be_read(void **state)
+{
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "[]",
+                                      "{\"a\":1}",
+                                      "{\"a\":[1]}",
+                                      "{\"a\":[{\"call_count\":-5}]}",
+                                      "{\"call_count\":\"\",\"total_time\":null}"};
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        meta_init(&r, &instagram_desc, one_id);
+        meta_header(&r, "X-App-Usage", bad[i]);
+        meta_header(&r, "X-Business-Use-Case-Usage", bad[i]);
+        struct outcome o = meta_parse_text(&r, 200, GOOD);
+        assert_outcome(o, V_OK, SCOPE_ACCOUNT, "");
+        assert_int_equal(o.usage_percent, 0);
+        assert_int_equal(o.wait_ms, 0);
+        meta_fini(&r);
+    }
+    meta_init(&r, &instagram_desc, one_id);
+    meta_header(&r, "X-App-Usage", "{\"call_count\":9007199254740991}");
+    meta_header(&r, "X-Business-Use-Case-Usage",
+                "{\"1\":[{\"estimated_time_to_regain_access\":9007199254740991}]}");
+    struct outcome o = meta_parse_text(&r, 200, GOOD);
+    assert_int_equal(o.usage_percent, 1000);
+    assert_int_equal(o.wait_ms, DAY_MS);
+    meta_fini(&r);
+}
+
+/* ---- names ---- */
+
+static void which_metric_is_dead(void **state)
+{
+    static const struct {
+        const char *message, *dead;
+    } rows[] = {
+        {"(#100) metric[0] must be one of the following values: reach, likes", "views"},
+        {"(#100) metric[2] must be one of the following values: reach, views", "saved"},
+        {"(#100) metric[3] must be one of the following values: reach", NULL},
+        {"(#100) metric[] must be", NULL},
+        {"(#100) metric[0", NULL},
+        {"must be one of the following values: views, reach", NULL},
+        {"does not support the saved metric for this media product type", "saved"},
+        {"the likes metric, or the saved one", NULL},
+        {"unsaved likeslikes _views views_", NULL},
+        {"likes", "likes"},
+        {"likeslikes likes", "likes"},
+        {"(views)", "views"},
+        {"The value must be a valid insights metric", NULL},
+        {"", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct str got = graph_dead_metric(str_from_cstr(rows[i].message), STR("views,likes,saved"));
+        if (rows[i].dead)
+            assert_str(got, rows[i].dead);
+        else
+            assert_null(got.p);
+    }
+}
+
+static void lists_without_names(void **state)
+{
+    struct arena a;
+    (void)state;
+    arena_init(&a, 1024);
+    assert_str(graph_without(&a, STR("a,b,c"), STR("")), "a,b,c");
+    assert_str(graph_without(&a, STR("a,b,c"), STR("b")), "a,c");
+    assert_str(graph_without(&a, STR("a,b,c"), STR("c, a")), "b");
+    assert_str(graph_without(&a, STR("a,b,c"), STR("c,b,a,d")), "");
+    assert_str(graph_without(&a, STR("ab,b"), STR("a")), "ab,b");
+    arena_fini(&a);
+}
+
+static void sums(void **state)
+{
+    static const struct {
+        const char *json;
+        int64_t sum;
+    } rows[] = {
+        {"{\"like\":41,\"REACTION_LOVE\":12}", 53},
+        {"{\"like\":41,\"x\":\"y\",\"love\":null}", 41},
+        {"{}", COUNT_NONE},
+        {"{\"like\":-3}", COUNT_NONE},
+        {"{\"like\":9007199254740991,\"love\":1}", COUNT_NONE},
+        {"[1,2]", COUNT_NONE},
+        {"7", 7},
+        {"null", COUNT_NONE},
+    };
+    struct arena a;
+    (void)state;
+    arena_init(&a, 1024);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(graph_sum(jsonr_parse(&a, str_from_cstr(rows[i].json))), rows[i].sum);
+    assert_int_equal(graph_sum(NULL), COUNT_NONE);
+    arena_fini(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_error_of_a_single_call),
+        cmocka_unit_test(every_error_of_a_whole_batch),
+        cmocka_unit_test(every_error_of_one_post_in_a_batch),
+        cmocka_unit_test(gravest_of_a_batch),
+        cmocka_unit_test(batches_of_another_shape),
+        cmocka_unit_test(entries_of_another_shape),
+        cmocka_unit_test(deep_and_large_bodies),
+        cmocka_unit_test(usage_of_the_app_and_of_the_account),
+        cmocka_unit_test(headers_that_cannot_be_read),
+        cmocka_unit_test(which_metric_is_dead),
+        cmocka_unit_test(lists_without_names),
+        cmocka_unit_test(sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
