@@ -274,6 +274,8 @@ $(B)/fuzz_%: $(B)/obj/test/fuzz/fuzz_%.o $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
+$(B)/fuzz_platforms: $(B)/obj/test/unit/lib/sample.o
+
 .PHONY: fuzz fuzz-run
 ## make fuzz              every fuzz program for FUZZ_SECONDS (60)
 fuzz: build/.have-fuzz

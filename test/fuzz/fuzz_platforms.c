@@ -1,0 +1,21 @@
+/* Platforms: whatever an answer holds, each parse ends in a verdict and in counts that are none or 0 …
+ * 2^53-1. What holds is written down in sample_play(). An input is a sample, as in test/data/platforms. */
+#include "../unit/lib/sample.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena;
+    struct sample *s = malloc(sizeof *s);
+    arena_init(&arena, 64 << 10);
+    if (s && sample_parse(s, str_make((const char *)data, size)))
+        sample_play(&arena, s);
+    if (s)
+        sample_fini(s);
+    free(s);
+    arena_fini(&arena);
+    return 0;
+}

@@ -1,0 +1,266 @@
+/* Reading, playing and printing of samples. */
+#include "lib/sample.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "platforms/grant.h"
+
+static const char *const functions[] = {"read", "resolve", "refresh", "link"};
+static const char *const states[] = {"pending", "ok", "no_data", "missing", "permanent", "retry"};
+static const char *const scopes[] = {"call", "account", "app"};
+
+/* ---- reading ---- */
+
+static bool read_word(struct str *line, struct str *word)
+{
+    *line = str_cut(*line, ' ', word);
+    return word->len > 0;
+}
+
+static bool read_number(struct str *line, int max, int *out)
+{
+    struct str word;
+    unsigned long long n;
+    if (!read_word(line, &word) || !str_to_u64(word, (unsigned)max, &n))
+        return false;
+    *out = (int)n;
+    return true;
+}
+
+static bool read_first_line(struct sample *s, struct str line)
+{
+    struct str name, function;
+    int tier;
+    if (!read_word(&line, &name) || !read_word(&line, &function) || !read_number(&line, 9, &tier) ||
+        !read_number(&line, 999, &s->response.status))
+        return false;
+    const struct platform_desc *desc = platform_desc_by_name(name);
+    if (!desc)
+        return false;
+    s->api = desc->api;
+    s->tier = tier;
+    for (int i = 0; i < 4; i++)
+        if (str_eq(function, str_from_cstr(functions[i]))) {
+            s->function = (enum sample_function)i;
+            return s->function != SAMPLE_REFRESH || desc->parse_refresh;
+        }
+    return false;
+}
+
+static void read_ids(struct sample *s, struct str ids)
+{
+    struct str id;
+    while (ids.p && s->call.item_count < SAMPLE_ITEMS) {
+        ids = str_cut(ids, ',', &id);
+        s->items[s->call.item_count++] =
+            (struct platform_item){.id = id, .posted_at = SAMPLE_NOW - 10 * DAY_MS};
+    }
+}
+
+static void read_options(struct sample *s, struct str words)
+{
+    struct str word;
+    while (words.p) {
+        words = str_cut(words, ' ', &word);
+        s->by_key |= str_eq(word, STR("key"));
+        s->options.batch |= str_eq(word, STR("batch"));
+        for (size_t i = 0; str_eq(word, STR("young")) && i < s->call.item_count; i++)
+            s->items[i].posted_at = SAMPLE_NOW - HOUR_MS;
+    }
+}
+
+static void read_line(struct sample *s, struct str line)
+{
+    struct str name, value = str_cut(line, ':', &name);
+    if (line.len && line.p[0] == '>') {
+        buf_append(&s->note, str_trim(str_make(line.p + 1, line.len - 1)));
+        buf_append_char(&s->note, '\n');
+    } else if (str_eq(name, STR("ids"))) {
+        read_ids(s, str_trim(value));
+    } else if (str_eq(name, STR("options"))) {
+        read_options(s, str_trim(value));
+    } else if (line.p[0] != '#' && value.p && s->response.header_count < SAMPLE_HEADERS) {
+        s->headers[s->response.header_count++] = (struct message_header){name, str_trim(value)};
+    }
+}
+
+bool sample_parse(struct sample *s, struct str text)
+{
+    struct str line;
+    *s = (struct sample){.options = {.graph_version = "v26.0"}};
+    buf_init(&s->note, 64 << 10);
+    text = str_cut(text, '\n', &line);
+    if (!read_first_line(s, line))
+        return false;
+    while (text.p) {
+        text = str_cut(text, '\n', &line);
+        if (line.len == 0)
+            break;
+        read_line(s, line);
+    }
+    s->response.body = text;
+    s->response.headers = s->headers;
+    s->expected = buf_str(&s->note);
+    const struct platform_desc *desc = platform_desc(s->api);
+    if (s->function == SAMPLE_RESOLVE)
+        return desc->ids_per_resolve && s->call.item_count == 1;
+    if (s->function != SAMPLE_READ)
+        return true;
+    return s->tier < desc->tiers && s->call.item_count &&
+           s->call.item_count <= (size_t)desc->ids_per_call[s->tier];
+}
+
+void sample_fini(struct sample *s)
+{
+    buf_fini(&s->note);
+}
+
+/* ---- playing ---- */
+
+static void check_item(const struct sample *s, const struct platform_item *item)
+{
+    bool measured = false;
+    CHECK((unsigned)item->state <= ITEM_RETRY);
+    CHECK(item->views_source >= 0 && item->views_source < 256);
+    for (int k = 0; k < COUNT_KINDS; k++) {
+        CHECK(item->counts[k] == COUNT_NONE || (item->counts[k] >= 0 && item->counts[k] <= COUNT_MAX));
+        measured |= item->counts[k] != COUNT_NONE;
+        if (item->counts[k] != COUNT_NONE)
+            CHECK(platform_desc(s->api)->measurable[k]);
+    }
+    if (s->function == SAMPLE_READ)
+        CHECK(measured == (item->state == ITEM_OK));
+    else
+        CHECK(!measured && (item->state == ITEM_OK) == (item->resolved.p != NULL));
+    if (item->resolved.p)
+        CHECK(platform_id_is_plain(item->resolved));
+}
+
+static void check_outcome(const struct outcome *o)
+{
+    CHECK((unsigned)o->verdict < VERDICTS && (unsigned)o->scope <= SCOPE_APP);
+    CHECK(o->wait_ms >= 0 && o->wait_ms <= DAY_MS);
+    CHECK(o->usage_percent >= 0 && o->usage_percent <= 1000);
+    CHECK(o->code.len > 0 && o->code.len <= 64);
+    for (size_t i = 0; i < o->code.len; i++)
+        CHECK(o->code.p[i] > ' ' && o->code.p[i] <= '~');
+}
+
+static void play_call(struct arena *a, struct sample *s)
+{
+    struct platform_request request;
+    s->call.kind = s->function == SAMPLE_RESOLVE ? CALL_RESOLVE : CALL_READ;
+    s->call.options = &s->options;
+    s->call.account_id = STR("1784");
+    s->call.access_token = STR("TOKEN");
+    s->call.by_key = s->by_key;
+    s->call.tier = s->tier;
+    s->call.now_ms = SAMPLE_NOW;
+    s->call.items = s->items;
+    platform_desc(s->api)->build(a, &s->call, &request);
+    CHECK(request.path.len && request.path.p[0] == '/' && request.secret);
+    s->outcome = platform_desc(s->api)->parse(a, &s->call, &s->response);
+    for (size_t i = 0; i < s->call.item_count; i++)
+        check_item(s, &s->items[i]);
+}
+
+static void play_link(struct arena *a, struct sample *s)
+{
+    struct platform_request request;
+    s->link = (struct platform_link){.options = &s->options, .step = s->tier};
+    s->link.app = (struct platform_app){STR("ID"), STR("SECRET")};
+    s->link.redirect_uri = STR("https://a.example/linked");
+    s->link.code = STR("CODE");
+    s->link.grant.access_token = STR("TOKEN");
+    if (s->api == API_TIKTOK && s->tier == 1) { /* the account came with the token */
+        s->link.accounts[0] = (struct linked_account){.api = API_TIKTOK, .id = STR("afd97af1")};
+        s->link.account_count = 1;
+    }
+    if (!platform_desc(s->api)->link_build(a, &s->link, &request)) {
+        s->outcome = (struct outcome){.code = STR("done")};
+        return;
+    }
+    s->outcome = platform_desc(s->api)->link_parse(a, &s->link, &s->response);
+    CHECK(s->link.account_count <= LINK_ACCOUNTS_MAX);
+    if (s->outcome.verdict != V_OK)
+        return;
+    for (size_t i = 0; i < s->link.account_count; i++)
+        CHECK(platform_id_is_plain(s->link.accounts[i].id));
+    if (platform_desc(s->api)->link_build(a, &s->link, &request))
+        CHECK(request.path.len && request.path.p[0] == '/');
+}
+
+void sample_play(struct arena *a, struct sample *s)
+{
+    if (s->function == SAMPLE_LINK) {
+        play_link(a, s);
+    } else if (s->function == SAMPLE_REFRESH) {
+        s->outcome = platform_desc(s->api)->parse_refresh(a, &s->response, &s->grant);
+        CHECK(s->outcome.verdict != V_OK || grant_token_is_plain(s->grant.access_token));
+    } else {
+        play_call(a, s);
+    }
+    check_outcome(&s->outcome);
+}
+
+/* ---- printing ---- */
+
+static void print_text(struct buf *out, const char *name, struct str text)
+{
+    if (text.len)
+        buf_printf(out, " %s=%.*s", name, (int)text.len, text.p);
+}
+
+static void print_number(struct buf *out, const char *name, int64_t n)
+{
+    if (n)
+        buf_printf(out, " %s=%lld", name, (long long)n);
+}
+
+static void print_grant(struct buf *out, const struct token_grant *grant)
+{
+    buf_printf(out, "grant");
+    print_text(out, "access", grant->access_token);
+    print_text(out, "refresh", grant->refresh_token);
+    print_number(out, "life", grant->expires_in_s);
+    print_number(out, "refresh_life", grant->refresh_expires_in_s);
+    print_text(out, "account", grant->account_id);
+    print_text(out, "scopes", grant->scopes);
+    buf_append_char(out, '\n');
+}
+
+static void print_item(struct buf *out, const struct platform_item *item)
+{
+    buf_printf(out, "item %.*s %s", (int)item->id.len, item->id.p, states[item->state]);
+    for (int k = 0; item->state == ITEM_OK && !item->resolved.p && k < COUNT_KINDS; k++) {
+        if (item->counts[k] == COUNT_NONE)
+            buf_printf(out, " -");
+        else
+            buf_printf(out, " %lld", (long long)item->counts[k]);
+    }
+    print_number(out, "source", item->views_source);
+    print_text(out, "resolved", item->resolved);
+    buf_append_char(out, '\n');
+}
+
+void sample_print(const struct sample *s, struct buf *out)
+{
+    const struct outcome *o = &s->outcome;
+    buf_printf(out, "%s %s %.*s", verdict_name(o->verdict), scopes[o->scope], (int)o->code.len, o->code.p);
+    print_number(out, "wait", o->wait_ms);
+    print_number(out, "usage", o->usage_percent);
+    print_text(out, "dropped", o->dropped);
+    buf_printf(out, "%s\n", o->of_the_posts ? " of_the_posts" : "");
+    for (size_t i = 0; i < s->call.item_count; i++)
+        if (s->items[i].state != ITEM_PENDING)
+            print_item(out, &s->items[i]);
+    if (s->function == SAMPLE_REFRESH && o->verdict == V_OK)
+        print_grant(out, &s->grant);
+    for (size_t i = 0; s->function == SAMPLE_LINK && i < s->link.account_count; i++) {
+        const struct linked_account *account = &s->link.accounts[i];
+        buf_printf(out, "account %s %.*s", platform_desc(account->api)->name, (int)account->id.len,
+                   account->id.p);
+        print_text(out, "name", account->name);
+        buf_append_char(out, '\n');
+    }
+}

@@ -1,0 +1,47 @@
+/* Answers of the platforms as files, for tests and for fuzzing:
+ *
+ *     tiktok read 0 200                     api, function (read resolve refresh link), tier or step, HTTP
+ * status # developers.tiktok.com … [V] 2026    where it is from, its mark, its date ids: 1,2 what the call
+ * asks for options: key                          words: key (YouTube's), young (posted an hour ago), batch
+ *     x-ratelimit-reset: 12                 a header of the answer
+ *     > ok call ok                          what has to come out of it, as sample_print() has it
+ *     > item 1 ok 10433 512 31 12 -
+ *
+ *     {"data":…                             behind the first empty line: the body, byte by byte
+ *
+ * sample_play() holds what holds for any bytes whatever. */
+#ifndef VT_TEST_SAMPLE_H
+#define VT_TEST_SAMPLE_H
+
+#include "base/buf.h"
+#include "platforms/platform.h"
+
+enum sample_function { SAMPLE_READ, SAMPLE_RESOLVE, SAMPLE_REFRESH, SAMPLE_LINK };
+enum { SAMPLE_ITEMS = 100, SAMPLE_HEADERS = 16 };
+
+struct sample {
+    enum platform_api api;
+    enum sample_function function;
+    int tier;
+    struct str expected; /* the lines with '>' as they stand */
+    struct platform_options options;
+    bool by_key;
+    struct platform_item items[SAMPLE_ITEMS];
+    struct message_header headers[SAMPLE_HEADERS];
+    struct platform_response response;
+    struct platform_call call;
+    struct platform_link link;
+    struct token_grant grant;
+    struct outcome outcome;
+    struct buf note; /* expected lines, joined */
+};
+
+#define SAMPLE_NOW INT64_C(1795262400000) /* 2026-11-21T12:00:00Z */
+
+/* False: no sample. `text` has to live as long. */
+bool sample_parse(struct sample *s, struct str text);
+void sample_play(struct arena *a, struct sample *s);
+void sample_print(const struct sample *s, struct buf *out);
+void sample_fini(struct sample *s);
+
+#endif
