@@ -27,9 +27,14 @@ struct owner {
 };
 
 struct body {
-    uint64_t hash; /* of target and number; 0: free */
-    char *text;    /* head and body */
+    uint64_t hash; /* of target and number */
+    char *text;    /* head and body; NULL: free */
     size_t len;
+};
+
+struct text {
+    size_t len;
+    char p[TEXT_MAX];
 };
 
 struct conn {
@@ -37,10 +42,8 @@ struct conn {
     uv_write_t write;
     llhttp_t parser;
     const struct body *answer;
-    size_t url_len, field_len, value_len;
     bool waiting, closing;
-    char url[TEXT_MAX], field[TEXT_MAX], value[TEXT_MAX], key[TEXT_MAX];
-    size_t key_len;
+    struct text url, field, value, key;
 };
 
 struct batch {
@@ -51,7 +54,7 @@ struct batch {
 
 static struct owner owners[TABLE];
 static struct body bodies[TABLE];
-static struct body refusal, unknown;
+static struct body refusal;
 static llhttp_settings_t settings;
 static uv_check_t turn;
 static redisAsyncContext *redis;
@@ -91,12 +94,15 @@ static struct owner *owner_place(const unsigned char hash[crypto_hash_sha256_BYT
     return &owners[i];
 }
 
+/* The caller fills the place when it has no text. */
 static struct body *body_place(const char *target, size_t len, unsigned number)
 {
-    uint64_t hash = XXH3_64bits_withSeed(target, len, number) | 1;
-    size_t i = (hash >> 1) % TABLE;
-    while (bodies[i].hash && bodies[i].hash != hash)
+    uint64_t hash = XXH3_64bits_withSeed(target, len, number);
+    size_t i = hash % TABLE;
+    while (bodies[i].text && bodies[i].hash != hash)
         i = (i + 1) % TABLE;
+    if (!bodies[i].text)
+        bodies[i].hash = hash;
     return &bodies[i];
 }
 
@@ -117,50 +123,40 @@ static void make_answer(struct body *b, const char *status, const char *text, si
     memcpy(b->text + n, text, len);
 }
 
+static FILE *open_file(const char *name)
+{
+    FILE *f = fopen(name, "r");
+    if (!f)
+        die(name);
+    return f;
+}
+
 static void load_keys(const char *name)
 {
     char key[TEXT_MAX];
     unsigned number, row = 0;
-    FILE *f = fopen(name, "r");
-    if (!f)
-        die(name);
-    while (fscanf(f, "%511s %u", key, &number) == 2) {
+    FILE *f = open_file(name);
+    while (row < TABLE / 2 && fscanf(f, "%511s %u", key, &number) == 2) {
         unsigned char hash[crypto_hash_sha256_BYTES];
         crypto_hash_sha256(hash, (unsigned char *)key, strlen(key));
         struct owner *o = owner_place(hash);
+        *o = (struct owner){.number = number, .row = ++row};
         memcpy(o->hash, hash, sizeof hash);
-        o->number = number;
-        o->row = ++row;
-        if (row > TABLE / 2)
-            die("too many keys");
     }
     fclose(f);
 }
 
-static void load_body(unsigned number, const char *target, const char *name)
-{
-    static char text[1 << 22];
-    FILE *f = fopen(name, "r");
-    if (!f)
-        die(name);
-    size_t len = fread(text, 1, sizeof text, f);
-    fclose(f);
-    struct body *b = body_place(target, strlen(target), number);
-    b->hash = XXH3_64bits_withSeed(target, strlen(target), number) | 1;
-    make_answer(b, "200 OK", text, len);
-}
-
 static void load_bodies(const char *name)
 {
+    static char body[1 << 22];
     char target[TEXT_MAX], file[TEXT_MAX];
     unsigned number, count = 0;
-    FILE *f = fopen(name, "r");
-    if (!f)
-        die(name);
-    while (fscanf(f, "%u %511s %511s", &number, target, file) == 3) {
-        load_body(number, target, file);
-        if (++count > TABLE / 2)
-            die("too many bodies");
+    FILE *f = open_file(name);
+    while (count++ < TABLE / 2 && fscanf(f, "%u %511s %511s", &number, target, file) == 3) {
+        FILE *content = open_file(file);
+        make_answer(body_place(target, strlen(target), number), "200 OK", body,
+                    fread(body, 1, sizeof body, content));
+        fclose(content);
     }
     fclose(f);
 }
@@ -262,41 +258,36 @@ static void take(struct conn *c, unsigned row)
 
 /* ---- requests ---- */
 
-static int append(char *to, size_t *len, const char *at, size_t length)
+static int append(struct text *t, const char *at, size_t length)
 {
-    if (*len + length >= TEXT_MAX)
+    if (t->len + length >= TEXT_MAX)
         return HPE_USER;
-    memcpy(to + *len, at, length);
-    *len += length;
+    memcpy(t->p + t->len, at, length);
+    t->len += length;
     return 0;
 }
 
 static int on_url(llhttp_t *p, const char *at, size_t length)
 {
-    struct conn *c = p->data;
-    return append(c->url, &c->url_len, at, length);
+    return append(&((struct conn *)p->data)->url, at, length);
 }
 
 static int on_field(llhttp_t *p, const char *at, size_t length)
 {
-    struct conn *c = p->data;
-    return append(c->field, &c->field_len, at, length);
+    return append(&((struct conn *)p->data)->field, at, length);
 }
 
 static int on_value(llhttp_t *p, const char *at, size_t length)
 {
-    struct conn *c = p->data;
-    return append(c->value, &c->value_len, at, length);
+    return append(&((struct conn *)p->data)->value, at, length);
 }
 
 static int on_value_complete(llhttp_t *p)
 {
     struct conn *c = p->data;
-    if (c->field_len == 13 && strncasecmp(c->field, "authorization", 13) == 0 && c->value_len > 7) {
-        c->key_len = c->value_len - 7; /* "Bearer " */
-        memcpy(c->key, c->value + 7, c->key_len);
-    }
-    c->field_len = c->value_len = 0;
+    if (c->field.len == 13 && strncasecmp(c->field.p, "authorization", 13) == 0 && c->value.len > 7)
+        append(&c->key, c->value.p + 7, c->value.len - 7); /* behind "Bearer " */
+    c->field.len = c->value.len = 0;
     return 0;
 }
 
@@ -304,12 +295,12 @@ static int on_complete(llhttp_t *p)
 {
     struct conn *c = p->data;
     unsigned char hash[crypto_hash_sha256_BYTES];
-    crypto_hash_sha256(hash, (unsigned char *)c->key, c->key_len);
+    crypto_hash_sha256(hash, (unsigned char *)c->key.p, c->key.len);
     const struct owner *o = owner_place(hash);
-    const struct body *b = body_place(c->url, c->url_len, o->number);
-    c->url_len = c->key_len = 0;
+    const struct body *b = body_place(c->url.p, c->url.len, o->number);
+    c->url.len = c->key.len = 0;
     if (!o->row || !b->text)
-        conn_send(c, &unknown);
+        conn_close(c);
     else if (redis)
         c->answer = b, take(c, o->row);
     else
@@ -375,7 +366,6 @@ int main(int argc, char **argv)
     if (sodium_init() < 0)
         die("no libsodium");
     make_answer(&refusal, "429 Too Many Requests", "{}", 2);
-    make_answer(&unknown, "404 Not Found", "{}", 2);
     load_keys(argv[2]);
     load_bodies(argv[3]);
     if (argc == 6) {
