@@ -191,9 +191,10 @@ static void read_answer(struct conn *c)
         die(llhttp_errno_name(e));
 }
 
+/* What was due has been asked, however late. */
 static bool is_over(void)
 {
-    return now_ns() >= end && idle_count == conn_count;
+    return now_ns() >= end && idle_count == conn_count && (!interval || next_due >= end);
 }
 
 static void run(int epoll)
