@@ -119,7 +119,7 @@ class Bench:
     # -- measuring -----------------------------------------------------------------------------------------------------
 
     def run(self):
-        for number in range(self.options.quick, self.options.rounds + 1):       # the first warms caches and is thrown away
+        for number in range(self.options.rounds + 1):       # the first warms caches and is thrown away
             say(f"bench: round {number} of {self.options.rounds}" if number else "bench: warming up")
             for row in self.rows:
                 self.measure(row)

@@ -13,6 +13,7 @@ import datetime
 import itertools
 import os
 import pathlib
+import resource
 import shutil
 import statistics
 import sys
@@ -41,9 +42,11 @@ MANY = 30000                # keys that are asked in turn when no answer may be 
 
 
 def seconds_of(work):
-    start = time.monotonic()
+    """(by the clock, on a processor, in commands that it ran)."""
+    start, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     work()
-    return time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic() - start, after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
 
 
 class Database:
@@ -96,16 +99,16 @@ class Scale:
         today = datetime.datetime.now(datetime.timezone.utc).replace(hour=0, minute=0, second=0, microsecond=0)
         lines = self.small.place / "lines.ndjson"
         self.small.instance.run("migrate")
-        made = seconds_of(lambda: scale_data.write_lines(lines, range(self.options.authors), self.options.authors, today))
+        made, _ = seconds_of(lambda: scale_data.write_lines(lines, range(self.options.authors), self.options.authors, today))
         readings = self.options.authors * scale_data.days_a_author() * len(scale_data.PLATFORMS)
-        taken = seconds_of(lambda: self.small.instance.run("import", str(lines), timeout=1800))
+        taken, used = seconds_of(lambda: self.small.instance.run("import", str(lines), timeout=1800))
         lines.unlink()
         self.note(f"{self.options.authors:,} authors: lines of {readings:,} readings written in {made:.0f} s, imported in {taken:.0f} s "
-                  f"({readings / taken:,.0f} readings/s, with {self.small.count('events'):,} events); {self.small.megabytes():,.0f} MB")
+                  f"({used:.0f} of a processor; {readings / taken:,.0f} readings/s, with {self.small.count('events'):,} events); {self.small.megabytes():,.0f} MB")
 
     def grow(self):
         shutil.copy(self.small.path, self.large.path)
-        taken = seconds_of(lambda: scale_data.grow(self.large.path, self.small.path, self.options.authors, self.options.copies))
+        taken, _ = seconds_of(lambda: scale_data.grow(self.large.path, self.small.path, self.options.authors, self.options.copies))
         self.note(f"{self.large.authors:,} authors: {self.large.count('videos'):,} videos, {self.large.count('daily'):,} days and "
                   f"{self.large.count('events'):,} events copied in {taken:.0f} s; {self.large.megabytes():,.0f} MB")
 
@@ -116,10 +119,11 @@ class Scale:
         lines = database.place / "big.ndjson"
         for size in self.big_sizes():
             tail.write_big_author(lines, size, f"big author {size}")
-            taken = seconds_of(lambda: database.instance.run("import", str(lines), timeout=1800))
+            taken, used = seconds_of(lambda: database.instance.run("import", str(lines), timeout=1800))
             if size == self.big_sizes()[-1]:
                 count = sum(1 for line in open(lines, encoding="utf-8") if '"reading"' in line)
-                self.note(f"an author of {size:,} videos with {count:,} readings imported beside {database.authors:,} in {taken:.1f} s ({count / taken:,.0f} readings/s)")
+                self.note(f"an author of {size:,} videos with {count:,} readings imported beside {database.authors:,} in {taken:.1f} s "
+                          f"({used:.1f} of a processor; {count / taken:,.0f} readings/s)")
         lines.unlink()
 
     # -- servers and requests ----------------------------------------------------------------------------------------------
@@ -203,6 +207,16 @@ class Scale:
             yield [f"{database.authors:,}", f"{pages:,}", f"{us['first']:.1f}", f"{us['last']:.1f}", f"{ratio:.2f}", report.verdict(ratio <= PAGE_GOAL, f"≤ {PAGE_GOAL}")]
             self.stop()
 
+    def one_by_one(self, instance, key, target):
+        """µs per request of a client that waits for each answer, however long it takes; and the length of an answer."""
+        with instance.client(key, timeout=120) as client:
+            length, count = len(client.request("GET", target).body), 0
+            before, end = measure.processor_seconds([instance.pid]), time.monotonic() + self.options.rounds
+            while count < 3 or time.monotonic() < end:
+                assert len(client.request("GET", target).body) == length
+                count += 1
+        return (measure.processor_seconds([instance.pid]) - before) / count * 1e6, length
+
     def stats(self):
         """In the large database; nothing of /stats that is long is kept, and the cache is off."""
         say("bench: /stats by the size of its answer")
@@ -213,11 +227,7 @@ class Scale:
             for size in self.big_sizes():
                 key = data.add_key(self.large.path, data.name_uuid(f"big author {size}"))
                 target = f"/v1/stats?start_date={today - (days - 1) * data.DAY}&end_date={today}"
-                requests = self.requests([f"{key} {target}"])
-                results = [self.wrk(instance, requests, connections=4, seconds=2) for _ in range(self.options.rounds)]
-                us = statistics.median(result["us"] for result in results)
-                with instance.client(key) as client:
-                    length = len(client.request("GET", target).body)
+                us, length = self.one_by_one(instance, key, target)
                 cost[days, size] = us / length * 1000
                 against = cost[days, self.big_sizes()[0]]
                 ratio = cost[days, size] / against

@@ -15,7 +15,7 @@ from lib.viewtally import Viewtally
 ANSWERS = {"/account": "/v1/account", "/videos/{id}": "/v1/videos/{id}", "/events?limit=100": "/v1/events?limit=100",
            "/stats, 7 days": "/v1/stats", "/videos?limit=50": "/v1/videos?limit=50"}
 NOT_MODIFIED, POLL, REFUSED = "304, /videos?limit=50", "/events, nothing new", "429"
-REFUSED_KEYS = 20
+REFUSED_KEYS = 5           # each is admitted 60 times first
 
 # A file server at its best: descriptors cached, no log, connections kept for ever. /limited/ refuses with its own page, and
 # /worded/ with a body of our size; each key is admitted once a minute there.
