@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "platforms/credentials.h"
 #include "redis/scripts.h"
 #include "refresh/closing.h"
 #include "refresh/schedule.h"
@@ -168,6 +169,14 @@ static void complete_import(const struct config *c, const struct store_options *
                  (long long)done.videos);
 }
 
+/* Tokens that cannot be opened are told now, not when the first author misses something. */
+static enum err check_secrets(const struct app *app, const char **why)
+{
+    static char message[1024];
+    *why = message;
+    return secrets_check(app->config, app->store, message, sizeof message) ? ERR_INVALID : OK;
+}
+
 static enum err open_store(struct app *app, const char **why)
 {
     const struct config *c = app->config;
@@ -186,6 +195,8 @@ static enum err open_store(struct app *app, const char **why)
     };
     complete_import(c, &writes);
     e = store_open(&app->store, &reads, why);
+    if (e == OK)
+        e = check_secrets(app, why);
     if (e == OK)
         e = writer_open(&app->writer, &app->loop, &writes, why);
     if (e == OK)

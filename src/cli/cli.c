@@ -12,10 +12,11 @@
 extern char **environ;
 
 /* The server's is put in front by cli_main(). */
-enum { COMMAND_COUNT = 13 };
+enum { COMMAND_COUNT = 15 };
 static const struct cli_command *commands[COMMAND_COUNT] = {
-    NULL,        &cli_check_config, &cli_migrate, &cli_import, &cli_refresh, &cli_status,      &cli_demo,
-    &cli_author, &cli_key,          &cli_app,     &cli_backup, &cli_restore, &cli_healthcheck,
+    NULL,          &cli_check_config, &cli_migrate, &cli_import,  &cli_refresh,
+    &cli_status,   &cli_demo,         &cli_author,  &cli_key,     &cli_app,
+    &cli_platform, &cli_secrets,      &cli_backup,  &cli_restore, &cli_healthcheck,
 };
 
 /* ---- help ---- */

@@ -31,7 +31,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_app, cli_author, cli_backup, cli_check_config, cli_demo, cli_import,
-    cli_key, cli_migrate, cli_refresh, cli_restore, cli_status, cli_healthcheck;
+    cli_key, cli_migrate, cli_platform, cli_refresh, cli_restore, cli_secrets, cli_status, cli_healthcheck;
 
 /* main(): finds --config and --help, loads the configuration, runs the command. `serve` is the one command
  * that does not stand in this layer. */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "platforms/credentials.h"
 #include "refresh/rules.h"
 
 #include <signal.h>
@@ -92,6 +93,19 @@ static bool read_wait(const char *text, int64_t *wait_ms)
     return true;
 }
 
+static enum cli_exit check_secrets(const struct config *config)
+{
+    struct store *store;
+    const char *why;
+    char message[1024];
+    const struct store_options reads = {.path = config->store.path, .mode = STORE_READ};
+    if (store_open(&store, &reads, &why))
+        return cli_fail(CLI_COULD_NOT, "%s", why);
+    enum err err = secrets_check(config, store, message, sizeof message);
+    store_close(store);
+    return err ? cli_fail(CLI_USAGE, "%s", message) : CLI_DONE;
+}
+
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
     int count, applied;
@@ -112,6 +126,9 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         return cli_fail(CLI_USAGE, "[refresh] source is none: there is nothing to refresh from");
     if (store_migrate(cli->config.store.path, &applied, &why))
         return cli_fail(CLI_COULD_NOT, "%s", why);
+    enum cli_exit code = check_secrets(&cli->config);
+    if (code)
+        return code;
     catch_signals();
     if (run_when_free(&options, &report, wait_ms))
         return cli_fail(CLI_COULD_NOT, "%s", report.why);

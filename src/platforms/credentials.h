@@ -30,6 +30,15 @@ MUST_USE enum err secrets_check(const struct config *config, struct store *s, ch
 MUST_USE enum err secrets_look(const struct config *config, struct store *s, bool all, int64_t *rows,
                                char *why, size_t why_size);
 
+/* Another key for everything that is sealed, while servers and runs go on: `viewtally secrets rotate`. Many
+ * transactions; may be cut off anywhere and begun again. `why` is a sentence. */
+struct rotated {
+    uint32_t key_id; /* 0: none was made yet */
+    int64_t resealed;
+};
+MUST_USE enum err secrets_rotate(const struct config *config, struct store *s, struct rotated *done,
+                                 char *why, size_t why_size);
+
 /* ---- tokens in the clear ---- */
 
 struct tokens {
