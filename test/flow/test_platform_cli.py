@@ -1,0 +1,77 @@
+"""Accounts at the platforms by hand: put in, listed, removed. What `platform test` and `platform status` say of platforms that answer
+is in test/platforms."""
+import json
+
+import pytest
+
+from lib import secrets
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def keyed(viewtally):
+    secrets.with_keys(viewtally)
+    return viewtally
+
+
+def test_connect_and_list(keyed):
+    author, other = keyed.add_author("Ann"), keyed.add_author("Bob")
+    number = secrets.connect(keyed, author, options=["--name", "ann"])
+    done = secrets.connect(keyed, other, "instagram-facebook", "178", grant={"access_token": "EAA.SECRET"}, options=["--json"])
+    assert done.json() == {"id": number + 1}
+    listed = keyed.run("platform", "list", "--json")
+    first, second = listed.json()
+    assert first == {"id": number, "author_id": author, "platform": "tiktok", "account_id": "open-1", "name": "ann", "state": "fine",
+                     "scopes": "video.list", "obtained_at": first["obtained_at"], "access_expires_at": first["access_expires_at"],
+                     "refresh_expires_at": None, "can_refresh": True, "failures": 0, "last_error": None, "last_error_at": None,
+                     "last_ok_at": None}
+    assert second["platform"] == "instagram-facebook" and second["access_expires_at"] is None and not second["can_refresh"]
+    assert [a["id"] for a in keyed.run("platform", "list", "--author", other, "--json").json()] == [number + 1]
+    plain = keyed.run("platform", "list")
+    assert plain.out.count("\n") == 2 and "open-1" in plain.out and author in plain.out
+    assert "SECRET" not in listed.out + plain.out + plain.err
+    assert "no author" in keyed.run("platform", "list", "--author", NOBODY, status=1).err
+
+
+def test_the_same_account_again_takes_new_tokens(keyed):
+    author, other = keyed.add_author(), keyed.add_author()
+    number = secrets.connect(keyed, author)
+    before = secrets.rows(keyed, "SELECT access_sealed, version FROM platform_credentials")
+    assert secrets.connect(keyed, author) == number
+    after, = secrets.rows(keyed, "SELECT access_sealed, version FROM platform_credentials")
+    assert after[1] == 2 and after[0] != before[0][0]
+    assert "another author's" in secrets.connect(keyed, other, status=1).err
+    assert secrets.connect(keyed, other, "pinterest") != number
+
+
+def test_remove(keyed):
+    number = secrets.connect(keyed, keyed.add_author())
+    assert "removed" in keyed.run("platform", "remove", str(number)).out
+    assert secrets.rows(keyed, "SELECT * FROM platform_credentials") == []
+    assert "no account" in keyed.run("platform", "remove", str(number), status=1).err
+    for word in ("0", "-1", "x", "", "1.5", "99999999999999999999"):
+        assert keyed.run("platform", "remove", "--", word, status=2).err
+
+
+def test_what_connect_refuses(keyed):
+    author = keyed.add_author()
+    for stdin in ("", "x", "[]", "null", "{}", '{"access_token": ""}', '{"access_token": 5}', '{"access_token": "a", "expires_in": -1}',
+                  '{"access_token": "a", "expires_in": "soon"}', '{"access_token": "a", "refresh_token": 1}', '{"access_token": "a", "password": "SECRET"}',
+                  '{"access_token": "a", "access_token": "b"}', '{"access_token": "a\\nb"}', '{"access_token": "a"} x',
+                  json.dumps({"access_token": "S" * 5000}), json.dumps({"access_token": "a", "scope": "s" * 2000}), "[" * 10000, b"\xff\xfe", b"x" * 100000):
+        said = keyed.run("platform", "connect", "--author", author, "--platform", "tiktok", "--account", "a", stdin=stdin, status=2)
+        assert said.err.startswith("viewtally: platform connect: ") and "SECRET" not in said.err and "SSS" not in said.err, stdin
+    for options in (["--author", "x"], [], ["--author", author, "--platform", "myspace"], ["--author", author, "--platform", "tiktok"],
+                    ["--author", author, "--account", "a"], ["--author", author, "--platform", "tiktok", "--account", "a\x07"],
+                    ["--author", author, "--platform", "tiktok", "--account", "a" * 300], ["--author", author, "--platform", "tiktok", "--account", ""],
+                    ["--author", author, "--platform", "tiktok", "--account", "a", "--token", "SECRET"]):
+        assert keyed.run("platform", "connect", *options, stdin=json.dumps(secrets.GRANT), status=2).err, options
+    assert "no author" in secrets.connect(keyed, NOBODY, status=1).err
+    assert secrets.rows(keyed, "SELECT * FROM platform_credentials") == []
+
+
+def test_without_a_key_nothing_is_kept(viewtally):
+    assert "secrets init" in secrets.connect(viewtally, viewtally.add_author(), status=2).err
+    viewtally.configure({"secrets": {"key_file": "/nowhere/key"}})
+    assert "is not there" in secrets.connect(viewtally, viewtally.add_author(), status=2).err

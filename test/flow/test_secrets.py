@@ -1,0 +1,118 @@
+"""The key that seals tokens: made, looked at, changed under a server that runs, and missing."""
+import sqlite3
+import stat
+
+import pytest
+
+from lib import secrets
+from lib.viewtally import Viewtally
+
+
+def test_init_makes_a_key_once(viewtally):
+    path = viewtally.directory / "k"
+    done = viewtally.run("secrets", "init", str(path))
+    assert f"key_file = {path}" in done.out
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = path.read_bytes()
+    assert "is there already" in viewtally.run("secrets", "init", str(path), status=1).err
+    assert path.read_bytes() == before and list(viewtally.directory.glob("k*")) == [path]
+    assert "where to" in viewtally.run("secrets", "init", status=2).err
+    viewtally.configure({"secrets": {"key_file": str(path)}})
+    assert "there already" in viewtally.run("secrets", "init", status=1).err
+    other = viewtally.directory / "other"
+    viewtally.configure({"secrets": {"key_file": str(other)}})
+    assert "does not name it" not in viewtally.run("secrets", "init").out and other.exists()
+    assert viewtally.run("secrets", "init", "/nowhere/at/all", status=3).err
+    for words in ([], ["frobnicate"], ["init", "a", "b"], ["rotate", "x"], ["check", "x"]):
+        assert viewtally.run("secrets", *words, status=2).err
+
+
+def test_no_key_is_wanted_without_accounts(viewtally):
+    assert "0 accounts" in viewtally.run("secrets", "check").out
+    assert "names no file" in viewtally.run("secrets", "rotate", status=2).err
+    with viewtally:
+        assert viewtally.admin().get("/readyz").status == 200
+
+
+def test_tokens_are_nowhere_in_the_clear(viewtally):
+    secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    for path in viewtally.directory.iterdir():
+        assert b"SECRET" not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("spoil, says", [
+    (lambda path: path.unlink(), "is not there"),
+    (lambda path: path.chmod(0o644), "chmod 600"),
+    (lambda path: path.write_text("nonsense\n"), "line 1"),
+    (lambda path: path.write_text("deadbeef " + "00" * 32 + "\n"), "is not in the key file"),
+    (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot be opened"),
+])
+def test_nothing_begins_when_tokens_cannot_be_opened(viewtally, spoil, says):
+    path = secrets.with_keys(viewtally)
+    viewtally.configure({"refresh": {"source": "simulated"}})
+    secrets.connect(viewtally, viewtally.add_author())
+    viewtally.run("refresh")
+    spoil(path)
+    for words in (["serve"], ["refresh"]):
+        said = viewtally.run(*words, status=2, timeout=20).err
+        assert says in said and str(path) in said, said
+    assert says in viewtally.run("secrets", "check", status=1 if "opened" in says else 2).err
+
+
+def test_nothing_begins_when_no_key_file_is_configured_for_tokens_that_are_there(viewtally):
+    secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    viewtally.configure({"secrets": {"key_file": ""}})
+    assert "names no file" in viewtally.run("serve", status=2, timeout=20).err
+
+
+def test_rotate_under_a_server_that_runs(viewtally):
+    path = secrets.with_keys(viewtally)
+    author = viewtally.add_author()
+    numbers = [secrets.connect(viewtally, author, account=f"open-{i}") for i in range(3)]
+    old, = secrets.key_ids(path)
+    kept = path.read_bytes()
+    with viewtally:
+        done = viewtally.run("secrets", "rotate")
+        new, = secrets.key_ids(path)
+        assert new != old and f"new key is {new}" in done.out and f"{len(numbers)} account" in done.out
+        assert f"{len(numbers)} account" in viewtally.run("secrets", "check").out
+        # The server seals with the new one from now on; so does everybody else.
+        assert viewtally.admin().get("/readyz").status == 200
+    secrets.connect(viewtally, author, account="open-later")
+    ids = {row[0][:4].hex() for row in secrets.rows(viewtally, "SELECT access_sealed FROM platform_credentials")}
+    assert ids == {new}
+    # The old file opens nothing of this, and says so.
+    path.write_bytes(kept)
+    assert "is not in the key file" in viewtally.run("secrets", "check", status=2).err
+
+
+def test_rotate_stops_before_what_it_cannot_open_and_loses_nothing(viewtally):
+    path = secrets.with_keys(viewtally)
+    author = viewtally.add_author()
+    secrets.connect(viewtally, author, account="a")
+    bad = secrets.connect(viewtally, author, account="b")
+    before = path.read_text()
+    with sqlite3.connect(viewtally.directory / "viewtally.db") as db:
+        db.execute("UPDATE platform_credentials SET refresh_sealed = access_sealed WHERE id = ?", [bad])
+    db.close()
+    assert "account b cannot be opened" in viewtally.run("secrets", "rotate", status=1).err
+    ids = secrets.key_ids(path)
+    assert len(ids) == 2 and ids[1] in before       # the old key stays as long as a row is under it
+    assert "cannot be opened" in viewtally.run("secrets", "check", status=1).err
+    viewtally.run("platform", "remove", str(bad))
+    viewtally.run("secrets", "rotate")
+    assert len(secrets.key_ids(path)) == 1
+    assert "1 account," in viewtally.run("secrets", "check").out
+
+
+def test_a_backup_is_useless_without_the_key(viewtally, tmp_path):
+    secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    copy = tmp_path / "copy.db"
+    viewtally.run("backup", str(copy))
+    assert b"SECRET" not in copy.read_bytes()
+    other = Viewtally(tmp_path / "other")
+    copy.rename(other.directory / "viewtally.db")
+    assert "names no file" in other.run("serve", status=2, timeout=20).err

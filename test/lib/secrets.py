@@ -1,0 +1,31 @@
+"""A key file, accounts with tokens, and what stands of them in the database."""
+import json
+import sqlite3
+
+GRANT = {"access_token": "act.SECRET-access", "refresh_token": "rft.SECRET-refresh", "expires_in": 7200, "scope": "video.list"}
+
+
+def with_keys(viewtally):
+    """The same installation with a key file."""
+    path = viewtally.directory / "secrets.key"
+    viewtally.run("secrets", "init", str(path))
+    viewtally.configure({"secrets": {"key_file": str(path)}})
+    return path
+
+
+def connect(viewtally, author, platform="tiktok", account="open-1", grant=None, status=0, options=()):
+    """The number of the account, or what the command said when it is to fail."""
+    done = viewtally.run("platform", "connect", "--author", author, "--platform", platform, "--account", account, *options,
+                         stdin=json.dumps(GRANT if grant is None else grant), status=status)
+    return int(done.out) if status == 0 and "--json" not in options else done
+
+
+def rows(viewtally, sql, *values):
+    with sqlite3.connect(viewtally.directory / "viewtally.db") as db:
+        found = db.execute(sql, values).fetchall()
+    db.close()
+    return found
+
+
+def key_ids(path):
+    return [line.split()[0] for line in path.read_text().splitlines() if line and not line.startswith("#")]

@@ -1,0 +1,130 @@
+/* A new key for all accounts, in pages, and cut off at every instant: whatever is left can be read, and the
+ * next one comes to its end. */
+#include "unit.h"
+
+#include "lib/crash.h"
+#include "lib/credential_rig.h"
+
+#include <stdio.h>
+
+enum { MANY = 450 }; /* more than two pages */
+
+static void put_accounts(int n)
+{
+    char id[32], access[32], refresh[32];
+    for (int i = 0; i < n; i++) {
+        int64_t row;
+        (void)snprintf(id, sizeof id, "open-%d", i);
+        (void)snprintf(access, sizeof access, "act.%d", i);
+        (void)snprintf(refresh, sizeof refresh, "rft.%d", i);
+        assert_int_equal(rig_put(&rig.author, API_TIKTOK, id, access, i % 3 ? refresh : "", &row), OK);
+    }
+}
+
+static void assert_accounts(int n)
+{
+    char access[32], refresh[32];
+    int64_t rows;
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(access, sizeof access, "act.%d", i);
+        (void)snprintf(refresh, sizeof refresh, "rft.%d", i);
+        rig_assert_tokens(i + 1, access, i % 3 ? refresh : "");
+    }
+    assert_int_equal(secrets_look(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
+    assert_int_equal(rows, n);
+}
+
+static size_t keys_in_file(void)
+{
+    struct seal_keys *keys;
+    uint32_t ids[SEAL_KEYS_MAX];
+    size_t count;
+    assert_int_equal(seal_open(&keys, rig.key_path, rig.why, sizeof rig.why), OK);
+    seal_ids(keys, ids, &count);
+    seal_close(keys);
+    return count;
+}
+
+static void all_accounts_get_the_new_key(void **state)
+{
+    struct rotated done;
+    (void)state;
+    put_accounts(MANY);
+    assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(done.resealed, MANY);
+    assert_int_equal(keys_in_file(), 1);
+    assert_accounts(MANY);
+    assert_int_equal(rig_get(7).version, 1); /* a refresh that is under way still finds its pair */
+}
+
+static void nothing_to_seal_is_fine(void **state)
+{
+    struct rotated done;
+    (void)state;
+    assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(done.resealed, 0);
+    assert_int_equal(keys_in_file(), 1);
+}
+
+static void a_refresh_under_way_keeps_its_answer(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    struct rotated done;
+    struct token_answer answer;
+    int64_t row = rig_put_tiktok();
+    (void)state;
+    rig.replies = replies;
+    assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    rig_deliver();
+    assert_int_equal(rig.answers[0].result, TOKENS_NEWER);
+    rig_assert_tokens(row, "act.2", "rft.2");
+    assert_int_equal(seal_id_of(rig_get(row).access_sealed), done.key_id);
+}
+
+static int rotate_once(void *ctx)
+{
+    struct rotated done;
+    (void)ctx;
+    store_close(rig.db.r);
+    store_close(rig.db.w);
+    rig.db.w = temp_db_open(&rig.db, STORE_WRITE);
+    rig.db.r = temp_db_open(&rig.db, STORE_READ);
+    return secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why) ? 1 : 0;
+}
+
+static void it_may_be_cut_off_anywhere(void **state)
+{
+    size_t most = 0;
+    int at = 1;
+    struct rotated done;
+    (void)state;
+    put_accounts(5);
+    for (enum crash_end end = CRASH_KILLED; end != CRASH_ENDED; at++) {
+        assert_true(at < 200);
+        end = crash_before_change(at, rotate_once, NULL);
+        if (end == CRASH_NOT_POSSIBLE)
+            skip();
+        most = keys_in_file() > most ? keys_in_file() : most;
+        assert_accounts(5);
+        if (at % 5 == 0) {
+            assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+            assert_int_equal(keys_in_file(), 1);
+            assert_accounts(5);
+        }
+    }
+    assert_int_equal(keys_in_file(), 1);
+    assert_true(at > 12 && most == 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
+    const struct CMUnitTest tests[] = {
+        TEST(all_accounts_get_the_new_key),
+        TEST(nothing_to_seal_is_fine),
+        TEST(a_refresh_under_way_keeps_its_answer),
+        TEST(it_may_be_cut_off_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
