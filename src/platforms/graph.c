@@ -272,8 +272,12 @@ static bool open_batch(struct graph_answer *g, size_t count)
 bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
                 const struct platform_response *response, bool refreshes, size_t count)
 {
-    *g = (struct graph_answer){
-        .arena = a, .call = call, .response = response, .refreshes = refreshes, .batch = count > 0};
+    *g = (struct graph_answer){.arena = a,
+                               .call = call,
+                               .response = response,
+                               .refreshes = refreshes,
+                               .batch = count > 0,
+                               .outcome = outcome_make(V_OK, SCOPE_CALL, STR("ok"))};
     g->root = jsonr_parse(a, response->body);
     if (!g->root) {
         g->outcome = outcome_unreadable(a, response, call ? call->now_ms : 0);

@@ -45,7 +45,7 @@ struct outcome graph_grant(struct arena *a, const struct platform_response *resp
 {
     struct yyjson_val *root = jsonr_parse(a, response->body);
     if (response->status == 200 && !jsonr_get(root, "error") && grant_read(root, NULL, got))
-        return outcome_make(V_OK, SCOPE_CALL, STR(""));
+        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
     *got = (struct token_grant){0};
     return graph_grant_error(a, response, root);
 }

@@ -76,12 +76,11 @@ static void build_any(struct arena *a, const struct platform_call *call, enum pl
 
 /* ---- answers ---- */
 
-static void read_insights(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
+static bool read_insights(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
 {
     if (!graph_is_insights(body, item->id)) {
         graph_malformed(g, "insights");
-        item->state = ITEM_RETRY;
-        return;
+        return false;
     }
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
         int64_t n = jsonr_count(graph_insight(body, metrics[i].name));
@@ -91,6 +90,7 @@ static void read_insights(struct graph_answer *g, struct yyjson_val *body, struc
     if (item->counts[COUNT_VIEWS] != COUNT_NONE)
         item->views_source = VIEWS_INSIGHTS;
     item_settle(item);
+    return true;
 }
 
 static void read_node(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
@@ -117,10 +117,10 @@ static void read_part(struct graph_answer *g, struct graph_part part, struct str
 {
     switch (part.kind) {
     case GRAPH_OK:
-        if (asked.p)
-            read_insights(g, part.body, item);
-        else
+        if (!asked.p)
             read_node(g, part.body, item);
+        else if (!read_insights(g, part.body, item))
+            item->state = ITEM_RETRY;
         return;
     case GRAPH_ITEM: item->state = part.state; return;
     case GRAPH_METRIC:
@@ -140,7 +140,7 @@ static void read_item(struct graph_answer *g, size_t each, const struct str *lis
         struct graph_part part = graph_next(g, 1);
         bool fits = part.kind == GRAPH_OK && (item->state == ITEM_OK || item->state == ITEM_NO_DATA);
         if (fits)
-            read_insights(g, part.body, item);
+            (void)read_insights(g, part.body, item);
     }
 }
 
@@ -296,7 +296,7 @@ static struct outcome parse_code(struct arena *a, struct platform_link *link,
         return graph_grant_error(a, response, root);
     link->grant.scopes = permissions(a, jsonr_get(first, "permissions"));
     link->step = STEP_LONG;
-    return outcome_make(V_OK, SCOPE_CALL, STR(""));
+    return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
 }
 
 static struct outcome parse_long(struct arena *a, struct platform_link *link,

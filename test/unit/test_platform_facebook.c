@@ -134,7 +134,7 @@ static void a_reel(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, "3237", NULL);
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_int_equal(r.items[0].views_source, REEL);
     assert_counts(&r.items[0], 1614, 53, 6, 3, NONE);
@@ -153,7 +153,7 @@ static void a_chosen_source_stays(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, "3237", NULL);
         r.items[0].views_source = rows[i].source;
-        assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "");
+        assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "ok");
         assert_counts(&r.items[0], rows[i].views, 53, 6, 3, NONE);
         assert_int_equal(r.items[0].views_source, rows[i].source);
         answer(&r, NODE_OF("3237"), 200, "{'data':[]}");
@@ -204,20 +204,20 @@ static void whatever_meta_gives(void **state)
     r.call.tier = 1;
     assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_TIER, SCOPE_CALL, "100");
     r.call.tier = 2;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, REEL);
     /* No insights at all: the object's own views, from now on. */
     r.items[0].views_source = 0;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     r.items[0].views_source = 0;
     r.call.tier = 3;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
     /* Read by the object's views, a post does without insights where they are refused. */
     r.call.tier = 0;
-    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     meta_fini(&r);
 }
@@ -294,7 +294,7 @@ static void a_post_of_the_page(void **state)
     assert_int_equal(r.items[0].views_source, POST);
     assert_counts(&r.items[0], 700, 60, 6, 3, NONE);
     /* The only absence that is zero: shares, on a post that answered. */
-    assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 58, 6, 0, NONE);
     answer(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
     assert_counts(&r.items[0], NONE, 58, 6, NONE, NONE);
@@ -313,7 +313,7 @@ static void empty_list_and_missing_list(void **state)
     (void)state;
     init(&r, "3237", NULL);
     r.items[0].views_source = REEL;
-    assert_outcome(answer(&r, "{'id':'3237'}", 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_outcome(answer(&r, "{'id':'3237'}", 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
     assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), V_MALFORMED, SCOPE_CALL, "insights");
     assert_int_equal(r.items[0].state, ITEM_RETRY);
@@ -398,14 +398,14 @@ static void linking(void **state)
         SCOPE_CALL, "100");
     assert_outcome(
         link_answer(&r, &link, 200, "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"), V_OK,
-        SCOPE_CALL, "");
+        SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path,
                "/v26.0/oauth/access_token?grant_type=fb_exchange_token&client_id=ID&client_secret="
                "S%26T&fb_exchange_token=SHORT");
     /* [V] expires_in can be absent */
     assert_outcome(link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"), V_OK,
-                   SCOPE_CALL, "");
+                   SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path,
                "/v26.0/me/accounts?fields=id,name,access_token,instagram_business_account%7Bid,"
@@ -418,7 +418,7 @@ static void linking(void **state)
             "Author','access_token':'PAGE','instagram_business_account':"
             "{'id':'1784','username':'ann'}},{'id':'11','name':'No token'}],'paging':{'cursors':{'before':"
             "'b','after':'a/1'},'next':'https://evil.example/steal?access_token=LONG'}}"),
-        V_OK, SCOPE_CALL, "");
+        V_OK, SCOPE_CALL, "ok");
     /* by our own path: the address of the answer is never followed */
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path,
@@ -427,7 +427,7 @@ static void linking(void **state)
     assert_outcome(
         link_answer(&r, &link, 200,
                     "{'data':[{'id':'12','access_token':'P2'}],'paging':{'cursors':{'after':'z'}}}"),
-        V_OK, SCOPE_CALL, "");
+        V_OK, SCOPE_CALL, "ok");
     assert_false(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(link.account_count, 3);
     assert_int_equal(link.accounts[0].api, API_FACEBOOK);

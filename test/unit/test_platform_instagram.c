@@ -97,7 +97,7 @@ static void second_form_of_a_batch_asks_for_the_rest_singly(void **state)
         meta_entry(&r, 400, "{'error':{'message':'(#100) metric[0] must be one of','code':100}}"),
         meta_entry(&r, 200, "{'data':[{'name':'saved','values':[{'value':7}]}]}"),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_OK, SCOPE_CALL, "");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_counts(&r.items[0], 5, NONE, NONE, NONE, 7);
     meta_fini(&r);
@@ -126,7 +126,7 @@ static void all_five(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("179")), V_OK, SCOPE_CALL, "");
+    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("179")), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_counts(&r.items[0], 1342, 8, 2, 1, 4);
     assert_int_equal(r.items[0].views_source, 1);
@@ -166,7 +166,7 @@ static void empty_and_missing_lists(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    assert_outcome(meta_parse_text(&r, 200, "{'data':[]}"), V_OK, SCOPE_CALL, "");
+    assert_outcome(meta_parse_text(&r, 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
     assert_outcome(meta_parse_text(&r, 200, "{}"), V_MALFORMED, SCOPE_CALL, "insights");
@@ -199,7 +199,7 @@ static void errors_of_the_post(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, &instagram_desc, "179", NULL);
-        assert_outcome(meta_parse_text(&r, 400, rows[i].body), V_OK, SCOPE_CALL, "");
+        assert_outcome(meta_parse_text(&r, 400, rows[i].body), V_OK, SCOPE_CALL, "ok");
         assert_int_equal(r.items[0].state, rows[i].item);
         meta_fini(&r);
     }
@@ -245,7 +245,7 @@ static void media_object(void **state)
     init(&r, &instagram_desc, "179", NULL);
     r.call.tier = 2;
     assert_outcome(meta_parse_text(&r, 200, "{'like_count':7,'comments_count':0,'id':'179'}"), V_OK,
-                   SCOPE_CALL, "");
+                   SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 7, 0, NONE, NONE);
     assert_int_equal(r.items[0].views_source, 0);
     /* like_count is left out when the owner hides likes [K] */
@@ -271,7 +271,7 @@ static void batch_of_mixed_fates(void **state)
         meta_entry(&r, 503, "<html>"),
         meta_entry(&r, 200, "{'data':[]}"),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 6)), V_OK, SCOPE_CALL, "");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 6)), V_OK, SCOPE_CALL, "ok");
     static const enum item_state want[] = {ITEM_OK,    ITEM_RETRY, ITEM_MISSING,
                                            ITEM_RETRY, ITEM_RETRY, ITEM_NO_DATA};
     for (int i = 0; i < 6; i++)
@@ -324,11 +324,11 @@ static void refreshing(void **state)
     /* [V] the sample of refresh_access_token */
     assert_outcome(
         refresh(&r, 200, "{'access_token':'NEW','token_type':'bearer','expires_in':5183944}", &got), V_OK,
-        SCOPE_CALL, "");
+        SCOPE_CALL, "ok");
     assert_str(got.access_token, "NEW");
     assert_int_equal(got.expires_in_s, 5183944);
     assert_int_equal(got.refresh_token.len, 0);
-    assert_outcome(refresh(&r, 200, "{'access_token':'NEW'}", &got), V_OK, SCOPE_CALL, "");
+    assert_outcome(refresh(&r, 200, "{'access_token':'NEW'}", &got), V_OK, SCOPE_CALL, "ok");
     assert_int_equal(got.expires_in_s, 0);
     static const struct {
         int status;
@@ -398,19 +398,19 @@ static void linking(void **state)
     assert_outcome(link_answer(&r, &link, 200,
                                "{'data':[{'access_token':'SHORT','user_id':'1020','permissions':"
                                "'instagram_business_basic,instagram_business_manage_insights'}]}"),
-                   V_OK, SCOPE_CALL, "");
+                   V_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(r.request.host, HOST_INSTAGRAM);
     assert_str(r.request.path,
                "/access_token?grant_type=ig_exchange_token&client_secret=SECRET&access_token=SHORT");
     assert_outcome(
         link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer','expires_in':5183944}"),
-        V_OK, SCOPE_CALL, "");
+        V_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me?fields=user_id,username");
     assert_str(r.request.headers[0].value, "Bearer LONG");
     assert_outcome(link_answer(&r, &link, 200, "{'user_id':'17841400000','username':'acme','id':'999'}"),
-                   V_OK, SCOPE_CALL, "");
+                   V_OK, SCOPE_CALL, "ok");
     assert_false(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(link.account_count, 1);
     assert_int_equal(link.accounts[0].api, API_INSTAGRAM);
@@ -453,13 +453,13 @@ static void linking_that_fails(void **state)
     struct platform_link link = link_begin(&r);
     assert_outcome(link_answer(&r, &link, 200,
                                "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),
-                   V_OK, SCOPE_CALL, "");
+                   V_OK, SCOPE_CALL, "ok");
     assert_str(link.grant.scopes, "a_b,c");
     link_answer(&r, &link, 200, "{'access_token':'LONG'}");
     assert_outcome(link_answer(&r, &link, 200, "{'username':'acme'}"), V_MALFORMED, SCOPE_CALL, "me");
     assert_outcome(link_answer(&r, &link, 400, "{'error':{'message':'x','code':190,'error_subcode':460}}"),
                    V_RECONNECT, SCOPE_CALL, "190.460");
-    assert_outcome(link_answer(&r, &link, 200, "{'user_id':17841400000}"), V_OK, SCOPE_CALL, "");
+    assert_outcome(link_answer(&r, &link, 200, "{'user_id':17841400000}"), V_OK, SCOPE_CALL, "ok");
     assert_str(link.accounts[0].id, "17841400000");
     assert_null(link.accounts[0].name.p);
     meta_fini(&r);

@@ -340,9 +340,10 @@ class Meta(Standin):
 
     def fb_insights(self, request, post, valid):
         """GET /{video-id}/video_insights?metric=… and /{page}_{post}/insights?metric=… [V v25.0, v26.0]"""
-        if set(request.query) - {"appsecret_proof", "period"} != {"metric"}:
+        if set(request.query) - {"appsecret_proof", "period", "metric"}:
             self.refuse(f"parameters of insights: {sorted(request.query)}", "100")
-        metrics = request.query["metric"].split(",")
+        # [V] without a name, a default set; which is in it is not said, so here: all that fit and are not dead.
+        metrics = request.query["metric"].split(",") if "metric" in request.query else sorted(valid - self.dead_metrics)
         for at, metric in enumerate(metrics):
             if metric not in FB_REEL | FB_VIDEO | FB_POST:
                 self.violation(f"no metric of Facebook: {metric}")
@@ -356,7 +357,7 @@ class Meta(Standin):
             value = self.fb_value(metric, post, served)
             if value is not None and metric in valid:
                 data.append({"name": metric, "period": "lifetime", "values": [{"value": value}], "title": "…", "description": "…",
-                             "id": f"{post.id}/video_insights/{metric}/lifetime"})
+                             "id": f"{self.versioned(request.path)[0]}/{metric}/lifetime"})
         return Answer(200, {"data": data}, served={post.id: served})
 
     def fb_value(self, metric, post, served):

@@ -64,6 +64,10 @@ static void read_options(struct sample *s, struct str words)
         words = str_cut(words, ' ', &word);
         s->by_key |= str_eq(word, STR("key"));
         s->options.batch |= str_eq(word, STR("batch"));
+        if (str_starts_with(word, STR("dropped=")))
+            s->call.dropped = str_make(word.p + 8, word.len - 8);
+        for (size_t i = 0; str_starts_with(word, STR("source=")) && i < s->call.item_count; i++)
+            s->items[i].views_source = word.len == 8 ? (word.p[7] & 7) : 0;
         for (size_t i = 0; str_eq(word, STR("young")) && i < s->call.item_count; i++)
             s->items[i].posted_at = SAMPLE_NOW - HOUR_MS;
     }

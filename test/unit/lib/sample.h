@@ -1,13 +1,18 @@
-/* Answers of the platforms as files, for tests and for fuzzing:
+/* Answers of the platforms as files, for tests and for fuzzing. The first line: api, function (read resolve
+ * refresh link), tier or step, status of HTTP. Then, in any order: where it is from, its mark, its date; what
+ * the call asks for; words (key: YouTube's, young: posted an hour ago, batch, source=1: the chosen definition
+ * of a view, dropped=a,b: metrics found dead); headers of the answer; what has to come out of it, as
+ * sample_print() has it. Behind the first empty line the body, byte by byte:
  *
- *     tiktok read 0 200                     api, function (read resolve refresh link), tier or step, HTTP
- * status # developers.tiktok.com … [V] 2026    where it is from, its mark, its date ids: 1,2 what the call
- * asks for options: key                          words: key (YouTube's), young (posted an hour ago), batch
- *     x-ratelimit-reset: 12                 a header of the answer
- *     > ok call ok                          what has to come out of it, as sample_print() has it
+ *     tiktok read 0 200
+ *     # developers.tiktok.com … [V] 2026
+ *     ids: 1,2
+ *     options: key
+ *     x-ratelimit-reset: 12
+ *     > ok call ok
  *     > item 1 ok 10433 512 31 12 -
  *
- *     {"data":…                             behind the first empty line: the body, byte by byte
+ *     {"data":…
  *
  * sample_play() holds what holds for any bytes whatever. */
 #ifndef VT_TEST_SAMPLE_H
