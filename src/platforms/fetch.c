@@ -428,7 +428,9 @@ static bool set_options(struct fetch_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* cancelling does not wait for a name's look-up */
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L); /* rather share a connection than open many at once */
+    /* Rather share a connection than open many at once. Over TLS the handshake says whether one can be
+     * shared; without, the first answer would, and all others wait for it. */
+    (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);

@@ -5,6 +5,7 @@
  *   ask.c     posts on their way through accounts, repeats and parts, until they are settled
  *   gate.c    one for each API: whether a call may begin now, and what of that outlives the run
  *   flight.c  one call: token, request, answer
+ *   keeper.c  tokens that would die unused
  *   verdict.c what an answer means for its posts, its account and its API
  *   visit.c   an author's results, until they are applied as one step; and what else is written
  *   poll.c    the loop, its timers, begin and end
@@ -181,6 +182,21 @@ struct suspect {
 };
 enum { SUSPECTS_MAX = 1024 };
 
+/* ---- the keeper's way over all accounts ---- */
+
+struct kept {
+    int64_t row, version;
+    enum platform_api api;
+};
+struct keeper {
+    int64_t after; /* the row that was looked at last */
+    bool all_seen;
+    size_t seen; /* by the last reading */
+    struct kept due[200];
+    size_t due_count, due_next;
+    int in_flight;
+};
+
 /* ---- the run ---- */
 
 struct flight;
@@ -210,6 +226,7 @@ struct engine {
     struct lane lanes[PLATFORM_COUNT];
     struct gate gates[PLATFORM_APIS];
     struct account key_account;
+    struct keeper keeper;
     struct list flights, spare_flights;
     size_t flight_count;
 
@@ -361,12 +378,21 @@ void flight_free_all(struct engine *e);
 void verdict_apply(struct flight *f, struct outcome outcome);
 /* The account's author is to sign in again. */
 void verdict_sign_in(struct engine *e, struct account *account, const char *code);
+void verdict_suspect(struct engine *e, struct gate *g, int64_t row, int64_t version, const char *code);
+/* To be written down, unless something was for this account in this run. */
+void verdict_note_failed(struct engine *e, struct account *account, const char *what, struct str code);
 /* Our app is refused. */
 void verdict_operator(struct engine *e, struct gate *g, const char *code);
 /* It could not be asked, for a while. Ends the flight. */
 void verdict_later(struct flight *f, struct outcome outcome);
 /* At the end: marks the accounts, unless it is most of them. */
 void verdict_mark(struct engine *e);
+
+/* ---- keeper.c ---- */
+
+/* Refreshes some more of the tokens that would die unused. */
+MUST_USE enum err keeper_go_on(struct engine *e);
+bool keeper_is_done(const struct engine *e);
 
 /* ---- visit.c ---- */
 

@@ -236,6 +236,7 @@ static void take_tokens(struct flight *f, const struct token_answer *answer)
         break;
     case TOKENS_OPERATOR:
         give_up(f);
+        verdict_note_failed(e, account, verdict_name(V_OPERATOR), str_from_cstr(answer->code));
         verdict_operator(e, account->gate, answer->code);
         break;
     case TOKENS_GONE:
@@ -288,9 +289,12 @@ static void load_and_send(struct flight *f)
             return;
         } else {
             err = tokens_open(e->keys, &c, &f->tokens);
-            if (err)
-                err = run_fail(e->run, ERR_CORRUPT, "the tokens of account %" PRId64 " do not open: %s",
-                               account->row, err_name(err));
+            if (err) {
+                log_error("platforms: the tokens of account %" PRId64 " do not open: %s", account->row,
+                          err_name(err));
+                verdict_note_failed(e, account, "sealed", str_from_cstr(err_name(err)));
+                err = ERR_NOT_FOUND;
+            }
         }
     }
     if (!err) {

@@ -91,7 +91,7 @@ static bool is_done(const struct engine *e)
     for (int p = 0; p < PLATFORM_COUNT; p++)
         if (!lane_is_done(&e->lanes[p]))
             return false;
-    return e->flight_count == 0;
+    return e->flight_count == 0 && keeper_is_done(e);
 }
 
 static void fill_lanes(struct engine *e)
@@ -101,6 +101,9 @@ static void fill_lanes(struct engine *e)
         if (err)
             engine_stop(e, err);
     }
+    const enum err err = keeper_go_on(e);
+    if (err)
+        engine_stop(e, err);
 }
 
 static int64_t begin_calls(struct engine *e)

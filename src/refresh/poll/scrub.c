@@ -1,4 +1,5 @@
-/* Takes away too much rather than too little: a sample is to show the shape of an answer. */
+/* Takes away too much rather than too little: a sample is to show the shape of an answer, for which its
+ * names, its punctuation and its numbers do. */
 #include "refresh/poll/scrub.h"
 
 #include <ctype.h>
@@ -6,34 +7,32 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORD_MOST = 12 };
+enum { WORD_MOST = 24 };
 
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || strchr("._~+/=-|%", c) != NULL;
+    return c == '_' || isalnum((unsigned char)c) || (c && strchr(".~+/=-|%", c));
 }
 
-static bool is_number(const char *p, size_t len)
+/* A name as APIs write them, or a number. */
+static bool is_plain(const char *p, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        if (!isdigit((unsigned char)p[i]))
-            return false;
-    return true;
+    size_t digits = 0, lower = 0;
+    for (size_t i = 0; i < len; i++) {
+        digits += isdigit((unsigned char)p[i]) != 0;
+        lower += islower((unsigned char)p[i]) || p[i] == '_';
+    }
+    return digits == len || (lower == len && len <= WORD_MOST);
 }
 
-static void mask(char *p, size_t len)
-{
-    memset(p, '*', len);
-}
-
-static void mask_long_words(char *text, size_t len)
+static void mask_words(char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {
         size_t n = 0;
-        while (i + n < len && text[i + n] && is_word(text[i + n]))
+        while (i + n < len && is_word(text[i + n]))
             n++;
-        if (n > WORD_MOST && !is_number(text + i, n) && !memchr(text + i, '_', n))
-            mask(text + i, n);
+        if (!is_plain(text + i, n))
+            memset(text + i, '*', n);
         i += n ? n : 1;
     }
 }
@@ -60,5 +59,5 @@ void scrub(char *text, size_t len)
     static const char *const names[] = {"token", "secret", "authorization", "\"code", "code=", "bearer"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         mask_named(text, len, names[i]);
-    mask_long_words(text, len);
+    mask_words(text, len);
 }

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Overwrites with '*' what follows a name such as access_token or code, and every long word that is not a
- * number. */
+/* Overwrites with '*' what follows a name such as access_token or code, and every word that is neither a
+ * number nor a short name in lower case. */
 void scrub(char *text, size_t len);
 
 #endif

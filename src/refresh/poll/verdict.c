@@ -126,15 +126,13 @@ static bool is_anomaly(const struct flight *f, bool ok)
     return true;
 }
 
-static void note_failed(struct engine *e, struct account *account, enum verdict verdict, struct str code);
-
 static void settle_items(struct flight *f, bool ok)
 {
     struct engine *e = f->engine;
     struct list *asks = &f->batch->asks, *l = asks->next;
     const bool anomaly = is_anomaly(f, ok);
     if (anomaly)
-        note_failed(e, f->account, V_OK, STR("all_missing"));
+        verdict_note_failed(e, f->account, "missing", STR("all"));
     for (size_t i = 0; i < f->call.item_count; i++) {
         struct ask *ask = LIST_ENTRY(l, struct ask, link);
         CHECK(l != asks);
@@ -161,33 +159,39 @@ static void note_ok(struct engine *e, struct account *account)
     }
 }
 
-static void note_failed(struct engine *e, struct account *account, enum verdict verdict, struct str code)
+void verdict_note_failed(struct engine *e, struct account *account, const char *what, struct str code)
 {
     struct note note = {
         .kind = NOTE_FAILED, .row = account->row, .version = account->version, .at = clock_wall_ms()};
     if (!account->row || account->noted)
         return;
     account->noted = true;
-    (void)snprintf(note.text, sizeof note.text, "%s %.*s", verdict_name(verdict), (int)code.len,
-                   code.p ? code.p : "");
+    (void)snprintf(note.text, sizeof note.text, "%s %.*s", what, (int)code.len, code.p ? code.p : "");
     note_account(e, &note);
 }
 
-void verdict_sign_in(struct engine *e, struct account *account, const char *code)
+static void note_failed(struct flight *f, const struct outcome *o)
 {
-    struct gate *g = account->gate;
-    note_asked(account);
+    verdict_note_failed(f->engine, f->account, verdict_name(o->verdict), o->code);
+}
+
+void verdict_suspect(struct engine *e, struct gate *g, int64_t row, int64_t version, const char *code)
+{
     g->accounts_refused++;
-    account->noted = true;
-    log_info("platforms: %s: account %" PRId64 " is refused (%s)", g->desc->name, account->row, code);
+    log_info("platforms: %s: account %" PRId64 " is refused (%s)", g->desc->name, row, code);
     if (e->suspect_count == SUSPECTS_MAX)
         verdict_mark(e);
     struct suspect *s = &e->suspects[e->suspect_count++];
     *s = (struct suspect){
-        .api = g->api,
-        .note = {
-            .kind = NOTE_SIGN_IN, .row = account->row, .version = account->version, .at = clock_wall_ms()}};
-    (void)snprintf(s->note.text, sizeof s->note.text, "reconnect %s", code);
+        .api = g->api, .note = {.kind = NOTE_SIGN_IN, .row = row, .version = version, .at = clock_wall_ms()}};
+    (void)snprintf(s->note.text, sizeof s->note.text, "%s %s", verdict_name(V_RECONNECT), code);
+}
+
+void verdict_sign_in(struct engine *e, struct account *account, const char *code)
+{
+    note_asked(account);
+    account->noted = true;
+    verdict_suspect(e, account->gate, account->row, account->version, code);
     account_give_up(e, account);
 }
 
@@ -264,7 +268,7 @@ static void repeat_later(struct flight *f, const struct outcome *o)
     pause_scope(f, o, wait_ms);
     const bool for_nothing = now + wait_ms >= e->deadline;
     if (++f->batch->tries >= RETRY_TRIES || g->pace.retries >= g->pace.retries_max || for_nothing) {
-        note_failed(e, f->account, o->verdict, o->code);
+        note_failed(f, o);
         drop(f);
         if (for_nothing && o->scope == SCOPE_ACCOUNT)
             account_give_up(e, f->account);
@@ -293,7 +297,7 @@ static void quota_is_spent(struct flight *f, const struct outcome *o)
              o->code.p ? o->code.p : "");
     if (o->scope == SCOPE_ACCOUNT) {
         pause_scope(f, o, wait_ms);
-        note_failed(f->engine, f->account, V_QUOTA, o->code);
+        note_failed(f, o);
         drop(f);
         account_give_up(f->engine, f->account);
         return;
@@ -366,7 +370,7 @@ static void other_form(struct flight *f, const struct outcome *o)
     const bool drops = drop_metric(f, o, note.text, sizeof note.text);
     note.tier = f->call.tier + (drops ? 0 : 1);
     if (note.tier >= g->desc->tiers) {
-        note_failed(e, account, V_TIER, o->code);
+        note_failed(f, o);
         drop(f);
         return;
     }
@@ -416,7 +420,7 @@ static void our_fault(struct flight *f, const struct outcome *o)
         log_error("platforms: %s calls our request wrong (%.*s)", g->desc->name, (int)o->code.len,
                   o->code.p ? o->code.p : "");
     }
-    note_failed(e, f->account, V_BUG, o->code);
+    note_failed(f, o);
     const bool proven = g->bugs >= BUG_ACCOUNTS;
     if (!proven && f->batch->count > 1) {
         split(f, false);
@@ -478,6 +482,7 @@ static bool settle_call(struct flight *f, const struct outcome *o)
     case V_RECONNECT: return token_refused(f, o);
     case V_OPERATOR:
         (void)str_put(code, sizeof code, o->code);
+        note_failed(f, o);
         drop(f);
         verdict_operator(f->engine, f->account->gate, code);
         break;
