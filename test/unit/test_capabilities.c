@@ -1,0 +1,64 @@
+/* The table of which platform gives which count stands in the README and in the API's document as the
+ * descriptors have it. */
+#include "unit.h"
+
+#include "platforms/capabilities.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void read_file(const char *path, struct buf *out)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    buf_init(out, 1 << 20);
+    size_t n;
+    while ((n = fread(buf_reserve(out, 4096), 1, 4096, f)) > 0)
+        out->len += n;
+    buf_append_char(out, '\0');
+    assert_false(out->failed);
+    (void)fclose(f);
+}
+
+/* `newline` as the file writes the end of a line. */
+static void assert_holds_table(const char *path, const char *newline)
+{
+    struct buf table, text, wanted;
+    buf_init(&table, 4096);
+    buf_init(&wanted, 8192);
+    capabilities_print(&table);
+    read_file(path, &text);
+    for (size_t i = 0; i < table.len; i++) {
+        if (table.p[i] == '\n')
+            buf_append(&wanted, str_from_cstr(newline));
+        else
+            buf_append_char(&wanted, table.p[i]);
+    }
+    buf_append_char(&wanted, '\0');
+    if (!strstr(text.p, wanted.p))
+        fail_msg("%s lacks this table:\n%.*s", path, (int)table.len, table.p);
+    buf_fini(&table);
+    buf_fini(&text);
+    buf_fini(&wanted);
+}
+
+static void the_readme_has_the_table(void **state)
+{
+    (void)state;
+    assert_holds_table("README.md", "\n");
+}
+
+static void the_document_of_the_api_has_the_table(void **state)
+{
+    (void)state;
+    assert_holds_table("src/api/openapi.json", "\\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_readme_has_the_table),
+        cmocka_unit_test(the_document_of_the_api_has_the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
