@@ -202,7 +202,7 @@ static enum cli_exit remove_command(struct cli *cli, int argc, char **argv)
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
-    static const char *const names[] = {"connect", "list", "remove", NULL};
+    static const char *const names[] = {"connect", "list", "test", "remove", NULL};
     static enum cli_exit (*const runs[])(struct cli *, int, char **) = {platform_connect, list,
                                                                         remove_command};
     return cli_dispatch(cli, argc, argv, names, runs);
@@ -211,7 +211,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
 const struct cli_command cli_platform = {
     .name = "platform",
     .synopsis = "connect --author UUID --platform NAME --account ID [--name NAME] [--json]\n"
-                "           | list [--author UUID] [--json] | remove ID",
+                "           | list [--author UUID] [--json] | test ID | remove ID",
     .summary = "the authors' accounts at the platforms: put tokens in, try them, see how they do",
     .help = "  connect       keeps an account with the tokens that come as JSON on standard input: "
             "access_token, and if\n"

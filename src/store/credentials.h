@@ -76,8 +76,9 @@ MUST_USE enum err store_begin_token_refresh(struct store *s, int64_t row, int64_
 /* It was answered, but not with tokens. */
 MUST_USE enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version);
 
-/* What came of asking. ok: ERR_NOT_FOUND when there is no such row (any more). failed: `state` is what it is
- * from now on; leaves a row alone whose tokens are not those of `version` any more. */
+/* What came of asking. ok: it is fine whatever was said of it before; ERR_NOT_FOUND when there is no such row
+ * (any more). failed: `state` is what it is from now on; leaves a row alone whose tokens are not those of
+ * `version` any more. */
 MUST_USE enum err store_credential_ok(struct store *s, int64_t row, int64_t at);
 MUST_USE enum err store_credential_failed(struct store *s, int64_t row, int64_t version, struct str error,
                                           int64_t at, enum credential_state state);

@@ -339,7 +339,8 @@
       "AND (refresh_sent_at IS NULL OR refresh_sent_at <= ?4 OR refresh_sent_at > ?3)")                      \
     X(CREDENTIAL_REFRESH_END,                                                                                \
       "UPDATE platform_credentials SET refresh_sent_at = NULL WHERE id = ?1 AND version = ?2")               \
-    X(CREDENTIAL_OK, "UPDATE platform_credentials SET failures = 0, last_ok_at = ?2 WHERE id = ?1")          \
+    X(CREDENTIAL_OK,                                                                                         \
+      "UPDATE platform_credentials SET failures = 0, state = 0, last_ok_at = ?2 WHERE id = ?1")              \
     X(CREDENTIAL_FAILED,                                                                                     \
       "UPDATE platform_credentials SET failures = failures + 1, last_error = ?3, last_error_at = ?4, "       \
       "state = ?5 WHERE id = ?1 AND version = ?2")                                                           \
