@@ -203,26 +203,33 @@ static enum cli_exit remove_command(struct cli *cli, int argc, char **argv)
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
     static const char *const names[] = {"connect", "list", "test", "remove", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {platform_connect, list,
+    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {platform_connect, list, platform_test,
                                                                         remove_command};
     return cli_dispatch(cli, argc, argv, names, runs);
 }
 
 const struct cli_command cli_platform = {
     .name = "platform",
-    .synopsis = "connect --author UUID --platform NAME --account ID [--name NAME] [--json]\n"
+    .synopsis = "connect --author UUID --platform NAME --account ID [--login LOGIN] [--name NAME] [--json]\n"
                 "           | list [--author UUID] [--json] | test ID | remove ID",
     .summary = "the authors' accounts at the platforms: put tokens in, try them, see how they do",
     .help = "  connect       keeps an account with the tokens that come as JSON on standard input: "
             "access_token, and if\n"
             "                there are refresh_token, expires_in, refresh_expires_in (seconds) and scope. "
             "Prints the\n"
-            "                account's number. NAME is tiktok, instagram, instagram-facebook, youtube, "
-            "facebook or\n"
-            "                pinterest; ID is the platform's own (open_id, channel, user, page). The same "
-            "account again\n"
-            "                takes new tokens. Authors can do all this themselves, on their pages\n"
+            "                account's number. NAME is tiktok, instagram, youtube, facebook or pinterest; ID "
+            "is the\n"
+            "                platform's own (open_id, channel, user, page). Instagram with tokens of "
+            "Facebook's login\n"
+            "                is instagram-facebook, or instagram with --login facebook. The same account "
+            "again takes\n"
+            "                new tokens. Authors can do all this themselves, on their pages\n"
             "  list          all accounts, or one author's; never their tokens\n"
+            "  test          asks the platform once, for one of the author's posts if there is one, "
+            "refreshing the\n"
+            "                tokens first when they are too old, and tells what it says. Exit status 0: all "
+            "is well;\n"
+            "                1: the author has to do something; 2: the operator; 3: it cannot be said now\n"
             "  remove        forgets an account and its tokens",
     .run = run,
 };

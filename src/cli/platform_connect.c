@@ -65,35 +65,24 @@ static bool read_seconds(struct yyjson_val *root, const char *name, int64_t *out
     return false;
 }
 
-/* Never says what it read. */
+/* Never says what it read. What else a platform gives with its tokens is let be. */
 static bool read_grant(struct arena *a, struct str text, struct token_grant *out)
 {
-    static const char *const names[] = {"access_token", "refresh_token",      "expires_in",
-                                        "scope",        "refresh_expires_in", NULL};
-    struct yyjson_val *root = jsonr_parse(a, text), *value;
-    struct str name;
+    struct yyjson_val *root = jsonr_parse(a, text);
     if (!jsonr_is_object(root)) {
         (void)cli_fail(CLI_USAGE,
                        "platform connect: wants an object of JSON on standard input, such as "
                        "{\"access_token\": \"…\", \"refresh_token\": \"…\", \"expires_in\": 3600}");
         return false;
     }
-    struct jsonr_iter it = jsonr_iterate(root);
-    while (jsonr_next(&it, &name, &value)) {
-        int i = 0;
-        while (names[i] && !str_eq(name, str_from_cstr(names[i])))
-            i++;
-        if (!names[i]) {
-            (void)cli_fail(CLI_USAGE, "platform connect: knows access_token, refresh_token, expires_in, "
-                                      "refresh_expires_in and scope, and there is something else");
-            return false;
-        }
-    }
+    /* Pinterest's name for it. */
+    const char *life =
+        jsonr_get(root, "refresh_token_expires_in") ? "refresh_token_expires_in" : "refresh_expires_in";
     return read_text(root, "access_token", true, &out->access_token) &&
            read_text(root, "refresh_token", false, &out->refresh_token) &&
            read_text(root, "scope", false, &out->scopes) &&
            read_seconds(root, "expires_in", &out->expires_in_s) &&
-           read_seconds(root, "refresh_expires_in", &out->refresh_expires_in_s);
+           read_seconds(root, life, &out->refresh_expires_in_s);
 }
 
 static enum err save(struct store *store, struct arena *arena, void *ctx)
@@ -149,21 +138,36 @@ static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool js
     return err ? explain(c, err) : print_connected(c, json);
 }
 
+/* Instagram has two, by the login that the tokens come from. NULL: there is no such platform or login. */
+static const struct platform_desc *desc_of(const char *platform, const char *login)
+{
+    const struct platform_desc *desc = platform_desc_by_name(str_from_cstr(platform));
+    if (!login || !desc)
+        return desc;
+    if (desc->api == API_INSTAGRAM && strcmp(login, "facebook") == 0)
+        return platform_desc(API_INSTAGRAM_FACEBOOK);
+    return desc->api == API_INSTAGRAM && strcmp(login, "instagram") == 0 ? desc : NULL;
+}
+
 static bool take_options(struct cli *cli, int argc, char **argv, struct connecting *c, bool *json)
 {
-    const char *author = NULL, *platform = NULL, *account = NULL, *name = NULL;
+    const char *author = NULL, *platform = NULL, *account = NULL, *name = NULL, *login = NULL;
     int count;
-    const struct cli_option options[] = {{"author", &author, NULL},   {"platform", &platform, NULL},
-                                         {"account", &account, NULL}, {"name", &name, NULL},
-                                         {"json", NULL, json},        {0}};
+    const struct cli_option options[] = {{"author", &author, NULL},
+                                         {"platform", &platform, NULL},
+                                         {"account", &account, NULL},
+                                         {"name", &name, NULL},
+                                         {"login", &login, NULL},
+                                         {"json", NULL, json},
+                                         {0}};
     if (!cli_parse(argc, argv, options, 0, 0, &count) ||
         !cli_parse_uuid("platform connect: --author", author, &c->author_id))
         return false;
-    const struct platform_desc *desc = platform_desc_by_name(str_from_cstr(platform));
+    const struct platform_desc *desc = desc_of(platform, login);
     if (!desc)
-        (void)cli_fail(CLI_USAGE,
-                       "platform connect: --platform wants tiktok, instagram, instagram-facebook, youtube, "
-                       "facebook or pinterest");
+        (void)cli_fail(CLI_USAGE, "platform connect: --platform wants tiktok, instagram, instagram-facebook, "
+                                  "youtube, facebook or pinterest; --login "
+                                  "goes with instagram and wants instagram or facebook");
     else if (!account || !*account)
         (void)cli_fail(CLI_USAGE, "platform connect: --account wants the platform's id of the account");
     else if (!*cli->config.secrets.key_file)

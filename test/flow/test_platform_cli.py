@@ -45,6 +45,20 @@ def test_the_same_account_again_takes_new_tokens(keyed):
     assert secrets.connect(keyed, other, "pinterest") != number
 
 
+def test_an_answer_of_a_platform_can_be_put_in_as_it_is(keyed):
+    author = keyed.add_author()
+    grant = {"response_type": "authorization_code", "access_token": "pina_SECRET", "token_type": "bearer", "expires_in": 2592000, "scope": "pins:read",
+             "refresh_token": "pinr.SECRET", "refresh_token_expires_in": 5184000, "refresh_token_expires_at": 1768000000}
+    secrets.connect(keyed, author, "pinterest", "5497", grant)
+    secrets.connect(keyed, author, "instagram", "178", {"access_token": "EAA"}, options=["--login", "facebook"])
+    for options in (["--login", "google"], ["--login", "facebook"]):
+        platform = "instagram" if "google" in options else "youtube"
+        assert "--login" in secrets.connect(keyed, author, platform, "1", status=2, options=options).err
+    first, second = keyed.run("platform", "list", "--json").json()
+    assert first["refresh_expires_at"] > first["access_expires_at"] > first["obtained_at"]
+    assert second["platform"] == "instagram-facebook"
+
+
 def test_remove(keyed):
     number = secrets.connect(keyed, keyed.add_author())
     assert "removed" in keyed.run("platform", "remove", str(number)).out
@@ -57,7 +71,7 @@ def test_remove(keyed):
 def test_what_connect_refuses(keyed):
     author = keyed.add_author()
     for stdin in ("", "x", "[]", "null", "{}", '{"access_token": ""}', '{"access_token": 5}', '{"access_token": "a", "expires_in": -1}',
-                  '{"access_token": "a", "expires_in": "soon"}', '{"access_token": "a", "refresh_token": 1}', '{"access_token": "a", "password": "SECRET"}',
+                  '{"access_token": "a", "expires_in": "soon"}', '{"access_token": "a", "refresh_token": 1}',
                   '{"access_token": "a", "access_token": "b"}', '{"access_token": "a\\nb"}', '{"access_token": "a"} x',
                   json.dumps({"access_token": "S" * 5000}), json.dumps({"access_token": "a", "scope": "s" * 2000}), "[" * 10000, b"\xff\xfe", b"x" * 100000):
         said = keyed.run("platform", "connect", "--author", author, "--platform", "tiktok", "--account", "a", stdin=stdin, status=2)
