@@ -333,6 +333,7 @@ static void stop_rest(struct app *app)
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
     usage_close(app->api.usage);
+    site_close(&app->site);
     close_redis(app);
     close_store(app);
     stop_signals(app);
@@ -420,6 +421,7 @@ static void close_rest(struct app *app)
         longpoll_close(app->api.longpoll);
         usage_close(app->api.usage);
     }
+    site_close(&app->site);
     close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);

@@ -49,14 +49,21 @@ bool pkce_is_verifier(struct str s)
     return s.len >= PKCE_VERIFIER_MIN && s.len <= PKCE_VERIFIER_MAX;
 }
 
-bool pkce_matches(struct str challenge, struct str verifier)
+void pkce_challenge(struct str verifier, char out[PKCE_CHALLENGE_LEN])
 {
     uint8_t hash[crypto_hash_sha256_BYTES];
     char text[sodium_base64_ENCODED_LEN(sizeof hash, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
-    if (!pkce_is_verifier(verifier) || challenge.len != PKCE_CHALLENGE_LEN)
-        return false;
     key_hash(verifier, hash);
     (void)sodium_bin2base64(text, sizeof text, hash, sizeof hash, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    memcpy(out, text, PKCE_CHALLENGE_LEN);
+}
+
+bool pkce_matches(struct str challenge, struct str verifier)
+{
+    char text[PKCE_CHALLENGE_LEN];
+    if (!pkce_is_verifier(verifier) || challenge.len != PKCE_CHALLENGE_LEN)
+        return false;
+    pkce_challenge(verifier, text);
     return sodium_memcmp(text, challenge.p, PKCE_CHALLENGE_LEN) == 0;
 }
 

@@ -25,7 +25,9 @@ bool client_secret_matches(const struct app_record *app, struct str secret);
 bool pkce_is_challenge(struct str s);
 /* 43 to 128 unreserved characters. */
 bool pkce_is_verifier(struct str s);
-/* BASE64URL(SHA-256(verifier)) is the challenge. Constant time. */
+/* BASE64URL(SHA-256(verifier)). */
+void pkce_challenge(struct str verifier, char out[PKCE_CHALLENGE_LEN]);
+/* That is the challenge. Constant time. */
 bool pkce_matches(struct str challenge, struct str verifier);
 
 /* In a transaction: stores a new code and clears out a few old ones. */

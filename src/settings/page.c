@@ -5,11 +5,14 @@
 
 #include <stdarg.h>
 
+/* Where the operator has set up none, there is nothing to see. */
+static const char PLATFORMS[] = "/platforms";
+
 static const struct {
     const char *path, *text;
 } navigation[] = {
-    {"/dashboard", "Dashboard"}, {"/videos", "Videos"},   {"/keys", "API keys"},
-    {"/apps", "Connected apps"}, {"/account", "Account"},
+    {"/dashboard", "Dashboard"}, {"/videos", "Videos"},    {"/keys", "API keys"},
+    {"/apps", "Connected apps"}, {PLATFORMS, "Platforms"}, {"/account", "Account"},
 };
 
 static const struct {
@@ -21,6 +24,9 @@ static const struct {
                            "Your new password is set. Every other device has been signed out."},
     [NOTE_KEY_REVOKED] = {"key-revoked", "The key is revoked. It does not work any more."},
     [NOTE_APP_DISCONNECTED] = {"app-disconnected", "The app is disconnected. It cannot read any more."},
+    [NOTE_PLATFORM_CONNECTED] = {"platform-connected", "Connected. Your numbers come with the next refresh."},
+    [NOTE_PLATFORM_DISCONNECTED] = {"platform-disconnected",
+                                    "Disconnected. What gave access to the account is deleted here."},
 };
 
 static const struct str NOTE_COOKIE = {"viewtally-note", 14};
@@ -99,6 +105,8 @@ static void write_navigation(struct request *r, const char *current)
     struct buf *b = &r->res.body;
     HTML(b, "<nav aria-label=\"Pages\"><ul>");
     for (size_t i = 0; i < sizeof navigation / sizeof navigation[0]; i++) {
+        if (navigation[i].path == PLATFORMS && !visit_of(r)->site->fetch)
+            continue;
         HTML(b, "<li><a");
         page_link(r, "href", str_from_cstr(navigation[i].path));
         if (current && strcmp(current, navigation[i].path) == 0)
@@ -234,6 +242,11 @@ enum next page_redirect(struct request *r, struct str path)
 {
     struct str base = visit_of(r)->site->base;
     return redirect(r, arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
+}
+
+enum next page_redirect_away(struct request *r, struct str url)
+{
+    return redirect(r, url);
 }
 
 enum next page_redirect_local(struct request *r, struct str path)

@@ -31,6 +31,8 @@ enum next page_too_fast(struct request *r, int64_t wait_ms);
 
 /* 303 to a page of ours ("/keys"). */
 enum next page_redirect(struct request *r, struct str path);
+/* 303 to an address that is not of this server: one of ours to build, never one that was sent to us. */
+enum next page_redirect_away(struct request *r, struct str url);
 /* 303 to a local path as it stands in the address bar (site_is_local). */
 enum next page_redirect_local(struct request *r, struct str path);
 
@@ -50,6 +52,8 @@ enum page_note {
     NOTE_PASSWORD_SET,
     NOTE_KEY_REVOKED,
     NOTE_APP_DISCONNECTED,
+    NOTE_PLATFORM_CONNECTED,
+    NOTE_PLATFORM_DISCONNECTED,
     NOTE_COUNT
 };
 void page_set_note(struct request *r, enum page_note note);

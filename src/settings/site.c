@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/urlencode.h"
+#include "platforms/credentials.h"
+#include "platforms/fetch.h"
 #include "settings/page.h"
 #include "settings/assets.h"
 #include "settings/summary.h"
@@ -39,9 +41,21 @@ static const struct site_page *const pages[] = {
     &apps_page,
     &app_page,
     &script_page,
+    /* platforms */
+    &platforms_page,
+    &platform_account_page,
+    &platform_callback_page,
 };
 
 /* ---- the site ---- */
+
+static bool has_platforms(const struct config *config)
+{
+    bool has = false;
+    for (int api = 0; api < PLATFORM_APIS; api++)
+        has = has || platform_is_configured(config, (enum platform_api)api);
+    return has;
+}
 
 void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
                struct writer *writer, struct cursors *cursors)
@@ -67,6 +81,23 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         .secure = str_starts_with(url, STR("https:")),
     };
     assets_versions(site->style_version, site->script_version);
+    if (has_platforms(config)) {
+        struct fetch_options options;
+        fetch_options_of(&options, config);
+        site->fetch = fetch_new(loop, &options);
+    }
+}
+
+static void on_fetch_closed(void *ctx)
+{
+    (void)ctx;
+}
+
+void site_close(struct site *site)
+{
+    if (site->fetch)
+        fetch_close(site->fetch, on_fetch_closed, NULL);
+    site->fetch = NULL;
 }
 
 void site_fini(struct site *site)
@@ -130,9 +161,10 @@ void site_hide_secret(const struct site *site, struct request *r)
 {
     struct str rest;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        if (pages[i]->flags & SITE_SECRET && strip(r->path, site->base, &rest) &&
-            str_starts_with(rest, str_from_cstr(pages[i]->path)))
-            r->target = STR("(an address that is a secret)");
+        if (!(pages[i]->flags & (SITE_SECRET | SITE_SECRET_QUERY)) || !strip(r->path, site->base, &rest) ||
+            !str_starts_with(rest, str_from_cstr(pages[i]->path)))
+            continue;
+        r->target = pages[i]->flags & SITE_SECRET ? STR("(an address that is a secret)") : r->path;
     }
 }
 

@@ -17,6 +17,7 @@
 #include <uv.h>
 
 struct cursors;
+struct fetch;
 struct passwords;
 struct session_notes;
 struct summary_cache;
@@ -33,6 +34,7 @@ struct site {
     struct throttle *throttle;
     struct cursors *cursors;
     struct summary_cache *summaries; /* of the dashboards */
+    struct fetch *fetch;             /* asks the platforms; NULL: the operator has set none up */
     struct str base;                 /* in front of every page's path: "" or "/x" */
     struct str api_base;             /* "/v1" or "/x/v1" */
     struct str origin;               /* https://host[:port] of base_url */
@@ -44,6 +46,8 @@ struct site {
 /* `cursors` NULL: where apps stand in the feed of events is not known. */
 void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
                struct writer *writer, struct cursors *cursors);
+/* No request is running any more; what it had on the loop closes. May be called again. */
+void site_close(struct site *site);
 /* After the loop has ended. Harmless when it was not initialised. */
 void site_fini(struct site *site);
 
@@ -56,6 +60,7 @@ enum {
     SITE_STATIC = 16,   /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
     SITE_OWN_QUERY =
         32, /* the page reads its query itself; who is asked to sign in comes back, also from a POST */
+    SITE_SECRET_QUERY = 64, /* the query holds secrets: it is in no log */
 };
 
 struct site_page {
@@ -127,6 +132,7 @@ bool site_is_local(struct str path);
 extern const struct site_page consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
     account_password_page, account_sign_out_page;
 extern const struct site_page keys_page, key_page, apps_page, app_page;
+extern const struct site_page platforms_page, platform_account_page, platform_callback_page;
 extern const struct site_page style_page, script_page, dashboard_page, videos_page, video_page;
 
 #endif

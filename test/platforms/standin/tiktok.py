@@ -60,13 +60,28 @@ class TikTok(Standin):
             if request.path.rstrip("/") != "/v2/auth/authorize":                # [V] Login Kit for Web
                 self.refuse(f"no such page: {request.path}", "invalid_params")
             return self.authorize(request, query_id="client_key", separator=",")
-        handler = {"/v2/video/query/": self.query, "/v2/oauth/token/": self.token, "/v2/post/publish/status/fetch/": self.publish_status}.get(request.path)
+        handler = {"/v2/video/query/": self.query, "/v2/oauth/token/": self.token, "/v2/post/publish/status/fetch/": self.publish_status,
+                   "/v2/user/info/": self.user_info}.get(request.path)
         if not handler:
             self.route("tiktok.unknown")
             self.refuse(f"no such endpoint: {request.method} {request.path}", "invalid_params")
-        if request.method != "POST":
+        if request.method != ("GET" if handler == self.user_info else "POST"):
             self.refuse(f"{request.method} {request.path}", "invalid_params")
         return handler(request)
+
+    def user_info(self, request):
+        """GET /v2/user/info/?fields=… [V: scope user.info.basic, fields open_id, union_id, avatar_url, display_name]"""
+        self.route("tiktok.user_info")
+        token = self.signed_in(request)
+        if not token:
+            raise Refused(self.error("access_token_invalid"))
+        if "user.info.basic" not in token.scopes:
+            raise Refused(self.error("scope_not_authorized"))
+        fields = request.query.get("fields", "").split(",")
+        if set(request.query) != {"fields"} or not set(fields) <= {"open_id", "union_id", "avatar_url", "display_name"}:
+            self.refuse(f"fields: {request.query}", "invalid_params")
+        values = {"open_id": token.account.id, "display_name": token.account.name}
+        return Answer(200, {"data": {"user": {name: values.get(name, "") for name in fields}}, "error": {"code": "ok", "message": "", "log_id": LOG_ID}})
 
     def signed_in(self, request):
         text = self.bearer(request)

@@ -1,0 +1,292 @@
+"""Linking an account in the browser, against the stand-ins: the way there and back for each platform, refusals, and attacks."""
+import re
+import sqlite3
+import urllib.parse
+
+import pytest
+
+from lib.lines import author, uid
+from lib.pages import Browser, session_cookie
+from platformworld import MARK, World
+
+MINUTE = 60_000
+LINKED = ("tiktok", "instagram", "youtube", "facebook", "pinterest")
+
+
+@pytest.fixture
+def linking(viewtally, standins):
+    """A server whose pages link accounts at the stand-ins, with the authors Mara and Noor."""
+    world = World(viewtally, standins)
+    world.configure(refresh={"source": "none"})
+    viewtally.import_lines([author("Mara"), author("Noor")])
+    made = Linking(world)
+    yield made
+    viewtally.stop()
+    world.expect_no_secret()
+
+
+class Linking:
+    def __init__(self, world):
+        self.world, self.instance, self.standins = world, world.instance, world.standins
+        for platform in LINKED:
+            self.account(platform, 1)
+        self.instance.start()
+
+    def restart(self):
+        self.instance.stop()
+        self.instance.start()
+
+    def account(self, platform, number, **more):
+        """An account at the platform whose owner will say yes there."""
+        id = World.account_id(platform, number)
+        login = {"login": "instagram"} if platform == "instagram" else {}
+        self.standins.tell(platform, "account", id=id, name=f"{platform} {number}", **login, **more)
+        return id
+
+    def browser(self, name="Mara"):
+        made = Browser(self.instance.client())
+        made.cookies["viewtally-session"] = session_cookie(self.instance, uid(name))
+        return made
+
+    def begin(self, browser, platform):
+        """What the button does: the address that the browser is sent to."""
+        page = browser.get("/platforms")
+        form = next(form for form in page.forms if form.fields.get("platform") == platform)
+        answer = browser.post("/platforms", form.fields)
+        assert answer.status == 303, answer
+        return answer.headers["Location"]
+
+    def consent(self, platform, address):
+        """The person agrees there: the path that the platform sends the browser back to."""
+        url = urllib.parse.urlsplit(address)
+        if platform in ("instagram", "facebook"):               # one stand-in is both
+            self.standins.tell(platform, "set", consent=World.account_id(platform, 1))
+        host = next(name for name, origin in self.standins.origins.items() if origin == f"{url.scheme}://{url.netloc}" and name.endswith("auth"))
+        status, headers, _ = self.standins.request(host, "GET", f"{url.path}?{url.query}")
+        assert status == 302, status
+        back = urllib.parse.urlsplit(headers["Location"])
+        assert back.path == f"/platforms/callback/{platform}"
+        return f"{back.path}?{back.query}"
+
+    def link(self, browser, platform):
+        return browser.get(self.consent(platform, self.begin(browser, platform)))
+
+    def rows(self):
+        return self.world.rows("SELECT a.uuid, c.api, c.account_id, c.state FROM platform_credentials c JOIN authors a ON a.id = c.author_id ORDER BY 1, 2, 3")
+
+    def links(self):
+        return self.world.rows("SELECT count(*) FROM platform_links")[0][0]
+
+
+def refused(page, words, status=400):
+    assert page.status == status and words in page.text, page
+    return page
+
+
+@pytest.mark.parametrize("platform", LINKED)
+def test_there_and_back(linking, platform):
+    browser = linking.browser()
+    page = linking.link(browser, platform)
+    assert page.status == 200 and page.url == "/platforms" and "Connected. Your numbers come with the next refresh." in page.text, page
+    assert (World.account_id(platform, 1),) in {row[2:3] for row in linking.rows()}
+    assert f"{platform} 1" in page.text and "It is read with the next refresh." in page.text
+    assert linking.links() == 0
+    with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
+        assert database.execute("SELECT count(*) FROM platform_credentials WHERE instr(access_sealed, ?)", (MARK.encode(),)).fetchone() == (0,)
+
+
+def test_the_linked_account_is_read(linking):
+    """By the same tokens: a refresh opens them."""
+    world = linking.world
+    browser = linking.browser()
+    linking.link(browser, "tiktok")
+    world.standins.tell("tiktok", "posts", account=World.account_id("tiktok", 1), posts=[["7077642457847000001", "reel", 1_783_584_000_000, 77, 7, 3, 2, 1]])
+    world.instance.import_lines([{"type": "video", "id": uid("v"), "author_id": uid("Mara"), "title": "v",
+                                  "posts": [{"platform": "tiktok", "post_id": "7077642457847000001", "posted_at": "2026-07-09T08:00:00Z"}]}])
+    world.instance.configure({"refresh": {"source": "platforms"}})
+    world.refresh()
+    assert world.counts()["tiktok"]["7077642457847000001"]["views"] == 77
+    assert "Fine" in browser.get("/platforms").text
+
+
+def test_the_way_there(linking):
+    """State, redirect URI, PKCE where the platform has it; and nothing of ours beside."""
+    browser = linking.browser()
+    states = set()
+    for platform in LINKED:
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(linking.begin(browser, platform)).query))
+        assert query["redirect_uri"].endswith(f"/platforms/callback/{platform}")
+        assert re.fullmatch(r"[A-Za-z0-9_-]{43}", query["state"])
+        assert not any("secret" in name for name in query)
+        states.add(query["state"])
+        if platform == "youtube":
+            assert query["code_challenge_method"] == "S256" and len(query["code_challenge"]) == 43
+    assert len(states) == len(LINKED) and linking.links() == len(LINKED)
+    stored = linking.world.rows("SELECT state_hash, verifier FROM platform_links")
+    assert not any(state.encode() in bytes(value) for state in states for row in stored for value in row if value)
+
+
+def test_who_says_no(linking):
+    browser = linking.browser()
+    linking.standins.tell("tiktok", "set", consent="access_denied")
+    back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    refused(browser.get(back), "You did not allow this service to read your numbers at TikTok.", 200)
+    refused(browser.get(back), "or it was used before")
+    linking.standins.tell("tiktok", "set", consent="server_error")
+    refused(linking.link(browser, "tiktok"), "TikTok has refused.")
+    assert linking.rows() == [] and linking.links() == 0
+    assert linking.standins.count("tiktok", "tiktok.token.*") == 0
+
+
+def test_a_way_back_is_used_once(linking):
+    browser = linking.browser()
+    back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    assert browser.get(back).url == "/platforms"
+    refused(browser.get(back), "or it was used before")
+    assert linking.standins.count("tiktok", "tiktok.token.authorization_code") == 1
+
+
+def test_the_way_back_of_somebody_else(linking):
+    """Login CSRF: an attacker's answer must not link the attacker's account to who opens it, in whatever session."""
+    mara, noor, elsewhere = linking.browser("Mara"), linking.browser("Noor"), linking.browser("Mara")
+    for victim in (noor, elsewhere):
+        back = linking.consent("youtube", linking.begin(mara, "youtube"))
+        refused(victim.get(back), "belongs to no connection that you began here")
+        refused(mara.get(back), "or it was used before")
+    nobody = Browser(linking.instance.client())
+    back = linking.consent("youtube", linking.begin(mara, "youtube"))
+    refused(nobody.get(back), "You are no longer signed in here.", 403)
+    assert mara.get(back).url == "/platforms"                   # nothing was taken from who it belongs to
+    assert [row[2] for row in linking.rows()] == [World.account_id("youtube", 1)]
+
+
+def test_a_mixed_up_platform(linking):
+    browser = linking.browser()
+    back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    refused(browser.get(back.replace("/tiktok", "/pinterest")), "belongs to no connection that you began here")
+    refused(browser.get(back), "or it was used before")
+    assert linking.rows() == [] and linking.standins.count("pinterest", "pinterest.token.*") == 0
+
+
+def test_ten_minutes(linking, clock):
+    browser = linking.browser()
+    late = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    clock.advance(10 * MINUTE + 1)
+    refused(browser.get(late), "This took longer than ten minutes.")
+    for _ in range(3):
+        linking.begin(browser, "tiktok")
+    assert linking.links() == 3
+    clock.advance(10 * MINUTE + 1)
+    linking.begin(browser, "tiktok")
+    assert linking.links() == 1                                 # those never brought back are cleared away
+
+
+def test_a_way_back_that_is_none(linking):
+    browser, unknown = linking.browser(), "state=" + "A" * 43
+    for query in ("", "?code=x", "?state=x&code=y", f"?{unknown}&{unknown}", "?state=%ff&code=x", f"?{unknown}", f"?{unknown}&code=x", f"?{unknown}&error=access_denied"):
+        refused(browser.get("/platforms/callback/tiktok" + query), "Nothing was changed.")
+    assert linking.standins.count("tiktok", "tiktok.*") == 0
+
+
+def test_platforms_that_are_not_there(linking):
+    browser = linking.browser()
+    for name in ("myspace", "instagram-facebook", "tiktok/x", "..%2ftiktok"):
+        assert browser.get(f"/platforms/callback/{name}?state=x&code=y").status == 404
+    form = browser.get("/platforms").forms[-1].fields
+    for name in ("myspace", "instagram-facebook", ""):
+        refused(browser.post("/platforms", {**form, "platform": name}), "does not connect accounts of that platform")
+    refused(browser.post("/platforms", {**form, "token": "x"}), "This form was not sent from a page of this site", 403)
+    assert linking.links() == 0
+
+
+def test_a_code_that_is_not_good(linking):
+    browser = linking.browser()
+    back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    refused(browser.get(re.sub(r"code=[^&]*", "code=forged", back)), "TikTok did not confirm that it was you")
+    state = linking.consent("tiktok", linking.begin(browser, "tiktok")).split("state=")[1].split("&")[0]
+    refused(browser.get(f"/platforms/callback/tiktok?state={state}"), "without saying that you allowed it")
+    assert linking.rows() == []
+
+
+def test_a_wrong_app_secret_is_the_operators(linking):
+    linking.world.configure(refresh={"source": "none"}, tiktok={"client_secret": "wrong"})
+    linking.restart()
+    refused(linking.link(linking.browser(), "tiktok"), "tell whoever runs this service", 502)
+    assert linking.rows() == []
+
+
+def test_a_platform_that_fails(linking):
+    linking.world.configure(refresh={"source": "none"}, platforms={"timeout_ms": 300})
+    linking.restart()
+    browser = linking.browser()
+    for kind in ("html", "garbage", "truncated", "reset", "silent", "oversized", "redirect"):
+        linking.standins.fault("tiktok", kind, route="tiktok.token.*")
+        page = refused(linking.link(browser, "tiktok"), "Nothing was changed.", 502)
+        assert page.headers["Content-Security-Policy"]
+        assert linking.rows() == []
+        linking.standins.clear()
+    assert linking.link(browser, "tiktok").url == "/platforms"
+
+
+def test_an_account_of_another_author(linking):
+    linking.link(linking.browser("Mara"), "pinterest")
+    page = refused(linking.link(linking.browser("Noor"), "pinterest"), "another author of this service has connected it", 409)
+    assert "pinterest 1" in page.text
+    assert [row[2] for row in linking.rows()] == [World.account_id("pinterest", 1)]
+
+
+def test_the_same_account_again_renews_it(linking):
+    browser = linking.browser()
+    linking.link(browser, "tiktok")
+    row, version = linking.world.rows("SELECT id, version FROM platform_credentials")[0]
+    with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
+        database.execute("UPDATE platform_credentials SET state = 1, last_error = 'reconnect invalid_grant', last_error_at = 1, failures = 1")
+    page = browser.get("/platforms")
+    assert "Sign in again" in page.text and "TikTok wants you to sign in again" in page.text and "Sign in to TikTok again" in page.text
+    assert "reconnect invalid_grant" in page.text
+    page = linking.link(browser, "tiktok")
+    assert "wants you to sign in" not in page.text
+    assert linking.world.rows("SELECT id, state, failures FROM platform_credentials") == [(row, 0, 0)]
+
+
+def test_disconnecting_deletes_the_tokens(linking):
+    mara, noor = linking.browser("Mara"), linking.browser("Noor")
+    linking.link(mara, "tiktok")
+    row = linking.world.rows("SELECT id FROM platform_credentials")[0][0]
+    path = f"/platforms/accounts/{row}"
+    assert path in mara.get("/platforms").body
+    assert noor.get(path).status == 404 and mara.get("/platforms/accounts/0").status == 404 and mara.get("/platforms/accounts/-1").status == 404
+    other = noor.get("/platforms").forms[-1].fields
+    noor.post(path, other)
+    assert linking.world.rows("SELECT id FROM platform_credentials") == [(row,)]      # not hers
+    page = mara.get(path)
+    assert "Disconnect tiktok 1 , TikTok?" in page.text, page
+    assert mara.post(path, {}).status == 403
+    page = mara.send(page, path)
+    assert page.url == "/platforms" and "is deleted here" in page.text and "No account is connected yet." in page.text
+    assert linking.world.rows("SELECT id FROM platform_credentials") == []
+
+
+def test_neither_code_nor_state_is_logged(linking):
+    path = linking.instance.directory / "access.log"
+    linking.instance.configure({"log": {"level": "debug", "access": path}})
+    linking.restart()
+    browser = linking.browser()
+    back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    browser.get(back)
+    Browser(linking.instance.client()).get(back)
+    state = urllib.parse.parse_qs(back.split("?")[1])["state"][0]
+    linking.instance.stop()
+    log = linking.instance.log + path.read_text(encoding="utf-8")
+    assert log.count('"route":"/platforms/callback/{platform}"') == 2, log
+    assert state not in log and MARK not in log
+
+
+def test_without_any_platform_there_is_nothing_to_see(make_viewtally, clock):
+    instance = make_viewtally(clock=clock)
+    instance.import_lines([author("Mara")])
+    instance.start()
+    browser = Browser(instance.client())
+    browser.cookies["viewtally-session"] = session_cookie(instance, uid("Mara"))
+    page = browser.get("/platforms")
+    assert "has not set up any platform yet" in page.text and 'href="/platforms"' not in page.body
