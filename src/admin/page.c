@@ -2,6 +2,7 @@
  * two together. */
 #include "admin/page.h"
 
+#include "admin/platforms.h"
 #include "admin/process.h"
 #include "admin/refreshing.h"
 #include "base/build_info.h"
@@ -169,6 +170,8 @@ void page_write(const struct admin_view *v, struct buf *b)
         write_store(v, b);
     if (v->schedule)
         refreshing_write(schedule_state(v->schedule), b);
+    if (v->schedule && v->store)
+        platforms_write(v, b);
     if (v->more)
         v->more(b, v->more_ctx);
     write_lag(v->lag, b);

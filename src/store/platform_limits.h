@@ -8,6 +8,14 @@
 #include "base/str.h"
 #include "store/store.h"
 
+/* What the refresh writes (refresh/poll), and who looks from outside reads. `until` tells when it is over. */
+#define LIMIT_UNITS    STR("units")    /* calls of the day so far */
+#define LIMIT_BREAKER  STR("breaker")  /* it failed too often: left alone until then */
+#define LIMIT_PAUSE    STR("pause")    /* it told us to wait until then */
+#define LIMIT_TIER     STR("tier")     /* the form of request that works */
+#define LIMIT_BEHIND   STR("behind")   /* 1: a run did not get through all posts: they are asked less often */
+#define LIMIT_ANSWERED STR("answered") /* ms: when it last gave a good answer */
+
 struct platform_limit {
     int api;
     struct str name;

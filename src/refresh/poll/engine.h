@@ -152,6 +152,7 @@ struct gate {
     bool behind;     /* an earlier run did not come to its end for lack of time */
     int64_t tier_until;
     int account_per_minute;
+    int64_t answered_at; /* wall, of the last good answer of this run; 0: none yet */
 };
 
 /* ---- results ---- */

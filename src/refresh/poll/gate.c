@@ -10,13 +10,6 @@
 
 enum { TIER_DAYS = 1, BEHIND_HOURS = 2 };
 
-/* Names in the table platform_limits. */
-#define LIMIT_UNITS   STR("units")
-#define LIMIT_BREAKER STR("breaker")
-#define LIMIT_PAUSE   STR("pause")
-#define LIMIT_TIER    STR("tier")
-#define LIMIT_BEHIND  STR("behind")
-
 /* --- from the configuration
  * --------------------------------------------------------------------------------- */
 
@@ -143,6 +136,8 @@ enum err gate_save(struct engine *e, struct gate *g)
         err = put_limit(e, g, LIMIT_TIER, g->tier_least, g->tier_until);
     if (!err)
         err = put_limit(e, g, LIMIT_BEHIND, g->behind, now + BEHIND_HOURS * HOUR_MS);
+    if (!err && g->answered_at)
+        err = put_limit(e, g, LIMIT_ANSWERED, g->answered_at, TIME_NONE);
     if (!err)
         g->changed = false;
     return err;
@@ -197,6 +192,10 @@ void gate_end(struct gate *g, bool good)
 {
     const int64_t now = clock_wall_ms();
     pace_end(&g->pace);
+    if (good) {
+        g->answered_at = now;
+        g->changed = true;
+    }
     if (!breaker_end(&g->breaker, good, now))
         return;
     g->changed = true;
