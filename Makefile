@@ -272,7 +272,7 @@ FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
 FUZZ_BIN := $(FUZZ_SRC:test/fuzz/%.c=$(B)/%)
 $(B)/fuzz_%: $(B)/obj/test/fuzz/fuzz_%.o $(ARCHIVE)
 	@echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(ARCHIVE) $(LIBS)
 
 $(B)/fuzz_platforms: $(B)/obj/test/unit/lib/sample.o
 

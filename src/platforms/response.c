@@ -102,10 +102,8 @@ struct outcome outcome_by_status(struct arena *a, struct str code, const struct 
     o.code = outcome_code(a, code);
     if (r->status == 401)
         o.verdict = V_TOKEN;
-    else if (r->status == 403)
-        o.verdict = V_RECONNECT;
-    else if (r->status >= 400 && !is_later(r->status))
-        o.verdict = V_BUG;
+    else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
+        o.verdict = V_BUG; /* a 403 of unknown meaning never costs an author the account */
     return o;
 }
 

@@ -42,7 +42,8 @@ static bool read_first_line(struct sample *s, struct str line)
     for (int i = 0; i < 4; i++)
         if (str_eq(function, str_from_cstr(functions[i]))) {
             s->function = (enum sample_function)i;
-            return s->function != SAMPLE_REFRESH || desc->parse_refresh;
+            return (s->function != SAMPLE_REFRESH || desc->parse_refresh) &&
+                   (s->function != SAMPLE_LINK || desc->links);
         }
     return false;
 }
