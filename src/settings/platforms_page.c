@@ -32,17 +32,23 @@ static void write_badge(struct buf *b, const struct platform_words *w)
     HTML(b, "</span>");
 }
 
-static void write_connect(struct request *r, enum platform_api api, const char *before, const char *after)
+enum offer { OFFER_FIRST, OFFER_ANOTHER, OFFER_AGAIN };
+
+static void write_connect(struct request *r, enum platform_api api, enum offer offer)
 {
+    static const char *const words[] = {[OFFER_FIRST] = "Connect %s",
+                                        [OFFER_ANOTHER] = "Connect another %s account",
+                                        [OFFER_AGAIN] = "Sign in to %s again"};
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc(api);
     page_form(r, STR("/platforms"));
     HTML(b, "<input type=\"hidden\" name=\"platform\"");
     html_attr(b, "value", str_from_cstr(desc->name));
-    HTML(b, "><button>");
-    html_text(b, str_from_cstr(before));
-    html_text(b, str_from_cstr(desc->title));
-    html_text(b, str_from_cstr(after));
+    if (offer == OFFER_ANOTHER)
+        HTML(b, "><button class=\"quiet\">");
+    else
+        HTML(b, "><button>");
+    platform_words_write(b, words[offer], desc->title);
     HTML(b, "</button></form>");
 }
 
@@ -57,7 +63,7 @@ static void write_actions(struct request *r, const struct credential *c, const s
     const enum platform_api by = platform_signs_in_by((enum platform_api)c->api);
     HTML(b, "<div class=\"row\">");
     if (w->mood == PLATFORM_SIGN_IN && linking_is_offered(visit_of(r)->site->config, by))
-        write_connect(r, by, "Sign in to ", " again");
+        write_connect(r, by, OFFER_AGAIN);
     HTML(b, "<a class=\"button danger\"");
     page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
     HTML(b, ">Disconnect<span class=\"sr\"> ");
@@ -70,6 +76,7 @@ static void write_account(struct request *r, const struct credential *c, int64_t
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
     const struct platform_words words = platform_words_of(c, now);
+    const enum platform_api by = platform_signs_in_by(desc->api);
     HTML(b, "<section class=\"card\"><div class=\"row\"><h2>");
     write_name(b, c);
     HTML(b, "</h2>");
@@ -77,7 +84,8 @@ static void write_account(struct request *r, const struct credential *c, int64_t
     HTML(b, "</div>");
     if (words.sentence) {
         HTML(b, "<p>");
-        platform_words_write(b, words.sentence, desc->title);
+        platform_words_write(b, words.sentence,
+                             platform_desc(words.mood == PLATFORM_SIGN_IN ? by : desc->api)->title);
         HTML(b, "</p>");
     }
     HTML(b, "<dl class=\"facts\"><dt>Platform</dt><dd>");
@@ -89,7 +97,7 @@ static void write_account(struct request *r, const struct credential *c, int64_t
         time_ago_html(b, c->last_ok_at, now);
     HTML(b, "</dd>");
     if (words.mood != PLATFORM_FINE && c->last_error.p) {
-        HTML(b, "<dt>Should somebody ask</dt><dd><code>");
+        HTML(b, "<dt>For support</dt><dd><code>");
         html_text(b, c->last_error);
         HTML(b, "</code>, ");
         time_ago_html(b, c->last_error_at, now);
@@ -128,7 +136,7 @@ static void write_offers(struct request *r, const struct accounts *a)
     for (int i = 0; i < PLATFORM_APIS; i++) {
         const enum platform_api api = (enum platform_api)i;
         if (linking_is_offered(visit_of(r)->site->config, api))
-            write_connect(r, api, has_account(a, api) ? "Connect another account of " : "Connect ", "");
+            write_connect(r, api, has_account(a, api) ? OFFER_ANOTHER : OFFER_FIRST);
     }
     HTML(b, "</div>");
 }

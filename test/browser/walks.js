@@ -208,4 +208,4 @@ async function signInByKeyboard(visit, { login, password }) {
     await page.waitForURL("**/dashboard");
 }
 
-module.exports = { ...require("./consent.js"), look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, copyKey, signInByKeyboard };
+module.exports = { ...require("./consent.js"), ...require("./linking.js"), look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, copyKey, signInByKeyboard };

@@ -1,4 +1,5 @@
 """Linking an account in the browser, against the stand-ins: the way there and back for each platform, refusals, and attacks."""
+import concurrent.futures
 import re
 import sqlite3
 import urllib.parse
@@ -226,6 +227,22 @@ def test_a_platform_that_fails(linking):
         assert linking.rows() == []
         linking.standins.clear()
     assert linking.link(browser, "tiktok").url == "/platforms"
+
+
+def test_a_stop_while_a_platform_is_asked(linking):
+    """The one who waits is told nothing more, and the server ends in its time."""
+    linking.world.configure(refresh={"source": "none"}, server={"drain_ms": 200}, platforms={"timeout_ms": 60000})
+    linking.restart()
+    browser = linking.browser()
+    back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
+    linking.standins.fault("tiktok", "silent", route="tiktok.token.*")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(browser.get, back)
+        linking.standins.wait_for("tiktok", "tiktok.token.authorization_code")
+        linking.instance.stop()
+        with pytest.raises(Exception):
+            asked.result()
+    assert linking.rows() == []
 
 
 def test_an_account_of_another_author(linking):
