@@ -23,7 +23,7 @@ struct platform_app platform_app_of(const struct config *config, enum platform_a
 bool platform_is_configured(const struct config *config, enum platform_api api);
 
 /* Whether every sealed row can be opened with the keys that [secrets] key_file has: by the ids of their keys,
- * and one row of each key by opening it. Before a server or a refresh begins. `why` is a sentence. Without
+ * and each key by a row that it opens. Before a server or a refresh begins. `why` is a sentence. Without
  * rows no key file is wanted. */
 MUST_USE enum err secrets_check(const struct config *config, struct store *s, char *why, size_t why_size);
 /* The same with every row opened (`all`), and how many there are. */

@@ -6,45 +6,73 @@
 
 enum { PAGE_ROWS = 200 };
 
+/* What opening rows has shown of a key. */
+struct tried {
+    uint32_t id;
+    bool opens;
+    char account[ACCOUNT_ID_MAX + 1]; /* of the first row under it that did not open; "": none */
+    int api;
+};
+
 struct look {
     struct seal_keys *keys;
     bool all; /* open every row, not one of each key */
     int64_t last, rows;
-    uint32_t opened[SEAL_KEYS_MAX];
-    size_t opened_count;
+    struct tried tried[SEAL_KEYS_MAX];
+    size_t tried_count;
     enum err err;
-    uint32_t unknown_id; /* of ERR_NOT_FOUND */
-    char account[ACCOUNT_ID_MAX + 1];
-    int api;
+    struct tried at; /* what the error is about */
 };
 
-static bool was_opened(struct look *l, uint32_t id)
+static struct tried *tried_of(struct look *l, uint32_t id)
 {
-    for (size_t i = 0; i < l->opened_count; i++)
-        if (l->opened[i] == id)
-            return true;
-    if (l->opened_count < SEAL_KEYS_MAX)
-        l->opened[l->opened_count++] = id;
-    return false;
+    size_t i = 0;
+    while (i < l->tried_count && l->tried[i].id != id)
+        i++;
+    if (i == l->tried_count)
+        l->tried[l->tried_count++] = (struct tried){.id = id};
+    return &l->tried[i];
+}
+
+static enum err fail(struct look *l, enum err err, uint32_t id, const struct credential *c)
+{
+    l->at = (struct tried){.id = id, .api = c->api};
+    (void)snprintf(l->at.account, sizeof l->at.account, "%.*s", (int)c->account_id.len, c->account_id.p);
+    return err;
+}
+
+static enum err open_row(struct look *l, const struct credential *c, struct tried *access,
+                         struct tried *refresh)
+{
+    struct tokens t;
+    enum err err = tokens_open(l->keys, c, &t);
+    tokens_close(&t);
+    if (!err) {
+        access->opens = refresh->opens = true;
+        return OK;
+    }
+    (void)fail(l, err, access->id, c);
+    if (l->all)
+        return err;
+    /* One row that somebody spoilt stops nobody else: the key may open the next one. */
+    for (struct tried *k = access; k; k = k == refresh ? NULL : refresh)
+        if (!*k->account) {
+            memcpy(k->account, l->at.account, sizeof k->account);
+            k->api = c->api;
+        }
+    return OK;
 }
 
 static enum err look_at(struct look *l, const struct credential *c)
 {
     const uint32_t access = seal_id_of(c->access_sealed);
     const uint32_t refresh = c->refresh_sealed.p ? seal_id_of(c->refresh_sealed) : access;
-    l->unknown_id = seal_knows(l->keys, access) ? refresh : access;
     if (!access || !refresh)
-        return ERR_CORRUPT;
+        return l->all ? fail(l, ERR_CORRUPT, access, c) : OK;
     if (!seal_knows(l->keys, access) || !seal_knows(l->keys, refresh))
-        return ERR_NOT_FOUND;
-    /* Both keys are remembered, whatever the first look says. */
-    const bool known = was_opened(l, access);
-    if (was_opened(l, refresh) && known && !l->all)
-        return OK;
-    struct tokens t;
-    enum err err = tokens_open(l->keys, c, &t);
-    tokens_close(&t);
-    return err;
+        return fail(l, ERR_NOT_FOUND, seal_knows(l->keys, access) ? refresh : access, c);
+    struct tried *a = tried_of(l, access), *r = tried_of(l, refresh);
+    return a->opens && r->opens && !l->all ? OK : open_row(l, c, a, r);
 }
 
 static bool look_at_row(void *ctx, const struct credential *c)
@@ -53,11 +81,17 @@ static bool look_at_row(void *ctx, const struct credential *c)
     l->rows++;
     l->last = c->row;
     l->err = look_at(l, c);
-    if (!l->err)
-        return true;
-    l->api = c->api;
-    (void)snprintf(l->account, sizeof l->account, "%.*s", (int)c->account_id.len, c->account_id.p);
-    return false;
+    return !l->err;
+}
+
+/* A key that opens nothing is not the one that it says it is. */
+static void look_at_keys(struct look *l)
+{
+    for (size_t i = 0; i < l->tried_count && !l->err; i++)
+        if (!l->tried[i].opens && *l->tried[i].account) {
+            l->at = l->tried[i];
+            l->err = ERR_CORRUPT;
+        }
 }
 
 static enum err look_at_all(struct look *l, struct store *s)
@@ -74,8 +108,8 @@ static enum err look_at_all(struct look *l, struct store *s)
 
 static void explain(const struct look *l, const char *path, char *why, size_t why_size)
 {
-    const char *platform = l->api >= 0 && l->api < PLATFORM_APIS
-                               ? platform_desc((enum platform_api)l->api)->title
+    const char *platform = l->at.api >= 0 && l->at.api < PLATFORM_APIS
+                               ? platform_desc((enum platform_api)l->at.api)->title
                                : "a platform";
     if (!*path)
         (void)snprintf(
@@ -87,13 +121,13 @@ static void explain(const struct look *l, const char *path, char *why, size_t wh
             why, why_size,
             "the tokens of the %s account %s are sealed with the key %08x, which is not in the key "
             "file %s",
-            platform, l->account, l->unknown_id, path);
+            platform, l->at.account, l->at.id, path);
     else
         (void)snprintf(
             why, why_size,
             "the tokens of the %s account %s cannot be opened: the key %08x in %s is not the one that "
             "sealed them, or the row was changed by hand",
-            platform, l->account, l->unknown_id, path);
+            platform, l->at.account, l->at.id, path);
 }
 
 enum err secrets_look(const struct config *config, struct store *s, bool all, int64_t *rows, char *why,
@@ -106,6 +140,7 @@ enum err secrets_look(const struct config *config, struct store *s, bool all, in
     if (err)
         return err;
     err = look_at_all(&l, s);
+    look_at_keys(&l);
     if (err)
         (void)snprintf(why, why_size, "the database says: %s", err_name(err));
     if (l.err)

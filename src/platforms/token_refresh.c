@@ -407,6 +407,9 @@ static enum next start(struct token_refresher *r, const struct credential *c, st
         err = take_turn(f, mark, &ours);
     if (err || !ours) {
         *answer = err ? answer_failed(err) : answer_of(TOKENS_LATER, STR("elsewhere"));
+        /* Spoilt in the database: nobody's but this account's affair, and signing in mends it. */
+        if (!f && err == ERR_CORRUPT)
+            *answer = answer_of(TOKENS_SIGN_IN, STR("sealed"));
         if (f)
             flight_free(f);
         return NEXT_MORE;
