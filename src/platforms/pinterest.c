@@ -72,21 +72,6 @@ static int32_t first_day(const struct platform_call *call, int32_t today)
     return first < today - DAYS_MAX ? today - DAYS_MAX : first;
 }
 
-static struct str list_ids(struct arena *a, const struct platform_call *call)
-{
-    struct str list = {NULL, 0};
-    struct buf b;
-    buf_init(&b, IDS_MAX * (PLATFORM_ID_MAX + 1));
-    for (size_t i = 0; i < call->item_count; i++) {
-        if (i)
-            buf_append_char(&b, ',');
-        buf_append(&b, call->items[i].id);
-    }
-    list = arena_copy(a, buf_str(&b));
-    buf_fini(&b);
-    return list;
-}
-
 static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
 {
     const bool bulk = call->tier == TIER_BULK;
@@ -95,7 +80,7 @@ static void build(struct arena *a, const struct platform_call *call, struct plat
     date_format(first_day(call, today), first);
     date_format(today, last);
     const struct url_field fields[] = {
-        {"pin_ids", bulk ? list_ids(a, call) : (struct str){NULL, 0}},
+        {"pin_ids", bulk ? items_ids(a, call) : (struct str){NULL, 0}},
         {"start_date", str_make(first, sizeof first)},
         {"end_date", str_make(last, sizeof last)},
         {"metric_types", str_from_cstr(metrics_of(call))},

@@ -132,6 +132,22 @@ void items_reset(struct platform_call *call)
     }
 }
 
+struct str items_ids(struct arena *a, const struct platform_call *call)
+{
+    size_t size = 0, n = 0;
+    for (size_t i = 0; i < call->item_count; i++)
+        size += call->items[i].id.len + 1;
+    char *p = arena_alloc(a, size + 1);
+    for (size_t i = 0; i < call->item_count; i++) {
+        if (i)
+            p[n++] = ',';
+        if (call->items[i].id.len)
+            memcpy(p + n, call->items[i].id.p, call->items[i].id.len);
+        n += call->items[i].id.len;
+    }
+    return str_make(p, n);
+}
+
 struct platform_item *item_take(struct platform_call *call, struct str id)
 {
     for (size_t i = 0; i < call->item_count; i++)

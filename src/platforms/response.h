@@ -44,6 +44,9 @@ struct str outcome_code(struct arena *a, struct str word);
  * malformed, so that no half of it is used. */
 void items_reset(struct platform_call *call);
 
+/* Their ids with commas between them, in the arena. */
+struct str items_ids(struct arena *a, const struct platform_call *call);
+
 /* The item of that id that was not answered yet; NULL: not asked for, or answered twice. */
 struct platform_item *item_take(struct platform_call *call, struct str id);
 

@@ -48,28 +48,12 @@ const struct error_row youtube_errors[] = {
 
 /* ---- requests ---- */
 
-static struct str list_ids(struct arena *a, const struct platform_call *call)
-{
-    size_t size = 0, n = 0;
-    for (size_t i = 0; i < call->item_count; i++)
-        size += call->items[i].id.len + 1;
-    char *p = arena_alloc(a, size + 1);
-    for (size_t i = 0; i < call->item_count; i++) {
-        if (i)
-            p[n++] = ',';
-        if (call->items[i].id.len)
-            memcpy(p + n, call->items[i].id.p, call->items[i].id.len);
-        n += call->items[i].id.len;
-    }
-    return str_make(p, n);
-}
-
 static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
 {
     const bool batch = call->tier == TIER_BATCH;
     const struct url_field fields[] = {
         {"part", batch ? STR("id,statistics") : STR("statistics")},
-        {"id", list_ids(a, call)},
+        {"id", items_ids(a, call)},
         {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
     };
     *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET", .secret = true};

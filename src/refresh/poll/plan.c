@@ -289,6 +289,10 @@ static enum err add_ask(struct engine *e, struct plan *p, const struct lane *lan
                         const struct plan_post *post, int64_t now)
 {
     struct platform_post known;
+    if (!platform_id_is_plain(post->post_id)) { /* would be another request, or another's */
+        run_count(e->run, part->platform, RUN_PERMANENT, 1);
+        return OK;
+    }
     enum err err = store_get_platform_post(e->store, &part->arena, post->platform, post->post_id, &known);
     if (err == ERR_NOT_FOUND)
         known = (struct platform_post){

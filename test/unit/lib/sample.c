@@ -77,9 +77,9 @@ static void read_options(struct sample *s, struct str words)
 static void read_line(struct sample *s, struct str line)
 {
     struct str name, value = str_cut(line, ':', &name);
-    if (line.len && line.p[0] == '>') {
-        buf_append(&s->note, str_trim(str_make(line.p + 1, line.len - 1)));
-        buf_append_char(&s->note, '\n');
+    if (line.len > 1 && line.p[0] == '>') {
+        struct str expected = str_trim(str_make(line.p + 1, line.len - 1));
+        buf_printf(&s->note, "%.*s\n", (int)expected.len, expected.p);
     } else if (str_eq(name, STR("ids"))) {
         read_ids(s, str_trim(value));
     } else if (str_eq(name, STR("options"))) {
