@@ -127,14 +127,15 @@ class Bench:
                     row.results.pop()
 
     def measure(self, row):
-        if row.name == CHANGING:
-            changes, before = Changes(self.servers.database, self.wrk_cpu), self.cache_counts()
-            self.measure_once(row)
+        server = row.contender.server
+        changes = Changes(self.servers.database, self.wrk_cpu) if row.name == CHANGING else None
+        before = self.cache_counts(server) if server else ()
+        self.measure_once(row)
+        if server:
+            hits, misses = (now - then for now, then in zip(self.cache_counts(server), before))
+            row.results[-1]["missed"] = misses / max(1, hits + misses)
+        if changes:
             changes.stop()
-            hits, misses = (now - then for now, then in zip(self.cache_counts(), before))
-            row.results[-1]["missed"] = misses / (hits + misses)
-        else:
-            self.measure_once(row)
 
     def measure_once(self, row):
         c, options, environment = row.contender, self.options, {"REQUESTS": str(row.requests)}
@@ -171,8 +172,8 @@ class Bench:
             raise SystemExit(f"bench: {row.name}, {row.question}: {refused:.1%} refused, {size:,.0f} bytes an answer where "
                              f"the body has {row.size:,.0f}")
 
-    def cache_counts(self):
-        page = scrape(self.servers.off_server)
+    def cache_counts(self, server):
+        page = scrape(server)
         return [page.get(f"viewtally_cache_{name}_total") for name in ("hits", "misses")]
 
     # -- tables --------------------------------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ class Bench:
                 times = against / row.us
                 has_goal = row.contender is self.servers.limited
                 redis = [f"{row.median(what):.2f}" for what in ("redis_calls", "redis_inside", "redis_us")] if row.contender.redis else [""] * 3
-                yield [question, f"{row.size:,.0f}", row.name, f"{row.us:.1f}", f"{times:.2f}", report.verdict(times >= wanted, f"≥ {wanted}") if has_goal else "",
+                yield [question, f"{row.size:,.0f}", row.name, f"{1 - row.median('missed'):.1%}" if row.contender.server and not row.refused else "", f"{row.us:.1f}", f"{times:.2f}", report.verdict(times >= wanted, f"≥ {wanted}") if has_goal else "",
                        f"{row.median('rate'):,.0f}", f"{row.median('p99_ms'):.2f}", *redis, f"{row.median('own_mb'):.1f}", f"{row.median('all_mb'):.1f}"]
 
     def cold_table(self):
@@ -208,7 +209,7 @@ class Bench:
 
 
 
-TABLE_HEAD = ["<answer", "body bytes", "<server", "processor µs/request", "× nginx", "<goal", "requests/s", "p99 ms", "Redis calls/request",
+TABLE_HEAD = ["<answer", "body bytes", "<server", "kept", "processor µs/request", "× nginx", "<goal", "requests/s", "p99 ms", "Redis calls/request",
               "commands in scripts", "Redis' own µs", "own memory MB", "resident MB"]
 COLD_HEAD = ["<answer", "warm µs", "no cache µs", "extra µs", "data changes: missed", "extra µs of a miss", "<goal"]
 
@@ -226,7 +227,7 @@ def text_of(bench):
 {report.table(TABLE_HEAD, list(bench.table()))}
 
 "× nginx": how many times as many answers as nginx's better row a second of the processor gives (above 1 is better than nginx; 304 and the empty poll
-stand beside nginx on /account's file). "Redis calls" are those that the server sends; they run "commands in scripts". "own memory" leaves out what is
+stand beside nginx on /account's file). "kept": the share of answers that came out of the cache. "Redis calls" are those that the server sends; they run "commands in scripts". "own memory" leaves out what is
 mapped from files, such as the database; nginx is one worker, its memory that of the worker.
 
 ## Cold answers

@@ -15,6 +15,7 @@ from lib.viewtally import Viewtally
 ANSWERS = {"/account": "/v1/account", "/videos/{id}": "/v1/videos/{id}", "/events?limit=100": "/v1/events?limit=100",
            "/stats, 7 days": "/v1/stats", "/videos?limit=50": "/v1/videos?limit=50"}
 NOT_MODIFIED, POLL, REFUSED = "304, /videos?limit=50", "/events, nothing new", "429"
+CACHE_BYTES = 512 << 20     # all answers of a row fit, and those of the rows before
 REFUSED_KEYS = 5           # each is admitted 60 times first
 
 # A file server at its best: descriptors cached, no log, connections kept for ever. /limited/ refuses with its own page, and
@@ -62,13 +63,14 @@ class Floor(Service):
 class Contender:
     """A server under measurement: its address, its own processes, and for each question the file with the requests."""
 
-    def __init__(self, name, address, pids, requests, budget=None, redis=None):
+    def __init__(self, name, address, pids, requests, budget=None, redis=None, server=None):
         self.name = name
         self.address = address
         self.pids = pids
         self.requests = requests
         self.budget = budget            # of its keys; None: it has no limit
         self.redis = redis
+        self.server = server            # a Viewtally: it tells how many answers were kept
 
 
 class Servers:
@@ -156,26 +158,27 @@ class Servers:
 
     # -- servers -------------------------------------------------------------------------------------------------------
 
-    def start_viewtally(self, name, config):
-        server = Viewtally(self.directory / name, {"store": {"path": self.database}, **config}).start()
+    def start_viewtally(self, name, config, environment=None):
+        server = Viewtally(self.directory / name, {"store": {"path": self.database}, **config}).start(environment)
         self.started.append(server)
         measure.pin(server.pid, self.server_cpu)
         return server
 
     def start(self):
         self.make_data()
-        off = self.start_viewtally("off", {})
+        kept = {"cache": {"max_bytes": CACHE_BYTES}}
+        off = self.start_viewtally("off", kept)
         self.write_files(off.address)
         self.write_all_requests()
         self.redis = Redis(self.directory / "redis").start()
         self.started.append(self.redis)
         measure.pin(self.redis.pid, self.wrk_cpu)
-        limited = self.start_viewtally("limited", {"limits": {"requests_per_minute": "60"}, "redis": {"url": self.redis.url}})
+        limited = self.start_viewtally("limited", {"limits": {"requests_per_minute": "60"}, "redis": {"url": self.redis.url}, **kept})
         self.refusal = self.make_refusal(limited.address)
         cold = self.start_viewtally("cold", {"cache": {"max_bytes": 0}})
         count = len(self.keys)
-        self.off = Contender("viewtally, no limit", off.address, [off.pid], self.own)
-        self.limited = Contender("viewtally, limit 60 in Redis", limited.address, [limited.pid], self.own, measure.Budget(count * 60), self.redis)
+        self.off = Contender("viewtally, no limit", off.address, [off.pid], self.own, server=off)
+        self.limited = Contender("viewtally, limit 60 in Redis", limited.address, [limited.pid], self.own, measure.Budget(count * 60), self.redis, limited)
         self.cold = Contender("viewtally, no cache", cold.address, [cold.pid], self.own)
         self.off_server = off
         self.nginx = [self.start_nginx(sendfile) for sendfile in ("on", "off")]
