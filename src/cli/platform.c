@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "platforms/capabilities.h"
 #include "platforms/credentials.h"
 #include "store/write.h"
 
@@ -200,18 +201,33 @@ static enum cli_exit remove_command(struct cli *cli, int argc, char **argv)
     return CLI_DONE;
 }
 
+/* ---- capabilities ---- */
+
+static enum cli_exit capabilities(struct cli *cli, int argc, char **argv)
+{
+    struct buf out;
+    int count;
+    (void)cli;
+    if (!cli_parse(argc, argv, NULL, 0, 0, &count))
+        return CLI_USAGE;
+    buf_init(&out, 1 << 16);
+    capabilities_print(&out);
+    return cli_print(&out);
+}
+
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
-    static const char *const names[] = {"connect", "list", "test", "remove", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {platform_connect, list, platform_test,
-                                                                        remove_command};
+    static const char *const names[] = {"connect", "list", "test", "remove", "status", "capabilities", NULL};
+    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {
+        platform_connect, list, platform_test, remove_command, platform_status, capabilities};
     return cli_dispatch(cli, argc, argv, names, runs);
 }
 
 const struct cli_command cli_platform = {
     .name = "platform",
     .synopsis = "connect --author UUID --platform NAME --account ID [--login LOGIN] [--name NAME] [--json]\n"
-                "           | list [--author UUID] [--json] | test ID | remove ID",
+                "           | list [--author UUID] [--json] | test ID | remove ID\n"
+                "           | status [--json] | capabilities",
     .summary = "the authors' accounts at the platforms: put tokens in, try them, see how they do",
     .help = "  connect       keeps an account with the tokens that come as JSON on standard input: "
             "access_token, and if\n"
@@ -230,6 +246,10 @@ const struct cli_command cli_platform = {
             "                tokens first when they are too old, and tells what it says. Exit status 0: all "
             "is well;\n"
             "                1: the author has to do something; 2: the operator; 3: it cannot be said now\n"
-            "  remove        forgets an account and its tokens",
+            "  remove        forgets an account and its tokens\n"
+            "  status        by API: accounts, the last answer, what is left of the quota, who is left alone "
+            "for how\n"
+            "                long; and what the last run asked and was told\n"
+            "  capabilities  which counts each API can give, as a table",
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "platforms/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct status {
     int64_t last_started_at, last_finished_at; /* of the newest whole run */
     int64_t live, stale;                       /* videos */
     int64_t database_bytes, wal_bytes;
+    struct platform_state platforms[PLATFORM_APIS];
     struct shown_run runs[RUNS_SHOWN];
     int run_count;
     struct arena arena; /* of their texts */
@@ -103,6 +105,8 @@ static enum err read_all(struct status *s, struct store *store)
         err = store_last_whole_run(store, &s->last_started_at, &s->last_finished_at);
     if (!err)
         err = read_runs(s, store);
+    for (int api = 0; api < PLATFORM_APIS && !err; api++)
+        err = platform_state_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
     return err ? err : count_videos(s, store);
 }
 
@@ -214,6 +218,23 @@ static void json_backlog(struct buf *b, const struct status *s)
     json_close(b, ']');
 }
 
+static void json_platforms(struct buf *b, const struct status *s)
+{
+    json_key(b, STR("platforms"));
+    json_open(b, '[');
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        const struct platform_state *p = &s->platforms[api];
+        json_open(b, '{');
+        JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
+        JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_FINE]);
+        JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_SIGN_IN]);
+        JSON_BOOL(b, "resting", p->resting_until != TIME_NONE || p->paused_until != TIME_NONE);
+        JSON_BOOL(b, "behind", p->behind);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
+}
+
 static void print_json(struct buf *b, const struct status *s)
 {
     json_open(b, '{');
@@ -225,6 +246,7 @@ static void print_json(struct buf *b, const struct status *s)
     JSON_I64(b, "stale", s->stale);
     json_close(b, '}');
     json_backlog(b, s);
+    json_platforms(b, s);
     json_key(b, STR("database"));
     json_open(b, '{');
     JSON_STR(b, "path", str_from_cstr(s->config->store.path));
@@ -298,6 +320,29 @@ static void text_backlog(struct buf *b, const struct status *s)
     }
 }
 
+/* Nothing where nobody has an account. */
+static void text_platforms(struct buf *b, const struct status *s)
+{
+    int64_t fine = 0, sign_in = 0;
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        fine += s->platforms[api].accounts[CREDENTIAL_FINE];
+        sign_in += s->platforms[api].accounts[CREDENTIAL_SIGN_IN];
+    }
+    if (!fine && !sign_in)
+        return;
+    buf_printf(b, "platforms  %lld accounts are fine, %lld have to sign in again", (long long)fine,
+               (long long)sign_in);
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        const struct platform_state *p = &s->platforms[api];
+        const char *name = platform_desc(p->api)->name;
+        if (p->resting_until != TIME_NONE || p->paused_until != TIME_NONE)
+            buf_printf(b, "; %s is left alone for now", name);
+        if (p->behind)
+            buf_printf(b, "; %s is BEHIND", name);
+    }
+    buf_printf(b, " (viewtally platform status)\n");
+}
+
 static void text_run(struct buf *b, const struct status *s, const struct shown_run *run)
 {
     const struct run_row *row = &run->row;
@@ -324,6 +369,7 @@ static void print_text(struct buf *b, const struct status *s)
 {
     text_refresh(b, s);
     text_backlog(b, s);
+    text_platforms(b, s);
     buf_printf(b, "videos     %lld live, %lld of them not updated for two hours\n", (long long)s->live,
                (long long)s->stale);
     buf_printf(b, "database   %s: %lld bytes, %lld in its log\n", s->config->store.path,

@@ -1,0 +1,66 @@
+"""What the operator sees of the platforms: `platform status`, `status`, /metrics and the table of capabilities."""
+from lib.metrics import scrape
+from platformworld import PLATFORMS
+
+HOUR = 3_600_000
+
+
+def by_api(world):
+    said = world.instance.run("platform", "status", "--json").json()
+    return said, {row["api"]: row for row in said["apis"]}
+
+
+def test_before_anything_is_configured(viewtally):
+    said = viewtally.run("platform", "status").out
+    assert said.count("not configured") == 6 and "none has asked" in said
+    assert "platforms" not in viewtally.run("status").out
+    made = viewtally.run("platform", "status", "--json").json()
+    assert made["last_run"] == [] and made["last_run_at"] is None and len(made["apis"]) == 6
+    assert not any(row["configured"] or row["accounts_fine"] for row in made["apis"])
+
+
+def test_after_a_run(world, clock, standins):
+    names = world.add(authors=2, videos=2, login=lambda number: "instagram" if number % 2 else "facebook")
+    standins.tell("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
+    world.refresh(status=None)
+    said, apis = by_api(world)
+    assert [apis[api]["accounts_fine"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_sign_in"] == 1
+    assert all(row["configured"] and row["answered_at"] for row in apis.values())
+    quota = apis["youtube"]
+    assert quota["quota"] == 10_000 and quota["quota_left"] == 10_000 - standins.count("youtube", "youtube.batch") and quota["quota_until"]
+    assert apis["tiktok"]["quota"] is None
+    runs = {row["platform"]: row for row in said["last_run"]}
+    assert said["last_run_at"] and set(runs) == set(PLATFORMS)
+    assert runs["tiktok"]["read"] == 2 and runs["tiktok"]["verdict:ok"] >= 1 and runs["tiktok"]["unanswered"] == 2
+    text = world.instance.run("platform", "status").out
+    assert "1 account fine, 1 to sign in again" in text and "4 posts read" in text
+    assert "9 accounts are fine, 1 have to sign in again" in world.instance.run("status").out
+    of = {row["api"]: row for row in world.instance.run("status", "--json").json()["platforms"]}
+    assert of["tiktok"] == {"api": "tiktok", "accounts_fine": 1, "accounts_sign_in": 1, "resting": False, "behind": False}
+
+
+def test_in_the_metrics(world, clock, standins):
+    [name] = world.add(videos=3)
+    world.refresh()
+    with world.instance as served:
+        page = scrape(served)
+        assert page.get("viewtally_platform_accounts", api="tiktok", state="fine") == 1
+        assert page.get("viewtally_platform_accounts", api="instagram", state="fine") == 0
+        assert page.get("viewtally_platform_quota_left", api="youtube") == 10_000 - 1
+        assert page.get("viewtally_platform_answered_timestamp_seconds", api="facebook") == clock.wall_ms / 1000
+        assert page.get("viewtally_platform_resting", api="tiktok") == 0
+
+
+def test_a_platform_that_fails_is_left_alone_and_said_to_be(world, clock, standins):
+    world.add(authors=30, platforms=("tiktok",))
+    standins.fault("tiktok", "error", name="internal_error")
+    world.refresh(status=None)
+    _, apis = by_api(world)
+    assert apis["tiktok"]["resting_until"] and apis["tiktok"]["answered_at"] is None
+    assert "FAILS" in world.instance.run("platform", "status").out
+    assert "tiktok is left alone" in world.instance.run("status").out
+
+
+def test_capabilities(viewtally):
+    rows = viewtally.run("platform", "capabilities").out.splitlines()
+    assert sum(row.startswith("|") for row in rows) == 2 + 6
