@@ -29,7 +29,7 @@ static int month_number(struct str name)
 /* `Sun, 06 Nov 1994 08:49:37 GMT`; the two obsolete forms are not read. */
 static bool parse_http_date(struct str s, int64_t *out)
 {
-    char text[24];
+    char text[40];
     if (s.len != 29 || !str_eq(str_make(s.p + 25, 4), STR(" GMT")))
         return false;
     (void)snprintf(text, sizeof text, "%.4s-%02d-%.2sT%.8sZ", s.p + 12, month_number(str_make(s.p + 8, 3)),
