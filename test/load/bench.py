@@ -45,7 +45,7 @@ HEAD_BYTES = 900            # more than the head of any answer
 FIRST_GUESS = 120_000       # requests a second, before the first run has told
 COLD_GOALS = {"/videos?limit=50": 60}
 COLD_GOAL = 40
-CHANGING = "viewtally, data changes"
+SETTLE_SECONDS = 1.3        # until the last use of the keys is written, which stands in /account
 
 
 class Row:
@@ -111,7 +111,7 @@ class Bench:
         for question in ANSWERS:
             self.add(question, s.cold, size[question])
         for question in ANSWERS:
-            self.rows.append(Row(question, s.off, s.own[question], size[question], name=CHANGING))
+            self.add(question, s.changing, size[question])
 
     def add(self, question, contender, size, refused=False):
         self.rows.append(Row(question, contender, contender.requests[question], size, refused))
@@ -128,7 +128,15 @@ class Bench:
 
     def measure(self, row):
         server = row.contender.server
-        changes = Changes(self.servers.database, self.wrk_cpu) if row.name == CHANGING else None
+        is_changing = row.contender is self.servers.changing
+        if server and row.question == "/account" and not is_changing:
+            # What a minute brings once for each key would else come once for some six requests: its last use is
+            # written, and the answer made anew.
+            for pause in (SETTLE_SECONDS, 0):
+                self.measure_once(row)
+                row.results.pop()
+                self.wait(pause)
+        changes = Changes(self.servers.changing_database, self.wrk_cpu) if is_changing else None
         before = self.cache_counts(server) if server else ()
         self.measure_once(row)
         if server:
@@ -168,7 +176,9 @@ class Bench:
         size, refused = result["bytes"] / result["requests"], result["refused"] / result["requests"]
         # Some bytes of an answer stand in the count of the next run; /account has times that may be null.
         fits = row.size * 0.95 - 40 <= size <= row.size * 1.02 + HEAD_BYTES
-        if row.refused and (refused < 0.9 or size > 2 * HEAD_BYTES) or not row.refused and (refused or not fits):
+        # A long answer that changes again and again while it is made may be a 503.
+        allowed = 0.02 if row.contender is self.servers.changing else 0
+        if row.refused and (refused < 0.9 or size > 2 * HEAD_BYTES) or not row.refused and (refused > allowed or not fits):
             raise SystemExit(f"bench: {row.name}, {row.question}: {refused:.1%} refused, {size:,.0f} bytes an answer where "
                              f"the body has {row.size:,.0f}")
 
@@ -189,7 +199,7 @@ class Bench:
             against = self.nginx_us("/account" if question in (NOT_MODIFIED, POLL) else question)
             wanted = 1.2 if question in (NOT_MODIFIED, POLL) else 1.0
             for row in self.of(question):
-                if row.contender is self.servers.cold or row.name == CHANGING:
+                if row.contender in (self.servers.cold, self.servers.changing):
                     continue
                 times = against / row.us
                 has_goal = row.contender is self.servers.limited
@@ -200,7 +210,7 @@ class Bench:
     def cold_table(self):
         for question in ANSWERS:
             rows = {row.name: row for row in self.of(question)}
-            warm, cold, changing = rows[self.servers.off.name], rows[self.servers.cold.name], rows[CHANGING]
+            warm, cold, changing = rows[self.servers.off.name], rows[self.servers.cold.name], rows[self.servers.changing.name]
             missed = changing.median("missed")
             extra, changed = cold.us - warm.us, (changing.us - warm.us) / missed if missed else float("nan")
             goal = COLD_GOALS.get(question, COLD_GOAL)

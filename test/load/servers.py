@@ -176,10 +176,14 @@ class Servers:
         limited = self.start_viewtally("limited", {"limits": {"requests_per_minute": "60"}, "redis": {"url": self.redis.url}, **kept})
         self.refusal = self.make_refusal(limited.address)
         cold = self.start_viewtally("cold", {"cache": {"max_bytes": 0}})
+        self.changing_database = self.directory / "changing.db"     # of its own, so that the others' answers stay kept
+        off.run("backup", str(self.changing_database))
+        changing = self.start_viewtally("changing", {"store": {"path": self.changing_database}, **kept})
         count = len(self.keys)
         self.off = Contender("viewtally, no limit", off.address, [off.pid], self.own, server=off)
         self.limited = Contender("viewtally, limit 60 in Redis", limited.address, [limited.pid], self.own, measure.Budget(count * 60), self.redis, limited)
         self.cold = Contender("viewtally, no cache", cold.address, [cold.pid], self.own)
+        self.changing = Contender("viewtally, data changes", changing.address, [changing.pid], self.own, server=changing)
         self.off_server = off
         self.nginx = [self.start_nginx(sendfile) for sendfile in ("on", "off")]
         self.floors = [self.start_floor("floor", None), self.start_floor("floor-redis", self.redis)]
