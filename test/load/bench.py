@@ -261,7 +261,7 @@ PARTS = {"table": run_tables, "tail": tail.section, "memory": bench_memory.secti
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=1, help="of one run of wrk (1)")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--authors", type=int, default=1000)
