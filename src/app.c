@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "platforms/fetch.h"
 #include "platforms/credentials.h"
 #include "redis/scripts.h"
 #include "refresh/closing.h"
@@ -142,6 +143,7 @@ static enum next first_step(struct request *r)
 static void finish_refused(struct request *r)
 {
     struct app *app = r->app;
+    site_hide_secret(&app->site, r);
     r->app = &app->api;
     router_finish(r);
 }
@@ -444,7 +446,7 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     app.watch = watch_new(&app.loop, config);
     app.reload = (struct reload){
         .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
-    enum err e = open_store(&app, why);
+    enum err e = fetch_is_usable(why) ? open_store(&app, why) : ERR_INVALID;
     if (e == OK)
         e = open_redis(&app, why);
     if (e == OK) {

@@ -266,6 +266,34 @@ def test_the_same_account_again_renews_it(linking):
     assert linking.world.rows("SELECT id, state, failures FROM platform_credentials") == [(row, 0, 0)]
 
 
+def test_pages_and_the_accounts_behind_them(linking):
+    """Everything that the author's Facebook login brings is linked, and can be taken away one by one."""
+    standins = linking.standins
+    for number in range(2, 5):
+        standins.tell("facebook", "account", id=World.account_id("facebook", number), name="facebook 1")
+    standins.tell("instagram", "account", id=World.account_id("instagram", 9), name="facebook 1", login="facebook")
+    browser = linking.browser()
+    page = linking.link(browser, "facebook")
+    assert page.url == "/platforms" and page.text.count("Instagram (Facebook login)") == 1
+    assert [row[1] for row in linking.rows()] == [2, 4, 4, 4, 4, 4]          # the Instagram account has a page of its own
+    row = linking.world.rows("SELECT id FROM platform_credentials WHERE api = 2")[0][0]
+    browser.send(browser.get(f"/platforms/accounts/{row}"), f"/platforms/accounts/{row}")
+    assert [row[1] for row in linking.rows()] == [4, 4, 4, 4, 4]
+
+
+def test_an_author_whom_a_proxy_signs_in(linking):
+    """The linking belongs to the browser that began it, though no session is kept here."""
+    linking.world.configure(refresh={"source": "none"}, account={"auth_header": "X-Remote-User"}, server={"trusted_proxies": "127.0.0.1"})
+    linking.restart()
+    mine, other = (Browser(linking.instance.client(), headers={"X-Remote-User": uid("Mara")}) for _ in range(2))
+    other.get("/platforms")
+    back = linking.consent("tiktok", linking.begin(mine, "tiktok"))
+    refused(other.get(back), "belongs to no connection that you began here")
+    noor = linking.consent("tiktok", linking.begin(mine, "tiktok"))
+    refused(mine.get(noor, headers={"X-Remote-User": uid("Noor")}), "belongs to no connection that you began here")
+    assert linking.link(mine, "tiktok").url == "/platforms"
+
+
 def test_disconnecting_deletes_the_tokens(linking):
     mara, noor = linking.browser("Mara"), linking.browser("Noor")
     linking.link(mara, "tiktok")
@@ -292,6 +320,7 @@ def test_neither_code_nor_state_is_logged(linking):
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     browser.get(back)
     Browser(linking.instance.client()).get(back)
+    assert b" 400 " in linking.instance.exchange(f"GET {back} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n".encode())
     state = urllib.parse.parse_qs(back.split("?")[1])["state"][0]
     linking.instance.stop()
     log = linking.instance.log + path.read_text(encoding="utf-8")
