@@ -66,13 +66,16 @@ def linking(tmp_path_factory):
 
 def test_accounts_in_every_state_look_right_to_everybody(browser, linking):
     assert browser.walk("look", name="platforms", sides=SIDES, **linking.arguments("Mara", path="/platforms")) == []
-    assert browser.walk("look", name="platforms-empty", sides=SIDES, **linking.arguments("Noor", path="/platforms")) == []
+    if not sanitized():                             # a slow server shows nothing new about how a page looks
+        assert browser.walk("look", name="platforms-empty", sides=SIDES, **linking.arguments("Noor", path="/platforms")) == []
 
 
 def test_the_questions_and_refusals_look_right(browser, linking):
     name = STATES[2][1]
     asked = linking.arguments("Mara", path="/platforms", form=[[f"Disconnect {name}"]])
     assert browser.walk("look", name="platforms-disconnect", sides=SIDES, **asked) == []
+    if sanitized():
+        return
     refused = linking.arguments("Mara", path="/platforms/callback/tiktok?state=x&code=y", status=400)
     assert browser.walk("look", name="platforms-refused", sides=SIDES, **refused) == []
 
