@@ -312,6 +312,17 @@ bench-refresh: $(BIN) build/.have-bench
 bench-scale: $(BIN) $(LOAD_BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench_scale.py $(BENCH)
 
+.PHONY: bench-platforms
+## make bench-platforms   how fast 50,000 posts are read from stand-ins of the platforms, and in how much memory
+bench-platforms: $(BIN) build/.have-test
+	@/usr/bin/python3 test/platforms/bench_platforms.py $(BENCH)
+
+.PHONY: test-day
+## make test-day          a day of hourly refreshes: 2,000 authors, 50,000 posts, stand-ins that fail (DAY="--authors …")
+test-day: build/.have-test
+	@$(MAKE) --no-print-directory MODE=debug all
+	@/usr/bin/python3 test/platforms/day.py $(DAY)
+
 # --- rest ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local

@@ -4,15 +4,19 @@ import pytest
 from platformworld import Standins, World
 
 
-@pytest.fixture
-def standins(clock):
-    """All five, with the clock of the program under test; at the end none may have seen a request that is not as documented."""
-    made = Standins(clock)
+@pytest.fixture(scope="session")
+def standin_processes():
+    made = Standins()
     yield made
-    try:
-        assert made.violations() == []
-    finally:
-        made.close()
+    made.close()
+
+
+@pytest.fixture
+def standins(standin_processes, clock):
+    """All five, with the clock of the program under test; at the end none may have seen a request that is not as documented."""
+    standin_processes.begin(clock)
+    yield standin_processes
+    assert standin_processes.violations() == []
 
 
 @pytest.fixture

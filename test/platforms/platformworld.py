@@ -19,7 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # as the database numbers them
 APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
 COUNTS = ("views", "likes", "comments", "shares", "saves")
-MARK = "SeCrEt"             # stands in every token, code and client secret of the stand-ins
+MARK = "LeAkMaRk"             # stands in every token, code and client secret of the stand-ins
+NO_COMMANDS = False
 FEW = 4                     # more accounts than these are not put in one by one
 POSTED = "2026-07-09T08:00:00Z"
 # What each can measure (platforms page §0.1).
@@ -59,6 +60,11 @@ class Standins:
         for connection in self._control.values():
             connection.close()
 
+    def begin(self, clock):
+        """Everything is forgotten; the time is now that of `clock`."""
+        for group in set(self._group_of.values()):
+            self._ask(group, [{"op": "begin", "clock": clock.path}])
+
     @property
     def pids(self):
         return [process.pid for process in self._processes]
@@ -66,8 +72,11 @@ class Standins:
     def many(self, of, operations):
         """[{op: …}, …] to one stand-in; the answers."""
         name = "meta" if of in ("instagram", "facebook", "instagram-facebook") else of
-        connection = self._control[self._group_of[name]]
-        connection.request("POST", "/_ctl", json.dumps([{**operation, "of": of if of != "instagram-facebook" else "meta"} for operation in operations]))
+        return self._ask(self._group_of[name], [{**operation, "of": of if of != "instagram-facebook" else "meta"} for operation in operations])
+
+    def _ask(self, group, operations):
+        connection = self._control[group]
+        connection.request("POST", "/_ctl", json.dumps(operations))
         answer = connection.getresponse()
         said = json.loads(answer.read())
         assert answer.status == 200, said
@@ -166,18 +175,23 @@ class World:
     # -- making it -------------------------------------------------------------------------------------------------
 
     def configure(self, **sections):
-        """The configuration that has the stand-ins in the platforms' place, at full speed."""
+        """The configuration that has the stand-ins in the platforms' place, at full speed; then changes to it."""
+        if "origins" in self.instance.settings:
+            self.instance.configure(sections)
+            return
         key_file = self.instance.directory / "secrets.key"
         config = {"refresh": {"source": "platforms"}, "origins": self.standins.origins, "secrets": {"key_file": key_file},
                   "platforms": {"pace_s": 0, "deadline_s": 30, "timeout_ms": 5000, "connect_timeout_ms": 2000, "retry_percent": 100}, **self.standins.apps()}
-        config.setdefault("tiktok", {})["calls_per_minute"] = 1_000_000
-        config.setdefault("pinterest", {})["calls_per_minute"] = 1_000_000
-        self.standins.tell("tiktok", "limit", most=0) if "tiktok" in self.standins.names() else None
-        self.standins.tell("pinterest", "limit", most=0) if "pinterest" in self.standins.names() else None
-        for section, values in sections.items():
-            config.setdefault(section, {}).update(values)
+        for name in ("tiktok", "pinterest"):
+            config.setdefault(name, {})["calls_per_minute"] = 1_000_000
+            if name in self.standins.names():
+                self.standins.tell(name, "limit", most=0)
         self.instance.configure(config)
-        if not key_file.exists():
+        self.instance.configure(sections)
+        if NO_COMMANDS:
+            key_file.write_text("0000abcd " + "ab" * 32 + "\n")
+            key_file.chmod(0o600)
+        else:
             self.instance.run("secrets", "init")
 
     def add(self, authors=1, videos=1, platforms=PLATFORMS, login="facebook", posted_at=POSTED, kind="reel", names=None, connect=True, by_key=False):
@@ -211,7 +225,7 @@ class World:
             self.standins.many(platform, operations)
         self.instance.import_lines(lines)
         if connect:
-            if authors > FEW:
+            if authors > FEW or NO_COMMANDS:
                 self.connect_many(made, platforms)
             else:
                 for name in made:
@@ -240,9 +254,7 @@ class World:
         """Puts tokens of the stand-in in, as an operator does."""
         account = self.accounts[name, platform]
         tokens = {**self.standins.tell(platform, "connect", account=account), **changes}
-        words = ["platform", "connect", "--author", uid(name), "--platform", platform, "--account", account]
-        if platform == "instagram":
-            words += ["--login", self.logins[name]]
+        words = ["platform", "connect", "--author", uid(name), "--platform", self.api(name, platform), "--account", account]
         return self.instance.run(*words, stdin=json.dumps(tokens), status=status)
 
     # -- a run -----------------------------------------------------------------------------------------------------

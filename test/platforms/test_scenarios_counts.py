@@ -220,6 +220,7 @@ def test_21_a_post_that_has_only_a_publish_id(world, clock, standins):
     [name] = {name for name, _ in world.posts["tiktok"].values()}
     world.instance.import_lines([{"type": "video", "id": uid("early"), "author_id": uid(name), "title": "early",
                                   "posts": [{"platform": "tiktok", "post_id": publish, "posted_at": "2026-07-10T11:00:00Z"}]}])
+    standins.tell("tiktok", "scopes", account=world.accounts[name, "tiktok"], scopes=["user.info.basic", "video.list", "video.publish"])
     standins.tell("tiktok", "posts", account=world.accounts[name, "tiktok"], posts=[["7099999999999999999", "video", clock.wall_ms, 55, 5, 4, 3, 2]])
     standins.tell("tiktok", "post", id="7099999999999999999", state="processing", publish_id=publish)
     world.refresh()

@@ -307,7 +307,7 @@ def test_signing_in(scene):
     back = urllib.parse.urlsplit(head["Location"])
     values = dict(urllib.parse.parse_qsl(back.query))
     assert status == 302 and back.netloc == "here.example" and values["state"] == "s"
-    basic = {"Authorization": "Basic Y2xpZW50LW9mLXBpbnRlcmVzdDpTZUNyRXQtcGludGVyZXN0LWNsaWVudC1zZWNyZXQ="}
+    basic = {"Authorization": "Basic Y2xpZW50LW9mLXBpbnRlcmVzdDpMZUFrTWFSay1waW50ZXJlc3QtY2xpZW50LXNlY3JldA=="}
     fields = {"grant_type": "authorization_code", "code": values["code"], "redirect_uri": query["redirect_uri"]}
     status, body = scene.form("pinterest", "/v5/oauth/token", basic, **fields)
     assert status == 200 and body["scope"] == "boards:read pins:read" and body["refresh_token_expires_in"] == 5_184_000

@@ -30,15 +30,15 @@ async def serve(options):
     loop = asyncio.get_running_loop()
     origins = {}
 
-    async def listen(handle, over, opened, tls):
-        server = await loop.create_server(lambda: Connection(handle, over, opened), "127.0.0.1", 0, ssl=tls, backlog=1024)
+    async def listen(handle, over, opened, tls, of_platform=True):
+        server = await loop.create_server(lambda: Connection(handle, over, opened, of_platform), "127.0.0.1", 0, ssl=tls, backlog=1024)
         return f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     for standin in standins:
         for host in standin.HOSTS:
             origins[host] = await listen(lambda request, of=standin, host=host: of.handle(host, request), standin.over, standin.opened, context)
     control = Control(standins, clock)
-    address = await listen(control.handle, lambda *_: None, lambda _: None, None)
+    address = await listen(control.handle, lambda *_: None, lambda _: None, None, False)
     print(json.dumps({"origins": origins, "control": address}), flush=True)
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -1,8 +1,8 @@
 """What a test says to the stand-ins: `POST /_ctl` with a list of {"op": …, "of": stand-in, …}; the answer is a list as long."""
 import json
 
-from .state import Account, COUNTS, Post
-from .wire import Answer
+from .state import Account, Clock, COUNTS, Post
+from .wire import ALL, Answer
 
 
 def grown(standin, seed, most):
@@ -40,8 +40,19 @@ class Control:
         if name == "clock":
             self.clock.advance(op["advance_ms"])
             return self.clock.wall_ms
+        if name == "begin":
+            return self.begin(op["clock"])
         standin = self._by_name[op.pop("of")]
         return getattr(self, "do_" + name)(standin, **op)
+
+    def begin(self, clock):
+        """All anew, for another test: nobody is connected, nothing is known, the time is that of the file `clock`."""
+        for connection in list(ALL):
+            if connection.of_platform:
+                connection.leave()
+        self.clock = Clock(clock)
+        for standin in self.standins:
+            standin.__init__(self.clock)
 
     def do_account(self, standin, id, name=None, login="", scopes=None):
         if scopes is None:

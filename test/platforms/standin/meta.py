@@ -99,8 +99,11 @@ class Meta(Standin):
     def error(self, name, **more):
         if name == "body_not_json":
             return Answer(200, b"oops")
+        if name in ("app", "code"):             # [P] api.instagram.com has a form of its own
+            return Answer(400, {"error_type": "OAuthException", "code": 400, "error_message": {
+                "app": "Invalid platform app", "code": "Invalid authorization code"}[name]})
         status, kind, text = ERRORS[name]
-        code, _, subcode = name.partition(".")
+        code, _, subcode = ("2" if name == "transient" else name).partition(".")
         error = {"message": text.format(**{"id": "179", "at": 0, "values": "reach, views", "metric": "views", "field": "x", **more}), "type": kind, "code": int(code)}
         if name == "transient":
             error["is_transient"] = True
@@ -467,10 +470,10 @@ class Meta(Standin):
         if request.path != "/oauth/access_token" or request.method != "POST" or form.get("grant_type") != "authorization_code":
             self.refuse(f"{request.method} {request.path} {sorted(form)}", "100")
         if self.app_is_wrong(form, instagram=True) or "client_id" not in form:
-            raise Refused(self.error("101"))
+            raise Refused(self.error("app"))
         taken = self.take_code(form.get("code"), form.get("redirect_uri"))
         if not taken:
-            raise Refused(self.error("100"))
+            raise Refused(self.error("code"))
         account, account.scopes = taken
         made = {"access_token": self.issue(account, seconds=3600, kind="short", prefix="IGAA"), "user_id": account.id,
                 "permissions": ",".join(sorted(account.scopes))}
@@ -502,10 +505,9 @@ class Meta(Standin):
 
     def connect(self, account, login=None):
         account = self.accounts[account]
-        if not account.login:                                   # [V] a Page token of a long-lived user token does not expire
+        if account.login != "instagram":                        # [V] a Page token of a long-lived user token does not expire
             return {"access_token": self.issue(account, seconds=None, kind="page"), "scope": self.scope_text(account)}
-        prefix = "IGAA" if account.login == "instagram" else "EAA"
-        return {"access_token": self.issue(account, seconds=self.access_seconds, prefix=prefix), "expires_in": self.access_seconds,
+        return {"access_token": self.issue(account, seconds=self.access_seconds, prefix="IGAA"), "expires_in": self.access_seconds,
                 "scope": self.scope_text(account)}
 
     def default_scopes(self, login):

@@ -13,7 +13,7 @@ from .wire import Answer, BODY_FAULTS, WIRE_FAULTS, spoil
 
 COUNTS = ("views", "likes", "comments", "shares", "saves")
 DAY = 86_400_000
-MARK = "SeCrEt"             # stands in every token, code and client secret: a leak is found by looking for it
+MARK = "LeAkMaRk"             # stands in every token, code and client secret: a leak is found by looking for it
 LOG_MOST = 300_000
 
 
@@ -106,7 +106,10 @@ class Standin:
     ACCESS_SECONDS, REFRESH_SECONDS = 3600, None
     ONE_CALL_PER_ACCOUNT = True
 
+    generation = 0              # grows when all is forgotten
+
     def __init__(self, clock):
+        self.generation += 1
         self.clock = clock
         self.posts, self.accounts, self.tokens, self.refreshes, self.codes, self.spent = {}, {}, {}, {}, {}, set()
         self.client_id = f"client-of-{self.NAME}"
@@ -132,9 +135,10 @@ class Standin:
     # -- requests --------------------------------------------------------------------------------------------------
 
     def handle(self, host, request):
-        record = {"host": host, "method": request.method, "path": request.path, "route": "?", "account": None, "ids": [], "at": self.clock.wall_ms,
+        record = {"of": self.generation, "host": host, "method": request.method, "path": request.path, "route": "?", "account": None, "ids": [], "at": self.clock.wall_ms,
                   "fault": None, "began": time.monotonic()}
         self.record = record
+        self.said = request.header("authorization").rpartition(" ")[2] or request.target
         try:
             if request.broken:
                 self.violation(f"no query string: {request.target}")
@@ -145,6 +149,9 @@ class Standin:
             answer = self.answer(host, request)
         except Refused as refused:
             answer = refused.answer
+        except Exception as reason:                             # of the stand-in itself: the test is to know
+            self.violation(f"{type(reason).__name__}: {reason} for {request.method} {request.path}")
+            answer = Answer(500, {})
         self.finish(answer, record)
         self.calls[record["route"]] += 1
         self.statuses[record["route"], answer.status] += 1
@@ -160,6 +167,8 @@ class Standin:
         return answer
 
     def over(self, answer, delivered):
+        if answer.record["of"] != self.generation:
+            return
         account = answer.record["account"]
         self.in_flight[account] -= 1
         if not self.in_flight[account]:
@@ -206,7 +215,10 @@ class Standin:
             self.apply(answer, fault)
 
     def apply(self, answer, fault):
-        if fault["kind"] in BODY_FAULTS:
+        if fault["kind"] == "echo":                             # it says back what it must not be told on
+            answer.status, answer.served = fault.get("status", 400), None
+            answer.body = f"<html>{self.said} is not right</html>".encode()
+        elif fault["kind"] in BODY_FAULTS:
             spoil(answer, fault)
         elif fault["kind"] in WIRE_FAULTS:
             answer.fault = fault

@@ -142,6 +142,8 @@ class TikTok(Standin):
         self.route("tiktok.publish_status", token and token.account.id, [id] if id else [])
         if not self.signed_in(request):
             raise Refused(self.error("access_token_invalid"))
+        if not {"video.publish", "video.upload"} & self.tokens[self.bearer(request)].scopes:       # [V]
+            raise Refused(self.error("scope_not_authorized"))
         post = next((post for post in self.posts.values() if post.publish_id == id and post.account is token.account), None)
         if not post:
             raise Refused(self.error("invalid_params"))

@@ -3,6 +3,7 @@ import asyncio
 import gzip
 import json
 import re
+import weakref
 from urllib.parse import parse_qsl, unquote
 
 REASONS = {100: "Continue", 200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
@@ -65,11 +66,14 @@ class Answer:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
+ALL = weakref.WeakSet()
+
+
 class Connection(asyncio.Protocol):
     """One client. `handle(request) -> Answer`; `over(answer, delivered)` is told when an answer has left, or could not."""
 
-    def __init__(self, handle, over, opened):
-        self._handle, self._over, self._opened = handle, over, opened
+    def __init__(self, handle, over, opened, of_platform=True):
+        self._handle, self._over, self._opened, self.of_platform = handle, over, opened, of_platform
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._transport = self._answer = self._timer = None
@@ -77,13 +81,18 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport):
         self._transport = transport
+        ALL.add(self)
         self._opened(+1)
 
     def connection_lost(self, _):
+        ALL.discard(self)
         self._opened(-1)
         if self._timer:
             self._timer.cancel()
         self._end(False)
+
+    def leave(self):
+        self._transport.abort()
 
     def data_received(self, data):
         self._buffer += data

@@ -1,0 +1,71 @@
+"""How fast posts of the platforms are read, parsed and applied with all stand-ins on the same machine, and how much memory that takes.
+
+    make bench-platforms [BENCH="--posts 50000"]
+
+The release binary over TLS, as in earnest. Goal: 50,000 posts a minute, and memory that does not grow with the accounts.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
+
+from lib.certificates import Authority                              # noqa: E402
+from lib.viewtally import ROOT, Viewtally                           # noqa: E402
+from platformworld import PLATFORMS, Standins, World                # noqa: E402
+
+
+def spend(pid):
+    """Processor seconds of a process so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(directory, authors, videos, bulk):
+    directory = pathlib.Path(directory)
+    authority = Authority(directory / "ca")
+    standins = Standins(apart=True, tls=authority.issue("standin", "IP:127.0.0.1"))
+    try:
+        os.environ.setdefault("VIEWTALLY_BIN", str(ROOT / "build/release/viewtally"))
+        instance = Viewtally(directory / "viewtally")
+        world = World(instance, standins)
+        world.configure(platforms={"ca_file": authority.ca, "deadline_s": 600}, **{name: {"in_flight": 32} for name in PLATFORMS})
+        standins.tell("pinterest", "set", bulk_granted=bulk)
+        for name in standins.names():
+            standins.tell(name, "set", logging=False)
+        posted = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 2 * 86_400))
+        world.add(authors=authors, videos=videos, posted_at=posted, login=lambda number: "instagram" if number % 2 else "facebook")
+        before = sum(map(spend, standins.pids))
+        begun = time.monotonic()
+        process = instance.background("refresh")
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.monotonic() - begun
+        said = process.output.read_text()
+        assert status == 0, said
+        world.expect_truth()
+        assert standins.violations() == []
+        return {"posts": authors * videos * len(PLATFORMS), "accounts": authors * len(PLATFORMS), "seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime,
+                "kib": usage.ru_maxrss, "standins": sum(map(spend, standins.pids)) - before, "calls": sum(standins.calls().values())}
+    finally:
+        standins.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--posts", type=int, default=50_000)
+    parser.add_argument("--bulk", action="store_true", help="as if Pinterest had granted bulk calls")
+    options = parser.parse_args()
+    print("|  posts | accounts | calls | seconds | posts a minute | of our processor | of the stand-ins' | peak memory |")
+    print("| --: | --: | --: | --: | --: | --: | --: | --: |")
+    for authors in (100, 1000):
+        with tempfile.TemporaryDirectory() as directory:
+            made = measure(directory, authors, options.posts // len(PLATFORMS) // authors, options.bulk)
+        print(f"| {made['posts']:,} | {made['accounts']:,} | {made['calls']:,} | {made['seconds']:.1f} | {made['posts'] / made['seconds'] * 60:,.0f} | "
+              f"{made['cpu']:.1f} s | {made['standins']:.1f} s | {made['kib'] / 1024:.1f} MiB |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

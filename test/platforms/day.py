@@ -1,0 +1,183 @@
+"""A whole simulated day: an hourly refresh of all five platforms while everything goes wrong now and then, and at its end not one count that
+nobody can account for.
+
+    make test-day [DAY="--authors 2000 --videos 5 --hours 24 --seed 1"]
+
+Each post is on all five, so 2,000 authors with 5 videos are 50,000 posts.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import random
+import sys
+import tempfile
+import time
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
+
+from lib.clock import FakeClock                                     # noqa: E402
+from lib.viewtally import Viewtally                                 # noqa: E402
+from platformworld import COUNTS, PLATFORMS, Standins, World        # noqa: E402
+
+HOUR = 3_600_000
+BEGIN = "2026-07-10T00:55:00Z"
+READ = {"tiktok": "tiktok.query", "instagram": "instagram.[bi]*", "youtube": "youtube.batch", "facebook": "facebook.batch", "pinterest": "pinterest.pin"}
+TOKEN = {"tiktok": "tiktok.token.*", "instagram": "instagram.token.*", "pinterest": "pinterest.token.*"}
+ERRORS = {"tiktok": ["internal_error", "rate_limit_exceeded", "error_with_200"], "youtube": ["backendError", "rateLimitExceeded", "RATE_LIMIT_EXCEEDED"],
+          "instagram": ["2", "80002", "17", "transient"], "facebook": ["2", "80001", "32", "613"], "pinterest": ["server_error", "rate"]}
+OPERATION = [("null", {}), ("error", {"name": "2"}), ("error", {"name": "100.33"}), ("raw", {"status": 200, "body": "oops"})]
+WIRE = ["reset", "truncated", "cut_json", "garbage", "empty", "html", "not_http", "utf8"]
+
+
+class Day:
+    def __init__(self, directory, authors, videos, seed, apart=False):
+        self.clock = FakeClock(directory / "clock", BEGIN)
+        self.instance = Viewtally(directory / "viewtally", clock=self.clock)
+        self.standins = Standins(self.clock, apart=apart)
+        self.world = World(self.instance, self.standins)
+        self.world.configure(platforms={"timeout_ms": 2000, "deadline_s": 60, "retry_percent": 10},
+                             **{name: {"in_flight": 16} for name in ("tiktok", "instagram", "youtube", "facebook", "pinterest")})
+        self.random = random.Random(seed)
+        self.names = self.world.add(authors=authors, videos=videos, posted_at="2026-07-08T08:00:00Z", login=lambda n: "instagram" if n % 2 else "facebook")
+        self.ids = {platform: self.world.ids(platform) for platform in PLATFORMS}
+        self.away, self.revoked = collections.defaultdict(list), set()
+        self.faults = collections.Counter()
+        for name in self.standins.names():
+            self.standins.many(name, [{"op": "seed", "seed": seed}])
+        self.outcomes, self.seconds = collections.Counter(), []
+
+    def close(self):
+        self.standins.close()
+
+    # -- what goes wrong -------------------------------------------------------------------------------------------
+
+    def trouble(self):
+        """Faults of this hour: a share of the calls of each, now and then a platform as a whole."""
+        for platform in PLATFORMS:
+            self.fault(platform, "error", name=self.random.choice(ERRORS[platform]), route=READ[platform], probability=0.02)
+            self.fault(platform, self.random.choice(WIRE), route=READ[platform], probability=0.02)
+            if platform in ("instagram", "facebook"):
+                kind, more = self.random.choice(OPERATION)
+                self.fault(platform, kind, route=f"{platform}.op", probability=0.02, **more)
+            if platform in TOKEN and self.random.random() < 0.3:
+                self.fault(platform, "error", route=TOKEN[platform], probability=0.1, name={"tiktok": "server_error", "pinterest": "server_error"}.get(platform, "2"))
+            self.posts_that_come_and_go(platform)
+        if self.random.random() < 0.3:
+            down = self.random.choice(PLATFORMS)
+            self.standins.tell(down, "clear")
+            self.fault(down, "error", route=f"{down}.*", name=ERRORS[down][0])
+        if self.random.random() < 0.3:
+            self.fault(self.random.choice(PLATFORMS), "silent", times=2)
+        self.tokens_that_end()
+
+    def fault(self, platform, kind, **values):
+        self.faults[f"{platform} {values.get('name', kind)}"] += 1
+        self.standins.fault(platform, kind, **values)
+
+    def posts_that_come_and_go(self, platform):
+        operations = [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])]
+        chosen = self.random.sample(self.ids[platform], max(1, len(self.ids[platform]) // 200))
+        for id in chosen:
+            state = self.random.choice(["deleted", "hidden"])
+            change = {"state": "deleted"} if state == "deleted" else {"hidden": [self.random.choice(COUNTS[:3])]}
+            operations.append({"op": "post", "id": id, **change})
+        self.away[platform] = chosen
+        self.standins.many(platform, operations)
+
+    def tokens_that_end(self):
+        for platform in ("tiktok", "pinterest"):
+            for name in self.random.sample(self.names, max(1, len(self.names) // 100)):
+                self.standins.tell(platform, "token", account=self.world.accounts[name, platform], what="expire")
+        if self.random.random() < 0.3:
+            name, platform = self.random.choice(self.names), self.random.choice(("tiktok", "instagram", "facebook", "pinterest"))
+            self.revoked.add((name, platform))
+            self.standins.tell(platform, "token", account=self.world.accounts[name, platform], what="revoke")
+
+    # -- a run, and what must be true after it ----------------------------------------------------------------------
+
+    def hour(self, hour, trouble=True):
+        self.standins.clear()
+        for name in self.standins.names():
+            self.standins.many(name, [{"op": "grow", "seed": hour, "most": 500}, {"op": "forget"}])
+        if trouble:
+            self.trouble()
+        begun = time.monotonic()
+        finished = self.world.refresh(status=None, timeout=600)
+        self.seconds.append(time.monotonic() - begun)
+        self.outcomes[finished.out.partition(" in ")[0]] += 1
+        self.clock.advance(HOUR)
+        return finished
+
+    def check(self):
+        """Every count is either what the stand-in has now, or the newest that it told, with a failure on record of why it is not newer.
+        Returns how many differ, by reason."""
+        have = self.world.counts()
+        marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
+        failing = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE failures > 0")}
+        reasons, equal, views = collections.Counter(), 0, collections.Counter()
+        for platform in PLATFORMS:
+            truth, told = self.standins.tell(platform, "truth"), self.standins.tell(platform, "served")
+            for id in self.ids[platform]:
+                found, true, served = have[platform][id], truth[id], told["served"].get(id, {})
+                views["have"] += found["views"] or 0
+                views["truth"] += true.get("views", 0)
+                if all(found[name] == true.get(name) for name in COUNTS):
+                    equal += 1
+                    continue
+                name = self.world.posts[platform][id][0]
+                account = self.world.accounts[name, platform]
+                reason = ("not to be had" if set(true) < set(name for name in COUNTS if found[name] is not None) or not true
+                          else f"{platform}: {told['failed'][id]}" if id in told["failed"]
+                          else f"{platform}: has to sign in again" if account in marked else f"{platform}: the account fails" if account in failing else None)
+                assert reason, f"{platform} {id}: {found}, and there it is {true}; told: {served}"
+                for count in COUNTS:
+                    if count in served and id not in told["failed"]:
+                        assert found[count] == served[count] or (count == "views" and found[count] >= served[count]), \
+                            f"{platform} {id}: {count} is {found[count]}, and {served[count]} was told"
+                reasons[reason] += 1
+        total = self.world.rows("SELECT sum(views) FROM videos")[0][0]
+        assert total == views["have"], "what the API sums up"
+        return {"posts": sum(len(ids) for ids in self.ids.values()), "equal": equal, "views": dict(views), "differ": dict(reasons)}
+
+    def calm(self):
+        """All is well again: whatever can be had is had."""
+        for platform in PLATFORMS:
+            self.standins.many(platform, [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])])
+        for name, platform in self.revoked:
+            row = self.world.credential(name, platform)
+            assert row["state"] == 1, f"{name} has to sign in again at {platform}: {row}"
+            self.world.connect(name, platform)
+        self.hour(99, trouble=False)
+        self.world.expect_truth()
+
+
+def whole_day(directory, authors, videos, hours, seed, apart=False, say=lambda text: None):
+    day = Day(pathlib.Path(directory), authors, videos, seed, apart)
+    try:
+        for hour in range(hours):
+            finished = day.hour(hour)
+            say(f"{hour:2d}  {day.seconds[-1]:6.1f} s  {finished.out.splitlines()[0] if finished.out else finished}")
+        result = day.check()
+        day.calm()
+        day.world.expect_clean()
+        result.update(outcomes=dict(day.outcomes), seconds=round(sum(day.seconds), 1), faults=dict(day.faults))
+        return result
+    finally:
+        day.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--authors", type=int, default=2000)
+    parser.add_argument("--videos", type=int, default=5)
+    parser.add_argument("--hours", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        result = whole_day(directory, options.authors, options.videos, options.hours, options.seed, apart=True, say=lambda text: print(text, flush=True))
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
