@@ -267,7 +267,7 @@ def spoil(answer, fault):
         answer.body = b"<!doctype html><title>Sorry</title><p>Something went wrong."
     elif kind == "redirect":
         answer.status = 302
-        answer.headers.append(("Location", fault["location"]))
+        answer.headers.append(("Location", fault.get("location", "https://elsewhere.example/")))
         answer.body = b""
     else:
         raise ValueError(f"no such fault: {kind}")
