@@ -267,7 +267,8 @@ class World:
 
     def expect_clean(self):
         """No wrong request, no secret in the database, in logs or in what was printed."""
-        assert self.standins.violations() == []
+        violations = self.standins.violations()
+        assert violations == [], violations[:20]
         self.expect_no_secret()
 
     def expect_no_secret(self):

@@ -131,6 +131,10 @@ class Control:
     def do_statuses(self, standin):
         return {f"{route} {status}": count for (route, status), count in standin.statuses.items()}
 
+    def do_hits(self, standin):
+        """How often each fault came about, since the beginning."""
+        return dict(standin.hits)
+
     def do_log(self, standin, clear=False):
         made = [{name: value for name, value in record.items() if name != "pending"} for record in standin.log]
         if clear:

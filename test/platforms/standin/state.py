@@ -122,12 +122,14 @@ class Standin:
         self.random = random.Random(1)
         self.calls = collections.Counter()          # by route
         self.statuses = collections.Counter()       # by (route, status)
+        self.hits = collections.Counter()           # faults, by name
         self.log = collections.deque(maxlen=LOG_MOST)
         self.logging = True
         self.violations = []
         self.served = {}                            # post id -> {count: value}, the last that was answered whole
         self.failed = {}                            # post id -> fault, when the last that was asked of it did not come off
         self.in_flight = collections.Counter()
+        self.busy = collections.Counter()           # those of them that we let end in an ordinary way
         self.in_flight_most = 0
         self.connections = self.connections_most = 0
         self._serial = 0
@@ -159,8 +161,11 @@ class Standin:
         account = record["account"]
         self.in_flight[account] += 1
         self.in_flight_most = max(self.in_flight_most, sum(self.in_flight.values()))
-        if self.ONE_CALL_PER_ACCOUNT and account and self.in_flight[account] > 1:
-            self.violation(f"{self.in_flight[account]} calls in flight for {account}")
+        # That a caller has given a call up is heard of later than of its next one.
+        record["counts"] = not answer.fault or answer.fault["kind"] == "slow"
+        self.busy[account] += record["counts"]
+        if self.ONE_CALL_PER_ACCOUNT and account and record["counts"] and self.busy[account] > 1:
+            self.violation(f"{self.busy[account]} calls in flight for {account}")
         if self.logging:
             self.log.append(record)
         answer.record = record
@@ -171,8 +176,9 @@ class Standin:
             return
         account = answer.record["account"]
         self.in_flight[account] -= 1
+        self.busy[account] -= answer.record["counts"]
         if not self.in_flight[account]:
-            del self.in_flight[account]
+            del self.in_flight[account], self.busy[account]
         answer.record["ended"] = time.monotonic()
         fault = answer.fault and answer.fault.get("kind")
         if not delivered or fault in ("oversized", "gzip_bomb"):
@@ -245,6 +251,7 @@ class Standin:
                 fault["times"] -= 1
                 if fault["times"] <= 0:
                     self.faults.remove(fault)
+            self.hits[f"{route} {fault.get('name') or fault['kind']}"] += 1
             return dict(fault)
         return None
 

@@ -1,0 +1,11 @@
+"""The simulated day at a size that fits into the suite; `make test-day` is the whole one: 2,000 authors, 50,000 posts."""
+from day import whole_day
+from lib.viewtally import sanitized
+
+
+def test_a_whole_day(tmp_path):
+    authors = 20 if sanitized() else 100
+    result = whole_day(tmp_path, authors=authors, videos=5, hours=24, seed=7)
+    assert result["posts"] == authors * 25
+    assert result["equal"] > 0.6 * result["posts"], result
+    assert len(result["faults"]) > 20 and sum(result["faults"].values()) > authors * 10, result["faults"]
