@@ -1,5 +1,5 @@
-/* A table of fixed size in sets of two: the older of a set gives way. The first bytes of a tag are as good an
- * index as any. */
+/* A table of fixed size in sets of four: the oldest of a set gives way. The first bytes of a tag are as good
+ * an index as any. */
 #include "auth/owners.h"
 
 #include "base/check.h"
@@ -7,17 +7,18 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-enum { SETS = 16384, WAYS = 2 };
+enum { SETS = 16384, WAYS = 4 };
 
-struct known {
-    uint8_t tag[OWNERS_TAG_LEN];
-    uint64_t version; /* 0: free */
-    struct key_owner owner;
+/* What is compared stands together: a look-up touches two lines of memory, and the owner's. */
+struct set {
+    uint8_t tags[WAYS][OWNERS_TAG_LEN];
+    uint64_t versions[WAYS]; /* 0: free */
+    struct key_owner owners[WAYS];
 };
 
 struct owners {
     unsigned char secret[crypto_shorthash_siphashx24_KEYBYTES];
-    struct known sets[SETS][WAYS];
+    struct set sets[SETS];
 };
 
 struct owners *owners_new(void)
@@ -45,10 +46,10 @@ void owners_tag(const struct owners *o, struct str key, uint8_t tag[OWNERS_TAG_L
 bool owners_get(const struct owners *o, const uint8_t tag[OWNERS_TAG_LEN], uint64_t version,
                 struct key_owner *out)
 {
-    const struct known *set = o->sets[set_of(tag)];
+    const struct set *set = &o->sets[set_of(tag)];
     for (int i = 0; i < WAYS; i++)
-        if (set[i].version == version && memcmp(set[i].tag, tag, OWNERS_TAG_LEN) == 0) {
-            *out = set[i].owner;
+        if (set->versions[i] == version && memcmp(set->tags[i], tag, OWNERS_TAG_LEN) == 0) {
+            *out = set->owners[i];
             return true;
         }
     return false;
@@ -57,15 +58,16 @@ bool owners_get(const struct owners *o, const uint8_t tag[OWNERS_TAG_LEN], uint6
 void owners_put(struct owners *o, const uint8_t tag[OWNERS_TAG_LEN], uint64_t version,
                 const struct key_owner *owner)
 {
-    struct known *set = o->sets[set_of(tag)], *to = &set[0];
+    struct set *set = &o->sets[set_of(tag)];
+    int to = 0;
     for (int i = 0; i < WAYS; i++)
-        if (memcmp(set[i].tag, tag, OWNERS_TAG_LEN) == 0) {
-            to = &set[i];
+        if (memcmp(set->tags[i], tag, OWNERS_TAG_LEN) == 0) {
+            to = i;
             break;
-        } else if (set[i].version < to->version) {
-            to = &set[i];
+        } else if (set->versions[i] < set->versions[to]) {
+            to = i;
         }
-    memcpy(to->tag, tag, OWNERS_TAG_LEN);
-    to->version = version;
-    to->owner = *owner;
+    memcpy(set->tags[to], tag, OWNERS_TAG_LEN);
+    set->versions[to] = version;
+    set->owners[to] = *owner;
 }

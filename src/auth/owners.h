@@ -13,7 +13,7 @@ struct owners;
 
 enum { OWNERS_TAG_LEN = 16 };
 
-/* Takes about 4 MB as far as it is used, and never more. */
+/* Takes about 8 MB as far as it is used, and never more. */
 struct owners *owners_new(void);
 void owners_free(struct owners *o); /* NULL is harmless */
 

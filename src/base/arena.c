@@ -89,12 +89,16 @@ struct str arena_copy(struct arena *a, struct str s)
 
 struct str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
+    char text[256]; /* enough for most: formatting costs more than copying */
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
     CHECK(n >= 0);
     char *p = arena_alloc(a, (size_t)n + 1);
-    (void)vsnprintf(p, (size_t)n + 1, fmt, again);
+    if ((size_t)n < sizeof text)
+        memcpy(p, text, (size_t)n + 1);
+    else
+        (void)vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
     return str_make(p, (size_t)n);
 }

@@ -55,26 +55,31 @@ char *buf_grow(struct buf *b, size_t more)
     return b->p + b->len;
 }
 
+static size_t digit_count(uint64_t u)
+{
+    size_t n = 1;
+    for (; u >= 10000; u /= 10000)
+        n += 4;
+    return n + (u >= 10) + (u >= 100) + (u >= 1000);
+}
+
 size_t fmt_i64(char *out, int64_t v)
 {
-    char tmp[20], *at = tmp + sizeof tmp;
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    if (v < 0)
+        *out = '-';
+    size_t n = digit_count(u) + (v < 0);
+    char *at = out + n;
     while (u >= 100) {
         at -= 2;
         put_2_digits(at, (unsigned)(u % 100));
         u /= 100;
     }
-    if (u >= 10) {
-        at -= 2;
-        put_2_digits(at, (unsigned)u);
-    } else {
-        *--at = (char)('0' + u);
-    }
-    if (v < 0)
-        *out++ = '-';
-    size_t n = (size_t)(tmp + sizeof tmp - at);
-    memcpy(out, at, n);
-    return n + (v < 0);
+    if (u >= 10)
+        put_2_digits(at - 2, (unsigned)u);
+    else
+        at[-1] = (char)('0' + u);
+    return n;
 }
 
 void fmt_hex_64(char out[HEX_64_LEN], uint64_t v)

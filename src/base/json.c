@@ -20,27 +20,37 @@ static void escape(struct buf *b, unsigned char c)
     buf_append(b, str_make(u, sizeof u));
 }
 
-/* Whether one of the eight bytes at p is not plain, in one look at all of them. A byte below n makes (x - n)
- * borrow into its highest bit, and a byte equal to c makes (x ^ c) zero, which is below 1; 0x7F is found by
- * its highest bit after adding 1. May say yes for a byte beside an odd one, and never no for an odd one. */
-static bool has_odd_byte(const unsigned char *p)
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static bool is_plain(unsigned char c)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
-    uint64_t x;
-    memcpy(&x, p, sizeof x);
-    uint64_t control = x - ones * 0x20, quote = (x ^ ones * '"') - ones, backslash = (x ^ ones * '\\') - ones,
-             del = x + ones;
-    return ((control | quote | backslash | del | x) & highs) != 0;
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
-/* Bytes at p that can be copied as they are: ASCII without controls, quote and backslash. */
-static size_t plain_run(const unsigned char *p, size_t n)
+/* The same of sixteen bytes at once. */
+static bool all_plain(const unsigned char *p)
+{
+    bytes16 x;
+    uint64_t odd[2];
+    memcpy(&x, p, sizeof x);
+    const bytes16 is_odd = (bytes16)((x < 0x20) | (x >= 0x7F) | (x == '"') | (x == '\\'));
+    memcpy(odd, &is_odd, sizeof odd);
+    return (odd[0] | odd[1]) == 0;
+}
+
+/* Copies from p what can be copied as it is: ASCII without controls, quote and backslash. Returns how much
+ * that was; `to` has room for n bytes. */
+static size_t copy_plain(char *to, const unsigned char *p, size_t n)
 {
     size_t i = 0;
-    while (n - i >= 8 && !has_odd_byte(p + i))
-        i += 8;
-    while (i < n && p[i] >= 0x20 && p[i] < 0x7F && p[i] != '"' && p[i] != '\\')
-        i++;
+    for (; n - i >= 16 && all_plain(p + i); i += 16)
+        memcpy(to + i, p + i, 16);
+    if (i < n && n >= 16 && all_plain(p + n - 16)) { /* the rest, with some of what is copied already */
+        memcpy(to + n - 16, p + n - 16, 16);
+        return n;
+    }
+    for (; i < n && is_plain(p[i]); i++)
+        to[i] = (char)p[i];
     return i;
 }
 
@@ -83,15 +93,17 @@ void json_str(struct buf *b, struct str s)
     json_comma(b);
     buf_append_char(b, '"');
     const unsigned char *p = (const unsigned char *)s.p, *end = p + s.len;
-    while (p < end) {
-        size_t run = plain_run(p, (size_t)(end - p));
-        buf_append(b, str_make((const char *)p, run));
-        p += run;
-        if (p < end) {
-            size_t used;
-            append_odd(b, p, (size_t)(end - p), &used);
-            p += used;
-        }
+    for (;;) {
+        size_t left = (size_t)(end - p), used;
+        char *to = buf_reserve(b, left + 1);
+        if (!to)
+            return;
+        size_t run = copy_plain(to, p, left);
+        b->len += run;
+        if (run == left)
+            break;
+        append_odd(b, p + run, left - run, &used);
+        p += run + used;
     }
     buf_append_char(b, '"');
 }

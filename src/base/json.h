@@ -5,13 +5,19 @@
 #define VT_BASE_JSON_H
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/uuid.h"
 
-/* The comma before a key or value, where the last character asks for one. */
-static inline void json_comma(struct buf *b)
+/* Whether the last character asks for a comma before a key or value. */
+static inline bool json_wants_comma(const struct buf *b)
 {
     char last = b->len ? b->p[b->len - 1] : b->before;
-    if (last && last != '{' && last != '[' && last != ':' && last != '\n')
+    return last && last != '{' && last != '[' && last != ':' && last != '\n';
+}
+
+static inline void json_comma(struct buf *b)
+{
+    if (json_wants_comma(b))
         buf_append_char(b, ',');
 }
 
@@ -27,18 +33,33 @@ static inline void json_close(struct buf *b, char bracket)
     buf_append_char(b, bracket);
 }
 
-/* `"name":` with the comma before it. `name` needs no escaping. */
-static inline void json_key(struct buf *b, struct str name)
+/* `"name":` with the comma before it, and behind it room for `room` bytes of a value. Returns the place of
+ * the value, which json_end() takes; NULL when the buffer failed. `name` needs no escaping. */
+static inline char *json_member(struct buf *b, struct str name, size_t room)
 {
-    json_comma(b);
-    char *to = buf_reserve(b, name.len + 3);
+    char *to = buf_reserve(b, name.len + 4 + room);
     if (!to)
-        return;
-    to[0] = '"';
+        return NULL;
+    if (json_wants_comma(b))
+        *to++ = ',';
+    *to = '"';
     memcpy(to + 1, name.p, name.len);
     to[name.len + 1] = '"';
     to[name.len + 2] = ':';
-    b->len += name.len + 3;
+    return to + name.len + 3;
+}
+
+/* What was written reaches to `end`. */
+static inline void json_end(struct buf *b, const char *end)
+{
+    b->len = (size_t)(end - b->p);
+}
+
+static inline void json_key(struct buf *b, struct str name)
+{
+    const char *to = json_member(b, name, 0);
+    if (to)
+        json_end(b, to);
 }
 
 /* Values, with the comma before them where the last character asks for one. */
@@ -50,12 +71,30 @@ void json_uuid(struct buf *b, const struct uuid *u);
 void json_time(struct buf *b, int64_t t_ms);
 void json_date(struct buf *b, int32_t date);
 
+/* The commonest members in one go. */
+static inline void json_member_i64(struct buf *b, struct str name, int64_t v)
+{
+    char *to = json_member(b, name, 20);
+    if (to)
+        json_end(b, to + fmt_i64(to, v));
+}
+
+static inline void json_member_time(struct buf *b, struct str name, int64_t t_ms)
+{
+    char *to = json_member(b, name, TIME_TEXT_LEN + 2);
+    if (!to)
+        return;
+    to[0] = to[TIME_TEXT_LEN + 1] = '"';
+    time_format(t_ms, to + 1);
+    json_end(b, to + TIME_TEXT_LEN + 2);
+}
+
 /* Key and value in one call; `name` is a string literal. */
 #define JSON_STR(b, name, v)  (json_key((b), STR(name)), json_str((b), (v)))
-#define JSON_I64(b, name, v)  (json_key((b), STR(name)), json_i64((b), (v)))
+#define JSON_I64(b, name, v)  json_member_i64((b), STR(name), (v))
 #define JSON_BOOL(b, name, v) (json_key((b), STR(name)), json_bool((b), (v)))
 #define JSON_UUID(b, name, v) (json_key((b), STR(name)), json_uuid((b), (v)))
-#define JSON_TIME(b, name, v) (json_key((b), STR(name)), json_time((b), (v)))
+#define JSON_TIME(b, name, v) json_member_time((b), STR(name), (v))
 #define JSON_DATE(b, name, v) (json_key((b), STR(name)), json_date((b), (v)))
 #define JSON_NULL(b, name)    (json_key((b), STR(name)), json_null((b)))
 /* Integer or time that may be missing: `has` false gives null. */

@@ -1,6 +1,8 @@
 /* UUID text form. Knows no randomness: the caller brings the bytes. */
 #include "base/uuid.h"
 
+#include "base/digits.h"
+
 static bool is_dash_at(size_t i)
 {
     return i == 8 || i == 13 || i == 18 || i == 23;
@@ -39,26 +41,24 @@ bool uuid_parse(struct str s, struct uuid *out)
     return true;
 }
 
-static char *put_hex(char *to, const uint8_t *bytes, size_t n)
+static inline char *put_hex(char *to, const uint8_t *bytes, size_t n)
 {
-    static const char hex[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        *to++ = hex[bytes[i] >> 4];
-        *to++ = hex[bytes[i] & 15];
-    }
+    for (size_t i = 0; i < n; i++, to += 2)
+        put_2_hex(to, bytes[i]);
     return to;
 }
 
 void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN])
 {
-    static const size_t groups[] = {4, 2, 2, 2, 6};
-    const uint8_t *from = u->b;
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        if (i)
-            *out++ = '-';
-        out = put_hex(out, from, groups[i]);
-        from += groups[i];
-    }
+    out = put_hex(out, u->b, 4);
+    *out++ = '-';
+    out = put_hex(out, u->b + 4, 2);
+    *out++ = '-';
+    out = put_hex(out, u->b + 6, 2);
+    *out++ = '-';
+    out = put_hex(out, u->b + 8, 2);
+    *out++ = '-';
+    (void)put_hex(out, u->b + 10, 6);
 }
 
 int uuid_cmp(const struct uuid *a, const struct uuid *b)

@@ -106,6 +106,7 @@ struct http_server {
     struct list conns[CONN_STATES]; /* CLOSING too: none is lost */
     struct list pool;               /* exchanges at rest */
     int pooled;
+    size_t large_kept;    /* bytes in their large buffers */
     struct list turns;    /* connections with something to do in the next turn */
     struct list sleeping; /* exchanges */
     uv_timer_t tick;

@@ -22,6 +22,7 @@ enum {
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
     BODY_KEPT = 64 << 10, /* of an exchange at rest */
+    LARGE_KEPT = 2 << 20, /* of all with more, together: large answers need not grow their buffer each time */
     HEAD_MAX = 32 << 10,
     SPARE_FILES = 64, /* for the database, Redis, logs: never given to connections */
 };
@@ -48,6 +49,11 @@ static void exchange_free(struct exchange *x)
     free(x);
 }
 
+static size_t large_body(const struct exchange *x)
+{
+    return x->r.res.body.cap > BODY_KEPT ? x->r.res.body.cap : 0;
+}
+
 struct exchange *server_borrow(struct http_server *s)
 {
     s->counts.requests_in_flight++;
@@ -56,6 +62,7 @@ struct exchange *server_borrow(struct http_server *s)
     struct exchange *x = LIST_ENTRY(s->pool.next, struct exchange, link);
     list_remove(&x->link);
     s->pooled--;
+    s->large_kept -= large_body(x);
     return x;
 }
 
@@ -70,7 +77,9 @@ void server_give_back(struct http_server *s, struct exchange *x)
     }
     response_release(&x->r.res);
     arena_reset(&x->r.arena);
-    buf_reset(&x->r.res.body, BODY_KEPT);
+    bool fits = s->large_kept + large_body(x) <= LARGE_KEPT;
+    buf_reset(&x->r.res.body, fits ? x->r.res.body.cap : BODY_KEPT);
+    s->large_kept += large_body(x);
     struct arena arena = x->r.arena;
     struct buf body = x->r.res.body;
     x->r = (struct request){.arena = arena, .res = {.body = body}};

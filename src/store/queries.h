@@ -57,6 +57,11 @@
     "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
     "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones"
+/* What a page shows of a video, in the order of SQL_VIDEO. */
+#define SQL_SHOWN_VIDEO                                                                                      \
+    "v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.first_reading_at, "                \
+    "v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, v.author_median_views, "          \
+    "v.compared_videos, v.posts, v.milestones"
 #define SQL_BOOK_REF "b.uuid, b.title"
 #define SQL_EVENT                                                                                            \
     "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.author_id, e.video_id"
@@ -77,8 +82,7 @@
 /* --- fragments that several statements share --- */
 
 #define SQL_VIDEOS_PAGE(index, where)                                                                        \
-    "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v INDEXED BY " index                                 \
-    " LEFT JOIN books b ON b.id = v.book_id WHERE " where                                                    \
+    "SELECT " SQL_SHOWN_VIDEO " FROM videos v INDEXED BY " index " WHERE " where                             \
     " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
@@ -186,6 +190,7 @@
                                                                                                              \
     /* books */                                                                                              \
     X(BOOK_BY_UUID, "SELECT " SQL_BOOK " FROM books b WHERE b.uuid = ?1")                                    \
+    X(BOOK_REF, "SELECT " SQL_BOOK_REF " FROM books b WHERE b.id = ?1")                                      \
     X(BOOK_OF_AUTHOR, "SELECT id FROM books WHERE uuid = ?1 AND author_id = ?2")                             \
     X(BOOKS_PAGE, "SELECT " SQL_BOOK ", a.name FROM books b INDEXED BY books_by_author "                     \
                   "CROSS JOIN authors a ON a.id = b.author_id "                                              \

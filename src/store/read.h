@@ -74,6 +74,7 @@ struct videos_query {
     struct video_position after; /* only what stands behind it */
     int limit;                   /* rows at most; ask for one more than the page to know has_more */
 };
+/* store_list_videos() leaves row, author_row, baseline and baseline_pending of the video unread. */
 typedef bool (*store_video_fn)(void *ctx, const struct video *video, const struct book_ref *book);
 enum next store_list_videos(struct store_read *read, const struct videos_query *query, store_video_fn fn,
                             void *ctx);

@@ -1,5 +1,6 @@
 /* Reads: pages of books and of videos, and one video. A page of videos is one statement, so one snapshot by
- * itself; only a filter by book asks first which book that is. A page of books tells the revision with it. */
+ * itself, which the look-ups of its books share as long as it stands on a row; only a filter by book asks
+ * first which book that is. A page of books tells the revision with it. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
@@ -69,27 +70,56 @@ static struct sqlite3_stmt *bind_page(struct db *db, const struct videos_query *
     return q;
 }
 
-static enum err give_video(struct db *db, struct sqlite3_stmt *q, store_video_fn fn, void *ctx, bool *go_on)
+/* The book of the last video: most of a page is about one or two. Its texts live as long as its statement
+ * stands on the row. */
+struct page_book {
+    int64_t row; /* 0: none yet */
+    struct sqlite3_stmt *q;
+    struct book_ref ref;
+};
+
+static enum err find_book_ref(struct db *db, int64_t row, struct page_book *book)
+{
+    if (book->q)
+        db_reset(book->q);
+    book->row = row;
+    book->ref = (struct book_ref){.title = {NULL, 0}};
+    book->q = row ? db_use(db, QUERY_BOOK_REF) : NULL;
+    if (!row)
+        return OK;
+    db_bind_i64(book->q, 1, row);
+    enum err err = db_one(db, book->q);
+    if (err)
+        return err == ERR_NOT_FOUND ? OK : err;
+    return row_book_ref(book->q, 0, &book->ref) ? OK : db_damaged(db, "book");
+}
+
+static enum err give_page_video(struct db *db, struct sqlite3_stmt *q, struct page_book *book,
+                                store_video_fn fn, void *ctx, bool *go_on)
 {
     struct video video;
-    struct book_ref book;
-    if (!row_video(q, 0, &video) || !row_book_ref(q, VIDEO_COLUMNS, &book))
+    if (!row_shown_video(q, &video))
         return db_damaged(db, "video");
-    *go_on = fn(ctx, &video, &book);
-    return OK;
+    enum err err = video.book_row == book->row ? OK : find_book_ref(db, video.book_row, book);
+    if (!err)
+        *go_on = fn(ctx, &video, &book->ref);
+    return err;
 }
 
 static enum err list_page(struct db *db, struct sqlite3_stmt *q, store_video_fn fn, void *ctx)
 {
+    struct page_book book = {.row = 0};
     enum err err;
     while (db_row(db, q, &err)) {
         bool go_on = false;
-        err = give_video(db, q, fn, ctx, &go_on);
+        err = give_page_video(db, q, &book, fn, ctx, &go_on);
         if (err || !go_on) {
             db_reset(q);
             break;
         }
     }
+    if (book.q)
+        db_reset(book.q);
     return err;
 }
 
@@ -133,8 +163,12 @@ enum next store_read_video(struct store_read *read, int64_t author_row, const st
     db_bind_i64(q, 2, author_row);
     enum err err = db_one(db, q);
     if (!err) {
-        bool ignored;
-        err = give_video(db, q, fn, ctx, &ignored);
+        struct video video;
+        struct book_ref book;
+        bool sound = row_video(q, 0, &video) && row_book_ref(q, VIDEO_COLUMNS, &book);
+        err = sound ? OK : db_damaged(db, "video");
+        if (sound)
+            (void)fn(ctx, &video, &book);
         db_reset(q);
     }
     return store_read_end(read, err);

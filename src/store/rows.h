@@ -14,6 +14,9 @@ MUST_USE bool row_author(struct sqlite3_stmt *q, int first, struct author *out);
 MUST_USE bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out);
 MUST_USE bool row_book(struct sqlite3_stmt *q, int first, struct book *out);
 MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
+/* Of SQL_SHOWN_VIDEO: row, author_row, baseline
+ * and baseline_pending are not read. */
+MUST_USE bool row_shown_video(struct sqlite3_stmt *q, struct video *out);
 MUST_USE bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out);
 MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);
 
