@@ -249,9 +249,10 @@ unit: $(UNIT_BIN)
 TEST_BUILDS := test-build-release test-build-debug test-build-asan
 .PHONY: test test-builds $(TEST_BUILDS)
 ## make test              unit, flow, property and contract tests and lint, also under AddressSanitizer
+## make test CACHE=0      the same with that many bytes for kept answers (0: none; the AddressSanitizer half has 64 KiB otherwise)
 test: build/.have-test
 	@$(MAKE) --no-print-directory test-builds
-	@scripts/run-tests $(if $(TESTS),--python $(TESTS))
+	@$(if $(CACHE),CACHE=$(CACHE) )scripts/run-tests $(if $(TESTS),--python $(TESTS))
 
 test-builds: $(TEST_BUILDS)
 $(TEST_BUILDS): test-build-%:

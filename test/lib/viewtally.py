@@ -1,7 +1,8 @@
 """A viewtally of a test's own: a directory with config.ini and database, its command line, and its server process.
 
 VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
-the one with the fake clock (default build/debug/viewtally).
+the one with the fake clock (default build/debug/viewtally). VIEWTALLY_TEST_CACHE is [cache] max_bytes of every server that has
+none of its own.
 """
 import functools
 import itertools
@@ -99,6 +100,9 @@ class Viewtally:
     def environment(self, extra=None):
         """The process environment: none of the caller's own VIEWTALLY_ settings, the clock, sanitizers that report."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
+        cache = os.environ.get("VIEWTALLY_TEST_CACHE")
+        if cache and "max_bytes" not in self.settings.get("cache", {}):
+            env["VIEWTALLY_CACHE_MAX_BYTES"] = cache
         if self.clock:
             env["VIEWTALLY_TEST_CLOCK"] = self.clock.path
         env.setdefault("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0")
