@@ -82,10 +82,10 @@ struct account {
     struct str account_id;
     struct list queue[2]; /* asks, by enum call_kind */
     struct list batches;
-    bool busy;    /* one call at a time; the key's is never busy */
-    bool dropped; /* not asked any more in this run */
-    bool asked;   /* it got an answer, */
-    bool noted;   /* and that, or its failure, will be written down */
+    bool busy;                   /* one call at a time; the key's is never busy */
+    bool dropped;                /* not asked any more in this run */
+    bool asked;                  /* it got an answer */
+    bool noted_ok, noted_failed; /* will be written down; a failure outdoes whatever else went well */
     int tier;
     char dropped_metrics[CODE_MAX * 2];
     int64_t not_before; /* monotonic */
@@ -380,7 +380,7 @@ void verdict_apply(struct flight *f, struct outcome outcome);
 /* The account's author is to sign in again. */
 void verdict_sign_in(struct engine *e, struct account *account, const char *code);
 void verdict_suspect(struct engine *e, struct gate *g, int64_t row, int64_t version, const char *code);
-/* To be written down, unless something was for this account in this run. */
+/* To be written down, once for each account and run. */
 void verdict_note_failed(struct engine *e, struct account *account, const char *what, struct str code);
 /* Our app is refused. */
 void verdict_operator(struct engine *e, struct gate *g, const char *code);

@@ -153,8 +153,8 @@ static void note_asked(struct account *account)
 
 static void note_ok(struct engine *e, struct account *account)
 {
-    if (account->row && !account->noted) {
-        account->noted = true;
+    if (account->row && !account->noted_ok && !account->noted_failed) {
+        account->noted_ok = true;
         note_account(e, &(struct note){.kind = NOTE_OK, .row = account->row, .at = clock_wall_ms()});
     }
 }
@@ -163,9 +163,9 @@ void verdict_note_failed(struct engine *e, struct account *account, const char *
 {
     struct note note = {
         .kind = NOTE_FAILED, .row = account->row, .version = account->version, .at = clock_wall_ms()};
-    if (!account->row || account->noted)
+    if (!account->row || account->noted_failed)
         return;
-    account->noted = true;
+    account->noted_failed = true;
     (void)snprintf(note.text, sizeof note.text, "%s %.*s", what, (int)code.len, code.p ? code.p : "");
     note_account(e, &note);
 }
@@ -190,7 +190,7 @@ void verdict_suspect(struct engine *e, struct gate *g, int64_t row, int64_t vers
 void verdict_sign_in(struct engine *e, struct account *account, const char *code)
 {
     note_asked(account);
-    account->noted = true;
+    account->noted_failed = true;
     verdict_suspect(e, account->gate, account->row, account->version, code);
     account_give_up(e, account);
 }
