@@ -57,6 +57,45 @@ static void unknown_counts_still_are_a_reading(void **state)
     assert_true(seen.rev > a.rev);
 }
 
+/* As platforms answer at times: likes, and no views. */
+static void what_is_no_reading_of_views_moves_no_time(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct reading likes = views_of(&v, COUNT_NONE);
+    likes.not_of_views = true;
+    likes.counts[COUNT_LIKES] = 5;
+    apply_one(TEST_DAY + H, likes);
+    struct video now = load(&v);
+    assert_int_equal(now.posts[0].counts[COUNT_LIKES], 5);
+    assert_int_equal(now.posts[0].counts[COUNT_VIEWS], COUNT_NONE);
+    assert_true(now.posts[0].updated_at == TIME_NONE && now.updated_at == TIME_NONE &&
+                now.first_reading_at == TIME_NONE);
+    assert_int_equal(result.videos_changed, 1);
+    apply_one(TEST_DAY + 2 * H, views_of(&v, 1500));
+    likes.counts[COUNT_LIKES] = 4;
+    apply_one(TEST_DAY + 3 * H, likes);
+    now = load(&v);
+    assert_int_equal(now.posts[0].counts[COUNT_LIKES], 4);
+    assert_int_equal(now.posts[0].updated_at, TEST_DAY + 2 * H);
+    assert_int_equal(now.updated_at, TEST_DAY + 2 * H);
+    assert_int_equal(now.first_reading_at, TEST_DAY + 2 * H);
+    assert_int_equal(now.views, 1500);
+    /* The same again changes nothing; older than the last reading of views is refused as ever. */
+    apply_one(TEST_DAY + 3 * H, likes);
+    assert_int_equal(result.videos_changed, 0);
+    assert_int_equal(refusal_of(TEST_DAY + H, LATER, likes), REFUSAL_STALE);
+    /* With a reading of views beside it in one step it is no obstacle. */
+    struct video w = make_video(&a, 2, TEST_DAY);
+    add_post(&w, PLATFORM_FACEBOOK, TEST_DAY);
+    struct reading both[] = {views_of(&w, 100), on(PLATFORM_FACEBOOK, likes)};
+    both[1].video_row = w.row;
+    apply(TEST_DAY + 5 * H, both, 2);
+    assert_int_equal(load(&w).updated_at, TEST_DAY + 5 * H);
+    assert_int_equal(load(&w).views, 100);
+}
+
 static void a_total_is_the_sum_of_the_posts(void **state)
 {
     (void)state;
@@ -353,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STEP_TEST(views_never_fall_others_may),
         STEP_TEST(unknown_counts_still_are_a_reading),
+        STEP_TEST(what_is_no_reading_of_views_moves_no_time),
         STEP_TEST(a_total_is_the_sum_of_the_posts),
         STEP_TEST(a_gain_belongs_to_the_videos_time),
         STEP_TEST(the_last_millisecond_of_a_day),
