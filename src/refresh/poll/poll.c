@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TICK_MOST_MS = 200, FLUSH_MS = 2000, FLUSH_READINGS = 2000 };
+enum { TICK_MOST_MS = 200, APPLY_MS = 100, FLUSH_MS = 2000, FLUSH_READINGS = 2000 };
 
 void engine_stop(struct engine *e, enum err err)
 {
@@ -133,8 +133,13 @@ static enum err flush(struct engine *e)
 
 static void write_results(struct engine *e)
 {
-    enum err err = visit_apply(e, false);
-    if (!err && (e->gathered >= FLUSH_READINGS || clock_mono_ms() - e->flushed_at >= FLUSH_MS))
+    const int64_t now = clock_mono_ms();
+    enum err err = OK;
+    if (now - e->applied_at >= APPLY_MS) {
+        e->applied_at = now;
+        err = visit_apply(e, false);
+    }
+    if (!err && (e->gathered >= FLUSH_READINGS || now - e->flushed_at >= FLUSH_MS))
         err = flush(e);
     if (err)
         engine_stop(e, err);
