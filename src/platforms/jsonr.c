@@ -3,6 +3,7 @@
  * does not recurse; depth, members and repeated names are counted here. */
 #include "platforms/jsonr.h"
 
+#include "base/hash.h"
 #include "store/model.h"
 
 #include <yyjson.h>
@@ -36,6 +37,23 @@ static struct str key_text(yyjson_val *key)
 
 static bool has_name_twice(yyjson_val *object)
 {
+    struct str seen[2 * JSONR_MEMBERS_MAX], name;
+    yyjson_val *v;
+    memset(seen, 0, sizeof seen);
+    struct jsonr_iter it = jsonr_iterate(object);
+    while (jsonr_next(&it, &name, &v)) {
+        size_t at = hash_64(name, 0) % (sizeof seen / sizeof seen[0]);
+        for (; seen[at].p; at = (at + 1) % (sizeof seen / sizeof seen[0]))
+            if (str_eq(seen[at], name))
+                return true;
+        seen[at] = name;
+    }
+    return false;
+}
+
+/* Small objects, which are nearly all: each with each. */
+static bool has_name_twice_small(yyjson_val *object)
+{
     struct jsonr_iter it = jsonr_iterate(object);
     struct str name, other;
     yyjson_val *v;
@@ -48,6 +66,14 @@ static bool has_name_twice(yyjson_val *object)
     return false;
 }
 
+static bool is_sound_object(yyjson_val *object)
+{
+    const size_t members = unsafe_yyjson_get_len(object);
+    if (members <= 16)
+        return !has_name_twice_small(object);
+    return members <= JSONR_MEMBERS_MAX && !has_name_twice(object);
+}
+
 /* Recurses as deep as JSONR_DEPTH_MAX. */
 static bool is_sound(yyjson_val *v, int depth)
 {
@@ -55,7 +81,7 @@ static bool is_sound(yyjson_val *v, int depth)
         return true;
     if (depth == JSONR_DEPTH_MAX)
         return false;
-    if (yyjson_is_obj(v) && (unsafe_yyjson_get_len(v) > JSONR_MEMBERS_MAX || has_name_twice(v)))
+    if (yyjson_is_obj(v) && !is_sound_object(v))
         return false;
     struct jsonr_iter it = jsonr_iterate(v);
     yyjson_val *inner;

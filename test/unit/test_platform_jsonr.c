@@ -154,6 +154,12 @@ static void depth_members_and_size_have_limits(void **state)
     assert_non_null(jsonr_parse(&arena, wide(JSONR_MEMBERS_MAX)));
     assert_null(jsonr_parse(&arena, wide(JSONR_MEMBERS_MAX + 1)));
     assert_null(jsonr_parse(&arena, wide(50000)));
+    for (int members = 1; members < JSONR_MEMBERS_MAX; members += 5) {
+        struct str good = wide(members);
+        struct str twice = arena_printf(&arena, "%.*s,\"%d\":1}", (int)good.len - 1, good.p, members / 2);
+        assert_non_null(jsonr_parse(&arena, good));
+        assert_null(jsonr_parse(&arena, twice));
+    }
 
     char *text = arena_alloc(&arena, JSONR_BODY_MAX + 1);
     memset(text, ' ', JSONR_BODY_MAX + 1);
