@@ -33,7 +33,8 @@ static enum err check_file(int fd, const char *path, struct stat *is, char *why,
         return refuse(ERR_IO, why, why_size, "the key file %s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(is->st_mode))
         return refuse(ERR_INVALID, why, why_size, "the key file %s is not a file", path);
-    if (is->st_uid != geteuid())
+    /* The superuser's commands work on a server's file. */
+    if (is->st_uid != geteuid() && geteuid() != 0)
         return refuse(
             ERR_INVALID, why, why_size,
             "the key file %s belongs to user %u, and this process runs as user %u: give it to that one", path,
@@ -181,8 +182,15 @@ static bool write_all(int fd, const char *text, size_t len)
     return fsync(fd) == 0;
 }
 
+/* Whose it was it stays, when the superuser writes it: the server has to be able to read it. */
+static bool keep_owner(int fd, const char *of)
+{
+    struct stat is;
+    return geteuid() != 0 || stat(of, &is) != 0 || fchown(fd, is.st_uid, is.st_gid) == 0;
+}
+
 /* A file that is there whole or not at all, under a name of its own. */
-static bool write_beside(const char *path, const struct key_list *keys)
+static bool write_beside(const char *path, const char *of, const struct key_list *keys)
 {
     char text[FILE_MAX_BYTES];
     if (unlink(path) != 0 && errno != ENOENT)
@@ -190,7 +198,7 @@ static bool write_beside(const char *path, const struct key_list *keys)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    bool ok = write_all(fd, text, print_keys(keys, text));
+    bool ok = keep_owner(fd, of) && write_all(fd, text, print_keys(keys, text));
     sodium_memzero(text, sizeof text);
     return close(fd) == 0 && ok;
 }
@@ -217,7 +225,7 @@ enum err key_file_write(const char *path, const struct key_list *keys, bool repl
     char beside[PATH_MAX];
     if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside)
         return refuse(ERR_INVALID, why, why_size, "the path of the key file is too long");
-    bool ok = write_beside(beside, keys);
+    bool ok = write_beside(beside, path, keys);
     /* A link, unlike a rename, never takes the place of a file that is there. */
     ok = ok && (replace ? rename(beside, path) : link(beside, path)) == 0;
     int code = errno;

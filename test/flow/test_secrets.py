@@ -1,4 +1,5 @@
 """The key that seals tokens: made, looked at, changed under a server that runs, and missing."""
+import os
 import sqlite3
 import stat
 
@@ -25,6 +26,16 @@ def test_init_makes_a_key_once(viewtally):
     assert viewtally.run("secrets", "init", "/nowhere/at/all", status=3).err
     for words in ([], ["frobnicate"], ["init", "a", "b"], ["rotate", "x"], ["check", "x"]):
         assert viewtally.run("secrets", *words, status=2).err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other users")
+def test_the_superusers_commands_leave_the_file_to_the_server(viewtally):
+    path = secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    os.chown(path, 12345, 23456)
+    assert "1 account," in viewtally.run("secrets", "check").out
+    viewtally.run("secrets", "rotate")
+    assert (path.stat().st_uid, path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (12345, 23456, 0o600)
 
 
 def test_no_key_is_wanted_without_accounts(viewtally):
