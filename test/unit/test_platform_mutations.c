@@ -17,10 +17,10 @@
 enum { FILES_MAX = 1000, INPUT_MAX = 64 << 10 };
 
 #ifdef __SANITIZE_ADDRESS__
-enum { SECONDS = 60 };
+enum { SECONDS = 90 };
 void __asan_set_death_callback(void (*callback)(void));
 #else
-enum { SECONDS = 5 };
+enum { SECONDS = 30 };
 #endif
 
 static struct {
