@@ -1,6 +1,6 @@
-/* Answers that no platform would give: the samples, changed at random, a minute long under AddressSanitizer.
- * What holds for any bytes is written down in sample_play(). The changes follow from the number of the input
- * alone: on a failure it is printed, and MUTATION=number plays that one. */
+/* Answers that no platform would give: the samples, changed at random, for two minutes in both modes
+ * together. What holds for any bytes is written down in sample_play(). The changes follow from the number of
+ * the input alone: on a failure it is printed, and MUTATION=number plays that one. */
 #include "unit.h"
 
 #include "base/clock.h"
