@@ -118,10 +118,12 @@ class Day:
         for platform, name, value in rows:
             if platform in range(len(PLATFORMS)):
                 self.books[PLATFORMS[platform]][name] += value
+        marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
         for platform, book in self.books.items():
             settled = sum(book[name] for name in ("read", "no_data", "missing", "permanent", "unanswered", "put_off"))
             # Those of an account that cannot be asked are no part of a run.
-            least = len(self.ids[platform]) - self.world_videos * len(self.revoked)
+            out = sum(self.world.accounts[name, platform] in marked for name in self.names)
+            least = len(self.ids[platform]) - self.world_videos * out
             assert least <= settled <= len(self.ids[platform]), f"{platform}: {settled} of {len(self.ids[platform])} posts: {dict(book)}"
             assert book["accepted"] <= book["read"]
 
@@ -169,9 +171,12 @@ class Day:
         for platform in PLATFORMS:
             self.standins.many(platform, [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])])
         for name, platform in self.revoked:
-            row = self.world.credential(name, platform)
-            assert row["state"] == 1, f"{name} has to sign in again at {platform}: {row}"
-            self.world.connect(name, platform)
+            assert self.world.credential(name, platform)["state"] == 1, f"{name} has to sign in again at {platform}"
+        accounts = {account: key for key, account in self.world.accounts.items()}
+        for account, error in self.world.rows("SELECT account_id, last_error FROM platform_credentials WHERE state <> 0"):
+            # Nobody else has to, but for those whose answer to a refresh was lost on a slow machine.
+            assert accounts[account] in self.revoked or "lost" in error, (accounts[account], error)
+            self.world.connect(*accounts[account])
         self.clock.advance(HOUR)         # a breaker that is open closes
         self.hour(99, trouble=False)
         self.world.expect_truth()

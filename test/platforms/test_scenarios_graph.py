@@ -170,6 +170,16 @@ def test_16_pinterest_in_bulk(world, clock, standins):
     assert standins.calls("pinterest") == {"pinterest.bulk": 1, "pinterest.pin": 120}
 
 
+def test_16_a_bulk_call_that_failed_is_repeated_pin_by_pin(world, clock, standins):
+    """The grant is found missing while another account's bulk call waits to be repeated: no pin of it counts as left out."""
+    world.configure(pinterest={"in_flight": 2})
+    names = world.add(authors=2, videos=5, platforms=("pinterest",))
+    standins.fault("pinterest", "error", name="server_error", route="pinterest.bulk", account=world.accounts[names[0], "pinterest"], times=1)
+    world.refresh()
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+    assert world.rows("SELECT sum(misses) FROM platform_posts") in ([(0,)], [(None,)])
+
+
 def test_16_pinterest_as_it_is_seen(world, clock, standins):
     world.add(videos=3, platforms=("pinterest",))
     first = world.ids("pinterest")[0]

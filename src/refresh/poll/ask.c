@@ -42,10 +42,9 @@ void batch_add(struct batch *batch, struct ask *ask)
     batch->count++;
 }
 
-struct batch *batch_halve(struct batch *batch)
+struct batch *batch_cut(struct batch *batch, size_t keep)
 {
     struct batch *half = batch_new(batch->kind);
-    const size_t keep = batch->count / 2;
     half->tries = batch->tries;
     half->tier = batch->tier;
     memcpy(half->dropped, batch->dropped, sizeof half->dropped);

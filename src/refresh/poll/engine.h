@@ -272,8 +272,8 @@ void account_repeat(struct account *account, struct batch *batch, int64_t not_be
 struct batch *batch_new(enum call_kind kind);
 void batch_free(struct batch *batch);
 void batch_add(struct batch *batch, struct ask *ask);
-/* The later half of its asks as another batch. */
-struct batch *batch_halve(struct batch *batch);
+/* What is behind its first `keep` asks as another batch. */
+struct batch *batch_cut(struct batch *batch, size_t keep);
 
 /* How an ask ended. */
 enum settled { SETTLED_READ, SETTLED_NO_DATA, SETTLED_MISSING, SETTLED_PERMANENT, SETTLED_UNANSWERED };

@@ -148,6 +148,18 @@ static void fill_items(struct flight *f)
     f->call.item_count = n;
 }
 
+/* Another call may have found out meanwhile that a form with fewer posts is to be used: what it does not ask
+ * for must not look left out by the platform. */
+static void shorten(struct flight *f, int tier)
+{
+    struct account *account = f->account;
+    const size_t most = (size_t)gate_ids_per_call(account->gate, f->batch->kind, tier);
+    while (f->batch->count > most) {
+        const size_t over = f->batch->count % most;
+        account_repeat(account, batch_cut(f->batch, f->batch->count - (over ? over : most)), 0);
+    }
+}
+
 static void fill_call(struct flight *f)
 {
     const struct account *a = f->account;
@@ -155,6 +167,7 @@ static void fill_call(struct flight *f)
     int tier = batch->tier >= 0 ? batch->tier : a->tier;
     if (tier < a->gate->tier_least)
         tier = a->gate->tier_least;
+    shorten(f, tier);
     f->call = (struct platform_call){
         .kind = batch->kind,
         .options = &a->gate->options,

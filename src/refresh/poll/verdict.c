@@ -350,7 +350,7 @@ static void repeat_in_form(struct flight *f, int tier)
     const size_t most = (size_t)gate_ids_per_call(account->gate, batch->kind, tier);
     batch->tier = tier;
     while (batch->count > most) {
-        struct batch *piece = batch_halve(batch);
+        struct batch *piece = batch_cut(batch, batch->count / 2);
         while (piece->count > most) {
             struct ask *ask = LIST_ENTRY(piece->asks.next, struct ask, link);
             batch_add(batch, ask);
@@ -394,7 +394,7 @@ static void split(struct flight *f, bool missing)
 {
     struct batch *batch = take_batch(f);
     if (batch->count > 1) {
-        account_repeat(f->account, batch_halve(batch), 0);
+        account_repeat(f->account, batch_cut(batch, batch->count / 2), 0);
         account_repeat(f->account, batch, 0);
         return;
     }
