@@ -201,19 +201,19 @@ static bool is_empty(struct yyjson_val *insights)
 }
 
 /* Whether the insights were refused, or came empty, because the object is of another kind or a name is dead:
- * then the item waits for the next form. A name in a video's set that is not its views' is dead for all. */
+ * then the item waits for the next form. Of an object whose kind is not known, only a Reel's names beside
+ * that of its views are held for dead. */
 static bool wants_other_form(struct graph_answer *g, const struct platform_item *item, struct form form,
                              struct graph_part part)
 {
+    const int tier = g->call->tier;
     bool unchosen = item->views_source == VIEWS_SOURCE_NONE && !is_post(item->id);
     bool refused = part.kind == GRAPH_METRIC, empty = part.kind == GRAPH_OK && is_empty(part.body);
-    struct str dead = refused ? graph_dead_metric(part.message, form.names) : (struct str){NULL, 0};
-    bool of_views = str_eq(dead, STR(REEL_VIEWS)) || str_eq(dead, STR(VIDEO_VIEWS));
-    if (item->views_source == VIEWS_NODE ||
-        (!refused && !(unchosen && empty && g->call->tier < TIER_DEFAULT)))
+    if (item->views_source == VIEWS_NODE || (!refused && !(unchosen && empty && tier < TIER_DEFAULT)))
         return false;
-    if (unchosen && (!dead.p || of_views || empty))
-        return graph_tier(g, (struct str){NULL, 0}, true, TIERS);
+    struct str none = {NULL, 0}, dead = refused ? graph_dead_metric(part.message, form.names) : none;
+    if (unchosen && (!dead.p || tier > TIER_FIRST || str_eq(dead, STR(REEL_VIEWS))))
+        return graph_tier(g, none, true, TIERS);
     return graph_tier(g, dead, false, TIERS);
 }
 

@@ -239,6 +239,14 @@ static void dead_metric(void **state)
     assert_outcome(o, V_TIER, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     assert_false(o.of_the_posts);
+    /* In another form than the first, of a new one, it is the object that does not fit. */
+    r.items[0].views_source = 0;
+    r.call.tier = 1;
+    o = answer(&r, NODE_OF("2"), 400,
+               "{'error':{'message':'(#100) metric[1] must be one of the following values: x','code':100}}");
+    assert_null(o.dropped.p);
+    assert_true(o.of_the_posts);
+    r.call.tier = 0;
     /* Of a new one too, when it is not the name of the views. */
     r.items[0].views_source = 0;
     o = answer(&r, NODE_OF("2"), 400,

@@ -1,0 +1,98 @@
+"""Meta, beyond the numbered scenarios: posts of several kinds on one page, batches where one login has none by itself, tokens that
+refresh themselves."""
+from lib.lines import uid
+
+HOUR = 3_600_000
+DAY = 24 * HOUR
+
+
+def test_reels_videos_and_posts_on_one_page(world, clock, standins):
+    """What a post is, is found out once; then each is asked in its own form and the account in none but the first."""
+    world.add(videos=5, platforms=("facebook",))
+    reel, classic, early, *_ = ids = world.ids("facebook")
+    standins.tell("facebook", "post", id=classic, kind="video")
+    standins.tell("facebook", "post", id=early, state="processing")         # a Reel without insights yet
+    world.refresh()
+    have = world.counts()["facebook"]
+    assert have[reel]["shares"] == 4 and have[classic]["shares"] is None, "a classic video tells no shares"
+    assert all(have[id]["at"] == clock.wall_ms and have[id]["views"] >= 1000 for id in ids)
+    first = standins.count("facebook", "facebook.*")
+    assert first > 1
+    sources = dict(world.rows("SELECT post_id, views_source FROM platform_posts"))
+    assert (sources[reel], sources[classic], sources[early]) == (1, 2, 3)
+    name = world.posts["facebook"][reel][0]
+    assert world.credential(name, "facebook")["tier"] == 0, "it is posts that want another form, not the account"
+    standins.tell("facebook", "post", id=early, state="public")
+    standins.tell("facebook", "grow", seed=3)
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    assert standins.count("facebook", "facebook.*") == 1, "no second call for what is known"
+    have, truth = world.counts()["facebook"], standins.tell("facebook", "truth")
+    for id in ids:
+        assert have[id]["views"] == truth[id]["views"] and have[id]["at"] == clock.wall_ms
+    assert dict(world.rows("SELECT post_id, views_source FROM platform_posts")) == sources
+
+
+def test_page_posts(world, clock, standins):
+    """{page}_{post} ids: views by post_media_view, and the only absence that is zero."""
+    [name] = world.add(platforms=("facebook",))
+    [id] = world.ids("facebook")
+    page_post = f"{world.accounts[name, 'facebook']}_77"
+    standins.tell("facebook", "post", id=id, post_id=page_post, shares=0)
+    world.instance.import_lines([{"type": "video", "id": uid("of a page post"), "author_id": uid(name),
+                                  "posts": [{"platform": "facebook", "post_id": page_post, "posted_at": "2026-07-08T08:00:00Z"}]}])
+    world.refresh(status=None)
+    found = world.post("facebook", page_post)
+    assert (found["views"], found["likes"], found["comments"], found["shares"], found["saves"]) == (1000, 100, 10, 0, None)
+    assert found["at"] == clock.wall_ms
+    assert dict(world.rows("SELECT post_id, views_source FROM platform_posts"))[page_post] == 4
+
+
+def test_batches_at_instagrams_own_host(world, clock, standins):
+    """Off unless the operator says that they work: Meta does not."""
+    world.add(videos=60, platforms=("instagram",), login="instagram")
+    world.refresh()
+    assert standins.calls("instagram") == {"instagram.insights": 60}
+    world.expect_truth(("instagram",), at=clock.wall_ms)
+    world.configure(instagram={"batch": "on"})
+    standins.tell("meta", "set", instagram_batch=True)
+    standins.tell("instagram", "grow", seed=4)
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    assert standins.calls("instagram") == {"instagram.batch": 2}
+    world.expect_truth(("instagram",), at=clock.wall_ms)
+
+
+def test_a_post_of_another_kind_costs_the_account_nothing(world, clock, standins):
+    """An error of one post's kind is no error of the account's form, with one post a call too."""
+    world.add(videos=3, platforms=("instagram",), login="instagram")
+    odd = world.ids("instagram")[1]
+    standins.fault("instagram", "error", name="100.type", route="instagram.insights", id=odd, times=1)
+    world.refresh()
+    have, truth = world.counts()["instagram"], standins.tell("instagram", "truth")
+    for id in world.ids("instagram"):
+        for count in ("likes", "comments", "shares", "saves"):
+            assert have[id][count] == truth[id][count], (id, count)
+        assert have[id]["views"] == (None if id == odd else truth[id]["views"]), "the stand-in named the views"
+    assert world.credential(world.posts["instagram"][odd][0], "instagram")["dropped"] == ""
+
+
+def test_a_token_of_instagram_refreshes_itself(world, clock, standins):
+    """Sixty days, renewed in the second half of them; a token that is young is left alone."""
+    [name] = world.add(platforms=("instagram",), login="instagram", posted_at="2026-07-09T08:00:00Z")
+    world.refresh()
+    assert standins.count("instagram", "instagram.token.*") == 0
+    before = world.credential(name, "instagram")
+    clock.advance(31 * DAY)
+    world.instance.import_lines([{"type": "video", "id": uid("of another day"), "author_id": uid(name),
+                                  "posts": [{"platform": "instagram", "post_id": "17900000000099999", "posted_at": "2026-08-10T08:00:00Z"}]}])
+    world.refresh(status=None)
+    assert standins.count("instagram", "instagram.token.ig_refresh_token") == 1
+    after = world.credential(name, "instagram")
+    assert after["version"] > before["version"] and after["access_expires_at"] > before["access_expires_at"]
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert standins.count("instagram", "instagram.token.*") == 0
