@@ -120,7 +120,7 @@ static int64_t social_action(struct yyjson_val *actions, struct str singular, st
     struct jsonr_iter it = jsonr_iterate(actions);
     struct str name;
     struct yyjson_val *v;
-    while (jsonr_is_object(actions) && jsonr_next(&it, &name, &v))
+    while (jsonr_next(&it, &name, &v)) /* of a number none */
         if (str_eq_nocase(name, singular) || str_eq_nocase(name, plural))
             return jsonr_count(v);
     return COUNT_NONE;
