@@ -250,7 +250,7 @@
                     "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
     X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
-    X(EVENT_IDS, "SELECT id FROM events WHERE author_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3")              \
+    X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)") \
                                                                                                              \
     /* the refresh */                                                                                        \
     X(LEASE, "SELECT fence, holder, taken_at, expires_at FROM refresh_lease WHERE id = 1")                   \

@@ -103,15 +103,15 @@ enum next store_list_events(struct store_read *read, const struct events_query *
 enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int most, int *count)
 {
     struct db *db = &read->store->db;
-    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_IDS);
-    enum err err = OK;
+    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_COUNT);
     db_bind_i64(q, 1, author_row);
     db_bind_i64(q, 2, after);
     db_bind_i64(q, 3, most);
     *count = 0;
-    while (db_row(db, q, &err))
-        ++*count;
-    db_reset(q);
-    read->err = err;
+    read->err = db_one(db, q);
+    if (!read->err) {
+        *count = (int)db_i64(q, 0);
+        db_reset(q);
+    }
     return NEXT_MORE;
 }
