@@ -387,7 +387,7 @@ static bool is_own_machine(const char *origin)
 /* The one protocol that the origin may be asked by; NULL: none. */
 static const char *protocol_of(const char *origin)
 {
-#if VT_TEST_SEAMS
+#ifdef VT_TEST_SEAMS
     if (strncmp(origin, "http://", 7) == 0 && is_own_machine(origin))
         return "http";
 #endif
