@@ -33,7 +33,7 @@ BAD = {
     "unknown layer": ("src/misc/x.c", HEAD + '#include "base/str.h"\n', "not in the table"),
     "sqlite3.h": ("src/store/x.c", HEAD + "#include <sqlite3.h>\n", "may only be included in src/store/db"),
     "llhttp.h": ("src/http/x.c", HEAD + "#include <llhttp.h>\n", "may only be included in src/http/(parse|ask).c"),
-    "hiredis.h": ("src/redis/x.c", HEAD + "#include <hiredis/async.h>\n", "may only be included in src/redis/redis.c"),
+    "hiredis.h": ("src/redis/x.c", HEAD + "#include <hiredis/async.h>\n", "may only be included in src/redis/(redis|events).c"),
     "sqlite outside the store": ("src/api/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store"),
     "SQL outside the store": ("src/api/x.c", HEAD + 'const char *q = "SELECT 1";\n', "SQL stays inside src/store"),
     "lenient parser": ("src/http/parse.c", HEAD + "int x = llhttp_set_lenient_headers(p, 1);\n", "stays strict"),
