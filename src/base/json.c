@@ -45,7 +45,7 @@ static size_t copy_plain(char *to, const unsigned char *p, size_t n)
     size_t i = 0;
     for (; n - i >= 16 && all_plain(p + i); i += 16)
         memcpy(to + i, p + i, 16);
-    if (i < n && n >= 16 && all_plain(p + n - 16)) { /* the rest, with some of what is copied already */
+    if (i < n && n - i < 16 && n >= 16 && all_plain(p + n - 16)) { /* the rest, with some of what is copied */
         memcpy(to + n - 16, p + n - 16, 16);
         return n;
     }

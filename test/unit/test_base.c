@@ -1,6 +1,8 @@
 /* base: slices, arena, buffer, calendar, UUIDs, JSON out. */
 #include "unit.h"
 
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -223,6 +225,26 @@ static void json_escapes_everything(void **state)
     }
 }
 
+/* What is copied many bytes at a time, too: one byte that is not plain, at each place of each length. */
+static void json_escapes_everywhere(void **state)
+{
+    static const char odd[] = {'"', '\\', '\n', 0x7F, 0, (char)0xFF};
+    (void)state;
+    for (size_t n = 1; n <= 70; n++)
+        for (size_t at = 0; at < n * sizeof odd; at++) {
+            char in[70], out[100];
+            memset(in, 'x', sizeof in);
+            in[at % n] = odd[at / n];
+            struct buf alone = json_of(str_make(&odd[at / n], 1)), b = json_of(str_make(in, n));
+            int len = snprintf(out, sizeof out, "\"%.*s%.*s%.*s\"", (int)(at % n), in, (int)alone.len - 2,
+                               alone.p + 1, (int)(n - at % n - 1), in + at % n + 1);
+            assert_int_equal(b.len, len);
+            assert_memory_equal(b.p, out, b.len);
+            buf_fini(&alone);
+            buf_fini(&b);
+        }
+}
+
 static void json_puts_commas(void **state)
 {
     struct buf b;
@@ -317,6 +339,7 @@ int main(void)
         cmocka_unit_test(times_are_utc_milliseconds),
         cmocka_unit_test(uuids_keep_their_text),
         cmocka_unit_test(json_escapes_everything),
+        cmocka_unit_test(json_escapes_everywhere),
         cmocka_unit_test(json_puts_commas),
         cmocka_unit_test(json_goes_on_behind_what_was_sent),
         cmocka_unit_test(list_keeps_order),
