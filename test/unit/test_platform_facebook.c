@@ -72,7 +72,7 @@ static void requests(void **state)
                                                                                     "total") "]");
     assert_int_equal(r.request.host, HOST_FACEBOOK);
     assert_str(r.request.path, "/v26.0/");
-    assert_str(r.request.headers[0].value, "Bearer TOKEN");
+    assert_str(meta_field(&r, "access_token"), "TOKEN");
     meta_fini(&r);
 }
 

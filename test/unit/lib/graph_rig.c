@@ -48,7 +48,7 @@ struct str meta_entry(struct graph_rig *r, int code, const char *body)
     struct buf b;
     if (!body)
         return STR("null");
-    buf_init(&b, 1 << 20);
+    buf_init(&b, 8 << 20);
     buf_printf(
         &b, "{\"code\":%d,\"headers\":[{\"name\":\"Content-Type\",\"value\":\"text/javascript\"}],\"body\":",
         code);
