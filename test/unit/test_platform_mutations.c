@@ -38,10 +38,11 @@ static void say_which(void)
     (void)!write(STDERR_FILENO, text, (size_t)n);
 }
 
-static void on_abort(int number)
+static void on_end(int number)
 {
-    (void)number;
     say_which();
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
 }
 
 /* ---- the samples ---- */
@@ -75,10 +76,6 @@ static int set_up(void **state)
         free(names[i]);
     }
     free(names);
-    (void)signal(SIGABRT, on_abort);
-#ifdef __SANITIZE_ADDRESS__
-    __asan_set_death_callback(say_which);
-#endif
     return 0;
 }
 
@@ -238,6 +235,12 @@ static void any_bytes_end_in_a_verdict(void **state)
     const char *one = getenv("MUTATION");
     const int64_t end = clock_mono_ms() + SECONDS * SECOND_MS;
     arena_init(&arena, 64 << 10);
+    (void)signal(SIGABRT, on_end);
+#ifdef __SANITIZE_ADDRESS__
+    __asan_set_death_callback(say_which);
+#else
+    (void)signal(SIGSEGV, on_end);
+#endif
     if (one)
         (void)play(strtoull(one, NULL, 10), in, s, &arena);
     while (!one && (number % 256 || clock_mono_ms() < end))
