@@ -15,7 +15,6 @@
 #define FIELDS  STR("like_count,comments_count")
 
 enum { TIER_ALL, TIER_FEWER, TIER_NODE, TIERS };
-enum { VIEWS_INSIGHTS = 1 }; /* the only definition of a view: `views`, since 2025 */
 enum { OPERATIONS_MAX = 3 }; /* for a post, in TIER_FEWER */
 
 static const struct {
@@ -87,8 +86,6 @@ static bool read_insights(struct graph_answer *g, struct yyjson_val *body, struc
         if (n != COUNT_NONE)
             item->counts[metrics[i].kind] = n;
     }
-    if (item->counts[COUNT_VIEWS] != COUNT_NONE)
-        item->views_source = VIEWS_INSIGHTS;
     item_settle(item);
     return true;
 }
