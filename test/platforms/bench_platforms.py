@@ -32,7 +32,7 @@ def measure(directory, authors, videos, bulk):
         os.environ.setdefault("VIEWTALLY_BIN", str(ROOT / "build/release/viewtally"))
         instance = Viewtally(directory / "viewtally")
         world = World(instance, standins)
-        world.configure(platforms={"ca_file": authority.ca, "deadline_s": 600}, **{name: {"in_flight": 32} for name in PLATFORMS})
+        world.configure(platforms={"ca_file": authority.ca, "deadline_s": 600, "connect_timeout_ms": 20_000, "timeout_ms": 30_000}, **{name: {"in_flight": 32} for name in PLATFORMS})
         standins.tell("pinterest", "set", bulk_granted=bulk)
         for name in standins.names():
             standins.tell(name, "set", logging=False)
@@ -56,11 +56,12 @@ def measure(directory, authors, videos, bulk):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--posts", type=int, default=50_000)
+    parser.add_argument("--authors", default="100,1000", help="each has an account at all five")
     parser.add_argument("--bulk", action="store_true", help="as if Pinterest had granted bulk calls")
     options = parser.parse_args()
     print("|  posts | accounts | calls | seconds | posts a minute | of our processor | of the stand-ins' | peak memory |")
     print("| --: | --: | --: | --: | --: | --: | --: | --: |")
-    for authors in (100, 1000):
+    for authors in map(int, options.authors.split(",")):
         with tempfile.TemporaryDirectory() as directory:
             made = measure(directory, authors, options.posts // len(PLATFORMS) // authors, options.bulk)
         print(f"| {made['posts']:,} | {made['accounts']:,} | {made['calls']:,} | {made['seconds']:.1f} | {made['posts'] / made['seconds'] * 60:,.0f} | "

@@ -99,8 +99,8 @@ class Day:
         self.standins.clear()
         for name in self.standins.names():
             self.standins.many(name, [{"op": "grow", "seed": hour, "most": 500}, {"op": "forget"}])
-        # Repeats wait for seconds: in a third of the hours.
-        self.world.configure(platforms={"retry_percent": 10 if hour % 3 == 0 else 0})
+        # Repeats wait for seconds: in every sixth hour.
+        self.world.configure(platforms={"retry_percent": 10 if hour % 6 == 0 else 0})
         if trouble:
             self.trouble()
         begun = time.monotonic()

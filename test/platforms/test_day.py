@@ -4,7 +4,7 @@ from lib.viewtally import sanitized
 
 
 def test_a_whole_day(tmp_path):
-    authors = 20 if sanitized() else 100
+    authors = 10 if sanitized() else 40
     result = whole_day(tmp_path, authors=authors, videos=5, hours=24, seed=7)
     assert result["posts"] == authors * 25
     assert result["equal"] > 0.6 * result["posts"], result
