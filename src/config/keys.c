@@ -178,6 +178,15 @@ static bool check_graph_version(struct str value, const char **why)
     return dots == 1 && value.p[1] != '.' && value.p[value.len - 1] != '.';
 }
 
+static bool check_scopes(struct str value, const char **why)
+{
+    *why = "wants names of permissions such as business_management, comma separated, without blanks";
+    for (size_t i = 0; i < value.len; i++)
+        if (!((value.p[i] >= 'a' && value.p[i] <= 'z') || value.p[i] == '_' || (value.p[i] == ',' && i)))
+            return false;
+    return value.len == 0 || value.p[value.len - 1] != ',';
+}
+
 static bool check_bulk(struct str value, const char **why)
 {
     *why = "wants auto, on or off";
@@ -356,6 +365,12 @@ const struct config_key config_keys[] = {
     {"facebook", "graph_version", CONFIG_TEXT, KEY(facebook.graph_version), "v26.0", TEXT_LIMIT(8), false,
      check_graph_version,
      "The version of Meta's Graph API. One that Meta has ended is silently served as another."},
+    {"facebook", "more_scopes", CONFIG_TEXT, KEY(facebook.more_scopes), "", TEXT_LIMIT(500), false,
+     check_scopes,
+     "Permissions that linking asks authors for beside those that it cannot do without, comma separated: "
+     "business_management where\n"
+     "pages of a Business Manager are missing, pages_read_user_content where comments are. Meta has to have "
+     "granted them to your app."},
     {"facebook", "in_flight", CONFIG_INTEGER, RELOADED(facebook.in_flight), "8", 1, 100, false, NULL,
      "Calls at once."},
 

@@ -26,9 +26,9 @@ struct platform_options platform_options_of(const struct config *config, enum pl
         o.ids_per_call = (int)config->youtube.ids_per_call;
         o.by_key = *config->youtube.api_key != '\0';
         break;
+    case API_FACEBOOK: o.more_scopes = config->facebook.more_scopes; break;
     case API_TIKTOK:
     case API_INSTAGRAM_FACEBOOK:
-    case API_FACEBOOK:
     case API_PINTEREST: break;
     }
     return o;

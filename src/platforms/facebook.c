@@ -260,11 +260,13 @@ static struct str authorize_path(struct arena *a, const struct platform_options 
                                  const struct platform_app *app, struct str redirect_uri, struct str state,
                                  struct str challenge)
 {
+    const char *more = options->more_scopes ? options->more_scopes : "";
+    struct str scopes = arena_printf(a, "%s%s%s", facebook_desc.scopes, *more ? "," : "", more);
     const struct url_field fields[] = {{"client_id", app->client_id},
                                        {"redirect_uri", redirect_uri},
                                        {"state", state},
                                        {"response_type", STR("code")},
-                                       {"scope", str_from_cstr(facebook_desc.scopes)}};
+                                       {"scope", scopes}};
     (void)challenge;
     return url_fields(a, arena_printf(a, "/%s/dialog/oauth?", options->graph_version), fields, 5);
 }
@@ -374,7 +376,9 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link,
 }
 
 /* Meta's limit grows with the page's engaged users, and its headers say how much of it is used [V]. Of the
- * scopes, pages_show_list is for the list of pages [K]. */
+ * scopes, pages_show_list is for the list of pages [K]; what else a page may want is open and thus the
+ * operator's to add: business_management for pages of a Business Manager [P], pages_read_user_content for
+ * comments [P, conflicting]. */
 const struct platform_desc facebook_desc = {
     .api = API_FACEBOOK,
     .platform = PLATFORM_FACEBOOK,

@@ -67,6 +67,7 @@ struct platform_options {
     const char *graph_version; /* "v26.0" */
     int ids_per_call;          /* 0: the descriptor's */
     bool batch;                /* graph.instagram.com: whether it takes batches [K]: off */
+    const char *more_scopes;   /* Facebook: asked for at linking beside the descriptor's; NULL or "": none */
     bool by_key;               /* YouTube: an API key is there, ids of several authors go in one call */
 };
 

@@ -103,6 +103,15 @@ static void mistakes_name_their_line(void **state)
                    ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
     expect_message("[viral]\nmultiplier = 0.999\n", NULL,
                    ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
+    expect_message("[facebook]\ngraph_version = 26\n", NULL,
+                   ":2: [facebook] graph_version wants a version of the Graph API such as v26.0");
+    for (int i = 0; i < 3; i++)
+        expect_message(
+            (const char *const[]){"[facebook]\nmore_scopes = a, b\n", "[facebook]\nmore_scopes = a,\n",
+                                  "[facebook]\nmore_scopes = ,a\n"}[i],
+            NULL,
+            ":2: [facebook] more_scopes wants names of permissions such as business_management, comma "
+            "separated, without blanks");
     expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers wants on or off");
     expect_message("[events]\nhistory_start = 2026-02-30\n", NULL,
                    ":2: [events] history_start wants a date that exists, written YYYY-MM-DD");

@@ -451,6 +451,20 @@ static void linking(void **state)
     meta_fini(&r);
 }
 
+static void linking_asks_for_what_the_operator_adds(void **state)
+{
+    const struct platform_app app = {STR("ID"), STR("S")};
+    struct graph_rig r;
+    (void)state;
+    init(&r, "1", NULL);
+    r.options.more_scopes = "business_management";
+    struct str path =
+        facebook_desc.authorize_path(&r.arena, &r.options, &app, STR("https://a/b"), STR("st"), STR(""));
+    static const char tail[] = ",instagram_manage_insights,business_management";
+    assert_memory_equal(path.p + path.len - strlen(tail), tail, strlen(tail));
+    meta_fini(&r);
+}
+
 /* Pages without end: no more steps than there are. */
 static void linking_ends(void **state)
 {
@@ -489,6 +503,7 @@ int main(void)
         cmocka_unit_test(empty_list_and_missing_list),
         cmocka_unit_test(fate_of_one_post),
         cmocka_unit_test(linking),
+        cmocka_unit_test(linking_asks_for_what_the_operator_adds),
         cmocka_unit_test(linking_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
