@@ -6,9 +6,10 @@ import time
 
 import pytest
 
+from lib.certificates import Authority
 from lib.clock import to_ms
 from lib.lines import uid
-from platformworld import PLATFORMS
+from platformworld import PLATFORMS, Standins, World
 
 HOUR = 3_600_000
 POSTED_LONG_AGO = "2026-06-12T08:00:00Z"
@@ -236,3 +237,23 @@ def test_21_a_post_that_has_only_a_publish_id(world, clock, standins):
     clock.advance(HOUR)
     world.refresh()
     assert standins.calls("tiktok") == {"tiktok.query": 1}, "what it is called is remembered"
+
+
+def test_over_tls(viewtally, clock, tmp_path):
+    """As in earnest; and a platform that nobody vouches for is told nothing."""
+    authority = Authority(tmp_path / "ca")
+    standins = Standins(clock, tls=authority.issue("standin", "IP:127.0.0.1"), only="tiktok,youtube")
+    try:
+        world = World(viewtally, standins)
+        world.configure(platforms={"ca_file": authority.ca, "retry_percent": 0})
+        world.add(platforms=("tiktok", "youtube"), videos=2)
+        world.refresh()
+        world.expect_truth(("tiktok", "youtube"), at=clock.wall_ms)
+        world.configure(platforms={"ca_file": Authority(tmp_path / "another").ca})
+        standins.forget()
+        clock.advance(HOUR)
+        world.refresh(status=None)
+        assert standins.calls() == {}
+        world.expect_clean()
+    finally:
+        standins.close()

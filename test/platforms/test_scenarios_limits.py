@@ -7,6 +7,8 @@ import pytest
 
 from lib import wait
 from lib.clock import to_ms
+from lib.metrics import scrape
+from platformworld import PLATFORMS
 
 HOUR = 3_600_000
 
@@ -149,8 +151,40 @@ def test_23_told_to_stop_with_calls_in_flight(world, clock, standins):
     assert world.rows("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") == [(0,)]
 
 
+def test_3_the_deadline_ends_a_run(world, clock, standins):
+    """A platform that is silent, and a timeout that is longer than the run: at the deadline the run is over, and the others are in."""
+    clock.set_monotonic(10_000_000)
+    world.configure(platforms={"timeout_ms": 300_000, "deadline_s": 3000})
+    world.add(authors=2, platforms=("tiktok", "pinterest"))
+    standins.fault("pinterest", "silent")
+    process = world.instance.background("refresh")
+    standins.wait_for("pinterest", "pinterest.*")
+    standins.wait_for("tiktok", "tiktok.query", 2)
+    clock.set_monotonic(clock.monotonic_ms + 3_000_001)
+    process.wait(20)
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
+    assert all(post["at"] is None for post in world.counts()["pinterest"].values())
+
+
+def test_9_nearly_all_of_the_allowance_is_used(world, clock, standins):
+    """Meta says 97 of 100: that account waits, another goes on."""
+    world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
+    names = world.add(authors=2, videos=60, platforms=("instagram",))
+    standins.tell("meta", "account_set", account=world.accounts[names[0], "instagram"], usage_percent=97)
+    world.refresh(status=None)
+    calls = [record["account"] for record in standins.log("instagram")]
+    assert [calls.count(world.accounts[name, "instagram"]) for name in names] == [1, 2]
+
+
 def test_23_a_server_refreshes_by_itself(world, clock, standins):
     world.add(authors=2, videos=2)
-    with world.instance:
+    with world.instance as server:
         wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all to be read")
         world.expect_truth(at=clock.wall_ms)
+        wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", outcome="done"), "the run to be counted")
+        metrics = scrape(server)
+        for platform in PLATFORMS:
+            asked = sum(standins.calls(platform).values()) if platform not in ("instagram", "facebook") else standins.count(platform, f"{platform}.*")
+            assert metrics.get("viewtally_platform_calls_total", platform=platform) == asked > 0, platform
+            assert metrics.get("viewtally_platform_posts_total", platform=platform, result="read") == 4
+            assert metrics.get("viewtally_platform_verdicts_total", platform=platform, verdict="ok") > 0
