@@ -7,8 +7,9 @@
 /* The exact window on Redis' own clock, of each key in turn; a key that stands there twice is asked twice.
  * The value is the instants of the admitted requests of the last minute, oldest first, 6 bytes each,
  * big-endian ms. When the clock was set back, all of them are moved back with it, so that the newest is now:
- * never too many, and nobody waits longer than a window. Answers for each key admitted (1, 0), remaining, and
- * ms until the oldest of the last `limit` leaves the window. */
+ * never too many, and nobody waits longer than a window. Answers one number for each key: admitted (1, 0),
+ * twice the ms until the oldest of the last `limit` leaves the window (16 bits), and remaining in the bits
+ * above. */
 static const char take[] =
     "local limit = tonumber(ARGV[1])\n"
     "local t = redis.call('TIME')\n"
@@ -16,7 +17,7 @@ static const char take[] =
     "local pack, unpack = struct.pack, struct.unpack\n"
     "local s\n"
     "local function instant(i) return (unpack('>I6', s, i * 6 + 1)) end\n"
-    "local answer, filled = {}, 0\n"
+    "local answer = {}\n"
     "for k = 1, #KEYS do\n"
     "  s = redis.call('GET', KEYS[k]) or ''\n"
     "  local n = math.floor(#s / 6)\n"
@@ -36,10 +37,8 @@ static const char take[] =
     "    n = n + 1\n"
     "  end\n"
     "  if admitted == 1 or ahead > 0 then redis.call('SET', KEYS[k], s, 'PX', 60000) end\n"
-    "  answer[filled + 1] = admitted\n"
-    "  answer[filled + 2] = math.max(limit - n, 0)\n"
-    "  answer[filled + 3] = 60000 - (now - instant(math.max(n - limit, 0)))\n"
-    "  filled = filled + 3\n"
+    "  local reset = 60000 - (now - instant(math.max(n - limit, 0)))\n"
+    "  answer[k] = admitted + 2 * reset + 131072 * math.max(limit - n, 0)\n"
     "end\n"
     "return answer\n";
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCH_MAX = 64, PER_KEY = 3, KEY_MAX = 96, BATCH_MAGIC = 0x54616b65 };
+enum { BATCH_MAX = 64, KEY_MAX = 96, BATCH_MAGIC = 0x54616b65 };
 
 struct asker {
     struct batch *batch;
@@ -24,19 +24,21 @@ struct asker {
 
 struct batch {
     unsigned magic;
+    struct takes *takes;
     struct list link; /* among those under way */
     struct wait wait; /* ours, for Redis */
     struct redis_answer answer;
     int limit;
     int count;
     struct asker askers[BATCH_MAX];
-    int64_t integers[BATCH_MAX * PER_KEY];
+    int64_t integers[BATCH_MAX]; /* the answers */
 };
 
 struct takes {
     struct redis *redis;
     struct str key_start; /* "prefix:rate:" */
     struct batch *open;   /* NULL: nobody has asked in this turn */
+    struct batch *spare;  /* NULL: none; one of the last batch, still warm */
     struct list under_way;
     char start_text[KEY_MAX];
 };
@@ -50,23 +52,31 @@ static struct batch *batch_of(struct wait *w)
 
 static void batch_free(struct batch *b)
 {
+    struct takes *t = b->takes;
     list_remove(&b->link);
     b->magic = 0;
-    free(b);
+    free(t->spare);
+    t->spare = b;
+}
+
+/* As the script packs it. */
+static struct take_answer unpack(int64_t n)
+{
+    return (struct take_answer){
+        .ok = n >= 0, .admitted = n & 1, .reset_ms = n >> 1 & 0xFFFF, .remaining = n >> 17};
 }
 
 /* Wakes everybody who is still there. */
 static void deal_out(struct wait *w)
 {
     struct batch *b = batch_of(w);
-    bool ok = b->answer.ok && b->answer.count == (size_t)b->count * PER_KEY;
+    bool ok = b->answer.ok && b->answer.count == (size_t)b->count;
     for (int i = 0; i < b->count; i++) {
         const struct asker *a = &b->askers[i];
-        const int64_t *n = b->integers + (ptrdiff_t)i * PER_KEY;
         if (!a->wait)
             continue;
         if (ok)
-            *a->out = (struct take_answer){.ok = true, .admitted = n[0], .remaining = n[1], .reset_ms = n[2]};
+            *a->out = unpack(b->integers[i]);
         wait_finish(a->wait);
     }
     batch_free(b);
@@ -86,7 +96,7 @@ static enum next run(const struct takes *t, struct batch *b)
     for (int i = 0; i < b->count; i++)
         args[i] = write_key(t, b->askers[i].key, keys[i]);
     args[b->count] = str_make(limit, fmt_i64(limit, b->limit));
-    b->answer = (struct redis_answer){.integers = b->integers, .room = (size_t)b->count * PER_KEY};
+    b->answer = (struct redis_answer){.integers = b->integers, .room = (size_t)b->count};
     return redis_run(t->redis, SCRIPT_TAKE, args, b->count, b->count + 1, &b->wait, &b->answer);
 }
 
@@ -124,8 +134,10 @@ static struct batch *open_batch(struct takes *t, int limit)
     }
     if (b)
         return b;
-    b = xmalloc(sizeof *b);
+    b = t->spare ? t->spare : xmalloc(sizeof *b);
+    t->spare = NULL;
     b->magic = BATCH_MAGIC;
+    b->takes = t;
     b->limit = limit;
     b->count = 0;
     b->wait = (struct wait){.wake = deal_out};
@@ -170,5 +182,6 @@ void takes_free(struct takes *t)
         batch_free(b);
     }
     free(t->open);
+    free(t->spare);
     free(t);
 }

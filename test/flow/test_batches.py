@@ -13,7 +13,7 @@ import pytest
 
 from lib import wait
 from lib.client import Response
-from lib.fakeredis import ADMITTED, FakeRedis
+from lib.fakeredis import ADMITTED, FakeRedis, verdict
 
 
 class World:
@@ -99,7 +99,7 @@ def test_more_than_one_call_takes(make_world, redis):
 
 def test_each_gets_its_own_answer(make_world, fake):
     world = make_world(fake.url, limit=1000, keys=5)
-    fake.reply = lambda words: b"*15\r\n" + b"".join(b":1\r\n:%d\r\n:1000\r\n" % int(key.rpartition(b":")[2]) for key in words[3:8])
+    fake.reply = lambda words: b"*5\r\n" + b"".join(verdict(1, int(key.rpartition(b":")[2]), 1000) for key in words[3:8])
     world.ask(world.keys)
     answers = world.answers()
     assert calls(fake) == [5]
@@ -117,7 +117,7 @@ def test_a_client_that_leaves_while_its_batch_is_under_way(make_world, fake):
             sock.close()
             wait.until(lambda: open_connections(admin) == 2, "the server to see that it has left")
             fake.reply = lambda words: ADMITTED
-            return b"*9\r\n" + b":1\r\n:7\r\n:1000\r\n" * 3
+            return b"*3\r\n" + verdict(1, 7, 1000) * 3
 
         fake.reply = leave
         world.ask(world.keys)
@@ -145,8 +145,8 @@ def test_a_late_batch_is_decided_by_the_process(make_world, fake):
         assert client.get("/account").status == 200
 
 
-@pytest.mark.parametrize("answer", [b"*6\r\n" + b":1\r\n:1\r\n:1000\r\n" * 2, b"*12\r\n" + b":1\r\n:1\r\n:1000\r\n" * 4,
-                                    b"*9\r\n" + b":1\r\n:1\r\n:-1\r\n" * 3, b"-ERR gone mad\r\n"], ids=["fewer", "more", "nonsense", "error"])
+@pytest.mark.parametrize("answer", [b"*2\r\n" + verdict(1, 1, 1000) * 2, b"*4\r\n" + verdict(1, 1, 1000) * 4,
+                                    b"*3\r\n:-1\r\n:-1\r\n:-1\r\n", b"-ERR gone mad\r\n"], ids=["fewer", "more", "nonsense", "error"])
 def test_an_answer_that_is_none_is_none_for_all(make_world, fake, answer):
     world = make_world(fake.url, limit=2)
     fake.reply = lambda words: answer

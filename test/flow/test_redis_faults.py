@@ -64,9 +64,9 @@ def world(make_viewtally, fake):
 
 ANSWERS = {
     "hangs up": None, "silence": b"", "ok": b"+OK\r\n", "nil": b"$-1\r\n", "nil array": b"*-1\r\n", "empty array": b"*0\r\n",
-    "too few": b"*2\r\n:1\r\n:2\r\n", "too many": b"*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", "texts": b"*3\r\n$1\r\n1\r\n$1\r\n5\r\n$1\r\n9\r\n",
+    "too many": b"*2\r\n:1\r\n:2\r\n", "far too many": b"*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", "text": b"*1\r\n$1\r\n1\r\n",
     "cut": b"*3\r\n:1\r\n:2\r\n", "garbage": b"?what\r\n", "nested": b"*1\r\n" * 200, "huge text": b"$99999999999999\r\nx",
-    "huge array": b"*2147483647\r\n", "huge number": b"*3\r\n:99999999999999999999999\r\n:1\r\n:1\r\n", "http": b"HTTP/1.1 400 Bad\r\n\r\n",
+    "huge array": b"*2147483647\r\n", "huge number": b"*1\r\n:99999999999999999999999\r\n", "http": b"HTTP/1.1 400 Bad\r\n\r\n",
     "LOADING": b"-LOADING Redis is loading the dataset in memory\r\n", "OOM": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
     "MISCONF": b"-MISCONF Redis is configured to save RDB snapshots\r\n", "BUSY": b"-BUSY Redis is busy running a script.\r\n",
     "NOSCRIPT": b"-NOSCRIPT No matching script.\r\n", "NOAUTH": b"-NOAUTH Authentication required.\r\n",
@@ -92,7 +92,7 @@ def assert_harmless(world, fake, data):
     assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
     # Integers, but not those that were asked for: counted by the process, and Redis stays. Else it is away, and may be up
     # again already, because it shakes hands as if nothing were wrong.
-    if data is None or not data.startswith((b"*2\r\n", b"*0")):
+    if data is None or not data.startswith(b"*0"):
         assert any(words.startswith("away") for words in world.words()[before:])
     fake.reply = lambda words: ADMITTED
     world.wait_until("up")
@@ -110,8 +110,9 @@ def test_answers_to_what_was_never_asked(world, fake, extra):
 
 
 def test_negative_or_endless_waits_are_not_passed_on(world, fake):
-    for remaining, reset in [(-5, -1), (0, 2**62), (0, -1), (LIMIT + 1, 1000), (2**62, 2**62), (-2**63, -2**63), (2**63 - 1, 2**63 - 1)]:
-        fake.reply = lambda words, r=remaining, t=reset: b"*3\r\n:0\r\n:%d\r\n:%d\r\n" % (r, t)
+    numbers = [-1, -2, 2 * 60_001, 2 * 0xFFFF, (LIMIT + 1) << 17, (LIMIT + 1) << 17 | 2 * 1000, 2**53, 2**62, -2**63, 2**63 - 1]
+    for number in numbers:
+        fake.reply = lambda words, n=number: b"*1\r\n:%d\r\n" % n
         with world.server.client(world.key) as client:
             answer = client.get("/account")
         assert answer.status in (200, 429)
@@ -142,7 +143,7 @@ def test_an_answer_after_the_deadline_goes_to_nobody(world, fake):
 
     def late(words):
         gate.wait(10)
-        return REFUSED % 60000
+        return REFUSED
 
     fake.reply = late
     assert world.get() == [200]         # by the process's own window

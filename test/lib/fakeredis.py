@@ -5,13 +5,19 @@ import socket
 import threading
 import time
 
-ADMITTED = b"*3\r\n:1\r\n:1\r\n:60000\r\n"
-REFUSED = b"*3\r\n:0\r\n:0\r\n:%d\r\n"
+
+def verdict(admitted, remaining, reset_ms):
+    """What the script says of one key."""
+    return b":%d\r\n" % (admitted + 2 * reset_ms + (remaining << 17))
+
+
+ADMITTED = b"*1\r\n" + verdict(1, 1, 60000)
+REFUSED = b"*1\r\n" + verdict(0, 0, 60000)
 
 
 class FakeRedis:
     """`reply(words)` gives the bytes that answer an EVALSHA; None hangs up. Everything else is answered well. An answer for one
-    key (three integers) is given for each key of a call."""
+    key (one integer) is given for each key of a call."""
 
     def __init__(self, reply=lambda words: ADMITTED):
         self.reply = reply
@@ -56,8 +62,8 @@ class FakeRedis:
     def _answer(self, words):
         if words[0] == b"EVALSHA":
             data = self.reply(words)
-            one = re.fullmatch(rb"\*3\r\n((?::-?\d+\r\n){3})", data or b"")
-            return b"*%d\r\n" % (3 * int(words[2])) + one.group(1) * int(words[2]) if one else data
+            one = re.fullmatch(rb"\*1\r\n(:-?\d+\r\n)", data or b"")
+            return b"*%d\r\n" % int(words[2]) + one.group(1) * int(words[2]) if one else data
         if words[:2] == [b"SCRIPT", b"LOAD"]:
             return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
         return b"+OK\r\n"
