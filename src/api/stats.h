@@ -5,7 +5,7 @@
 
 #include "api/stream.h"
 
-enum { STATS_DAYS_MAX = 90, STATS_VIDEOS_A_CALL = 32 };
+enum { STATS_DAYS_MAX = 90, STATS_VIDEOS_A_CALL = 16 };
 
 struct by_book;
 

@@ -109,7 +109,7 @@ enum next request_flush(struct request *r);
 enum next request_abort(struct request *r, const char *reason);
 
 /* A slice of work is over: more than SLICE_US microseconds since `start_us` (clock_work_us). */
-enum { SLICE_US = 1500 };
+enum { SLICE_US = 1200 };
 bool request_slice_is_over(int64_t start_us);
 
 #endif
