@@ -35,7 +35,7 @@
 
 enum {
     WINDOW_ASKS = 4096, /* of a lane, */
-    WINDOW_PARTS = 512, /* and authors in it */
+    WINDOW_PARTS = 256, /* and authors in it */
     FLIGHTS_MAX = 256,  /* calls at once, over all APIs */
     ACCOUNTS_MAX = 16,  /* of one author at one platform; more are not asked */
     CODE_MAX = 64,      /* of an outcome */

@@ -97,6 +97,11 @@ static bool is_of(const struct credential *c, enum platform platform)
     return platform_desc((enum platform_api)c->api)->platform == platform;
 }
 
+static bool is_askable(const struct credential *c, enum platform platform)
+{
+    return is_of(c, platform) && c->state == CREDENTIAL_FINE;
+}
+
 static bool has_key(const struct engine *e, enum platform platform)
 {
     return platform == PLATFORM_YOUTUBE && e->gates[API_YOUTUBE].key;
@@ -126,7 +131,7 @@ static void survey_author(struct engine *e, const struct plan *p, struct survey 
         const int64_t all = posts[platform][0] + posts[platform][1] + posts[platform][2];
         const struct credential *account = NULL;
         for (size_t i = 0; i < p->account_count && !account; i++)
-            if (is_of(&p->accounts[i], (enum platform)platform) && p->accounts[i].state == CREDENTIAL_FINE)
+            if (is_askable(&p->accounts[i], (enum platform)platform))
                 account = &p->accounts[i];
         if (!all || (!account && !has_key(e, (enum platform)platform)))
             continue;
@@ -232,10 +237,14 @@ enum err plan_survey(struct engine *e)
 static void part_accounts(struct engine *e, const struct plan *p, struct part *part)
 {
     const int64_t now = clock_wall_ms();
-    part->accounts = arena_alloc(&part->arena, ACCOUNTS_MAX * sizeof *part->accounts);
-    for (size_t i = 0; i < p->account_count && part->account_count < ACCOUNTS_MAX; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < p->account_count; i++)
+        count += is_askable(&p->accounts[i], part->platform);
+    count = count < ACCOUNTS_MAX ? count : ACCOUNTS_MAX;
+    part->accounts = arena_alloc(&part->arena, count * sizeof *part->accounts);
+    for (size_t i = 0; i < p->account_count && part->account_count < count; i++) {
         const struct credential *c = &p->accounts[i];
-        if (!is_of(c, part->platform) || c->state != CREDENTIAL_FINE)
+        if (!is_askable(c, part->platform))
             continue;
         struct account *a = &part->accounts[part->account_count++];
         account_init(a, &e->gates[c->api], part);
