@@ -110,6 +110,8 @@ static int64_t begin_calls(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
     int64_t soonest = now + TICK_MOST_MS;
+    if (now >= e->deadline) /* whatever could begin now is not hopeless, but late */
+        return 0;
     for (int api = 0; api < PLATFORM_APIS; api++) {
         struct gate *g = &e->gates[api];
         if (!g->active)
@@ -151,8 +153,6 @@ static void on_tick(uv_timer_t *timer)
     const enum err err = run_turn(e->run);
     if (err)
         engine_stop(e, err);
-    if (clock_mono_ms() >= e->deadline)
-        e->stopping = true;
     engine_pump(e);
 }
 
@@ -162,6 +162,7 @@ void engine_pump(struct engine *e)
     if (e->pumping)
         return;
     e->pumping = true;
+    e->stopping = e->stopping || clock_mono_ms() >= e->deadline;
     if (!e->stopping)
         fill_lanes(e);
     if (!e->stopping)

@@ -1,0 +1,61 @@
+"""What a run asks for when it cannot ask for everything."""
+from lib.clock import to_ms
+
+HOUR = 3_600_000
+
+
+def counted(finished, platform, name):
+    """A counter of `viewtally refresh`'s report."""
+    for line in finished.out.splitlines():
+        words = line.split()
+        if words[:3] == ["platforms", platform, name]:
+            return int(words[3])
+    return 0
+
+
+def test_older_posts_are_asked_for_more_seldom_when_the_quota_is_small(world, clock, standins):
+    """35 posts, one a call, and some 15 calls for each hour of the day: 5 fresh ones every hour, 30 others every 6 hours."""
+    world.configure(youtube={"units_per_day": 288, "ids_per_call": 1, "reserve_percent": 0})
+    world.add(videos=5, platforms=("youtube",), posted_at="2026-07-10T09:00:00Z", names=["fresh"], connect=False)
+    world.add(videos=30, platforms=("youtube",), posted_at="2026-07-07T09:00:00Z", names=["old"], connect=False)
+    reads = {id: 0 for id in world.ids("youtube")}
+    for hour in range(12):
+        finished = world.refresh()
+        assert "every 6 hours" in finished.err
+        if hour > 3:                # until then there are some that were never read, which are due at once
+            assert counted(finished, "youtube", "put_off") >= 20, finished.out
+            assert counted(finished, "youtube", "unanswered") == 0, finished.out
+        for id, post in world.counts()["youtube"].items():
+            reads[id] += post["at"] == clock.wall_ms
+        clock.advance(HOUR)
+    assert {reads[id] for id in world.ids("youtube", "fresh")} == {12}
+    assert all(2 <= reads[id] <= 4 for id in world.ids("youtube", "old")), sorted(reads.values())
+    assert standins.count("youtube", "youtube.*") <= 12 * 16
+
+
+def test_a_run_that_comes_to_its_deadline_is_gone_on_with(world, clock, standins):
+    """TikTok takes a second for each of twenty accounts, and the run has ten: the next one begins where this one ended. Pinterest is read all the while."""
+    world.configure(platforms={"deadline_s": 10}, tiktok={"in_flight": 1})
+    names = world.add(authors=20, platforms=("tiktok", "pinterest"), posted_at="2026-07-10T09:00:00Z")
+    standins.fault("tiktok", "slow", latency_ms=1000)
+    finished = world.refresh()
+    read = [name for name in names if world.post("tiktok", world.ids("tiktok", name)[0])["at"]]
+    assert 3 <= len(read) < 20 and read == names[:len(read)]
+    assert counted(finished, "tiktok", "unanswered") == 20 - len(read)
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+    standins.clear()
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    world.expect_truth(("tiktok", "pinterest"), at=clock.wall_ms)
+    first = standins.log("tiktok")[0]["account"]
+    assert first in (world.accounts[names[len(read)], "tiktok"], world.accounts[names[len(read) - 1], "tiktok"]), first
+
+
+def test_posts_of_tomorrow_are_not_asked_for(world, clock, standins):
+    world.add(platforms=("tiktok",), posted_at="2026-07-10T12:00:01Z")
+    world.refresh()
+    assert standins.calls("tiktok") == {}
+    clock.set_wall(to_ms("2026-07-10T12:00:01Z"))
+    world.refresh()
+    world.expect_truth(("tiktok",), at=clock.wall_ms)
