@@ -8,7 +8,8 @@ import pytest
 from lib import wait
 from lib.clock import to_ms
 from lib.metrics import scrape
-from platformworld import PLATFORMS
+from lib.viewtally import sanitized
+from platformworld import PLATFORMS, some
 
 HOUR = 3_600_000
 
@@ -49,7 +50,7 @@ def test_9_pinterest_says_how_long(world, clock, standins):
     assert len(mine) == 2 and mine[1] - mine[0] >= 1.0
 
 
-@pytest.mark.parametrize("code, of_app", [("4", True), ("17", False), ("32", False), ("613", False), ("80001", False)])
+@pytest.mark.parametrize("code, of_app", some([("4", True), ("80001", False), ("17", False), ("32", False), ("613", False)], 2))
 def test_9_meta_throttles(world, clock, standins, code, of_app):
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0}, facebook={"in_flight": 1})
     names = world.add(authors=4, platforms=("facebook",))
@@ -84,7 +85,7 @@ QUOTA_DAYS = [("2026-07-10T12:00:00Z", "2026-07-11T07:00:00Z"),         # summer
               ("2026-11-01T12:00:00Z", "2026-11-02T08:00:00Z")]         # and this one 25
 
 
-@pytest.mark.parametrize("noon, midnight", QUOTA_DAYS, ids=[row[0][:13] for row in QUOTA_DAYS])
+@pytest.mark.parametrize("noon, midnight", some(QUOTA_DAYS, 1), ids=[row[0][:13] for row in some(QUOTA_DAYS, 1)])
 def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
     clock.set_wall(noon)
     world.add(platforms=("youtube", "pinterest"), posted_at=noon)
@@ -104,6 +105,7 @@ def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
     world.expect_truth(("youtube", "pinterest"), at=clock.wall_ms)
 
 
+@pytest.mark.skipif(sanitized(), reason="23 runs, several times slower")
 def test_10_units_are_counted_over_runs(world, clock, standins):
     """Twelve units a day and five videos, one a call: they last for the day, and what is not asked keeps its numbers."""
     world.configure(youtube={"units_per_day": 12, "ids_per_call": 1, "reserve_percent": 0})
