@@ -15,8 +15,7 @@ bool str_put(char *to, size_t size, struct str s)
     return n == s.len;
 }
 
-/* --- batches ----------------------------------------------------------------------------------------------
- */
+/* --- batches --- */
 
 struct batch *batch_new(enum call_kind kind)
 {
@@ -59,8 +58,7 @@ struct batch *batch_cut(struct batch *batch, size_t keep)
     return half;
 }
 
-/* --- accounts ---------------------------------------------------------------------------------------------
- */
+/* --- accounts --- */
 
 static bool has_anything(const struct account *a)
 {
@@ -142,8 +140,7 @@ void account_repeat(struct account *account, struct batch *batch, int64_t not_be
     account_settle_place(account);
 }
 
-/* --- ends -------------------------------------------------------------------------------------------------
- */
+/* --- ends --- */
 
 void part_free(struct engine *e, struct part *part)
 {

@@ -140,7 +140,6 @@ struct gate {
     struct list ready;   /* accounts, the next one first */
     struct account *key; /* YouTube's API key; NULL: none */
     bool closed;         /* nothing more is asked in this run */
-    bool refused;        /* our app is */
     int tier_least;      /* forms below it are not used: not granted, or refused */
     int64_t share;       /* of the quota, for this run; begun calls count against it */
     int64_t begun;

@@ -17,8 +17,7 @@
 
 enum { FLIGHT_BLOCK = 32 * 1024, SAMPLE_BYTES = 2048 };
 
-/* --- records
- * ------------------------------------------------------------------------------------------------ */
+/* --- records --- */
 
 static struct flight *flight_new(struct engine *e)
 {
@@ -67,8 +66,7 @@ void flight_free_all(struct engine *e)
     }
 }
 
-/* --- the answer
- * --------------------------------------------------------------------------------------------- */
+/* --- the answer --- */
 
 /* Only what holds the token: other texts may be constants. */
 static void wipe(struct str s, struct str token)
@@ -125,8 +123,7 @@ static void on_answer(void *ctx, const struct fetch_result *result)
     engine_pump(e);
 }
 
-/* --- the request
- * -------------------------------------------------------------------------------------------- */
+/* --- the request --- */
 
 static void fill_items(struct flight *f)
 {
@@ -195,8 +192,7 @@ static void send_call(struct flight *f)
     tokens_close(&f->tokens);
 }
 
-/* --- tokens
- * ------------------------------------------------------------------------------------------------- */
+/* --- tokens --- */
 
 /* It was not asked at all. */
 static void give_up(struct flight *f)
@@ -322,8 +318,7 @@ static void load_and_send(struct flight *f)
     flight_end(f);
 }
 
-/* --- begin and end
- * ------------------------------------------------------------------------------------------ */
+/* --- begin and end --- */
 
 void flight_begin(struct engine *e, struct account *account, struct batch *batch)
 {

@@ -10,8 +10,7 @@
 
 enum { TIER_DAYS = 1, BEHIND_HOURS = 2 };
 
-/* --- from the configuration
- * --------------------------------------------------------------------------------- */
+/* --- from the configuration --- */
 
 static void limits_of(struct gate *g, const struct config *c, int64_t now, int64_t wall)
 {
@@ -68,8 +67,7 @@ void gate_init(struct engine *e, struct gate *g, enum platform_api api)
     }
 }
 
-/* --- what outlives the run ---------------------------------------------------------------------------------
- */
+/* --- what outlives the run --- */
 
 /* As if it were not there, once its time is over. */
 static enum err get_limit(struct engine *e, const struct gate *g, struct str name, int64_t now,
@@ -143,8 +141,7 @@ enum err gate_save(struct engine *e, struct gate *g)
     return err;
 }
 
-/* --- whether a call may begin
- * --------------------------------------------------------------------------------- */
+/* --- whether a call may begin --- */
 
 int gate_ids_per_call(const struct gate *g, enum call_kind kind, int tier)
 {

@@ -88,8 +88,7 @@ enum err lane_fill(struct engine *e, struct lane *lane)
     return lane->ended ? OK : err;
 }
 
-/* --- runs that do not come to their end -------------------------------------------------------------------
- */
+/* --- runs that do not come to their end --- */
 
 enum err walk_restore(struct engine *e)
 {
@@ -121,6 +120,9 @@ void note_truncated(struct engine *e)
         const struct lane *lane = &e->lanes[p];
         if (lane_is_done(lane))
             continue;
+        /* Those that were not even loaded. On the ladder it is not known which of them were due. */
+        if (!lane->ended && !lane->ladder && lane->planned > lane->loaded)
+            run_count(e->run, lane->platform, RUN_UNANSWERED, lane->planned - lane->loaded);
         const struct position at = open_at(lane);
         if (!found || position_cmp(&at, &furthest_behind) < 0)
             furthest_behind = at;

@@ -24,8 +24,7 @@ void plan_fini(struct plan *p)
     free(p->accounts);
 }
 
-/* --- an author
- * ---------------------------------------------------------------------------------------------- */
+/* --- an author --- */
 
 struct reading_in {
     struct plan *plan;
@@ -107,7 +106,7 @@ static bool has_key(const struct engine *e, enum platform platform)
     return platform == PLATFORM_YOUTUBE && e->gates[API_YOUTUBE].key;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 struct survey {
     int64_t posts[PLATFORM_COUNT][RUNGS];
@@ -231,8 +230,7 @@ enum err plan_survey(struct engine *e)
     return OK;
 }
 
-/* --- a part
- * ------------------------------------------------------------------------------------------------- */
+/* --- a part --- */
 
 static void part_accounts(struct engine *e, const struct plan *p, struct part *part)
 {

@@ -36,7 +36,7 @@ uint64_t engine_random(struct engine *e)
     return z ^ (z >> 31);
 }
 
-/* --- the pump ------------------------------------------------------------------------------------------- */
+/* --- the pump --- */
 
 /* The first account that has something to send now; NULL: `*soonest` is when one may have. What could only be
  * asked after the run's end is given up. */
@@ -177,7 +177,7 @@ void engine_pump(struct engine *e)
     (void)uv_timer_start(&e->tick, on_tick, (uint64_t)(wait_ms < 1 ? 1 : wait_ms), 0);
 }
 
-/* --- begin ---------------------------------------------------------------------------------------------- */
+/* --- begin --- */
 
 static enum err turns_begin(void *ctx)
 {
@@ -245,8 +245,7 @@ static enum err open_keys(struct engine *e)
     return err ? run_fail(e->run, err, "%s", why) : OK;
 }
 
-/* --- the loop and its end
- * ----------------------------------------------------------------------------------- */
+/* --- the loop and its end --- */
 
 static void on_fetch_closed(void *ctx)
 {

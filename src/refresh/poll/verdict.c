@@ -16,8 +16,7 @@ enum {
     ACCOUNT_PAUSE_MS = 5 * 60 * 1000,
 };
 
-/* --- posts
- * -------------------------------------------------------------------------------------------------- */
+/* --- posts --- */
 
 static void miss(struct flight *f, struct ask *ask, bool anomaly)
 {
@@ -141,8 +140,7 @@ static void settle_items(struct flight *f, bool ok)
     }
 }
 
-/* --- accounts
- * ----------------------------------------------------------------------------------------------- */
+/* --- accounts --- */
 
 static void note_asked(struct account *account)
 {
@@ -225,13 +223,10 @@ void verdict_operator(struct engine *e, struct gate *g, const char *code)
     log_error("platforms: %s refuses the app itself (%s): see its settings there and [%s] here; the accounts "
               "are left as they are",
               g->desc->name, code, platform_name(g->desc->platform).p);
-    g->refused = true;
-    g->changed = true;
     gate_close(e, g);
 }
 
-/* --- calls
- * -------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 /* The flight's batch, which is no longer the flight's. */
 static struct batch *take_batch(struct flight *f)

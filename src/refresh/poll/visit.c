@@ -16,7 +16,7 @@
 
 enum { VISIT_WAIT_MS = 120 * 1000, HELD_MOST = 50000, NOTES_MOST = 1000, TEXTS_BLOCK = 64 * 1024 };
 
-/* --- visits, in the order of the walk ------------------------------------------------------------------- */
+/* --- visits, in the order of the walk --- */
 
 static size_t place_of(const struct engine *e, const struct position *at)
 {
@@ -83,7 +83,7 @@ void visit_add(struct engine *e, struct visit *v, const struct ask *ask, enum pl
     e->held++;
 }
 
-/* --- applying ------------------------------------------------------------------------------------------- */
+/* --- applying --- */
 
 static bool is_passed(const struct engine *e, const struct visit *v)
 {
@@ -137,7 +137,7 @@ enum err visit_apply(struct engine *e, bool all)
     return err;
 }
 
-/* --- notes ---------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 void note_post(struct engine *e, const struct platform_post *post)
 {
