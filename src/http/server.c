@@ -71,11 +71,11 @@ void server_give_back(struct http_server *s, struct exchange *x)
     CHECK(!x->active && !x->running && !x->ready);
     s->counts.requests_in_flight--;
     list_remove(&x->link);
+    response_release(&x->r.res);
     if (s->pooled >= POOL_MAX) {
         exchange_free(x);
         return;
     }
-    response_release(&x->r.res);
     arena_reset(&x->r.arena);
     bool fits = s->large_kept + large_body(x) <= LARGE_KEPT;
     buf_reset(&x->r.res.body, fits ? x->r.res.body.cap : BODY_KEPT);
