@@ -117,9 +117,9 @@ static void a_batch_is_halved_down_to_one(void **state)
 {
     (void)state;
     queue(5);
-    struct batch *b = account_next_batch(&s.account, 0), *later = batch_halve(b);
+    struct batch *b = account_next_batch(&s.account, 0), *later = batch_cut(b, 2);
     assert_int_equal(b->count, 2);
-    struct batch *last = batch_halve(later);
+    struct batch *last = batch_cut(later, 1);
     expect_batch(b, 0, 2);
     expect_batch(later, 2, 1);
     expect_batch(last, 3, 2);

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "refresh/poll/engine.h"
-#include "refresh/poll/scrub.h"
 
 #include <inttypes.h>
 #include <stdio.h>
