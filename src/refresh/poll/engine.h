@@ -217,8 +217,8 @@ struct engine {
     enum err err;  /* why it stops early; OK: it does not */
     bool stopping; /* no new calls */
     bool pumping;
-    int64_t deadline;               /* monotonic */
-    int64_t applied_at, flushed_at; /* monotonic */
+    int64_t deadline;                          /* monotonic */
+    int64_t turned_at, applied_at, flushed_at; /* monotonic */
     int64_t first_author;
     int64_t stopped_at_author; /* the lane that is furthest behind at the deadline; 0: none */
     uint64_t random;

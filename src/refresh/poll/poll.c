@@ -146,12 +146,23 @@ static void write_results(struct engine *e)
         engine_stop(e, err);
 }
 
-static void on_tick(uv_timer_t *timer)
+/* Not by the timer: answers that come quickly keep setting it back. */
+static void take_turn(struct engine *e)
 {
-    struct engine *e = timer->data;
+    const int64_t now = clock_mono_ms();
+    if (now >= e->deadline)
+        e->stopping = true;
+    if (now - e->turned_at < TICK_MOST_MS)
+        return;
+    e->turned_at = now;
     const enum err err = run_turn(e->run);
     if (err)
         engine_stop(e, err);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct engine *e = timer->data;
     engine_pump(e);
 }
 
@@ -161,7 +172,7 @@ void engine_pump(struct engine *e)
     if (e->pumping)
         return;
     e->pumping = true;
-    e->stopping = e->stopping || clock_mono_ms() >= e->deadline;
+    take_turn(e);
     if (!e->stopping)
         fill_lanes(e);
     if (!e->stopping)
