@@ -168,7 +168,6 @@ static enum err send_call(struct test *t)
                                      .items = &t->item,
                                      .item_count = 1};
     t->desc->build(&t->call_arena, &t->call, &request);
-    request.secret = true;
     t->waiting = true;
     (void)fetch_start(t->fetch, &request, on_answer, t);
     tokens_close(&tokens);

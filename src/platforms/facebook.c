@@ -300,7 +300,7 @@ static void build_pages(struct arena *a, const struct platform_link *link, struc
 
 static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
 {
-    *out = (struct platform_request){.host = HOST_FACEBOOK, .method = "GET", .secret = true};
+    *out = (struct platform_request){.host = HOST_FACEBOOK, .method = "GET"};
     if (link->step >= STEP_DONE)
         return false;
     if (link->step < STEP_PAGES)

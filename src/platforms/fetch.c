@@ -459,6 +459,8 @@ static bool begin(struct fetch_call *c, const struct platform_request *r)
         return false;
     wiped_append(&c->url, str_from_cstr(origin));
     wiped_append(&c->url, r->path);
+    /* Only what goes by a kept connection is sent again when nothing comes back. */
+    (void)curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, (long)r->once);
     return add_fields(c, r) && set_options(c, origin) && set_body(c, r) &&
            curl_multi_add_handle(c->fetch->multi, c->easy) == CURLM_OK;
 }

@@ -65,9 +65,10 @@ struct fetch_result {
 };
 
 /* Starts a call; the request is copied. One that goes by a connection that was kept, and that the platform
- * closes without a byte of an answer, is sent a second time. The time limits begin now, a wait for a
- * connection counts. `done` is called once, on the loop, never before this has returned, and the result lives
- * as long as that; the call is then over. It may start, cancel others, and close. */
+ * closes without a byte of an answer, is sent a second time, unless it says `once`: then it gets one of its
+ * own. The time limits begin now, a wait for a connection counts. `done` is called once, on the loop, never
+ * before this has returned, and the result lives as long as that; the call is then over. It may start, cancel
+ * others, and close. */
 struct fetch_call *fetch_start(struct fetch *f, const struct platform_request *request,
                                void (*done)(void *ctx, const struct fetch_result *result), void *ctx);
 

@@ -108,5 +108,4 @@ void request_add_bearer(struct arena *a, struct platform_request *out, struct st
     if (token.len)
         memcpy(p + 7, token.p, token.len);
     request_add_header(out, STR("Authorization"), str_make(p, token.len + 7));
-    out->secret = true;
 }

@@ -28,7 +28,7 @@ void graph_batch(struct arena *a, const struct platform_call *call, enum platfor
 {
     struct buf json;
     CHECK(count > 0 && count <= GRAPH_BATCH_MAX);
-    *out = (struct platform_request){.host = host, .method = "POST", .secret = true};
+    *out = (struct platform_request){.host = host, .method = "POST"};
     out->path = arena_printf(a, "/%s/", call->options->graph_version);
     out->content_type = STR("application/x-www-form-urlencoded");
     buf_init(&json, BATCH_TEXT_MAX);

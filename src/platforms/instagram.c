@@ -195,7 +195,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
                                        {"access_token", have->access_token}};
     (void)options;
     (void)app;
-    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET", .secret = true};
+    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET"};
     out->path = url_fields(a, STR("/refresh_access_token?"), fields, 2);
 }
 
@@ -256,7 +256,7 @@ static void build_long(struct arena *a, const struct platform_link *link, struct
 
 static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
 {
-    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET", .secret = true};
+    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET"};
     switch (link->step) {
     case STEP_CODE: build_code(a, link, out); return true;
     case STEP_LONG: build_long(a, link, out); return true;

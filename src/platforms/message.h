@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Rows of [origins]. The *_AUTH hosts only ever stand in addresses that an author's browser is sent to. */
@@ -38,7 +39,7 @@ struct platform_request {
     struct str body;
     struct message_header headers[REQUEST_HEADERS_MAX]; /* beside content type, Accept and User-Agent */
     size_t header_count;
-    bool secret; /* path, headers or body hold a token: overwritten when it was sent. Always, so far */
+    bool once; /* spends what it carries (a code, a token that is refreshed): never sent a second time */
 };
 
 struct platform_response {

@@ -233,7 +233,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 static void build_token(struct arena *a, const struct platform_app *app, const struct url_field *fields,
                         size_t count, struct platform_request *out)
 {
-    *out = (struct platform_request){.host = HOST_PINTEREST, .method = "POST", .secret = true};
+    *out = (struct platform_request){.host = HOST_PINTEREST, .method = "POST"};
     out->path = STR("/v5/oauth/token");
     out->content_type = STR("application/x-www-form-urlencoded");
     out->body = url_fields(a, STR(""), fields, count);

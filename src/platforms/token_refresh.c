@@ -265,7 +265,7 @@ static void send_refresh(struct flight *f)
     struct platform_request request = {.method = "POST"};
     arena_wipe(&f->arena);
     desc->build_refresh(&f->arena, &options, &app, &f->tokens.grant, &request);
-    request.secret = true;
+    request.once = true;
     f->tries++;
     r->sender.send(r->sender.ctx, &request, on_answer, f);
 }

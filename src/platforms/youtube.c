@@ -56,7 +56,7 @@ static void build(struct arena *a, const struct platform_call *call, struct plat
         {"id", items_ids(a, call)},
         {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
     };
-    *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET", .secret = true};
+    *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET"};
     out->path = url_fields(a, batch ? STR("/youtube/v3/videos:batchGetStats?") : STR("/youtube/v3/videos?"),
                            fields, sizeof fields / sizeof fields[0]);
     if (!call->by_key)
@@ -177,7 +177,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 static void build_token(struct arena *a, const struct url_field *fields, size_t count,
                         struct platform_request *out)
 {
-    *out = (struct platform_request){.host = HOST_GOOGLE_OAUTH, .method = "POST", .secret = true};
+    *out = (struct platform_request){.host = HOST_GOOGLE_OAUTH, .method = "POST"};
     out->path = STR("/token");
     out->content_type = STR("application/x-www-form-urlencoded");
     out->body = url_fields(a, STR(""), fields, count);

@@ -168,6 +168,7 @@ static enum next ask_step(struct request *r)
     }
     if (c->calls == CALLS_MAX || !c->desc->link_build(&r->arena, &c->link, &request))
         return save(r);
+    request.once = true; /* the code is spent by its use */
     c->calls++;
     r->step = ask_step;
     r->wait.cancel = cancel_call;

@@ -174,8 +174,7 @@ static struct fetch_call *start_request(struct rig *rig, const struct platform_r
 
 static struct platform_request get(const char *path)
 {
-    return (struct platform_request){
-        .host = HOST_TIKTOK, .method = "GET", .path = str_from_cstr(path), .secret = true};
+    return (struct platform_request){.host = HOST_TIKTOK, .method = "GET", .path = str_from_cstr(path)};
 }
 
 static void start(struct rig *rig, const char *path)
@@ -458,6 +457,23 @@ static void http2_shares_connections(void **state)
     rig_close(&rig);
 }
 
+static void what_may_not_be_sent_twice_goes_by_a_connection_of_its_own(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct platform_request once = get("/x");
+    once.once = true;
+    rig_open(&rig, TLS_LOCALHOST, "http2");
+    const struct answer first = *ask(&rig, "/x"), second = *ask(&rig, "/x");
+    assert_string_equal(first.body, second.body); /* the number of its connection */
+    rig.answers = 0;
+    (void)start_request(&rig, &once);
+    finish(&rig);
+    assert_int_equal(rig.answer[0].error, FETCH_OK);
+    assert_string_not_equal(rig.answer[0].body, first.body);
+    rig_close(&rig);
+}
+
 static void two_hundred_at_once(void **state)
 {
     (void)state;
@@ -590,6 +606,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_sent),
         cmocka_unit_test(without_tls_only_this_machine_is_asked),
         cmocka_unit_test(http2_shares_connections),
+        cmocka_unit_test(what_may_not_be_sent_twice_goes_by_a_connection_of_its_own),
         cmocka_unit_test(two_hundred_at_once),
         cmocka_unit_test(the_environments_proxy),
         cmocka_unit_test(cancelled_in_each_phase),

@@ -35,7 +35,6 @@ static void one_post_by_its_own_login(void **state)
     assert_str(r.request.headers[0].name, "Authorization");
     assert_str(r.request.headers[0].value, "Bearer TOKEN");
     assert_null(r.request.body.p);
-    assert_true(r.request.secret);
     meta_fini(&r);
 }
 
@@ -328,7 +327,6 @@ static void refreshing(void **state)
     assert_int_equal(r.request.host, HOST_INSTAGRAM);
     assert_string_equal(r.request.method, "GET");
     assert_str(r.request.path, "/refresh_access_token?grant_type=ig_refresh_token&access_token=IGAA-OLD");
-    assert_true(r.request.secret);
     /* [V] the sample of refresh_access_token */
     assert_outcome(
         refresh(&r, 200, "{'access_token':'NEW','token_type':'bearer','expires_in':5183944}", &got), V_OK,

@@ -43,7 +43,6 @@ static void build(const struct platform_desc *desc, enum call_kind kind, int tie
                                        .item_count = second ? 2 : 1};
     memset(&request, 0xAA, sizeof request);
     desc->build(&arena, &call, &request);
-    assert_true(request.secret);
 }
 
 static void assert_request(enum platform_host host, const char *method, const char *path, const char *type,
@@ -96,7 +95,6 @@ static void refresh(const struct platform_desc *desc)
     const struct token_grant have = {.access_token = STR("OLD"), .refresh_token = STR("rft.OLD*!4123.x")};
     memset(&request, 0xAA, sizeof request);
     desc->build_refresh(&arena, &options, &app, &have, &request);
-    assert_true(request.secret);
 }
 
 static void tiktok_refreshes(void **state)
@@ -121,10 +119,7 @@ static bool link_step(const struct platform_desc *desc, int step)
                                   .step = step,
                                   .grant = {.access_token = STR("act.TOKEN")}};
     memset(&request, 0xAA, sizeof request);
-    bool more = desc->link_build(&arena, &link, &request);
-    if (more)
-        assert_true(request.secret);
-    return more;
+    return desc->link_build(&arena, &link, &request);
 }
 
 static struct str authorize(const struct platform_desc *desc)

@@ -16,7 +16,7 @@ static void send_request(void *ctx, const struct platform_request *request,
 {
     (void)ctx;
     assert_true(rig.sent < SENDS_MAX);
-    assert_true(request->secret);
+    assert_true(request->once);
     (void)snprintf(rig.bodies[rig.sent], sizeof rig.bodies[0], "%s %.*s %.*s", request->method,
                    (int)request->path.len, request->path.p, (int)request->body.len,
                    request->body.len ? request->body.p : "");

@@ -163,7 +163,7 @@ static void play_call(struct arena *a, struct sample *s)
     s->call.now_ms = SAMPLE_NOW;
     s->call.items = s->items;
     platform_desc(s->api)->build(a, &s->call, &request);
-    CHECK(request.path.len && request.path.p[0] == '/' && request.secret);
+    CHECK(request.path.len && request.path.p[0] == '/');
     s->outcome = platform_desc(s->api)->parse(a, &s->call, &s->response);
     for (size_t i = 0; i < s->call.item_count; i++)
         check_item(s, &s->items[i]);
