@@ -2,6 +2,7 @@
  * has no handle left. */
 #include "unit.h"
 
+#include "lib/fetch_peers.h"
 #include "platforms/fetch.h"
 
 #include <openssl/err.h>
@@ -10,72 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PEERS_MAX = 16, ANSWERS_MAX = 256 };
-
-static struct peers {
-    char directory[64], ca[80];
-    pid_t pid;
-    int in; /* its standard input: closing it ends it */
-    struct {
-        char name[32];
-        int port;
-    } all[PEERS_MAX];
-    int count;
-} peers;
-
-static int port_of(const char *name)
-{
-    for (int i = 0; i < peers.count; i++)
-        if (strcmp(peers.all[i].name, name) == 0)
-            return peers.all[i].port;
-    fail_msg("no such peer: %s", name);
-    return 0;
-}
-
-static int start_peers(void **state)
-{
-    int in[2], out[2];
-    (void)state;
-    memcpy(peers.directory, "/tmp/vt-fetch-XXXXXX", 21);
-    if (!mkdtemp(peers.directory) || pipe(in) || pipe(out))
-        return -1;
-    (void)snprintf(peers.ca, sizeof peers.ca, "%s/ca.crt", peers.directory);
-    if ((peers.pid = fork()) == 0) {
-        (void)dup2(in[0], 0);
-        (void)dup2(out[1], 1);
-        (void)close(in[1]);
-        (void)close(out[0]);
-        (void)unsetenv("LD_PRELOAD");
-        (void)execl("/usr/bin/python3", "python3", "test/lib/fetchpeers.py", peers.directory, (char *)NULL);
-        _exit(127);
-    }
-    (void)close(in[0]);
-    (void)close(out[1]);
-    peers.in = in[1];
-    FILE *f = fdopen(out[0], "r");
-    while (peers.count < PEERS_MAX &&
-           fscanf(f, "%31s %d", peers.all[peers.count].name, &peers.all[peers.count].port) == 2)
-        if (strcmp(peers.all[peers.count++].name, "ready") == 0)
-            break;
-    (void)fclose(f);
-    return peers.count > 0 && strcmp(peers.all[peers.count - 1].name, "ready") == 0 ? 0 : -1;
-}
-
-static int stop_peers(void **state)
-{
-    char command[2][96] = {"", ""};
-    int status;
-    (void)state;
-    (void)close(peers.in);
-    (void)waitpid(peers.pid, &status, 0);
-    (void)snprintf(command[0], sizeof command[0], "%s", peers.directory);
-    if (fork() == 0) {
-        (void)execlp("rm", "rm", "-rf", command[0], (char *)NULL);
-        _exit(127);
-    }
-    (void)wait(&status);
-    return 0;
-}
+enum { ANSWERS_MAX = 256 };
 
 /* ---- one fetch and what it was answered ---- */
 
@@ -101,8 +37,8 @@ static void rig_open(struct rig *rig, const char *origin, const char *peer)
 {
     memset(rig, 0, sizeof *rig);
     assert_int_equal(uv_loop_init(&rig->loop), 0);
-    (void)snprintf(rig->origin, sizeof rig->origin, "%s%d", origin, port_of(peer));
-    rig->options = (struct fetch_options){.ca_file = peers.ca,
+    (void)snprintf(rig->origin, sizeof rig->origin, "%s%d", origin, fetch_peer_port(peer));
+    rig->options = (struct fetch_options){.ca_file = fetch_peers_ca(),
                                           .connect_timeout_ms = 10000,
                                           .timeout_ms = 20000,
                                           .body_max = FETCH_BODY_BYTES,
@@ -347,7 +283,7 @@ static void without_a_file_the_systems_authorities_count(void **state)
     expect(*ask(&rig, "/ok"), "tls", "");
     rig_close(&rig);
 
-    assert_int_equal(setenv("SSL_CERT_FILE", peers.ca, 1), 0);
+    assert_int_equal(setenv("SSL_CERT_FILE", fetch_peers_ca(), 1), 0);
     rig_open(&rig, TLS_LOCALHOST, "good");
     rig.options.ca_file = NULL;
     rig_reopen(&rig);
@@ -495,7 +431,7 @@ static void the_environments_proxy(void **state)
 {
     (void)state;
     char proxy[64];
-    (void)snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", port_of("proxy"));
+    (void)snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", fetch_peer_port("proxy"));
     assert_int_equal(setenv("https_proxy", proxy, 1), 0);
     struct answer a =
         ask_once(TLS_LOCALHOST, "nobody", "/ok"); /* the proxy brings everybody to the good one */
@@ -613,5 +549,5 @@ int main(void)
         cmocka_unit_test(closed_with_calls_in_flight),
         cmocka_unit_test(what_done_may_do),
     };
-    return cmocka_run_group_tests(tests, start_peers, stop_peers);
+    return cmocka_run_group_tests(tests, fetch_peers_start, fetch_peers_stop);
 }

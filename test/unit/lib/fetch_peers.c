@@ -1,0 +1,81 @@
+/* Ports are told on the servers' standard output; closing their standard input ends them. */
+#include "lib/fetch_peers.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PEERS_MAX = 16 };
+
+static struct peers {
+    char directory[64], ca[80];
+    pid_t pid;
+    int in; /* its standard input: closing it ends it */
+    struct {
+        char name[32];
+        int port;
+    } all[PEERS_MAX];
+    int count;
+} peers;
+
+const char *fetch_peers_ca(void)
+{
+    return peers.ca;
+}
+
+int fetch_peer_port(const char *name)
+{
+    for (int i = 0; i < peers.count; i++)
+        if (strcmp(peers.all[i].name, name) == 0)
+            return peers.all[i].port;
+    fail_msg("no such peer: %s", name);
+    return 0;
+}
+
+int fetch_peers_start(void **state)
+{
+    int in[2], out[2];
+    (void)state;
+    memcpy(peers.directory, "/tmp/vt-fetch-XXXXXX", 21);
+    if (!mkdtemp(peers.directory) || pipe(in) || pipe(out))
+        return -1;
+    (void)snprintf(peers.ca, sizeof peers.ca, "%s/ca.crt", peers.directory);
+    if ((peers.pid = fork()) == 0) {
+        (void)dup2(in[0], 0);
+        (void)dup2(out[1], 1);
+        (void)close(in[1]);
+        (void)close(out[0]);
+        (void)unsetenv("LD_PRELOAD");
+        (void)execl("/usr/bin/python3", "python3", "test/lib/fetchpeers.py", peers.directory, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    peers.in = in[1];
+    FILE *f = fdopen(out[0], "r");
+    while (peers.count < PEERS_MAX &&
+           fscanf(f, "%31s %d", peers.all[peers.count].name, &peers.all[peers.count].port) == 2)
+        if (strcmp(peers.all[peers.count++].name, "ready") == 0)
+            break;
+    (void)fclose(f);
+    return peers.count > 0 && strcmp(peers.all[peers.count - 1].name, "ready") == 0 ? 0 : -1;
+}
+
+int fetch_peers_stop(void **state)
+{
+    char command[2][96] = {"", ""};
+    int status;
+    (void)state;
+    (void)close(peers.in);
+    (void)waitpid(peers.pid, &status, 0);
+    (void)snprintf(command[0], sizeof command[0], "%s", peers.directory);
+    if (fork() == 0) {
+        (void)execlp("rm", "rm", "-rf", command[0], (char *)NULL);
+        _exit(127);
+    }
+    (void)wait(&status);
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* The servers of test/lib/fetchpeers.py, well and ill behaved, in a process of their own. */
+#ifndef VT_TEST_FETCH_PEERS_H
+#define VT_TEST_FETCH_PEERS_H
+
+/* For a group of tests: its setup and teardown. */
+int fetch_peers_start(void **state);
+int fetch_peers_stop(void **state);
+
+/* Fails the test when there is no such server. */
+int fetch_peer_port(const char *name);
+
+/* A file with the certificate that vouches for them. */
+const char *fetch_peers_ca(void);
+
+#endif
