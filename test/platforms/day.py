@@ -31,12 +31,12 @@ WIRE = ["reset", "truncated", "cut_json", "garbage", "empty", "html", "not_http"
 
 
 class Day:
-    def __init__(self, directory, authors, videos, seed, apart=False, timeout_ms=1000):
+    def __init__(self, directory, authors, videos, seed, apart=False, timeout_ms=1000, deadline_s=10):
         self.clock = FakeClock(directory / "clock", BEGIN)
         self.instance = Viewtally(directory / "viewtally", clock=self.clock)
         self.standins = Standins(self.clock, apart=apart)
         self.world = World(self.instance, self.standins)
-        self.world.configure(platforms={"timeout_ms": timeout_ms, "deadline_s": 120, "retry_percent": 10},
+        self.world.configure(platforms={"timeout_ms": timeout_ms, "deadline_s": deadline_s, "retry_percent": 10},
                              **{name: {"in_flight": 16} for name in ("tiktok", "instagram", "youtube", "facebook", "pinterest")})
         self.random = random.Random(seed)
         self.names = self.world.add(authors=authors, videos=videos, posted_at="2026-07-08T08:00:00Z", login=lambda n: "instagram" if n % 2 else "facebook")
@@ -182,8 +182,8 @@ class Day:
         self.world.expect_truth()
 
 
-def whole_day(directory, authors, videos, hours, seed, apart=False, timeout_ms=1000, say=lambda text: None):
-    day = Day(pathlib.Path(directory), authors, videos, seed, apart, timeout_ms)
+def whole_day(directory, authors, videos, hours, seed, apart=False, timeout_ms=1000, deadline_s=10, say=lambda text: None):
+    day = Day(pathlib.Path(directory), authors, videos, seed, apart, timeout_ms, deadline_s)
     try:
         for hour in range(hours):
             finished = day.hour(hour)
@@ -209,7 +209,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        result = whole_day(directory, options.authors, options.videos, options.hours, options.seed, apart=True, timeout_ms=5000, say=lambda text: print(text, flush=True))
+        result = whole_day(directory, options.authors, options.videos, options.hours, options.seed, apart=True, timeout_ms=5000, deadline_s=50, say=lambda text: print(text, flush=True))
     print(json.dumps(result, indent=1))
 
 
