@@ -144,6 +144,21 @@ def test_4_all_ids_missing_is_about_the_account(world, clock, standins):
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
+def test_4_the_account_is_told_of_also_where_each_post_is_asked_for_alone(world, clock, standins):
+    world.add(videos=3, platforms=("instagram",), login="instagram")
+    error = "SELECT last_error FROM platform_credentials"
+    world.refresh()
+    standins.tell("instagram", "post", id=world.ids("instagram")[0], state="deleted")
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.rows(error) == [(None,)], "one post of three says nothing about the account"
+    for id in world.ids("instagram"):
+        standins.tell("instagram", "post", id=id, state="deleted")
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.rows(error) == [("missing all",)]
+
+
 def test_5_what_is_hidden_is_not_zero(world, clock, standins):
     world.add(videos=2)
     hidden = {"tiktok": ["comments"], "youtube": ["likes", "comments"], "instagram": ["saves"], "facebook": ["likes"], "pinterest": ["saves"]}

@@ -146,8 +146,13 @@ void part_free(struct engine *e, struct part *part)
 {
     CHECK(part->open == 0 && part->flying == 0);
     struct lane *lane = &e->lanes[part->platform];
-    for (size_t i = 0; i < part->account_count; i++)
-        list_remove(&part->accounts[i].link);
+    for (size_t i = 0; i < part->account_count; i++) {
+        struct account *account = &part->accounts[i];
+        /* Where each post has a call of its own, no answer says so by itself. */
+        if (account->missing > 1 && !account->seen)
+            verdict_note_failed(e, account, "missing", STR("all"));
+        list_remove(&account->link);
+    }
     list_remove(&part->link);
     lane->part_count--;
     arena_fini(&part->arena);

@@ -41,6 +41,7 @@ static void miss(struct flight *f, struct ask *ask, bool anomaly)
             known->missed_since = known->asked_at;
         note_post(e, known);
     }
+    f->account->missing += part->account_count == 1;
     ask_settle(e, ask, SETTLED_MISSING);
 }
 
@@ -94,6 +95,8 @@ static void settle_item(struct flight *f, struct ask *ask, const struct platform
                         bool anomaly)
 {
     const bool resolves = f->call.kind == CALL_RESOLVE;
+    f->account->seen +=
+        item->state == ITEM_OK || item->state == ITEM_NO_DATA || item->state == ITEM_PERMANENT;
     if (resolves && item->resolved.p && item->resolved.len)
         resolved(f, ask, item);
     else if (is_missing(item, ok))
