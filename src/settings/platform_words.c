@@ -7,11 +7,16 @@
 enum { FEW_FAILURES = 3 };
 static const int64_t ENDS_SOON_MS = 7 * DAY_MS;
 
-static bool says(const struct credential *c, enum verdict v)
+static bool says_word(const struct credential *c, struct str word)
 {
     struct str first;
     (void)str_cut(c->last_error, ' ', &first);
-    return str_eq(first, str_from_cstr(verdict_name(v)));
+    return str_eq(first, word);
+}
+
+static bool says(const struct credential *c, enum verdict v)
+{
+    return says_word(c, str_from_cstr(verdict_name(v)));
 }
 
 static bool failed_lately(const struct credential *c)
@@ -36,6 +41,16 @@ static struct platform_words failing(const struct credential *c)
         return (struct platform_words){PLATFORM_WAITING, "Not working",
                                        "%s does not let this service read the account at the moment. It is "
                                        "tried again with every refresh; should this stay, sign in again."};
+    if (says_word(c, STR("missing")))
+        return (struct platform_words){
+            PLATFORM_WAITING, "Nothing found",
+            "%s showed none of your videos for this account. They may be private, or posted by another of "
+            "your accounts: then connect that one. It is tried again with every refresh."};
+    if (says_word(c, STR("sealed")))
+        return (struct platform_words){
+            PLATFORM_OPERATOR, "Not working",
+            "This service cannot open what gives it access to %s any more. Connect the account again; should "
+            "that not help, tell whoever runs this service."};
     if (c->failures < FEW_FAILURES)
         return (struct platform_words){
             PLATFORM_WAITING, "Late",

@@ -266,6 +266,20 @@ def test_the_same_account_again_renews_it(linking):
     assert linking.world.rows("SELECT id, state, failures FROM platform_credentials") == [(row, 0, 0)]
 
 
+@pytest.mark.parametrize("error, failures, words", [
+    ("operator invalid_client", 1, "tell whoever runs this service"), ("quota quotaExceeded", 1, "used up"),
+    ("missing all", 1, "showed none of your videos"), ("sealed damaged", 1, "Connect the account again"),
+    ("later 500", 1, "did not work"), ("later 500", 3, "could not be read for some time"),
+])
+def test_what_is_wrong_is_said_in_words(linking, error, failures, words):
+    browser = linking.browser()
+    assert words not in linking.link(browser, "tiktok").text
+    with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
+        database.execute("UPDATE platform_credentials SET last_error = ?, last_error_at = 1, failures = ?", (error, failures))
+    page = browser.get("/platforms")
+    assert words in page.text and error in page.text
+
+
 def test_pages_and_the_accounts_behind_them(linking):
     """Everything that the author's Facebook login brings is linked, and can be taken away one by one."""
     standins = linking.standins
