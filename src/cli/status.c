@@ -330,7 +330,7 @@ static void text_platforms(struct buf *b, const struct status *s)
     }
     if (!fine && !sign_in)
         return;
-    buf_printf(b, "platforms  %lld accounts are fine, %lld have to sign in again", (long long)fine,
+    buf_printf(b, "platforms  accounts: %lld fine, %lld to sign in again", (long long)fine,
                (long long)sign_in);
     for (int api = 0; api < PLATFORM_APIS; api++) {
         const struct platform_state *p = &s->platforms[api];

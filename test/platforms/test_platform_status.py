@@ -34,7 +34,7 @@ def test_after_a_run(world, clock, standins):
     assert runs["tiktok"]["read"] == 2 and runs["tiktok"]["verdict:ok"] >= 1 and runs["tiktok"]["unanswered"] == 2
     text = world.instance.run("platform", "status").out
     assert "1 account fine, 1 to sign in again" in text and "4 posts read" in text
-    assert "9 accounts are fine, 1 have to sign in again" in world.instance.run("status").out
+    assert "accounts: 9 fine, 1 to sign in again" in world.instance.run("status").out
     of = {row["api"]: row for row in world.instance.run("status", "--json").json()["platforms"]}
     assert of["tiktok"] == {"api": "tiktok", "accounts_fine": 1, "accounts_sign_in": 1, "resting": False, "behind": False}
 
