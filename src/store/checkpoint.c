@@ -56,7 +56,7 @@ static enum err copy_bulk(struct store *store, bool *all)
     *all = true;
     for (int i = 0; i < ROUNDS && *all && (i == 0 || log.pending > REST_PAGES); i++) {
         const int64_t goal = log.pages;
-        enum err err = store_checkpoint(store, false);
+        enum err err = store_checkpoint(store, LOG_AS_FAR);
         if (err)
             return err;
         log = store_log_state(store);
@@ -73,7 +73,8 @@ static void on_work(uv_work_t *work)
     c->result = copy_bulk(c->store, &all);
     if (!c->result && all) {
         gate_enter(c->gate);
-        c->result = store_checkpoint(c->store, true);
+        c->result = store_checkpoint(c->store,
+                                     store_log_state(c->store).pages < ALARM_PAGES ? LOG_RESTART : LOG_EMPTY);
         gate_leave(c->gate);
     }
     c->took_us = clock_work_us() - start_us;
@@ -98,6 +99,13 @@ static void tell(struct checkpointer *c)
     n->too_long = too_long;
 }
 
+/* One that is too long is emptied, also when all of it is copied: no writer may come for an hour and begin it
+ * anew, and its room on the disk is wanted back. */
+static bool is_worth_a_job(const struct store_log *log)
+{
+    return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
+}
+
 static void pause_longer(struct checkpointer *c)
 {
     c->pause_ms = c->pause_ms ? 2 * c->pause_ms : PAUSE_MS;
@@ -117,7 +125,7 @@ static void on_finished(uv_work_t *work, int status)
     const bool failed = c->result && c->result != ERR_BUSY;
     c->counts.failed += failed;
     c->counts.done += !failed;
-    if (failed || c->counts.log.pending >= START_PAGES)
+    if (failed || is_worth_a_job(&c->counts.log))
         pause_longer(c);
     else
         c->pause_ms = 0;
@@ -134,7 +142,7 @@ static void on_look(uv_timer_t *timer)
     c->counts.log = store_log_state(c->store);
     if (c->counts.too_long)
         tell(c);
-    if (c->counts.log.pending < START_PAGES || clock_mono_ms() < c->not_before_mono)
+    if (!is_worth_a_job(&c->counts.log) || clock_mono_ms() < c->not_before_mono)
         return;
     c->busy = true;
     CHECK(uv_queue_work(timer->loop, &c->work, on_work, on_finished) == 0);

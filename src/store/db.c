@@ -275,10 +275,12 @@ struct db_log db_log_state(const struct db *db)
     return (struct db_log){.pages = pages, .pending = pages > copied ? pages - copied : 0};
 }
 
-enum err db_checkpoint(struct db *db, bool restart)
+enum err db_checkpoint(struct db *db, enum db_checkpoint_mode mode)
 {
-    const int mode = restart ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
-    int code = sqlite3_wal_checkpoint_v2(db->handle, "main", mode, NULL, NULL);
+    static const int modes[] = {[DB_PASSIVE] = SQLITE_CHECKPOINT_PASSIVE,
+                                [DB_RESTART] = SQLITE_CHECKPOINT_RESTART,
+                                [DB_TRUNCATE] = SQLITE_CHECKPOINT_TRUNCATE};
+    int code = sqlite3_wal_checkpoint_v2(db->handle, "main", modes[mode], NULL, NULL);
     if (code == SQLITE_OK)
         return OK;
     return code == SQLITE_BUSY ? ERR_BUSY : fail(db, "checkpoint");

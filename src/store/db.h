@@ -88,10 +88,11 @@ struct db_log {
 };
 struct db_log db_log_state(const struct db *db); /* after db_watch() */
 
-/* Copies the log into the database as far as no reader needs it. `restart`: all of it, holding up writers, so
- * that the next one begins the log anew; ERR_BUSY when a reader or writer did not end within the busy
- * time-out (not logged). */
-MUST_USE enum err db_checkpoint(struct db *db, bool restart);
+/* Copies the log into the database. PASSIVE: as far as no reader needs it. RESTART: all of it, holding up
+ * writers, so that the next one begins the log anew. TRUNCATE: and its file is empty. ERR_BUSY when a reader
+ * or writer did not end within the busy time-out (not logged). */
+enum db_checkpoint_mode { DB_PASSIVE, DB_RESTART, DB_TRUNCATE };
+MUST_USE enum err db_checkpoint(struct db *db, enum db_checkpoint_mode mode);
 
 /* A commit that leaves more pages in the log than this makes a checkpoint itself. */
 void db_set_log_limit(struct db *db, int pages);

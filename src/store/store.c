@@ -162,9 +162,11 @@ uint64_t store_failures(const struct store *s)
     return s->db.failures;
 }
 
-enum err store_checkpoint(struct store *s, bool restart)
+enum err store_checkpoint(struct store *s, enum log_copy how)
 {
-    return db_checkpoint(&s->db, restart);
+    static const enum db_checkpoint_mode modes[] = {
+        [LOG_AS_FAR] = DB_PASSIVE, [LOG_RESTART] = DB_RESTART, [LOG_EMPTY] = DB_TRUNCATE};
+    return db_checkpoint(&s->db, modes[how]);
 }
 
 enum err store_snapshot_begin(struct store *s, bool *own)

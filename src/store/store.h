@@ -64,10 +64,16 @@ struct store_log store_log_state(const struct store *s);
 /* How often the database failed on this connection; an answer such as ERR_NOT_FOUND or ERR_EXISTS is none. */
 uint64_t store_failures(const struct store *s);
 
-/* Copies the write-ahead log into the database (blocks): as far as readers allow, while writers go on. With
- * `restart` all of it, and writers wait; the next one begins the log anew. ERR_BUSY: somebody is at it, or a
- * reader or writer did not end in time. */
-MUST_USE enum err store_checkpoint(struct store *s, bool restart);
+/* How much a checkpoint does. */
+enum log_copy {
+    LOG_AS_FAR,  /* as far as readers allow, while writers go on */
+    LOG_RESTART, /* all of it, and writers wait; the next one begins the log anew */
+    LOG_EMPTY,   /* the same, and the file gives its room back at once, which the next writers pay for */
+};
+
+/* Copies the write-ahead log into the database (blocks). ERR_BUSY: somebody is at it, or a reader or writer
+ * did not end in time. */
+MUST_USE enum err store_checkpoint(struct store *s, enum log_copy how);
 
 /* Copies the database `path`, as it is at one moment with all that was committed, over the file `to`, which
  * must be there (empty). Others may read and write it meanwhile. The copy has the same store_id(). */

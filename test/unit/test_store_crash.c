@@ -112,7 +112,7 @@ static void step_and_report(int report)
     for (int64_t views = whole_views(t.path) + 1, last = views + 4; views <= last; views++) {
         if (write_step(s, views) || write(report, &views, sizeof views) != sizeof views)
             _exit(1);
-        if (views % 3 == 0 && store_checkpoint(s, false))
+        if (views % 3 == 0 && store_checkpoint(s, LOG_AS_FAR))
             _exit(1);
     }
     store_close(s);
@@ -234,7 +234,7 @@ static void a_commit_that_returned_survives_a_power_cut(void **state)
     disk.seed = 4711;
     (void)snprintf(disk.db.path, sizeof disk.db.path, "%s", t.path);
     (void)snprintf(disk.wal.path, sizeof disk.wal.path, "%s-wal", t.path);
-    assert_int_equal(store_checkpoint(t.w, false), OK);
+    assert_int_equal(store_checkpoint(t.w, LOG_AS_FAR), OK);
     disk.db.synced_len = load(disk.db.path, disk.db.synced);
     disk.wal.synced_len = load(disk.wal.path, disk.wal.synced);
     disk.acknowledged = 1;
@@ -244,7 +244,7 @@ static void a_commit_that_returned_survives_a_power_cut(void **state)
         disk.acknowledged = views;
         cut_power();
         if (views % 7 == 0)
-            assert_int_equal(store_checkpoint(t.w, false), OK);
+            assert_int_equal(store_checkpoint(t.w, LOG_AS_FAR), OK);
     }
     shim_hook(NULL, NULL);
     assert_true(disk.cuts > 500);
