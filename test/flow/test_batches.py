@@ -4,6 +4,7 @@ A server that is stopped while requests come finds all of them in its next turn.
 """
 import contextlib
 import http.client
+import pathlib
 import signal
 import socket
 import struct
@@ -34,10 +35,16 @@ class World:
             assert self.read(connection).status == 404
         self.server.signal(signal.SIGSTOP)
         try:
+            wait.until(self.is_stopped, "the server to stand still")
             for connection, key in zip(self.connections, keys):
                 connection.request("GET", "/v1/account", headers={"Authorization": f"Bearer {key}"})
         finally:
             self.server.signal(signal.SIGCONT)
+
+    def is_stopped(self):
+        """Each of its threads: the signal comes to one after the other."""
+        tasks = pathlib.Path(f"/proc/{self.server.pid}/task")
+        return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in tasks.iterdir())
 
     @staticmethod
     def read(connection):
