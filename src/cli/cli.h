@@ -85,6 +85,9 @@ MUST_USE enum err cli_read(struct cli *cli, cli_work *work, void *ctx);
 /* Text for a terminal: controls escaped, so that no stored name can move the cursor. */
 void cli_append_text(struct buf *out, struct str text);
 
+/* A time in UTC to the second, as "2026-07-10 12:55:03". */
+void cli_append_time(struct buf *out, int64_t t_ms);
+
 /* Writes to standard output and frees the buffer. CLI_COULD_NOT when it cannot be written. */
 enum cli_exit cli_print(struct buf *out);
 

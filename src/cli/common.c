@@ -1,5 +1,6 @@
 /* What commands share: options, messages, transactions, output. */
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "store/write.h"
@@ -174,6 +175,13 @@ void cli_append_text(struct buf *out, struct str text)
     if (quoted.len >= 2)
         buf_append(out, str_make(quoted.p + 1, quoted.len - 2));
     buf_fini(&quoted);
+}
+
+void cli_append_time(struct buf *out, int64_t t_ms)
+{
+    char text[TIME_TEXT_LEN];
+    time_format(t_ms, text);
+    buf_printf(out, "%.10s %.8s", text, text + 11);
 }
 
 enum cli_exit cli_print(struct buf *out)

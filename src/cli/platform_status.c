@@ -113,20 +113,12 @@ static void print_json(struct buf *b, const struct status *s)
 
 /* ---- as text ---- */
 
-/* To the second. */
-static void append_time(struct buf *b, int64_t t_ms)
-{
-    char text[TIME_TEXT_LEN];
-    time_format(t_ms, text);
-    buf_printf(b, "%.10s %.8s", text, text + 11);
-}
-
 static void append_until(struct buf *b, const char *what, int64_t until)
 {
     if (until == TIME_NONE)
         return;
     buf_printf(b, "; %s ", what);
-    append_time(b, until);
+    cli_append_time(b, until);
 }
 
 static void text_api(struct buf *b, const struct platform_state *p)
@@ -185,7 +177,7 @@ static void print_text(struct buf *b, const struct status *s)
     if (s->last_run_at == TIME_NONE)
         buf_append(b, STR("none has asked the platforms lately"));
     else
-        append_time(b, s->last_run_at);
+        cli_append_time(b, s->last_run_at);
     buf_append_char(b, '\n');
     for (int p = 0; p < PLATFORM_COUNT && s->last_run_at != TIME_NONE; p++)
         text_run(b, s, p);

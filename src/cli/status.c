@@ -265,14 +265,6 @@ static void print_json(struct buf *b, const struct status *s)
 /* --- as text ---------------------------------------------------------------------------------------------
  */
 
-/* To the second. */
-static void append_time(struct buf *b, int64_t t_ms)
-{
-    char text[TIME_TEXT_LEN];
-    time_format(t_ms, text);
-    buf_printf(b, "%.10s %.8s", text, text + 11);
-}
-
 static int64_t sum_of(const struct shown_run *run, struct str prefix)
 {
     int64_t sum = 0;
@@ -294,17 +286,17 @@ static void text_refresh(struct buf *b, const struct status *s)
     else
         buf_printf(b, "up to date");
     if (is_enabled(s) && is_held(s)) {
-        append_time(b, s->lease.taken_at);
+        cli_append_time(b, s->lease.taken_at);
         buf_printf(b, " by %s", s->lease.holder);
     }
     buf_printf(b, "\nlast       ");
     if (s->last_started_at == TIME_NONE)
         buf_printf(b, "never");
     else
-        append_time(b, s->last_started_at);
+        cli_append_time(b, s->last_started_at);
     if (is_enabled(s) && !is_overdue(s)) {
         buf_printf(b, "\nnext       ");
-        append_time(b, slot_next(&s->rule, s->now, s->last_started_at));
+        cli_append_time(b, slot_next(&s->rule, s->now, s->last_started_at));
     }
     buf_append_char(b, '\n');
 }
@@ -347,7 +339,7 @@ static void text_run(struct buf *b, const struct status *s, const struct shown_r
 {
     const struct run_row *row = &run->row;
     const bool finished = row->finished_at != TIME_NONE;
-    append_time(b, row->started_at);
+    cli_append_time(b, row->started_at);
     buf_printf(b, "  %-8s  %-12s  ", run_cause_name(row->cause),
                run_outcome_name((enum run_outcome)outcome_of(s, row)));
     if (finished)

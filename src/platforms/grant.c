@@ -2,6 +2,7 @@
 #include "platforms/grant.h"
 
 #include "base/check.h"
+#include "base/urlencode.h"
 
 enum { TOKEN_MAX = 4096, LIFE_MAX_S = 10 * 366 * 86400, NAME_MAX_LEN = 200 };
 
@@ -99,6 +100,14 @@ void request_add_header(struct platform_request *out, struct str name, struct st
 {
     CHECK(out->header_count < REQUEST_HEADERS_MAX);
     out->headers[out->header_count++] = (struct message_header){name, value};
+}
+
+void request_form(struct arena *a, enum platform_host host, struct str path, const struct url_field *fields,
+                  size_t count, struct platform_request *out)
+{
+    *out = (struct platform_request){.host = host, .method = "POST", .path = path};
+    out->content_type = STR("application/x-www-form-urlencoded");
+    out->body = url_fields(a, STR(""), fields, count);
 }
 
 void request_add_bearer(struct arena *a, struct platform_request *out, struct str token)

@@ -26,6 +26,11 @@ bool grant_has_scope(const struct token_grant *grant, struct str scope);
 /* A name for people: without control characters, cut to what fits. p == NULL: there is none. In the arena. */
 struct str grant_name(struct arena *a, struct str name);
 
+/* A request that posts these fields as a form, with no headers yet. */
+struct url_field;
+void request_form(struct arena *a, enum platform_host host, struct str path, const struct url_field *fields,
+                  size_t count, struct platform_request *out);
+
 /* `Authorization: Bearer …` as the next header. */
 void request_add_bearer(struct arena *a, struct platform_request *out, struct str token);
 void request_add_header(struct platform_request *out, struct str name, struct str value);

@@ -28,9 +28,6 @@ void graph_batch(struct arena *a, const struct platform_call *call, enum platfor
 {
     struct buf json;
     CHECK(count > 0 && count <= GRAPH_BATCH_MAX);
-    *out = (struct platform_request){.host = host, .method = "POST"};
-    out->path = arena_printf(a, "/%s/", call->options->graph_version);
-    out->content_type = STR("application/x-www-form-urlencoded");
     buf_init(&json, BATCH_TEXT_MAX);
     for (size_t i = 0; i < count; i++)
         buf_printf(&json, "%s{\"method\":\"GET\",\"relative_url\":\"%s/%.*s\"}", i ? "," : "[",
@@ -39,7 +36,7 @@ void graph_batch(struct arena *a, const struct platform_call *call, enum platfor
     CHECK(!json.failed);
     const struct url_field fields[] = {
         {"access_token", call->access_token}, {"include_headers", STR("false")}, {"batch", buf_str(&json)}};
-    out->body = url_fields(a, STR(""), fields, 3);
+    request_form(a, host, arena_printf(a, "/%s/", call->options->graph_version), fields, 3, out);
     buf_fini(&json);
 }
 

@@ -239,11 +239,7 @@ static void build_code(struct arena *a, const struct platform_link *link, struct
                                        {"grant_type", STR("authorization_code")},
                                        {"redirect_uri", link->redirect_uri},
                                        {"code", plain_code(link->code)}};
-    out->host = HOST_INSTAGRAM_OAUTH;
-    out->method = "POST";
-    out->path = STR("/oauth/access_token");
-    out->content_type = STR("application/x-www-form-urlencoded");
-    out->body = url_fields(a, STR(""), fields, 5);
+    request_form(a, HOST_INSTAGRAM_OAUTH, STR("/oauth/access_token"), fields, 5, out);
 }
 
 static void build_long(struct arena *a, const struct platform_link *link, struct platform_request *out)

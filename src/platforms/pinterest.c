@@ -233,10 +233,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 static void build_token(struct arena *a, const struct platform_app *app, const struct url_field *fields,
                         size_t count, struct platform_request *out)
 {
-    *out = (struct platform_request){.host = HOST_PINTEREST, .method = "POST"};
-    out->path = STR("/v5/oauth/token");
-    out->content_type = STR("application/x-www-form-urlencoded");
-    out->body = url_fields(a, STR(""), fields, count);
+    request_form(a, HOST_PINTEREST, STR("/v5/oauth/token"), fields, count, out);
     struct str pair = arena_printf(a, "%.*s:%.*s", (int)app->client_id.len, app->client_id.p,
                                    (int)app->client_secret.len, app->client_secret.p);
     size_t size = sodium_base64_encoded_len(pair.len, sodium_base64_VARIANT_ORIGINAL);

@@ -10,6 +10,8 @@
 
 #define OK_CODE STR("ok")
 
+#define TOKEN_PATH STR("/v2/oauth/token/")
+
 enum { IDS_MAX = 20, BODY_MAX = 64 << 10 };
 
 /* developers.tiktok.com, error handling and rate limits (2026-08-04), post status fetch. */
@@ -174,15 +176,6 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 /* Lives changed between TikTok's pages (access 24 h, now 2 h): only what the answer says counts. Refresh
  * tokens rotate [V]. */
-static void build_token(struct arena *a, const struct url_field *fields, size_t count,
-                        struct platform_request *out)
-{
-    *out = (struct platform_request){.host = HOST_TIKTOK, .method = "POST"};
-    out->path = STR("/v2/oauth/token/");
-    out->content_type = STR("application/x-www-form-urlencoded");
-    out->body = url_fields(a, STR(""), fields, count);
-}
-
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct platform_request *out)
@@ -194,7 +187,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
         {"grant_type", STR("refresh_token")},
         {"refresh_token", have->refresh_token},
     };
-    build_token(a, fields, sizeof fields / sizeof fields[0], out);
+    request_form(a, HOST_TIKTOK, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
 }
 
 static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
@@ -245,7 +238,7 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"redirect_uri", link->redirect_uri},
     };
     if (link->step == LINK_TOKEN)
-        build_token(a, fields, sizeof fields / sizeof fields[0], out);
+        request_form(a, HOST_TIKTOK, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_NAME) {
         *out = (struct platform_request){.host = HOST_TIKTOK, .method = "GET"};
         out->path = STR("/v2/user/info/?fields=open_id,display_name");

@@ -10,6 +10,8 @@
 
 #define SCOPE STR("https://www.googleapis.com/auth/youtube.readonly")
 
+#define TOKEN_PATH STR("/token")
+
 enum { IDS_MAX = 50 };
 enum { TIER_BATCH, TIER_LIST };
 
@@ -174,15 +176,6 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 /* ---- tokens ---- */
 
-static void build_token(struct arena *a, const struct url_field *fields, size_t count,
-                        struct platform_request *out)
-{
-    *out = (struct platform_request){.host = HOST_GOOGLE_OAUTH, .method = "POST"};
-    out->path = STR("/token");
-    out->content_type = STR("application/x-www-form-urlencoded");
-    out->body = url_fields(a, STR(""), fields, count);
-}
-
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct platform_request *out)
@@ -194,7 +187,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
         {"refresh_token", have->refresh_token},
         {"grant_type", STR("refresh_token")},
     };
-    build_token(a, fields, sizeof fields / sizeof fields[0], out);
+    request_form(a, HOST_GOOGLE_OAUTH, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
 }
 
 /* Mostly without a refresh token: the one there is stays good [V]. */
@@ -244,7 +237,7 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"redirect_uri", link->redirect_uri},
     };
     if (link->step == LINK_TOKEN)
-        build_token(a, fields, sizeof fields / sizeof fields[0], out);
+        request_form(a, HOST_GOOGLE_OAUTH, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_CHANNELS) {
         *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET"};
         out->path = STR("/youtube/v3/channels?part=id,snippet&mine=true");
