@@ -159,6 +159,17 @@ def test_4_the_account_is_told_of_also_where_each_post_is_asked_for_alone(world,
     assert world.rows(error) == [("missing all",)]
 
 
+@pytest.mark.parametrize("per_call, slow", [(1, 1), (7, 3), (50, 2)])
+def test_counts_do_not_depend_on_how_posts_are_cut_into_calls_or_whose_answer_is_first(world, clock, standins, per_call, slow):
+    world.configure(youtube={"ids_per_call": per_call})
+    world.add(authors=3, videos=9)
+    for platform in ("tiktok", "youtube", "pinterest"):         # some answers overtake others
+        standins.fault(platform, "slow", latency_ms=30 * slow, probability=1 / (slow + 1))
+    world.refresh()
+    world.expect_truth(at=clock.wall_ms)
+    assert standins.count("youtube", "youtube.batch") == -(-27 // per_call), "ids of all authors share calls"
+
+
 def test_5_what_is_hidden_is_not_zero(world, clock, standins):
     world.add(videos=2)
     hidden = {"tiktok": ["comments"], "youtube": ["likes", "comments"], "instagram": ["saves"], "facebook": ["likes"], "pinterest": ["saves"]}
