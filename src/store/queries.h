@@ -87,8 +87,9 @@
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT v.id, v.posted_at, v.uuid, v.first_reading_at, v.views_updated_at FROM videos v INDEXED "        \
-    "BY " index " WHERE " where " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"          \
+    "SELECT v.id, v.posted_at, v.uuid, v.first_reading_at, v.views_updated_at, v.book_id, v.baseline, "      \
+    "v.went_viral_at, v.title FROM videos v INDEXED BY " index " WHERE " where                               \
+    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
@@ -202,8 +203,7 @@
                                                                                                              \
     /* videos */                                                                                             \
     X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                                 \
-    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO ", " SQL_BOOK_REF                                                    \
-                    " FROM videos v LEFT JOIN books b ON b.id = v.book_id WHERE v.id = ?1")                  \
+    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ?1")                                    \
     X(VIDEO_OF_AUTHOR,                                                                                       \
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
       "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \

@@ -92,7 +92,7 @@ struct day_gain {
 /* The videos of an author that have a gain in [from, to], with their gains: posted_at descending, id
  * descending, from behind `after` (NULL: from the start), at most `limit` VIDEOS LOOKED AT, so that a call is
  * short even when none has a gain. `next` gets the position to go on from; `*more` is false when the end was
- * reached. */
+ * reached. Of a video only id, title, posted_at, baseline, first_reading_at and went_viral_at are read. */
 struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; else only this book's (of store_list_books) */
@@ -102,7 +102,7 @@ struct stats_query {
     int limit;
 };
 struct stats_video {
-    const struct video *video;
+    const struct video *video; /* of store_list_stats(): only what is named there */
     struct book_ref book;
     int64_t gained_before;       /* sum of gains before `from` */
     const struct day_gain *days; /* days with a row, ascending; never empty; not every gain is > 0 */

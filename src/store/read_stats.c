@@ -1,12 +1,13 @@
 /* Reads: daily gains of an author's videos, a slice of videos at a time.
  *
- * A slice walks a narrow scan of the videos in their order; only a video whose readings touch the range costs
- * a look at its days, and only one with days there costs its whole row. All gains of a video lie between the
+ * A slice scans the videos in their order for what statistics show of them; only a video whose readings touch
+ * the range costs a look at its days. All gains of a video lie between the
  * dates of its first and its last reading: a gain's time is never before the first and never after the last.
  * (posted_at is no such bound, an import may change it afterwards.) */
 #include "base/check.h"
 #include "base/clock.h"
 #include "store/handle.h"
+#include "store/page_book.h"
 #include "store/read.h"
 #include "store/rows.h"
 
@@ -18,6 +19,7 @@ struct stats_read {
     store_stats_fn fn;
     void *ctx;
     struct stats_progress *progress;
+    struct page_book book;
     bool stopped; /* by the callback */
 };
 
@@ -61,41 +63,43 @@ static enum err read_days(struct store *s, int64_t video_row, int32_t from, int3
     return err;
 }
 
-static enum err give_row(struct stats_read *r, int64_t video_row, size_t day_count)
+/* Columns of the scan. The id of the video is read before it is looked at. */
+enum { ROW, POSTED_AT, ID, FIRST_READING_AT, UPDATED_AT, BOOK_ROW, BASELINE, WENT_VIRAL_AT, TITLE };
+
+static enum err give_row(struct stats_read *r, struct sqlite3_stmt *scan, int64_t first_reading_at,
+                         size_t day_count)
 {
-    struct db *db = &r->store->db;
-    struct sqlite3_stmt *q = db_use(db, QUERY_VIDEO_BY_ROW);
-    db_bind_i64(q, 1, video_row);
-    enum err err = db_one(db, q);
-    if (err)
-        return err == ERR_NOT_FOUND ? db_damaged(db, "stats") : err;
     struct video video;
     const struct day_gain *days = r->store->days;
+    enum err err = page_book_find(&r->book, &r->store->db, db_i64_or(scan, BOOK_ROW, 0));
+    if (err)
+        return err;
+    video.id = r->progress->next.id;
+    video.posted_at = r->progress->next.posted_at;
+    video.first_reading_at = first_reading_at;
+    video.baseline = db_i64(scan, BASELINE);
+    video.went_viral_at = db_i64_or(scan, WENT_VIRAL_AT, TIME_NONE);
+    video.title = db_text(scan, TITLE);
     struct stats_video row = {
         .video = &video,
+        .book = r->book.ref,
         .gained_before = days[0].gained_total - days[0].gained,
         .days = days,
         .day_count = day_count,
     };
-    if (row_video(q, 0, &video) && row_book_ref(q, VIDEO_COLUMNS, &row.book))
-        r->stopped = !r->fn(r->ctx, &row);
-    else
-        err = db_damaged(db, "video");
-    db_reset(q);
-    return err;
+    r->stopped = !r->fn(r->ctx, &row);
+    return OK;
 }
 
-/* Columns of the scan: id, posted_at, uuid, first_reading_at, views_updated_at. */
 static enum err look_at(struct stats_read *r, struct sqlite3_stmt *scan)
 {
-    int64_t first = db_i64_or(scan, 3, INT64_MAX);
-    int64_t last = db_i64_or(scan, 4, INT64_MIN);
+    int64_t first = db_i64_or(scan, FIRST_READING_AT, INT64_MAX);
+    int64_t last = db_i64_or(scan, UPDATED_AT, INT64_MIN);
     if (first >= date_start_ms(r->query->to + 1) || last < date_start_ms(r->query->from))
         return OK;
     size_t day_count;
-    int64_t video_row = db_i64(scan, 0);
-    enum err err = read_days(r->store, video_row, r->query->from, r->query->to, &day_count);
-    return err || !day_count ? err : give_row(r, video_row, day_count);
+    enum err err = read_days(r->store, db_i64(scan, ROW), r->query->from, r->query->to, &day_count);
+    return err || !day_count ? err : give_row(r, scan, first, day_count);
 }
 
 static struct sqlite3_stmt *bind_scan(struct stats_read *r)
@@ -122,8 +126,8 @@ static enum err scan_videos(struct stats_read *r)
         progress->more = seen == r->query->limit || r->stopped;
         if (progress->more)
             break;
-        progress->next.posted_at = db_i64(scan, 1);
-        if (!db_bytes(scan, 2, progress->next.id.b, sizeof progress->next.id.b))
+        progress->next.posted_at = db_i64(scan, POSTED_AT);
+        if (!db_bytes(scan, ID, progress->next.id.b, sizeof progress->next.id.b))
             err = db_damaged(db, "video id");
         else
             err = look_at(r, scan);
@@ -131,6 +135,7 @@ static enum err scan_videos(struct stats_read *r)
             break;
         seen++;
     }
+    page_book_end(&r->book);
     db_reset(scan);
     return err;
 }

@@ -2,6 +2,7 @@
  * itself, which the look-ups of its books share as long as it stands on a row; only a filter by book asks
  * first which book that is. A page of books tells the revision with it. */
 #include "store/handle.h"
+#include "store/page_book.h"
 #include "store/read.h"
 #include "store/rows.h"
 
@@ -70,37 +71,13 @@ static struct sqlite3_stmt *bind_page(struct db *db, const struct videos_query *
     return q;
 }
 
-/* The book of the last video: most of a page is about one or two. Its texts live as long as its statement
- * stands on the row. */
-struct page_book {
-    int64_t row; /* 0: none yet */
-    struct sqlite3_stmt *q;
-    struct book_ref ref;
-};
-
-static enum err find_book_ref(struct db *db, int64_t row, struct page_book *book)
-{
-    if (book->q)
-        db_reset(book->q);
-    book->row = row;
-    book->ref = (struct book_ref){.title = {NULL, 0}};
-    book->q = row ? db_use(db, QUERY_BOOK_REF) : NULL;
-    if (!row)
-        return OK;
-    db_bind_i64(book->q, 1, row);
-    enum err err = db_one(db, book->q);
-    if (err)
-        return err == ERR_NOT_FOUND ? OK : err;
-    return row_book_ref(book->q, 0, &book->ref) ? OK : db_damaged(db, "book");
-}
-
 static enum err give_page_video(struct db *db, struct sqlite3_stmt *q, struct page_book *book,
                                 store_video_fn fn, void *ctx, bool *go_on)
 {
     struct video video;
     if (!row_shown_video(q, &video))
         return db_damaged(db, "video");
-    enum err err = video.book_row == book->row ? OK : find_book_ref(db, video.book_row, book);
+    enum err err = page_book_find(book, db, video.book_row);
     if (!err)
         *go_on = fn(ctx, &video, &book->ref);
     return err;
@@ -118,8 +95,7 @@ static enum err list_page(struct db *db, struct sqlite3_stmt *q, store_video_fn 
             break;
         }
     }
-    if (book.q)
-        db_reset(book.q);
+    page_book_end(&book);
     return err;
 }
 
