@@ -122,11 +122,7 @@ static enum next admit(struct request *r)
 {
     struct call *call = call_of(r);
     r->step = verdict_step;
-    enum next next =
-        limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
-    if (next == NEXT_WAIT) /* a command is on its way: what is noted of earlier polls rides with it */
-        cursors_flush(call->api->cursors);
-    return next;
+    return limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
 }
 
 static enum next check_owner(struct request *r)

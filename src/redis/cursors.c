@@ -2,6 +2,7 @@
  * their numbers only. */
 #include "redis/cursors.h"
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "redis/scripts.h"
 
@@ -27,6 +28,64 @@ struct cursors {
     struct cursor_counts counts;
 };
 
+static struct str format_key(const struct cursors *c, const struct uuid *key_id, char out[CURSOR_KEY_MAX])
+{
+    char id[UUID_TEXT_LEN];
+    uuid_format(key_id, id);
+    int len = snprintf(out, CURSOR_KEY_MAX, "%scursor:%.*s", c->key_prefix, UUID_TEXT_LEN, id);
+    CHECK(len > 0 && len < CURSOR_KEY_MAX);
+    return str_make(out, (size_t)len);
+}
+
+/* ---- writing ---- */
+
+enum { NOTE_NUMBERS = 4, NUMBER_MAX = 20 };
+
+static struct str number(int64_t v, char text[NUMBER_MAX])
+{
+    return str_make(text, fmt_i64(text, v));
+}
+
+static void write_notes(const struct cursors *c)
+{
+    char keys[NOTES_MAX][CURSOR_KEY_MAX], texts[NOTES_MAX][NOTE_NUMBERS][NUMBER_MAX], days[NUMBER_MAX];
+    struct str args[NOTES_MAX * (1 + NOTE_NUMBERS) + 1], *at = args + c->count;
+    *at++ = number(KEEP_DAYS, days);
+    for (int i = 0; i < c->count; i++) {
+        const struct cursor_note *n = &c->pending[i].note;
+        args[i] = format_key(c, &c->pending[i].key_id, keys[i]);
+        *at++ = number(n->after, texts[i][0]);
+        *at++ = number(n->sent, texts[i][1]);
+        *at++ = number(n->at_ms, texts[i][2]);
+        *at++ = number(n->polls, texts[i][3]);
+    }
+    redis_tell(c->redis, SCRIPT_NOTE_CURSORS, args, c->count, (int)(at - args));
+}
+
+static void flush(struct cursors *c)
+{
+    if (!c->count)
+        return;
+    if (redis_is_up(c->redis))
+        write_notes(c);
+    else
+        c->counts.dropped += (unsigned)c->count;
+    c->count = 0;
+    (void)uv_timer_stop(&c->timer);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    flush(timer->data);
+}
+
+static void on_sending(void *ctx)
+{
+    flush(ctx);
+}
+
+/* ---- life ---- */
+
 struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix)
 {
     struct cursors *c = xcalloc(1, sizeof *c);
@@ -34,6 +93,8 @@ struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *ke
     c->timer.data = c;
     c->redis = redis;
     c->key_prefix = key_prefix;
+    if (redis)
+        redis_on_sending(redis, on_sending, c);
     return c;
 }
 
@@ -46,49 +107,12 @@ void cursors_close(struct cursors *c)
 {
     if (!c)
         return;
+    if (c->redis)
+        redis_on_sending(c->redis, NULL, NULL);
     uv_close((uv_handle_t *)&c->timer, on_closed);
 }
 
-static struct str format_key(const struct cursors *c, const struct uuid *key_id, char out[CURSOR_KEY_MAX])
-{
-    char id[UUID_TEXT_LEN];
-    uuid_format(key_id, id);
-    int len = snprintf(out, CURSOR_KEY_MAX, "%scursor:%.*s", c->key_prefix, UUID_TEXT_LEN, id);
-    CHECK(len > 0 && len < CURSOR_KEY_MAX);
-    return str_make(out, (size_t)len);
-}
-
-/* ---- writing ---- */
-
-static void write_note(struct cursors *c, const struct pending *p)
-{
-    enum { NUMBERS = 5, NUMBER_MAX = 24 };
-    char key[CURSOR_KEY_MAX], text[NUMBERS][NUMBER_MAX];
-    const int64_t numbers[NUMBERS] = {p->note.after, p->note.sent, p->note.at_ms, p->note.polls, KEEP_DAYS};
-    struct str args[1 + NUMBERS] = {format_key(c, &p->key_id, key)};
-    for (int i = 0; i < NUMBERS; i++) {
-        int len = snprintf(text[i], NUMBER_MAX, "%lld", (long long)numbers[i]);
-        args[i + 1] = str_make(text[i], (size_t)len);
-    }
-    redis_tell(c->redis, SCRIPT_NOTE_CURSOR, args, 1, 1 + NUMBERS);
-}
-
-void cursors_flush(struct cursors *c)
-{
-    if (!c->count)
-        return;
-    bool up = redis_is_up(c->redis);
-    for (int i = 0; i < c->count && up; i++)
-        write_note(c, &c->pending[i]);
-    c->counts.dropped += up ? 0 : (unsigned)c->count;
-    c->count = 0;
-    (void)uv_timer_stop(&c->timer);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    cursors_flush(timer->data);
-}
+/* ---- noting ---- */
 
 static int64_t bounded(int64_t position)
 {
@@ -111,7 +135,7 @@ static struct pending *find_pending(struct cursors *c, const struct uuid *key_id
         if (uuid_cmp(&c->pending[i].key_id, key_id) == 0)
             return &c->pending[i];
     if (c->count == NOTES_MAX)
-        cursors_flush(c);
+        flush(c);
     if (c->count == 0)
         CHECK(uv_timer_start(&c->timer, on_timer, FLUSH_MS, 0) == 0);
     struct pending *p = &c->pending[c->count++];

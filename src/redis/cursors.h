@@ -15,7 +15,8 @@
 
 struct cursors;
 
-/* `redis` NULL: nothing is kept. `key_prefix` must live as long as the cursors. */
+/* `redis` NULL: nothing is kept. `key_prefix` must live as long as the cursors. Takes
+ * redis_on_sending(). */
 struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix);
 /* Before redis_close(). Frees itself once its timer is closed. */
 void cursors_close(struct cursors *c);
@@ -30,11 +31,9 @@ struct cursor_note {
     int polls;     /* how many polls this note stands for: 1 for a request, 0 for news of one */
 };
 
-/* Written with the next command that goes to Redis anyway (cursors_flush), or half a second later: neither a
- * round trip nor a write of its own. Notes of one key are joined meanwhile. */
+/* Written with the next command that goes to Redis anyway, or half a second later: neither a round trip nor a
+ * write of its own, and all that was noted by then is one call. Notes of one key are joined meanwhile. */
 void cursors_note(struct cursors *c, const struct uuid *key_id, const struct cursor_note *note);
-/* Appends what is noted to the commands of this turn of the loop. */
-void cursors_flush(struct cursors *c);
 
 /* ---- reading ---- */
 

@@ -94,6 +94,12 @@ bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop)
     return true;
 }
 
+bool redis_events_want_write(const redisAsyncContext *context)
+{
+    const struct events *e = context->ev.data;
+    return e->wants_write;
+}
+
 void redis_events_write(redisAsyncContext *context)
 {
     struct events *e = context->ev.data;

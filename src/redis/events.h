@@ -13,6 +13,9 @@ struct redisAsyncContext;
 /* Once for a new context, which releases it when it is freed. */
 MUST_USE bool redis_events_attach(struct redisAsyncContext *context, uv_loop_t *loop);
 
+/* Something was said that has not been written. */
+bool redis_events_want_write(const struct redisAsyncContext *context);
+
 /* Before the loop waits: writes what was said since. The context may be gone afterwards. */
 void redis_events_write(struct redisAsyncContext *context);
 

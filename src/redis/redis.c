@@ -42,7 +42,8 @@ struct redis {
     uv_timer_t deadline; /* of the oldest call */
     uv_prepare_t prepare;
     void (*gather)(void *ctx); /* NULL: nobody */
-    void *gather_ctx;
+    void (*ride)(void *ctx);   /* the same */
+    void *gather_ctx, *ride_ctx;
     struct buf command; /* the one being sent */
     struct redis_options options;
     redisAsyncContext *context; /* NULL: none */
@@ -315,11 +316,19 @@ void redis_on_turn(struct redis *r, void (*gather)(void *ctx), void *ctx)
     r->gather_ctx = ctx;
 }
 
+void redis_on_sending(struct redis *r, void (*ride)(void *ctx), void *ctx)
+{
+    r->ride = ride;
+    r->ride_ctx = ctx;
+}
+
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct redis *r = prepare->data;
     if (r->gather)
         r->gather(r->gather_ctx);
+    if (r->ride && r->context && redis_events_want_write(r->context))
+        r->ride(r->ride_ctx);
     if (r->context)
         redis_events_write(r->context);
 }

@@ -42,7 +42,7 @@ void redis_options_fini(struct redis_options *o);
 struct config;
 MUST_USE bool redis_options_of(struct redis_options *o, const struct config *c, char *message, size_t size);
 
-enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 80, REDIS_SCRIPTS_MAX = 4 };
+enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4 };
 
 /* Begins to connect and never fails. Takes the options over. `scripts` are NULL-terminated Lua sources that
  * live as long as the process; `probe_key` is written now and then to see whether Redis takes writes. */
@@ -74,8 +74,10 @@ enum next redis_run(struct redis *r, int script, const struct str *args, int key
 void redis_tell(struct redis *r, int script, const struct str *args, int keys, int count);
 
 /* All commands of one turn of the loop leave in one write, before the loop waits. `gather` is called just
- * before that, and may add to it. One at a time; NULL: nobody. */
+ * before that, and may add to it; then, if there is anything to write, `ride` with what could wait for that.
+ * One each at a time; NULL: nobody. */
 void redis_on_turn(struct redis *r, void (*gather)(void *ctx), void *ctx);
+void redis_on_sending(struct redis *r, void (*ride)(void *ctx), void *ctx);
 
 struct redis_counts {
     unsigned long long calls, failed, late;

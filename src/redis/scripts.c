@@ -4,61 +4,98 @@
 
 #include <stddef.h>
 
-/* The exact window on Redis' own clock, of each key in turn; a key that stands there twice is asked twice.
- * The value is the instants of the admitted requests of the last minute, oldest first, 6 bytes each,
- * big-endian ms. When the clock was set back, all of them are moved back with it, so that the newest is now:
- * never too many, and nobody waits longer than a window. Answers one number for each key: admitted (1, 0),
- * twice the ms until the oldest of the last `limit` leaves the window (16 bits), and remaining in the bits
- * above. */
+/* The exact windows on Redis' own clock, of the keys of ARGV, none twice. A window is the instants of the
+ * admitted requests of the last minute, oldest first, 6 bytes each, big-endian ms, in a field of a hash: for
+ * a whole call Redis runs two or three commands and not two for each key. Windows leave with the hash that
+ * holds them: once KEYS[1] is a minute old it takes the place of KEYS[2], of which nothing can count any more
+ * then, and a window that is asked for is taken over from there. Freeing the old one is left to a thread of
+ * Redis (UNLINK): it may hold a field for each key.
+ *
+ * The field "clock" is when the hash began, and the newest instant in either. While the clock is behind that,
+ * it was set back: then a window is moved back with it, so that its newest is now: never too many, and nobody
+ * waits longer than a window.
+ *
+ * Answers one number for each key: admitted (1, 0), twice the ms until the oldest of the last `limit` leaves
+ * the window (16 bits), and remaining in the bits above. */
 static const char take[] =
     "local limit = tonumber(ARGV[1])\n"
-    "local t = redis.call('TIME')\n"
+    "local call, sub, pack, unpack, spread = redis.call, string.sub, struct.pack, struct.unpack, unpack\n"
+    "local t = call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
-    "local pack, unpack = struct.pack, struct.unpack\n"
-    "local s\n"
-    "local function instant(i) return (unpack('>I6', s, i * 6 + 1)) end\n"
-    "local answer = {}\n"
-    "for k = 1, #KEYS do\n"
-    "  s = redis.call('GET', KEYS[k]) or ''\n"
-    "  local n = math.floor(#s / 6)\n"
-    "  local ahead = n > 0 and instant(n - 1) - now or 0\n"
-    "  if ahead > 0 then\n"
-    "    local moved = {}\n"
-    "    for i = 0, n - 1 do moved[i + 1] = pack('>I6', math.max(instant(i) - ahead, 0)) end\n"
-    "    s = table.concat(moved)\n"
-    "  end\n"
-    "  local first = 0\n"
-    "  while first < n and now - instant(first) >= 60000 do first = first + 1 end\n"
-    "  if first > 0 then s = string.sub(s, first * 6 + 1) end\n"
-    "  n = n - first\n"
-    "  local admitted = n < limit and 1 or 0\n"
-    "  if admitted == 1 then\n"
-    "    s = s .. pack('>I6', now)\n"
-    "    n = n + 1\n"
-    "  end\n"
-    "  if admitted == 1 or ahead > 0 then redis.call('SET', KEYS[k], s, 'PX', 60000) end\n"
-    "  local reset = 60000 - (now - instant(math.max(n - limit, 0)))\n"
-    "  answer[k] = admitted + 2 * reset + 131072 * math.max(limit - n, 0)\n"
+    "ARGV[1] = 'clock'\n"
+    "local current, before = call('HMGET', KEYS[1], spread(ARGV)), nil\n"
+    "local born, newest = now, now\n"
+    "if current[1] and #current[1] == 12 then born, newest = unpack('>I6I6', current[1]) end\n"
+    "if now - born >= 60000 then\n"
+    "  call('UNLINK', KEYS[2])\n"
+    "  call('RENAME', KEYS[1], KEYS[2])\n"
+    "  before, current, born = current, {}, now\n"
     "end\n"
+    "born, newest = math.min(born, now), math.max(newest, now)\n"
+    "local stamp = pack('>I6', now)\n"
+    "local write, answer = {'HSET', KEYS[1], 'clock', pack('>I6I6', born, newest)}, {}\n"
+    "local written = #write\n"
+    "for k = 2, #ARGV do\n"
+    "  local s, moved = current[k], false\n"
+    "  if not s then\n"
+    "    before = before or call('HMGET', KEYS[2], spread(ARGV))\n"
+    "    s = before[k] or ''\n"
+    "  end\n"
+    "  local n = math.floor(#s / 6)\n"
+    "  if newest > now and n > 0 then\n"
+    "    local ahead = unpack('>I6', s, n * 6 - 5) - now\n"
+    "    if ahead > 0 then\n"
+    "      local all = {}\n"
+    "      for i = 1, n do all[i] = pack('>I6', math.max(unpack('>I6', s, i * 6 - 5) - ahead, 0)) end\n"
+    "      s, moved = table.concat(all), true\n"
+    "    end\n"
+    "  end\n"
+    "  local oldest = n > 0 and unpack('>I6', s) or now\n"
+    "  if now - oldest >= 60000 then\n"
+    "    local first = 1\n"
+    "    while first < n and now - unpack('>I6', s, first * 6 + 1) >= 60000 do first = first + 1 end\n"
+    "    s, n = sub(s, first * 6 + 1), n - first\n"
+    "    oldest = n > 0 and unpack('>I6', s) or now\n"
+    "  end\n"
+    "  local admitted = n < limit\n"
+    "  if admitted then\n"
+    "    s, n = s .. stamp, n + 1\n"
+    "  elseif n > limit then\n"
+    "    oldest = unpack('>I6', s, (n - limit) * 6 + 1)\n"
+    "  end\n"
+    "  if admitted or moved then\n"
+    "    write[written + 1], write[written + 2] = ARGV[k], s\n"
+    "    written = written + 2\n"
+    "  end\n"
+    "  local reset = 60000 - now + oldest\n"
+    "  answer[k - 1] = (admitted and 1 or 0) + 2 * reset + 131072 * math.max(limit - n, 0)\n"
+    "end\n"
+    "call(spread(write))\n"
+    "if born == now then call('PEXPIRE', KEYS[1], 120000) end\n"
     "return answer\n";
 
-/* ARGV: after (-1: as it was), sent, at, polls, days to keep. Notes of several processes may come out of
- * order: the latest says where the integration stands. What is no hash of ours is replaced. */
-static const char note_cursor[] =
-    "local h = redis.pcall('HMGET', KEYS[1], 'after', 'sent', 'at', 'polls')\n"
-    "if h.err then redis.call('DEL', KEYS[1]); h = {} end\n"
-    "local function stored(i) return tonumber(h[i] or '0') or 0 end\n"
-    "local after, sent, at = stored(1), stored(2), stored(3)\n"
-    "local new_after, new_sent, new_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])\n"
-    "if new_at >= at then\n"
-    "  at = new_at\n"
-    "  if new_after >= 0 then after = new_after end\n"
-    "end\n"
+/* ARGV: days to keep; then of each key after (-1: as it was), sent, at, polls. Notes of several processes may
+ * come out of order: the latest says where the integration stands. What is no hash of ours is replaced. When
+ * a key is to be forgotten is moved on once a day. */
+static const char note_cursors[] =
     "local function text(n) return string.format('%.0f', n) end\n"
-    "redis.call('HSET', KEYS[1], 'after', text(after), 'sent', text(math.max(sent, new_sent)), 'at', "
-    "text(at),\n"
-    "  'polls', text(stored(4) + tonumber(ARGV[4])))\n"
-    "redis.call('EXPIRE', KEYS[1], ARGV[5] * 86400)\n"
+    "for k = 1, #KEYS do\n"
+    "  local key = KEYS[k]\n"
+    "  local h = redis.pcall('HMGET', key, 'after', 'sent', 'at', 'polls')\n"
+    "  if h.err then redis.call('DEL', key); h = {} end\n"
+    "  local function stored(i) return tonumber(h[i] or '0') or 0 end\n"
+    "  local function given(i) return tonumber(ARGV[4 * k - 3 + i]) end\n"
+    "  local after, at, before = stored(1), stored(3), stored(3)\n"
+    "  if given(3) >= at then\n"
+    "    at = given(3)\n"
+    "    if given(1) >= 0 then after = given(1) end\n"
+    "  end\n"
+    "  redis.call('HSET', key, 'after', text(after), 'sent', text(math.max(stored(2), given(2))),\n"
+    "    'at', text(at), 'polls', text(stored(4) + given(4)))\n"
+    "  if math.floor(at / 86400000) ~= math.floor(before / 86400000) then\n"
+    "    redis.call('EXPIRE', key, ARGV[1] * 86400)\n"
+    "  end\n"
+    "end\n"
     "return {}\n";
 
 /* after, sent, at, polls of each key, 0 where there is none. */
@@ -72,7 +109,7 @@ static const char read_cursors[] =
 
 const char *const redis_scripts[] = {
     [SCRIPT_TAKE] = take,
-    [SCRIPT_NOTE_CURSOR] = note_cursor,
+    [SCRIPT_NOTE_CURSORS] = note_cursors,
     [SCRIPT_READ_CURSORS] = read_cursors,
     NULL,
 };

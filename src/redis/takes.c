@@ -1,4 +1,6 @@
 /* Batches. One is filled while the loop turns; those that were sent stand in a list until they are answered.
+ * A key stands in a batch once: whoever asks for it again opens the next one, so one is answered behind the
+ * other.
  *
  *   asked --> OPEN --the loop is about to wait, or it is full--> sent --answer, or none--> every asker is
  * woken
@@ -13,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCH_MAX = 64, KEY_MAX = 96, BATCH_MAGIC = 0x54616b65 };
+enum { BATCH_MAX = 64, NAME_BYTES = 96, NUMBER_MAX = 20, BATCH_MAGIC = 0x54616b65 };
+enum { ARG_WINDOWS, ARG_WINDOWS_BEFORE, KEYS, ARG_LIMIT = KEYS, ARG_FIRST };
 
 struct asker {
     struct batch *batch;
@@ -36,11 +39,11 @@ struct batch {
 
 struct takes {
     struct redis *redis;
-    struct str key_start; /* "prefix:rate:" */
-    struct batch *open;   /* NULL: nobody has asked in this turn */
-    struct batch *spare;  /* NULL: none; one of the last batch, still warm */
+    struct str names[KEYS]; /* of the hashes: "prefix:rate", "prefix:rate:before" */
+    struct batch *open;     /* NULL: nobody has asked in this turn */
+    struct batch *spare;    /* NULL: none; one of the last batch, still warm */
     struct list under_way;
-    char start_text[KEY_MAX];
+    char texts[KEYS][NAME_BYTES];
 };
 
 static struct batch *batch_of(struct wait *w)
@@ -82,22 +85,15 @@ static void deal_out(struct wait *w)
     batch_free(b);
 }
 
-/* Writes at most KEY_MAX bytes. */
-static struct str write_key(const struct takes *t, int64_t key, char *to)
-{
-    memcpy(to, t->key_start.p, t->key_start.len);
-    return str_make(to, t->key_start.len + fmt_i64(to + t->key_start.len, key));
-}
-
 static enum next run(const struct takes *t, struct batch *b)
 {
-    char keys[BATCH_MAX][KEY_MAX], limit[20];
-    struct str args[BATCH_MAX + 1];
+    char numbers[1 + BATCH_MAX][NUMBER_MAX];
+    struct str args[ARG_FIRST + BATCH_MAX] = {t->names[0], t->names[1]};
+    args[ARG_LIMIT] = str_make(numbers[BATCH_MAX], fmt_i64(numbers[BATCH_MAX], b->limit));
     for (int i = 0; i < b->count; i++)
-        args[i] = write_key(t, b->askers[i].key, keys[i]);
-    args[b->count] = str_make(limit, fmt_i64(limit, b->limit));
+        args[ARG_FIRST + i] = str_make(numbers[i], fmt_i64(numbers[i], b->askers[i].key));
     b->answer = (struct redis_answer){.integers = b->integers, .room = (size_t)b->count};
-    return redis_run(t->redis, SCRIPT_TAKE, args, b->count, b->count + 1, &b->wait, &b->answer);
+    return redis_run(t->redis, SCRIPT_TAKE, args, KEYS, ARG_FIRST + b->count, &b->wait, &b->answer);
 }
 
 static void send_open(struct takes *t)
@@ -125,10 +121,18 @@ static void leave(struct wait *w)
     a->out = NULL;
 }
 
-static struct batch *open_batch(struct takes *t, int limit)
+static bool takes_key(const struct batch *b, int64_t key, int limit)
+{
+    bool free = b->count < BATCH_MAX && b->limit == limit;
+    for (int i = 0; i < b->count; i++)
+        free &= b->askers[i].key != key;
+    return free;
+}
+
+static struct batch *open_batch(struct takes *t, int64_t key, int limit)
 {
     struct batch *b = t->open;
-    if (b && (b->count == BATCH_MAX || b->limit != limit)) {
+    if (b && !takes_key(b, key, limit)) {
         send_open(t);
         b = NULL;
     }
@@ -151,7 +155,7 @@ enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, str
     if (!redis_is_up(t->redis))
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
-    struct batch *b = open_batch(t, limit);
+    struct batch *b = open_batch(t, key, limit);
     struct asker *a = &b->askers[b->count++];
     *a = (struct asker){.batch = b, .wait = w, .out = out, .key = key};
     w->cancel = leave;
@@ -163,9 +167,12 @@ struct takes *takes_new(struct redis *redis, const char *key_prefix)
 {
     struct takes *t = xcalloc(1, sizeof *t);
     t->redis = redis;
-    int len = snprintf(t->start_text, sizeof t->start_text, "%srate:", key_prefix);
-    CHECK(len > 0 && (size_t)len + 20 <= sizeof t->start_text);
-    t->key_start = str_make(t->start_text, (size_t)len);
+    static const char *const names[KEYS] = {"rate", "rate:before"};
+    for (int i = 0; i < KEYS; i++) {
+        int len = snprintf(t->texts[i], NAME_BYTES, "%s%s", key_prefix, names[i]);
+        CHECK(len > 0 && len < NAME_BYTES);
+        t->names[i] = str_make(t->texts[i], (size_t)len);
+    }
     list_init(&t->under_way);
     redis_on_turn(redis, on_turn, t);
     return t;

@@ -1,6 +1,6 @@
-/* The limiter's questions to Redis: those of one turn of the loop go as one call of the script, which counts
- * them one after another, several of one key too. Knows the script and the names of the keys, and no window.
- */
+/* The limiter's questions to Redis: those of one turn of the loop go as one call of the script; where one
+ * key asks several times, as one call behind the other. Knows the script and the names of what it keeps, and
+ * no window. */
 #ifndef VT_REDIS_TAKES_H
 #define VT_REDIS_TAKES_H
 

@@ -55,16 +55,34 @@ def remaining(answer):
     return int(answer.headers["X-RateLimit-Remaining"])
 
 
-def rate_key(redis):
-    return next(key for key in redis.call("KEYS", "viewtally:rate:*"))
+WINDOWS, BEFORE = "viewtally:rate", "viewtally:rate:before"
+
+
+def field(redis, windows=WINDOWS):
+    """The only key's."""
+    return next(name for name in redis.call("HKEYS", windows) if name != "clock")
+
+
+def now_ms(redis):
+    seconds, micros = (int(n) for n in redis.call("TIME"))
+    return seconds * 1000 + micros // 1000
+
+
+def packed(*instants):
+    return b"".join(instant.to_bytes(6, "big") for instant in instants)
 
 
 def plant(redis, ages_ms):
     """Makes the window of the only key hold requests of these ages."""
-    seconds, micros = (int(n) for n in redis.call("TIME"))
-    now = seconds * 1000 + micros // 1000
-    packed = b"".join((now - age).to_bytes(6, "big") for age in sorted(ages_ms, reverse=True))
-    redis.call("SET", rate_key(redis), packed, "PX", 60000)
+    now = now_ms(redis)
+    instants = [now - age for age in sorted(ages_ms, reverse=True)]
+    redis.call("HSET", WINDOWS, field(redis), packed(*instants), "clock", packed(now, max([now, *instants])))
+
+
+def grow_old(redis, age_ms):
+    """Lets the hash have begun that long ago."""
+    now = now_ms(redis)
+    redis.call("HSET", WINDOWS, "clock", packed(now - age_ms, now))
 
 
 # --- one window for all ---
@@ -115,6 +133,33 @@ def test_a_redis_clock_that_was_set_back_blocks_nobody(world, redis):
         answers = [client.get("/account") for _ in range(51)]
         assert [a.status for a in answers] == [200] * 50 + [429]
         assert int(answers[50].headers["Retry-After"]) <= 60
+
+
+def test_windows_leave_a_minute_after_their_hash(world, redis):
+    with world.client() as client:
+        client.get("/account")
+        plant(redis, [50_000] * 2)
+        grow_old(redis, 60_000)
+        assert remaining(client.get("/account")) == LIMIT - 3       # taken over
+        assert redis.call("HGET", BEFORE, field(redis)) and redis.call("HLEN", WINDOWS) == 2
+        assert 0 < redis.call("PTTL", BEFORE) <= redis.call("PTTL", WINDOWS) <= 120_000
+        grow_old(redis, 59_000)
+        assert remaining(client.get("/account")) == LIMIT - 4
+        assert redis.call("HGET", BEFORE, field(redis)) != redis.call("HGET", WINDOWS, field(redis))
+        plant(redis, [])
+        grow_old(redis, 120_000)
+        assert remaining(client.get("/account")) == LIMIT - 1       # what stood in BEFORE is gone
+        assert redis.call("HGET", BEFORE, field(redis)) == ""
+
+
+def test_a_key_that_was_quiet_for_a_change_of_hashes_is_still_counted(world, redis):
+    with world.client() as client, world.client(world.second) as other:
+        client.get("/account")
+        plant(redis, [10_000] * LIMIT)
+        name = field(redis)
+        redis.call("RENAME", WINDOWS, BEFORE)
+        assert client.get("/account").status == other.get("/account").status == 429
+        assert redis.call("HKEYS", WINDOWS) == ["clock"] and redis.call("HKEYS", BEFORE) == [name, "clock"]
 
 
 def test_a_redis_that_lost_everything_begins_anew(world, redis):
@@ -198,14 +243,19 @@ def test_scripts_that_redis_forgot_come_back(world, redis):
 def test_wrong_type_and_garbage_in_the_key(world, redis):
     with world.client() as client:
         client.get("/account")
-        key = rate_key(redis)
-        redis.call("DEL", key)
-        redis.call("LPUSH", key, "x")
+        name = field(redis)
+        redis.call("DEL", WINDOWS)
+        redis.call("LPUSH", WINDOWS, "x")
         assert client.get("/account").status == 200
-        redis.call("DEL", key)
+        redis.call("DEL", WINDOWS)
         world.wait_until_up()
-        redis.call("SET", key, "no instants at all")
-        assert client.get("/account").status in (200, 429)
+        for garbage in ("no instants at all", "x", ""):
+            redis.call("HSET", WINDOWS, name, garbage)
+            assert client.get("/account").status in (200, 429)
+            redis.call("HSET", WINDOWS, "clock", garbage)
+            redis.call("HDEL", WINDOWS, name)
+            assert remaining(client.get("/account")) == LIMIT - 1
+            assert world.first.log.count("away") == 1
 
 
 # --- addresses and passwords ---

@@ -36,9 +36,13 @@ class World:
         wait.until(lambda: " redis: " in self.server.log, "the log to speak of Redis")
 
     def plant_garbage(self):
-        """No hash where the key's cursor will stand: it has to be taken away."""
+        """No hash where the key's cursor will stand: it has to be taken away. And windows that have to make room."""
         key_id = self.listed()["id"]
-        self.redis.call("EVAL", "redis.call('SELECT', 3) return redis.call('SET', KEYS[1], 'x')", "1", f"viewtally:cursor:{key_id}")
+        self.in_its_database("redis.call('SET', KEYS[1], 'x')", f"viewtally:cursor:{key_id}")
+        self.in_its_database("redis.call('HSET', KEYS[1], 'clock', string.rep('\\0', 12))", "viewtally:rate")
+
+    def in_its_database(self, script, key):
+        self.redis.call("EVAL", f"redis.call('SELECT', 3) return {script}", "1", key)
 
     def listed(self):
         return self.server.run("key", "list", "--author", uid("Ada"), "--json").json()[0]

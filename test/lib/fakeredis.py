@@ -6,6 +6,11 @@ import threading
 import time
 
 
+def asked(words):
+    """The keys that a call of the limit's script asks for; of another call, none."""
+    return words[6:] if words[0] == b"EVALSHA" and words[3].endswith(b":rate") else []
+
+
 def verdict(admitted, remaining, reset_ms):
     """What the script says of one key."""
     return b":%d\r\n" % (admitted + 2 * reset_ms + (remaining << 17))
@@ -62,8 +67,8 @@ class FakeRedis:
     def _answer(self, words):
         if words[0] == b"EVALSHA":
             data = self.reply(words)
-            one = re.fullmatch(rb"\*1\r\n(:-?\d+\r\n)", data or b"")
-            return b"*%d\r\n" % int(words[2]) + one.group(1) * int(words[2]) if one else data
+            one, count = re.fullmatch(rb"\*1\r\n(:-?\d+\r\n)", data or b""), len(asked(words))
+            return b"*%d\r\n" % count + one.group(1) * count if one else data
         if words[:2] == [b"SCRIPT", b"LOAD"]:
             return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
         return b"+OK\r\n"
