@@ -278,6 +278,7 @@ const struct route events_route = {
     .path = "/events",
     .name = "/v1/events",
     .methods = ROUTE_GET,
+    .flags = ROUTE_BY_FEED,
     .start = events_step,
     .on_kept = on_kept,
     .params = {"after", "limit", "type", "occurred_after", "order", "before", "wait"},

@@ -1,6 +1,7 @@
 /* A question is its route, whose data it is about, and the rest of its target as it was sent: two spellings
  * of one question are two, which costs room and is never wrong. An answer is kept with the author's revision
- * that the question met, which is that of before the answer was made or an older one, never a newer. */
+ * (an answer of the feed with the feed's) that the question met, which is that of before the answer was made
+ * or an older one, never a newer. */
 #include "api/kept.h"
 
 #include "api/cache.h"
@@ -11,13 +12,15 @@ static struct cache_key key_of(const struct request *r)
 {
     const struct call *call = call_of(r);
     bool by_key = call->route->flags & ROUTE_BY_KEY;
+    bool by_feed = call->route->flags & ROUTE_BY_FEED;
+    int64_t revision = by_feed ? call->owner.feed_rev : call->owner.author_rev;
     struct cache_key key = {
         .route = call->route,
         .scope = by_key ? call->owner.key_row : call->owner.author_row,
         .path = call->path_tail,
         .query = r->query,
         /* What the account says of a key: only the time of its last use ever changes. */
-        .revision = call->owner.author_rev + (by_key ? call->owner.last_used_at : 0),
+        .revision = revision + (by_key ? call->owner.last_used_at : 0),
     };
     if (call->route->flags & ROUTE_BY_ACCEPT)
         key.accept = r->field[FIELD_ACCEPT];

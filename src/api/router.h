@@ -11,6 +11,7 @@ enum {
     ROUTE_TAIL = 2,      /* the path goes on with "/" and one segment: call->path_tail */
     ROUTE_BY_ACCEPT = 4, /* the answer depends on the Accept field */
     ROUTE_BY_KEY = 8,    /* and on the key, not only on its author */
+    ROUTE_BY_FEED = 16,  /* of the author's data it shows no more than events do: feed_rev, not author_rev */
 };
 
 struct route {

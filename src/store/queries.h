@@ -129,12 +129,12 @@
     X(AUTHOR_TOUCH, "UPDATE authors SET rev = rev + 1, views_refreshed_at = "                                \
                     "CASE WHEN ?2 > ifnull(views_refreshed_at, -1) THEN ?2 ELSE views_refreshed_at END "     \
                     "WHERE id = ?1")                                                                         \
-    X(AUTHOR_SET_HEAD, "UPDATE authors SET last_event_id = ?2 WHERE id = ?1")                                \
+    X(AUTHOR_SET_HEAD, "UPDATE authors SET last_event_id = ?2, feed_rev = feed_rev + 1 WHERE id = ?1")       \
                                                                                                              \
     /* API keys */                                                                                           \
     X(KEY_OWNER, "SELECT k.id, k.author_id, k.uuid, k.revoked_at, k.last_used_at, a.uuid, a.plan_active, "   \
-                 "a.rev, a.last_event_id FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id "        \
-                 "WHERE k.hash = ?1")                                                                        \
+                 "a.rev, a.feed_rev, a.last_event_id FROM api_keys k "                                       \
+                 "CROSS JOIN authors a ON a.id = k.author_id WHERE k.hash = ?1")                             \
     X(ACCOUNT, "SELECT " SQL_AUTHOR ", " SQL_KEY                                                             \
                " FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id WHERE k.id = ?1")                \
     X(KEY_BY_UUID, "SELECT " SQL_KEY " FROM api_keys k WHERE k.uuid = ?1")                                   \

@@ -34,7 +34,8 @@ struct key_owner {
     int64_t revoked_at;   /* TIME_NONE: live */
     int64_t last_used_at; /* TIME_NONE: never */
     bool plan_active;
-    int64_t author_rev;
+    int64_t author_rev;    /* grows with every change that an answer could show */
+    int64_t feed_rev;      /* with every change that an answer of the feed could show */
     int64_t last_event_id; /* the author's head; 0: none */
     struct uuid key_id, author_id;
 };

@@ -13,7 +13,8 @@ static enum err row_owner(struct db *db, struct sqlite3_stmt *q, struct key_owne
         .last_used_at = db_i64_or(q, 4, TIME_NONE),
         .plan_active = db_i64(q, 6) != 0,
         .author_rev = db_i64(q, 7),
-        .last_event_id = db_i64(q, 8),
+        .feed_rev = db_i64(q, 8),
+        .last_event_id = db_i64(q, 9),
     };
     if (db_bytes(q, 2, out->key_id.b, sizeof out->key_id.b) &&
         db_bytes(q, 5, out->author_id.b, sizeof out->author_id.b))

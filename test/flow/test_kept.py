@@ -9,6 +9,7 @@ import pytest
 
 from lib import wait
 from lib.lines import author, book, reading, uid, video
+from lib.metrics import scrape
 
 DAY = 24 * 3600 * 1000
 DATA = [
@@ -127,18 +128,114 @@ def test_a_plan_that_ends_and_begins_again(pair):
     pair.check(["/videos", "/account"])
 
 
+# ---- the feed hangs on what it shows, not on every reading ----
+
+FEED = ["/events", "/events?limit=3", "/events?limit=3&type=video.milestone_reached", "/events?after=latest", "/events?after=evt_9223372036854775807",
+        "/events?occurred_after=2026-07-09T20:00:00Z", "/events?order=desc", "/events?order=desc&limit=2"]
+
+
+def kept_of(pair):
+    """(given, made) of the answers that may be kept."""
+    metrics = scrape(pair.keeps)
+    return metrics.get("viewtally_cache_hits_total"), metrics.get("viewtally_cache_misses_total")
+
+
+def feed(pair):
+    return pair.clients[0].get("/events?limit=100").json()["data"]
+
+
+def video_line(name, **fields):
+    return {"type": "video", "id": uid(name), "author_id": uid("Ada"), **fields}
+
+
+@pytest.fixture
+def fed(make_viewtally, clock):
+    """All videos but v0 have passed a milestone; the first event is v1's."""
+    clock.set_wall("2026-07-10T12:00:00Z")
+    made = Pair(make_viewtally, clock)
+    made.keeps.import_lines([book("Second", "Ada", created_at="2026-02-01T00:00:00Z")])
+    made.use()
+    assert feed(made)[0]["video"]["title"] == "v1"
+    yield made
+    for client in made.clients:
+        client.close()
+
+
+def earlier(name, *platforms):
+    """Posts of a video that came out before those it has."""
+    return video_line(name, posts=[{"platform": platform, "post_id": f"{platform}-{name}", "posted_at": "2026-07-01T06:00:00Z"}
+                                   for platform in platforms])
+
+
+FEED_CHANGES = {
+    "title": ([video_line("v1", title="Another title")], lambda v: v["title"] == "Another title"),
+    "no title": ([video_line("v1", title=None)], lambda v: v["title"] == "Novel"),
+    "thumbnail": ([video_line("v1", thumbnail_url="https://cdn.example/1.jpg")], lambda v: v["thumbnail_url"] == "https://cdn.example/1.jpg"),
+    "another book": ([video_line("v1", book_id=uid("Second"))], lambda v: v["book"]["title"] == "Second"),
+    "no book": ([video_line("v1", book_id=None)], lambda v: v["book"] is None),
+    "book renamed": ([{"type": "book", "id": uid("Novel"), "author_id": uid("Ada"), "title": "Novella"}], lambda v: v["book"]["title"] == "Novella"),
+    "an earlier post": ([earlier("v1", "facebook")], lambda v: v["posted_at"] == "2026-07-01T06:00:00.000Z"),
+}
+
+
+@pytest.mark.parametrize("change", FEED_CHANGES)
+def test_what_an_event_shows_of_its_video_changes_at_once(fed, change):
+    lines, is_shown = FEED_CHANGES[change]
+    fed.check(FEED)
+    assert not is_shown(feed(fed)[0]["video"])
+    fed.keeps.import_lines(lines)
+    fed.use()
+    assert is_shown(feed(fed)[0]["video"])
+    fed.check(FEED)
+
+
+@pytest.mark.parametrize(("views", "kinds"), [(1200, {"video.milestone_reached"}), (10 ** 6, {"video.milestone_reached", "video.went_viral"})])
+def test_a_new_event_is_there_at_once(fed, views, kinds):
+    fed.check(FEED)
+    before = len(feed(fed))
+    fed.keeps.import_lines([reading("v0", "2026-07-10T11:00:00Z", views)])     # by another process
+    fed.use()
+    new = feed(fed)[before:]
+    assert {event["type"] for event in new} == kinds and {event["video"]["id"] for event in new} == {uid("v0")}
+    fed.check(FEED)
+
+
+def test_readings_without_an_event_leave_the_feed_kept(fed):
+    fed.check(FEED)
+    fed.check(["/videos"])
+    body = fed.clients[0].get("/events").body
+    for hour, views in enumerate((710, 720, 730)):
+        fed.keeps.import_lines([reading("v0", f"2026-07-10T{hour + 8:02}:00:00Z", views)])
+        fed.use()
+        fed.clients[0].get("/videos")
+        before = kept_of(fed)
+        for path in FEED:
+            assert fed.clients[0].get(path).status == 200
+        assert kept_of(fed) == (before[0] + len(FEED), before[1]), "every answer was kept"
+        assert fed.clients[0].get("/events").body == body
+        before = kept_of(fed)
+        answer = fed.clients[0].get(f"/videos/{uid('v0')}").json()
+        assert answer["data"]["views"] == views and kept_of(fed)[1] == before[1] + 1, "what shows counts is made anew"
+    fed.check(FEED)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_both_answer_the_same(pair, seed):
     chance = random.Random(seed)
     for turn in range(12):
-        what = chance.choice(["reading", "reading", "title", "book", "day", "back", "nothing"])
+        what = chance.choice(["reading", "reading", "title", "rename", "move", "picture", "day", "back", "nothing"])
         if what == "reading":
             now = datetime.datetime.fromtimestamp(pair.clock.wall_ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
             pair.keeps.import_lines([reading(f"v{chance.randrange(9)}", now, chance.randrange(10 ** chance.randrange(3, 7)))], status=None)
         elif what == "title":
             pair.keeps.import_lines([{"type": "video", "id": uid("v1"), "author_id": uid("Ada"), "title": f"turn {turn}"}])
-        elif what == "book":
-            pair.keeps.import_lines([book(f"Novel {turn}", "Ada", created_at="2026-02-01T00:00:00Z")])
+        elif what == "rename":
+            pair.keeps.import_lines([{"type": "book", "id": uid("Novel"), "author_id": uid("Ada"), "title": f"Novel {turn}"}])
+        elif what == "move":
+            pair.keeps.import_lines([book(f"Book {turn}", "Ada", created_at="2026-02-01T00:00:00Z"),
+                                     video_line(f"v{chance.randrange(9)}", book_id=chance.choice([uid(f"Book {turn}"), uid("Novel"), None]))])
+        elif what == "picture":
+            pair.keeps.import_lines([video_line(f"v{chance.randrange(9)}", thumbnail_url=f"https://cdn.example/{turn}.jpg")])
         elif what == "day":
             pair.clock.advance(chance.randrange(1, 3 * DAY))
         elif what == "back":

@@ -82,7 +82,7 @@ class Changes(threading.Thread):
         connection = sqlite3.connect(self.database, timeout=60, isolation_level=None)
         connection.execute("PRAGMA synchronous = OFF")
         while not self.ended.wait(self.pause):
-            connection.execute("UPDATE authors SET rev = rev + 1")
+            connection.execute("UPDATE authors SET rev = rev + 1, feed_rev = feed_rev + 1")
         connection.close()
 
     def stop(self):

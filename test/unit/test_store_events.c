@@ -14,6 +14,7 @@ enum { EVENTS = 300 };
 
 static struct temp_db t;
 static struct author author, other;
+static struct book book;
 static struct video video, plain;
 static struct event events[EVENTS]; /* of `author`, ascending */
 static int event_count;
@@ -26,7 +27,7 @@ static int set_up(void **state)
     test_begin(&t);
     author = add_author(&t, 1);
     other = add_author(&t, 2);
-    struct book book = add_book(&t, &author, 1, TEST_DAY);
+    book = add_book(&t, &author, 1, TEST_DAY);
     struct video foreign = add_video(&t, &other, 0, 9, TEST_DAY);
     video = add_video(&t, &author, book.row, 1, TEST_DAY);
     plain = add_video(&t, &author, 0, 2, TEST_DAY + 5);
@@ -57,7 +58,7 @@ struct page {
     struct event events[EVENTS];
 };
 
-static bool on_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *book)
+static bool on_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *b)
 {
     struct page *page = ctx;
     const struct video *expected = e->video_row == video.row ? &video : &plain;
@@ -66,7 +67,7 @@ static bool on_event(void *ctx, const struct event *e, const struct video *v, co
     assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
     assert_true(str_eq(v->title, expected->title));
     assert_null(v->thumbnail_url.p);
-    assert_true(expected == &video ? str_eq(book->title, STR("Book 1")) : book->title.p == NULL);
+    assert_true(expected == &video ? str_eq(b->title, STR("Book 1")) : b->title.p == NULL);
     page->events[page->count++] = *e;
     return page->count != page->stop_after;
 }
@@ -283,6 +284,106 @@ static void ids_grow_when_the_clock_falls(void **state)
     assert_int_equal(b, a + 1);
 }
 
+/* --- the revision of what a feed shows --- */
+
+static int64_t feed_rev_of(uint64_t key)
+{
+    struct store_read read = temp_db_read(&t);
+    struct key_owner owner;
+    uint8_t hash[KEY_HASH_LEN];
+    hash_of(key, hash);
+    assert_int_equal(store_find_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(read.err, OK);
+    return owner.feed_rev;
+}
+
+/* By how much the author's has grown since the last look; that of the other author never does. */
+static int64_t growth(void)
+{
+    static int64_t last, last_of_other;
+    int64_t now = feed_rev_of(1), grown = now - last;
+    if (last_of_other)
+        assert_int_equal(feed_rev_of(2), last_of_other);
+    last = now;
+    last_of_other = feed_rev_of(2);
+    return grown;
+}
+
+static void update(void)
+{
+    test_begin(&t);
+    assert_int_equal(store_update_video(t.w, &video), OK);
+    assert_int_equal(store_update_book(t.w, &book), OK);
+    test_commit(&t);
+}
+
+static void the_feed_s_revision_grows_with_what_the_feed_shows(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    (void)add_key(&t, &author, 1);
+    (void)add_key(&t, &other, 2);
+    struct book second = add_book(&t, &author, 2, TEST_DAY);
+    test_commit(&t);
+    (void)growth();
+
+    video.title = STR("another");
+    update();
+    assert_int_equal(growth(), 1);
+    video.title.p = NULL;
+    update();
+    assert_int_equal(growth(), 1);
+    video.thumbnail_url = STR("https://example.com/a.jpg");
+    update();
+    assert_int_equal(growth(), 1);
+    video.posted_at -= 1;
+    update();
+    assert_int_equal(growth(), 1);
+    video.posted_at = TIME_NONE;
+    update();
+    assert_int_equal(growth(), 1);
+    video.book_row = second.row;
+    update();
+    assert_int_equal(growth(), 1);
+    video.book_row = 0;
+    update();
+    assert_int_equal(growth(), 1);
+    book.title = STR("Renamed");
+    update();
+    assert_int_equal(growth(), 1);
+
+    test_begin(&t);
+    (void)add_event(&t, &video, EVENT_MILESTONE_REACHED, 5000, TEST_DAY);
+    (void)add_event(&t, &video, EVENT_WENT_VIRAL, 5000, TEST_DAY);
+    test_commit(&t);
+    assert_int_equal(growth(), 2);
+}
+
+static void the_feed_s_revision_stays_when_the_feed_does(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    (void)add_key(&t, &author, 1);
+    (void)add_key(&t, &other, 2);
+    test_commit(&t);
+    (void)growth();
+
+    update(); /* nothing is new */
+    book.subtitle = STR("A subtitle");
+    book.created_at++;
+    video.posts[0].url = STR("https://example.com/elsewhere");
+    update();
+    test_begin(&t);
+    add_reading(&t, &plain, TEST_DAY + HOUR_MS, 500);
+    plain.went_viral_at = TEST_DAY + HOUR_MS;
+    assert_int_equal(store_save_counts(t.w, &plain, true), OK);
+    assert_int_equal(store_touch_author(t.w, author.row, TEST_DAY + HOUR_MS), OK);
+    (void)add_video(&t, &author, book.row, 3, TEST_DAY);
+    (void)add_book(&t, &author, 2, TEST_DAY);
+    test_commit(&t);
+    assert_int_equal(growth(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +398,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(another_connection_goes_on_with_the_sequence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ids_grow_when_the_clock_falls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_feed_s_revision_grows_with_what_the_feed_shows, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_feed_s_revision_stays_when_the_feed_does, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

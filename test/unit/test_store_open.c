@@ -136,6 +136,42 @@ static void every_migration_is_complete_in_itself(void **state)
     }
 }
 
+/* What stands in a database of schema 5 stays, and from 6 on the feed has a revision of its own. */
+static void a_database_of_schema_5_keeps_its_rows(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "INSERT INTO authors (uuid, name, created_at, rev, last_event_id) VALUES"
+        " (x'00000000000000000000000000000001', 'Ada', 5, 70, 9), (x'00000000000000000000000000000002', "
+        "'Bob', 6, 80, 0);"
+        "INSERT INTO books (uuid, author_id, title, created_at) VALUES (x'00000000000000000000000000000003', "
+        "1, 'Novel', 7);"
+        "INSERT INTO videos (uuid, author_id, book_id, posted_at, threshold, compared_videos, title) VALUES"
+        " (x'00000000000000000000000000000004', 1, 1, 8, 1000, 0, 'one');"
+        "INSERT INTO events (author_id, id, video_id, type, occurred_at, value) VALUES (1, 9, 1, 1, 9, "
+        "1000);";
+    sqlite3 *db;
+    const char *why;
+    int applied;
+    assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sqlite3_exec(db, schema_migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+    assert_int_equal(applied, schema_migration_count - 5);
+    assert_int_equal(run_sql(t.path, "SELECT sum(rev * 100 + last_event_id) FROM authors"), 15009);
+    assert_int_equal(run_sql(t.path, "SELECT min(feed_rev) * 10 + max(feed_rev) FROM authors"), 11);
+    assert_int_equal(run_sql(t.path, "SELECT count(*) FROM events JOIN videos v ON v.id = video_id "
+                                     "JOIN books b ON b.id = v.book_id"),
+                     1);
+    run_sql(t.path, "UPDATE videos SET title = 'two'");
+    run_sql(t.path, "UPDATE books SET title = 'Novella'");
+    assert_int_equal(run_sql(t.path, "SELECT feed_rev FROM authors WHERE name = 'Ada'"), 3);
+    assert_int_equal(run_sql(t.path, "SELECT feed_rev FROM authors WHERE name = 'Bob'"), 1);
+    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+}
+
 /* Eight processes at once: each migration is applied by exactly one. */
 static void many_may_migrate_at_once(void **state)
 {
@@ -373,6 +409,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_new_database_is_made_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_file_is_a_new_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_migration_is_complete_in_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_database_of_schema_5_keeps_its_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_may_migrate_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_newer_database_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_older_database_has_to_be_migrated, set_up, tear_down),

@@ -137,6 +137,9 @@ static void a_reading_writes_no_index(void **state)
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "IdxInsert"), 0);
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "IdxDelete"), 0);
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "Program"), 0); /* no trigger */
+    assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS_FLIPPED, "Program"), 0);
+    assert_int_equal(count_opcodes(QUERY_SAVE_FIRST_READING, "Program"), 0);
+    assert_true(count_opcodes(QUERY_VIDEO_UPDATE, "Program") > 0); /* that is how one would look */
     /* Those two columns that an index does hold are what this one is for. */
     assert_true(count_opcodes(QUERY_SAVE_FIRST_READING, "IdxInsert") > 0);
     assert_true(count_opcodes(QUERY_SAVE_COUNTS_FLIPPED, "IdxInsert") > 0);
