@@ -159,9 +159,10 @@ void answer_finish(struct request *r)
     const struct api *api = r->app;
     log_answer(r, api);
     response_add_field(r, STR("X-Request-Id"), r->id);
-    response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
-    if (!has_field(r, STR("Cache-Control")))
-        response_add_field(r, STR("Cache-Control"), STR("private, no-cache"));
+    if (has_field(r, STR("Cache-Control")))
+        response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\n"));
+    else
+        response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\nCache-Control: private, no-cache\r\n"));
     add_vary(r, api);
     add_cors(r, api);
 }

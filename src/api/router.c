@@ -62,35 +62,29 @@ static enum next start_endpoint(struct request *r)
     return NEXT_MORE;
 }
 
-/* `before` number `middle` other `after`, without printf, which costs as much as all the rest of a head. */
-static struct str join(struct request *r, struct str before, int64_t number, struct str middle, int64_t other)
+static char *put_number(char *to, struct str before, int64_t number)
 {
-    char *text = arena_alloc(&r->arena, before.len + middle.len + 2 * 20), *to = text;
     memcpy(to, before.p, before.len);
     to += before.len;
-    to += fmt_i64(to, number);
-    if (middle.len) {
-        memcpy(to, middle.p, middle.len);
-        to += middle.len;
-        to += fmt_i64(to, other);
-    }
-    return str_make(text, (size_t)(to - text));
+    return to + fmt_i64(to, number);
 }
 
-static void add_number(struct request *r, struct str name, int64_t value)
-{
-    response_add_field(r, name, join(r, STR(""), value, STR(""), 0));
-}
-
-/* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. */
+/* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. Without printf, which
+ * costs as much as all the rest of a head. */
 static void add_limit_fields(struct request *r, const struct limiter_verdict *v)
 {
+    enum { MOST = 256 }; /* the names, and six numbers of at most 20 digits */
     int64_t reset_s = (v->reset_ms + 999) / 1000;
-    response_add_field(r, STR("RateLimit-Policy"), join(r, STR("\"key\";q="), v->limit, STR(";w="), 60));
-    response_add_field(r, STR("RateLimit"), join(r, STR("\"key\";r="), v->remaining, STR(";t="), reset_s));
-    add_number(r, STR("X-RateLimit-Limit"), v->limit);
-    add_number(r, STR("X-RateLimit-Remaining"), v->remaining);
-    add_number(r, STR("X-RateLimit-Reset"), reset_s);
+    char *text = arena_alloc(&r->arena, MOST), *to = text;
+    to = put_number(to, STR("RateLimit-Policy: \"key\";q="), v->limit);
+    to = put_number(to, STR(";w=60\r\nRateLimit: \"key\";r="), v->remaining);
+    to = put_number(to, STR(";t="), reset_s);
+    to = put_number(to, STR("\r\nX-RateLimit-Limit: "), v->limit);
+    to = put_number(to, STR("\r\nX-RateLimit-Remaining: "), v->remaining);
+    to = put_number(to, STR("\r\nX-RateLimit-Reset: "), reset_s);
+    *to++ = '\r';
+    *to++ = '\n';
+    response_add_lines(r, str_make(text, (size_t)(to - text)));
 }
 
 static enum next refuse_rate(struct request *r, const struct limiter_verdict *v)
@@ -101,7 +95,7 @@ static enum next refuse_rate(struct request *r, const struct limiter_verdict *v)
     enum next next =
         answer_error(r, API_RATE_LIMITED, "More than %d requests in a minute with this key. Retry in %lld s.",
                      v->limit, (long long)wait_s);
-    add_number(r, STR("Retry-After"), wait_s);
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));
     return next;
 }
 

@@ -50,7 +50,7 @@ void conn_enter(struct conn *c, enum conn_state state)
     CHECK(c->magic == CONN_MAGIC && c->state != CONN_CLOSING);
     CHECK(state == CONN_CLOSING || edges[c->state] & 1 << state);
     c->state = state;
-    c->deadline_ms = clock_mono_ms() + timeout_of(c, state);
+    c->deadline_ms = server_now_ms(c->server) + timeout_of(c, state);
     list_remove(&c->link);
     list_add_last(&c->server->conns[state], &c->link);
     if (c->deadline_ms < NEVER_MS)
@@ -188,7 +188,7 @@ static void begin_request(struct conn *c)
     struct exchange *x = server_borrow(c->server);
     c->x = x;
     x->conn = c;
-    x->r.started_ms = clock_mono_ms();
+    x->r.started_ms = server_now_ms(c->server);
     x->r.app = c->server->options.app.ctx;
     x->r.finish = c->server->options.app.finish;
     x->r.client_ended = c->peer_ended;
@@ -241,7 +241,7 @@ static void handle(struct conn *c)
     x->keeps_alive = parser_keeps_alive(x->parser);
     x->client_closes = !x->keeps_alive;
     identify(c);
-    x->r.arrived_us = clock_work_us();
+    x->r.arrived_us = c->server->work_us;
     x->counted = true;
     conn_enter(c, CONN_HANDLING);
     x->r.step = c->server->options.app.first;
@@ -275,7 +275,10 @@ static void parse(struct conn *c)
 /* Answers that can be given at once come back here in a loop and not by recursion. */
 void conn_pump(struct conn *c)
 {
-    int64_t start_us = clock_work_us();
+    struct http_server *s = c->server;
+    if (takes_requests(c) && c->in.len)
+        s->work_us = clock_work_us();
+    const int64_t start_us = s->work_us;
     while (takes_requests(c) && c->in.len) {
         parse(c);
         if (takes_requests(c) && c->in.len && request_slice_is_over(start_us)) {

@@ -2,6 +2,7 @@
 #ifndef VT_HTTP_CONN_H
 #define VT_HTTP_CONN_H
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "http/head.h"
 #include "http/parse.h"
@@ -115,6 +116,7 @@ struct http_server {
     int open_handles;
     bool ticking, draining, forced, closing;
     int64_t tick_ms; /* when it will tick, if ticking */
+    int64_t work_us; /* clock_work_us() when the work on the connection began that is being served */
     int64_t drain_until_ms, listen_until_ms;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -123,6 +125,17 @@ struct http_server {
     struct http_server_counts counts;
     char read_buffer[READ_BYTES]; /* of whatever connection is being read */
 };
+
+/* clock_mono_ms(), but read once a turn: good enough for deadlines. A test moves its clock at any moment. */
+static inline int64_t server_now_ms(const struct http_server *s)
+{
+#ifdef VT_TEST_SEAMS
+    (void)s;
+    return clock_mono_ms();
+#else
+    return (int64_t)uv_now(s->loop);
+#endif
+}
 
 /* ---- conn.c ---- */
 

@@ -226,7 +226,7 @@ static int on_field(llhttp_t *ll, const char *at, size_t len)
 static int slot_of(const struct parser *p, struct str name)
 {
     for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++)
-        if (str_eq_nocase(name, known_fields[i].name))
+        if (name.len == known_fields[i].name.len && str_eq_nocase(name, known_fields[i].name))
             return known_fields[i].slot;
     return p->named_field.len && str_eq_nocase(name, p->named_field) ? (int)FIELD_NAMED : SLOT_NONE;
 }

@@ -65,7 +65,7 @@ static void on_wake(struct wait *w)
 static enum next run_steps(struct exchange *x)
 {
     struct request *r = &x->r;
-    int64_t start_us = clock_work_us();
+    int64_t start_us = x->conn->server->work_us;
     enum next next;
     x->running = true;
     do {

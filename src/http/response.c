@@ -18,6 +18,12 @@ void response_add_field(struct request *r, struct str name, struct str value)
     r->res.fields[r->res.field_count++] = (struct response_field){.name = name, .value = value};
 }
 
+void response_add_lines(struct request *r, struct str lines)
+{
+    CHECK(r->res.field_count < RESPONSE_FIELDS_MAX);
+    r->res.fields[r->res.field_count++] = (struct response_field){.value = lines};
+}
+
 void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx)
 {
     CHECK(!r->res.release);
@@ -137,6 +143,17 @@ static void append_field(struct buf *b, struct str name, struct str value)
     b->len += name.len + value.len + 4;
 }
 
+static void append_fields(struct buf *b, const struct response *res)
+{
+    for (size_t i = 0; i < res->field_count; i++) {
+        const struct response_field *f = &res->fields[i];
+        if (f->name.p)
+            append_field(b, f->name, f->value);
+        else
+            buf_append(b, f->value);
+    }
+}
+
 static void append_status(struct buf *b, int status)
 {
     char digits[20];
@@ -166,8 +183,7 @@ void response_write_head(const struct response *res, enum response_framing frami
         append_length(b, response_body(res).len);
     if (res->etag.p && (res->status == 200 || res->status == 304))
         append_field(b, STR("ETag"), res->etag);
-    for (size_t i = 0; i < res->field_count; i++)
-        append_field(b, res->fields[i].name, res->fields[i].value);
+    append_fields(b, res);
     if (!keeps_alive)
         append_field(b, STR("Connection"), STR("close"));
     else if (http_1_0)

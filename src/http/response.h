@@ -9,7 +9,7 @@ struct request;
 enum { RESPONSE_FIELDS_MAX = 24 };
 
 struct response_field {
-    struct str name, value;
+    struct str name, value; /* name.p == NULL: value is whole lines */
 };
 
 struct response {
@@ -34,6 +34,10 @@ enum { BODY_MAX_BYTES = 8 << 20 };
  * (CHECKed: no value from input reaches a header unescaped). Not for Content-Length, Transfer-Encoding,
  * Connection, Date, ETag, Content-Type. */
 void response_add_field(struct request *r, struct str name, struct str value);
+
+/* Adds whole lines, each `Name: value` CR LF, of constant text and numbers: what every answer carries is said
+ * in one piece. They live at least as long as the request. */
+void response_add_lines(struct request *r, struct str lines);
 
 /* Forgets status, fields and body: for an error after a half-built answer. Not once streaming. */
 void response_reset(struct request *r);

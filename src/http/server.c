@@ -109,14 +109,15 @@ void server_turn_soon(struct http_server *s)
  * first in the next turn. */
 static void run_turns(struct http_server *s)
 {
-    int64_t start_us = clock_work_us();
+    int64_t start_us = s->work_us = clock_work_us();
     struct list mark; /* who wants another turn stands behind it */
     list_init(&mark);
     list_add_last(&s->turns, &mark);
-    while (s->turns.next != &mark && clock_work_us() - start_us < TURN_US) {
+    while (s->turns.next != &mark && s->work_us - start_us < TURN_US) {
         struct conn *c = LIST_ENTRY(s->turns.next, struct conn, turn);
         list_remove(&c->turn);
         conn_turn(c);
+        s->work_us = clock_work_us();
     }
     list_remove(&mark);
 }

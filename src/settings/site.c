@@ -119,17 +119,22 @@ static bool strip(struct str path, struct str base, struct str *rest)
     return true;
 }
 
-static bool page_matches(const struct site *site, const struct site_page *page, struct str path,
-                         struct str *tail)
+/* Behind the site's base, and not one of the API's addresses, which may stand there too. */
+static bool strip_site(const struct site *site, struct str path, struct str *rest)
 {
-    struct str rest, want = str_from_cstr(page->path);
-    if (!strip(path, page->flags & SITE_UNDER_API ? site->api_base : site->base, &rest))
-        return false;
+    bool nested = site->api_base.len > site->base.len;
+    return !(nested && strip(path, site->api_base, rest)) && strip(path, site->base, rest);
+}
+
+/* `path`: behind the base that the page stands behind. */
+static bool page_matches(const struct site_page *page, struct str path, struct str *tail)
+{
+    struct str want = str_from_cstr(page->path);
     if (!(page->flags & SITE_TAIL))
-        return str_eq(rest, want);
-    if (!str_starts_with(rest, want) || rest.len <= want.len + 1 || rest.p[want.len] != '/')
+        return str_eq(path, want);
+    if (!str_starts_with(path, want) || path.len <= want.len + 1 || path.p[want.len] != '/')
         return false;
-    *tail = str_make(rest.p + want.len + 1, rest.len - want.len - 1);
+    *tail = str_make(path.p + want.len + 1, path.len - want.len - 1);
     return !memchr(tail->p, '/', tail->len);
 }
 
@@ -139,11 +144,14 @@ static const struct site_page nothing = {
 
 static const struct site_page *find_page(const struct site *site, struct str path, struct str *tail)
 {
-    struct str rest;
-    bool only_under_api = site->api_base.len > site->base.len && strip(path, site->api_base, &rest);
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
-        if ((pages[i]->flags & SITE_UNDER_API || !only_under_api) && page_matches(site, pages[i], path, tail))
+    struct str rest, api_rest;
+    bool under_api = strip(path, site->api_base, &api_rest);
+    bool under_site = strip_site(site, path, &rest);
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        bool of_api = pages[i]->flags & SITE_UNDER_API;
+        if ((of_api ? under_api : under_site) && page_matches(pages[i], of_api ? api_rest : rest, tail))
             return pages[i];
+    }
     return NULL;
 }
 
@@ -160,8 +168,10 @@ bool site_wants(const struct site *site, const struct request *r)
 void site_hide_secret(const struct site *site, struct request *r)
 {
     struct str rest;
+    if (!strip_site(site, r->path, &rest))
+        return;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        if (!(pages[i]->flags & (SITE_SECRET | SITE_SECRET_QUERY)) || !strip(r->path, site->base, &rest) ||
+        if (!(pages[i]->flags & (SITE_SECRET | SITE_SECRET_QUERY)) ||
             !str_starts_with(rest, str_from_cstr(pages[i]->path)))
             continue;
         r->target = pages[i]->flags & SITE_SECRET ? STR("(an address that is a secret)") : r->path;
