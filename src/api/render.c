@@ -10,17 +10,36 @@ struct str render_title(const struct video *video, const struct book_ref *book)
     return book->title.p ? book->title : STR("Untitled");
 }
 
+/* The most that a part takes: its constant text and the longest values. What test_render.c writes has these
+ * lengths. */
+enum {
+    HEAD_ROOM = 24 + PUT_UUID_MAX,
+    BOOK_ROOM = 24 + PUT_UUID_MAX, /* up to the title */
+    COUNTS_ROOM = 280,
+    POST_HEAD_ROOM = 40,
+    POST_TAIL_ROOM = 240,
+    VIRAL_ROOM = 240,
+    MILESTONE_ROOM = 72,
+    KEY_ROOM = 20,
+};
+
+/* A BookRef or null at `to`, which has BOOK_ROOM; as json_put_str() otherwise. */
+static char *put_book_ref(struct buf *b, char *to, const struct book_ref *book)
+{
+    if (!book->title.p)
+        return put_text(to, STR("null"));
+    to = put_text(to, FIRST_KEY("id"));
+    to = put_uuid(to, &book->id);
+    to = put_text(to, NEXT_KEY("title"));
+    to = json_put_str(b, to, book->title, 1);
+    return to ? put_char(to, '}') : NULL;
+}
+
 void render_book_ref(struct buf *b, const struct book_ref *book)
 {
-    json_key(b, STR("book"));
-    if (!book->title.p) {
-        json_null(b);
-        return;
-    }
-    json_open(b, '{');
-    JSON_UUID(b, "id", &book->id);
-    JSON_STR(b, "title", book->title);
-    json_close(b, '}');
+    char *to = json_member(b, STR("book"), BOOK_ROOM);
+    if (to && (to = put_book_ref(b, to, book)))
+        json_end(b, to);
 }
 
 static int64_t known(int64_t count)
@@ -28,54 +47,54 @@ static int64_t known(int64_t count)
     return count == COUNT_NONE ? 0 : count;
 }
 
-static int64_t total_of(const struct video *video, enum count_kind kind)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < video->post_count; i++)
-        sum += known(video->posts[i].counts[kind]);
-    return sum;
-}
-
 static void render_post(struct buf *b, const struct post *post)
 {
-    json_open(b, '{');
-    JSON_STR(b, "platform", platform_name(post->platform));
-    JSON_STR(b, "url", post->url);
-    JSON_I64(b, "views", known(post->counts[COUNT_VIEWS]));
-    JSON_I64(b, "likes", known(post->counts[COUNT_LIKES]));
-    JSON_I64(b, "comments", known(post->counts[COUNT_COMMENTS]));
-    JSON_I64(b, "shares", known(post->counts[COUNT_SHARES]));
-    JSON_I64(b, "saves", known(post->counts[COUNT_SAVES]));
-    JSON_TIME(b, "posted_at", post->posted_at);
-    JSON_TIME_OR_NULL(b, "views_updated_at", post->updated_at != TIME_NONE, post->updated_at);
-    json_close(b, '}');
+    char *to = json_begin(b, POST_HEAD_ROOM);
+    if (!to)
+        return;
+    to = put_text(to, FIRST_KEY("platform"));
+    to = put_char(to, '"');
+    to = put_text(to, platform_name(post->platform));
+    to = put_char(to, '"');
+    to = put_text(to, NEXT_KEY("url"));
+    to = json_put_str(b, to, post->url, POST_TAIL_ROOM);
+    if (!to)
+        return;
+    to = put_i64(put_text(to, NEXT_KEY("views")), known(post->counts[COUNT_VIEWS]));
+    to = put_i64(put_text(to, NEXT_KEY("likes")), known(post->counts[COUNT_LIKES]));
+    to = put_i64(put_text(to, NEXT_KEY("comments")), known(post->counts[COUNT_COMMENTS]));
+    to = put_i64(put_text(to, NEXT_KEY("shares")), known(post->counts[COUNT_SHARES]));
+    to = put_i64(put_text(to, NEXT_KEY("saves")), known(post->counts[COUNT_SAVES]));
+    to = put_time(put_text(to, NEXT_KEY("posted_at")), post->posted_at);
+    to = put_text(to, NEXT_KEY("views_updated_at"));
+    to = put_time_or_null(to, post->updated_at != TIME_NONE, post->updated_at);
+    json_end(b, put_char(to, '}'));
 }
 
-static void render_viral(struct buf *b, const struct video *video)
+static char *put_viral(char *to, const struct video *video)
 {
     bool viral = video->went_viral_at != TIME_NONE;
-    json_key(b, STR("viral"));
-    json_open(b, '{');
-    JSON_BOOL(b, "is_viral", viral);
-    JSON_TIME_OR_NULL(b, "went_viral_at", viral, video->went_viral_at);
-    JSON_I64_OR_NULL(b, "views_when_viral", viral, video->views_when_viral);
-    JSON_I64(b, "threshold", video->line.threshold);
-    JSON_I64_OR_NULL(b, "author_median_views", video->line.median != COUNT_NONE, video->line.median);
-    JSON_I64(b, "compared_videos", video->line.compared);
-    json_close(b, '}');
+    to = put_bool(put_text(to, FIRST_KEY("is_viral")), viral);
+    to = put_time_or_null(put_text(to, NEXT_KEY("went_viral_at")), viral, video->went_viral_at);
+    to = put_i64_or_null(put_text(to, NEXT_KEY("views_when_viral")), viral, video->views_when_viral);
+    to = put_i64(put_text(to, NEXT_KEY("threshold")), video->line.threshold);
+    to = put_text(to, NEXT_KEY("author_median_views"));
+    to = put_i64_or_null(to, video->line.median != COUNT_NONE, video->line.median);
+    to = put_i64(put_text(to, NEXT_KEY("compared_videos")), video->line.compared);
+    return put_char(to, '}');
 }
 
-static void render_milestones(struct buf *b, const struct video *video)
+static char *put_milestones(char *to, const struct video *video)
 {
-    json_key(b, STR("milestones"));
-    json_open(b, '[');
+    to = put_char(to, '[');
     for (size_t i = 0; i < video->milestone_count; i++) {
-        json_open(b, '{');
-        JSON_I64(b, "views", video->milestones[i].value);
-        JSON_TIME(b, "reached_at", video->milestones[i].reached_at);
-        json_close(b, '}');
+        if (i)
+            to = put_char(to, ',');
+        to = put_i64(put_text(to, FIRST_KEY("views")), video->milestones[i].value);
+        to = put_time(put_text(to, NEXT_KEY("reached_at")), video->milestones[i].reached_at);
+        to = put_char(to, '}');
     }
-    json_close(b, ']');
+    return put_char(to, ']');
 }
 
 static int64_t last_moment(const struct video *video)
@@ -88,29 +107,77 @@ int64_t render_valid_until(const struct video *video, int64_t now_ms)
     return now_ms > last_moment(video) ? INT64_MAX : last_moment(video) + 1;
 }
 
+struct totals {
+    int64_t of[COUNT_KINDS];
+};
+
+static struct totals add_up(const struct video *video)
+{
+    struct totals sum = {{0}};
+    for (size_t i = 0; i < video->post_count; i++)
+        for (int kind = 0; kind < COUNT_KINDS; kind++)
+            sum.of[kind] += known(video->posts[i].counts[kind]);
+    return sum;
+}
+
+/* From the brace to the book. */
+static void render_head(struct buf *b, const struct video *video, const struct book_ref *book)
+{
+    char *to = json_begin(b, HEAD_ROOM);
+    if (!to)
+        return;
+    to = put_uuid(put_text(to, FIRST_KEY("id")), &video->id);
+    to = put_text(to, NEXT_KEY("title"));
+    to = json_put_str(b, to, render_title(video, book), KEY_ROOM);
+    if (!to)
+        return;
+    to = put_text(to, NEXT_KEY("thumbnail_url"));
+    to = json_put_str(b, to, video->thumbnail_url, KEY_ROOM + BOOK_ROOM);
+    if (!to)
+        return;
+    to = put_text(to, NEXT_KEY("book"));
+    to = put_book_ref(b, to, book);
+    if (to)
+        json_end(b, to);
+}
+
+/* From there to the bracket in front of the posts. */
+static void render_counts(struct buf *b, const struct video *video, bool final)
+{
+    const struct totals sum = add_up(video);
+    char *to = buf_reserve(b, COUNTS_ROOM);
+    if (!to)
+        return;
+    to = put_time(put_text(to, NEXT_KEY("posted_at")), video->posted_at);
+    to = put_i64(put_text(to, NEXT_KEY("views")), video->views);
+    to = put_i64(put_text(to, NEXT_KEY("likes")), sum.of[COUNT_LIKES]);
+    to = put_i64(put_text(to, NEXT_KEY("comments")), sum.of[COUNT_COMMENTS]);
+    to = put_i64(put_text(to, NEXT_KEY("shares")), sum.of[COUNT_SHARES]);
+    to = put_i64(put_text(to, NEXT_KEY("saves")), sum.of[COUNT_SAVES]);
+    to = put_text(to, NEXT_KEY("views_updated_at"));
+    to = put_time_or_null(to, video->updated_at != TIME_NONE, video->updated_at);
+    to = put_bool(put_text(to, NEXT_KEY("views_final")), final);
+    json_end(b, put_text(to, STR(",\"platforms\":[")));
+}
+
+/* From the bracket behind the posts to the brace. */
+static void render_tail(struct buf *b, const struct video *video)
+{
+    char *to = buf_reserve(b, 2 * KEY_ROOM + VIRAL_ROOM + video->milestone_count * MILESTONE_ROOM);
+    if (!to)
+        return;
+    to = put_viral(put_text(to, STR("],\"viral\":")), video);
+    to = put_milestones(put_text(to, NEXT_KEY("milestones")), video);
+    json_end(b, put_char(to, '}'));
+}
+
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms)
 {
-    json_open(b, '{');
-    JSON_UUID(b, "id", &video->id);
-    JSON_STR(b, "title", render_title(video, book));
-    JSON_STR(b, "thumbnail_url", video->thumbnail_url);
-    render_book_ref(b, book);
-    JSON_TIME(b, "posted_at", video->posted_at);
-    JSON_I64(b, "views", video->views);
-    JSON_I64(b, "likes", total_of(video, COUNT_LIKES));
-    JSON_I64(b, "comments", total_of(video, COUNT_COMMENTS));
-    JSON_I64(b, "shares", total_of(video, COUNT_SHARES));
-    JSON_I64(b, "saves", total_of(video, COUNT_SAVES));
-    JSON_TIME_OR_NULL(b, "views_updated_at", video->updated_at != TIME_NONE, video->updated_at);
-    JSON_BOOL(b, "views_final", now_ms > last_moment(video));
-    json_key(b, STR("platforms"));
-    json_open(b, '[');
+    render_head(b, video, book);
+    render_counts(b, video, now_ms > last_moment(video));
     for (size_t i = 0; i < video->post_count; i++)
         render_post(b, &video->posts[i]);
-    json_close(b, ']');
-    render_viral(b, video);
-    render_milestones(b, video);
-    json_close(b, '}');
+    render_tail(b, video);
 }
 
 void render_event_id(struct buf *b, int64_t id)

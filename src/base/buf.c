@@ -55,31 +55,32 @@ char *buf_grow(struct buf *b, size_t more)
     return b->p + b->len;
 }
 
-static size_t digit_count(uint64_t u)
+/* From the right to the left: the last eight digits, the four in front of them, and so on. */
+static size_t fmt_u64(char *out, uint64_t u)
 {
-    size_t n = 1;
-    for (; u >= 10000; u /= 10000)
-        n += 4;
-    return n + (u >= 10) + (u >= 100) + (u >= 1000);
+    size_t n = 0;
+    if (u >= 100000000) {
+        n = fmt_u64(out, u / 100000000);
+        unsigned rest = (unsigned)(u % 100000000);
+        put_4_digits(out + n, rest / 10000);
+        put_4_digits(out + n + 4, rest % 10000);
+        return n + 8;
+    }
+    unsigned v = (unsigned)u;
+    if (v >= 10000) {
+        n = put_up_to_4_digits(out, v / 10000);
+        put_4_digits(out + n, v % 10000);
+        return n + 4;
+    }
+    return put_up_to_4_digits(out, v);
 }
 
-size_t fmt_i64(char *out, int64_t v)
+size_t fmt_i64_any(char *out, int64_t v)
 {
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    if (v < 0)
-        *out = '-';
-    size_t n = digit_count(u) + (v < 0);
-    char *at = out + n;
-    while (u >= 100) {
-        at -= 2;
-        put_2_digits(at, (unsigned)(u % 100));
-        u /= 100;
-    }
-    if (u >= 10)
-        put_2_digits(at - 2, (unsigned)u);
-    else
-        at[-1] = (char)('0' + u);
-    return n;
+    if (v >= 0)
+        return fmt_u64(out, (uint64_t)v);
+    *out = '-';
+    return 1 + fmt_u64(out + 1, 0 - (uint64_t)v);
 }
 
 void fmt_hex_64(char out[HEX_64_LEN], uint64_t v)

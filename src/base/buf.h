@@ -2,6 +2,7 @@
 #ifndef VT_BASE_BUF_H
 #define VT_BASE_BUF_H
 
+#include "base/digits.h"
 #include "base/str.h"
 
 #include <stdint.h>
@@ -56,10 +57,6 @@ static inline struct str buf_str(const struct buf *b)
 {
     return str_make(b->p, b->len);
 }
-
-/* Writes `v` in decimal to `out` (room for 20 characters) and returns how many were written. Not terminated.
- */
-size_t fmt_i64(char *out, int64_t v);
 
 /* Writes `v` as 16 hexadecimal digits. Not terminated. */
 enum { HEX_64_LEN = 16 };

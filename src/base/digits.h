@@ -2,6 +2,9 @@
 #ifndef VT_BASE_DIGITS_H
 #define VT_BASE_DIGITS_H
 
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* "00" to "ff". */
@@ -36,6 +39,35 @@ static inline void put_4_digits(char *out, unsigned v)
 {
     put_2_digits(out, v / 100);
     put_2_digits(out + 2, v % 100);
+}
+
+/* The two digits of `v` below 100, the first in the low byte. */
+static inline uint32_t digit_pair(unsigned v)
+{
+    uint16_t pair;
+    memcpy(&pair, digit_pairs + 2 * v, sizeof pair);
+    return le16toh(pair);
+}
+
+/* `v` below 10,000 without leading zeros. Writes 4 bytes whatever it is, the digits first, and returns how
+ * many digits there are; without branches, because nobody foresees how long a number is. */
+static inline size_t put_up_to_4_digits(char *out, unsigned v)
+{
+    const uint32_t text = digit_pair(v / 100) | digit_pair(v % 100) << 16;
+    /* The lowest bit set of the values of the digits stands in the first that counts; the last one counts
+     * always. */
+    const unsigned zeros = (unsigned)__builtin_ctz((text & 0x0f0f0f0f) | 1u << 24) / 8;
+    const uint32_t cut = htole32(text >> 8 * zeros);
+    memcpy(out, &cut, sizeof cut);
+    return 4 - zeros;
+}
+
+/* Writes `v` in decimal to `out` (room for 20 characters) and returns how many were written. Not terminated.
+ */
+size_t fmt_i64_any(char *out, int64_t v);
+static inline size_t fmt_i64(char *out, int64_t v)
+{
+    return (uint64_t)v < 10000 ? put_up_to_4_digits(out, (unsigned)v) : fmt_i64_any(out, v);
 }
 
 #endif

@@ -1,8 +1,6 @@
 /* JSON out (RFC 8259). Strings are copied in runs that need no escape; everything else is the rare path. */
 #include "base/json.h"
 
-#include "base/clock.h"
-
 /* U+2028 and U+2029 are valid in JSON but end a line in old JavaScript, so they are escaped too; so are
  * U+0080 to U+009F, which terminals take for control characters. */
 static void escape(struct buf *b, unsigned char c)
@@ -21,21 +19,43 @@ static void escape(struct buf *b, unsigned char c)
 }
 
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
+typedef signed char signed16 __attribute__((vector_size(16)));
 
 static bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
-/* The same of sixteen bytes at once. */
-static bool all_plain(const unsigned char *p)
+/* The same of sixteen bytes at once: one more makes 0x7F the lowest of the signed numbers, so that one
+ * comparison finds controls, 0x7F and all that is above it. */
+static inline bool all_plain(bytes16 x)
 {
-    bytes16 x;
     uint64_t odd[2];
-    memcpy(&x, p, sizeof x);
-    const bytes16 is_odd = (bytes16)((x < 0x20) | (x >= 0x7F) | (x == '"') | (x == '\\'));
+    const bytes16 is_odd = (bytes16)((signed16)(x + 1) < 0x21) | (bytes16)((x == '"') | (x == '\\'));
     memcpy(odd, &is_odd, sizeof odd);
     return (odd[0] | odd[1]) == 0;
+}
+
+/* Copies sixteen bytes and says whether they could be copied as they are. */
+static inline bool copy_16(char *to, const unsigned char *p)
+{
+    bytes16 x;
+    memcpy(&x, p, sizeof x);
+    memcpy(to, &x, sizeof x);
+    return all_plain(x);
+}
+
+/* The same of 8 to 16 bytes: the first eight and the last eight. */
+static inline bool copy_8_to_16(char *to, const unsigned char *p, size_t n)
+{
+    uint64_t half[2];
+    bytes16 x;
+    memcpy(&half[0], p, 8);
+    memcpy(&half[1], p + n - 8, 8);
+    memcpy(to, &half[0], 8);
+    memcpy(to + n - 8, &half[1], 8);
+    memcpy(&x, half, sizeof x);
+    return all_plain(x);
 }
 
 /* Copies from p what can be copied as it is: ASCII without controls, quote and backslash. Returns how much
@@ -43,11 +63,13 @@ static bool all_plain(const unsigned char *p)
 static size_t copy_plain(char *to, const unsigned char *p, size_t n)
 {
     size_t i = 0;
-    for (; n - i >= 16 && all_plain(p + i); i += 16)
-        memcpy(to + i, p + i, 16);
-    if (i < n && n - i < 16 && n >= 16 && all_plain(p + n - 16)) { /* the rest, with some of what is copied */
-        memcpy(to + n - 16, p + n - 16, 16);
-        return n;
+    for (; n - i >= 16 && copy_16(to + i, p + i); i += 16)
+        ;
+    if (n - i < 16) { /* the rest, where it is short with some of what is copied */
+        if (n >= 16 && copy_16(to + n - 16, p + n - 16))
+            return n;
+        if (n < 16 && n >= 8 && copy_8_to_16(to, p, n))
+            return n;
     }
     for (; i < n && is_plain(p[i]); i++)
         to[i] = (char)p[i];
@@ -84,40 +106,64 @@ static void append_odd(struct buf *b, const unsigned char *p, size_t n, size_t *
         buf_append(b, str_make((const char *)p, len));
 }
 
-void json_str(struct buf *b, struct str s)
+/* What cannot be copied as it is, and all that stands behind it. */
+static void append_rest(struct buf *b, const unsigned char *p, const unsigned char *end)
 {
-    if (!s.p) {
-        json_null(b);
-        return;
-    }
-    json_comma(b);
-    buf_append_char(b, '"');
-    const unsigned char *p = (const unsigned char *)s.p, *end = p + s.len;
-    for (;;) {
-        size_t left = (size_t)(end - p), used;
-        char *to = buf_reserve(b, left + 1);
+    while (p < end) {
+        size_t used;
+        append_odd(b, p, (size_t)(end - p), &used);
+        p += used;
+        char *to = buf_reserve(b, (size_t)(end - p));
         if (!to)
             return;
-        size_t run = copy_plain(to, p, left);
+        size_t run = copy_plain(to, p, (size_t)(end - p));
         b->len += run;
-        if (run == left)
-            break;
-        append_odd(b, p + run, left - run, &used);
-        p += run + used;
+        p += run;
     }
-    buf_append_char(b, '"');
+}
+
+char *json_put_str(struct buf *b, char *to, struct str s, size_t room)
+{
+    json_end(b, to);
+    to = buf_reserve(b, s.len + 4 + room);
+    if (!to)
+        return NULL;
+    if (!s.p)
+        return put_text(to, STR("null"));
+    const unsigned char *p = (const unsigned char *)s.p;
+    *to = '"';
+    size_t run = copy_plain(to + 1, p, s.len);
+    to += run + 1;
+    if (run < s.len) {
+        json_end(b, to);
+        append_rest(b, p + run, p + s.len);
+        to = buf_reserve(b, 1 + room);
+        if (!to)
+            return NULL;
+    }
+    *to = '"';
+    return to + 1;
+}
+
+void json_str(struct buf *b, struct str s)
+{
+    char *to = json_begin(b, 0);
+    if (to && (to = json_put_str(b, to, s, 0)))
+        json_end(b, to);
 }
 
 void json_i64(struct buf *b, int64_t v)
 {
-    json_comma(b);
-    buf_append_i64(b, v);
+    char *to = json_begin(b, PUT_I64_MAX);
+    if (to)
+        json_end(b, put_i64(to, v));
 }
 
 void json_bool(struct buf *b, bool v)
 {
-    json_comma(b);
-    buf_append(b, v ? STR("true") : STR("false"));
+    char *to = json_begin(b, PUT_BOOL_MAX);
+    if (to)
+        json_end(b, put_bool(to, v));
 }
 
 void json_null(struct buf *b)
@@ -126,35 +172,23 @@ void json_null(struct buf *b)
     buf_append(b, STR("null"));
 }
 
-/* Room for a quoted text of `len` characters; the caller fills the middle. NULL when the buffer failed. */
-static char *quoted(struct buf *b, size_t len)
-{
-    json_comma(b);
-    char *to = buf_reserve(b, len + 2);
-    if (!to)
-        return NULL;
-    to[0] = to[len + 1] = '"';
-    b->len += len + 2;
-    return to + 1;
-}
-
 void json_uuid(struct buf *b, const struct uuid *u)
 {
-    char *to = quoted(b, UUID_TEXT_LEN);
+    char *to = json_begin(b, PUT_UUID_MAX);
     if (to)
-        uuid_format(u, to);
+        json_end(b, put_uuid(to, u));
 }
 
 void json_time(struct buf *b, int64_t t_ms)
 {
-    char *to = quoted(b, TIME_TEXT_LEN);
+    char *to = json_begin(b, PUT_TIME_MAX);
     if (to)
-        time_format(t_ms, to);
+        json_end(b, put_time(to, t_ms));
 }
 
 void json_date(struct buf *b, int32_t date)
 {
-    char *to = quoted(b, DATE_TEXT_LEN);
+    char *to = json_begin(b, PUT_DATE_MAX);
     if (to)
-        date_format(date, to);
+        json_end(b, put_date(to, date));
 }

@@ -5,8 +5,7 @@
 #define VT_BASE_JSON_H
 
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/uuid.h"
+#include "base/put.h"
 
 /* Whether the last character asks for a comma before a key or value. */
 static inline bool json_wants_comma(const struct buf *b)
@@ -33,26 +32,32 @@ static inline void json_close(struct buf *b, char bracket)
     buf_append_char(b, bracket);
 }
 
-/* `"name":` with the comma before it, and behind it room for `room` bytes of a value. Returns the place of
- * the value, which json_end() takes; NULL when the buffer failed. `name` needs no escaping. */
-static inline char *json_member(struct buf *b, struct str name, size_t room)
+/* The comma that is needed, and room for `room` bytes behind it: see put.h for what writes there. NULL when
+ * the buffer failed. */
+static inline char *json_begin(struct buf *b, size_t room)
 {
-    char *to = buf_reserve(b, name.len + 4 + room);
-    if (!to)
-        return NULL;
-    if (json_wants_comma(b))
+    char *to = buf_reserve(b, room + 1);
+    if (to && json_wants_comma(b))
         *to++ = ',';
-    *to = '"';
-    memcpy(to + 1, name.p, name.len);
-    to[name.len + 1] = '"';
-    to[name.len + 2] = ':';
-    return to + name.len + 3;
+    return to;
 }
 
 /* What was written reaches to `end`. */
 static inline void json_end(struct buf *b, const char *end)
 {
     b->len = (size_t)(end - b->p);
+}
+
+/* Writes a string at `to`, up to where everything was written, and makes room for `room` bytes behind it.
+ * Returns the place behind; NULL when the buffer failed. As json_str() otherwise. */
+char *json_put_str(struct buf *b, char *to, struct str s, size_t room);
+
+/* `"name":` with the comma before it, and behind it room for `room` bytes of a value. Returns the place of
+ * the value, which json_end() takes; NULL when the buffer failed. `name` needs no escaping. */
+static inline char *json_member(struct buf *b, struct str name, size_t room)
+{
+    char *to = json_begin(b, name.len + 3 + room);
+    return to ? put_text(put_text(put_char(to, '"'), name), STR("\":")) : NULL;
 }
 
 static inline void json_key(struct buf *b, struct str name)
@@ -74,19 +79,16 @@ void json_date(struct buf *b, int32_t date);
 /* The commonest members in one go. */
 static inline void json_member_i64(struct buf *b, struct str name, int64_t v)
 {
-    char *to = json_member(b, name, 20);
+    char *to = json_member(b, name, PUT_I64_MAX);
     if (to)
-        json_end(b, to + fmt_i64(to, v));
+        json_end(b, put_i64(to, v));
 }
 
 static inline void json_member_time(struct buf *b, struct str name, int64_t t_ms)
 {
-    char *to = json_member(b, name, TIME_TEXT_LEN + 2);
-    if (!to)
-        return;
-    to[0] = to[TIME_TEXT_LEN + 1] = '"';
-    time_format(t_ms, to + 1);
-    json_end(b, to + TIME_TEXT_LEN + 2);
+    char *to = json_member(b, name, PUT_TIME_MAX);
+    if (to)
+        json_end(b, put_time(to, t_ms));
 }
 
 /* Key and value in one call; `name` is a string literal. */

@@ -1,0 +1,238 @@
+/* put: numbers, dates, times and strings that are written fast are those that a plain way gives. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/json.h"
+
+/* xorshift64*: the same numbers in every run. */
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_u64(void)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return random_state * 2685821657736338717u;
+}
+
+static void assert_number(int64_t v)
+{
+    char plain[32], room[PUT_I64_MAX + 1];
+    int len = snprintf(plain, sizeof plain, "%lld", (long long)v);
+    room[PUT_I64_MAX] = '#';
+    assert_int_equal(put_i64(room, v) - room, len);
+    assert_memory_equal(room, plain, len);
+    assert_int_equal(room[PUT_I64_MAX], '#');
+}
+
+static void numbers_of_every_length(void **state)
+{
+    (void)state;
+    uint64_t power = 1;
+    for (int digits = 1; digits <= 19; digits++, power *= 10)
+        for (int64_t near = -2; near <= 2; near++)
+            for (uint64_t times = 1; times <= 9; times++) {
+                int64_t v = (int64_t)(power * times) + near;
+                assert_number(v);
+                assert_number((int64_t)(0 - (uint64_t)v));
+            }
+    assert_number(INT64_MAX);
+    assert_number(INT64_MIN);
+    for (int64_t v = -11000; v <= 11000; v++)
+        assert_number(v);
+    for (int i = 0; i < 200000; i++)
+        assert_number((int64_t)random_u64() >> random_u64() % 64);
+}
+
+/* Counts the days from 0001-01-01 to 9999-12-31. */
+static void every_date_is_the_day_after_the_last(void **state)
+{
+    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    (void)state;
+    int32_t date;
+    char text[DATE_TEXT_LEN];
+    assert_true(date_parse(STR("0001-01-01"), &date));
+    for (int y = 1; y <= 9999; y++)
+        for (int m = 1; m <= 12; m++) {
+            bool leap = m == 2 && ((y % 4 == 0 && y % 100 != 0) || y % 400 == 0);
+            for (int d = 1; d <= lengths[m - 1] + leap; d++) {
+                date_format(date++, text);
+                bool same = text[0] == '0' + y / 1000 && text[1] == '0' + y / 100 % 10 &&
+                            text[2] == '0' + y / 10 % 10 && text[3] == '0' + y % 10 && text[4] == '-' &&
+                            text[5] == '0' + m / 10 && text[6] == '0' + m % 10 && text[7] == '-' &&
+                            text[8] == '0' + d / 10 && text[9] == '0' + d % 10;
+                if (!same)
+                    fail_msg("%04d-%02d-%02d is written %.*s", y, m, d, DATE_TEXT_LEN, text);
+            }
+        }
+    assert_str(str_make(text, sizeof text), "9999-12-31");
+    const int32_t outside[] = {date, INT32_MAX, INT32_MIN, -719163};
+    for (size_t i = 0; i < 4; i++) {
+        date_format(outside[i], text);
+        assert_str(str_make(text, sizeof text), outside[i] > 0 ? "9999-12-31" : "0001-01-01");
+    }
+}
+
+static void assert_time(int64_t t_ms)
+{
+    char plain[64], text[TIME_TEXT_LEN + 1];
+    struct tm tm;
+    int64_t ms = t_ms % 1000 < 0 ? t_ms % 1000 + 1000 : t_ms % 1000;
+    time_t s = (t_ms - ms) / 1000;
+    assert_non_null(gmtime_r(&s, &tm));
+    (void)snprintf(plain, sizeof plain, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+                   tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)ms);
+    text[TIME_TEXT_LEN] = '#';
+    time_format(t_ms, text);
+    assert_memory_equal(text, plain, TIME_TEXT_LEN);
+    assert_int_equal(text[TIME_TEXT_LEN], '#');
+}
+
+static void times_of_all_years(void **state)
+{
+    const int64_t first = INT64_C(-62135596800000), last = INT64_C(253402300799999);
+    const int64_t near[] = {-DAY_MS, -SECOND_MS, -1, 0, 1, 999, SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS - 1};
+    char text[TIME_TEXT_LEN];
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        assert_time(first + (int64_t)(random_u64() % (uint64_t)(last - first + 1)));
+    /* Days next to each other and in turns, around the beginning and the end of all. */
+    for (int64_t day = -800; day < 800; day++)
+        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+            assert_time(day * DAY_MS + near[i]);
+            assert_time(INT64_C(1782864000000) + (i % 2 ? day : -day) * DAY_MS + near[i]);
+        }
+    assert_time(first);
+    assert_time(last);
+    const int64_t outside[] = {first - 1, INT64_MIN, INT64_MIN + 1, last + 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        time_format(outside[i], text);
+        assert_str(str_make(text, sizeof text),
+                   outside[i] > 0 ? "9999-12-31T23:59:59.999Z" : "0001-01-01T00:00:00.000Z");
+    }
+}
+
+static void values_have_their_text(void **state)
+{
+    char text[200], *to = text;
+    const struct uuid u = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255}};
+    (void)state;
+    to = put_uuid(put_text(to, FIRST_KEY("id")), &u);
+    to = put_date(put_text(to, NEXT_KEY("day")), -1);
+    to = put_bool(put_text(to, NEXT_KEY("yes")), true);
+    to = put_bool(put_text(to, NEXT_KEY("no")), false);
+    to = put_i64_or_null(put_text(to, NEXT_KEY("n")), false, 1);
+    to = put_time_or_null(put_text(to, NEXT_KEY("t")), true, -1);
+    assert_str(str_make(text, (size_t)(put_char(to, '}') - text)),
+               "{\"id\":\"00010203-0405-0607-0809-0a0b0c0d0eff\",\"day\":\"1969-12-31\",\"yes\":true,"
+               "\"no\":false,\"n\":null,\"t\":\"1969-12-31T23:59:59.999Z\"}");
+}
+
+/* --- strings --- */
+
+/* What comes in and what must come out, whatever stands beside it. */
+static const struct piece {
+    struct str in, out;
+} pieces[] = {
+    {STR("\""), STR("\\\"")},
+    {STR("\\"), STR("\\\\")},
+    {STR("\n"), STR("\\n")},
+    {STR("\0"), STR("\\u0000")},
+    {STR("\x1F"), STR("\\u001f")},
+    {STR(" "), STR(" ")},
+    {STR("!#[]~"), STR("!#[]~")},
+    {STR("\x7F"), STR("\\u007f")},
+    {STR("\xC2\x80"), STR("\\u0080")},
+    {STR("\xC3\xA9"), STR("\xC3\xA9")},
+    {STR("\xE2\x80\xA8"), STR("\\u2028")},
+    {STR("\xF0\x9F\x98\x80"), STR("\xF0\x9F\x98\x80")},
+    {STR("\xFF"), STR("\xEF\xBF\xBD")},
+    {STR("\xED\xA0\x80"), STR("\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD")},
+};
+
+/* A text, and how it stands in JSON: mostly plain characters, as texts are. */
+struct sample {
+    char in[400], out[1200];
+    size_t in_len, out_len;
+};
+
+static void add(struct sample *x, struct str in, struct str out)
+{
+    memcpy(x->in + x->in_len, in.p, in.len);
+    memcpy(x->out + x->out_len, out.p, out.len);
+    x->in_len += in.len;
+    x->out_len += out.len;
+}
+
+static void make_sample(struct sample *x)
+{
+    static const char plain[] = "https://video.example/@somebody/0123456789abcdef/The title of a book";
+    *x = (struct sample){.out = "\"", .out_len = 1};
+    for (uint64_t n = random_u64() % 5; n; n--) {
+        const struct piece *odd = &pieces[random_u64() % (sizeof pieces / sizeof pieces[0])];
+        struct str run = str_make(plain, random_u64() % sizeof plain);
+        if (random_u64() % 3)
+            add(x, run, run);
+        else
+            add(x, odd->in, odd->out);
+    }
+    x->out[x->out_len++] = '"';
+}
+
+static void strings_of_all_kinds(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100000; round++) {
+        struct sample x;
+        struct buf b;
+        make_sample(&x);
+        char *exact = malloc(x.in_len + 1); /* so that a read beside it is seen */
+        memcpy(exact, x.in, x.in_len);
+        buf_init(&b, 2000);
+        json_str(&b, str_make(exact, x.in_len));
+        assert_int_equal(b.len, x.out_len);
+        assert_memory_equal(b.p, x.out, x.out_len);
+        buf_fini(&b);
+        free(exact);
+    }
+}
+
+/* Room for what follows is there, or the buffer failed: at each of its sizes. */
+static void strings_keep_room_behind_them(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct sample x;
+        bool fitted = false;
+        make_sample(&x);
+        for (size_t max = 1; max < 3 * sizeof x.out && !fitted; max++) {
+            struct buf b;
+            buf_init(&b, max);
+            char *to = json_begin(&b, 0);
+            to = to ? json_put_str(&b, to, str_make(x.in, x.in_len), 40) : NULL;
+            assert_int_equal(!to, b.failed);
+            if (to) {
+                memset(to, '#', 40);
+                json_end(&b, to);
+                assert_int_equal(b.len, x.out_len);
+                assert_memory_equal(b.p, x.out, x.out_len);
+                fitted = true;
+            }
+            buf_fini(&b);
+        }
+        assert_true(fitted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_every_length), cmocka_unit_test(every_date_is_the_day_after_the_last),
+        cmocka_unit_test(times_of_all_years),      cmocka_unit_test(values_have_their_text),
+        cmocka_unit_test(strings_of_all_kinds),    cmocka_unit_test(strings_keep_room_behind_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
