@@ -1,5 +1,6 @@
-/* Clocks and the calendar. The day arithmetic is the well-known era algorithm (400-year cycles, years that
- * begin in March). */
+/* Clocks and the calendar. Years begin in March, so that the day that not every year has is their last; from
+ * a date to its text by C. Neri and L. Schneider, "Euclidean affine functions and their application to
+ * calendar algorithms" (2022), without a branch and with multiplications where others divide. */
 #include "base/clock.h"
 
 #include "base/check.h"
@@ -87,19 +88,6 @@ static int32_t days_from_civil(int y, int m, int d)
     return era * 146097 + doe - 719468;
 }
 
-static void civil_from_days(int32_t z, int *y, int *m, int *d)
-{
-    z += 719468;
-    int era = (z >= 0 ? z : z - 146096) / 146097;
-    int doe = z - era * 146097;
-    int yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int mp = (5 * doy + 2) / 153;
-    *d = doy - (153 * mp + 2) / 5 + 1;
-    *m = mp < 10 ? mp + 3 : mp - 9;
-    *y = yoe + era * 400 + (*m <= 2);
-}
-
 /* `n` digits at s[at] as a number, -1 when one of them is no digit. */
 static int digits(struct str s, size_t at, size_t n)
 {
@@ -130,14 +118,34 @@ bool date_parse(struct str s, int32_t *out)
     return true;
 }
 
+/* Days from 0000-03-01, where the years of this file begin, to 1970-01-01; and the dates that have four
+ * digits of year. */
+enum { EPOCH_DAY = 719468, FIRST_DAY = EPOCH_DAY - 719162, LAST_DAY = EPOCH_DAY + 2932896 };
+
+static void format_day(uint32_t day, char out[DATE_TEXT_LEN])
+{
+    const uint32_t century = (4 * day + 3) / 146097, of_century = (4 * day + 3) % 146097 / 4;
+    const uint64_t years = UINT64_C(2939745) * (4 * of_century + 3); /* times 2^32, of the century */
+    const uint32_t of_year = (uint32_t)years / 2939745 / 4;
+    const uint32_t months = 2141 * of_year + 197913; /* times 2^16, counted from the January before */
+    const bool next_year = of_year >= 306;
+    put_4_digits(out, 100 * century + (uint32_t)(years >> 32) + next_year);
+    out[4] = '-';
+    put_2_digits(out + 5, (months >> 16) - (next_year ? 12 : 0));
+    out[7] = '-';
+    put_2_digits(out + 8, (months & 0xffff) / 2141 + 1);
+}
+
+/* What has no such text gets that of the nearest date that has. */
+static uint32_t day_of(int64_t date)
+{
+    int64_t day = date + EPOCH_DAY;
+    return (uint32_t)(day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
+}
+
 void date_format(int32_t date, char out[DATE_TEXT_LEN])
 {
-    int y, m, d;
-    civil_from_days(date, &y, &m, &d);
-    put_4_digits(out, (unsigned)y);
-    put_2_digits(out + 5, (unsigned)m);
-    put_2_digits(out + 8, (unsigned)d);
-    out[4] = out[7] = '-';
+    format_day(day_of(date), out);
 }
 
 /* Milliseconds of ".fraction" (s begins with the dot), -1 when it is not 1 to 9 digits. */
@@ -167,18 +175,21 @@ bool time_parse(struct str s, int64_t *out)
 
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN])
 {
-    int32_t date = date_of(t_ms);
-    unsigned ms = (unsigned)(t_ms - date_start_ms(date)), s = ms / 1000, minutes = s / 60;
-    date_format(date, out);
+    const int64_t first = (FIRST_DAY - EPOCH_DAY) * DAY_MS, last = (LAST_DAY - EPOCH_DAY + 1) * DAY_MS - 1;
+    if (t_ms < first || t_ms > last)
+        t_ms = t_ms < first ? first : last;
+    const uint64_t since = (uint64_t)(t_ms + EPOCH_DAY * DAY_MS);
+    const uint32_t day = (uint32_t)(since / DAY_MS), ms = (uint32_t)(since - (uint64_t)day * DAY_MS);
+    const uint32_t s = ms / 1000, minutes = s / 60, rest = ms % 1000;
+    format_day(day, out);
     out[10] = 'T';
     put_2_digits(out + 11, minutes / 60);
     out[13] = ':';
     put_2_digits(out + 14, minutes % 60);
     out[16] = ':';
     put_2_digits(out + 17, s % 60);
-    ms %= 1000;
     out[19] = '.';
-    out[20] = (char)('0' + ms / 100);
-    put_2_digits(out + 21, ms % 100);
+    out[20] = (char)('0' + rest / 100);
+    put_2_digits(out + 21, rest % 100);
     out[23] = 'Z';
 }
