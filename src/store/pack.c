@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 
+#include <endian.h>
+
 enum {
     PACK_VERSION = 1,
     VARINT_MAX_BYTES = 10,
@@ -78,7 +80,8 @@ struct reader {
     bool bad;
 };
 
-static uint64_t get_long_varint(struct reader *r)
+/* Byte by byte: what is long, or stands near the end. */
+static uint64_t get_any_varint(struct reader *r)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
@@ -96,10 +99,44 @@ static uint64_t get_long_varint(struct reader *r)
     return 0;
 }
 
+/* The low seven bits of each of eight bytes beside each other: pairs, then pairs of pairs. */
+static inline uint64_t join_sevens(uint64_t x)
+{
+    x = (x & 0x007f007f007f007f) | (x & 0x7f007f007f007f00) >> 1;
+    x = (x & 0x00003fff00003fff) | (x & 0x3fff00003fff0000) >> 2;
+    return (x & 0x000000000fffffff) | (x & 0x0fffffff00000000) >> 4;
+}
+
+/* Up to eight bytes at once, which holds all that is stored in practice, where eight can be read. */
+static uint64_t get_long_varint(struct reader *r)
+{
+    uint64_t word;
+    if ((size_t)(r->end - r->p) < sizeof word)
+        return get_any_varint(r);
+    memcpy(&word, r->p, sizeof word);
+    word = le64toh(word);
+    const uint64_t ends = ~word & 0x8080808080808080;
+    const uint64_t up_to_end = ends ^ (ends - 1); /* the bits up to the one that says "the last byte" */
+    word &= up_to_end;
+    if (!ends || word <= up_to_end >> 8) /* longer; or a last byte of 0: not the shortest form */
+        return get_any_varint(r);
+    r->p += (unsigned)__builtin_ctzll(ends) / 8 + 1;
+    return join_sevens(word);
+}
+
 static inline uint64_t get_varint(struct reader *r)
 {
-    if (r->p < r->end && *r->p < 0x80)
-        return *r->p++;
+    const unsigned char *p = r->p;
+    if (r->end - p < 2)
+        return get_any_varint(r);
+    if (p[0] < 0x80) {
+        r->p = p + 1;
+        return p[0];
+    }
+    if (p[1] - 1u < 0x7f) {
+        r->p = p + 2;
+        return (p[0] & 0x7fu) | (unsigned)p[1] << 7;
+    }
     return get_long_varint(r);
 }
 

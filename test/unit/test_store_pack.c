@@ -227,6 +227,45 @@ static void hostile_values_are_refused(void **state)
     assert_true(accepted("", 0, false));
 }
 
+/* A number of `len` bytes, the last one being `last`; `*value` is what it says. */
+static size_t put_number(char *to, size_t len, unsigned char last, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char byte = i + 1 < len ? (unsigned char)(0x80 | random_u64()) : last;
+        to[i] = (char)byte;
+        if (i < 10)
+            *value |= (uint64_t)(byte & 0x7f) << 7 * i;
+    }
+    return len;
+}
+
+/* Times of all lengths, with much behind them and with nothing, are read as bytes say, and only the shortest
+ * form is taken. */
+static void numbers_of_all_lengths(void **state)
+{
+    (void)state;
+    static const unsigned char lasts[] = {0, 1, 2, 0x40, 0x7f};
+    for (int round = 0; round < 200; round++)
+        for (size_t len = 1; len <= 11; len++)
+            for (size_t i = 0; i < sizeof lasts; i++) {
+                char packed[64] = "\1\1\0", *exact;
+                struct post post[PLATFORM_COUNT];
+                struct milestone milestone[MILESTONES_MAX];
+                uint64_t v;
+                size_t n = put_number(packed + 3, len, lasts[i], &v), count;
+                bool good = (lasts[i] || len == 1) && (len < 10 || (len == 10 && lasts[i] == 1));
+                int64_t time = (int64_t)(v >> 1 ^ (v & 1 ? UINT64_MAX : 0));
+                assert_int_equal(unpack_posts(str_make(packed, 3 + n + 8), post, &count), good);
+                assert_true(!good || post[0].posted_at == time);
+                exact = malloc(3 + n);
+                memcpy(exact, packed, 3 + n);
+                assert_int_equal(unpack_milestones(str_make(exact, 3 + n), milestone, &count), good);
+                assert_true(!good || milestone[0].reached_at == time);
+                free(exact);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +274,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_cut_and_every_tail_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_bytes_never_lie, set_up, tear_down),
         cmocka_unit_test(hostile_values_are_refused),
+        cmocka_unit_test(numbers_of_all_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
