@@ -5,8 +5,10 @@
 #include "api/render.h"
 #include "api/router.h"
 #include "base/clock.h"
+#include "base/numbering.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
+enum { EVENT_HEAD_MAX = 128, EVENT_TAIL_MAX = 128 };
 enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* of a kept answer */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
@@ -23,7 +25,11 @@ struct feed {
     bool latest, has_more;
     int64_t after; /* ascending: the position that was asked for */
     int64_t last_id, newest_id;
-    int behind;
+    int behind, behind_page;
+    struct numbering videos; /* that the page shows, */
+    struct {
+        size_t at, len;
+    } texts[LIMIT_MAX]; /* and where in the body it shows them first */
 };
 
 /* ---- parameters ---- */
@@ -100,22 +106,19 @@ static bool read_query(struct request *r, struct feed *feed)
 
 /* ---- the answer ---- */
 
-static bool on_event(void *ctx, const struct event *event, const struct video *video,
-                     const struct book_ref *book)
+static char *put(char *to, struct str s)
 {
-    struct request *r = ctx;
-    struct feed *feed = call_of(r)->endpoint;
-    struct buf *b = &r->res.body;
-    bool viral = event->type == EVENT_WENT_VIRAL;
-    if (feed->shown == feed->limit) {
-        feed->has_more = true;
-        return false;
-    }
-    json_open(b, '{');
-    json_key(b, STR("id"));
-    render_event_id(b, event->id);
-    JSON_STR(b, "type", str_from_cstr(type_words[event->type]));
-    JSON_TIME(b, "occurred_at", event->occurred_at);
+    memcpy(to, s.p, s.len);
+    return to + s.len;
+}
+
+static char *put_i64(char *to, int64_t v)
+{
+    return to + fmt_i64(to, v);
+}
+
+static void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book)
+{
     json_key(b, STR("video"));
     json_open(b, '{');
     JSON_UUID(b, "id", &video->id);
@@ -124,13 +127,74 @@ static bool on_event(void *ctx, const struct event *event, const struct video *v
     render_book_ref(b, book);
     JSON_TIME(b, "posted_at", video->posted_at);
     json_close(b, '}');
-    json_key(b, viral ? STR("views") : STR("milestone"));
-    json_i64(b, event->value);
-    if (viral) {
-        JSON_I64(b, "threshold", event->threshold);
-        JSON_I64_OR_NULL(b, "author_median_views", event->median != COUNT_NONE, event->median);
+}
+
+/* A video that the page has shown already is copied from there. */
+static void write_video(struct buf *b, struct feed *feed, const struct video *video,
+                        const struct book_ref *book)
+{
+    int seen = feed->videos.count, number = numbering_of(&feed->videos, video->row);
+    if (number == seen) {
+        feed->texts[number].at = b->len;
+        render_shown_video(b, video, book);
+        feed->texts[number].len = b->len - feed->texts[number].at;
+    } else {
+        char *to = buf_reserve(b, feed->texts[number].len);
+        if (to)
+            b->len =
+                (size_t)(put(to, str_make(b->p + feed->texts[number].at, feed->texts[number].len)) - b->p);
     }
-    json_close(b, '}');
+}
+
+/* Up to the video. */
+static void write_head(struct buf *b, const struct event *event, bool first)
+{
+    bool viral = event->type == EVENT_WENT_VIRAL;
+    char *to = buf_reserve(b, EVENT_HEAD_MAX);
+    if (!to)
+        return;
+    to = put(to, first ? STR("{\"id\":\"evt_") : STR(",{\"id\":\"evt_"));
+    to = put_i64(to, event->id);
+    to = put(to, viral ? STR("\",\"type\":\"video.went_viral\"")
+                       : STR("\",\"type\":\"video.milestone_reached\""));
+    to = put(to, STR(",\"occurred_at\":\""));
+    time_format(event->occurred_at, to);
+    to += TIME_TEXT_LEN;
+    *to++ = '"';
+    json_end(b, to);
+}
+
+/* Behind the video. */
+static void write_tail(struct buf *b, const struct event *event)
+{
+    char *to = buf_reserve(b, EVENT_TAIL_MAX);
+    if (!to)
+        return;
+    if (event->type == EVENT_WENT_VIRAL) {
+        to = put_i64(put(to, STR(",\"views\":")), event->value);
+        to = put_i64(put(to, STR(",\"threshold\":")), event->threshold);
+        to = put(to, STR(",\"author_median_views\":"));
+        to = event->median != COUNT_NONE ? put_i64(to, event->median) : put(to, STR("null"));
+    } else {
+        to = put_i64(put(to, STR(",\"milestone\":")), event->value);
+    }
+    *to++ = '}';
+    json_end(b, to);
+}
+
+static bool on_event(void *ctx, const struct event *event, const struct video *video,
+                     const struct book_ref *book)
+{
+    struct request *r = ctx;
+    struct feed *feed = call_of(r)->endpoint;
+    struct buf *b = &r->res.body;
+    if (feed->shown == feed->limit) {
+        feed->has_more = true;
+        return false;
+    }
+    write_head(b, event, feed->shown == 0);
+    write_video(b, feed, video, book);
+    write_tail(b, event);
     feed->last_id = event->id;
     feed->newest_id = event->id > feed->newest_id ? event->id : feed->newest_id;
     feed->shown++;
@@ -202,7 +266,15 @@ static enum next finish_step(struct request *r)
     return answer_end(r);
 }
 
-/* How far behind the poll was when it came: a whole page does not say. */
+static enum next add_behind_step(struct request *r)
+{
+    struct feed *feed = call_of(r)->endpoint;
+    feed->behind += feed->behind_page;
+    return finish_step(r);
+}
+
+/* How far behind the poll was when it came: a whole page does not say. What it shows need not be counted
+ * again, unless a filter has left some out. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct call *call = call_of(r);
@@ -210,9 +282,11 @@ static enum next finish(struct request *r, struct feed *feed)
     feed->behind = has_waited ? 0 : feed->shown;
     if (!feed->has_more || has_waited || feed->query.descending)
         return finish_step(r);
-    r->step = finish_step;
-    return store_count_events(&call->read, call->owner.author_row, feed->after, CURSOR_BEHIND_MAX + 1,
-                              &feed->behind);
+    bool filtered = feed->query.has_type || feed->query.occurred_after != INT64_MIN;
+    feed->behind_page = filtered ? 0 : feed->shown;
+    r->step = add_behind_step;
+    return store_count_events(&call->read, call->owner.author_row, filtered ? feed->after : feed->last_id,
+                              CURSOR_BEHIND_MAX + 1 - feed->behind_page, &feed->behind);
 }
 
 static enum next feed_slice_step(struct request *r);

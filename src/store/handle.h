@@ -2,6 +2,7 @@
 #ifndef VT_STORE_HANDLE_H
 #define VT_STORE_HANDLE_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/metrics.h"
 #include "store/db.h"
@@ -10,6 +11,7 @@
 enum {
     STORE_ID_LEN = 16,
     PACKED_MAX_BYTES = 64 * 1024, /* of one packed column: five posts with the longest texts are 12 KiB */
+    TEXTS_BYTES = 16 * 1024,      /* a page of events in most cases; more is given back behind it */
 };
 
 struct store {
@@ -23,6 +25,8 @@ struct store {
     struct buf packed_posts, packed_milestones; /* bound to a running statement, else free */
 
     struct metrics_times reads;
+
+    struct arena texts; /* of the videos that a page of events shows: read_events.c */
 
     struct day_gain *days; /* room for one video of store_list_stats() */
     size_t days_cap;

@@ -62,9 +62,8 @@
     "v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.first_reading_at, "                \
     "v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, v.author_median_views, "          \
     "v.compared_videos, v.posts, v.milestones"
-#define SQL_BOOK_REF "b.uuid, b.title"
-#define SQL_EVENT                                                                                            \
-    "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.author_id, e.video_id"
+#define SQL_BOOK_REF   "b.uuid, b.title"
+#define SQL_EVENT      "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
 #define SQL_SPOOL_FILE "id, name, size, inode, modified_ns, applied_at, step_at, step_author"
 
 #define SQL_CREDENTIAL                                                                                       \
@@ -93,9 +92,20 @@
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
-    "SELECT " SQL_EVENT ", v.uuid, v.title, v.thumbnail_url, v.posted_at, " SQL_BOOK_REF                     \
-    " FROM events e CROSS JOIN videos v ON v.id = e.video_id LEFT JOIN books b ON b.id = v.book_id"          \
-    " WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order " LIMIT ?3"
+    "SELECT " SQL_EVENT " FROM events e WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order \
+    " LIMIT ?3"
+
+/* Parameters ?10 to ?119 as rows, of which the first ?1 are bound: 110 look-ups for the price of beginning
+ * and ending one. */
+#define SQL_TEN_ROWS(n)                                                                                      \
+    "(?" n "0), (?" n "1), (?" n "2), (?" n "3), (?" n "4), (?" n "5), (?" n "6), (?" n "7), (?" n           \
+    "8), (?" n "9)"
+#define SQL_110_ROWS                                                                                                                              \
+    "(VALUES " SQL_TEN_ROWS("1") ", " SQL_TEN_ROWS("2") ", " SQL_TEN_ROWS("3") ", " SQL_TEN_ROWS(                                                 \
+        "4") ", " SQL_TEN_ROWS("5") ", " SQL_TEN_ROWS("6") ", " SQL_TEN_ROWS("7") ", " SQL_TEN_ROWS("8") ","                                      \
+                                                                                                         " " SQL_TEN_ROWS("9") ", " SQL_TEN_ROWS( \
+                                                                                                             "10") ", " SQL_TEN_ROWS("11") ")"
+enum { EVENT_VIDEOS_FIRST = 10 };
 
 /* A few at a time: each new code clears out more than one old one. */
 #define SQL_CODES_PURGE(index, which)                                                                        \
@@ -250,6 +260,9 @@
                     "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
     X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
+    X(EVENT_VIDEOS,                                                                                          \
+      "SELECT v.id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.book_id FROM " SQL_110_ROWS " n "       \
+      "CROSS JOIN videos v ON v.id = n.column1 LIMIT ?1")                                                    \
     X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)") \
                                                                                                              \
     /* the refresh */                                                                                        \

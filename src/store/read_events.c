@@ -1,8 +1,22 @@
 /* Reads: an author's events by id, a bounded number of rows a call. Filters are applied to the rows here and
- * not in SQL, so that a filter that nothing passes does not make a call longer. */
+ * not in SQL, so that a filter that nothing passes does not make a call longer. A page shows some videos
+ * again and again, so the events are read alone, and then each of their videos once. */
+#include "base/numbering.h"
 #include "store/handle.h"
+#include "store/page_book.h"
 #include "store/read.h"
 #include "store/rows.h"
+
+/* As many as QUERY_EVENT_VIDEOS takes, and no fewer than a page and the event behind it. */
+enum { EVENTS_A_BATCH = NUMBERING_MAX };
+
+/* What an event shows of its video; texts live in the store's arena. */
+struct event_video {
+    struct uuid id;
+    struct str title, thumbnail_url;
+    int64_t posted_at;
+    struct book_ref book;
+};
 
 struct events_read {
     struct store *store;
@@ -12,7 +26,26 @@ struct events_read {
     struct events_progress *progress;
     int given, scanned;
     bool stopped; /* by the callback */
+
+    /* What the scan has found and not given out yet. */
+    int count;
+    struct event events[EVENTS_A_BATCH];
+    int video_of[EVENTS_A_BATCH]; /* the number of the event's video */
+    struct numbering videos;
+    struct event_video shown[EVENTS_A_BATCH]; /* by number */
 };
+
+/* Not by a compound literal: clearing room for a batch costs more than reading its events. */
+static void begin(struct events_read *r, struct store *s, const struct events_query *query,
+                  struct events_progress *progress)
+{
+    r->store = s;
+    r->query = query;
+    r->progress = progress;
+    r->given = r->scanned = r->count = 0;
+    r->stopped = false;
+    numbering_begin(&r->videos);
+}
 
 static enum err read_head(struct events_read *r)
 {
@@ -32,35 +65,89 @@ static bool passes(const struct events_query *query, const struct event *event)
     return (!query->has_type || event->type == query->type) && event->occurred_at > query->occurred_after;
 }
 
-/* What an event shows of its video; the other members are not read. */
-static bool row_event_video(struct sqlite3_stmt *q, int first, struct video *video)
+/* --- the videos of a batch: each is looked up once, all by one statement --- */
+
+static enum err keep_video(struct events_read *r, struct sqlite3_stmt *q, struct page_book *book, int number)
 {
-    video->title = db_text(q, first + 1);
-    video->thumbnail_url = db_text(q, first + 2);
-    video->posted_at = db_i64_or(q, first + 3, TIME_NONE);
-    return db_bytes(q, first, video->id.b, sizeof video->id.b);
+    struct db *db = &r->store->db;
+    struct arena *texts = &r->store->texts;
+    struct event_video *shown = &r->shown[number];
+    shown->title = row_keep(texts, db_text(q, 2));
+    shown->thumbnail_url = row_keep(texts, db_text(q, 3));
+    shown->posted_at = db_i64_or(q, 4, TIME_NONE);
+    enum err err = page_book_find(book, db, db_i64(q, 5));
+    if (err)
+        return err;
+    shown->book.id = book->ref.id;
+    shown->book.title = row_keep(texts, book->ref.title);
+    if (db_i64(q, 0) != r->videos.rows[number] || !db_bytes(q, 1, shown->id.b, sizeof shown->id.b))
+        return db_damaged(db, "event");
+    return OK;
+}
+
+static enum err look_up_videos(struct events_read *r)
+{
+    struct db *db = &r->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_VIDEOS);
+    struct page_book book = {0};
+    enum err err = OK;
+    int number = 0;
+    arena_reset(&r->store->texts);
+    db_bind_i64(q, 1, r->videos.count);
+    for (int i = 0; i < r->videos.count; i++)
+        db_bind_i64(q, EVENT_VIDEOS_FIRST + i, r->videos.rows[i]);
+    while (!err && db_row(db, q, &err))
+        err = keep_video(r, q, &book, number++);
+    page_book_end(&book);
+    db_reset(q);
+    return !err && number < r->videos.count ? db_damaged(db, "event") : err;
+}
+
+/* --- events --- */
+
+static void give(struct events_read *r, const struct event *event, const struct event_video *shown,
+                 struct video *video)
+{
+    video->row = event->video_row;
+    video->author_row = event->author_row;
+    video->id = shown->id;
+    video->title = shown->title;
+    video->thumbnail_url = shown->thumbnail_url;
+    video->posted_at = shown->posted_at;
+    r->stopped = !r->fn(r->ctx, event, video, &shown->book);
+    if (r->stopped && event->id != r->progress->scanned_to) {
+        r->progress->scanned_to = event->id;
+        r->progress->more = true;
+    }
+}
+
+static enum err give_batch(struct events_read *r)
+{
+    struct video video;
+    enum err err = r->count ? look_up_videos(r) : OK;
+    if (err)
+        return err;
+    memset(&video, 0, sizeof video);
+    for (int i = 0; i < r->count && !r->stopped; i++)
+        give(r, &r->events[i], &r->shown[r->video_of[i]], &video);
+    r->count = 0;
+    numbering_begin(&r->videos);
+    return OK;
 }
 
 static enum err look_at(struct events_read *r, struct sqlite3_stmt *q)
 {
-    enum { BOOK_REF = EVENT_COLUMNS + 4 };
-    struct event event;
-    struct book_ref book;
-    struct video video;
-    if (!row_event(q, 0, &event))
+    struct event *event = &r->events[r->count];
+    if (!row_event(q, 0, event))
         return db_damaged(&r->store->db, "event");
+    event->author_row = r->query->author_row;
     r->scanned++;
-    r->progress->scanned_to = event.id;
-    if (!passes(r->query, &event))
+    r->progress->scanned_to = event->id;
+    if (!passes(r->query, event))
         return OK;
-    memset(&video, 0, sizeof video);
-    video.row = event.video_row;
-    video.author_row = event.author_row;
-    if (!row_event_video(q, EVENT_COLUMNS, &video) || !row_book_ref(q, BOOK_REF, &book))
-        return db_damaged(&r->store->db, "event");
     r->given++;
-    r->stopped = !r->fn(r->ctx, &event, &video, &book);
-    return OK;
+    r->video_of[r->count++] = numbering_of(&r->videos, event->video_row);
+    return r->count == EVENTS_A_BATCH ? give_batch(r) : OK;
 }
 
 static enum err scan_events(struct events_read *r)
@@ -81,14 +168,17 @@ static enum err scan_events(struct events_read *r)
             break;
     }
     db_reset(q);
-    return err;
+    return err ? err : give_batch(r);
 }
 
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress)
 {
     store_read_begin(read);
-    struct events_read r = {.store = read->store, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
+    struct events_read r;
+    begin(&r, read->store, query, progress);
+    r.fn = fn;
+    r.ctx = ctx;
     bool own = false;
     *progress = (struct events_progress){.scanned_to = query->bound};
     enum err err = store_snapshot_begin(read->store, &own);

@@ -106,8 +106,7 @@ bool row_event(struct sqlite3_stmt *q, int first, struct event *out)
         .value = db_i64(q, first + 3),
         .threshold = db_i64(q, first + 4),
         .median = db_i64_or(q, first + 5, COUNT_NONE),
-        .author_row = db_i64(q, first + 6),
-        .video_row = db_i64(q, first + 7),
+        .video_row = db_i64(q, first + 6),
     };
     return type == EVENT_WENT_VIRAL || type == EVENT_MILESTONE_REACHED;
 }

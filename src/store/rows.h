@@ -8,7 +8,7 @@
 #include "store/model.h"
 
 /* How many columns each list has. */
-enum { AUTHOR_COLUMNS = 10, KEY_COLUMNS = 9, BOOK_COLUMNS = 7, VIDEO_COLUMNS = 19, EVENT_COLUMNS = 8 };
+enum { AUTHOR_COLUMNS = 10, KEY_COLUMNS = 9, BOOK_COLUMNS = 7, VIDEO_COLUMNS = 19 };
 
 MUST_USE bool row_author(struct sqlite3_stmt *q, int first, struct author *out);
 MUST_USE bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out);
@@ -18,6 +18,7 @@ MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
  * and baseline_pending are not read. */
 MUST_USE bool row_shown_video(struct sqlite3_stmt *q, struct video *out);
 MUST_USE bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out);
+/* Leaves author_row alone: who asks knows it. */
 MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);
 
 /* A copy of the text; p == NULL stays so. */

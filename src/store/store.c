@@ -98,6 +98,7 @@ enum err store_open(struct store **out, const struct store_options *options, con
     struct store *s = xcalloc(1, sizeof *s);
     buf_init(&s->packed_posts, PACKED_MAX_BYTES);
     buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
+    arena_init(&s->texts, TEXTS_BYTES);
     err = db_open(&s->db, options->path);
     if (err) {
         *why = why_of(err, options->path);
@@ -120,6 +121,7 @@ void store_close(struct store *s)
     db_close(&s->db);
     buf_fini(&s->packed_posts);
     buf_fini(&s->packed_milestones);
+    arena_fini(&s->texts);
     free(s->days);
     free(s);
 }

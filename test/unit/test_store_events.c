@@ -217,6 +217,64 @@ static void a_callback_may_stop_the_page(void **state)
     assert_int_equal(p.scanned_to, events[3].id);
 }
 
+/* More videos than one look-up takes, some with several events, some in books. */
+struct own_videos {
+    int count;
+    struct video videos[250];
+};
+
+static bool on_own_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *b)
+{
+    const struct own_videos *own = ctx;
+    const struct video *expected = NULL;
+    for (int i = 0; i < own->count && !expected; i++)
+        expected = own->videos[i].row == e->video_row ? &own->videos[i] : NULL;
+    assert_non_null(expected);
+    assert_int_equal(v->row, expected->row);
+    assert_int_equal(v->author_row, expected->author_row);
+    assert_int_equal(e->author_row, expected->author_row);
+    assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
+    assert_int_equal(v->posted_at, expected->posted_at);
+    assert_true(str_eq(v->title, expected->title));
+    assert_int_equal(b->title.p != NULL, expected->book_row != 0);
+    assert_true(!b->title.p ||
+                str_eq(b->title, expected->book_row == book.row ? STR("Book 1") : STR("Book 2")));
+    return true;
+}
+
+static void every_event_shows_its_own_video(void **state)
+{
+    (void)state;
+    static struct own_videos own;
+    own.count = 250;
+    test_begin(&t);
+    struct author third = add_author(&t, 3);
+    struct book second = add_book(&t, &third, 2, TEST_DAY);
+    for (int i = 0; i < own.count; i++)
+        own.videos[i] = add_video(&t, &third,
+                                  i % 3 == 0   ? 0
+                                  : i % 3 == 1 ? second.row
+                                               : book.row,
+                                  100 + (uint64_t)i, i % 7 ? TEST_DAY + i : TIME_NONE);
+    for (int i = 0; i < 600; i++)
+        (void)add_event(&t, &own.videos[i * 37 % own.count], EVENT_MILESTONE_REACHED, i, TEST_DAY);
+    test_commit(&t);
+    const int limits[] = {1, 101, 109, 110, 111, 600};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        for (int descending = 0; descending < 2; descending++) {
+            struct store_read read = temp_db_read(&t);
+            struct events_query q = all_of(&third);
+            struct events_progress p;
+            q.limit = limits[i];
+            q.scan_limit = 600;
+            q.descending = descending;
+            q.bound = descending ? INT64_MAX : 0;
+            store_list_events(&read, &q, on_own_event, &own, &p);
+            assert_int_equal(read.err, OK);
+            assert_int_equal(p.more, limits[i] < 600);
+        }
+}
+
 static void an_author_without_events(void **state)
 {
     (void)state;
@@ -393,6 +451,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_bound_will_do, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_filter_looks_at_a_bounded_number_of_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_callback_may_stop_the_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_event_shows_its_own_video, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_author_without_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rolled_back_id_was_never_served_and_may_come_again, set_up,
                                         tear_down),

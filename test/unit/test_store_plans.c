@@ -39,6 +39,7 @@ static const struct {
     {QUERY_AUTHORS, "SCAN a USING INDEX authors_by_age"},               /* the CLI's list of all authors */
     {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
     {QUERY_EVENT_COUNT, "SCAN (subquery-1)"},                           /* what its LIMIT has let through */
+    {QUERY_EVENT_VIDEOS, "SCAN 110-ROW VALUES CLAUSE"},                 /* the rows that are bound */
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
 };
 

@@ -1,0 +1,36 @@
+/* Numbers what comes up again and again by the order in which it came up first: the videos of a page of
+ * events. */
+#ifndef VT_BASE_NUMBERING_H
+#define VT_BASE_NUMBERING_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { NUMBERING_MAX = 110, NUMBERING_SLOTS = 256 };
+
+struct numbering {
+    int count;
+    int64_t rows[NUMBERING_MAX];
+    uint8_t slots[NUMBERING_SLOTS]; /* number + 1, where the row's hash or the next free place is; 0: free */
+};
+
+static inline void numbering_begin(struct numbering *n)
+{
+    n->count = 0;
+    memset(n->slots, 0, sizeof n->slots);
+}
+
+/* The number of `row`; it is `count` of before when the row is new. The caller sees to it that there are
+ * never more than NUMBERING_MAX. */
+static inline int numbering_of(struct numbering *n, int64_t row)
+{
+    unsigned slot = (unsigned)((uint64_t)row * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+    for (; n->slots[slot]; slot = (slot + 1) % NUMBERING_SLOTS)
+        if (n->rows[n->slots[slot] - 1] == row)
+            return n->slots[slot] - 1;
+    n->rows[n->count] = row;
+    n->slots[slot] = (uint8_t)++n->count;
+    return n->count - 1;
+}
+
+#endif
