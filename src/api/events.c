@@ -106,17 +106,6 @@ static bool read_query(struct request *r, struct feed *feed)
 
 /* ---- the answer ---- */
 
-static char *put(char *to, struct str s)
-{
-    memcpy(to, s.p, s.len);
-    return to + s.len;
-}
-
-static char *put_i64(char *to, int64_t v)
-{
-    return to + fmt_i64(to, v);
-}
-
 static void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book)
 {
     json_key(b, STR("video"));
@@ -141,8 +130,8 @@ static void write_video(struct buf *b, struct feed *feed, const struct video *vi
     } else {
         char *to = buf_reserve(b, feed->texts[number].len);
         if (to)
-            b->len =
-                (size_t)(put(to, str_make(b->p + feed->texts[number].at, feed->texts[number].len)) - b->p);
+            b->len = (size_t)(put_text(to, str_make(b->p + feed->texts[number].at, feed->texts[number].len)) -
+                              b->p);
     }
 }
 
@@ -153,15 +142,12 @@ static void write_head(struct buf *b, const struct event *event, bool first)
     char *to = buf_reserve(b, EVENT_HEAD_MAX);
     if (!to)
         return;
-    to = put(to, first ? STR("{\"id\":\"evt_") : STR(",{\"id\":\"evt_"));
+    to = put_text(to, first ? STR("{\"id\":\"evt_") : STR(",{\"id\":\"evt_"));
     to = put_i64(to, event->id);
-    to = put(to, viral ? STR("\",\"type\":\"video.went_viral\"")
-                       : STR("\",\"type\":\"video.milestone_reached\""));
-    to = put(to, STR(",\"occurred_at\":\""));
-    time_format(event->occurred_at, to);
-    to += TIME_TEXT_LEN;
-    *to++ = '"';
-    json_end(b, to);
+    to = put_text(to, viral ? STR("\",\"type\":\"video.went_viral\"")
+                            : STR("\",\"type\":\"video.milestone_reached\""));
+    to = put_text(to, NEXT_KEY("occurred_at"));
+    json_end(b, put_time(to, event->occurred_at));
 }
 
 /* Behind the video. */
@@ -171,15 +157,14 @@ static void write_tail(struct buf *b, const struct event *event)
     if (!to)
         return;
     if (event->type == EVENT_WENT_VIRAL) {
-        to = put_i64(put(to, STR(",\"views\":")), event->value);
-        to = put_i64(put(to, STR(",\"threshold\":")), event->threshold);
-        to = put(to, STR(",\"author_median_views\":"));
-        to = event->median != COUNT_NONE ? put_i64(to, event->median) : put(to, STR("null"));
+        to = put_i64(put_text(to, NEXT_KEY("views")), event->value);
+        to = put_i64(put_text(to, NEXT_KEY("threshold")), event->threshold);
+        to = put_text(to, NEXT_KEY("author_median_views"));
+        to = put_i64_or_null(to, event->median != COUNT_NONE, event->median);
     } else {
-        to = put_i64(put(to, STR(",\"milestone\":")), event->value);
+        to = put_i64(put_text(to, NEXT_KEY("milestone")), event->value);
     }
-    *to++ = '}';
-    json_end(b, to);
+    json_end(b, put_char(to, '}'));
 }
 
 static bool on_event(void *ctx, const struct event *event, const struct video *video,
