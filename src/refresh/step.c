@@ -363,9 +363,7 @@ static enum err write_video(struct step *s, struct touched_video *v, struct step
 {
     enum err err = reach_milestones(s, v, result);
     if (!err)
-        err = store_save_counts(s->store, &v->video, v->flipped);
-    if (!err && v->gain > 0)
-        err = store_add_gain(s->store, v->video.row, date_of(v->t), v->gain);
+        err = store_save_gain(s->store, &v->video, v->flipped, date_of(v->t), v->gain);
     result->videos_changed++;
     result->gained += v->gain;
     result->baseline += v->baseline_gain;

@@ -22,7 +22,7 @@ struct store {
      * in each transaction, for another process may have given out some. */
     int64_t last_event_id;
 
-    struct buf packed_posts, packed_milestones; /* bound to a running statement, else free */
+    struct buf packed_posts, packed_milestones, packed_recent; /* bound to a running statement, else free */
 
     struct metrics_times reads;
 

@@ -54,6 +54,23 @@ struct milestone {
 /* 1,000 … 250,000, 500,000, then {1,2,5} x 10^6 … 10^15: six and 30, cut at COUNT_MAX. */
 enum { MILESTONES_MAX = 36 };
 
+/* What a video gained on a UTC day, and in all up to and including that day (without its baseline). */
+struct day_gain {
+    int32_t date;
+    int64_t gained, gained_total;
+};
+
+#define GAINED_MAX (PLATFORM_COUNT * COUNT_MAX) /* of all days together */
+
+/* The newest of those days and the seven dates before it, as far as the video gained something on them
+ * (recent.h). */
+enum { RECENT_DAYS = 8 };
+struct recent_days {
+    bool known;                        /* false: only the table of days knows */
+    size_t count;                      /* 0 of a video without any gain; else days[count - 1] is its newest */
+    struct day_gain days[RECENT_DAYS]; /* ascending */
+};
+
 /* A video as the database holds it. */
 struct video {
     int64_t row; /* of the videos table */
@@ -74,6 +91,7 @@ struct video {
     struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
     size_t milestone_count;
     struct milestone milestones[MILESTONES_MAX]; /* ascending value */
+    struct recent_days recent;                   /* for writing: only write.h reads it */
 };
 
 struct book_ref {

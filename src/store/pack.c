@@ -73,6 +73,23 @@ void pack_milestones(struct buf *b, const struct milestone *milestones, size_t c
     }
 }
 
+void pack_recent(struct buf *b, const struct recent_days *recent)
+{
+    CHECK(recent->known && recent->count <= RECENT_DAYS);
+    if (!recent->count)
+        return;
+    const struct day_gain *days = recent->days, *newest = &days[recent->count - 1];
+    uint64_t others = 0;
+    for (size_t i = 0; i + 1 < recent->count; i++)
+        others |= UINT64_C(1) << (newest->date - days[i].date - 1);
+    put_varint(b, PACK_VERSION);
+    put_time(b, newest->date);
+    put_varint(b, others);
+    put_varint(b, (uint64_t)(days[0].gained_total - days[0].gained));
+    for (size_t i = 0; i < recent->count; i++)
+        put_varint(b, (uint64_t)days[i].gained);
+}
+
 /* --- reading: `bad` is sticky and everything read after it is 0 --- */
 
 struct reader {
@@ -217,5 +234,35 @@ bool unpack_milestones(struct str packed, struct milestone milestones[MILESTONES
         if (i > 0 && milestones[i].value <= milestones[i - 1].value)
             r.bad = true;
     }
+    return !r.bad && r.p == r.end;
+}
+
+static void get_day(struct reader *r, struct recent_days *recent, int64_t date, int64_t *total)
+{
+    int64_t gained = (int64_t)get_at_most(r, (uint64_t)(GAINED_MAX - *total));
+    *total += gained;
+    recent->days[recent->count++] =
+        (struct day_gain){.date = (int32_t)date, .gained = gained, .gained_total = *total};
+}
+
+bool unpack_recent(struct str packed, struct recent_days *recent)
+{
+    struct reader r = {.p = (const unsigned char *)packed.p};
+    recent->known = true;
+    recent->count = 0;
+    if (!packed.len)
+        return true;
+    r.end = r.p + packed.len;
+    if (get_varint(&r) != PACK_VERSION)
+        return false;
+    int64_t newest = get_time(&r);
+    uint64_t others = get_at_most(&r, (1 << (RECENT_DAYS - 1)) - 1);
+    int64_t total = (int64_t)get_at_most(&r, GAINED_MAX);
+    if (newest < INT32_MIN / 2 || newest > INT32_MAX / 2)
+        return false;
+    for (int age = RECENT_DAYS - 1; age > 0; age--)
+        if (others >> (age - 1) & 1)
+            get_day(&r, recent, newest - age, &total);
+    get_day(&r, recent, newest, &total);
     return !r.bad && r.p == r.end;
 }

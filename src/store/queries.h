@@ -87,7 +87,7 @@
 
 #define SQL_STATS_SCAN(index, where)                                                                         \
     "SELECT v.id, v.posted_at, v.uuid, v.first_reading_at, v.views_updated_at, v.book_id, v.baseline, "      \
-    "v.went_viral_at, v.title FROM videos v INDEXED BY " index " WHERE " where                               \
+    "v.went_viral_at, v.title, v.recent FROM videos v INDEXED BY " index " WHERE " where                     \
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
@@ -115,7 +115,8 @@ enum { EVENT_VIDEOS_FIRST = 10 };
 /* Of the columns that these write none is indexed: a reading changes one row and no index. */
 #define SQL_SAVE_COUNTS(more)                                                                                \
     "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \
-    "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9" more " WHERE id = ?1"
+    "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9, recent = ?10" more         \
+    " WHERE id = ?1"
 
 /* --- the statements --- */
 
@@ -212,8 +213,8 @@ enum { EVENT_VIDEOS_FIRST = 10 };
     X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
                                                                                                              \
     /* videos */                                                                                             \
-    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                                 \
-    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ?1")                                    \
+    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO ", v.recent FROM videos v WHERE v.uuid = ?1")                       \
+    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO ", v.recent FROM videos v WHERE v.id = ?1")                          \
     X(VIDEO_OF_AUTHOR,                                                                                       \
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
       "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \
@@ -222,12 +223,12 @@ enum { EVENT_VIDEOS_FIRST = 10 };
     X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
     X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
     X(VIDEO_INSERT, "INSERT INTO videos (uuid, author_id, book_id, posted_at, threshold, "                   \
-                    "author_median_views, compared_videos, title, thumbnail_url, posts) "                    \
-                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                                      \
+                    "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")                                 \
     X(VIDEO_UPDATE, "UPDATE videos SET book_id = ?2, posted_at = ?3, title = ?4, thumbnail_url = ?5, "       \
                     "posts = ?6 WHERE id = ?1")                                                              \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
-    X(SAVE_COUNTS_FLIPPED, SQL_SAVE_COUNTS(", went_viral_at = ?10, views_when_viral = ?11"))                 \
+    X(SAVE_COUNTS_FLIPPED, SQL_SAVE_COUNTS(", went_viral_at = ?11, views_when_viral = ?12"))                 \
     X(SAVE_FIRST_READING, "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                  \
                           "WHERE id = ?1 AND (first_reading_at IS NOT ?2 OR baseline_pending <> ?3)")        \
     X(COMPARABLES, "SELECT id, views FROM videos INDEXED BY videos_comparable "                              \

@@ -84,12 +84,6 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
                            store_video_fn fn, void *ctx);
 
-/* What a video gained on a UTC day, and in all up to and including that day (without its baseline). */
-struct day_gain {
-    int32_t date;
-    int64_t gained, gained_total;
-};
-
 /* The videos of an author that have a gain in [from, to], with their gains: posted_at descending, id
  * descending, from behind `after` (NULL: from the start), at most `limit` VIDEOS LOOKED AT, so that a call is
  * short even when none has a gain. `next` gets the position to go on from; `*more` is false when the end was

@@ -1,14 +1,16 @@
 /* Reads: daily gains of an author's videos, a slice of videos at a time.
  *
  * A slice scans the videos in their order for what statistics show of them; only a video whose readings touch
- * the range costs a look at its days. All gains of a video lie between the
- * dates of its first and its last reading: a gain's time is never before the first and never after the last.
- * (posted_at is no such bound, an import may change it afterwards.) */
+ * the range is looked at, and its days are in the row as long as the range is one of the last week: others
+ * are read from their table. All gains of a video lie between the dates of its first and its last reading: a
+ * gain's time is never before the first and never after the last. (posted_at is no such bound, an import may
+ * change it afterwards.) */
 #include "base/check.h"
 #include "base/clock.h"
 #include "store/handle.h"
 #include "store/page_book.h"
 #include "store/read.h"
+#include "store/recent.h"
 #include "store/rows.h"
 
 enum { STATS_DAYS_AT_FIRST = 128 };
@@ -54,29 +56,24 @@ static enum err read_days(struct store *s, int64_t video_row, int32_t from, int3
     *count = 0;
     while (db_row(&s->db, q, &err)) {
         make_room_for_day(s, *count);
-        s->days[(*count)++] = (struct day_gain){
-            .date = (int32_t)db_i64(q, 0),
-            .gained = db_i64(q, 1),
-            .gained_total = db_i64(q, 2),
-        };
+        s->days[(*count)++] = row_day(q);
     }
     return err;
 }
 
 /* Columns of the scan. The id of the video is read before it is looked at. */
-enum { ROW, POSTED_AT, ID, FIRST_READING_AT, UPDATED_AT, BOOK_ROW, BASELINE, WENT_VIRAL_AT, TITLE };
+enum { ROW, POSTED_AT, ID, FIRST_READING_AT, UPDATED_AT, BOOK_ROW, BASELINE, WENT_VIRAL_AT, TITLE, RECENT };
 
-static enum err give_row(struct stats_read *r, struct sqlite3_stmt *scan, int64_t first_reading_at,
+static enum err give_row(struct stats_read *r, struct sqlite3_stmt *scan, const struct day_gain *days,
                          size_t day_count)
 {
     struct video video;
-    const struct day_gain *days = r->store->days;
     enum err err = page_book_find(&r->book, &r->store->db, db_i64_or(scan, BOOK_ROW, 0));
     if (err)
         return err;
     video.id = r->progress->next.id;
     video.posted_at = r->progress->next.posted_at;
-    video.first_reading_at = first_reading_at;
+    video.first_reading_at = db_i64(scan, FIRST_READING_AT);
     video.baseline = db_i64(scan, BASELINE);
     video.went_viral_at = db_i64_or(scan, WENT_VIRAL_AT, TIME_NONE);
     video.title = db_text(scan, TITLE);
@@ -93,13 +90,23 @@ static enum err give_row(struct stats_read *r, struct sqlite3_stmt *scan, int64_
 
 static enum err look_at(struct stats_read *r, struct sqlite3_stmt *scan)
 {
-    int64_t first = db_i64_or(scan, FIRST_READING_AT, INT64_MAX);
-    int64_t last = db_i64_or(scan, UPDATED_AT, INT64_MIN);
-    if (first >= date_start_ms(r->query->to + 1) || last < date_start_ms(r->query->from))
+    const struct stats_query *query = r->query;
+    const struct day_gain *days;
+    struct recent_days recent;
+    size_t count;
+    enum err err = OK;
+    if (db_i64_or(scan, FIRST_READING_AT, INT64_MAX) >= date_start_ms(query->to + 1) ||
+        db_i64_or(scan, UPDATED_AT, INT64_MIN) < date_start_ms(query->from))
         return OK;
-    size_t day_count;
-    enum err err = read_days(r->store, db_i64(scan, ROW), r->query->from, r->query->to, &day_count);
-    return err || !day_count ? err : give_row(r, scan, first, day_count);
+    if (!row_recent(scan, RECENT, &recent))
+        return db_damaged(&r->store->db, "days of a video");
+    if (recent.known && recent_reaches(&recent, query->from)) {
+        days = recent_within(&recent, query->from, query->to, &count);
+    } else {
+        err = read_days(r->store, db_i64(scan, ROW), query->from, query->to, &count);
+        days = r->store->days;
+    }
+    return err || !count ? err : give_row(r, scan, days, count);
 }
 
 static struct sqlite3_stmt *bind_scan(struct stats_read *r)

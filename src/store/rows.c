@@ -90,6 +90,23 @@ bool row_shown_video(struct sqlite3_stmt *q, struct video *out)
            unpack_milestones(db_text(q, 14), out->milestones, &out->milestone_count);
 }
 
+bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out)
+{
+    struct str packed = db_text(q, column);
+    out->known = false;
+    out->count = 0;
+    return !packed.p || unpack_recent(packed, out);
+}
+
+struct day_gain row_day(struct sqlite3_stmt *q)
+{
+    return (struct day_gain){
+        .date = (int32_t)db_i64(q, 0),
+        .gained = db_i64(q, 1),
+        .gained_total = db_i64(q, 2),
+    };
+}
+
 bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out)
 {
     *out = (struct book_ref){.title = db_text(q, first + 1)};

@@ -17,6 +17,9 @@ MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
 /* Of SQL_SHOWN_VIDEO: row, author_row, baseline
  * and baseline_pending are not read. */
 MUST_USE bool row_shown_video(struct sqlite3_stmt *q, struct video *out);
+/* A column that is NULL: not known. */
+MUST_USE bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out);
+struct day_gain row_day(struct sqlite3_stmt *q); /* of QUERY_DAYS */
 MUST_USE bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out);
 /* Leaves author_row alone: who asks knows it. */
 MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);

@@ -99,6 +99,7 @@ enum err store_open(struct store **out, const struct store_options *options, con
     buf_init(&s->packed_posts, PACKED_MAX_BYTES);
     buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
     arena_init(&s->texts, TEXTS_BYTES);
+    buf_init(&s->packed_recent, PACKED_MAX_BYTES);
     err = db_open(&s->db, options->path);
     if (err) {
         *why = why_of(err, options->path);
@@ -122,6 +123,7 @@ void store_close(struct store *s)
     buf_fini(&s->packed_posts);
     buf_fini(&s->packed_milestones);
     arena_fini(&s->texts);
+    buf_fini(&s->packed_recent);
     free(s->days);
     free(s);
 }

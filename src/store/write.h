@@ -51,15 +51,21 @@ MUST_USE enum err store_update_book(struct store *s,
 
 /* Videos. put_video writes what an import line says (everything but counts); save_counts writes what a step
  * changes: views, baseline, first_reading_at, updated_at, line, baseline_pending, posts' counts and
- * milestones, and with `flipped` went_viral_at and views_when_viral too. Both take the whole packed posts. */
+ * milestones, and with `flipped` went_viral_at and views_when_viral too. Both take the whole packed posts.
+ * What is saved must come from find, get or insert, or be what was saved last, in the same transaction: the
+ * video's last days are written back. */
 MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struct uuid *id,
                                    struct video *out);
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
 MUST_USE enum err
 store_insert_video(struct store *s,
-                   struct video *video); /* sets row; posts come with it, their keys do not */
+                   struct video *video); /* sets row and recent; posts come with it, their keys do not */
 MUST_USE enum err store_update_video(struct store *s, const struct video *video);
 MUST_USE enum err store_save_counts(struct store *s, const struct video *video, bool flipped);
+/* The same with what the video has gained (may be 0) on that day, added to its days. Days of a video never
+ * run backwards. */
+MUST_USE enum err store_save_gain(struct store *s, struct video *video, bool flipped, int32_t day,
+                                  int64_t gained);
 
 /* The platforms' own ids. find: the video and its author, ERR_NOT_FOUND. put: the (platform, post_id) must be
  * free or the video's own. */
@@ -80,10 +86,6 @@ struct comparable {
 };
 MUST_USE enum err store_list_comparables(struct store *s, int64_t author_row, int64_t posted_to, int limit,
                                          struct comparable *out, size_t *count);
-
-/* Adds `gained` (may be 0: then nothing is written) to the video's day. Days of a video never run backwards.
- */
-MUST_USE enum err store_add_gain(struct store *s, int64_t video_row, int32_t day, int64_t gained);
 
 /* Gives the event its id: max(last id + 1, now), never given out before, and raises the author's head. */
 MUST_USE enum err store_insert_event(struct store *s, struct event *event, int64_t now);

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "store/handle.h"
 #include "store/pack.h"
+#include "store/recent.h"
 #include "store/rows.h"
 #include "store/write.h"
 
@@ -11,7 +12,7 @@
 static enum err keep_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
 {
     enum { POSTS = 17 };
-    if (!row_video(q, 0, out))
+    if (!row_video(q, 0, out) || !row_recent(q, VIDEO_COLUMNS, &out->recent))
         return db_damaged(db, "video");
     out->title = row_keep(a, out->title);
     out->thumbnail_url = row_keep(a, out->thumbnail_url);
@@ -107,6 +108,14 @@ static enum err pack_milestone_column(struct store *s, const struct video *video
     return s->packed_milestones.failed ? ERR_FULL : OK;
 }
 
+static enum err pack_recent_column(struct store *s, const struct video *video)
+{
+    buf_reset(&s->packed_recent, PACKED_MAX_BYTES);
+    if (video->recent.known)
+        pack_recent(&s->packed_recent, &video->recent);
+    return s->packed_recent.failed ? ERR_FULL : OK;
+}
+
 enum err store_insert_video(struct store *s, struct video *video)
 {
     CHECK(db_in_transaction(&s->db));
@@ -125,8 +134,10 @@ enum err store_insert_video(struct store *s, struct video *video)
     db_bind_text(q, 9, video->thumbnail_url);
     db_bind_blob(q, 10, s->packed_posts.p, s->packed_posts.len);
     err = db_run(&s->db, q);
-    if (!err)
+    if (!err) {
         video->row = db_last_insert_row(&s->db);
+        video->recent = (struct recent_days){.known = true};
+    }
     return err;
 }
 
@@ -160,6 +171,8 @@ enum err store_save_counts(struct store *s, const struct video *video, bool flip
     enum err err = pack_post_column(s, video);
     if (!err)
         err = pack_milestone_column(s, video);
+    if (!err)
+        err = pack_recent_column(s, video);
     if (err)
         return err;
     struct sqlite3_stmt *q = db_use(&s->db, flipped ? QUERY_SAVE_COUNTS_FLIPPED : QUERY_SAVE_COUNTS);
@@ -172,9 +185,13 @@ enum err store_save_counts(struct store *s, const struct video *video, bool flip
     db_bind_i64(q, 7, video->line.compared);
     db_bind_blob(q, 8, s->packed_posts.p, s->packed_posts.len);
     db_bind_blob(q, 9, s->packed_milestones.p, s->packed_milestones.len);
+    if (video->recent.known)
+        db_bind_blob(q, 10, s->packed_recent.p, s->packed_recent.len);
+    else
+        db_bind_text(q, 10, str_make(NULL, 0));
     if (flipped) {
-        db_bind_i64_or_null(q, 10, video->went_viral_at, TIME_NONE);
-        db_bind_i64(q, 11, video->views_when_viral);
+        db_bind_i64_or_null(q, 11, video->went_viral_at, TIME_NONE);
+        db_bind_i64(q, 12, video->views_when_viral);
     }
     err = run_update(&s->db, q);
     return err ? err : save_first_reading(s, video);
@@ -198,14 +215,43 @@ enum err store_delete_post_key(struct store *s, enum platform platform, struct s
     return run_update(&s->db, q);
 }
 
-enum err store_add_gain(struct store *s, int64_t video_row, int32_t day, int64_t gained)
+/* --- gains --- */
+
+static enum err add_gain(struct db *db, int64_t video_row, int32_t day, int64_t gained)
 {
-    CHECK(db_in_transaction(&s->db) && gained >= 0);
-    if (gained == 0)
-        return OK;
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_GAIN_ADD);
+    struct sqlite3_stmt *q = db_use(db, QUERY_GAIN_ADD);
     db_bind_i64(q, 1, video_row);
     db_bind_i64(q, 2, day);
     db_bind_i64(q, 3, gained);
-    return db_run(&s->db, q);
+    return db_run(db, q);
+}
+
+/* Of a row that is older than its last days are kept: they are the same as when each gain had been added to
+ * them, and `day` is the newest. */
+static enum err read_recent(struct db *db, int64_t video_row, int32_t day, struct recent_days *out)
+{
+    struct sqlite3_stmt *q = db_use(db, QUERY_DAYS);
+    enum err err;
+    *out = (struct recent_days){.known = true};
+    db_bind_i64(q, 1, video_row);
+    db_bind_i64(q, 2, day - (RECENT_DAYS - 1));
+    db_bind_i64(q, 3, day);
+    while (db_row(db, q, &err))
+        out->days[out->count++] = row_day(q);
+    out->known = recent_is_sound(out);
+    return err;
+}
+
+enum err store_save_gain(struct store *s, struct video *video, bool flipped, int32_t day, int64_t gained)
+{
+    enum err err = OK;
+    CHECK(db_in_transaction(&s->db) && gained >= 0);
+    if (gained > 0) {
+        err = add_gain(&s->db, video->row, day, gained);
+        if (video->recent.known)
+            recent_add(&video->recent, day, gained);
+        else if (!err)
+            err = read_recent(&s->db, video->row, day, &video->recent);
+    }
+    return err ? err : store_save_counts(s, video, flipped);
 }

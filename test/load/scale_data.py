@@ -104,7 +104,7 @@ def bare_tables(connection):
 # What each table gets. :n templates, :c the copy; old and new author numbers, and the distances of ids, stand in `copies`.
 COPIES = [
     "INSERT INTO authors SELECT t.id + c.authors, author_uuid(c.first + t.id - 1, 0), replace(t.name, six(t.id - 1), six(c.first + t.id - 1)), t.plan_active, "
-    "t.created_at, t.rev, CASE t.last_event_id WHEN 0 THEN 0 ELSE t.last_event_id + c.events END, t.books_count, t.videos_count, t.views_refreshed_at "
+    "t.created_at, t.rev, CASE t.last_event_id WHEN 0 THEN 0 ELSE t.last_event_id + c.events END, t.books_count, t.videos_count, t.views_refreshed_at, t.feed_rev "
     "FROM copies c CROSS JOIN model.authors t",
     "INSERT INTO books SELECT t.id + c.books, book_uuid(c.first + t.author_id - 1, 0), t.author_id + c.authors, "
     "replace(t.title, six(t.author_id - 1), six(c.first + t.author_id - 1)), t.subtitle, t.created_at, t.videos_posted FROM copies c CROSS JOIN model.books t",

@@ -11,7 +11,7 @@ DUMPS = {
     "authors": "SELECT uuid, name, plan_active, rev, books_count, videos_count, views_refreshed_at FROM authors",
     "books": "SELECT b.uuid, a.uuid, title, subtitle, b.created_at, videos_posted FROM books b JOIN authors a ON a.id = author_id",
     "videos": "SELECT v.uuid, a.uuid, b.uuid, posted_at, views, baseline, first_reading_at, views_updated_at, went_viral_at, is_viral, views_when_viral, "
-              "threshold, author_median_views, compared_videos, baseline_pending, v.title, thumbnail_url, posts, milestones "
+              "threshold, author_median_views, compared_videos, baseline_pending, v.title, thumbnail_url, posts, milestones, recent "
               "FROM videos v JOIN authors a ON a.id = v.author_id JOIN books b ON b.id = book_id",
     "post_keys": "SELECT platform, post_id, uuid FROM post_keys JOIN videos ON id = video_id",
     "daily": "SELECT uuid, day, gained, gained_total FROM daily JOIN videos ON id = video_id",

@@ -115,10 +115,10 @@ class Comparison:
 
     def stats_range(self):
         rng, today = self.rng, self.answers.today
-        start = today - rng.randrange(0, 100)
+        start = today - rng.randrange(rng.choice([12, 100]))
         days = rng.choice([1, 2, 7, 30, 90, 90])
         return rng.choice([{"start_date": date_text(start), "end_date": date_text(start + days - 1)},
-                           {"end_date": date_text(start)}, {"start_date": date_text(today - rng.randrange(90))}])
+                           {"end_date": date_text(start)}, {"start_date": date_text(today - rng.randrange(rng.choice([12, 90])))}])
 
     def stats(self, params):
         self.same(self.answers.stats(params), "/stats", params)

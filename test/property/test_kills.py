@@ -16,7 +16,7 @@ import time
 import pytest
 
 from compare import Comparison
-from lib import wait
+from lib import recent, wait
 from lib.clock import FakeClock
 from lib.services import free_port
 from lib.spool import Spool
@@ -178,6 +178,7 @@ class World:
         assert self.one("SELECT count(*) FROM spool_files") == self.one("SELECT count(*) FROM spool_errors") == 0
         assert self.one("SELECT count(*) FROM refresh_runs WHERE outcome NOT IN (0, 1, 4)") == 0        # done, in part, lost
         assert self.one("SELECT sum(views) - sum(baseline) FROM videos") == self.one("SELECT sum(gained) FROM daily")
+        recent.check(self.reader.settings["store"]["path"])
 
     def check_answers(self, pollers):
         for author_id, key in self.keys.items():

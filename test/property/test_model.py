@@ -12,6 +12,7 @@ import uuid
 import pytest
 
 from compare import Comparison
+from lib import recent
 from lib.clock import FakeClock
 from lib.viewtally import Viewtally, encode_lines, sanitized
 from model import Answers, Model, iso, ms, steps
@@ -86,6 +87,9 @@ def test_random_world(seed, only, tmp_path):
             finished, names = run_import(instance, rng, lines)
             assert finished.status == (1 if refused else 0), finished
             check_refusals(refused, finished, names)
+            recent.check(instance.settings["store"]["path"])
+            if rng.random() < 0.3:
+                recent.forget(instance.settings["store"]["path"], rng)
             later = now + rng.choice([0, 0, HOUR, 3 * DAY])
             clock.set_wall(later)
             compare_world(world, instance, model, later, keys)

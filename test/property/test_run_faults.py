@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from compare import Comparison
-from lib import wait
+from lib import recent, wait
 from lib.clock import FakeClock
 from lib.lines import author, reading, uid, video
 from lib.refreshing import DONE, FAILED, LOST, PART, Refreshing
@@ -71,6 +71,7 @@ class Spooled:
             with self.server.client(key) as client:
                 Comparison(client, Answers(self.model, author_id, self.clock.wall_ms), random.Random(1)).all()
         assert self.runs.one("PRAGMA integrity_check") == "ok"
+        recent.check(self.server.settings["store"]["path"])
 
 
 def assert_gains_add_up(runs):

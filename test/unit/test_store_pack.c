@@ -1,5 +1,6 @@
 /* The packed columns: what goes in comes out, and bytes that encoding would not have written are refused. */
 #include "store/pack.h"
+#include "store/recent.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,17 +126,62 @@ static void milestones_come_back(void **state)
     }
 }
 
+/* Days with a gain, up to four weeks apart. */
+static struct recent_days random_recent(void)
+{
+    struct recent_days recent = {.known = true};
+    int32_t date = (int32_t)(random_u64() % 40000) - 1000;
+    const uint64_t far = random_u64() % 3;
+    for (uint64_t n = random_u64() % 20; n; n--) {
+        date += (int32_t)(far && random_u64() % 6 == 0 ? random_u64() % 28 : random_u64() % (2 + far));
+        recent_add(&recent, date, (int64_t)(random_u64() >> (12 + random_u64() % 51)));
+    }
+    return recent;
+}
+
+static void assert_same_recent(const struct recent_days *a, const struct recent_days *c)
+{
+    assert_int_equal(a->known, c->known);
+    assert_int_equal(a->count, c->count);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_int_equal(a->days[i].date, c->days[i].date);
+        assert_int_equal(a->days[i].gained, c->days[i].gained);
+        assert_int_equal(a->days[i].gained_total, c->days[i].gained_total);
+    }
+}
+
+static void recent_days_come_back(void **state)
+{
+    (void)state;
+    size_t counts[RECENT_DAYS + 1] = {0};
+    for (int round = 0; round < 5000; round++) {
+        struct recent_days in = random_recent(), out;
+        assert_true(in.known && recent_is_sound(&in));
+        counts[in.count]++;
+        buf_reset(&b, 65536);
+        pack_recent(&b, &in);
+        assert_true(unpack_recent(buf_str(&b), &out));
+        assert_same_recent(&in, &out);
+    }
+    for (size_t i = 0; i <= RECENT_DAYS; i++)
+        assert_true(counts[i] > 10);
+}
+
+enum column { POSTS, MILESTONES, RECENT };
+
 /* A copy on the heap of exactly its size, so that a read behind its end is seen. */
-static bool accepted(const char *p, size_t len, bool posts)
+static bool accepted(const char *p, size_t len, enum column column)
 {
     struct post post_room[PLATFORM_COUNT];
     struct milestone milestone_room[MILESTONES_MAX];
+    struct recent_days recent_room;
     size_t count;
     char *copy = malloc(len ? len : 1);
     memcpy(copy, p, len);
     struct str packed = str_make(copy, len);
-    bool ok =
-        posts ? unpack_posts(packed, post_room, &count) : unpack_milestones(packed, milestone_room, &count);
+    bool ok = column == POSTS        ? unpack_posts(packed, post_room, &count)
+              : column == MILESTONES ? unpack_milestones(packed, milestone_room, &count)
+                                     : unpack_recent(packed, &recent_room);
     free(copy);
     return ok;
 }
@@ -153,21 +199,35 @@ static void pack_an_example(void)
     pack_posts(&b, posts, 2);
 }
 
+static void pack_example_days(void)
+{
+    struct recent_days recent = {.known = true};
+    for (int32_t i = 0; i < 12; i++)
+        recent_add(&recent, 20000 + i * 5 / 4, 1000 * i * i);
+    buf_reset(&b, 65536);
+    pack_recent(&b, &recent);
+}
+
 static void every_cut_and_every_tail_is_refused(void **state)
 {
     (void)state;
     pack_an_example();
-    assert_true(accepted(b.p, b.len, true));
+    assert_true(accepted(b.p, b.len, POSTS));
     for (size_t len = 1; len < b.len; len++)
-        assert_false(accepted(b.p, len, true));
+        assert_false(accepted(b.p, len, POSTS));
     buf_append_char(&b, 0);
-    assert_false(accepted(b.p, b.len, true));
+    assert_false(accepted(b.p, b.len, POSTS));
     buf_reset(&b, 65536);
     pack_milestones(&b, (struct milestone[]){{1000, 5}, {10000, 1782864000000}}, 2);
     for (size_t len = 1; len < b.len; len++)
-        assert_false(accepted(b.p, len, false));
+        assert_false(accepted(b.p, len, MILESTONES));
     buf_append_char(&b, 0);
-    assert_false(accepted(b.p, b.len, false));
+    assert_false(accepted(b.p, b.len, MILESTONES));
+    pack_example_days();
+    for (size_t len = 1; len < b.len; len++)
+        assert_false(accepted(b.p, len, RECENT));
+    buf_append_char(&b, 0);
+    assert_false(accepted(b.p, b.len, RECENT));
 }
 
 /* Whatever a flipped byte decodes to, it is refused or is what those very bytes mean. */
@@ -193,38 +253,68 @@ static void damaged_bytes_never_lie(void **state)
     }
 }
 
+static void damaged_days_never_lie(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        struct recent_days recent;
+        pack_example_days();
+        for (uint64_t n = 1 + random_u64() % 3; n; n--)
+            b.p[random_u64() % b.len] = (char)random_u64();
+        size_t len = b.len;
+        char *copy = malloc(len);
+        memcpy(copy, b.p, len);
+        if (unpack_recent(str_make(copy, len), &recent)) {
+            assert_true(recent_is_sound(&recent));
+            buf_reset(&b, 65536);
+            pack_recent(&b, &recent);
+            assert_int_equal(b.len, len);
+            assert_memory_equal(b.p, copy, len);
+        }
+        free(copy);
+    }
+}
+
 static void hostile_values_are_refused(void **state)
 {
     (void)state;
     static const struct {
         const char *why;
         struct str packed;
-        bool posts;
+        enum column column;
     } cases[] = {
-        {"version 2", STR("\2\1\1\0"), false},
-        {"no milestones, but a head", STR("\1\0"), false},
-        {"37 milestones", STR("\1\45"), false},
-        {"a value twice", STR("\1\2\1\0\1\0"), false},
-        {"values descending", STR("\1\2\2\0\1\0"), false},
-        {"value 2^53", STR("\1\1\x80\x80\x80\x80\x80\x80\x80\x10\0"), false},
-        {"not the shortest form", STR("\1\1\x81\0\0"), false},
-        {"65 bits", STR("\1\1\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\2"), false},
-        {"eleven bytes", STR("\1\1\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"), false},
-        {"six posts", STR("\1\6"), true},
-        {"platform 5", STR("\1\1\5\0\0\0\0\0\0\0\0\0"), true},
-        {"a platform twice", STR("\1\2\1\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0"), true},
-        {"count 2^53", STR("\1\1\0\0\0\x81\x80\x80\x80\x80\x80\x80\x10\0\0\0\0\0\0"), true},
-        {"text longer than the rest", STR("\1\1\0\0\0\0\0\0\0\0\2x\0"), true},
+        {"version 2", STR("\2\1\1\0"), MILESTONES},
+        {"no milestones, but a head", STR("\1\0"), MILESTONES},
+        {"37 milestones", STR("\1\45"), MILESTONES},
+        {"a value twice", STR("\1\2\1\0\1\0"), MILESTONES},
+        {"values descending", STR("\1\2\2\0\1\0"), MILESTONES},
+        {"value 2^53", STR("\1\1\x80\x80\x80\x80\x80\x80\x80\x10\0"), MILESTONES},
+        {"not the shortest form", STR("\1\1\x81\0\0"), MILESTONES},
+        {"65 bits", STR("\1\1\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\2"), MILESTONES},
+        {"eleven bytes", STR("\1\1\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"), MILESTONES},
+        {"six posts", STR("\1\6"), POSTS},
+        {"platform 5", STR("\1\1\5\0\0\0\0\0\0\0\0\0"), POSTS},
+        {"a platform twice", STR("\1\2\1\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0"), POSTS},
+        {"count 2^53", STR("\1\1\0\0\0\x81\x80\x80\x80\x80\x80\x80\x10\0\0\0\0\0\0"), POSTS},
+        {"text longer than the rest", STR("\1\1\0\0\0\0\0\0\0\0\2x\0"), POSTS},
         {"text of 2^64 - 1 bytes", STR("\1\1\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1x\0"),
-         true},
+         POSTS},
+        {"days of version 2", STR("\2\2\0\0\1"), RECENT},
+        {"no day, but a head", STR("\1"), RECENT},
+        {"nine days", STR("\1\2\xff\1\0\1\1\1\1\1\1\1\1\1"), RECENT},
+        {"a date in the year 3 million", STR("\1\x80\x80\x80\x80\x08\0\0\1"), RECENT},
+        {"a total that no views have", STR("\1\2\0\xfb\xff\xff\xff\xff\xff\xff\x4f\1"), RECENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (accepted(cases[i].packed.p, cases[i].packed.len, cases[i].posts))
+        if (accepted(cases[i].packed.p, cases[i].packed.len, cases[i].column))
             fail_msg("accepted: %s", cases[i].why);
-    assert_true(accepted("\1\1\0\0\0\0\0\0\0\0\1x\0", 13, true)); /* the last but two, whole */
-    assert_true(accepted("\1\1\1\0", 4, false));
-    assert_true(accepted("", 0, true));
-    assert_true(accepted("", 0, false));
+    assert_true(accepted("\1\1\0\0\0\0\0\0\0\0\1x\0", 13, POSTS)); /* the last but two, whole */
+    assert_true(accepted("\1\1\1\0", 4, MILESTONES));
+    assert_true(accepted("\1\2\0\0\1", 5, RECENT));
+    assert_true(accepted("\1\2\0\xfa\xff\xff\xff\xff\xff\xff\x4f\1", 12, RECENT));
+    assert_true(accepted("", 0, RECENT));
+    assert_true(accepted("", 0, POSTS));
+    assert_true(accepted("", 0, MILESTONES));
 }
 
 /* A number of `len` bytes, the last one being `last`; `*value` is what it says. */
@@ -271,8 +361,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(posts_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(milestones_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(recent_days_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_cut_and_every_tail_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_bytes_never_lie, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_days_never_lie, set_up, tear_down),
         cmocka_unit_test(hostile_values_are_refused),
         cmocka_unit_test(numbers_of_all_lengths),
     };

@@ -2,6 +2,7 @@
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
+#include "store/handle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 enum { VIDEOS = 60, DAYS = 50 };
 
@@ -43,6 +45,8 @@ static void add_life(int i, int posted_day)
         int64_t views = v->views + (random_below(4) ? (int64_t)random_below(5000) : 0);
         gains[i][day] += views - v->views;
         has_row[i][day] |= views > v->views;
+        if (random_below(3) == 0)
+            v->recent.known = false; /* as of a row that an older version wrote */
         add_reading(&t, v, at, views);
     }
 }
@@ -207,6 +211,74 @@ static void every_range_is_the_model_s(void **state)
     }
 }
 
+/* What a row holds of the last days is what the table of days holds, or is not known: then a gain makes it.
+ */
+static void the_last_days_are_those_of_the_table(void **state)
+{
+    (void)state;
+    int known = 0, unknown = 0;
+    for (int i = 0; i < VIDEOS; i++) {
+        struct video v;
+        assert_int_equal(store_get_video(t.w, &t.arena, videos[i].row, &v), OK);
+        if (!v.recent.known) {
+            unknown++;
+            continue;
+        }
+        size_t n = v.recent.count;
+        known += n > 1;
+        for (int d = DAYS - 1; d >= 0; d--) {
+            int32_t date = date_of(TEST_DAY) + d;
+            if (!has_row[i][d] || (n < v.recent.count && date <= v.recent.days[v.recent.count - 1].date - 8))
+                continue;
+            assert_true(n > 0);
+            n--;
+            assert_int_equal(v.recent.days[n].date, date);
+            assert_int_equal(v.recent.days[n].gained, gains[i][d]);
+            assert_int_equal(v.recent.days[n].gained_total, gained_before(i, d + 1));
+        }
+        assert_int_equal(n, 0);
+    }
+    assert_true(known > VIDEOS / 4 && unknown > 0);
+}
+
+static bool count_days(void *ctx, const struct stats_video *row)
+{
+    *(size_t *)ctx += row->day_count;
+    return true;
+}
+
+static size_t days_from(int from)
+{
+    struct walk w = {.from = from, .to = DAYS};
+    struct stats_query q = query_of(&w, VIDEOS);
+    struct store_read read = temp_db_read(&t);
+    struct stats_progress progress;
+    size_t days = 0;
+    store_list_stats(&read, &q, count_days, &days, &progress);
+    assert_int_equal(read.err, OK);
+    return days;
+}
+
+/* Without the table of days, which nobody takes away: seven days before the newest gain is as far as it goes.
+ */
+static void the_last_week_reads_no_other_table(void **state)
+{
+    (void)state;
+    struct video *v = &videos[0];
+    test_begin(&t);
+    assert_int_equal(
+        sqlite3_exec(t.w->db.handle, "DELETE FROM daily; UPDATE videos SET recent = x''", NULL, NULL, NULL),
+        SQLITE_OK);
+    v->author_row = author.row;
+    v->recent = (struct recent_days){.known = true};
+    for (int d = 30; d <= 40; d++)
+        add_reading(&t, v, TEST_DAY + d * DAY_MS, v->views + 1);
+    assert_int_equal(sqlite3_exec(t.w->db.handle, "DELETE FROM daily", NULL, NULL, NULL), SQLITE_OK);
+    test_commit(&t);
+    assert_int_equal(days_from(33), 8);
+    assert_int_equal(days_from(32), 0);
+}
+
 /* Whatever an import makes of posted_at later, gains are found where they were gained. */
 static void gains_outlive_a_change_of_posted_at(void **state)
 {
@@ -288,6 +360,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_range_is_the_model_s, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_last_days_are_those_of_the_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_last_week_reads_no_other_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_outlive_a_change_of_posted_at, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_slice_goes_on_where_it_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_video_with_its_days, set_up, tear_down),

@@ -370,10 +370,11 @@ static void gains_add_up(void **state)
     struct video v = add_video(&t, &author, 0, 1, TEST_DAY), w = add_video(&t, &author, 0, 2, TEST_DAY);
     const int gains[][2] = {{10, 5}, {10, 7}, {10, 0}, {12, 1}, {12, 2}, {15, 100}, {16, 0}};
     for (size_t i = 0; i < sizeof gains / sizeof gains[0]; i++) {
-        assert_int_equal(store_add_gain(t.w, v.row, gains[i][0], gains[i][1]), OK);
-        assert_int_equal(store_add_gain(t.w, w.row, gains[i][0], 1), OK);
+        assert_int_equal(store_save_gain(t.w, &v, false, gains[i][0], gains[i][1]), OK);
+        assert_int_equal(store_save_gain(t.w, &w, false, gains[i][0], 1), OK);
     }
-    assert_int_equal(store_add_gain(t.w, 99, 1, 1), ERR_INVALID); /* a video that is not there */
+    v.row = 99; /* a video that is not there */
+    assert_int_equal(store_save_gain(t.w, &v, false, 17, 1), ERR_INVALID);
     test_commit(&t);
     assert_int_equal(ask("SELECT count(*) FROM daily WHERE video_id = 1"), 3);
     assert_int_equal(ask("SELECT gained FROM daily WHERE video_id = 1 AND day = 10"), 12);

@@ -17,7 +17,7 @@ static const char *const queries[] = {
     "v.baseline, "
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "
     "v.author_median_views, "
-    "v.compared_videos, v.baseline_pending, hex(v.posts), hex(v.milestones) FROM videos v "
+    "v.compared_videos, v.baseline_pending, hex(v.posts), hex(v.milestones), hex(v.recent) FROM videos v "
     "JOIN authors a ON a.id = v.author_id LEFT JOIN books b ON b.id = v.book_id ORDER BY v.uuid",
     "SELECT 'key', k.platform, k.post_id, hex(v.uuid) FROM post_keys k JOIN videos v ON v.id = k.video_id "
     "ORDER BY 2, 3",

@@ -186,8 +186,7 @@ void add_reading(struct temp_db *t, struct video *video, int64_t at, int64_t vie
     video->posts[0].updated_at = video->updated_at = at;
     if (video->first_reading_at == TIME_NONE)
         video->first_reading_at = at;
-    assert_int_equal(store_save_counts(t->w, video, false), OK);
-    assert_int_equal(store_add_gain(t->w, video->row, date_of(at), gained), OK);
+    assert_int_equal(store_save_gain(t->w, video, false, date_of(at), gained), OK);
 }
 
 struct event add_event(struct temp_db *t, const struct video *video, enum event_type type, int64_t value,
