@@ -8,7 +8,8 @@
 #include "base/numbering.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
-enum { EVENT_HEAD_MAX = 128, EVENT_TAIL_MAX = 128 };
+/* The most that those parts of an event take. */
+enum { EVENT_HEAD_ROOM = 128, EVENT_TAIL_ROOM = 128, VIDEO_HEAD_ROOM = 80, VIDEO_KEY_ROOM = 20 };
 enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* of a kept answer */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
@@ -108,11 +109,17 @@ static bool read_query(struct request *r, struct feed *feed)
 
 static void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book)
 {
-    json_key(b, STR("video"));
-    json_open(b, '{');
-    JSON_UUID(b, "id", &video->id);
-    JSON_STR(b, "title", render_title(video, book));
-    JSON_STR(b, "thumbnail_url", video->thumbnail_url);
+    char *to = json_member(b, STR("video"), VIDEO_HEAD_ROOM);
+    if (!to)
+        return;
+    to = put_uuid(put_text(to, FIRST_KEY("id")), &video->id);
+    to = json_put_str(b, put_text(to, NEXT_KEY("title")), render_title(video, book), VIDEO_KEY_ROOM);
+    if (!to)
+        return;
+    to = json_put_str(b, put_text(to, NEXT_KEY("thumbnail_url")), video->thumbnail_url, 0);
+    if (!to)
+        return;
+    json_end(b, to);
     render_book_ref(b, book);
     JSON_TIME(b, "posted_at", video->posted_at);
     json_close(b, '}');
@@ -136,24 +143,22 @@ static void write_video(struct buf *b, struct feed *feed, const struct video *vi
 }
 
 /* Up to the video. */
-static void write_head(struct buf *b, const struct event *event, bool first)
+static void write_head(struct buf *b, const struct event *event)
 {
-    bool viral = event->type == EVENT_WENT_VIRAL;
-    char *to = buf_reserve(b, EVENT_HEAD_MAX);
+    char *to = json_begin(b, EVENT_HEAD_ROOM);
     if (!to)
         return;
-    to = put_text(to, first ? STR("{\"id\":\"evt_") : STR(",{\"id\":\"evt_"));
+    to = put_text(to, STR("{\"id\":\"evt_"));
     to = put_i64(to, event->id);
-    to = put_text(to, viral ? STR("\",\"type\":\"video.went_viral\"")
-                            : STR("\",\"type\":\"video.milestone_reached\""));
-    to = put_text(to, NEXT_KEY("occurred_at"));
-    json_end(b, put_time(to, event->occurred_at));
+    to = put_text(to, event->type == EVENT_WENT_VIRAL ? STR("\",\"type\":\"video.went_viral\"")
+                                                      : STR("\",\"type\":\"video.milestone_reached\""));
+    json_end(b, put_time(put_text(to, NEXT_KEY("occurred_at")), event->occurred_at));
 }
 
 /* Behind the video. */
 static void write_tail(struct buf *b, const struct event *event)
 {
-    char *to = buf_reserve(b, EVENT_TAIL_MAX);
+    char *to = buf_reserve(b, EVENT_TAIL_ROOM);
     if (!to)
         return;
     if (event->type == EVENT_WENT_VIRAL) {
@@ -177,7 +182,7 @@ static bool on_event(void *ctx, const struct event *event, const struct video *v
         feed->has_more = true;
         return false;
     }
-    write_head(b, event, feed->shown == 0);
+    write_head(b, event);
     write_video(b, feed, video, book);
     write_tail(b, event);
     feed->last_id = event->id;
