@@ -4,8 +4,9 @@
 #define VT_API_STATS_H
 
 #include "api/stream.h"
+#include "base/clock.h"
 
-enum { STATS_DAYS_MAX = 90, STATS_VIDEOS_A_CALL = 16 };
+enum { STATS_DAYS_MAX = 90, STATS_VIDEOS_A_CALL = 64 };
 
 struct by_book;
 
@@ -14,6 +15,7 @@ struct stats {
     struct stats_query query;
     struct stats_progress progress;
     int32_t from, to, today;
+    char dates[STATS_DAYS_MAX][DATE_TEXT_LEN]; /* of the range, as texts: every row shows them */
     bool csv;
     struct str variant;      /* everything but the data that the body depends on */
     struct by_book *by_book; /* NULL: grouped by video */
