@@ -9,7 +9,7 @@
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
 /* The most that those parts of an event take. */
-enum { EVENT_HEAD_ROOM = 128, EVENT_TAIL_ROOM = 128, VIDEO_HEAD_ROOM = 80, VIDEO_KEY_ROOM = 20 };
+enum { EVENT_HEAD_ROOM = 128, EVENT_TAIL_ROOM = 128 };
 enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* of a kept answer */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
@@ -107,24 +107,6 @@ static bool read_query(struct request *r, struct feed *feed)
 
 /* ---- the answer ---- */
 
-static void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book)
-{
-    char *to = json_member(b, STR("video"), VIDEO_HEAD_ROOM);
-    if (!to)
-        return;
-    to = put_uuid(put_text(to, FIRST_KEY("id")), &video->id);
-    to = json_put_str(b, put_text(to, NEXT_KEY("title")), render_title(video, book), VIDEO_KEY_ROOM);
-    if (!to)
-        return;
-    to = json_put_str(b, put_text(to, NEXT_KEY("thumbnail_url")), video->thumbnail_url, 0);
-    if (!to)
-        return;
-    json_end(b, to);
-    render_book_ref(b, book);
-    JSON_TIME(b, "posted_at", video->posted_at);
-    json_close(b, '}');
-}
-
 /* A video that the page has shown already is copied from there. */
 static void write_video(struct buf *b, struct feed *feed, const struct video *video,
                         const struct book_ref *book)
@@ -132,7 +114,8 @@ static void write_video(struct buf *b, struct feed *feed, const struct video *vi
     int seen = feed->videos.count, number = numbering_of(&feed->videos, video->row);
     if (number == seen) {
         feed->texts[number].at = b->len;
-        render_shown_video(b, video, book);
+        json_key(b, STR("video"));
+        render_shown_video(b, video, book, true);
         feed->texts[number].len = b->len - feed->texts[number].at;
     } else {
         char *to = buf_reserve(b, feed->texts[number].len);

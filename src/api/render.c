@@ -15,7 +15,7 @@ struct str render_title(const struct video *video, const struct book_ref *book)
 enum {
     HEAD_ROOM = 24 + PUT_UUID_MAX,
     BOOK_ROOM = 24 + PUT_UUID_MAX, /* up to the title */
-    COUNTS_ROOM = 280,
+    COUNTS_ROOM = 240,
     POST_HEAD_ROOM = 40,
     POST_TAIL_ROOM = 240,
     VIRAL_ROOM = 240,
@@ -23,23 +23,53 @@ enum {
     KEY_ROOM = 20,
 };
 
-/* A BookRef or null at `to`, which has BOOK_ROOM; as json_put_str() otherwise. */
-static char *put_book_ref(struct buf *b, char *to, const struct book_ref *book)
+/* A BookRef or null at `to`, which has BOOK_ROOM and room for `room` bytes behind it; as json_put_str()
+ * otherwise. */
+static char *put_book_ref(struct buf *b, char *to, const struct book_ref *book, size_t room)
 {
     if (!book->title.p)
         return put_text(to, STR("null"));
     to = put_text(to, FIRST_KEY("id"));
     to = put_uuid(to, &book->id);
     to = put_text(to, NEXT_KEY("title"));
-    to = json_put_str(b, to, book->title, 1);
+    to = json_put_str(b, to, book->title, 1 + room);
     return to ? put_char(to, '}') : NULL;
 }
 
 void render_book_ref(struct buf *b, const struct book_ref *book)
 {
     char *to = json_member(b, STR("book"), BOOK_ROOM);
-    if (to && (to = put_book_ref(b, to, book)))
+    if (to && (to = put_book_ref(b, to, book, 0)))
         json_end(b, to);
+}
+
+/* What all answers show of a video, from the brace on, and room for `room` bytes behind it; NULL when the
+ * buffer failed. */
+static char *put_shown(struct buf *b, const struct video *video, const struct book_ref *book,
+                       bool with_thumbnail, size_t room)
+{
+    const size_t book_room = KEY_ROOM + BOOK_ROOM, time_room = KEY_ROOM + PUT_TIME_MAX + room;
+    char *to = json_begin(b, HEAD_ROOM);
+    if (!to)
+        return NULL;
+    to = put_uuid(put_text(to, FIRST_KEY("id")), &video->id);
+    to = put_text(to, NEXT_KEY("title"));
+    to = json_put_str(b, to, render_title(video, book), KEY_ROOM + book_room + time_room);
+    if (to && with_thumbnail) {
+        to = put_text(to, NEXT_KEY("thumbnail_url"));
+        to = json_put_str(b, to, video->thumbnail_url, book_room + time_room);
+    }
+    if (!to || !(to = put_book_ref(b, put_text(to, NEXT_KEY("book")), book, time_room)))
+        return NULL;
+    return put_time(put_text(to, NEXT_KEY("posted_at")), video->posted_at);
+}
+
+void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book,
+                        bool with_thumbnail)
+{
+    char *to = put_shown(b, video, book, with_thumbnail, 1);
+    if (to)
+        json_end(b, put_char(to, '}'));
 }
 
 static int64_t known(int64_t count)
@@ -120,35 +150,13 @@ static struct totals add_up(const struct video *video)
     return sum;
 }
 
-/* From the brace to the book. */
-static void render_head(struct buf *b, const struct video *video, const struct book_ref *book)
-{
-    char *to = json_begin(b, HEAD_ROOM);
-    if (!to)
-        return;
-    to = put_uuid(put_text(to, FIRST_KEY("id")), &video->id);
-    to = put_text(to, NEXT_KEY("title"));
-    to = json_put_str(b, to, render_title(video, book), KEY_ROOM);
-    if (!to)
-        return;
-    to = put_text(to, NEXT_KEY("thumbnail_url"));
-    to = json_put_str(b, to, video->thumbnail_url, KEY_ROOM + BOOK_ROOM);
-    if (!to)
-        return;
-    to = put_text(to, NEXT_KEY("book"));
-    to = put_book_ref(b, to, book);
-    if (to)
-        json_end(b, to);
-}
-
-/* From there to the bracket in front of the posts. */
-static void render_counts(struct buf *b, const struct video *video, bool final)
+/* From the brace to the bracket in front of the posts. */
+static void render_head(struct buf *b, const struct video *video, const struct book_ref *book, bool final)
 {
     const struct totals sum = add_up(video);
-    char *to = buf_reserve(b, COUNTS_ROOM);
+    char *to = put_shown(b, video, book, true, COUNTS_ROOM);
     if (!to)
         return;
-    to = put_time(put_text(to, NEXT_KEY("posted_at")), video->posted_at);
     to = put_i64(put_text(to, NEXT_KEY("views")), video->views);
     to = put_i64(put_text(to, NEXT_KEY("likes")), sum.of[COUNT_LIKES]);
     to = put_i64(put_text(to, NEXT_KEY("comments")), sum.of[COUNT_COMMENTS]);
@@ -173,8 +181,7 @@ static void render_tail(struct buf *b, const struct video *video)
 
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms)
 {
-    render_head(b, video, book);
-    render_counts(b, video, now_ms > last_moment(video));
+    render_head(b, video, book, now_ms > last_moment(video));
     for (size_t i = 0; i < video->post_count; i++)
         render_post(b, &video->posts[i]);
     render_tail(b, video);

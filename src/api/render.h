@@ -11,6 +11,10 @@ struct str render_title(const struct video *video, const struct book_ref *book);
 /* The key "book" with a BookRef or null. */
 void render_book_ref(struct buf *b, const struct book_ref *book);
 
+/* What statistics and events show of a video: id, title, thumbnail_url with events, book, posted_at. */
+void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book,
+                        bool with_thumbnail);
+
 /* A Video object. `now_ms` decides views_final. */
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms);
 

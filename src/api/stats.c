@@ -108,12 +108,7 @@ static void json_row(struct buf *b, const struct stats *s, const struct stats_vi
 {
     json_open(b, '{');
     json_key(b, STR("video"));
-    json_open(b, '{');
-    JSON_UUID(b, "id", &row->video->id);
-    JSON_STR(b, "title", render_title(row->video, &row->book));
-    render_book_ref(b, &row->book);
-    JSON_TIME(b, "posted_at", row->video->posted_at);
-    json_close(b, '}');
+    render_shown_video(b, row->video, &row->book, false);
     json_days(b, s, days);
     json_close(b, '}');
 }
