@@ -62,8 +62,10 @@
     "v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.first_reading_at, "                \
     "v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, v.author_median_views, "          \
     "v.compared_videos, v.posts, v.milestones"
-#define SQL_BOOK_REF   "b.uuid, b.title"
-#define SQL_EVENT      "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
+#define SQL_BOOK_REF "b.uuid, b.title"
+/* The last column of the table first: SQLite reads a row's header up to the column that it is asked for, and
+ * here does so once. */
+#define SQL_EVENT      "e.author_median_views, e.threshold, e.value, e.occurred_at, e.type, e.video_id, e.id"
 #define SQL_SPOOL_FILE "id, name, size, inode, modified_ns, applied_at, step_at, step_author"
 
 #define SQL_CREDENTIAL                                                                                       \
@@ -262,7 +264,7 @@ enum { EVENT_VIDEOS_FIRST = 10 };
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
     X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
     X(EVENT_VIDEOS,                                                                                          \
-      "SELECT v.id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.book_id FROM " SQL_110_ROWS " n "       \
+      "SELECT v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id FROM " SQL_110_ROWS " n "       \
       "CROSS JOIN videos v ON v.id = n.column1 LIMIT ?1")                                                    \
     X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)") \
                                                                                                              \

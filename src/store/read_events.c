@@ -72,15 +72,15 @@ static enum err keep_video(struct events_read *r, struct sqlite3_stmt *q, struct
     struct db *db = &r->store->db;
     struct arena *texts = &r->store->texts;
     struct event_video *shown = &r->shown[number];
-    shown->title = row_keep(texts, db_text(q, 2));
-    shown->thumbnail_url = row_keep(texts, db_text(q, 3));
-    shown->posted_at = db_i64_or(q, 4, TIME_NONE);
-    enum err err = page_book_find(book, db, db_i64(q, 5));
+    shown->thumbnail_url = row_keep(texts, db_text(q, 0));
+    shown->title = row_keep(texts, db_text(q, 1));
+    shown->posted_at = db_i64_or(q, 2, TIME_NONE);
+    enum err err = page_book_find(book, db, db_i64(q, 3));
     if (err)
         return err;
     shown->book.id = book->ref.id;
     shown->book.title = row_keep(texts, book->ref.title);
-    if (db_i64(q, 0) != r->videos.rows[number] || !db_bytes(q, 1, shown->id.b, sizeof shown->id.b))
+    if (!db_bytes(q, 4, shown->id.b, sizeof shown->id.b) || db_i64(q, 5) != r->videos.rows[number])
         return db_damaged(db, "event");
     return OK;
 }

@@ -115,17 +115,18 @@ bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out)
 
 bool row_event(struct sqlite3_stmt *q, int first, struct event *out)
 {
-    int64_t type = db_i64(q, first + 1);
+    int64_t type = db_i64(q, first + 4);
+    bool viral = type == EVENT_WENT_VIRAL;
     *out = (struct event){
-        .id = db_i64(q, first),
-        .type = type == EVENT_WENT_VIRAL ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED,
-        .occurred_at = db_i64(q, first + 2),
-        .value = db_i64(q, first + 3),
-        .threshold = db_i64(q, first + 4),
-        .median = db_i64_or(q, first + 5, COUNT_NONE),
-        .video_row = db_i64(q, first + 6),
+        .id = db_i64(q, first + 6),
+        .type = viral ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED,
+        .occurred_at = db_i64(q, first + 3),
+        .value = db_i64(q, first + 2),
+        .threshold = viral ? db_i64(q, first + 1) : 0,
+        .median = viral ? db_i64_or(q, first, COUNT_NONE) : COUNT_NONE,
+        .video_row = db_i64(q, first + 5),
     };
-    return type == EVENT_WENT_VIRAL || type == EVENT_MILESTONE_REACHED;
+    return viral || type == EVENT_MILESTONE_REACHED;
 }
 
 struct str row_keep(struct arena *a, struct str s)
