@@ -112,7 +112,7 @@ def test_rotation_under_load_loses_nothing(logged):
     old = []
     for turn in range(1, 6):
         goal = sum(sent) + 150
-        wait.until(lambda: sum(sent) >= goal, "some requests")   # noqa: B023
+        wait.until(lambda: sum(sent) >= goal and logged.path.exists() and logged.path.stat().st_size, "some requests")   # noqa: B023
         old.append(logged.path.with_name(f"access.log.{turn}"))
         logged.path.rename(old[-1])
         hang_up(logged, "configuration was read again", turn)

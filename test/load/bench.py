@@ -39,7 +39,7 @@ import tail  # noqa: E402
 from lib.metrics import scrape  # noqa: E402
 from lib.services import Nginx, Redis  # noqa: E402
 from report import say  # noqa: E402
-from servers import ANSWERS, NOT_MODIFIED, POLL, REFUSED, Servers  # noqa: E402
+from servers import ANSWERS, NEVER_TWICE, NOT_MODIFIED, POLL, REFUSED, Servers  # noqa: E402
 
 HEAD_BYTES = 900            # more than the head of any answer
 FIRST_GUESS = 120_000       # requests a second, before the first run has told
@@ -59,6 +59,7 @@ class Row:
         self.refused = refused          # the answers have to be refusals
         self.name = name or contender.name
         self.results = []
+        self.asked = 0                  # of all time, for questions that may not come twice
 
     def median(self, what):
         return statistics.median(result[what] for result in self.results)
@@ -112,6 +113,8 @@ class Bench:
             self.add(question, s.cold, size[question])
         for question in ANSWERS:
             self.add(question, s.changing, size[question])
+        for contender in (s.off, s.cold):
+            self.add(NEVER_TWICE, contender, size["/videos?limit=50"])
 
     def add(self, question, contender, size, refused=False):
         self.rows.append(Row(question, contender, contender.requests[question], size, refused))
@@ -152,9 +155,12 @@ class Bench:
             expected = 1.2 * options.seconds * (row.results[-1]["rate"] if row.results else FIRST_GUESS)
             self.wait(budget.seconds_until(min(expected, budget.a_minute)))
             environment["START"] = str(budget.total)
+        if row.question == NEVER_TWICE:
+            environment["START"] = str(row.asked)
         commands = measure.redis_commands(c.redis) if c.redis else {}
         redis_before = measure.processor_seconds([c.redis.pid]) if c.redis else 0
         result = measure.wrk(f"http://{c.address}", environment, c.pids, options.seconds, options.connections, self.wrk_cpu)
+        row.asked += result["requests"] + options.connections
         if budget:
             budget.spend(result["requests"])
         if c.redis:
@@ -207,6 +213,11 @@ class Bench:
                 yield [question, f"{row.size:,.0f}", row.name, f"{1 - row.median('missed'):.1%}" if row.contender.server and not row.refused else "", f"{row.us:.1f}", f"{times:.2f}", report.verdict(times >= wanted, f"≥ {wanted}") if has_goal else "",
                        f"{row.median('rate'):,.0f}", f"{row.median('p99_ms'):.2f}", *redis, f"{row.median('own_mb'):.1f}", f"{row.median('all_mb'):.1f}"]
 
+    def once_line(self):
+        kept, none = (row.us for row in self.of(NEVER_TWICE))
+        return (f"Questions that never come twice (one page of videos in ever new spellings): {kept:.1f} µs each with the cache, {none:.1f} µs without: "
+                f"{kept / none:.3f} times (goal {report.verdict(kept <= 1.03 * none, '≤ 1')}; 3 % are within what the rounds differ by).")
+
     def cold_table(self):
         for question in ANSWERS:
             rows = {row.name: row for row in self.of(question)}
@@ -243,6 +254,8 @@ mapped from files, such as the database; nginx is one worker, its memory that of
 ## Cold answers
 
 {report.table(COLD_HEAD, list(bench.cold_table()))}
+
+{bench.once_line()}
 
 "no cache": each answer is made from the database ([cache] max_bytes = 0). "data changes": all authors' data changes ten times a second.
 """

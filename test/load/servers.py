@@ -1,4 +1,5 @@
 """The servers that `make bench` compares, on the same data, and the files with the requests that each is asked."""
+import datetime
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ from lib.viewtally import Viewtally
 ANSWERS = {"/account": "/v1/account", "/videos/{id}": "/v1/videos/{id}", "/events?limit=100": "/v1/events?limit=100",
            "/stats, 7 days": "/v1/stats", "/videos?limit=50": "/v1/videos?limit=50"}
 NOT_MODIFIED, POLL, REFUSED = "304, /videos?limit=50", "/events, nothing new", "429"
+NEVER_TWICE, SPELLINGS = "/videos?limit=50, never twice", 300
 CACHE_BYTES = 512 << 20     # all answers of a row fit, and those of the rows before
 REFUSED_KEYS = 5           # each is admitted 60 times first
 
@@ -153,6 +155,13 @@ class Servers:
         page = "/videos?limit=50"
         self.own[NOT_MODIFIED] = self.write_requests("own-304", self.keys, lambda author: f"{self.targets[author, page]} {self.etags[author, page]}")
         self.own[REFUSED] = self.write_requests("own-429", self.refused_keys, lambda _: "/v1/account")
+        # One page, asked for in so many spellings that none comes twice in a bench: all videos are younger than these dates.
+        self.own[NEVER_TWICE] = self.directory / "own-once.requests"
+        with self.own[NEVER_TWICE].open("w") as file:
+            for n in range(SPELLINGS):
+                day = datetime.date(2001, 1, 1) + datetime.timedelta(days=n)
+                for key, author in self.keys[:self.options.authors]:
+                    file.write(f"{key} {self.targets[author, page]}&start_date={day}\n")
         for way in ("limited", "worded"):
             self.of_files[way] = self.write_requests(f"files-429-{way}", self.refused_keys, lambda _, w=way: f"/{w}/")
 
