@@ -19,10 +19,14 @@ uint64_t hash_64(struct str s, uint64_t seed)
 }
 
 #if defined XXH_X86DISPATCH && XXH_VERSION_NUMBER >= 802
+/* gcc 12 leaves the upper halves of the registers in use in a function of another target, and then all SSE
+ * instructions of the process wait for them. */
 static XXH_TARGET_AVX2 XXH128_hash_t hash_long_avx2(struct str s)
 {
-    return XXH3_hashLong_128b_internal(s.p, s.len, XXH3_kSecret, sizeof XXH3_kSecret, XXH3_accumulate_avx2,
-                                       XXH3_scrambleAcc_avx2);
+    XXH128_hash_t hash = XXH3_hashLong_128b_internal(s.p, s.len, XXH3_kSecret, sizeof XXH3_kSecret,
+                                                     XXH3_accumulate_avx2, XXH3_scrambleAcc_avx2);
+    _mm256_zeroupper();
+    return hash;
 }
 
 static XXH128_hash_t hash_128(struct str s)
