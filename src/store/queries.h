@@ -57,14 +57,13 @@
     "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
     "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones"
-/* What a page shows of a video, in the order of SQL_VIDEO. */
+/* What a page shows of a video. The last column of the table first, here and where many rows are read: SQLite
+ * parses a row's header up to the column that it is asked for, and so does it once. */
 #define SQL_SHOWN_VIDEO                                                                                      \
-    "v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.first_reading_at, "                \
-    "v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, v.author_median_views, "          \
-    "v.compared_videos, v.posts, v.milestones"
-#define SQL_BOOK_REF "b.uuid, b.title"
-/* The last column of the table first: SQLite reads a row's header up to the column that it is asked for, and
- * here does so once. */
+    "v.milestones, v.posts, v.thumbnail_url, v.title, v.compared_videos, v.author_median_views, "            \
+    "v.threshold, v.views_when_viral, v.went_viral_at, v.views_updated_at, v.first_reading_at, v.views, "    \
+    "v.posted_at, v.book_id, v.uuid"
+#define SQL_BOOK_REF   "b.uuid, b.title"
 #define SQL_EVENT      "e.author_median_views, e.threshold, e.value, e.occurred_at, e.type, e.video_id, e.id"
 #define SQL_SPOOL_FILE "id, name, size, inode, modified_ns, applied_at, step_at, step_author"
 
@@ -88,8 +87,8 @@
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT v.id, v.posted_at, v.uuid, v.first_reading_at, v.views_updated_at, v.book_id, v.baseline, "      \
-    "v.went_viral_at, v.title, v.recent FROM videos v INDEXED BY " index " WHERE " where                     \
+    "SELECT v.recent, v.title, v.went_viral_at, v.views_updated_at, v.first_reading_at, v.baseline, "        \
+    "v.book_id, v.uuid, v.posted_at, v.id FROM videos v INDEXED BY " index " WHERE " where                   \
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 

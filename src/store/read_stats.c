@@ -62,7 +62,7 @@ static enum err read_days(struct store *s, int64_t video_row, int32_t from, int3
 }
 
 /* Columns of the scan. The id of the video is read before it is looked at. */
-enum { ROW, POSTED_AT, ID, FIRST_READING_AT, UPDATED_AT, BOOK_ROW, BASELINE, WENT_VIRAL_AT, TITLE, RECENT };
+enum { RECENT, TITLE, WENT_VIRAL_AT, UPDATED_AT, FIRST_READING_AT, BASELINE, BOOK_ROW, ID, POSTED_AT, ROW };
 
 static enum err give_row(struct stats_read *r, struct sqlite3_stmt *scan, const struct day_gain *days,
                          size_t day_count)

@@ -73,21 +73,21 @@ bool row_video(struct sqlite3_stmt *q, int first, struct video *out)
 
 bool row_shown_video(struct sqlite3_stmt *q, struct video *out)
 {
-    out->book_row = db_i64(q, 0);
-    out->title = db_text(q, 2);
-    out->thumbnail_url = db_text(q, 3);
-    out->posted_at = db_i64_or(q, 4, TIME_NONE);
-    out->views = db_i64(q, 5);
-    out->first_reading_at = db_i64_or(q, 6, TIME_NONE);
-    out->updated_at = db_i64_or(q, 7, TIME_NONE);
+    out->thumbnail_url = db_text(q, 2);
+    out->title = db_text(q, 3);
+    out->line.compared = db_i64(q, 4);
+    out->line.median = db_i64_or(q, 5, COUNT_NONE);
+    out->line.threshold = db_i64(q, 6);
+    out->views_when_viral = db_i64(q, 7);
     out->went_viral_at = db_i64_or(q, 8, TIME_NONE);
-    out->views_when_viral = db_i64(q, 9);
-    out->line.threshold = db_i64(q, 10);
-    out->line.median = db_i64_or(q, 11, COUNT_NONE);
-    out->line.compared = db_i64(q, 12);
-    return db_bytes(q, 1, out->id.b, sizeof out->id.b) &&
-           unpack_posts(db_text(q, 13), out->posts, &out->post_count) &&
-           unpack_milestones(db_text(q, 14), out->milestones, &out->milestone_count);
+    out->updated_at = db_i64_or(q, 9, TIME_NONE);
+    out->first_reading_at = db_i64_or(q, 10, TIME_NONE);
+    out->views = db_i64(q, 11);
+    out->posted_at = db_i64_or(q, 12, TIME_NONE);
+    out->book_row = db_i64(q, 13);
+    return db_bytes(q, 14, out->id.b, sizeof out->id.b) &&
+           unpack_milestones(db_text(q, 0), out->milestones, &out->milestone_count) &&
+           unpack_posts(db_text(q, 1), out->posts, &out->post_count);
 }
 
 bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out)
