@@ -17,6 +17,8 @@ from servers import Contender, POLL
 CONNECTIONS, POLLERS = 8, 1000
 QUESTIONS = ["/account", "/videos?limit=50"]
 TAIL_GOAL, DELAY_GOAL_MS = 1.3, 2.0
+MORE_ROUNDS = 3             # times as many as of the table: what the machine itself holds up comes in a few of them
+STALL_SECONDS = 5
 
 
 def paced(address, requests, connections, rate, seconds, cpu, start=0):
@@ -45,6 +47,14 @@ def ask(contender, question, connections, rate, seconds, cpu):
     return result
 
 
+def stalls(cpu):
+    """A sentence of what the machine itself does to whoever runs on it."""
+    done = subprocess.run([report.bench_program("stalls"), str(STALL_SECONDS), str(-1 if cpu is None else cpu)], capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout.partition("RESULT ")[2])
+    return (f"processor {cpu}: longest {result['longest_ms']:.1f} ms, {result['count'] / STALL_SECONDS:.1f} a second above 1 ms, "
+            f"{result['sum_ms'] / STALL_SECONDS / 9:.1f} % of the time")
+
+
 # -- at half the capacity ----------------------------------------------------------------------------------------------
 
 def half_capacity(servers, options, cpu):
@@ -54,7 +64,7 @@ def half_capacity(servers, options, cpu):
         rate = ask(servers.limited, question, CONNECTIONS, 0, options.seconds, cpu)
         rate = int(rate["requests"] / rate["seconds"] / 2)
         results = {contender.name: [] for contender in contenders}
-        for _ in range(options.rounds):
+        for _ in range(MORE_ROUNDS * options.rounds):
             for contender in contenders:
                 results[contender.name].append(ask(contender, question, CONNECTIONS, rate, options.seconds, cpu))
         median = {(name, what): statistics.median(r[what] for r in rounds) for name, rounds in results.items() for what in rounds[0]}
@@ -169,6 +179,7 @@ def beside_a_big_reader(servers, options, cpu):
 
 
 def section(servers, options, cpu):
+    stalled = "; ".join(stalls(each) for each in dict.fromkeys((servers.server_cpu, cpu)))
     half = list(half_capacity(servers, options, cpu))
     big = list(beside_a_big_reader(servers, options, cpu))
     half_head = ["<answer", "requests/s", "<server", "p50 ms", "p99 ms", "p99.9 ms", "p99, times nginx", "<goal"]
@@ -177,6 +188,8 @@ def section(servers, options, cpu):
 ## Slow answers
 
 {CONNECTIONS} connections at a fixed rate, half of what viewtally with the limit answers to them at most; times from when a request was due (`paced.c`).
+Medians of {MORE_ROUNDS * options.rounds} rounds. For how long this machine keeps waiting a program that nothing in it may interrupt (`stalls.c`, before the rounds):
+{stalled}.
 
 {report.table(half_head, half)}
 
