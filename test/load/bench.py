@@ -45,7 +45,7 @@ HEAD_BYTES = 900            # more than the head of any answer
 FIRST_GUESS = 120_000       # requests a second, before the first run has told
 COLD_GOALS = {"/videos?limit=50": 60}
 COLD_GOAL = 40
-SETTLE_SECONDS = 1.3        # until the last use of the keys is written, which stands in /account
+SETTLE_SECONDS = 5.3        # until the last use of the keys is written, which stands in /account
 
 
 class Row:
