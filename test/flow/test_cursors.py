@@ -254,12 +254,13 @@ def test_the_list_with_a_wrong_address(viewtally):
 def test_the_metrics_say_how_far_polls_are_behind(make_viewtally, clock, redis):
     world = World(make_viewtally, clock, redis.url)
     ids = world.ids()                           # 6 behind
-    for query in ("limit=2", f"after=evt_{ids[0]}&limit=2", f"after=evt_{ids[4]}", "after=latest", "order=desc"):
-        world.get(query)                        # 6, 5, 1, 0, and one that does not say
+    for query in ("limit=2", f"after=evt_{ids[0]}&limit=2", f"after=evt_{ids[4]}", "after=latest", "order=desc",
+                  "limit=2&occurred_after=2026-01-01T00:00:00Z"):
+        world.get(query)                        # 6, 5, 1, 0, one that does not say, and 6 again
     metrics = scrape(world.instance)
     buckets = {le: metrics.get("viewtally_events_behind_bucket", le=le) for le in ("0", "1", "2", "5", "10", "+Inf")}
-    assert buckets == {"0": 1, "1": 2, "2": 2, "5": 3, "10": 5, "+Inf": 5}
-    assert metrics.get("viewtally_events_behind_sum") == 18
+    assert buckets == {"0": 1, "1": 2, "2": 2, "5": 3, "10": 6, "+Inf": 6}
+    assert metrics.get("viewtally_events_behind_sum") == 24
     assert metrics.get("viewtally_cursors_noted_total") >= 6 and metrics.get("viewtally_cursors_dropped_total") == 0
 
 
