@@ -220,6 +220,7 @@ static void a_callback_may_stop_the_page(void **state)
 /* More videos than one look-up takes, some with several events, some in books. */
 struct own_videos {
     int count;
+    struct book second;
     struct video videos[250];
 };
 
@@ -236,9 +237,9 @@ static bool on_own_event(void *ctx, const struct event *e, const struct video *v
     assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
     assert_int_equal(v->posted_at, expected->posted_at);
     assert_true(str_eq(v->title, expected->title));
+    const struct book *in = expected->book_row == book.row ? &book : &own->second;
     assert_int_equal(b->title.p != NULL, expected->book_row != 0);
-    assert_true(!b->title.p ||
-                str_eq(b->title, expected->book_row == book.row ? STR("Book 1") : STR("Book 2")));
+    assert_true(!b->title.p || (str_eq(b->title, in->title) && uuid_cmp(&b->id, &in->id) == 0));
     return true;
 }
 
@@ -249,11 +250,11 @@ static void every_event_shows_its_own_video(void **state)
     own.count = 250;
     test_begin(&t);
     struct author third = add_author(&t, 3);
-    struct book second = add_book(&t, &third, 2, TEST_DAY);
+    own.second = add_book(&t, &third, 2, TEST_DAY);
     for (int i = 0; i < own.count; i++)
         own.videos[i] = add_video(&t, &third,
                                   i % 3 == 0   ? 0
-                                  : i % 3 == 1 ? second.row
+                                  : i % 3 == 1 ? own.second.row
                                                : book.row,
                                   100 + (uint64_t)i, i % 7 ? TEST_DAY + i : TIME_NONE);
     for (int i = 0; i < 600; i++)
