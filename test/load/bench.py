@@ -72,7 +72,7 @@ class Row:
 class Changes(threading.Thread):
     """Bumps the revision of all authors, as if a refresh had just changed something of each."""
 
-    def __init__(self, database, cpu, pause=0.1):
+    def __init__(self, database, cpu, pause=0.02):
         super().__init__(daemon=True)
         self.database, self.cpu, self.pause = database, cpu, pause
         self.ended = threading.Event()
@@ -257,7 +257,7 @@ mapped from files, such as the database; nginx is one worker, its memory that of
 
 {bench.once_line()}
 
-"no cache": each answer is made from the database ([cache] max_bytes = 0). "data changes": all authors' data changes ten times a second.
+"no cache": each answer is made from the database ([cache] max_bytes = 0). "data changes": all authors' data changes fifty times a second.
 """
 
 
