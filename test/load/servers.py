@@ -182,7 +182,7 @@ class Servers:
         self.redis = Redis(self.directory / "redis").start()
         self.started.append(self.redis)
         measure.pin(self.redis.pid, self.wrk_cpu)
-        limited = self.start_viewtally("limited", {"limits": {"requests_per_minute": "60"}, "redis": {"url": self.redis.url}, **kept})
+        limited = self.start_viewtally("limited", {"limits": {"requests_per_minute": "60"}, "redis": {"url": f"unix:{self.redis.socket_path}"}, **kept})
         self.refusal = self.make_refusal(limited.address)
         cold = self.start_viewtally("cold", {"cache": {"max_bytes": 0}})
         self.changing_database = self.directory / "changing.db"     # of its own, so that the others' answers stay kept
