@@ -43,6 +43,11 @@ enum next answer_error(struct request *r, enum api_error e, const char *fmt, ...
     va_start(ap, fmt);
     struct str message = arena_vprintf(&r->arena, fmt, ap);
     va_end(ap);
+    return answer_error_text(r, e, message);
+}
+
+enum next answer_error_text(struct request *r, enum api_error e, struct str message)
+{
     response_reset(r);
     r->res.status = errors[e].status;
     if (errors[e].status == 401)
@@ -148,10 +153,10 @@ static void add_vary(struct request *r, const struct api *api)
     const struct call *call = call_of(r);
     bool cors = *api->cors_origins, accept = call && call->route->flags & ROUTE_BY_ACCEPT;
     if (accept)
-        response_add_field(r, STR("Vary"),
-                           cors ? STR("Authorization, Accept, Origin") : STR("Authorization, Accept"));
+        response_add_lines(r, cors ? STR("Vary: Authorization, Accept, Origin\r\n")
+                                   : STR("Vary: Authorization, Accept\r\n"));
     else
-        response_add_field(r, STR("Vary"), cors ? STR("Authorization, Origin") : STR("Authorization"));
+        response_add_lines(r, cors ? STR("Vary: Authorization, Origin\r\n") : STR("Vary: Authorization\r\n"));
 }
 
 void answer_finish(struct request *r)

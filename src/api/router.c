@@ -8,6 +8,7 @@
 #include "api/usage.h"
 #include "auth/keys.h"
 #include "base/clock.h"
+#include "base/put.h"
 
 static const struct route *const routes[] = {
     &account_route, &books_route, &videos_route, &video_route,   &stats_route,
@@ -64,9 +65,7 @@ static enum next start_endpoint(struct request *r)
 
 static char *put_number(char *to, struct str before, int64_t number)
 {
-    memcpy(to, before.p, before.len);
-    to += before.len;
-    return to + fmt_i64(to, number);
+    return put_i64(put_text(to, before), number);
 }
 
 /* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. Without printf, which
@@ -89,13 +88,17 @@ static void add_limit_fields(struct request *r, const struct limiter_verdict *v)
 
 static enum next refuse_rate(struct request *r, const struct limiter_verdict *v)
 {
-    int64_t wait_s = (v->reset_ms + 999) / 1000;
-    if (wait_s < 1)
-        wait_s = 1;
-    enum next next =
-        answer_error(r, API_RATE_LIMITED, "More than %d requests in a minute with this key. Retry in %lld s.",
-                     v->limit, (long long)wait_s);
-    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));
+    enum { MOST = 128 };
+    int64_t wait_s = v->reset_ms > 1000 ? (v->reset_ms + 999) / 1000 : 1;
+    char *text = arena_alloc(&r->arena, MOST), *to = text, *seconds;
+    to = put_number(to, STR("More than "), v->limit);
+    to = put_text(to, STR(" requests in a minute with this key. Retry in "));
+    seconds = to;
+    to = put_i64(to, wait_s);
+    struct str retry_after = str_make(seconds, (size_t)(to - seconds));
+    to = put_text(to, STR(" s."));
+    enum next next = answer_error_text(r, API_RATE_LIMITED, str_make(text, (size_t)(to - text)));
+    response_add_field(r, STR("Retry-After"), retry_after);
     return next;
 }
 

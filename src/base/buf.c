@@ -85,8 +85,8 @@ size_t fmt_i64_any(char *out, int64_t v)
 
 void fmt_hex_64(char out[HEX_64_LEN], uint64_t v)
 {
-    for (int i = HEX_64_LEN; i-- > 0; v >>= 4)
-        out[i] = "0123456789abcdef"[v & 15];
+    for (int i = HEX_64_LEN - 2; i >= 0; i -= 2, v >>= 8)
+        put_2_hex(out + i, v & 0xff);
 }
 
 void buf_append_i64(struct buf *b, int64_t v)

@@ -159,7 +159,7 @@ def test_a_key_that_was_quiet_for_a_change_of_hashes_is_still_counted(world, red
         name = field(redis)
         redis.call("RENAME", WINDOWS, BEFORE)
         assert client.get("/account").status == other.get("/account").status == 429
-        assert redis.call("HKEYS", WINDOWS) == ["clock"] and redis.call("HKEYS", BEFORE) == [name, "clock"]
+        assert redis.call("HKEYS", WINDOWS) == ["clock"] and sorted(redis.call("HKEYS", BEFORE)) == sorted([name, "clock"])
 
 
 def test_a_redis_that_lost_everything_begins_anew(world, redis):

@@ -200,8 +200,9 @@ def test_the_clock_is_set_back_and_forth_by_an_hour(make_viewtally, time, tmp_pa
         finally:
             for poller in pollers:
                 poller.ending.set()
-            for poller in pollers:
-                poller.join(wait.DEFAULT_SECONDS * 3)
+            # A poll that is being held ends by this clock.
+            wait.until(lambda: set_clock(time, now) and not any(poller.is_alive() for poller in pollers), "the pollers to end",
+                       seconds=wait.DEFAULT_SECONDS * 3)
     assert not failures(pollers), failures(pollers)
     assert slots() == [NOW // HOUR + hour for hour in range(hours)] or slots() == [NOW // HOUR - 1 + hour for hour in range(hours + 1)]
     assert set(runs.outcomes) <= {DONE, PART, LOST}

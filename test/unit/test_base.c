@@ -1,6 +1,7 @@
 /* base: slices, arena, buffer, calendar, UUIDs, JSON out. */
 #include "unit.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -27,6 +28,17 @@ static void str_cuts_and_trims(void **state)
     assert_int_equal(str_trim(STR(" \t")).len, 0);
     assert_true(str_eq_nocase(STR("BeArEr"), STR("bearer")));
     assert_false(str_eq_nocase(STR("bearer"), STR("beares")));
+    /* Every pair of bytes, at every place: only letters have two forms. */
+    for (int pair = 0; pair < 256 * 256; pair++) {
+        int x = pair >> 8, y = pair & 255;
+        bool same = x == y || (x < 128 && y < 128 && isalpha(x) && isalpha(y) && (x | 32) == (y | 32));
+        for (size_t at = 0; at < 19; at += 3) {
+            char a[] = "abcdefghijklmnopqrs", b[] = "ABCDEFGHIJKLMNOPQRS";
+            a[at] = (char)x;
+            b[at] = (char)y;
+            assert_int_equal(str_eq_nocase(str_make(a, 19), str_make(b, 19)), same);
+        }
+    }
     assert_true(str_cmp(STR("a"), STR("ab")) < 0 && str_cmp(STR("b"), STR("ab")) > 0 &&
                 str_cmp(STR("x"), STR("x")) == 0);
 }
