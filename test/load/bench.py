@@ -149,6 +149,9 @@ class Bench:
             changes.stop()
 
     def measure_once(self, row):
+        row.results.append(measure.undisturbed(lambda: self.run_once(row), self.options.seconds))
+
+    def run_once(self, row):
         c, options, environment = row.contender, self.options, {"REQUESTS": str(row.requests)}
         budget = None if row.refused else c.budget
         if budget:
@@ -171,7 +174,7 @@ class Bench:
             result["redis_us"] = (measure.processor_seconds([c.redis.pid]) - redis_before) / result["requests"] * 1e6
         result["own_mb"], result["all_mb"] = measure.resident_mb(c.pids)
         self.check(row, result)
-        row.results.append(result)
+        return result
 
     def wait(self, seconds):
         if seconds:
@@ -239,7 +242,7 @@ def heading(options, load):
     versions = [report.first_line(Nginx._find(), "-v"), report.first_line(Redis._find(), "--version").partition(" sha")[0], report.wrk_version()]
     return report.heading("bench", "bench.py", load, versions) + f"""\
 - {options.authors:,} authors with {data.VIDEOS_AN_AUTHOR} videos each and {options.keys:,} keys
-- {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s; server on one processor, wrk and Redis on another
+- {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s, a round in which the host took more than 1 % of the processors away tried again, up to {measure.TRIES - 1} times; server on one processor, wrk and Redis on another
 """
 
 

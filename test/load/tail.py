@@ -65,8 +65,8 @@ def half_capacity(servers, options, cpu):
         rate = int(rate["requests"] / rate["seconds"] / 2)
         results = {contender.name: [] for contender in contenders}
         for _ in range(MORE_ROUNDS * options.rounds):
-            for contender in contenders:
-                results[contender.name].append(ask(contender, question, CONNECTIONS, rate, options.seconds, cpu))
+            for c in contenders:
+                results[c.name].append(measure.undisturbed(lambda: ask(c, question, CONNECTIONS, rate, options.seconds, cpu), options.seconds))  # noqa: B023
         median = {(name, what): statistics.median(r[what] for r in rounds) for name, rounds in results.items() for what in rounds[0]}
         nginx = min(median[contender.name, "p99_us"] for contender in servers.nginx)
         for contender in contenders:
@@ -160,7 +160,7 @@ def beside_a_big_reader(servers, options, cpu):
             ask(contender, POLL, POLLERS, options.poll_rate, 0.5, cpu)          # new connections are not what is measured
             reader = Reader(server.address, key, target + suffix, cpu) if suffix is not None else None
             turns.clear()
-            result = ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu)
+            result = measure.undisturbed(lambda: ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu), seconds)
             result["turn_ms"], result["above_1"], result["above_2"] = turns.read()
             if reader:
                 reader.stop()
@@ -188,7 +188,7 @@ def section(servers, options, cpu):
 ## Slow answers
 
 {CONNECTIONS} connections at a fixed rate, half of what viewtally with the limit answers to them at most; times from when a request was due (`paced.c`).
-Medians of {MORE_ROUNDS * options.rounds} rounds. For how long this machine keeps waiting a program that nothing in it may interrupt (`stalls.c`, before the rounds):
+Medians of {MORE_ROUNDS * options.rounds} rounds; one in which the host took more than 1 % of the processors away was tried again, up to {measure.TRIES - 1} times. For how long this machine keeps waiting a program that nothing in it may interrupt (`stalls.c`, before the rounds):
 {stalled}.
 
 {report.table(half_head, half)}
