@@ -68,7 +68,7 @@ def wrk(url, environment, pids, seconds, connections, cpu=None):
     return {**result, "rate": result["requests"] / result["seconds"], "p99_ms": result["p99_us"] / 1000, "us": used / result["requests"] * 1e6}
 
 
-TRIES, STOLEN_PART = 4, 0.01
+TRIES, STOLEN_PART = 3, 0.01
 
 
 def stolen_seconds():

@@ -17,7 +17,7 @@ from servers import Contender, POLL
 CONNECTIONS, POLLERS = 8, 1000
 QUESTIONS = ["/account", "/videos?limit=50"]
 TAIL_GOAL, DELAY_GOAL_MS = 1.3, 2.0
-MORE_ROUNDS = 3             # times as many as of the table: what the machine itself holds up comes in a few of them
+MORE_ROUNDS = 2             # times as many as of the table: what the machine itself holds up comes in a few of them
 STALL_SECONDS = 5
 
 
