@@ -127,8 +127,8 @@ static void unread_answers_stop_the_reading(void **state)
 
 static void a_reset_in_the_middle_of_an_answer(void **state)
 {
-    static const char *const targets[] = {GET("/big?4000000"), GET("/stream?100"),
-                                          GET("/big?4000000") GET("/plain")};
+    static const char *const targets[] = {GET("/big?8000000"), GET("/stream?100"),
+                                          GET("/big?8000000") GET("/plain")};
     struct rig *rig = *state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         struct peer p;
