@@ -1,22 +1,12 @@
 /* put: numbers, dates, times and strings that are written fast are those that a plain way gives. */
 #include "unit.h"
+#include "lib/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/json.h"
-
-/* xorshift64*: the same numbers in every run. */
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_u64(void)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * 2685821657736338717u;
-}
 
 static void assert_number(int64_t v)
 {

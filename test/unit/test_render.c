@@ -1,20 +1,10 @@
 /* render: a video is written as one field after the other gives it, whatever it holds, and fits or fails. */
 #include "unit.h"
+#include "lib/random.h"
 
 #include <stdlib.h>
 
 #include "api/render.h"
-
-/* xorshift64*: the same numbers in every run. */
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_u64(void)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * 2685821657736338717u;
-}
 
 /* --- the plain way --- */
 

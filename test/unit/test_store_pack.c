@@ -1,4 +1,6 @@
 /* The packed columns: what goes in comes out, and bytes that encoding would not have written are refused. */
+#include "lib/random.h"
+
 #include "store/pack.h"
 #include "store/recent.h"
 
@@ -23,17 +25,6 @@ static int tear_down(void **state)
     (void)state;
     buf_fini(&b);
     return 0;
-}
-
-/* xorshift64*: the same numbers in every run. */
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_u64(void)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * 2685821657736338717u;
 }
 
 /* Numbers of every length, and the ends of the range. */

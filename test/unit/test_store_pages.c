@@ -1,5 +1,6 @@
 /* Pages of videos and books against a plain model: every filter, every page size, walked to the end, with
  * what was added in the meantime. */
+#include "lib/random.h"
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -19,16 +20,6 @@ static struct author authors[AUTHORS];
 static struct book books[BOOKS];
 static struct video videos[2 * VIDEOS];
 static size_t video_count;
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return (random_state * 2685821657736338717u) % n;
-}
 
 /* Few instants, so that many share one and the id decides; every tenth is not posted. */
 static void add_random_video(void)

@@ -1,4 +1,6 @@
 /* The last days of a video: any gains against a plain list of all of them. */
+#include "lib/random.h"
+
 #include "store/recent.h"
 
 #include <setjmp.h>
@@ -9,16 +11,6 @@
 #include <cmocka.h>
 
 enum { DAYS = 60, FIRST = -20 /* 1970 is a year like others */ };
-
-static uint64_t random_state = 77172645463325252u;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return (random_state * 2685821657736338717u) % n;
-}
 
 static void assert_range(const struct recent_days *recent, const int64_t gains[DAYS], int from, int to)
 {

@@ -1,4 +1,5 @@
 /* Daily gains of an author's videos, a slice at a time, against a plain model. */
+#include "lib/random.h"
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -20,16 +21,6 @@ static struct book book;
 static struct video videos[VIDEOS];
 static int64_t gains[VIDEOS][DAYS]; /* by day since TEST_DAY */
 static bool has_row[VIDEOS][DAYS];
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return (random_state * 2685821657736338717u) % n;
-}
 
 /* Readings over some days after posting, some without a gain; several a day. */
 static void add_life(int i, int posted_day)

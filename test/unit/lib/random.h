@@ -1,0 +1,22 @@
+/* xorshift64*: the same numbers in every run of a test program. */
+#ifndef VT_TEST_RANDOM_H
+#define VT_TEST_RANDOM_H
+
+#include <stdint.h>
+
+static uint64_t random_state = 88172645463325252u;
+
+static inline uint64_t random_u64(void)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return random_state * 2685821657736338717u;
+}
+
+static inline uint64_t random_below(uint64_t n)
+{
+    return random_u64() % n;
+}
+
+#endif
