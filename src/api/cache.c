@@ -11,8 +11,10 @@
 enum {
     ENTRY_MAGIC = 0x43616368,
     FIRST_BUCKETS = 256,
-    SEEN_SLOTS = 1 << 16, /* questions asked lately, by 32 bits of their hash */
-    BIGGEST_PART = 8,     /* an answer above this part of the whole is not kept */
+    SEEN_SETS = 1 << 15, /* questions asked lately, in sets: the newest first */
+    SEEN_WAYS = 8,       /* hot questions that share a set must not push each other out for ever */
+    SEEN_PARTS = 4,      /* of max_bytes: how exactly it is known how long ago that was */
+    BIGGEST_PART = 8,    /* an answer above this part of the whole is not kept */
 };
 
 struct entry {
@@ -30,6 +32,12 @@ struct entry {
     char text[];  /* path, query, accept, etag, body */
 };
 
+/* A question that was asked, and when: how many times a part of max_bytes had been made until then. */
+struct seen {
+    uint32_t tag : 24;
+    uint32_t part : 8;
+};
+
 struct cache {
     size_t max_bytes;
     uint64_t seed;
@@ -37,7 +45,8 @@ struct cache {
     size_t buckets; /* a power of two */
     struct list by_use;
     struct cache_counts counts;
-    uint32_t seen[SEEN_SLOTS];
+    uint64_t made_bytes;                    /* of all answers that were offered */
+    struct seen seen[SEEN_SETS][SEEN_WAYS]; /* fresh pages: they take memory when they are written */
 };
 
 struct cache *cache_new(size_t max_bytes)
@@ -153,9 +162,14 @@ static struct str keep(char **to, struct str s)
     return kept;
 }
 
+static size_t texts_of(const struct cache_key *key, const struct cached *answer)
+{
+    return key->path.len + key->query.len + key->accept.len + answer->etag.len + answer->body.len;
+}
+
 static struct entry *make_entry(const struct cache_key *key, const struct cached *answer, uint64_t hash)
 {
-    size_t texts = key->path.len + key->query.len + key->accept.len + answer->etag.len + answer->body.len;
+    size_t texts = texts_of(key, answer);
     struct entry *e = xmalloc(sizeof *e + texts);
     char *to = e->text;
     *e = (struct entry){
@@ -177,11 +191,18 @@ static struct entry *make_entry(const struct cache_key *key, const struct cached
     return e;
 }
 
+/* Whether the question was asked before, and not so long ago that its answer would have made room since. */
 static bool was_seen(struct cache *c, uint64_t hash)
 {
-    uint32_t *slot = &c->seen[hash % SEEN_SLOTS], tag = (uint32_t)(hash >> 32);
-    bool seen = *slot == tag;
-    *slot = tag;
+    struct seen *set = c->seen[hash % SEEN_SETS];
+    const struct seen now = {.tag = (uint32_t)(hash >> 40) & 0xffffff,
+                             .part = (uint32_t)(c->made_bytes / (c->max_bytes / SEEN_PARTS + 1)) & 0xff};
+    int at = 0;
+    while (at < SEEN_WAYS - 1 && set[at].tag != now.tag)
+        at++;
+    bool seen = set[at].tag == now.tag && ((now.part - set[at].part) & 0xff) < SEEN_PARTS;
+    memmove(set + 1, set, (size_t)at * sizeof *set);
+    set[0] = now;
     return seen;
 }
 
@@ -189,9 +210,12 @@ void cache_offer(struct cache *c, const struct cache_key *key, const struct cach
                  int64_t valid_until_ms)
 {
     uint64_t hash = hash_of(c, key);
-    if (answer->body.len > c->max_bytes / BIGGEST_PART || now_ms >= valid_until_ms || !was_seen(c, hash))
+    if (answer->body.len > c->max_bytes / BIGGEST_PART || now_ms >= valid_until_ms)
         return;
+    c->made_bytes += sizeof(struct entry) + texts_of(key, answer);
     struct entry *old = look_up(c, hash, key);
+    if (!old && !was_seen(c, hash))
+        return;
     if (old)
         drop(c, old);
     struct entry *e = make_entry(key, answer, hash);

@@ -56,6 +56,60 @@ static void what_is_asked_for_twice_is_kept(void **state)
     cache_free(c);
 }
 
+/* Round and round, many questions, none of which may keep another from being known again. */
+static void all_of_many_that_are_asked_for_twice_are_kept(void **state)
+{
+    (void)state;
+    enum { QUESTIONS = 60000, ROUNDS = 3 };
+    struct cache *c = cache_new(64 << 20);
+    for (int round = 1; round <= ROUNDS; round++)
+        for (int64_t i = 0; i < QUESTIONS; i++) {
+            struct cache_key key = question(i, "", 5);
+            if (!has(c, &key, NOW, "body"))
+                offer_until(c, &key, "body", INT64_MAX);
+        }
+    assert_in_range(cache_counts(c).kept, QUESTIONS * 0.999, QUESTIONS);
+    assert_in_range(cache_counts(c).hits, QUESTIONS * 0.999 * (ROUNDS - 2), QUESTIONS * (ROUNDS - 2));
+    cache_free(c);
+}
+
+/* As long as a cache that kept everything would keep them: a scan of more than it holds costs no copies. */
+static void what_comes_again_too_late_is_not_kept(void **state)
+{
+    (void)state;
+    enum { BODY = 50000, FITTING = 15, TOO_MANY = 40, ROUNDS = 30 };
+    static char body[BODY + 1];
+    memset(body, 'x', BODY);
+    for (int questions = FITTING; questions <= TOO_MANY; questions += TOO_MANY - FITTING) {
+        struct cache *c = cache_new(1 << 20);
+        for (int i = 0; i < ROUNDS * questions; i++) {
+            struct cache_key key = question(i % questions, "", 5);
+            if (!has(c, &key, NOW, body))
+                offer_until(c, &key, body, INT64_MAX);
+        }
+        assert_int_equal(cache_counts(c).kept, questions == FITTING ? FITTING : 0);
+        cache_free(c);
+    }
+}
+
+/* Also when so much else was asked for since then that nothing remembers it but the old answer. */
+static void what_takes_an_old_answer_s_place_has_been_asked_for(void **state)
+{
+    (void)state;
+    enum { OTHERS = 1000000 };
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(-1, "", 5);
+    keep(c, &key, "old");
+    for (int64_t i = 0; i < OTHERS; i++) {
+        struct cache_key other = question(i, "", 5);
+        offer_until(c, &other, "body", INT64_MAX);
+    }
+    key.revision = 6;
+    offer_until(c, &key, "new", INT64_MAX);
+    assert_true(has(c, &key, NOW, "new"));
+    cache_free(c);
+}
+
 static void questions_are_told_apart(void **state)
 {
     (void)state;
@@ -156,6 +210,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_asked_for_twice_is_kept),
+        cmocka_unit_test(all_of_many_that_are_asked_for_twice_are_kept),
+        cmocka_unit_test(what_comes_again_too_late_is_not_kept),
+        cmocka_unit_test(what_takes_an_old_answer_s_place_has_been_asked_for),
         cmocka_unit_test(questions_are_told_apart),
         cmocka_unit_test(an_answer_is_true_for_its_revision_and_its_time),
         cmocka_unit_test(what_was_not_asked_for_longest_goes_first),
