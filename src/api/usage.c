@@ -3,7 +3,7 @@
  *   QUIET --usage_note()--> WRITING --usage_done()--> RESTING --5 s later, notes--> WRITING
  *                                                             --5 s later, none---> QUIET
  *
- * The first note is written at once; what is noted meanwhile goes into the next job. */
+ * The first note is written at once; what is noted meanwhile goes into the next jobs. */
 #include "api/usage.h"
 
 #include "base/check.h"
@@ -14,7 +14,12 @@
 
 #include <stdlib.h>
 
-enum { WRITE_EVERY_MS = MINUTE_MS, NOTES_MAX = 16384, RECENT_SLOTS = 65536 };
+enum {
+    WRITE_EVERY_MS = MINUTE_MS,
+    NOTES_MAX = 16384,
+    JOB_NOTES = 2000, /* 3 ms of a processor, which the loop may have to share */
+    RECENT_SLOTS = 65536
+};
 
 /* Each commit makes all owners of keys be looked up anew (auth/owners.h). Tests move the clock on by minutes
  * and wait for this. */
@@ -87,13 +92,14 @@ static void usage_done(struct writer_job *job, enum err e)
     CHECK(uv_timer_start(&u->rest, on_rested, REST_MS, 0) == 0);
 }
 
-static void submit(struct usage *u)
+/* The oldest notes, up to `most`. */
+static void submit(struct usage *u, size_t most)
 {
-    struct note *notes = u->open;
-    u->open = u->written;
-    u->written = notes;
-    u->writing_count = u->open_count;
-    u->open_count = 0;
+    size_t count = u->open_count < most ? u->open_count : most;
+    memcpy(u->written, u->open, count * sizeof *u->open);
+    u->open_count -= count;
+    memmove(u->open, u->open + count, u->open_count * sizeof *u->open);
+    u->writing_count = count;
     u->job = (struct writer_job){.work = usage_work, .done = usage_done};
     u->writing = writer_submit(u->writer, &u->job) == OK;
 }
@@ -103,7 +109,7 @@ static void on_rested(uv_timer_t *timer)
     struct usage *u = timer->data;
     u->resting = false;
     if (u->open_count)
-        submit(u);
+        submit(u, JOB_NOTES);
 }
 
 /* A job may be under way: what is noted then is lost, as in a crash. It is a minute of a time of last use. */
@@ -112,7 +118,7 @@ void usage_close(struct usage *u)
     u->closing = true;
     uv_close((uv_handle_t *)&u->rest, NULL);
     if (u->open_count && !u->writing)
-        submit(u);
+        submit(u, NOTES_MAX);
 }
 
 void usage_note(struct usage *u, const struct key_owner *owner)
@@ -127,5 +133,5 @@ void usage_note(struct usage *u, const struct key_owner *owner)
         return;
     *recent = u->open[u->open_count++] = (struct note){.key_row = owner->key_row, .at_ms = now};
     if (!u->writing && !u->resting)
-        submit(u);
+        submit(u, JOB_NOTES);
 }

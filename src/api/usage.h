@@ -1,6 +1,6 @@
 /* When each key was last used: noted for every request, written at most once a minute for each key, as jobs
- * of the writer queue. There is at most one job a second, whatever the number of keys: each commit makes
- * every process look its keys up anew. A failed write costs a note, never a request. */
+ * of the writer queue. There is at most one job in five seconds, whatever the number of keys: each commit
+ * makes every process look its keys up anew. A failed write costs a note, never a request. */
 #ifndef VT_API_USAGE_H
 #define VT_API_USAGE_H
 

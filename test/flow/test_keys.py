@@ -1,4 +1,5 @@
 """API keys over real connections: what is refused and how, what takes effect at once, and that a key is durable and secret."""
+import hashlib
 import random
 import re
 import sqlite3
@@ -270,6 +271,35 @@ def test_last_use_is_each_key_s_own_and_what_the_command_line_lists(world):
     listed = {key["id"]: key["last_used_at"] for key in
               world.instance.run("key", "list", "--author", world.author, "--json").json()}
     assert listed == {world.key_id: None, other["id"]: "2026-07-10T12:00:00.000Z"}
+
+
+def test_the_last_uses_of_many_keys_are_written_some_at_a_time(world):
+    """One long job would share the loop's processor for as long; and a server that stops writes all that is left."""
+    texts = [PREFIX + f"{number:043}" for number in range(2500)]
+    keys = [text + checksum(text) for text in texts]
+    database = sqlite3.connect(world.instance.settings["store"]["path"], timeout=60, isolation_level=None)
+    database.execute("BEGIN IMMEDIATE")
+    database.executemany("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) VALUES (?, 1, ?, 'many', ?, 0)",
+                         [(uuid.uuid4().bytes, hashlib.sha256(key.encode()).digest(), key[-4:]) for key in keys])
+    database.execute("COMMIT")
+
+    def use_all():
+        for key in keys:
+            assert world.client.get("/books", key=key).status == 200
+
+    def used_at(when):
+        return database.execute("SELECT count(*) FROM api_keys WHERE name = 'many' AND last_used_at = ?", (when,)).fetchone()[0]
+
+    first = world.instance.clock.wall_ms
+    use_all()
+    counts = [0]
+    wait.until(lambda: counts.append(used_at(first)) or counts[-1] == len(keys), "all uses to be written")
+    assert max(now - before for before, now in zip(counts, counts[1:])) <= 2000, sorted(set(counts))
+    world.instance.clock.advance(60_000)
+    use_all()
+    world.instance.stop()
+    assert used_at(first + 60_000) == len(keys)
+    database.close()
 
 
 def test_refused_requests_are_no_use(world):
