@@ -299,7 +299,7 @@ $(B)/load/%: $(B)/obj/test/load/%.o
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 .PHONY: bench
-## make bench             beside nginx that serves the same bytes as files; BENCH=--quick takes 3 minutes; test/load/RESULTS.md
+## make bench             beside nginx that serves the same bytes as files; BENCH=--quick takes 5 minutes; test/load/RESULTS.md
 bench: $(BIN) $(LOAD_BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench.py $(BENCH)
 

@@ -22,6 +22,12 @@ def iso(when):
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def last_days(days):
+    """The query of the statistics of that many days, the last of which is today."""
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    return f"start_date={today - (days - 1) * DAY}&end_date={today}"
+
+
 def author_lines(number, today):
     """One author: a book, 55 videos on three platforms over the last 20 days, all read yesterday at noon and an hour later, by
     which most of them have passed a milestone or two."""

@@ -221,12 +221,11 @@ class Scale:
         """In the large database; nothing of /stats that is long is kept, and the cache is off."""
         say("bench: /stats by the size of its answer")
         instance = self.serve(self.large, {"cache": {"max_bytes": 0}})
-        today = datetime.datetime.now(datetime.timezone.utc).date()
         cost = {}
         for days in (7, 90):
             for size in self.big_sizes():
                 key = data.add_key(self.large.path, data.name_uuid(f"big author {size}"))
-                target = f"/v1/stats?start_date={today - (days - 1) * data.DAY}&end_date={today}"
+                target = f"/v1/stats?{data.last_days(days)}"
                 us, length = self.one_by_one(instance, key, target)
                 cost[days, size] = us / length * 1000
                 against = cost[days, self.big_sizes()[0]]

@@ -145,8 +145,7 @@ class Turns:
 
 def beside_a_big_reader(servers, options, cpu):
     """Rows: what is read meanwhile, its MB/s, the pollers' times, the turns of the loop."""
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    target = f"/v1/stats?start_date={today - 89 * data.DAY}&end_date={today}"
+    target = f"/v1/stats?{data.last_days(90)}"
     lines, turns = servers.directory / "big.ndjson", Turns(servers.directory)
     write_big_author(lines, options.big_videos)
     servers.off_server.run("import", str(lines), timeout=600)
