@@ -39,4 +39,16 @@ static inline void list_remove(struct list *link)
     list_init(link);
 }
 
+/* All links of `from`, in their order, to the last places of `head`; `from` is empty then. */
+static inline void list_move_all(struct list *head, struct list *from)
+{
+    if (list_is_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    list_init(from);
+}
+
 #endif

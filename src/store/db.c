@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/page_cache.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -43,8 +44,10 @@ static void on_sqlite_log(void *unused, int code, const char *text)
 
 static void init_library(void)
 {
-    /* Refused when something (a test's VFS) has initialised SQLite before: its words then go nowhere. */
+    /* Refused when something (a test's VFS) has initialised SQLite before: its words then go nowhere, and it
+     * keeps pages in its own way. */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
+    (void)sqlite3_config(SQLITE_CONFIG_PCACHE2, &page_cache_methods);
     if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
         log_warn("sqlite: version %s can damage a database with two writers; 3.51.3 or newer is needed",
                  sqlite3_libversion());

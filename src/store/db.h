@@ -1,5 +1,6 @@
-/* The driver of SQLite: one connection, its prepared statements, and what its codes mean. db.c is the only
- * file that includes sqlite3.h; it knows statements and columns, but nothing of authors and videos.
+/* The driver of SQLite: one connection, its prepared statements, and what its codes mean. Only db.c
+ * and page_cache.c include sqlite3.h; they know statements, columns and pages, but nothing of authors and
+ * videos.
  *
  * A statement is used as
  *
