@@ -170,6 +170,9 @@ class Day:
         """All is well again: whatever can be had is had."""
         for platform in PLATFORMS:
             self.standins.many(platform, [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])])
+        self.clock.advance(HOUR)         # a breaker that is open closes
+        # A platform that was down when a login ended, or a call that was cut off, has not told it yet.
+        self.hour(98, trouble=False)
         for name, platform in self.revoked:
             assert self.world.credential(name, platform)["state"] == 1, f"{name} has to sign in again at {platform}"
         accounts = {account: key for key, account in self.world.accounts.items()}
@@ -177,7 +180,6 @@ class Day:
             # Nobody else has to, but for those whose answer to a refresh was lost on a slow machine.
             assert accounts[account] in self.revoked or "lost" in error, (accounts[account], error)
             self.world.connect(*accounts[account])
-        self.clock.advance(HOUR)         # a breaker that is open closes
         self.hour(99, trouble=False)
         self.world.expect_truth()
 
