@@ -48,6 +48,7 @@ struct app {
     const struct config *config;
     uv_loop_t loop;
     uv_signal_t sigterm, sigint;
+    uv_prepare_t turn_end; /* runs before the loop waits */
     struct store *store;
     struct writer *writer;
     struct checkpointer *checkpointer;
@@ -206,6 +207,23 @@ static enum err open_store(struct app *app, const char **why)
     return e;
 }
 
+static void on_turn_end(uv_prepare_t *turn_end)
+{
+    const struct app *app = turn_end->data;
+    if (app->store)
+        store_end_snapshot(app->store);
+}
+
+/* The reads of one turn of the loop share a snapshot. */
+static void start_turns(struct app *app)
+{
+    app->turn_end.data = app;
+    CHECK(uv_prepare_init(&app->loop, &app->turn_end) == 0 &&
+          uv_prepare_start(&app->turn_end, on_turn_end) == 0);
+    uv_unref((uv_handle_t *)&app->turn_end);
+    store_share_snapshots(app->store);
+}
+
 static enum err open_redis(struct app *app, const char **why)
 {
     static char message[512];
@@ -319,8 +337,9 @@ static void close_store(struct app *app)
         close_writer(app);
 }
 
-static void stop_signals(struct app *app)
+static void stop_handles(struct app *app)
 {
+    uv_close((uv_handle_t *)&app->turn_end, NULL);
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
     reload_close(&app->reload);
@@ -338,7 +357,7 @@ static void stop_rest(struct app *app)
     site_close(&app->site);
     close_redis(app);
     close_store(app);
-    stop_signals(app);
+    stop_handles(app);
 }
 
 static void on_server_closed(void *ctx)
@@ -453,11 +472,12 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
         init_api(&app);
         site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
+        start_turns(&app);
         e = open_watch(&app, why);
         if (e == OK)
             e = open_server(&app, why);
         if (e)
-            stop_signals(&app);
+            stop_handles(&app);
     }
     if (e == OK) {
         open_refresh(&app);

@@ -263,6 +263,40 @@ bool db_in_transaction(const struct db *db)
     return !sqlite3_get_autocommit(db->handle);
 }
 
+/* The snapshot is taken by the first statement, later than the version: at worst it is given up too early. */
+void db_share_begin(struct db *db)
+{
+    const uint64_t version = db_version(db);
+    CHECK(!db->is_reading_shared);
+    if (db->is_sharing && version != db->shared_version)
+        db_share_end(db);
+    db->shared_version = version;
+    if (!db->is_sharing)
+        db->is_sharing = db_run(db, db_use(db, QUERY_BEGIN_READ)) == OK;
+    db->is_reading_shared = db->is_sharing;
+}
+
+void db_share_pause(struct db *db)
+{
+    db->is_reading_shared = false;
+}
+
+/* Nothing was written: rolling back is only the end of the snapshot, and cannot fail half way. An error may
+ * have ended it already. */
+void db_share_end(struct db *db)
+{
+    const bool is_open = db->is_sharing && db_in_transaction(db);
+    db->is_sharing = db->is_reading_shared = false;
+    if (is_open && db_run(db, db_use(db, QUERY_ROLLBACK)))
+        CHECK(!db_in_transaction(db));
+}
+
+void db_share_leave(struct db *db)
+{
+    if (db->is_sharing && !db->is_reading_shared)
+        db_share_end(db);
+}
+
 bool db_is_readonly(const struct db *db)
 {
     return sqlite3_db_readonly(db->handle, "main") == 1;
@@ -306,6 +340,7 @@ enum err db_copy(struct db *from, struct db *to)
 
 struct sqlite3_stmt *db_use(struct db *db, enum query query)
 {
+    db_share_leave(db);
     struct sqlite3_stmt *q = db->statements[query];
     CHECK(q && !sqlite3_stmt_busy(q));
     return q;

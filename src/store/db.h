@@ -43,6 +43,10 @@ struct db {
     int busy_timeout_ms;
     int64_t busy_since_us; /* of the wait for a lock that goes on */
 
+    /* db_share_begin() */
+    bool is_sharing, is_reading_shared; /* the transaction is open; and somebody reads in it */
+    uint64_t shared_version;
+
     /* db_version() */
     const volatile uint64_t *wal_index; /* the head of the log's shared index; NULL: not to be had */
     uint64_t wal_head[DB_WAL_HEAD_WORDS];
@@ -80,6 +84,16 @@ void db_watch(struct db *db); /* once, when something has been read */
 uint64_t db_version(struct db *db);
 
 bool db_in_transaction(const struct db *db);
+
+/* One read transaction for reads that follow each other: saves each the beginning and ending of its own, two
+ * locks of a file. _begin() opens it, or anew when anybody has committed since; _pause() leaves it open for
+ * the next _begin(), and _leave() ends it if it is left open, as each other use of a statement does; _end()
+ * ends it. Both are harmless when there is none. Who pauses sees to it that it is ended soon: it keeps the
+ * log from being emptied. */
+void db_share_begin(struct db *db); /* when it fails, statements have transactions of their own */
+void db_share_pause(struct db *db);
+void db_share_leave(struct db *db);
+void db_share_end(struct db *db);
 bool db_is_readonly(const struct db *db);
 
 /* The log, in pages: what is in it, and how much of that is not in the database yet. Seen in shared memory;

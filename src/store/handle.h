@@ -16,6 +16,7 @@ enum {
 
 struct store {
     struct db db;
+    bool shares_snapshots; /* store_share_snapshots() */
     uint8_t id[STORE_ID_LEN];
 
     /* Of the open write transaction: the newest event id given out; 0 as long as it gave out none. Read again
@@ -32,7 +33,7 @@ struct store {
     size_t days_cap;
 };
 
-/* Around each function of read.h: takes the time, sets the result. */
+/* Around each function of read.h: takes the time, joins the snapshot of the turn, sets the result. */
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 

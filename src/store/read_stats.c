@@ -179,6 +179,7 @@ static enum err give_video(struct store *s, struct sqlite3_stmt *q, size_t day_c
 enum next store_read_video_days(struct store_read *read, int64_t author_row, const struct uuid *id,
                                 int32_t from, int32_t to, store_stats_fn fn, void *ctx)
 {
+    store_read_begin(read);
     struct store *s = read->store;
     bool own = false;
     enum err err = store_snapshot_begin(s, &own);
@@ -196,6 +197,5 @@ enum next store_read_video_days(struct store_read *read, int64_t author_row, con
         }
     }
     store_snapshot_end(s, own);
-    read->err = err;
-    return NEXT_MORE;
+    return store_read_end(read, err);
 }

@@ -141,13 +141,28 @@ uint64_t store_version(struct store *s)
 void store_read_begin(struct store_read *read)
 {
     read->start_us = clock_work_us();
+    if (read->store->shares_snapshots)
+        db_share_begin(&read->store->db);
 }
 
 enum next store_read_end(struct store_read *read, enum err err)
 {
+    db_share_pause(&read->store->db);
+    if (err && err != ERR_NOT_FOUND)
+        db_share_end(&read->store->db);
     metrics_observe(&read->store->reads, clock_work_us() - read->start_us);
     read->err = err;
     return NEXT_MORE;
+}
+
+void store_share_snapshots(struct store *s)
+{
+    s->shares_snapshots = true;
+}
+
+void store_end_snapshot(struct store *s)
+{
+    db_share_end(&s->db);
 }
 
 const struct metrics_times *store_read_times(const struct store *s)
@@ -175,13 +190,13 @@ enum err store_checkpoint(struct store *s, enum log_copy how)
 
 enum err store_snapshot_begin(struct store *s, bool *own)
 {
+    db_share_leave(&s->db);
     *own = !db_in_transaction(&s->db);
     return *own ? db_run(&s->db, db_use(&s->db, QUERY_BEGIN_READ)) : OK;
 }
 
 void store_snapshot_end(struct store *s, bool own)
 {
-    /* Nothing was written: rolling back is only the end of the snapshot, and cannot fail half way. */
     if (own && db_in_transaction(&s->db) && db_run(&s->db, db_use(&s->db, QUERY_ROLLBACK)))
         CHECK(!db_in_transaction(&s->db));
 }

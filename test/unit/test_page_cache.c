@@ -155,6 +155,18 @@ static void the_end_is_cut_off(void **state)
     M.xDestroy(c);
 }
 
+static void what_is_cut_off_is_held_no_more(void **state)
+{
+    (void)state;
+    sqlite3_pcache *c = make(10, true);
+    for (unsigned key = 1; key <= 9; key++)
+        (void)get_new(c, key);
+    assert_null(M.xFetch(c, 10, IF_EASY));
+    M.xTruncate(c, 1);
+    assert_non_null(M.xFetch(c, 10, IF_EASY));
+    M.xDestroy(c);
+}
+
 static void a_page_gets_another_number(void **state)
 {
     (void)state;
@@ -300,6 +312,7 @@ int main(void)
         cmocka_unit_test(held_pages_are_never_taken),
         cmocka_unit_test(all_is_forgotten_at_once),
         cmocka_unit_test(the_end_is_cut_off),
+        cmocka_unit_test(what_is_cut_off_is_held_no_more),
         cmocka_unit_test(a_page_gets_another_number),
         cmocka_unit_test(the_only_copy_is_kept),
         cmocka_unit_test(no_page_is_ever_another_one),

@@ -254,6 +254,81 @@ static void two_databases_have_two_ids(void **state)
     temp_db_fini(&two);
 }
 
+/* --- reads that share a snapshot --- */
+
+static int64_t revoked_at(struct store_read *read, uint64_t key)
+{
+    uint8_t hash[KEY_HASH_LEN];
+    struct key_owner owner;
+    hash_of(key, hash);
+    assert_int_equal(store_find_key(read, hash, &owner), NEXT_MORE);
+    assert_int_equal(read->err, OK);
+    return owner.revoked_at;
+}
+
+static void rename_author(struct author *author, const char *name)
+{
+    author->name = str_from_cstr(name);
+    test_begin(&t);
+    assert_int_equal(store_update_author(t.w, author), OK);
+    test_commit(&t);
+}
+
+static bool is_named(const struct author *author, const char *name)
+{
+    struct author found;
+    assert_int_equal(store_find_author(t.r, &t.arena, &author->id, &found), OK);
+    return str_eq(found.name, str_from_cstr(name));
+}
+
+static void reads_of_one_snapshot_see_every_commit(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    struct api_key key = add_key(&t, &author, 7);
+    test_commit(&t);
+    struct store_read read = temp_db_read(&t);
+    store_share_snapshots(t.r);
+    assert_int_equal(revoked_at(&read, 7), TIME_NONE);
+    assert_int_equal(revoked_at(&read, 7), TIME_NONE);
+    test_begin(&t);
+    assert_int_equal(store_revoke_key(t.w, key.row, TEST_DAY), OK);
+    assert_int_equal(revoked_at(&read, 7), TIME_NONE);
+    test_commit(&t);
+    assert_int_equal(revoked_at(&read, 7), TEST_DAY);
+    /* Also what is read behind them, though it has no part in it. */
+    rename_author(&author, "Second");
+    assert_true(is_named(&author, "Second"));
+    assert_int_equal(revoked_at(&read, 7), TEST_DAY);
+    rename_author(&author, "Third");
+    assert_true(is_named(&author, "Third"));
+    store_end_snapshot(t.r);
+    store_end_snapshot(t.r);
+}
+
+/* An open snapshot shows in that the log cannot begin anew behind it. */
+static void the_snapshot_is_open_until_it_is_ended(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    add_key(&t, &author, 7);
+    test_commit(&t);
+    struct store_read read = temp_db_read(&t);
+    struct store *impatient = NULL;
+    const char *why = "";
+    const struct store_options options = {.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 50};
+    assert_int_equal(store_open(&impatient, &options, &why), OK);
+    store_share_snapshots(t.r);
+    assert_int_equal(revoked_at(&read, 7), TIME_NONE);
+    rename_author(&author, "Second");
+    assert_int_equal(store_checkpoint(impatient, LOG_RESTART), ERR_BUSY);
+    store_end_snapshot(t.r);
+    assert_int_equal(store_checkpoint(impatient, LOG_RESTART), OK);
+    store_close(impatient);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +340,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_version_changes_with_every_commit_and_only_then, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_read_sees_what_is_committed_and_nothing_else, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_of_one_snapshot_see_every_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_snapshot_is_open_until_it_is_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(two_databases_have_two_ids, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
