@@ -97,20 +97,8 @@
     "SELECT " SQL_EVENT " FROM events e WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order \
     " LIMIT ?3"
 
-/* Parameters ?10 to ?119 as rows, of which the first ?1 are bound: 110 look-ups for the price of beginning
- * and ending one. */
-/* clang-format off */
-#define SQL_TEN_ROWS(n)                                                    \
-    "(?" n "0), (?" n "1), (?" n "2), (?" n "3), (?" n "4), "              \
-    "(?" n "5), (?" n "6), (?" n "7), (?" n "8), (?" n "9)"
-#define SQL_110_ROWS                                                       \
-    "(VALUES "                                                             \
-    SQL_TEN_ROWS("1") ", " SQL_TEN_ROWS("2") ", " SQL_TEN_ROWS("3") ", "   \
-    SQL_TEN_ROWS("4") ", " SQL_TEN_ROWS("5") ", " SQL_TEN_ROWS("6") ", "   \
-    SQL_TEN_ROWS("7") ", " SQL_TEN_ROWS("8") ", " SQL_TEN_ROWS("9") ", "   \
-    SQL_TEN_ROWS("10") ", " SQL_TEN_ROWS("11") ")"
-/* clang-format on */
-enum { EVENT_VIDEOS_FIRST = 10 };
+/* What an event shows of its video. */
+#define SQL_EVENT_VIDEO "SELECT v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id FROM videos v "
 
 /* A few at a time: each new code clears out more than one old one. */
 #define SQL_CODES_PURGE(index, which)                                                                        \
@@ -266,9 +254,9 @@ enum { EVENT_VIDEOS_FIRST = 10 };
                     "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
     X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
-    X(EVENT_VIDEOS,                                                                                          \
-      "SELECT v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id FROM " SQL_110_ROWS " n "       \
-      "CROSS JOIN videos v ON v.id = n.column1 LIMIT ?1")                                                    \
+    X(EVENT_VIDEOS, SQL_EVENT_VIDEO "INDEXED BY videos_in_events WHERE v.author_id = ?1 "                    \
+                                    "AND v.id BETWEEN ?2 AND ?3 LIMIT ?4")                                   \
+    X(EVENT_VIDEO, SQL_EVENT_VIDEO "WHERE v.id = ?1")                                                        \
     X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)") \
                                                                                                              \
     /* the refresh */                                                                                        \

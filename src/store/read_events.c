@@ -7,8 +7,11 @@
 #include "store/read.h"
 #include "store/rows.h"
 
-/* As many as QUERY_EVENT_VIDEOS takes, and no fewer than a page and the event behind it. */
+/* No fewer than a page and the event behind it. */
 enum { EVENTS_A_BATCH = NUMBERING_MAX };
+/* Of an author's videos that are passed over for one that is looked for, more are dearer than to seek it. */
+enum { SCANNED_FOR_ONE = 4 };
+enum { EVENT_VIDEO_ROW = 5 }; /* column */
 
 /* What an event shows of its video; texts live in the store's arena. */
 struct event_video {
@@ -16,6 +19,7 @@ struct event_video {
     struct str title, thumbnail_url;
     int64_t posted_at;
     struct book_ref book;
+    bool is_known; /* it has been looked up */
 };
 
 struct events_read {
@@ -33,6 +37,7 @@ struct events_read {
     int video_of[EVENTS_A_BATCH]; /* the number of the event's video */
     struct numbering videos;
     struct event_video shown[EVENTS_A_BATCH]; /* by number */
+    struct page_book book;                    /* of the one looked up last */
 };
 
 /* Not by a compound literal: clearing room for a batch costs more than reading its events. */
@@ -65,9 +70,9 @@ static bool passes(const struct events_query *query, const struct event *event)
     return (!query->has_type || event->type == query->type) && event->occurred_at > query->occurred_after;
 }
 
-/* --- the videos of a batch: each is looked up once, all by one statement --- */
+/* --- the videos of a batch: each is looked up once --- */
 
-static enum err keep_video(struct events_read *r, struct sqlite3_stmt *q, struct page_book *book, int number)
+static enum err keep_video(struct events_read *r, struct sqlite3_stmt *q, int number)
 {
     struct db *db = &r->store->db;
     struct arena *texts = &r->store->texts;
@@ -75,32 +80,68 @@ static enum err keep_video(struct events_read *r, struct sqlite3_stmt *q, struct
     shown->thumbnail_url = row_keep(texts, db_text(q, 0));
     shown->title = row_keep(texts, db_text(q, 1));
     shown->posted_at = db_i64_or(q, 2, TIME_NONE);
-    enum err err = page_book_find(book, db, db_i64(q, 3));
+    enum err err = page_book_find(&r->book, db, db_i64(q, 3));
     if (err)
         return err;
-    shown->book.id = book->ref.id;
-    shown->book.title = row_keep(texts, book->ref.title);
-    if (!db_bytes(q, 4, shown->id.b, sizeof shown->id.b) || db_i64(q, 5) != r->videos.rows[number])
+    shown->book.id = r->book.ref.id;
+    shown->book.title = row_keep(texts, r->book.ref.title);
+    if (!db_bytes(q, 4, shown->id.b, sizeof shown->id.b))
         return db_damaged(db, "event");
+    shown->is_known = true;
     return OK;
+}
+
+/* Those of an author stand side by side, and a page mostly shows neighbours: all from the first to the last,
+ * as long as not too many of them are of no use. */
+static enum err scan_videos(struct events_read *r)
+{
+    struct db *db = &r->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_VIDEOS);
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    enum err err = OK;
+    for (int i = 0; i < r->videos.count; i++) {
+        const int64_t row = r->videos.rows[i];
+        first = row < first ? row : first;
+        last = row > last ? row : last;
+    }
+    db_bind_i64(q, 1, r->query->author_row);
+    db_bind_i64(q, 2, first);
+    db_bind_i64(q, 3, last);
+    db_bind_i64(q, 4, SCANNED_FOR_ONE * r->videos.count);
+    while (!err && db_row(db, q, &err)) {
+        const int number = numbering_find(&r->videos, db_i64(q, EVENT_VIDEO_ROW));
+        if (number >= 0)
+            err = keep_video(r, q, number);
+    }
+    db_reset(q);
+    return err;
+}
+
+static enum err seek_video(struct events_read *r, int number)
+{
+    struct db *db = &r->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_VIDEO);
+    db_bind_i64(q, 1, r->videos.rows[number]);
+    enum err err = db_one(db, q);
+    if (err)
+        return err == ERR_NOT_FOUND ? db_damaged(db, "event") : err;
+    err = keep_video(r, q, number);
+    db_reset(q);
+    return err;
 }
 
 static enum err look_up_videos(struct events_read *r)
 {
-    struct db *db = &r->store->db;
-    struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_VIDEOS);
-    struct page_book book = {0};
-    enum err err = OK;
-    int number = 0;
     arena_reset(&r->store->texts);
-    db_bind_i64(q, 1, r->videos.count);
+    r->book = (struct page_book){0};
     for (int i = 0; i < r->videos.count; i++)
-        db_bind_i64(q, EVENT_VIDEOS_FIRST + i, r->videos.rows[i]);
-    while (!err && db_row(db, q, &err))
-        err = keep_video(r, q, &book, number++);
-    page_book_end(&book);
-    db_reset(q);
-    return !err && number < r->videos.count ? db_damaged(db, "event") : err;
+        r->shown[i].is_known = false;
+    enum err err = scan_videos(r);
+    for (int i = 0; i < r->videos.count && !err; i++)
+        if (!r->shown[i].is_known)
+            err = seek_video(r, i);
+    page_book_end(&r->book);
+    return err;
 }
 
 /* --- events --- */
