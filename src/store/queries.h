@@ -105,7 +105,7 @@
     "DELETE FROM oauth_codes WHERE hash IN (SELECT hash FROM oauth_codes INDEXED BY " index " WHERE " which  \
     " AND created_at < ?1 ORDER BY created_at LIMIT 100)"
 
-/* Of the columns that these write none is indexed: a reading changes one row and no index. */
+/* Of the columns that these write only videos_in_stats has any: a reading changes one row and one index. */
 #define SQL_SAVE_COUNTS(more)                                                                                \
     "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \
     "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9, recent = ?10" more         \
@@ -244,7 +244,7 @@
                 "?3 + ifnull((SELECT gained_total FROM daily WHERE video_id = ?1 "                           \
                 "ORDER BY day DESC LIMIT 1), 0)) ON CONFLICT (video_id, day) DO UPDATE "                     \
                 "SET gained = gained + excluded.gained, gained_total = excluded.gained_total")               \
-    X(STATS_SCAN, SQL_STATS_SCAN("videos_by_author", "v.author_id = ?1"))                                    \
+    X(STATS_SCAN, SQL_STATS_SCAN("videos_in_stats", "v.author_id = ?1"))                                    \
     X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?1"))                                   \
     X(DAYS, "SELECT day, gained, gained_total FROM daily WHERE video_id = ?1 AND day BETWEEN ?2 AND ?3 "     \
             "ORDER BY day")                                                                                  \
