@@ -244,7 +244,7 @@
                 "?3 + ifnull((SELECT gained_total FROM daily WHERE video_id = ?1 "                           \
                 "ORDER BY day DESC LIMIT 1), 0)) ON CONFLICT (video_id, day) DO UPDATE "                     \
                 "SET gained = gained + excluded.gained, gained_total = excluded.gained_total")               \
-    X(STATS_SCAN, SQL_STATS_SCAN("videos_in_stats", "v.author_id = ?1"))                                    \
+    X(STATS_SCAN, SQL_STATS_SCAN("videos_in_stats", "v.author_id = ?1"))                                     \
     X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?1"))                                   \
     X(DAYS, "SELECT day, gained, gained_total FROM daily WHERE video_id = ?1 AND day BETWEEN ?2 AND ?3 "     \
             "ORDER BY day")                                                                                  \
