@@ -100,6 +100,12 @@
 /* What an event shows of its video. */
 #define SQL_EVENT_VIDEO "SELECT v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id FROM videos v "
 
+/* The videos of an author stand side by side in the table, whenever they came: a page of them reads few pages
+ * of the database. There is room for 16 million. */
+#define SQL_NEXT_VIDEO                                                                                       \
+    "1 + ifnull((SELECT id FROM videos WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777214 "                 \
+    "ORDER BY id DESC LIMIT 1), ?2 << 24)"
+
 /* A few at a time: each new code clears out more than one old one. */
 #define SQL_CODES_PURGE(index, which)                                                                        \
     "DELETE FROM oauth_codes WHERE hash IN (SELECT hash FROM oauth_codes INDEXED BY " index " WHERE " which  \
@@ -215,9 +221,9 @@
     X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?6"))         \
     X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
     X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
-    X(VIDEO_INSERT, "INSERT INTO videos (uuid, author_id, book_id, posted_at, threshold, "                   \
+    X(VIDEO_INSERT, "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, "               \
                     "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
-                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")                                 \
+                    "VALUES (" SQL_NEXT_VIDEO ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")             \
     X(VIDEO_UPDATE, "UPDATE videos SET book_id = ?2, posted_at = ?3, title = ?4, thumbnail_url = ?5, "       \
                     "posts = ?6 WHERE id = ?1")                                                              \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \

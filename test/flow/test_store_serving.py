@@ -91,10 +91,10 @@ def is_fine_or_unavailable(answer):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 1 MB that can be filled; the test is skipped where it cannot be mounted."""
+    """A file system of 2 MB that can be filled; the test is skipped where it cannot be mounted."""
     place = tmp_path / "disk"
     place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], capture_output=True, check=False).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(place)], capture_output=True, check=False).returncode:
         pytest.skip("a tmpfs cannot be mounted")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)

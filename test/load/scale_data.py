@@ -116,9 +116,9 @@ COPIES = [
     "INSERT INTO events SELECT t.author_id + c.authors, t.id + c.events, t.video_id + c.videos, t.type, t.occurred_at, t.value, t.threshold, "
     "t.author_median_views FROM copies c CROSS JOIN model.events t",
 ]
-# Of a video's columns those that are not simply copied.
+# Of a video's columns those that are not simply copied. Its id is the author's, shifted by 24 bits, and a number from 1 on (SQL_NEXT_VIDEO).
 VIDEO_VALUES = {
-    "id": "t.id + c.videos", "uuid": "video_uuid(c.first + t.author_id - 1, (t.id - 1) % {videos})", "author_id": "t.author_id + c.authors",
+    "id": "t.id + c.videos", "uuid": "video_uuid(c.first + t.author_id - 1, (t.id & 0xffffff) - 1)", "author_id": "t.author_id + c.authors",
     "book_id": "t.book_id + c.books", "title": "replace(t.title, six(t.author_id - 1), six(c.first + t.author_id - 1))",
     "thumbnail_url": "replace(t.thumbnail_url, six(t.author_id - 1), six(c.first + t.author_id - 1))",
     "posts": "copy_blob(t.posts, six(t.author_id - 1), six(c.first + t.author_id - 1))",
@@ -135,15 +135,15 @@ def grow(database, model, templates, copies):
     connection.create_function("six", 1, text_of, deterministic=True)
     connection.create_function("copy_blob", 3, copy_blob, deterministic=True)
     connection.execute("ATTACH ? AS model", (str(model),))
-    count = {table: connection.execute(f"SELECT count(*), coalesce(max(id), 0) FROM model.{table}").fetchone() for table in ("authors", "books", "videos")}
+    count = {table: connection.execute(f"SELECT count(*), coalesce(max(id), 0) FROM model.{table}").fetchone() for table in ("authors", "books")}
     if any(number != last for number, last in count.values()) or count["authors"][0] != templates:
         raise SystemExit(f"the templates are not numbered from 1 on: {count}")
     events = connection.execute("SELECT value FROM model.meta WHERE key = 'last_event_id'").fetchone()[0]
     connection.execute("CREATE TEMP TABLE copies (first, authors, books, videos, events)")
     connection.executemany("INSERT INTO copies VALUES (?, ?, ?, ?, ?)",
-                           [(c * templates, c * templates, c * count["books"][0], c * count["videos"][0], c * events) for c in range(1, copies)])
+                           [(c * templates, c * templates, c * count["books"][0], (c * templates) << 24, c * events) for c in range(1, copies)])
     columns = [row[1] for row in connection.execute("PRAGMA main.table_info(videos)")]      # those that are generated are not among them
-    values = [VIDEO_VALUES.get(name, f"t.{name}").format(videos=VIDEOS) for name in columns]
+    values = [VIDEO_VALUES.get(name, f"t.{name}") for name in columns]
     with bare_tables(connection):
         connection.execute("BEGIN")
         for sql in COPIES:

@@ -11,6 +11,9 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+/* The first video of the first author. */
+enum { AUTHOR_ROW = 1, VIDEO_ROW = (1 << 24) + 1 };
+
 enum err write_step(struct store *s, int64_t views)
 {
     struct arena a;
@@ -18,13 +21,13 @@ enum err write_step(struct store *s, int64_t views)
     arena_init(&a, 4096);
     enum err err = store_begin(s);
     if (!err)
-        err = store_get_video(s, &a, 1, &v);
+        err = store_get_video(s, &a, VIDEO_ROW, &v);
     if (!err) {
         struct event e = {.type = EVENT_MILESTONE_REACHED,
                           .occurred_at = TEST_DAY,
                           .value = views,
-                          .author_row = 1,
-                          .video_row = 1};
+                          .author_row = AUTHOR_ROW,
+                          .video_row = VIDEO_ROW};
         int64_t gained = views - v.views;
         v.views = v.posts[0].counts[COUNT_VIEWS] = views;
         v.first_reading_at = v.updated_at = TEST_DAY + views;
@@ -32,7 +35,7 @@ enum err write_step(struct store *s, int64_t views)
         if (!err)
             err = store_insert_event(s, &e, TEST_DAY);
         if (!err)
-            err = store_touch_author(s, 1, v.updated_at);
+            err = store_touch_author(s, AUTHOR_ROW, v.updated_at);
     }
     if (!err)
         err = store_commit(s);
@@ -47,7 +50,7 @@ void add_stepped_video(struct temp_db *t)
     test_begin(t);
     struct author author = add_author(t, 1);
     struct video v = add_video(t, &author, 0, 1, TEST_DAY);
-    assert_int_equal(v.row, 1);
+    assert_int_equal(v.row, VIDEO_ROW);
     test_commit(t);
     assert_int_equal(write_step(t->w, 1), OK);
 }
