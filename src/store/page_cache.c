@@ -332,7 +332,8 @@ static void page_cache_truncate(sqlite3_pcache *self, unsigned limit)
         forget_from(c, limit);
 }
 
-/* What is kept here is what the operator was told; nothing of ours asks for less. */
+/* Memory goes back when the connection is closed; nothing of ours asks for it before (it would be by
+ * sqlite3_db_release_memory()). */
 static void page_cache_shrink(sqlite3_pcache *unused)
 {
     (void)unused;

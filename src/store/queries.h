@@ -17,8 +17,8 @@
 /* FULL: the log is synced before a commit becomes visible to any connection. The log goes back into the
  * database when it holds 16,000 pages (64 MiB): an import that touches the same pages again and again spends
  * half of its commits on that with SQLite's usual 1,000. Its file is cut back to that size. In a server jobs
- * do this earlier (checkpoint.h). 32 MB of pages are kept: when another connection has committed, the next
- * read throws all of them away, 45 us a megabyte, and the loop that reads stands still. */
+ * do this earlier (checkpoint.h). 32 MB of pages are kept (page_cache.h): to take more of them from the
+ * system costs no more than to take them from memory that is not in the processor's caches. */
 #define SQL_SETUP                                                                                            \
     "PRAGMA synchronous = FULL;"                                                                             \
     "PRAGMA foreign_keys = ON;"                                                                              \
