@@ -88,3 +88,18 @@ def test_a_reader_that_does_not_end_is_told_of(server):
         assert "the write-ahead log is short again" in server.log
         assert log_bytes(server) < ALARM, "its room on the disk is given back"
         assert metric(server, "viewtally_store_wal_pending_pages") * PAGE < ALARM
+
+
+def test_a_server_that_waits_reads_nothing(make_viewtally):
+    """The reads of one turn of its loop share a snapshot, which is over before it waits: else the log could not begin anew."""
+    server = make_viewtally({})
+    server.import_lines([author("Ada")])
+    key = server.create_key(uid("Ada"))
+    server.start()
+    with server.client(key) as client:
+        assert client.get("/books").status == 200
+    database = sqlite3.connect(server.settings["store"]["path"], timeout=0.2, isolation_level=None)
+    database.execute("UPDATE authors SET rev = rev + 1")
+    # Tried again, for the server writes the use of the key, and makes checkpoints of its own.
+    wait.until(lambda: database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, "a log that nobody reads")
+    database.close()
