@@ -138,7 +138,8 @@ static void record(struct window *w, int limit, int64_t now_ms)
     }
     w->at_ms[(w->first + w->count) % w->capacity] = now_ms;
     w->count++;
-    w->last_ms = now_ms;
+    if (now_ms > w->last_ms)
+        w->last_ms = now_ms;
 }
 
 static void use(struct windows *l, struct window *w, int64_t now_ms)

@@ -88,6 +88,19 @@ static void quiet_keys_are_forgotten(void **state)
     windows_free(l);
 }
 
+/* A request that Redis was asked about and was late for is recorded behind one that came after it. */
+static void what_is_recorded_out_of_turn_counts(void **state)
+{
+    struct windows *l = windows_new(2);
+    (void)state;
+    windows_record(l, 1, 1020);
+    windows_record(l, 1, 1000);
+    assert_false(windows_take(l, 1, 1021).admitted);
+    assert_false(windows_take(l, 1, 61010).admitted);
+    assert_true(windows_take(l, 1, 61020).admitted);
+    windows_free(l);
+}
+
 static void zero_is_no_limit(void **state)
 {
     struct windows *l = windows_new(0);
@@ -132,6 +145,7 @@ int main(void)
         cmocka_unit_test(refused_requests_do_not_count),
         cmocka_unit_test(equals_a_plain_recount),
         cmocka_unit_test(quiet_keys_are_forgotten),
+        cmocka_unit_test(what_is_recorded_out_of_turn_counts),
         cmocka_unit_test(zero_is_no_limit),
         cmocka_unit_test(the_limit_may_change),
     };
