@@ -40,6 +40,7 @@ from lib.metrics import scrape  # noqa: E402
 from lib.services import Nginx, Redis  # noqa: E402
 from report import say  # noqa: E402
 from servers import ANSWERS, NEVER_TWICE, NOT_MODIFIED, POLL, REFUSED, Servers  # noqa: E402
+from undisturbed import WORDS, undisturbed  # noqa: E402
 
 HEAD_BYTES = 900            # more than the head of any answer
 FIRST_GUESS = 120_000       # requests a second, before the first run has told
@@ -150,7 +151,7 @@ class Bench:
             changes.stop()
 
     def measure_once(self, row):
-        row.results.append(measure.undisturbed(lambda: self.run_once(row), self.options.seconds))
+        row.results.append(undisturbed(lambda: self.run_once(row), self.options.seconds))
 
     def run_once(self, row):
         c, options, environment = row.contender, self.options, {"REQUESTS": str(row.requests)}
@@ -243,7 +244,7 @@ def heading(options, load):
     versions = [report.first_line(Nginx._find(), "-v"), report.first_line(Redis._find(), "--version").partition(" sha")[0], report.wrk_version()]
     return report.heading("bench", "bench.py", load, versions) + f"""\
 - {options.authors:,} authors with {data.VIDEOS_AN_AUTHOR} videos each and {options.keys:,} keys
-- {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s, a round in which the host took more than 1 % of the processors away tried again, up to {measure.TRIES - 1} times; server on one processor, wrk and Redis on another
+- {options.connections} connections; medians of {options.rounds} rounds of {options.seconds} s; {WORDS}; server on one processor, wrk and Redis on another
 """
 
 

@@ -7,6 +7,7 @@ import statistics
 import measure
 import report
 import tail
+from undisturbed import undisturbed
 
 IDLE_GOAL_MB, CONNECTION_GOAL_KB, P99_GOAL_MS = 20, 4, 0.3
 CONNECTIONS, RATE = 64, 5000
@@ -41,7 +42,7 @@ def open_idle(address, count, key):
 
 def p99_ms(server, servers, options, cpu):
     """Of small requests at a moderate rate."""
-    run = measure.undisturbed(lambda: tail.paced(server.address, servers.own["/account"], CONNECTIONS, RATE, max(1, options.seconds), cpu), max(1, options.seconds))
+    run = undisturbed(lambda: tail.paced(server.address, servers.own["/account"], CONNECTIONS, RATE, max(1, options.seconds), cpu), max(1, options.seconds))
     return run["p99_us"] / 1000
 
 

@@ -68,28 +68,6 @@ def wrk(url, environment, pids, seconds, connections, cpu=None):
     return {**result, "rate": result["requests"] / result["seconds"], "p99_ms": result["p99_us"] / 1000, "us": used / result["requests"] * 1e6}
 
 
-TRIES, STOLEN_PART = 3, 0.01
-
-
-def stolen_seconds():
-    """For how long the host of a virtual machine has kept its processors for others, all together."""
-    line = pathlib.Path("/proc/stat").read_text().partition("\n")[0].split()
-    return int(line[8]) / os.sysconf("SC_CLK_TCK") if len(line) > 8 else 0.0
-
-
-def undisturbed(run, seconds):
-    """What run() gives, which takes `seconds`; again if the host took more than a hundredth of the processors meanwhile. Of a few
-    tries the one that lost least; the result tells that part as `stolen`."""
-    results = []
-    while True:
-        stolen = stolen_seconds()
-        result = run()
-        result["stolen"] = (stolen_seconds() - stolen) / seconds / (os.cpu_count() or 1)
-        results.append(result)
-        if result["stolen"] <= STOLEN_PART or len(results) == TRIES:
-            return min(results, key=lambda one: one["stolen"])
-
-
 def redis_commands(redis):
     """{name: calls} of what a Redis has run so far; commands inside scripts count too."""
     found = re.findall(r"^cmdstat_([^:]+):calls=(\d+)", redis.call("INFO", "commandstats"), re.M)

@@ -1,6 +1,7 @@
 """Slow answers, for `make bench`: at half the capacity beside nginx, and beside an author who asks for very much."""
 import datetime
 import json
+import random
 import re
 import socket
 import statistics
@@ -13,6 +14,7 @@ import measure
 import report
 from lib.services import preload
 from servers import Contender, POLL
+from undisturbed import WORDS, undisturbed
 
 CONNECTIONS, POLLERS = 8, 1000
 QUESTIONS = ["/account", "/videos?limit=50"]
@@ -65,8 +67,8 @@ def half_capacity(servers, options, cpu):
         rate = int(rate["requests"] / rate["seconds"] / 2)
         results = {contender.name: [] for contender in contenders}
         for _ in range(MORE_ROUNDS * options.rounds):
-            for c in contenders:
-                results[c.name].append(measure.undisturbed(lambda: ask(c, question, CONNECTIONS, rate, options.seconds, cpu), options.seconds))  # noqa: B023
+            for c in random.sample(contenders, len(contenders)):
+                results[c.name].append(undisturbed(lambda: ask(c, question, CONNECTIONS, rate, options.seconds, cpu), options.seconds))  # noqa: B023
         median = {(name, what): statistics.median(r[what] for r in rounds) for name, rounds in results.items() for what in rounds[0]}
         nginx = min(median[contender.name, "p99_us"] for contender in servers.nginx)
         for contender in contenders:
@@ -159,7 +161,7 @@ def beside_a_big_reader(servers, options, cpu):
             ask(contender, POLL, POLLERS, options.poll_rate, 0.5, cpu)          # new connections are not what is measured
             reader = Reader(server.address, key, target + suffix, cpu) if suffix is not None else None
             turns.clear()
-            result = measure.undisturbed(lambda: ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu), seconds)
+            result = undisturbed(lambda: ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu), seconds)
             result["turn_ms"], result["above_1"], result["above_2"] = turns.read()
             if reader:
                 reader.stop()
@@ -187,7 +189,7 @@ def section(servers, options, cpu):
 ## Slow answers
 
 {CONNECTIONS} connections at a fixed rate, half of what viewtally with the limit answers to them at most; times from when a request was due (`paced.c`).
-Medians of {MORE_ROUNDS * options.rounds} rounds; one in which the host took more than 1 % of the processors away was tried again, up to {measure.TRIES - 1} times. For how long this machine keeps waiting a program that nothing in it may interrupt (`stalls.c`, before the rounds):
+Medians of {MORE_ROUNDS * options.rounds} rounds in which the servers come in ever another order; {WORDS}. For how long this machine keeps waiting a program that nothing in it may interrupt (`stalls.c`, before the rounds):
 {stalled}.
 
 {report.table(half_head, half)}

@@ -1,12 +1,19 @@
 """What the benches rest on: keys are never asked beyond their limit, tables are tables, and the requests are those of the file."""
 import http.server
+import os
+import pathlib
 import shutil
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
 import measure
 import report
+import undisturbed
+from lib import wait
 
 
 class Clock:
@@ -31,19 +38,49 @@ def test_a_budget_is_free_until_it_is_spent_and_again_a_minute_later():
     assert budget.total == 900
 
 
-def test_a_run_that_the_host_disturbed_is_tried_again(monkeypatch):
-    lost = [0.5, 0.1, 0.0]              # seconds, in one run after the other
-    total = 0.0
+def test_a_run_that_somebody_disturbed_is_tried_again(monkeypatch):
+    seconds = {"stolen": 0.0, "others": 0.0}
 
-    def run():
-        nonlocal total
-        total += lost.pop(0)
-        return {"left": len(lost)}
+    def runs(*lost):
+        left = list(lost)
 
-    monkeypatch.setattr(measure, "stolen_seconds", lambda: total)
-    assert measure.undisturbed(run, 1) == {"left": 0, "stolen": 0}
-    lost = [0.9, 0.4, 0.7, 0.0]
-    assert measure.undisturbed(run, 1)["left"] == 2 and lost == [0.0]        # of three the least disturbed
+        def run():
+            what, lasted = left.pop(0)
+            seconds[what] += lasted * (os.cpu_count() or 1)
+            return {"left": len(left)}
+
+        return run
+
+    monkeypatch.setattr(undisturbed, "stolen_seconds", lambda: seconds["stolen"])
+    monkeypatch.setattr(undisturbed, "others_seconds", lambda: {"7": seconds["others"], "new": 1.0} if seconds["others"] else {"7": 0.0})
+    tried = undisturbed.undisturbed(runs(("stolen", 0.5), ("others", 0.1), ("others", 0.001)), 1)
+    assert tried["left"] == 0 and tried["stolen"] == 0 and tried["others"] == pytest.approx(0.001)
+    once = undisturbed.undisturbed(runs(("stolen", 0.009), ("others", 0.0)), 1)
+    assert once["left"] == 1 and once["stolen"] == pytest.approx(0.009)
+    least = undisturbed.undisturbed(runs(("others", 0.9), ("stolen", 0.4), ("others", 0.7), ("others", 0.0)), 1)
+    assert least["left"] == 2                       # of three the least disturbed
+
+
+def test_what_others_take_is_seen_and_what_we_take_is_not():
+    busy = "import time; end = time.time() + {}\nwhile time.time() < end: pass"
+    bench = f"""
+import os, subprocess, sys, threading
+sys.path.insert(0, {str(pathlib.Path(undisturbed.__file__).parent)!r})
+import undisturbed
+own = subprocess.Popen([sys.executable, "-c", {busy.format(60)!r}])
+print(undisturbed.undisturbed(lambda: {{"set": threading.Event().wait(0.1)}}, 0.1)["others"] > undisturbed.OTHERS_PART)
+threads = undisturbed.others_seconds()
+own.kill()
+print(sys.argv[1] in threads, str(own.pid) in threads, str(os.getpid()) in threads)
+"""
+    other = subprocess.Popen([sys.executable, "-c", busy.format(60)])
+    try:
+        wait.until(lambda: os.sysconf("SC_CLK_TCK") * time.clock_gettime(time.CLOCK_BOOTTIME) > undisturbed.began(other.pid) + 1, "the next tick")
+        told = subprocess.run([sys.executable, "-c", bench, str(other.pid)], capture_output=True, text=True, check=True, timeout=60)
+    finally:
+        other.kill()
+        other.wait()
+    assert told.stdout.split() == ["True", "True", "False", "False"], told.stderr
 
 
 def test_a_table_has_a_cell_for_each_column():

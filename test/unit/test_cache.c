@@ -56,9 +56,9 @@ static void what_is_asked_for_twice_is_kept(void **state)
     cache_free(c);
 }
 
-/* Round and round, many questions, none of which may keep another from being known again. But for the few sets
- * of SEEN_WAYS that chance fills beyond them: of 32,768 sets 4 have 9 or more of 60,000 questions, and those 38
- * are not kept; 20 such sets come once in 70 million runs. */
+/* Round and round, many questions, none of which may keep another from being known again. But for the few
+ * sets of SEEN_WAYS that chance fills beyond them: of 32,768 sets 4 have 9 or more of 60,000 questions, and
+ * those 38 are not kept; 20 such sets come once in 70 million runs. */
 static void all_of_many_that_are_asked_for_twice_are_kept(void **state)
 {
     (void)state;
