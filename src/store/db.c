@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/each.h"
 #include "store/page_cache.h"
 
 #include <errno.h>
@@ -137,7 +138,7 @@ enum err db_open(struct db *db, const char *path)
     (void)pthread_once(&once, init_library);
     *db = (struct db){0};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK || !each_register(db)) {
         enum err err = db->handle ? fail(db, "open") : ERR_NOMEM;
         db_close(db);
         return err;
@@ -436,27 +437,17 @@ int64_t db_i64(struct sqlite3_stmt *q, int i)
  * threads, so the value needs no protection. */
 int64_t db_i64_or(struct sqlite3_stmt *q, int i, int64_t null_value)
 {
-    sqlite3_value *v = sqlite3_column_value(q, i);
-    return sqlite3_value_type(v) == SQLITE_NULL ? null_value : sqlite3_value_int64(v);
+    return value_i64_or(sqlite3_column_value(q, i), null_value);
 }
 
 struct str db_text(struct sqlite3_stmt *q, int i)
 {
-    sqlite3_value *v = sqlite3_column_value(q, i);
-    if (sqlite3_value_type(v) == SQLITE_NULL)
-        return str_make(NULL, 0);
-    /* As a blob: the bytes as they are. An empty value has no pointer. */
-    const char *p = sqlite3_value_blob(v);
-    return str_make(p ? p : "", p ? (size_t)sqlite3_value_bytes(v) : 0);
+    return value_text(sqlite3_column_value(q, i));
 }
 
 bool db_bytes(struct sqlite3_stmt *q, int i, void *out, size_t len)
 {
-    struct str s = db_text(q, i);
-    if (s.len != len)
-        return false;
-    memcpy(out, s.p, len);
-    return true;
+    return value_bytes(sqlite3_column_value(q, i), out, len);
 }
 
 enum err db_damaged(struct db *db, const char *what)

@@ -1,4 +1,4 @@
-/* The driver of SQLite: one connection, its prepared statements, and what its codes mean. Only db.c
+/* The driver of SQLite: one connection, its prepared statements, and what its codes mean. Only db.c, each.c
  * and page_cache.c include sqlite3.h; they know statements, columns and pages, but nothing of authors and
  * videos.
  *
@@ -25,6 +25,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite3_value;
 
 /* Of the log's shared index (walformat.html, 2.1): what every reader looks at to see which commits there are,
  * twice, with a count of transactions and a checksum of the last frame. */
@@ -42,6 +43,10 @@ struct db {
     uint64_t failures;    /* of the library, other than a duplicate */
     int busy_timeout_ms;
     int64_t busy_since_us; /* of the wait for a lock that goes on */
+
+    /* db_each() that goes on */
+    bool (*each_fn)(void *ctx, struct sqlite3_value **row);
+    void *each_ctx;
 
     /* db_share_begin() */
     bool is_sharing, is_reading_shared; /* the transaction is open; and somebody reads in it */

@@ -83,22 +83,22 @@
 /* --- fragments that several statements share --- */
 
 #define SQL_VIDEOS_PAGE(index, where)                                                                        \
-    "SELECT " SQL_SHOWN_VIDEO " FROM videos v INDEXED BY " index " WHERE " where                             \
-    " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
-    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
+    "SELECT 1 FROM videos v INDEXED BY " index " WHERE " where                                               \
+    " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4) AND each(" SQL_SHOWN_VIDEO ")"              \
+    " ORDER BY v.posted_at DESC, v.uuid DESC"
 
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT v.recent, v.title, v.went_viral_at, v.views_updated_at, v.first_reading_at, v.baseline, "        \
-    "v.book_id, v.uuid, v.posted_at, v.id FROM videos v INDEXED BY " index " WHERE " where                   \
+    "SELECT 1 FROM videos v INDEXED BY " index " WHERE " where                                               \
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
-    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
+    " AND each(v.recent, v.title, v.went_viral_at, v.views_updated_at, v.first_reading_at, v.baseline, "     \
+    "v.book_id, v.uuid, v.posted_at, v.id) ORDER BY v.posted_at DESC, v.uuid DESC"
 
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
-    "SELECT " SQL_EVENT " FROM events e WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order \
-    " LIMIT ?3"
+    "SELECT 1 FROM events e WHERE e.author_id = ?1 AND e.id " compare " ?2 AND each(" SQL_EVENT ")"          \
+    " ORDER BY e.id " order
 
 /* What an event shows of its video. */
-#define SQL_EVENT_VIDEO "SELECT v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id FROM videos v "
+#define SQL_EVENT_VIDEO "v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id"
 
 /* The videos of an author stand side by side in the table, whenever they came: a page of them reads few pages
  * of the database. There is room for 16 million. */
@@ -218,9 +218,9 @@
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
       "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \
     X(VIDEOS_PAGE, SQL_VIDEOS_PAGE("videos_by_author", "v.author_id = ?1"))                                  \
-    X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?6"))         \
+    X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?5"))         \
     X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
-    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
+    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?5")) \
     X(VIDEO_INSERT, "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, "               \
                     "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
                     "VALUES (" SQL_NEXT_VIDEO ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")             \
@@ -260,9 +260,9 @@
                     "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
     X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
-    X(EVENT_VIDEOS, SQL_EVENT_VIDEO "INDEXED BY videos_in_events WHERE v.author_id = ?1 "                    \
-                                    "AND v.id BETWEEN ?2 AND ?3 LIMIT ?4")                                   \
-    X(EVENT_VIDEO, SQL_EVENT_VIDEO "WHERE v.id = ?1")                                                        \
+    X(EVENT_VIDEOS, "SELECT 1 FROM videos v INDEXED BY videos_in_events WHERE v.author_id = ?1 "             \
+                    "AND v.id BETWEEN ?2 AND ?3 AND each(" SQL_EVENT_VIDEO ")")                              \
+    X(EVENT_VIDEO, "SELECT 1 FROM videos v WHERE v.id = ?1 AND each(" SQL_EVENT_VIDEO ")")                   \
     X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)") \
                                                                                                              \
     /* the refresh */                                                                                        \

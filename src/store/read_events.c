@@ -11,7 +11,7 @@
 enum { EVENTS_A_BATCH = NUMBERING_MAX };
 /* Of an author's videos that are passed over for one that is looked for, more are dearer than to seek it. */
 enum { SCANNED_FOR_ONE = 4 };
-enum { EVENT_VIDEO_ROW = 5 }; /* column */
+enum { EVENT_VIDEO_ROW = 5 }; /* of SQL_EVENT_VIDEO */
 
 /* What an event shows of its video; texts live in the store's arena. */
 struct event_video {
@@ -38,6 +38,8 @@ struct events_read {
     struct numbering videos;
     struct event_video shown[EVENTS_A_BATCH]; /* by number */
     struct page_book book;                    /* of the one looked up last */
+    int videos_scanned;
+    enum err err; /* of a row */
 };
 
 /* Not by a compound literal: clearing room for a batch costs more than reading its events. */
@@ -48,6 +50,7 @@ static void begin(struct events_read *r, struct store *s, const struct events_qu
     r->query = query;
     r->progress = progress;
     r->given = r->scanned = r->count = 0;
+    r->err = OK;
     r->stopped = false;
     numbering_begin(&r->videos);
 }
@@ -72,23 +75,32 @@ static bool passes(const struct events_query *query, const struct event *event)
 
 /* --- the videos of a batch: each is looked up once --- */
 
-static enum err keep_video(struct events_read *r, struct sqlite3_stmt *q, int number)
+static enum err keep_video(struct events_read *r, struct sqlite3_value **row, int number)
 {
     struct db *db = &r->store->db;
     struct arena *texts = &r->store->texts;
     struct event_video *shown = &r->shown[number];
-    shown->thumbnail_url = row_keep(texts, db_text(q, 0));
-    shown->title = row_keep(texts, db_text(q, 1));
-    shown->posted_at = db_i64_or(q, 2, TIME_NONE);
-    enum err err = page_book_find(&r->book, db, db_i64(q, 3));
+    shown->thumbnail_url = row_keep(texts, value_text(row[0]));
+    shown->title = row_keep(texts, value_text(row[1]));
+    shown->posted_at = value_i64_or(row[2], TIME_NONE);
+    enum err err = page_book_find(&r->book, db, value_i64(row[3]));
     if (err)
         return err;
     shown->book.id = r->book.ref.id;
     shown->book.title = row_keep(texts, r->book.ref.title);
-    if (!db_bytes(q, 4, shown->id.b, sizeof shown->id.b))
+    if (!value_bytes(row[4], shown->id.b, sizeof shown->id.b))
         return db_damaged(db, "event");
     shown->is_known = true;
     return OK;
+}
+
+static bool on_video(void *ctx, struct sqlite3_value **row)
+{
+    struct events_read *r = ctx;
+    const int number = numbering_find(&r->videos, value_i64(row[EVENT_VIDEO_ROW]));
+    if (number >= 0)
+        r->err = keep_video(r, row, number);
+    return !r->err && ++r->videos_scanned < SCANNED_FOR_ONE * r->videos.count;
 }
 
 /* Those of an author stand side by side, and a page mostly shows neighbours: all from the first to the last,
@@ -107,14 +119,10 @@ static enum err scan_videos(struct events_read *r)
     db_bind_i64(q, 1, r->query->author_row);
     db_bind_i64(q, 2, first);
     db_bind_i64(q, 3, last);
-    db_bind_i64(q, 4, SCANNED_FOR_ONE * r->videos.count);
-    while (!err && db_row(db, q, &err)) {
-        const int number = numbering_find(&r->videos, db_i64(q, EVENT_VIDEO_ROW));
-        if (number >= 0)
-            err = keep_video(r, q, number);
-    }
-    db_reset(q);
-    return err;
+    r->videos_scanned = 0;
+    if (db_each(db, q, on_video, r, &err))
+        db_reset(q);
+    return err ? err : r->err;
 }
 
 static enum err seek_video(struct events_read *r, int number)
@@ -122,12 +130,12 @@ static enum err seek_video(struct events_read *r, int number)
     struct db *db = &r->store->db;
     struct sqlite3_stmt *q = db_use(db, QUERY_EVENT_VIDEO);
     db_bind_i64(q, 1, r->videos.rows[number]);
-    enum err err = db_one(db, q);
-    if (err)
-        return err == ERR_NOT_FOUND ? db_damaged(db, "event") : err;
-    err = keep_video(r, q, number);
-    db_reset(q);
-    return err;
+    enum err err;
+    if (db_each(db, q, on_video, r, &err))
+        db_reset(q);
+    if (err || r->err)
+        return err ? err : r->err;
+    return r->shown[number].is_known ? OK : db_damaged(db, "event");
 }
 
 static enum err look_up_videos(struct events_read *r)
@@ -176,19 +184,26 @@ static enum err give_batch(struct events_read *r)
     return OK;
 }
 
-static enum err look_at(struct events_read *r, struct sqlite3_stmt *q)
+/* Stops when the batch is full. */
+static bool on_event(void *ctx, struct sqlite3_value **row)
 {
+    struct events_read *r = ctx;
     struct event *event = &r->events[r->count];
-    if (!row_event(q, 0, event))
-        return db_damaged(&r->store->db, "event");
+    r->progress->more = r->stopped || r->given == r->query->limit || r->scanned == r->query->scan_limit;
+    if (r->progress->more)
+        return false;
+    if (!row_event(row, event)) {
+        r->err = db_damaged(&r->store->db, "event");
+        return false;
+    }
     event->author_row = r->query->author_row;
     r->scanned++;
     r->progress->scanned_to = event->id;
-    if (!passes(r->query, event))
-        return OK;
-    r->given++;
-    r->video_of[r->count++] = numbering_of(&r->videos, event->video_row);
-    return r->count == EVENTS_A_BATCH ? give_batch(r) : OK;
+    if (passes(r->query, event)) {
+        r->given++;
+        r->video_of[r->count++] = numbering_of(&r->videos, event->video_row);
+    }
+    return r->count < EVENTS_A_BATCH;
 }
 
 static enum err scan_events(struct events_read *r)
@@ -199,16 +214,11 @@ static enum err scan_events(struct events_read *r)
     enum err err = OK;
     db_bind_i64(q, 1, query->author_row);
     db_bind_i64(q, 2, query->bound);
-    db_bind_i64(q, 3, (int64_t)query->scan_limit + 1);
-    while (db_row(db, q, &err)) {
-        r->progress->more = r->stopped || r->given == query->limit || r->scanned == query->scan_limit;
-        if (r->progress->more)
-            break;
-        err = look_at(r, q);
-        if (err)
-            break;
-    }
+    while (!r->err && db_each(db, q, on_event, r, &err) && !r->progress->more)
+        if (r->count == EVENTS_A_BATCH)
+            r->err = give_batch(r);
     db_reset(q);
+    err = err ? err : r->err;
     return err ? err : give_batch(r);
 }
 

@@ -22,7 +22,9 @@ struct stats_read {
     void *ctx;
     struct stats_progress *progress;
     struct page_book book;
+    int seen;
     bool stopped; /* by the callback */
+    enum err err; /* of a row */
 };
 
 enum err store_author_rev(struct store *s, int64_t author_row, int64_t *author_rev)
@@ -61,52 +63,52 @@ static enum err read_days(struct store *s, int64_t video_row, int32_t from, int3
     return err;
 }
 
-/* Columns of the scan. The id of the video is read before it is looked at. */
+/* Of SQL_STATS_SCAN. The id of the video is read before it is looked at. */
 enum { RECENT, TITLE, WENT_VIRAL_AT, UPDATED_AT, FIRST_READING_AT, BASELINE, BOOK_ROW, ID, POSTED_AT, ROW };
 
-static enum err give_row(struct stats_read *r, struct sqlite3_stmt *scan, const struct day_gain *days,
+static enum err give_row(struct stats_read *r, struct sqlite3_value **row, const struct day_gain *days,
                          size_t day_count)
 {
     struct video video;
-    enum err err = page_book_find(&r->book, &r->store->db, db_i64_or(scan, BOOK_ROW, 0));
+    enum err err = page_book_find(&r->book, &r->store->db, value_i64_or(row[BOOK_ROW], 0));
     if (err)
         return err;
     video.id = r->progress->next.id;
     video.posted_at = r->progress->next.posted_at;
-    video.first_reading_at = db_i64(scan, FIRST_READING_AT);
-    video.baseline = db_i64(scan, BASELINE);
-    video.went_viral_at = db_i64_or(scan, WENT_VIRAL_AT, TIME_NONE);
-    video.title = db_text(scan, TITLE);
-    struct stats_video row = {
+    video.first_reading_at = value_i64(row[FIRST_READING_AT]);
+    video.baseline = value_i64(row[BASELINE]);
+    video.went_viral_at = value_i64_or(row[WENT_VIRAL_AT], TIME_NONE);
+    video.title = value_text(row[TITLE]);
+    struct stats_video shown = {
         .video = &video,
         .book = r->book.ref,
         .gained_before = days[0].gained_total - days[0].gained,
         .days = days,
         .day_count = day_count,
     };
-    r->stopped = !r->fn(r->ctx, &row);
+    r->stopped = !r->fn(r->ctx, &shown);
     return OK;
 }
 
-static enum err look_at(struct stats_read *r, struct sqlite3_stmt *scan)
+static enum err look_at(struct stats_read *r, struct sqlite3_value **row)
 {
     const struct stats_query *query = r->query;
     const struct day_gain *days;
     struct recent_days recent;
     size_t count;
     enum err err = OK;
-    if (db_i64_or(scan, FIRST_READING_AT, INT64_MAX) >= date_start_ms(query->to + 1) ||
-        db_i64_or(scan, UPDATED_AT, INT64_MIN) < date_start_ms(query->from))
+    if (value_i64_or(row[FIRST_READING_AT], INT64_MAX) >= date_start_ms(query->to + 1) ||
+        value_i64_or(row[UPDATED_AT], INT64_MIN) < date_start_ms(query->from))
         return OK;
-    if (!row_recent(scan, RECENT, &recent))
+    if (!row_recent(value_text(row[RECENT]), &recent))
         return db_damaged(&r->store->db, "days of a video");
     if (recent.known && recent_reaches(&recent, query->from)) {
         days = recent_within(&recent, query->from, query->to, &count);
     } else {
-        err = read_days(r->store, db_i64(scan, ROW), query->from, query->to, &count);
+        err = read_days(r->store, value_i64(row[ROW]), query->from, query->to, &count);
         days = r->store->days;
     }
-    return err || !count ? err : give_row(r, scan, days, count);
+    return err || !count ? err : give_row(r, row, days, count);
 }
 
 static struct sqlite3_stmt *bind_scan(struct stats_read *r)
@@ -118,33 +120,33 @@ static struct sqlite3_stmt *bind_scan(struct stats_read *r)
     db_bind_i64(scan, 2, query->has_after ? query->after.posted_at : INT64_MAX);
     db_bind_blob(scan, 3, query->has_after ? query->after.id.b : NULL,
                  query->has_after ? sizeof query->after.id.b : 0);
-    db_bind_i64(scan, 4, (int64_t)query->limit + 1);
     return scan;
+}
+
+static bool on_video(void *ctx, struct sqlite3_value **row)
+{
+    struct stats_read *r = ctx;
+    struct stats_progress *progress = r->progress;
+    progress->more = r->seen == r->query->limit || r->stopped;
+    if (progress->more)
+        return false;
+    r->seen++;
+    progress->next.posted_at = value_i64(row[POSTED_AT]);
+    r->err = value_bytes(row[ID], progress->next.id.b, sizeof progress->next.id.b)
+                 ? look_at(r, row)
+                 : db_damaged(&r->store->db, "video id");
+    return !r->err;
 }
 
 static enum err scan_videos(struct stats_read *r)
 {
     struct db *db = &r->store->db;
-    struct stats_progress *progress = r->progress;
     struct sqlite3_stmt *scan = bind_scan(r);
-    int seen = 0;
-    enum err err = OK;
-    while (db_row(db, scan, &err)) {
-        progress->more = seen == r->query->limit || r->stopped;
-        if (progress->more)
-            break;
-        progress->next.posted_at = db_i64(scan, POSTED_AT);
-        if (!db_bytes(scan, ID, progress->next.id.b, sizeof progress->next.id.b))
-            err = db_damaged(db, "video id");
-        else
-            err = look_at(r, scan);
-        if (err)
-            break;
-        seen++;
-    }
+    enum err err;
+    if (db_each(db, scan, on_video, r, &err))
+        db_reset(scan);
     page_book_end(&r->book);
-    db_reset(scan);
-    return err;
+    return err ? err : r->err;
 }
 
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,

@@ -65,38 +65,37 @@ static struct sqlite3_stmt *bind_page(struct db *db, const struct videos_query *
     db_bind_i64(q, 1, query->has_book ? book_row : query->author_row);
     db_bind_i64(q, 2, query->posted_from);
     bind_start(q, query);
-    db_bind_i64(q, 5, query->limit);
     if (!any)
-        db_bind_i64(q, 6, query->viral == VIRAL_ONLY);
+        db_bind_i64(q, 5, query->viral == VIRAL_ONLY);
     return q;
 }
 
-static enum err give_page_video(struct db *db, struct sqlite3_stmt *q, struct page_book *book,
-                                store_video_fn fn, void *ctx, bool *go_on)
+struct page_read {
+    struct db *db;
+    struct page_book book;
+    int left; /* of the page */
+    store_video_fn fn;
+    void *ctx;
+    enum err err;
+};
+
+static bool on_page_video(void *ctx, struct sqlite3_value **row)
 {
+    struct page_read *r = ctx;
     struct video video;
-    if (!row_shown_video(q, &video))
-        return db_damaged(db, "video");
-    enum err err = page_book_find(book, db, video.book_row);
-    if (!err)
-        *go_on = fn(ctx, &video, &book->ref);
-    return err;
+    r->err = row_shown_video(row, &video) ? page_book_find(&r->book, r->db, video.book_row)
+                                          : db_damaged(r->db, "video");
+    return !r->err && r->fn(r->ctx, &video, &r->book.ref) && --r->left > 0;
 }
 
-static enum err list_page(struct db *db, struct sqlite3_stmt *q, store_video_fn fn, void *ctx)
+static enum err list_page(struct db *db, struct sqlite3_stmt *q, int limit, store_video_fn fn, void *ctx)
 {
-    struct page_book book = {.row = 0};
+    struct page_read r = {.db = db, .left = limit, .fn = fn, .ctx = ctx};
     enum err err;
-    while (db_row(db, q, &err)) {
-        bool go_on = false;
-        err = give_page_video(db, q, &book, fn, ctx, &go_on);
-        if (err || !go_on) {
-            db_reset(q);
-            break;
-        }
-    }
-    page_book_end(&book);
-    return err;
+    if (db_each(db, q, on_page_video, &r, &err))
+        db_reset(q);
+    page_book_end(&r.book);
+    return err ? err : r.err;
 }
 
 /* ERR_NOT_FOUND when it is not a book of this author. */
@@ -124,7 +123,7 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
     if (!err && query->has_book)
         err = find_book(db, query, &book_row);
     if (!err)
-        err = list_page(db, bind_page(db, query, book_row), fn, ctx);
+        err = list_page(db, bind_page(db, query, book_row), query->limit, fn, ctx);
     store_snapshot_end(read->store, own);
     return store_read_end(read, err == ERR_NOT_FOUND ? OK : err);
 }

@@ -71,28 +71,27 @@ bool row_video(struct sqlite3_stmt *q, int first, struct video *out)
            unpack_milestones(db_text(q, first + 18), out->milestones, &out->milestone_count);
 }
 
-bool row_shown_video(struct sqlite3_stmt *q, struct video *out)
+bool row_shown_video(struct sqlite3_value **row, struct video *out)
 {
-    out->thumbnail_url = db_text(q, 2);
-    out->title = db_text(q, 3);
-    out->line.compared = db_i64(q, 4);
-    out->line.median = db_i64_or(q, 5, COUNT_NONE);
-    out->line.threshold = db_i64(q, 6);
-    out->views_when_viral = db_i64(q, 7);
-    out->went_viral_at = db_i64_or(q, 8, TIME_NONE);
-    out->updated_at = db_i64_or(q, 9, TIME_NONE);
-    out->first_reading_at = db_i64_or(q, 10, TIME_NONE);
-    out->views = db_i64(q, 11);
-    out->posted_at = db_i64_or(q, 12, TIME_NONE);
-    out->book_row = db_i64(q, 13);
-    return db_bytes(q, 14, out->id.b, sizeof out->id.b) &&
-           unpack_milestones(db_text(q, 0), out->milestones, &out->milestone_count) &&
-           unpack_posts(db_text(q, 1), out->posts, &out->post_count);
+    out->thumbnail_url = value_text(row[2]);
+    out->title = value_text(row[3]);
+    out->line.compared = value_i64(row[4]);
+    out->line.median = value_i64_or(row[5], COUNT_NONE);
+    out->line.threshold = value_i64(row[6]);
+    out->views_when_viral = value_i64(row[7]);
+    out->went_viral_at = value_i64_or(row[8], TIME_NONE);
+    out->updated_at = value_i64_or(row[9], TIME_NONE);
+    out->first_reading_at = value_i64_or(row[10], TIME_NONE);
+    out->views = value_i64(row[11]);
+    out->posted_at = value_i64_or(row[12], TIME_NONE);
+    out->book_row = value_i64(row[13]);
+    return value_bytes(row[14], out->id.b, sizeof out->id.b) &&
+           unpack_milestones(value_text(row[0]), out->milestones, &out->milestone_count) &&
+           unpack_posts(value_text(row[1]), out->posts, &out->post_count);
 }
 
-bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out)
+bool row_recent(struct str packed, struct recent_days *out)
 {
-    struct str packed = db_text(q, column);
     out->known = false;
     out->count = 0;
     return !packed.p || unpack_recent(packed, out);
@@ -113,18 +112,18 @@ bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out)
     return !out->title.p || db_bytes(q, first, out->id.b, sizeof out->id.b);
 }
 
-bool row_event(struct sqlite3_stmt *q, int first, struct event *out)
+bool row_event(struct sqlite3_value **row, struct event *out)
 {
-    int64_t type = db_i64(q, first + 4);
+    int64_t type = value_i64(row[4]);
     bool viral = type == EVENT_WENT_VIRAL;
     *out = (struct event){
-        .id = db_i64(q, first + 6),
+        .id = value_i64(row[6]),
         .type = viral ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED,
-        .occurred_at = db_i64(q, first + 3),
-        .value = db_i64(q, first + 2),
-        .threshold = viral ? db_i64(q, first + 1) : 0,
-        .median = viral ? db_i64_or(q, first, COUNT_NONE) : COUNT_NONE,
-        .video_row = db_i64(q, first + 5),
+        .occurred_at = value_i64(row[3]),
+        .value = value_i64(row[2]),
+        .threshold = viral ? value_i64(row[1]) : 0,
+        .median = viral ? value_i64_or(row[0], COUNT_NONE) : COUNT_NONE,
+        .video_row = value_i64(row[5]),
     };
     return viral || type == EVENT_MILESTONE_REACHED;
 }

@@ -4,7 +4,7 @@
 #define VT_STORE_ROWS_H
 
 #include "base/arena.h"
-#include "store/db.h"
+#include "store/each.h"
 #include "store/model.h"
 
 /* How many columns each list has. */
@@ -16,13 +16,13 @@ MUST_USE bool row_book(struct sqlite3_stmt *q, int first, struct book *out);
 MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
 /* Of SQL_SHOWN_VIDEO: row, author_row, baseline
  * and baseline_pending are not read. */
-MUST_USE bool row_shown_video(struct sqlite3_stmt *q, struct video *out);
-/* A column that is NULL: not known. */
-MUST_USE bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out);
+MUST_USE bool row_shown_video(struct sqlite3_value **row, struct video *out);
+/* Of a column; p == NULL: not known. */
+MUST_USE bool row_recent(struct str packed, struct recent_days *out);
 struct day_gain row_day(struct sqlite3_stmt *q); /* of QUERY_DAYS */
 MUST_USE bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out);
-/* Leaves author_row alone: who asks knows it. */
-MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);
+/* Of SQL_EVENT; leaves author_row alone: who asks knows it. */
+MUST_USE bool row_event(struct sqlite3_value **row, struct event *out);
 
 /* A copy of the text; p == NULL stays so. */
 struct str row_keep(struct arena *a, struct str s);

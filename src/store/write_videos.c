@@ -12,7 +12,7 @@
 static enum err keep_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
 {
     enum { POSTS = 17 };
-    if (!row_video(q, 0, out) || !row_recent(q, VIDEO_COLUMNS, &out->recent))
+    if (!row_video(q, 0, out) || !row_recent(db_text(q, VIDEO_COLUMNS), &out->recent))
         return db_damaged(db, "video");
     out->title = row_keep(a, out->title);
     out->thumbnail_url = row_keep(a, out->thumbnail_url);

@@ -324,6 +324,49 @@ static void a_damaged_column_is_an_error_each_time(void **state)
     }
 }
 
+/* Rows behind it do not make up for it. */
+static void one_damaged_video_among_others_is_an_error(void **state)
+{
+    (void)state;
+    enum { VIDEOS = 5 };
+    static const char *const damage[] = {
+        "UPDATE videos SET thumbnail_url = thumbnail_url",
+        "PRAGMA ignore_check_constraints = 1; UPDATE videos SET uuid = x'00' WHERE id % 256 = 3",
+        "DELETE FROM videos WHERE id % 256 = 3",
+    };
+    static const struct events_query feed = {.author_row = 1, .limit = 100, .scan_limit = 1000};
+    static const struct stats_query days = {.author_row = 1, .from = 0, .to = 30000, .limit = 100};
+    static const struct videos_query page = {.author_row = 1, .posted_to = INT64_MAX, .limit = 100};
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    for (uint64_t i = 0; i < VIDEOS; i++) {
+        struct video v = add_video(&t, &author, 0, i, TEST_DAY - (int64_t)i);
+        add_reading(&t, &v, TEST_DAY + HOUR_MS, 10);
+        add_reading(&t, &v, TEST_DAY + DAY_MS, 20);
+        add_event(&t, &v, EVENT_MILESTONE_REACHED, 1000, TEST_DAY + DAY_MS);
+    }
+    test_commit(&t);
+    for (int i = 0; i < 3; i++) {
+        const bool is_damaged = i == 1, is_gone = i == 2; /* which its event does not know */
+        sqlite3 *db;
+        struct store_read read = temp_db_read(&t);
+        struct events_progress events;
+        struct stats_progress stats;
+        int rows[3] = {0};
+        assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, damage[i], NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        (void)store_list_events(&read, &feed, ignore_event, &rows[0], &events);
+        assert_int_equal(read.err, is_damaged || is_gone ? ERR_CORRUPT : OK);
+        (void)store_list_stats(&read, &days, ignore_stats, &rows[1], &stats);
+        assert_int_equal(read.err, is_damaged ? ERR_CORRUPT : OK);
+        (void)store_list_videos(&read, &page, ignore_video, &rows[2]);
+        assert_int_equal(read.err, is_damaged ? ERR_CORRUPT : OK);
+        for (int k = 0; k < 3; k++)
+            assert_true(i ? rows[k] < VIDEOS : rows[k] == VIDEOS);
+    }
+}
+
 /* The last statement before the commit is the store's own; its failure is a failed commit. */
 static void a_commit_that_cannot_note_its_event_ids_is_rolled_back(void **state)
 {
@@ -389,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_page_is_an_error_each_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_column_is_an_error_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_damaged_video_among_others_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_commit_that_cannot_note_its_event_ids_is_rolled_back, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_may_not_grow_is_full, set_up, tear_down),

@@ -2,6 +2,7 @@
  * writes but one index. */
 #include "lib/temp_db.h"
 
+#include "store/each.h"
 #include "store/handle.h"
 
 #include <setjmp.h>
@@ -20,7 +21,11 @@ static int set_up(void **state)
 {
     (void)state;
     temp_db_init(&t);
-    return sqlite3_open_v2(t.path, &handle, SQLITE_OPEN_READWRITE, NULL);
+    if (sqlite3_open_v2(t.path, &handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        return -1;
+    static struct db db; /* what each() belongs to */
+    db.handle = handle;
+    return each_register(&db) ? 0 : -1;
 }
 
 static int tear_down(void **state)
