@@ -77,6 +77,16 @@ static int64_t known(int64_t count)
     return count == COUNT_NONE ? 0 : count;
 }
 
+/* The time of a reading. One run reads many posts at a time. */
+static char *put_read_at(char *to, int64_t t_ms)
+{
+    if (t_ms == TIME_NONE)
+        return put_text(to, STR("null"));
+    to = put_char(to, '"');
+    time_format_again(t_ms, to);
+    return put_char(to + TIME_TEXT_LEN, '"');
+}
+
 static void render_post(struct buf *b, const struct post *post)
 {
     char *to = json_begin(b, POST_HEAD_ROOM);
@@ -97,7 +107,7 @@ static void render_post(struct buf *b, const struct post *post)
     to = put_i64(put_text(to, NEXT_KEY("saves")), known(post->counts[COUNT_SAVES]));
     to = put_time(put_text(to, NEXT_KEY("posted_at")), post->posted_at);
     to = put_text(to, NEXT_KEY("views_updated_at"));
-    to = put_time_or_null(to, post->updated_at != TIME_NONE, post->updated_at);
+    to = put_read_at(to, post->updated_at);
     json_end(b, put_char(to, '}'));
 }
 
@@ -163,7 +173,7 @@ static void render_head(struct buf *b, const struct video *video, const struct b
     to = put_i64(put_text(to, NEXT_KEY("shares")), sum.of[COUNT_SHARES]);
     to = put_i64(put_text(to, NEXT_KEY("saves")), sum.of[COUNT_SAVES]);
     to = put_text(to, NEXT_KEY("views_updated_at"));
-    to = put_time_or_null(to, video->updated_at != TIME_NONE, video->updated_at);
+    to = put_read_at(to, video->updated_at);
     to = put_bool(put_text(to, NEXT_KEY("views_final")), final);
     json_end(b, put_text(to, STR(",\"platforms\":[")));
 }

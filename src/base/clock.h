@@ -45,5 +45,7 @@ bool time_parse(struct str s, int64_t *out);
 enum { TIME_TEXT_LEN = 24 };
 /* `2026-06-15T00:00:00.000Z` */
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN]);
+/* The same for times that come again and again: the last few of this thread are remembered. */
+void time_format_again(int64_t t_ms, char out[TIME_TEXT_LEN]);
 
 #endif

@@ -105,6 +105,30 @@ static void times_of_all_years(void **state)
     }
 }
 
+static void assert_time_again(int64_t t_ms)
+{
+    char text[TIME_TEXT_LEN + 1], plain[TIME_TEXT_LEN];
+    text[TIME_TEXT_LEN] = '#';
+    time_format(t_ms, plain);
+    time_format_again(t_ms, text);
+    assert_memory_equal(text, plain, TIME_TEXT_LEN);
+    assert_int_equal(text[TIME_TEXT_LEN], '#');
+}
+
+static void times_that_come_again(void **state)
+{
+    int64_t some[20];
+    (void)state;
+    assert_time_again(0); /* before any other */
+    for (int i = 0; i < 20; i++)
+        some[i] = INT64_C(1782864000000) + i * (int64_t)SECOND_MS;
+    for (int i = 0; i < 100000; i++)
+        assert_time_again(i % 100 ? some[random_below(20)] : (int64_t)random_u64());
+    assert_time_again(0);
+    assert_time_again(INT64_MIN);
+    assert_time_again(INT64_MAX);
+}
+
 static void values_have_their_text(void **state)
 {
     char text[200], *to = text;
@@ -220,9 +244,13 @@ static void strings_keep_room_behind_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_every_length), cmocka_unit_test(every_date_is_the_day_after_the_last),
-        cmocka_unit_test(times_of_all_years),      cmocka_unit_test(values_have_their_text),
-        cmocka_unit_test(strings_of_all_kinds),    cmocka_unit_test(strings_keep_room_behind_them),
+        cmocka_unit_test(numbers_of_every_length),
+        cmocka_unit_test(every_date_is_the_day_after_the_last),
+        cmocka_unit_test(times_of_all_years),
+        cmocka_unit_test(times_that_come_again),
+        cmocka_unit_test(values_have_their_text),
+        cmocka_unit_test(strings_of_all_kinds),
+        cmocka_unit_test(strings_keep_room_behind_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
