@@ -4,10 +4,10 @@
  *     SELECT 1 FROM events e WHERE e.author_id = ?1 AND each(e.id, e.type) ORDER BY e.id
  *
  * each() hands the row to the callback and passes it over, so the statement never leaves its loop for it, and
- * the values need no look-up of a column. Three things are the statement's to see to: each() is its last
- * condition, as it is asked in turn with the others; rows come in the order of an index, as a sorter would
- * come after it (test_store_plans holds this); and the callback bounds their number, as LIMIT counts only
- * what is not passed over. */
+ * the values need no look-up of a column. Three things are the statement's to see to (test_store_plans holds
+ * them): each() is its last condition, as it is asked in turn with the others; rows come in the order of an
+ * index, as a sorter would come after it; and the callback bounds their number, as LIMIT counts only what is
+ * not passed over. */
 #ifndef VT_STORE_EACH_H
 #define VT_STORE_EACH_H
 

@@ -127,6 +127,23 @@ static void pages_are_ranges_of_an_index(void **state)
     }
 }
 
+/* store/each.h: conditions behind it would be asked too late, and LIMIT counts nothing. */
+static void each_is_the_last_condition(void **state)
+{
+    (void)state;
+    int found = 0;
+    for (int i = 0; i < QUERY_COUNT; i++) {
+        const char *each = strstr(db_queries[i].sql, "each(");
+        if (!each)
+            continue;
+        const char *rest = strchr(each, ')') + 1;
+        found++;
+        assert_true(*rest == '\0' || strncmp(rest, " ORDER BY ", 10) == 0);
+        assert_null(strstr(rest, " LIMIT "));
+    }
+    assert_int_equal(found, 10);
+}
+
 static int count_opcodes(enum query query, const char *name)
 {
     sqlite3_stmt *q = explain("EXPLAIN", db_queries[query].sql);
@@ -186,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_statement_scans_or_sorts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_are_ranges_of_an_index, set_up, tear_down),
+        cmocka_unit_test(each_is_the_last_condition),
         cmocka_unit_test_setup_teardown(a_reading_writes_one_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_statement_is_compiled_twice, set_up, tear_down),
     };
