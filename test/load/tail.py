@@ -8,6 +8,7 @@ import statistics
 import struct
 import subprocess
 import threading
+import time
 
 import bench_data as data
 import measure
@@ -145,6 +146,17 @@ class Turns:
         return longest / 1e6, above_1, above_2
 
 
+def poll_beside(reader, contender, options, seconds, cpu, turns):
+    """One try, with what the reader got and the loop did meanwhile."""
+    turns.clear()
+    begin, got = time.monotonic(), reader.bytes if reader else 0
+    result = ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu)
+    result["turn_ms"], result["above_1"], result["above_2"] = turns.read()
+    if reader:
+        result["mb"] = (reader.bytes - got) / 1e6 / (time.monotonic() - begin)
+    return result
+
+
 def beside_a_big_reader(servers, options, cpu):
     """Rows: what is read meanwhile, its MB/s, the pollers' times, the turns of the loop."""
     target = f"/v1/stats?{data.last_days(90)}"
@@ -160,14 +172,11 @@ def beside_a_big_reader(servers, options, cpu):
         for name, suffix in (("nothing", None), ("90 days, JSON", ""), ("90 days, CSV", "&format=csv")):
             ask(contender, POLL, POLLERS, options.poll_rate, 0.5, cpu)          # new connections are not what is measured
             reader = Reader(server.address, key, target + suffix, cpu) if suffix is not None else None
-            turns.clear()
-            result = undisturbed(lambda: ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu), seconds)
-            result["turn_ms"], result["above_1"], result["above_2"] = turns.read()
+            result = undisturbed(lambda: poll_beside(reader, contender, options, seconds, cpu, turns), seconds)  # noqa: B023
             if reader:
                 reader.stop()
-                if not reader.bytes:
+                if not result["mb"]:
                     raise SystemExit(f"bench: the big reader got nothing for {target}")
-                result["mb"] = reader.bytes / 1e6 / seconds
             rows.setdefault(name, []).append(result)
     median = {(name, what): statistics.median(r[what] for r in results) for name, results in rows.items() for what in results[0]}
     base_ms = max(r["turn_ms"] for r in rows["nothing"])

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 
 import measure
 import report
+import tail
 import undisturbed
 from lib import wait
 
@@ -81,6 +83,27 @@ print(sys.argv[1] in threads, str(own.pid) in threads, str(os.getpid()) in threa
         other.kill()
         other.wait()
     assert told.stdout.split() == ["True", "True", "False", "False"], told.stderr
+
+
+def test_a_try_counts_only_what_came_in_it(monkeypatch):
+    reader = types.SimpleNamespace(bytes=900e6)
+    turns = types.SimpleNamespace(cleared=0, read=lambda: (1.5, 2, 1))
+
+    def clear():
+        turns.cleared += 1
+
+    def ask(*_):
+        reader.bytes += 5e6
+        return {"p99_us": 7}
+
+    now = iter([10.0, 12.0, 20.0, 22.0])
+    turns.clear = clear
+    monkeypatch.setattr(tail, "ask", ask)
+    monkeypatch.setattr(tail, "time", types.SimpleNamespace(monotonic=lambda: next(now)))
+    for tries in (1, 2):
+        result = tail.poll_beside(reader, None, types.SimpleNamespace(poll_rate=1), 2, None, turns)
+        assert result == {"p99_us": 7, "mb": pytest.approx(2.5), "turn_ms": 1.5, "above_1": 2, "above_2": 1}
+        assert turns.cleared == tries
 
 
 def test_a_table_has_a_cell_for_each_column():
