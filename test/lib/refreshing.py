@@ -1,4 +1,5 @@
 """What stands in a database about its refresh, and a server caught in the middle of a run."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -70,19 +71,20 @@ class Refreshing:
         """Stops (SIGSTOP) the one of the servers that runs a refresh, between two transactions of it, with some of it applied
         and some not. Returns (frozen, *others)."""
         before = self.views()
-        wait.until(lambda: self._is_at_work(), "a run to begin", pause_most=0.001)
-        frozen = next(instance for instance in instances if instance.pid == self.holder_pid)
 
         def caught():
             """Stops it; lets it go on for an instant when that was not the moment."""
             frozen.signal(signal.SIGSTOP)
-            wait.until(lambda: is_stopped(frozen.pid), "all threads to stand still", pause_most=0.001)
+            wait.until(lambda: is_stopped(frozen.pid), "all threads to stand still", pause_most=0)
             if not self._is_at_work() or (self.views() > before and not self.is_locked()):
                 return True
             frozen.signal(signal.SIGCONT)
             return False
 
-        wait.until(caught, "the server to stand between two transactions", pause_most=0.001)
+        with beside_us(instance.pid for instance in instances):
+            wait.until(self._is_at_work, "a run to begin", pause_most=0)
+            frozen = next(instance for instance in instances if instance.pid == self.holder_pid)
+            wait.until(caught, "the server to stand between two transactions", pause_most=0)
         if not self._is_at_work():
             frozen.signal(signal.SIGCONT)
             raise AssertionError("the run was over too soon: it wants more videos")
@@ -90,6 +92,27 @@ class Refreshing:
 
     def _is_at_work(self):
         return self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") > 0
+
+
+@contextlib.contextmanager
+def beside_us(pids):
+    """The processes run on the one processor that we run on: who looks at them without a pause has a turn every few milliseconds,
+    however busy the machine is."""
+    everywhere, pids = os.sched_getaffinity(0), list(pids)
+    one = {min(everywhere)}
+    try:
+        for pid in (os.getpid(), *pids):
+            run_on(pid, one)
+        yield
+    finally:
+        for pid in (os.getpid(), *pids):
+            run_on(pid, everywhere)
+
+
+def run_on(pid, processors):
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(ProcessLookupError):       # it has ended
+            os.sched_setaffinity(int(task), processors)
 
 
 def is_stopped(pid):
