@@ -14,6 +14,7 @@ import signal
 import subprocess
 import threading
 import time
+import warnings
 
 from .client import Client, exchange
 from .clock import FakeClock
@@ -209,9 +210,15 @@ class Viewtally:
         try:
             status = process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
+            hangs = what_it_does(process.pid)
             process.kill()
             process.wait()
-            raise AssertionError(f"the server did not stop within {STOP_SECONDS} s:\n{self.log[-4000:]}") from None
+            # LeakSanitizer, at the very end of a program, stops it like a debugger, and sometimes hangs: google/sanitizers#1330.
+            if self.log.endswith(" stopped\n") and "traced by" in hangs:
+                warnings.warn(f"the leak checker hung:\n{hangs}")
+                status = 0
+            else:
+                raise AssertionError(f"the server did not stop within {STOP_SECONDS} s:\n{self.log[-4000:]}\n{hangs}") from None
         finally:
             process.stdout.close()
         assert not SANITIZER_REPORT.search(self.log), self.log
@@ -240,6 +247,20 @@ class Viewtally:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def what_it_does(pid):
+    """A line for each thread of a process that hangs: its state, who traces it if anybody does, its system call and where it waits."""
+    lines = []
+    for task in sorted(pathlib.Path(f"/proc/{pid}/task").iterdir()):
+        try:
+            fields = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line)
+            call = (task / "syscall").read_text().split()
+            tracer = "" if fields["TracerPid"] == "0" else f", traced by {fields['TracerPid']}"
+            lines.append(f"thread {task.name}: {fields['State']}{tracer}, system call {call[0]} ({call[-1]}), waits in {(task / 'wchan').read_text()}")
+        except OSError as error:
+            lines.append(f"thread {task.name}: {error}")
+    return "\n".join(lines)
 
 
 class _AddressReader(threading.Thread):
