@@ -124,7 +124,11 @@ static enum next admit(struct request *r)
 
 static enum next check_owner(struct request *r)
 {
-    const struct call *call = call_of(r);
+    struct call *call = call_of(r);
+    call->read.known = (struct known_author){.version = call->store_version,
+                                             .row = call->owner.author_row,
+                                             .rev = call->owner.author_rev,
+                                             .last_event_id = call->owner.last_event_id};
     r->key_id = &call->owner.key_id;
     r->author_id = &call->owner.author_id;
     if (call->owner.revoked_at != TIME_NONE)

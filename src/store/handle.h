@@ -42,7 +42,13 @@ enum next store_read_end(struct store_read *read, enum err err);
 MUST_USE enum err store_snapshot_begin(struct store *s, bool *own);
 void store_snapshot_end(struct store *s, bool own);
 
-/* The author's revision as the running snapshot has it (read_stats.c). */
-MUST_USE enum err store_author_rev(struct store *s, int64_t author_row, int64_t *author_rev);
+/* The author's revision and newest event as the running snapshot has them (read_keys.c). The snapshot stands
+ * from its first statement on, so this comes behind another one: what is known counts if nobody has committed
+ * until now. */
+struct author_head {
+    int64_t rev, last_event_id;
+};
+MUST_USE enum err store_author_head(const struct store_read *read, int64_t author_row,
+                                    struct author_head *out);
 
 #endif

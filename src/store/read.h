@@ -21,9 +21,17 @@
 #include "store/model.h"
 #include "store/store.h"
 
+/* What an asker knows of an author already. A read that has to tell it of its own snapshot need not look it
+ * up when nobody has committed since. */
+struct known_author {
+    uint64_t version; /* store_version() of before it was read; 0: nothing is known */
+    int64_t row, rev, last_event_id;
+};
+
 struct store_read {
     struct store *store;
     struct wait *wait; /* the request's wait */
+    struct known_author known;
     enum err err;
     int64_t start_us; /* the store's */
 };

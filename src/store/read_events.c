@@ -55,19 +55,6 @@ static void begin(struct events_read *r, struct store *s, const struct events_qu
     numbering_begin(&r->videos);
 }
 
-static enum err read_head(struct events_read *r)
-{
-    struct db *db = &r->store->db;
-    struct sqlite3_stmt *q = db_use(db, QUERY_AUTHOR_HEAD);
-    db_bind_i64(q, 1, r->query->author_row);
-    enum err err = db_one(db, q);
-    if (err)
-        return err;
-    r->progress->author_last_event_id = db_i64(q, 1);
-    db_reset(q);
-    return OK;
-}
-
 static bool passes(const struct events_query *query, const struct event *event)
 {
     return (!query->has_type || event->type == query->type) && event->occurred_at > query->occurred_after;
@@ -233,10 +220,12 @@ enum next store_list_events(struct store_read *read, const struct events_query *
     bool own = false;
     *progress = (struct events_progress){.scanned_to = query->bound};
     enum err err = store_snapshot_begin(read->store, &own);
-    if (!err)
-        err = read_head(&r);
+    struct author_head head = {0};
     if (!err)
         err = scan_events(&r);
+    if (!err)
+        err = store_author_head(read, query->author_row, &head);
+    progress->author_last_event_id = head.last_event_id;
     store_snapshot_end(read->store, own);
     return store_read_end(read, err);
 }

@@ -27,19 +27,6 @@ struct stats_read {
     enum err err; /* of a row */
 };
 
-enum err store_author_rev(struct store *s, int64_t author_row, int64_t *author_rev)
-{
-    struct db *db = &s->db;
-    struct sqlite3_stmt *q = db_use(db, QUERY_AUTHOR_HEAD);
-    db_bind_i64(q, 1, author_row);
-    enum err err = db_one(db, q);
-    if (err)
-        return err;
-    *author_rev = db_i64(q, 0);
-    db_reset(q);
-    return OK;
-}
-
 static void make_room_for_day(struct store *s, size_t count)
 {
     if (count < s->days_cap)
@@ -157,10 +144,12 @@ enum next store_list_stats(struct store_read *read, const struct stats_query *qu
     bool own = false;
     *progress = (struct stats_progress){.next = query->after};
     enum err err = store_snapshot_begin(read->store, &own);
-    if (!err)
-        err = store_author_rev(read->store, query->author_row, &progress->author_rev);
+    struct author_head head = {0};
     if (!err)
         err = scan_videos(&r);
+    if (!err)
+        err = store_author_head(read, query->author_row, &head);
+    progress->author_rev = head.rev;
     store_snapshot_end(read->store, own);
     return store_read_end(read, err);
 }

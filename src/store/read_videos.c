@@ -34,10 +34,12 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
     store_read_begin(read);
     bool own = false;
     enum err err = store_snapshot_begin(read->store, &own);
-    if (!err)
-        err = store_author_rev(read->store, author_row, author_rev);
+    struct author_head head = {0};
     if (!err)
         err = list_books(read->store, author_row, after, limit, fn, ctx);
+    if (!err)
+        err = store_author_head(read, author_row, &head);
+    *author_rev = head.rev;
     store_snapshot_end(read->store, own);
     return store_read_end(read, err);
 }

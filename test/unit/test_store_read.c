@@ -329,6 +329,87 @@ static void the_snapshot_is_open_until_it_is_ended(void **state)
     store_close(impatient);
 }
 
+/* --- what the asker knows already --- */
+
+static bool let_pass(void *unused, const struct book *book, struct str author_name)
+{
+    (void)unused, (void)book, (void)author_name;
+    return true;
+}
+
+static bool commit_meanwhile(void *author, const struct book *book, struct str author_name)
+{
+    (void)book, (void)author_name;
+    rename_author(author, "Renamed meanwhile");
+    return true;
+}
+
+static bool no_event(void *unused, const struct event *event, const struct video *video,
+                     const struct book_ref *book)
+{
+    (void)unused, (void)event, (void)video, (void)book;
+    return true;
+}
+
+static int64_t rev_of(struct store_read *read, const struct author *author, store_book_fn fn, void *ctx)
+{
+    int64_t rev = 0;
+    assert_int_equal(store_list_books(read, author->row, NULL, 10, fn, ctx, &rev), NEXT_MORE);
+    assert_int_equal(read->err, OK);
+    return rev;
+}
+
+static int64_t newest_event_of(struct store_read *read, const struct author *author)
+{
+    const struct events_query query = {
+        .author_row = author->row, .occurred_after = INT64_MIN, .limit = 1, .scan_limit = 1};
+    struct events_progress progress;
+    assert_int_equal(store_list_events(read, &query, no_event, NULL, &progress), NEXT_MORE);
+    assert_int_equal(read->err, OK);
+    return progress.author_last_event_id;
+}
+
+/* False numbers: whoever tells them has not looked. */
+enum { FALSE_REV = 777, FALSE_EVENT = 888 };
+
+static void know(struct store_read *read, const struct author *author)
+{
+    read->known = (struct known_author){.version = store_version(read->store),
+                                        .row = author->row,
+                                        .rev = FALSE_REV,
+                                        .last_event_id = FALSE_EVENT};
+}
+
+static void what_is_known_is_not_looked_up_until_somebody_commits(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    struct author author = add_author(&t, 1), other = add_author(&t, 2);
+    struct book book = add_book(&t, &author, 1, TEST_DAY);
+    struct video video = add_video(&t, &author, book.row, 1, TEST_DAY);
+    struct event event = add_event(&t, &video, EVENT_MILESTONE_REACHED, 1000, TEST_DAY);
+    test_commit(&t);
+    for (int shared = 0; shared < 2; shared++) {
+        if (shared)
+            store_share_snapshots(t.r);
+        struct store_read read = temp_db_read(&t);
+        const int64_t rev = rev_of(&read, &author, let_pass, NULL);
+        assert_int_equal(newest_event_of(&read, &author), event.id);
+        know(&read, &author);
+        assert_int_equal(rev_of(&read, &author, let_pass, NULL), FALSE_REV);
+        assert_int_equal(newest_event_of(&read, &author), FALSE_EVENT);
+        assert_true(rev_of(&read, &other, let_pass, NULL) < FALSE_REV);
+        rename_author(&author, "Second");
+        assert_int_equal(rev_of(&read, &author, let_pass, NULL), rev + 1);
+        assert_int_equal(newest_event_of(&read, &author), event.id);
+        /* A commit behind the snapshot: what is told is the snapshot's. */
+        know(&read, &author);
+        assert_int_equal(rev_of(&read, &author, commit_meanwhile, &author), rev + 1);
+        assert_int_equal(rev_of(&read, &author, let_pass, NULL), rev + 2);
+    }
+    store_end_snapshot(t.r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +423,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_read_sees_what_is_committed_and_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_of_one_snapshot_see_every_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_snapshot_is_open_until_it_is_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_known_is_not_looked_up_until_somebody_commits, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(two_databases_have_two_ids, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
