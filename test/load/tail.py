@@ -60,8 +60,16 @@ def stalls(cpu):
 
 # -- at half the capacity ----------------------------------------------------------------------------------------------
 
+def at_rate(contender, question, rate, seconds, cpu):
+    """One try, with the processor time that a request took: all servers have the same number of them to answer, and rest in between."""
+    before = measure.processor_seconds(contender.pids)
+    result = ask(contender, question, CONNECTIONS, rate, seconds, cpu)
+    result["us"] = (measure.processor_seconds(contender.pids) - before) / result["requests"] * 1e6
+    return result
+
+
 def half_capacity(servers, options, cpu):
-    """Rows: target, rate, server, p50, p99, p99.9, × nginx."""
+    """Rows: target, rate, server, p50, p99, p99.9, p99 times nginx, its goal, processor time, × nginx."""
     for question in QUESTIONS:
         contenders = [servers.limited, servers.off, *servers.nginx, servers.floors[1]]
         rate = ask(servers.limited, question, CONNECTIONS, 0, options.seconds, cpu)
@@ -69,16 +77,16 @@ def half_capacity(servers, options, cpu):
         results = {contender.name: [] for contender in contenders}
         for _ in range(MORE_ROUNDS * options.rounds):
             for c in random.sample(contenders, len(contenders)):
-                results[c.name].append(undisturbed(lambda: ask(c, question, CONNECTIONS, rate, options.seconds, cpu), options.seconds))  # noqa: B023
+                results[c.name].append(undisturbed(lambda: at_rate(c, question, rate, options.seconds, cpu), options.seconds))  # noqa: B023
         median = {(name, what): statistics.median(r[what] for r in rounds) for name, rounds in results.items() for what in rounds[0]}
-        nginx = min(median[contender.name, "p99_us"] for contender in servers.nginx)
+        nginx, nginx_us = (min(median[contender.name, what] for contender in servers.nginx) for what in ("p99_us", "us"))
         for contender in contenders:
             times = median[contender.name, "p99_us"] / nginx
             goal = ""
             if contender is servers.limited:
                 goal = report.verdict(times <= TAIL_GOAL, f"≤ {TAIL_GOAL}")
             yield [question, f"{rate:,}", contender.name, *(f"{median[contender.name, what] / 1000:.3f}" for what in ("p50_us", "p99_us", "p999_us")),
-                   f"{times:.2f}", goal]
+                   f"{times:.2f}", goal, f"{median[contender.name, 'us']:.1f}", f"{nginx_us / median[contender.name, 'us']:.2f}"]
 
 
 # -- beside an author who asks for very much -----------------------------------------------------------------------------
@@ -192,7 +200,7 @@ def section(servers, options, cpu):
     stalled = "; ".join(stalls(each) for each in dict.fromkeys((servers.server_cpu, cpu)))
     half = list(half_capacity(servers, options, cpu))
     big = list(beside_a_big_reader(servers, options, cpu))
-    half_head = ["<answer", "requests/s", "<server", "p50 ms", "p99 ms", "p99.9 ms", "p99, times nginx", "<goal"]
+    half_head = ["<answer", "requests/s", "<server", "p50 ms", "p99 ms", "p99.9 ms", "p99, times nginx", "<goal", "processor µs/request", "× nginx"]
     big_head = ["<read meanwhile", "MB/s", "p50 ms", "p99 ms", "p99.9 ms", "longest ms", "p99 later by ms", "longest turn ms", "turns > 1 ms, > 2 ms", "<goal"]
     return f"""
 ## Slow answers
@@ -202,6 +210,9 @@ Medians of {MORE_ROUNDS * options.rounds} rounds in which the servers come in ev
 {stalled}.
 
 {report.table(half_head, half)}
+
+"processor µs/request": here all servers have as many requests to answer and rest in between, which makes each of them dearer; in the first table each
+has as many as it can answer, and the one that waits for Redis, on the clients' processor, rests more than the others.
 
 {POLLERS:,} connections that poll `/events` (nothing new), {options.poll_rate:,} requests a second in all, while one more reads 90 days of `/stats` of an author
 with {options.big_videos:,} videos over and over:
