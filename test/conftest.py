@@ -1,4 +1,5 @@
 """Fixtures for every Python test. Run with: /usr/bin/python3 -m pytest test/…"""
+import contextlib
 import itertools
 
 import pytest
@@ -26,8 +27,9 @@ def make_viewtally(tmp_path):
         return made[-1]
 
     yield make
-    for instance in made:
-        instance.stop()
+    with contextlib.ExitStack() as stack:       # all of them, also when one does not stop
+        for instance in reversed(made):
+            stack.callback(instance.stop)
 
 
 @pytest.fixture
