@@ -151,7 +151,7 @@ class Bench:
             changes.stop()
 
     def measure_once(self, row):
-        row.results.append(undisturbed(lambda: self.run_once(row), self.options.seconds))
+        row.results.append(undisturbed(lambda: self.run_once(row), self.options.seconds, lambda: self.wait_for_budget(row, 1)))
 
     def run_once(self, row):
         c, options, environment = row.contender, self.options, {"REQUESTS": str(row.requests)}

@@ -36,13 +36,18 @@ def paced(address, requests, connections, rate, seconds, cpu, start=0):
     return json.loads(match.group(1))
 
 
-def ask(contender, question, connections, rate, seconds, cpu):
-    """The same within the limit of the contender's keys; no answer may be a refusal."""
-    budget, start = contender.budget, 0
+def wait_for_budget(contender, rate, seconds):
+    """Until the limit of its keys, if they have one, allows such a run."""
+    budget = contender.budget
     if budget:
         threading.Event().wait(budget.seconds_until(min((rate or 60_000) * seconds, budget.a_minute)))
-        start = budget.total
-    result = paced(contender.address, contender.requests[question], connections, rate, seconds, cpu, start)
+
+
+def ask(contender, question, connections, rate, seconds, cpu):
+    """The same within the limit of the contender's keys; no answer may be a refusal."""
+    wait_for_budget(contender, rate, seconds)
+    budget = contender.budget
+    result = paced(contender.address, contender.requests[question], connections, rate, seconds, cpu, budget.total if budget else 0)
     if budget:
         budget.spend(result["asked"])
     if result["refused"]:
@@ -77,7 +82,8 @@ def half_capacity(servers, options, cpu):
         results = {contender.name: [] for contender in contenders}
         for _ in range(MORE_ROUNDS * options.rounds):
             for c in random.sample(contenders, len(contenders)):
-                results[c.name].append(undisturbed(lambda: at_rate(c, question, rate, options.seconds, cpu), options.seconds))  # noqa: B023
+                results[c.name].append(undisturbed(lambda: at_rate(c, question, rate, options.seconds, cpu), options.seconds,  # noqa: B023
+                                                   lambda: wait_for_budget(c, rate, options.seconds)))  # noqa: B023
         median = {(name, what): statistics.median(r[what] for r in rounds) for name, rounds in results.items() for what in rounds[0]}
         nginx, nginx_us = (min(median[contender.name, what] for contender in servers.nginx) for what in ("p99_us", "us"))
         for contender in contenders:

@@ -61,6 +61,14 @@ def test_a_run_that_somebody_disturbed_is_tried_again(monkeypatch):
     assert once["left"] == 1 and once["stolen"] == pytest.approx(0.009)
     least = undisturbed.undisturbed(runs(("others", 0.9), ("stolen", 0.4), ("others", 0.7), ("others", 0.0)), 1)
     assert least["left"] == 2                       # of three the least disturbed
+    waits = []
+
+    def wait_long():
+        waits.append(len(waits))
+        seconds["others"] += 9
+
+    waited = undisturbed.undisturbed(runs(("others", 0.1), ("others", 0.001), ("others", 0.5)), 1, wait_long)
+    assert waited["left"] == 1 and waited["others"] == pytest.approx(0.001) and waits == [0, 1]
 
 
 def test_what_others_take_is_seen_and_what_we_take_is_not():

@@ -34,12 +34,14 @@ def others_seconds():
     return seconds
 
 
-def undisturbed(run, seconds):
+def undisturbed(run, seconds, ready=lambda: None):
     """What run() gives, which takes `seconds`; again if somebody else took too much of the processors meanwhile. Of a few tries the one that
-    lost least; the result tells the parts as `stolen` and `others`."""
+    lost least; the result tells the parts as `stolen` and `others`. ready() is called before each try and may wait: what others do then
+    disturbs nobody."""
     all_processors = seconds * (os.cpu_count() or 1)
     results = []
     while True:
+        ready()
         others, stolen = others_seconds(), stolen_seconds()
         result = run()
         result["stolen"] = (stolen_seconds() - stolen) / all_processors
