@@ -15,12 +15,38 @@ struct limiter {
     struct limiter_counts counts;
 };
 
+/* What the script can answer, whoever it was that answered. */
+static bool makes_sense(const struct limiter *l, const struct take_answer *a)
+{
+    return a->ok && (a->admitted == 0 || a->admitted == 1) && a->remaining >= 0 && a->remaining <= l->limit &&
+           a->reset_ms >= 0 && a->reset_ms <= WINDOW_MS;
+}
+
+/* The process's own windows are fed with what Redis counted, so that they can take over at any moment.
+ * Counted until then, refused from the moment it was asked: Redis' own moment was between the two. */
+static void learn(void *ctx, const struct taken *taken, int count, int64_t asked_ms)
+{
+    struct limiter *l = ctx;
+    int64_t admitted[TAKES_MAX];
+    size_t n = 0;
+    for (int i = 0; i < count; i++) {
+        const struct take_answer *a = &taken[i].answer;
+        if (!makes_sense(l, a))
+            continue;
+        if (a->admitted)
+            admitted[n++] = taken[i].key;
+        else
+            windows_refuse_until(l->windows, taken[i].key, asked_ms + a->reset_ms);
+    }
+    windows_record(l->windows, admitted, n, clock_mono_ms());
+}
+
 struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix)
 {
     struct limiter *l = xcalloc(1, sizeof *l);
     l->limit = requests_per_minute;
     if (redis)
-        l->takes = takes_new(redis, key_prefix);
+        l->takes = takes_new(redis, key_prefix, learn, l);
     l->windows = windows_new(requests_per_minute);
     return l;
 }
@@ -50,8 +76,8 @@ void limiter_set_limit(struct limiter *l, int requests_per_minute)
 
 static bool is_refused_before(struct limiter *l, struct limiter_call *call)
 {
-    int64_t until = windows_refused_until(l->windows, call->key);
-    if (until <= call->now_ms)
+    int64_t until = windows_refused_until(l->windows, call->key, call->now_ms);
+    if (!until)
         return false;
     call->source = LIMITER_REFUSED_BEFORE;
     call->verdict = (struct limiter_verdict){.limit = l->limit, .reset_ms = until - call->now_ms};
@@ -67,14 +93,6 @@ enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wa
     return takes_ask(l->takes, key, l->limit, w, &call->answer);
 }
 
-/* What the script can answer, whoever it was that answered. */
-static bool makes_sense(const struct limiter *l, const struct take_answer *a)
-{
-    return a->ok && (a->admitted == 0 || a->admitted == 1) && a->remaining >= 0 && a->remaining <= l->limit &&
-           a->reset_ms >= 0 && a->reset_ms <= WINDOW_MS;
-}
-
-/* The process's own window is fed with what Redis admitted, so that it can take over at any moment. */
 static void take_answer(struct limiter *l, struct limiter_call *call)
 {
     const struct take_answer *a = &call->answer;
@@ -83,10 +101,6 @@ static void take_answer(struct limiter *l, struct limiter_call *call)
                                              .limit = l->limit,
                                              .remaining = (int)a->remaining,
                                              .reset_ms = a->reset_ms};
-    if (call->verdict.admitted)
-        windows_record(l->windows, call->key, call->now_ms);
-    else
-        windows_refuse_until(l->windows, call->key, call->now_ms + call->verdict.reset_ms);
 }
 
 void limiter_decide(struct limiter *l, struct limiter_call *call)

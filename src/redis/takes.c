@@ -9,20 +9,20 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "redis/scripts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCH_MAX = 64, NAME_BYTES = 96, NUMBER_MAX = 20, BATCH_MAGIC = 0x54616b65 };
+enum { NAME_BYTES = 96, NUMBER_MAX = 20, BATCH_MAGIC = 0x54616b65 };
 enum { ARG_WINDOWS, ARG_WINDOWS_BEFORE, KEYS, ARG_LIMIT = KEYS, ARG_FIRST };
 
 struct asker {
     struct batch *batch;
     struct wait *wait; /* NULL: has left */
     struct take_answer *out;
-    int64_t key;
 };
 
 struct batch {
@@ -31,14 +31,18 @@ struct batch {
     struct list link; /* among those under way */
     struct wait wait; /* ours, for Redis */
     struct redis_answer answer;
+    int64_t asked_ms; /* by the first */
     int limit;
     int count;
-    struct asker askers[BATCH_MAX];
-    int64_t integers[BATCH_MAX]; /* the answers */
+    struct asker askers[TAKES_MAX];
+    struct taken taken[TAKES_MAX]; /* what they asked for */
+    int64_t integers[TAKES_MAX];   /* the answers */
 };
 
 struct takes {
     struct redis *redis;
+    takes_heard *heard;
+    void *ctx;
     struct str names[KEYS]; /* of the hashes: "prefix:rate", "prefix:rate:before" */
     struct batch *open;     /* NULL: nobody has asked in this turn */
     struct batch *spare;    /* NULL: none; one of the last batch, still warm */
@@ -74,12 +78,16 @@ static void deal_out(struct wait *w)
 {
     struct batch *b = batch_of(w);
     bool ok = b->answer.ok && b->answer.count == (size_t)b->count;
+    for (int i = 0; ok && i < b->count; i++)
+        b->taken[i].answer = unpack(b->integers[i]);
+    if (ok)
+        b->takes->heard(b->takes->ctx, b->taken, b->count, b->asked_ms);
     for (int i = 0; i < b->count; i++) {
         const struct asker *a = &b->askers[i];
         if (!a->wait)
             continue;
         if (ok)
-            *a->out = unpack(b->integers[i]);
+            *a->out = b->taken[i].answer;
         wait_finish(a->wait);
     }
     batch_free(b);
@@ -87,11 +95,11 @@ static void deal_out(struct wait *w)
 
 static enum next run(const struct takes *t, struct batch *b)
 {
-    char numbers[1 + BATCH_MAX][NUMBER_MAX];
-    struct str args[ARG_FIRST + BATCH_MAX] = {t->names[0], t->names[1]};
-    args[ARG_LIMIT] = str_make(numbers[BATCH_MAX], fmt_i64(numbers[BATCH_MAX], b->limit));
+    char numbers[1 + TAKES_MAX][NUMBER_MAX];
+    struct str args[ARG_FIRST + TAKES_MAX] = {t->names[0], t->names[1]};
+    args[ARG_LIMIT] = str_make(numbers[TAKES_MAX], fmt_i64(numbers[TAKES_MAX], b->limit));
     for (int i = 0; i < b->count; i++)
-        args[ARG_FIRST + i] = str_make(numbers[i], fmt_i64(numbers[i], b->askers[i].key));
+        args[ARG_FIRST + i] = str_make(numbers[i], fmt_i64(numbers[i], b->taken[i].key));
     b->answer = (struct redis_answer){.integers = b->integers, .room = (size_t)b->count};
     return redis_run(t->redis, SCRIPT_TAKE, args, KEYS, ARG_FIRST + b->count, &b->wait, &b->answer);
 }
@@ -123,9 +131,9 @@ static void leave(struct wait *w)
 
 static bool takes_key(const struct batch *b, int64_t key, int limit)
 {
-    bool free = b->count < BATCH_MAX && b->limit == limit;
+    bool free = b->count < TAKES_MAX && b->limit == limit;
     for (int i = 0; i < b->count; i++)
-        free &= b->askers[i].key != key;
+        free &= b->taken[i].key != key;
     return free;
 }
 
@@ -142,6 +150,7 @@ static struct batch *open_batch(struct takes *t, int64_t key, int limit)
     t->spare = NULL;
     b->magic = BATCH_MAGIC;
     b->takes = t;
+    b->asked_ms = clock_mono_ms();
     b->limit = limit;
     b->count = 0;
     b->wait = (struct wait){.wake = deal_out};
@@ -156,17 +165,20 @@ enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, str
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
     struct batch *b = open_batch(t, key, limit);
+    b->taken[b->count].key = key;
     struct asker *a = &b->askers[b->count++];
-    *a = (struct asker){.batch = b, .wait = w, .out = out, .key = key};
+    *a = (struct asker){.batch = b, .wait = w, .out = out};
     w->cancel = leave;
     w->call = a;
     return NEXT_WAIT;
 }
 
-struct takes *takes_new(struct redis *redis, const char *key_prefix)
+struct takes *takes_new(struct redis *redis, const char *key_prefix, takes_heard *heard, void *ctx)
 {
     struct takes *t = xcalloc(1, sizeof *t);
     t->redis = redis;
+    t->heard = heard;
+    t->ctx = ctx;
     static const char *const names[KEYS] = {"rate", "rate:before"};
     for (int i = 0; i < KEYS; i++) {
         int len = snprintf(t->texts[i], NAME_BYTES, "%s%s", key_prefix, names[i]);

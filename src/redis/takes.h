@@ -14,8 +14,19 @@ struct take_answer {
     int64_t admitted, remaining, reset_ms;
 };
 
+/* What was answered of one key. */
+struct taken {
+    int64_t key;
+    struct take_answer answer;
+};
+enum { TAKES_MAX = 64 }; /* in one call */
+
+/* Hears each call's answers before those who asked: also of requests that have left meanwhile. It was sent
+ * not before `asked_ms` (monotonic). */
+typedef void takes_heard(void *ctx, const struct taken *taken, int count, int64_t asked_ms);
+
 /* `key_prefix` must live as long. Takes redis_on_turn(). */
-struct takes *takes_new(struct redis *redis, const char *key_prefix);
+struct takes *takes_new(struct redis *redis, const char *key_prefix, takes_heard *heard, void *ctx);
 
 /* Before redis_close(). What is under way is given up; nobody may wait for it any more. NULL is harmless. */
 void takes_free(struct takes *t);

@@ -8,8 +8,9 @@
 #include "base/list.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { WINDOW_MS = MINUTE_MS, FIRST_BUCKETS = 64, FIRST_RING = 4 };
+enum { WINDOW_MS = MINUTE_MS, FIRST_BUCKETS = 64, FIRST_RING = 4, GROUPS = 256 };
 
 struct window {
     struct window *chain;
@@ -27,6 +28,9 @@ struct windows {
     size_t buckets; /* a power of two */
     struct window **table;
     struct list by_use; /* least recently admitted first */
+    /* Until when one of the keys of a group is refused: says of nearly every key that it is not, without a
+     * look at its window, which is in no near cache of the processor. */
+    int64_t refused_until_ms[GROUPS];
 };
 
 struct windows *windows_new(int limit)
@@ -40,10 +44,19 @@ struct windows *windows_new(int limit)
     return l;
 }
 
+static uint64_t hash_of(int64_t key)
+{
+    return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15) >> 32;
+}
+
 static struct window **bucket_of(struct windows *l, int64_t key)
 {
-    uint64_t h = (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15);
-    return &l->table[(h >> 32) & (l->buckets - 1)];
+    return &l->table[hash_of(key) & (l->buckets - 1)];
+}
+
+static int64_t *group_of(struct windows *l, int64_t key)
+{
+    return &l->refused_until_ms[hash_of(key) % GROUPS];
 }
 
 static void forget(struct windows *l, struct window *w)
@@ -101,7 +114,7 @@ static struct window *find_or_add(struct windows *l, int64_t key)
     for (struct window *w = *at; w; w = w->chain)
         if (w->key == key)
             return w;
-    if ((size_t)l->windows >= l->buckets) {
+    if ((size_t)l->windows * 2 >= l->buckets) {
         grow_table(l);
         at = bucket_of(l, key);
     }
@@ -153,6 +166,7 @@ void windows_set_limit(struct windows *l, int limit)
 {
     CHECK(limit >= 0);
     l->limit = limit;
+    memset(l->refused_until_ms, 0, sizeof l->refused_until_ms);
     for (size_t i = 0; i < l->buckets; i++)
         for (struct window *w = l->table[i]; w; w = w->chain) {
             w->refused_until_ms = 0;
@@ -176,11 +190,12 @@ struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_
     return v;
 }
 
-void windows_record(struct windows *l, int64_t key, int64_t now_ms)
+/* What has left the window is only looked for when its room is needed; it keeps a quiet key's ring small. */
+static void record_one(struct windows *l, int64_t key, int64_t now_ms)
 {
-    forget_idle(l, now_ms);
     struct window *w = find_or_add(l, key);
-    drop_left(w, now_ms);
+    if (w->count == w->capacity)
+        drop_left(w, now_ms);
     if (w->count == l->limit) {
         w->first = (w->first + 1) % w->capacity;
         w->count--;
@@ -188,20 +203,39 @@ void windows_record(struct windows *l, int64_t key, int64_t now_ms)
     use(l, w, now_ms);
 }
 
+void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_t now_ms)
+{
+    if (l->limit == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(bucket_of(l, keys[i]));
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(*bucket_of(l, keys[i]));
+    for (size_t i = 0; i < count; i++) {
+        forget_idle(l, now_ms);
+        record_one(l, keys[i], now_ms);
+    }
+}
+
 void windows_refuse_until(struct windows *l, int64_t key, int64_t until_ms)
 {
     struct window *w = find_or_add(l, key);
+    int64_t *group = group_of(l, key);
     w->refused_until_ms = until_ms;
+    if (*group < until_ms)
+        *group = until_ms;
     w->last_ms = until_ms - WINDOW_MS > w->last_ms ? until_ms - WINDOW_MS : w->last_ms;
     list_remove(&w->by_use);
     list_add_last(&l->by_use, &w->by_use);
 }
 
-int64_t windows_refused_until(struct windows *l, int64_t key)
+int64_t windows_refused_until(struct windows *l, int64_t key, int64_t now_ms)
 {
+    if (*group_of(l, key) <= now_ms)
+        return 0;
     for (struct window *w = *bucket_of(l, key); w; w = w->chain)
         if (w->key == key)
-            return w->refused_until_ms;
+            return w->refused_until_ms > now_ms ? w->refused_until_ms : 0;
     return 0;
 }
 

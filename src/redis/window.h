@@ -6,6 +6,7 @@
 #define VT_REDIS_WINDOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct windows;
@@ -27,12 +28,14 @@ void windows_set_limit(struct windows *l, int limit);
 /* Counts one request of the key at `now_ms` (monotonic) if it is admitted. */
 struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_ms);
 
-/* Records a request that somebody else admitted. Above `limit` the oldest gives way. */
-void windows_record(struct windows *l, int64_t key, int64_t now_ms);
+/* Records a request of each of the keys that somebody else admitted. Above `limit` the oldest of a key gives
+ * way. Of many at once costs less than one by one: their places in memory are fetched side by side. */
+void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_t now_ms);
 
-/* Somebody else refused the key until then; 0: nobody did. Forgotten with the key. */
+/* Somebody else refused the key until then; 0: nobody did, or it is over at `now_ms`. Forgotten with the key.
+ */
 void windows_refuse_until(struct windows *l, int64_t key, int64_t until_ms);
-int64_t windows_refused_until(struct windows *l, int64_t key);
+int64_t windows_refused_until(struct windows *l, int64_t key, int64_t now_ms);
 
 /* Keys held at the moment. */
 int windows_key_count(const struct windows *l);

@@ -88,13 +88,76 @@ static void quiet_keys_are_forgotten(void **state)
     windows_free(l);
 }
 
+static void record(struct windows *l, int64_t key, int64_t now_ms)
+{
+    windows_record(l, &key, 1, now_ms);
+}
+
+/* What one window would say of each key, whatever else is recorded with it, and however many are. */
+static void what_is_recorded_together_is_recorded(void **state)
+{
+    enum { MANY = 5000, LIMIT = 3 };
+    struct windows *l = windows_new(LIMIT);
+    int64_t keys[MANY];
+    (void)state;
+    windows_record(l, keys, 0, 0);
+    assert_int_equal(windows_key_count(l), 0);
+    for (int64_t i = 0; i < MANY; i++)
+        keys[i] = i * 1000003;
+    for (int64_t turn = 0; turn < LIMIT + 2; turn++) /* the last two push the first two out */
+        for (size_t i = 0; i < MANY; i += 50)
+            windows_record(l, keys + i, 50, turn * 100);
+    assert_int_equal(windows_key_count(l), MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_false(windows_take(l, keys[i], 60199).admitted);
+        assert_true(windows_take(l, keys[i], 60200).admitted);
+        assert_false(windows_take(l, keys[i], 60299).admitted);
+    }
+    windows_free(l);
+}
+
+/* As long as there is room in a window nothing is looked at that has left it. */
+static void what_has_left_goes_when_its_room_is_needed(void **state)
+{
+    struct windows *l = windows_new(4);
+    (void)state;
+    for (int64_t t = 0; t < 50; t++)
+        record(l, 1, t * 30000); /* two in a minute */
+    struct limiter_verdict v = windows_take(l, 1, 49 * 30000 + 1);
+    assert_true(v.admitted);
+    assert_int_equal(v.remaining, 1);
+    assert_int_equal(v.reset_ms, 30000 - 1);
+    windows_free(l);
+}
+
+/* Each key for itself: also where a thousand share what says at a glance that none is refused. */
+static void each_key_is_refused_for_itself(void **state)
+{
+    enum { MANY = 1000 };
+    struct windows *l = windows_new(5);
+    (void)state;
+    for (int64_t key = 0; key < MANY; key += 2)
+        windows_refuse_until(l, key, 1000 + key);
+    for (int64_t key = 0; key < MANY; key++) {
+        const int64_t until = key % 2 ? 0 : 1000 + key;
+        assert_int_equal(windows_refused_until(l, key, 0), until);
+        assert_int_equal(windows_refused_until(l, key, 999 + key), until);
+        assert_int_equal(windows_refused_until(l, key, 1000 + key), 0);
+    }
+    for (int64_t key = 0; key < MANY; key += 4)
+        windows_refuse_until(l, key, 500); /* earlier than before: the last word counts */
+    for (int64_t key = 0; key < MANY; key++)
+        assert_int_equal(windows_refused_until(l, key, 600), key % 4 == 2 ? 1000 + key : 0);
+    windows_free(l);
+}
+
 /* A request that Redis was asked about and was late for is recorded behind one that came after it. */
 static void what_is_recorded_out_of_turn_counts(void **state)
 {
     struct windows *l = windows_new(2);
     (void)state;
-    windows_record(l, 1, 1020);
-    windows_record(l, 1, 1000);
+    record(l, 1, 1020);
+    record(l, 1, 1000);
     assert_false(windows_take(l, 1, 1021).admitted);
     assert_false(windows_take(l, 1, 61010).admitted);
     assert_true(windows_take(l, 1, 61020).admitted);
@@ -120,7 +183,7 @@ static void the_limit_may_change(void **state)
         assert_true(windows_take(l, 1, i).admitted);
     windows_refuse_until(l, 2, 50000);
     windows_set_limit(l, 12);
-    assert_int_equal(windows_refused_until(l, 2), 0);
+    assert_int_equal(windows_refused_until(l, 2, 10), 0);
     assert_int_equal(windows_take(l, 1, 10).remaining, 1);
     assert_true(windows_take(l, 1, 11).admitted);
     assert_false(windows_take(l, 1, 12).admitted);
@@ -145,6 +208,9 @@ int main(void)
         cmocka_unit_test(refused_requests_do_not_count),
         cmocka_unit_test(equals_a_plain_recount),
         cmocka_unit_test(quiet_keys_are_forgotten),
+        cmocka_unit_test(what_is_recorded_together_is_recorded),
+        cmocka_unit_test(what_has_left_goes_when_its_room_is_needed),
+        cmocka_unit_test(each_key_is_refused_for_itself),
         cmocka_unit_test(what_is_recorded_out_of_turn_counts),
         cmocka_unit_test(zero_is_no_limit),
         cmocka_unit_test(the_limit_may_change),
