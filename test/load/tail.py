@@ -76,7 +76,7 @@ def at_rate(contender, question, rate, seconds, cpu):
 def half_capacity(servers, options, cpu):
     """Rows: target, rate, server, p50, p99, p99.9, p99 times nginx, its goal, processor time, × nginx."""
     for question in QUESTIONS:
-        contenders = [servers.limited, servers.off, *servers.nginx, servers.floors[1]]
+        contenders = [servers.limited, servers.beside, servers.off, *servers.nginx, *servers.floors[1:]]
         rate = ask(servers.limited, question, CONNECTIONS, 0, options.seconds, cpu)
         rate = int(rate["requests"] / rate["seconds"] / 2)
         results = {contender.name: [] for contender in contenders}
@@ -89,7 +89,7 @@ def half_capacity(servers, options, cpu):
         for contender in contenders:
             times = median[contender.name, "p99_us"] / nginx
             goal = ""
-            if contender is servers.limited:
+            if contender in (servers.limited, servers.beside):
                 goal = report.verdict(times <= TAIL_GOAL, f"≤ {TAIL_GOAL}")
             yield [question, f"{rate:,}", contender.name, *(f"{median[contender.name, what] / 1000:.3f}" for what in ("p50_us", "p99_us", "p999_us")),
                    f"{times:.2f}", goal, f"{median[contender.name, 'us']:.1f}", f"{nginx_us / median[contender.name, 'us']:.2f}"]
@@ -218,7 +218,7 @@ Medians of {MORE_ROUNDS * options.rounds} rounds in which the servers come in ev
 {report.table(half_head, half)}
 
 "processor µs/request": here all servers have as many requests to answer and rest in between, which makes each of them dearer; in the first table each
-has as many as it can answer, and the one that waits for Redis, on the clients' processor, rests more than the others.
+has as many as it can answer, and the one that waits for a Redis beside wrk rests more than the others.
 
 {POLLERS:,} connections that poll `/events` (nothing new), {options.poll_rate:,} requests a second in all, while one more reads 90 days of `/stats` of an author
 with {options.big_videos:,} videos over and over:
