@@ -11,10 +11,12 @@
 enum {
     ENTRY_MAGIC = 0x43616368,
     FIRST_BUCKETS = 256,
-    SEEN_SETS = 1 << 15, /* questions asked lately, in sets: the newest first */
-    SEEN_WAYS = 8,       /* hot questions that share a set must not push each other out for ever */
-    SEEN_PARTS = 4,      /* of max_bytes: how exactly it is known how long ago that was */
-    BIGGEST_PART = 8,    /* an answer above this part of the whole is not kept */
+    SEEN_SETS = 1 << 15,   /* questions asked lately, in sets: the newest first */
+    SEEN_WAYS = 8,         /* hot questions that share a set must not push each other out for ever */
+    SEEN_PARTS = 4,        /* of max_bytes: how exactly it is known how long ago that was */
+    BIGGEST_PART = 8,      /* an answer above this part of the whole is not kept */
+    PAGES_FROM = 16 << 10, /* bytes of a body from which on it is worth whole pages */
+    PAGES_HITS = 4,        /* which costs as much as they save when it is given so often */
 };
 
 struct entry {
@@ -29,7 +31,9 @@ struct entry {
     int64_t scope, revision, made_ms, valid_until_ms;
     struct str path, query, accept;
     size_t bytes; /* with everything */
-    char text[];  /* path, query, accept, etag, body */
+    int hits;
+    char *large; /* where a large body is that lies in no pages */
+    char text[]; /* path, query, accept, etag, and a body that is not large */
 };
 
 /* A question that was asked, and when: how many times a part of max_bytes had been made until then. */
@@ -40,6 +44,7 @@ struct seen {
 
 struct cache {
     size_t max_bytes;
+    struct page_file *pages; /* of large bodies; NULL: there are none */
     uint64_t seed;
     struct entry **table;
     size_t buckets; /* a power of two */
@@ -53,6 +58,7 @@ struct cache *cache_new(size_t max_bytes)
 {
     struct cache *c = xcalloc(1, sizeof *c);
     c->max_bytes = max_bytes;
+    c->pages = page_file_new(max_bytes + max_bytes / BIGGEST_PART); /* some are being sent and not counted */
     c->seed = (uint64_t)(uintptr_t)
         c; /* not to be guessed where addresses are random; full keys are compared anyway */
     c->buckets = FIRST_BUCKETS;
@@ -90,6 +96,15 @@ static struct entry *look_up(struct cache *c, uint64_t hash, const struct cache_
     return NULL;
 }
 
+static void free_entry(struct entry *e)
+{
+    if (e->cached.pages)
+        page_file_drop(e->cached.pages, e->cached.body);
+    free(e->large);
+    e->magic = 0;
+    free(e);
+}
+
 static void drop(struct cache *c, struct entry *e)
 {
     struct entry **at = place_of(c, e->hash);
@@ -101,7 +116,7 @@ static void drop(struct cache *c, struct entry *e)
     c->counts.entries--;
     c->counts.bytes -= e->bytes;
     if (e->holders == 0)
-        free(e);
+        free_entry(e);
 }
 
 void cache_free(struct cache *c)
@@ -110,8 +125,22 @@ void cache_free(struct cache *c)
         return;
     while (!list_is_empty(&c->by_use))
         drop(c, LIST_ENTRY(c->by_use.next, struct entry, by_use));
+    page_file_free(c->pages);
     free(c->table);
     free(c);
+}
+
+/* What is given often. Not while somebody sends it. */
+static void move_to_pages(struct cache *c, struct entry *e)
+{
+    struct str paged = page_file_keep(c->pages, e->cached.body);
+    e->hits = 0; /* there may be room later */
+    if (!paged.p)
+        return;
+    e->cached.body = paged;
+    e->cached.pages = c->pages;
+    free(e->large);
+    e->large = NULL;
 }
 
 const struct cached *cache_find(struct cache *c, const struct cache_key *key, int64_t now_ms)
@@ -123,6 +152,8 @@ const struct cached *cache_find(struct cache *c, const struct cache_key *key, in
     }
     list_remove(&e->by_use);
     list_add_last(&c->by_use, &e->by_use);
+    if (e->large && c->pages && ++e->hits >= PAGES_HITS && e->holders == 0)
+        move_to_pages(c, e);
     e->holders++;
     c->counts.hits++;
     return &e->cached;
@@ -134,7 +165,7 @@ void cache_release(void *cached)
     CHECK(e->magic == ENTRY_MAGIC && e->holders > 0);
     e->holders--;
     if (e->holders == 0 && !e->listed)
-        free(e);
+        free_entry(e);
 }
 
 static void grow_table(struct cache *c)
@@ -169,7 +200,8 @@ static size_t texts_of(const struct cache_key *key, const struct cached *answer)
 
 static struct entry *make_entry(const struct cache_key *key, const struct cached *answer, uint64_t hash)
 {
-    size_t texts = texts_of(key, answer);
+    const size_t large = answer->body.len >= PAGES_FROM ? answer->body.len : 0;
+    const size_t texts = texts_of(key, answer) - large;
     struct entry *e = xmalloc(sizeof *e + texts);
     char *to = e->text;
     *e = (struct entry){
@@ -179,13 +211,16 @@ static struct entry *make_entry(const struct cache_key *key, const struct cached
         .route = key->route,
         .scope = key->scope,
         .revision = key->revision,
-        .bytes = sizeof *e + texts,
+        .bytes = sizeof *e + texts + page_file_room(large),
+        .large = large ? xmalloc(large) : NULL,
     };
     e->path = keep(&to, key->path);
     e->query = keep(&to, key->query);
     e->accept = keep(&to, key->accept);
     e->cached.etag = keep(&to, answer->etag);
-    e->cached.body = keep(&to, answer->body);
+    char *body_to = large ? e->large : to;
+    e->cached.body = keep(&body_to, answer->body);
+    e->cached.pages = NULL;
     e->cached.content_type = answer->content_type;
     memcpy(e->cached.facts, answer->facts, sizeof e->cached.facts);
     return e;

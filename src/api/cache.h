@@ -8,7 +8,7 @@
 #ifndef VT_API_CACHE_H
 #define VT_API_CACHE_H
 
-#include "base/str.h"
+#include "base/page_file.h"
 
 #include <stdint.h>
 
@@ -26,6 +26,7 @@ struct cache_key {
 enum { CACHE_FACTS = 3 };
 struct cached {
     struct str body, etag, content_type;
+    struct page_file *pages;    /* the body lies in them; NULL: it does not */
     int64_t facts[CACHE_FACTS]; /* the caller's own, given back */
 };
 
@@ -37,8 +38,8 @@ void cache_free(struct cache *c); /* nothing may be held any more; NULL is harml
 const struct cached *cache_find(struct cache *c, const struct cache_key *key, int64_t now_ms);
 void cache_release(void *cached);
 
-/* Takes a copy if the question came before. The answer is the same from `now_ms` on until before
- * `valid_until_ms`. content_type must live as long as the process. */
+/* Takes a copy if the question came before; `pages` is not looked at. The answer is the same from `now_ms` on
+ * until before `valid_until_ms`. content_type must live as long as the process. */
 void cache_offer(struct cache *c, const struct cache_key *key, const struct cached *answer, int64_t now_ms,
                  int64_t valid_until_ms);
 

@@ -39,7 +39,7 @@ bool kept_answer(struct request *r)
     r->res.etag = kept->etag;
     if (call->route->on_kept)
         call->route->on_kept(r, kept->facts);
-    response_lend_body(r, kept->body, cache_release, (void *)(uintptr_t)kept);
+    response_lend_body(r, kept->body, kept->pages, cache_release, (void *)(uintptr_t)kept);
     return true;
 }
 

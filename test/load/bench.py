@@ -261,7 +261,7 @@ def text_of(bench):
 
 "Redis beside": the limit of 60 in Redis, which shares a processor with wrk or with the server. "× nginx": how many times as many answers as nginx's better row a second of the processor gives (above 1 is better than nginx; 304 and the empty poll
 stand beside nginx on /account's file). "kept": the share of answers that came out of the cache. "Redis calls" are those that the server sends; they run "commands in scripts". "own memory" leaves out what is
-mapped from files, such as the database; nginx is one worker, its memory that of the worker.
+mapped from files, such as the database, and large answers that are given often, which are in a file in memory; nginx is one worker, its memory that of the worker.
 
 ## Cold answers
 

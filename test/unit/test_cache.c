@@ -6,7 +6,9 @@
 
 #include "unit.h"
 
-enum { NOW = 1000000 };
+#include "lib/memory_file.h"
+
+enum { NOW = 1000000, PAGE_BYTES = 4096 };
 
 static struct cache_key question(int64_t scope, const char *query, int64_t revision)
 {
@@ -193,6 +195,86 @@ static void what_is_held_outlives_the_cache_of_it(void **state)
     cache_free(c);
 }
 
+/* Given so often that a large body is worth pages of its own. */
+static void give_often(struct cache *c, const struct cache_key *key, const char *body)
+{
+    for (int i = 0; i < 5; i++)
+        assert_true(has(c, key, NOW, body));
+}
+
+/* Bound, order and holding are the same; and where the pages are all held, they lie in other memory. */
+static void large_bodies_are_kept_like_others(void **state)
+{
+    (void)state;
+    enum { LEN = 20001, MOST = 1 << 20, COUNT = 120 };
+    static char body[LEN + 1];
+    const struct cached *held[COUNT];
+    struct cache *c = cache_new(MOST);
+    for (int i = 0; i < COUNT; i++) {
+        struct cache_key key = question(i, "", 1);
+        memset(body, 'a' + i % 26, LEN);
+        keep(c, &key, body);
+        give_often(c, &key, body);
+        held[i] = cache_find(c, &key, NOW);
+        assert_non_null(held[i]);
+        assert_true(cache_counts(c).bytes <= MOST);
+    }
+    struct cache_key oldest = question(0, "", 1);
+    assert_false(has(c, &oldest, NOW, ""));
+    assert_in_range(cache_counts(c).entries, MOST / (LEN + PAGE_BYTES + 1000), MOST / LEN);
+    for (int i = 0; i < COUNT; i++) {
+        memset(body, 'a' + i % 26, LEN);
+        assert_true(str_eq(held[i]->body, str_from_cstr(body)));
+        cache_release((void *)(uintptr_t)held[i]);
+    }
+    cache_free(c);
+}
+
+static void large_bodies_give_their_pages_back(void **state)
+{
+    (void)state;
+    enum { LEN = 20001, PAGES = 5 * PAGE_BYTES, MOST = 1 << 20, COUNT = 500 };
+    static char body[LEN + 1];
+    struct cache *c = cache_new(MOST);
+    memset(body, 'x', LEN);
+    if (memory_file_bytes() < 0)
+        skip(); /* this system has none to give */
+    for (int i = 0; i < COUNT; i++) {
+        struct cache_key key = question(i, "", 1);
+        keep(c, &key, body);
+        const size_t others = cache_counts(c).entries - 1;
+        assert_int_equal(memory_file_bytes(), others * PAGES); /* most are given once or twice */
+        give_often(c, &key, body);
+        assert_int_equal(memory_file_bytes(), (others + 1) * PAGES);
+    }
+    assert_in_range(cache_counts(c).entries, MOST / (PAGES + 1000), MOST / PAGES);
+    cache_free(c);
+}
+
+static void a_large_body_stays_where_it_is_while_it_is_sent(void **state)
+{
+    (void)state;
+    enum { LEN = 20001, TIMES = 20 };
+    static char body[LEN + 1];
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "", 1);
+    const struct cached *held[TIMES];
+    memset(body, 'x', LEN);
+    keep(c, &key, body);
+    for (int i = 0; i < TIMES; i++) {
+        held[i] = cache_find(c, &key, NOW);
+        assert_ptr_equal(held[i]->body.p, held[0]->body.p);
+        assert_null(held[i]->pages);
+    }
+    for (int i = 0; i < TIMES; i++)
+        cache_release((void *)(uintptr_t)held[i]);
+    held[0] = cache_find(c, &key, NOW);
+    assert_true(str_eq(held[0]->body, str_from_cstr(body)));
+    assert_true(held[0]->pages != NULL || memory_file_bytes() < 0);
+    cache_release((void *)(uintptr_t)held[0]);
+    cache_free(c);
+}
+
 static void a_cache_of_no_bytes_keeps_nothing_and_big_answers_are_not_kept(void **state)
 {
     (void)state;
@@ -220,6 +302,9 @@ int main(void)
         cmocka_unit_test(an_answer_is_true_for_its_revision_and_its_time),
         cmocka_unit_test(what_was_not_asked_for_longest_goes_first),
         cmocka_unit_test(what_is_held_outlives_the_cache_of_it),
+        cmocka_unit_test(large_bodies_are_kept_like_others),
+        cmocka_unit_test(large_bodies_give_their_pages_back),
+        cmocka_unit_test(a_large_body_stays_where_it_is_while_it_is_sent),
         cmocka_unit_test(a_cache_of_no_bytes_keeps_nothing_and_big_answers_are_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
