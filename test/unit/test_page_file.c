@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -180,6 +181,20 @@ static void parts_are_sent_and_errors_are_told(void **state)
     page_file_free(f);
 }
 
+/* It would end the process. */
+static void there_is_none_where_files_may_not_be_so_large(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    page_file_free(file_of(100 * PAGE));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 100 * PAGE, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_null(page_file_new(100 * PAGE));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    page_file_free(file_of(100 * PAGE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +204,7 @@ int main(void)
         cmocka_unit_test(memory_is_given_back),
         cmocka_unit_test(what_is_on_its_way_does_not_change),
         cmocka_unit_test(parts_are_sent_and_errors_are_told),
+        cmocka_unit_test(there_is_none_where_files_may_not_be_so_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
