@@ -16,6 +16,9 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
 #define TRANSPARENT_HUGEPAGE "/sys/kernel/mm/transparent_hugepage"
 enum { PAGE = 4096, ADDRESSES = 8 /* times as many as bytes */ };
 
@@ -61,10 +64,17 @@ static bool may_be_large(size_t bytes)
            (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
+/* Linux 6.3 and newer want to be told that nobody runs it, and may be set to demand that. */
+static int create(void)
+{
+    int fd = memfd_create("viewtally-kept", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    return fd < 0 && errno == EINVAL ? memfd_create("viewtally-kept", MFD_CLOEXEC) : fd;
+}
+
 static bool open_file(struct page_file *f)
 {
     const size_t bytes = f->pages * PAGE;
-    f->fd = memfd_create("viewtally-kept", MFD_CLOEXEC);
+    f->fd = create();
     if (f->fd < 0)
         return false;
     void *at =
