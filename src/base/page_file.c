@@ -19,7 +19,8 @@
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
-#define TRANSPARENT_HUGEPAGE "/sys/kernel/mm/transparent_hugepage"
+#define KERNEL_MM            "/sys/kernel/mm"
+#define TRANSPARENT_HUGEPAGE KERNEL_MM "/transparent_hugepage"
 enum { PAGE = 4096, ADDRESSES = 8 /* times as many as bytes */ };
 
 struct page_file {
@@ -43,10 +44,13 @@ static bool makes_large_pages(const char *path)
     return n <= 0 || strstr(text, "[always]") || strstr(text, "[within_size]") || strstr(text, "[force]");
 }
 
-/* The one for all sizes, and one for each. */
+/* The one for all sizes, and one for each. Where the system does not show itself (no /sys, as in some
+ * containers) it might. */
 static bool has_small_pages_only(void)
 {
     glob_t sizes;
+    if (access(KERNEL_MM, X_OK) != 0)
+        return false;
     bool small = !makes_large_pages(TRANSPARENT_HUGEPAGE "/shmem_enabled");
     int status = glob(TRANSPARENT_HUGEPAGE "/hugepages-*/shmem_enabled", 0, NULL, &sizes);
     for (size_t i = 0; status == 0 && i < sizes.gl_pathc; i++)

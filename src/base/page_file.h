@@ -4,7 +4,7 @@
  * A page that a socket still holds must not change (sendfile(2)). So no page is written twice: the pages of a
  * text that is dropped leave the file (FALLOC_FL_PUNCH_HOLE) and live for whoever still holds them, and what
  * is kept in their place later gets new ones. That holds for pages of the usual size: where the system makes
- * larger ones for such files, there is no page file. */
+ * larger ones for such files, or does not tell, there is no page file. */
 #ifndef VT_BASE_PAGE_FILE_H
 #define VT_BASE_PAGE_FILE_H
 
