@@ -14,6 +14,7 @@ enum {
     SEEN_SETS = 1 << 15,   /* questions asked lately, in sets: the newest first */
     SEEN_WAYS = 8,         /* hot questions that share a set must not push each other out for ever */
     SEEN_PARTS = 4,        /* of max_bytes: how exactly it is known how long ago that was */
+    IN_VAIN_MOST = 8,      /* answers that are kept and not given until no more are */
     BIGGEST_PART = 8,      /* an answer above this part of the whole is not kept */
     PAGES_FROM = 16 << 10, /* bytes of a body from which on it is worth whole pages */
     PAGES_HITS = 4,        /* which costs as much as they save when it is given so often */
@@ -32,6 +33,7 @@ struct entry {
     struct str path, query, accept;
     size_t bytes; /* with everything */
     int hits;
+    int in_vain; /* answers that were kept since one was given */
     char *large; /* where a large body is that lies in no pages */
     char text[]; /* path, query, accept, etag, and a body that is not large */
 };
@@ -130,6 +132,21 @@ void cache_free(struct cache *c)
     free(c);
 }
 
+/* Leaves of an answer that its question was asked at this revision. Nobody holds it: it was not given. */
+static void leave_question(struct cache *c, struct entry *e, int64_t revision)
+{
+    CHECK(e->holders == 0);
+    const size_t room = e->large ? page_file_room(e->cached.body.len) : 0;
+    free(e->large);
+    e->large = NULL;
+    e->revision = revision;
+    e->valid_until_ms = INT64_MIN;
+    e->bytes -= room;
+    c->counts.bytes -= room;
+    list_remove(&e->by_use);
+    list_add_last(&c->by_use, &e->by_use);
+}
+
 /* What is given often. Not while somebody sends it. */
 static void move_to_pages(struct cache *c, struct entry *e)
 {
@@ -155,6 +172,7 @@ const struct cached *cache_find(struct cache *c, const struct cache_key *key, in
     if (e->large && c->pages && ++e->hits >= PAGES_HITS && e->holders == 0)
         move_to_pages(c, e);
     e->holders++;
+    e->in_vain = 0;
     c->counts.hits++;
     return &e->cached;
 }
@@ -251,9 +269,16 @@ void cache_offer(struct cache *c, const struct cache_key *key, const struct cach
     struct entry *old = look_up(c, hash, key);
     if (!old && !was_seen(c, hash))
         return;
+    bool is_asked_again = old && old->revision == key->revision;
+    if (old && !is_asked_again && old->in_vain >= IN_VAIN_MOST) {
+        leave_question(c, old, key->revision);
+        return;
+    }
+    int in_vain = old && !is_asked_again ? old->in_vain + 1 : 0;
     if (old)
         drop(c, old);
     struct entry *e = make_entry(key, answer, hash);
+    e->in_vain = in_vain;
     e->made_ms = now_ms;
     e->valid_until_ms = valid_until_ms;
     if (c->counts.entries >= c->buckets)

@@ -2,7 +2,8 @@
  * revision of the data and to the time until which it stays the same; what is asked again after that is made
  * anew. Bounded by bytes; what was not asked for longest goes first. An answer is kept only when it has been
  * asked for before, with no more than `max_bytes` of others made since: questions that never come again, or
- * too late for any answer to be still there, cost a glance and no copy.
+ * too late for any answer to be still there, cost a glance and no copy. A question whose answers were kept
+ * again and again and were over before it came again costs none either, until it comes twice for one.
  *
  * Knows nothing of the questions: who asks says by a key what an answer depends on. */
 #ifndef VT_API_CACHE_H

@@ -115,6 +115,75 @@ static void what_takes_an_old_answer_s_place_has_been_asked_for(void **state)
     cache_free(c);
 }
 
+static void what_is_kept_in_vain_is_kept_no_more_until_it_would_be_given(void **state)
+{
+    (void)state;
+    enum { LEN = 20001, IN_VAIN = 8 };
+    static char body[LEN + 1];
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "a=1", 0);
+    memset(body, 'x', LEN);
+    keep(c, &key, body);
+    for (key.revision = 1; key.revision <= 20; key.revision++) {
+        offer_until(c, &key, body, INT64_MAX);
+        const int kept = key.revision <= IN_VAIN ? (int)key.revision : IN_VAIN;
+        assert_int_equal(cache_counts(c).kept, 1 + kept);
+        assert_int_equal(cache_counts(c).bytes >= LEN, key.revision <= IN_VAIN);
+    }
+    key.revision--;
+    assert_false(has(c, &key, NOW, ""));
+    assert_int_equal(cache_counts(c).entries, 1);
+    offer_until(c, &key, body, INT64_MAX);
+    key.revision++;
+    offer_until(c, &key, body, INT64_MAX);
+    assert_true(has(c, &key, NOW, body));
+    assert_int_equal(cache_counts(c).entries, 1);
+    assert_in_range(cache_counts(c).bytes, LEN, LEN + PAGE_BYTES + 1000);
+    cache_free(c);
+}
+
+/* What is known of a question is forgotten with the answers that were asked for as long ago. */
+static void what_was_kept_in_vain_is_known_for_as_long_as_it_is_asked(void **state)
+{
+    (void)state;
+    enum { OTHERS = 2000, EVERY = 10 };
+    char body[1001] = "";
+    memset(body, 'x', sizeof body - 1);
+    struct cache *c = cache_new(100000);
+    struct cache_key key = question(1, "", 0);
+    keep(c, &key, body);
+    for (key.revision = 1; key.revision <= 20; key.revision++)
+        offer_until(c, &key, body, INT64_MAX);
+    const unsigned long long kept = cache_counts(c).kept;
+    for (int64_t i = 0; i < OTHERS; i++) {
+        struct cache_key other = question(2 + i, "", 0);
+        keep(c, &other, body);
+        if (i % EVERY == 0) {
+            key.revision++;
+            offer_until(c, &key, body, INT64_MAX);
+        }
+    }
+    assert_int_equal(cache_counts(c).kept, kept + OTHERS);
+    cache_free(c);
+}
+
+/* Given once in as many as are kept in vain is often enough. */
+static void what_is_given_now_and_then_goes_on_being_kept(void **state)
+{
+    (void)state;
+    enum { EVERY = 8 };
+    struct cache *c = cache_new(1 << 20);
+    struct cache_key key = question(1, "a=1", 0);
+    keep(c, &key, "body");
+    for (key.revision = 1; key.revision <= 100; key.revision++) {
+        offer_until(c, &key, "body", INT64_MAX);
+        assert_int_equal(cache_counts(c).kept, 1 + key.revision);
+        if (key.revision % EVERY == 0)
+            assert_true(has(c, &key, NOW, "body"));
+    }
+    cache_free(c);
+}
+
 static void questions_are_told_apart(void **state)
 {
     (void)state;
@@ -298,6 +367,9 @@ int main(void)
         cmocka_unit_test(all_of_many_that_are_asked_for_twice_are_kept),
         cmocka_unit_test(what_comes_again_too_late_is_not_kept),
         cmocka_unit_test(what_takes_an_old_answer_s_place_has_been_asked_for),
+        cmocka_unit_test(what_is_kept_in_vain_is_kept_no_more_until_it_would_be_given),
+        cmocka_unit_test(what_was_kept_in_vain_is_known_for_as_long_as_it_is_asked),
+        cmocka_unit_test(what_is_given_now_and_then_goes_on_being_kept),
         cmocka_unit_test(questions_are_told_apart),
         cmocka_unit_test(an_answer_is_true_for_its_revision_and_its_time),
         cmocka_unit_test(what_was_not_asked_for_longest_goes_first),
