@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <stdint.h>
+#include <string.h>
 
 struct uuid {
     uint8_t b[16];
@@ -19,6 +20,11 @@ bool uuid_parse(struct str s, struct uuid *out);
 void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN]);
 
 int uuid_cmp(const struct uuid *a, const struct uuid *b);
+
+static inline bool uuid_eq(const struct uuid *a, const struct uuid *b)
+{
+    return memcmp(a->b, b->b, sizeof a->b) == 0;
+}
 
 /* A version 4 UUID out of 16 random bytes. */
 struct uuid uuid_from_random(const uint8_t random[16]);

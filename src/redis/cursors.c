@@ -22,7 +22,8 @@ struct pending {
 struct cursors {
     uv_timer_t timer; /* of the oldest note */
     struct redis *redis;
-    const char *key_prefix;
+    struct str name; /* of the hashes, up to the id of the key; in `text` */
+    char text[CURSOR_KEY_MAX - UUID_TEXT_LEN];
     int count;
     struct pending pending[NOTES_MAX];
     struct cursor_counts counts;
@@ -30,11 +31,9 @@ struct cursors {
 
 static struct str format_key(const struct cursors *c, const struct uuid *key_id, char out[CURSOR_KEY_MAX])
 {
-    char id[UUID_TEXT_LEN];
-    uuid_format(key_id, id);
-    int len = snprintf(out, CURSOR_KEY_MAX, "%scursor:%.*s", c->key_prefix, UUID_TEXT_LEN, id);
-    CHECK(len > 0 && len < CURSOR_KEY_MAX);
-    return str_make(out, (size_t)len);
+    memcpy(out, c->name.p, c->name.len);
+    uuid_format(key_id, out + c->name.len);
+    return str_make(out, c->name.len + UUID_TEXT_LEN);
 }
 
 /* ---- writing ---- */
@@ -92,7 +91,9 @@ struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *ke
     CHECK(uv_timer_init(loop, &c->timer) == 0);
     c->timer.data = c;
     c->redis = redis;
-    c->key_prefix = key_prefix;
+    int len = snprintf(c->text, sizeof c->text, "%scursor:", key_prefix);
+    CHECK(len > 0 && (size_t)len < sizeof c->text);
+    c->name = str_make(c->text, (size_t)len);
     if (redis)
         redis_on_sending(redis, on_sending, c);
     return c;
@@ -132,7 +133,7 @@ static void join(struct cursor_note *to, const struct cursor_note *from)
 static struct pending *find_pending(struct cursors *c, const struct uuid *key_id)
 {
     for (int i = 0; i < c->count; i++)
-        if (uuid_cmp(&c->pending[i].key_id, key_id) == 0)
+        if (uuid_eq(&c->pending[i].key_id, key_id))
             return &c->pending[i];
     if (c->count == NOTES_MAX)
         flush(c);

@@ -15,8 +15,7 @@
 
 struct cursors;
 
-/* `redis` NULL: nothing is kept. `key_prefix` must live as long as the cursors. Takes
- * redis_on_sending(). */
+/* `redis` NULL: nothing is kept. Takes redis_on_sending(). */
 struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix);
 /* Before redis_close(). Frees itself once its timer is closed. */
 void cursors_close(struct cursors *c);

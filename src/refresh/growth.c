@@ -113,7 +113,7 @@ static bool has_take_off(const struct take_off *t, const struct growth_moment *m
 bool take_off_is(const struct take_off *t, const struct growth_moment *m, const struct video *video)
 {
     _Static_assert((int)SMALL_AUTHOR == (int)CALM, "one draw serves both");
-    return video->went_viral_at == TIME_NONE && uuid_cmp(&t->video, &video->id) == 0 && has_take_off(t, m);
+    return video->went_viral_at == TIME_NONE && uuid_eq(&t->video, &video->id) && has_take_off(t, m);
 }
 
 /* What the whole video has to gain in this step to be over its line, by 2 to 12 percent, at the last. */

@@ -426,7 +426,7 @@ static enum err apply_step(struct import *im, struct step *step, struct sort_rec
     const int64_t observed_at = record->observed_at;
     enum err err = OK;
     step_begin(step, im->store, observed_at, wall_ms(im));
-    while (!err && *has && record->observed_at == observed_at && uuid_cmp(&record->author, &author) == 0) {
+    while (!err && *has && record->observed_at == observed_at && uuid_eq(&record->author, &author)) {
         err = add_to_step(im, step, record);
         if (!err && (err = sorter_next(im->sorter, record, has)) != OK)
             err = temp_failed(im, err);

@@ -60,7 +60,7 @@ def cursor_key(redis):
 def cursor(redis):
     key = cursor_key(redis)
     words = redis.call("HGETALL", key) if key else []
-    return {name: int(value) for name, value in zip(words[::2], words[1::2])}
+    return {name: int(value) if value.isdigit() else value for name, value in zip(words[::2], words[1::2])}
 
 
 def wait_for(redis, world=None, **fields):
@@ -161,6 +161,15 @@ def test_what_is_no_cursor_is_replaced_and_harms_nothing(world, redis, spoil):
     world.get(f"after=evt_{head}")
     wait.until(lambda: hash_at(redis, key).get("after") == str(head), "the cursor to be right again")
     assert "redis: away" not in world.instance.log
+
+
+@pytest.mark.parametrize("sent", ["-", "9"])       # a text and a number are compared otherwise
+def test_a_position_that_is_no_number_does_not_stay(world, redis, sent):
+    ids = world.ids()
+    wait_for(redis, world, polls=1)
+    redis.call("HSET", cursor_key(redis), "after", "-", "sent", sent)
+    world.get(f"order=desc&before=evt_{ids[3]}&limit=1")        # says nothing of where it stands
+    wait_for(redis, polls=2, after=0, sent=ids[2])
 
 
 def hash_at(redis, key):
