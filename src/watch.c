@@ -43,7 +43,8 @@ static void write_cache(struct buf *b, const void *ctx)
     metrics_counter(b, "viewtally_cache_misses_total",
                     "Answers that had to be made, of those that may be kept.", c.misses);
     metrics_counter(b, "viewtally_cache_evicted_total", "Kept answers that made room for others.", c.evicted);
-    metrics_gauge(b, "viewtally_cache_entries", "Answers that are kept in memory.", (int64_t)c.entries);
+    metrics_gauge(b, "viewtally_cache_entries",
+                  "Questions that are known in memory, nearly all with their answers.", (int64_t)c.entries);
     metrics_gauge(b, "viewtally_cache_bytes", "Memory that they take, of [cache] max_bytes.",
                   (int64_t)c.bytes);
 }

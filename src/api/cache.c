@@ -139,6 +139,7 @@ static void leave_question(struct cache *c, struct entry *e, int64_t revision)
     const size_t room = e->large ? page_file_room(e->cached.body.len) : 0;
     free(e->large);
     e->large = NULL;
+    e->cached.body = (struct str){NULL, 0};
     e->revision = revision;
     e->valid_until_ms = INT64_MIN;
     e->bytes -= room;
