@@ -20,7 +20,7 @@ bool str_eq_nocase(struct str a, struct str b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (lower((unsigned char)a.p[i]) != lower((unsigned char)b.p[i]))
+        if (a.p[i] != b.p[i] && lower((unsigned char)a.p[i]) != lower((unsigned char)b.p[i]))
             return false;
     return true;
 }

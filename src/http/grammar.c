@@ -11,12 +11,13 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Length of the registered name at the start of s: unreserved, sub-delims and percent escapes. */
+/* Length of the registered name at the start of s: unreserved, sub-delims (but the comma, which in a Host is
+ * two of them joined) and percent escapes. */
 static size_t reg_name(struct str s)
 {
     size_t i = 0;
     while (i < s.len) {
-        if (is_alnum(s.p[i]) || (s.p[i] && strchr("-._~!$&'()*+,;=", s.p[i])))
+        if (is_alnum(s.p[i]) || (s.p[i] && strchr("-._~!$&'()*+;=", s.p[i])))
             i++;
         else if (s.p[i] == '%' && i + 2 < s.len && is_hex(s.p[i + 1]) && is_hex(s.p[i + 2]))
             i += 3;
@@ -38,9 +39,6 @@ bool grammar_is_host(struct str s)
 {
     size_t i = s.len && s.p[0] == '[' ? ip_literal(s) : reg_name(s);
     if (s.len && s.p[0] == '[' && i == 0)
-        return false;
-    /* A comma is a sub-delim, but in a Host it is two of them joined. */
-    if (s.len && memchr(s.p, ',', s.len))
         return false;
     if (i == s.len)
         return true;
@@ -74,9 +72,17 @@ static bool strip_authority(struct str *s)
     return true;
 }
 
-static bool starts_with_nocase(struct str s, struct str prefix)
+static bool strip_nocase(struct str *s, struct str prefix)
 {
-    return s.len >= prefix.len && str_eq_nocase(str_make(s.p, prefix.len), prefix);
+    if (s->len < prefix.len || !str_eq_nocase(str_make(s->p, prefix.len), prefix))
+        return false;
+    *s = str_make(s->p + prefix.len, s->len - prefix.len);
+    return true;
+}
+
+static bool strip_origin(struct str *s)
+{
+    return (strip_nocase(s, STR("http://")) || strip_nocase(s, STR("https://"))) && strip_authority(s);
 }
 
 bool grammar_split_target(struct str target, struct str *path, struct str *query)
@@ -84,16 +90,8 @@ bool grammar_split_target(struct str target, struct str *path, struct str *query
     struct str rest = target;
     if (!is_clean(target) || target.len == 0)
         return false;
-    size_t scheme = starts_with_nocase(rest, STR("http://"))    ? 7
-                    : starts_with_nocase(rest, STR("https://")) ? 8
-                                                                : 0;
-    if (scheme) {
-        rest = str_make(rest.p + scheme, rest.len - scheme);
-        if (!strip_authority(&rest))
-            return false;
-    } else if (rest.p[0] != '/' && !str_eq(rest, STR("*"))) {
+    if (rest.p[0] != '/' && !str_eq(rest, STR("*")) && !strip_origin(&rest))
         return false;
-    }
     *query = str_cut(rest, '?', path);
     if (path->len == 0)
         *path = STR("/");

@@ -99,9 +99,9 @@ static int refuse(struct parser *p, int status, const char *message)
 /* Gathers a fragment of a text that is short whenever it is right; `*len` goes on counting. */
 static void gather(char *to, size_t *to_len, size_t size, const char *at, size_t len)
 {
-    for (size_t i = 0; i < len; i++, ++*to_len)
-        if (*to_len < size)
-            to[*to_len] = at[i];
+    if (*to_len < size)
+        memcpy(to + *to_len, at, len < size - *to_len ? len : size - *to_len);
+    *to_len += len;
 }
 
 static bool is_text(const char *text, size_t len, struct str want)

@@ -216,5 +216,5 @@ static enum next consent_step(struct request *r)
 const struct site_page consent_page = {.path = "/oauth/authorize",
                                        .name = "/v1/oauth/authorize",
                                        .methods = SITE_GET | SITE_POST,
-                                       .flags = SITE_OPEN | SITE_UNDER_API | SITE_OWN_QUERY,
+                                       .flags = SITE_OPEN | SITE_OWN_QUERY,
                                        .start = consent_step};

@@ -20,8 +20,9 @@ enum { LOCAL_MAX_BYTES = 4000, ENCODED_MAX_BYTES = 6000 };
 static const struct str SESSION_COOKIE = {"viewtally-session", 17};
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
+/* The path of a page stands behind the site's base, that of these few behind the API's. */
+static const struct site_page *const pages_of_api[] = {&consent_page, NULL};
 static const struct site_page *const pages[] = {
-    &consent_page,
     /* sign-in */
     &home_page,
     &sign_in_page,
@@ -45,6 +46,7 @@ static const struct site_page *const pages[] = {
     &platforms_page,
     &platform_account_page,
     &platform_callback_page,
+    NULL,
 };
 
 /* ---- the site ---- */
@@ -119,13 +121,6 @@ static bool strip(struct str path, struct str base, struct str *rest)
     return true;
 }
 
-/* Behind the site's base, and not one of the API's addresses, which may stand there too. */
-static bool strip_site(const struct site *site, struct str path, struct str *rest)
-{
-    bool nested = site->api_base.len > site->base.len;
-    return !(nested && strip(path, site->api_base, rest)) && strip(path, site->base, rest);
-}
-
 /* `path`: behind the base that the page stands behind. */
 static bool page_matches(const struct site_page *page, struct str path, struct str *tail)
 {
@@ -144,15 +139,14 @@ static const struct site_page nothing = {
 
 static const struct site_page *find_page(const struct site *site, struct str path, struct str *tail)
 {
-    struct str rest, api_rest;
-    bool under_api = strip(path, site->api_base, &api_rest);
-    bool under_site = strip_site(site, path, &rest);
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        bool of_api = pages[i]->flags & SITE_UNDER_API;
-        if ((of_api ? under_api : under_site) && page_matches(pages[i], of_api ? api_rest : rest, tail))
-            return pages[i];
-    }
-    return NULL;
+    struct str rest;
+    bool of_api = strip(path, site->api_base, &rest);
+    if (!of_api && !strip(path, site->base, &rest))
+        return NULL;
+    const struct site_page *const *page = of_api ? pages_of_api : pages;
+    while (*page && !page_matches(*page, rest, tail))
+        page++;
+    return *page;
 }
 
 bool site_wants(const struct site *site, const struct request *r)
@@ -168,9 +162,9 @@ bool site_wants(const struct site *site, const struct request *r)
 void site_hide_secret(const struct site *site, struct request *r)
 {
     struct str rest;
-    if (!strip_site(site, r->path, &rest))
+    if (!strip(r->path, site->base, &rest))
         return;
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+    for (size_t i = 0; pages[i]; i++) {
         if (!(pages[i]->flags & (SITE_SECRET | SITE_SECRET_QUERY)) ||
             !str_starts_with(rest, str_from_cstr(pages[i]->path)))
             continue;

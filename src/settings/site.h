@@ -53,14 +53,13 @@ void site_fini(struct site *site);
 
 enum { SITE_GET = 1, SITE_POST = 2 };
 enum {
-    SITE_OPEN = 1,      /* also for those who are not signed in */
-    SITE_TAIL = 2,      /* the path goes on with "/" and one segment: visit->tail */
-    SITE_UNDER_API = 4, /* the path stands behind api_base and not behind base */
-    SITE_SECRET = 8,    /* the tail is a secret: it is in no log (with SITE_TAIL) */
-    SITE_STATIC = 16,   /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
+    SITE_OPEN = 1,   /* also for those who are not signed in */
+    SITE_TAIL = 2,   /* the path goes on with "/" and one segment: visit->tail */
+    SITE_SECRET = 4, /* the tail is a secret: it is in no log (with SITE_TAIL) */
+    SITE_STATIC = 8, /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
     SITE_OWN_QUERY =
-        32, /* the page reads its query itself; who is asked to sign in comes back, also from a POST */
-    SITE_SECRET_QUERY = 64, /* the query holds secrets: it is in no log */
+        16, /* the page reads its query itself; who is asked to sign in comes back, also from a POST */
+    SITE_SECRET_QUERY = 32, /* the query holds secrets: it is in no log */
 };
 
 struct site_page {
