@@ -95,23 +95,30 @@ print(sys.argv[1] in threads, str(own.pid) in threads, str(os.getpid()) in threa
 
 def test_a_try_counts_only_what_came_in_it(monkeypatch):
     reader = types.SimpleNamespace(bytes=900e6)
-    turns = types.SimpleNamespace(cleared=0, read=lambda: (1.5, 2, 1))
+    turns = types.SimpleNamespace(cleared=0, over=threading.Event(), at_the_end=[])
+
+    def read():
+        turns.at_the_end.append(turns.over.is_set())
+        return 1.5, 2, 1
 
     def clear():
         turns.cleared += 1
+        turns.over.clear()
 
     def ask(*_):
         reader.bytes += 5e6
+        wait.until(lambda: len(turns.at_the_end) == turns.cleared, "a look at the turns while it runs")
+        turns.over.set()
         return {"p99_us": 7}
 
     now = iter([10.0, 12.0, 20.0, 22.0])
-    turns.clear = clear
+    turns.clear, turns.read = clear, read
     monkeypatch.setattr(tail, "ask", ask)
     monkeypatch.setattr(tail, "time", types.SimpleNamespace(monotonic=lambda: next(now)))
     for tries in (1, 2):
-        result = tail.poll_beside(reader, None, types.SimpleNamespace(poll_rate=1), 2, None, turns)
+        result = tail.poll_beside(reader, None, types.SimpleNamespace(poll_rate=1), 0.02, None, turns)
         assert result == {"p99_us": 7, "mb": pytest.approx(2.5), "turn_ms": 1.5, "above_1": 2, "above_2": 1}
-        assert turns.cleared == tries
+        assert turns.cleared == tries and not any(turns.at_the_end)
 
 
 def test_a_table_has_a_cell_for_each_column():
