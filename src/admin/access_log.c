@@ -23,7 +23,8 @@ enum {
     FLUSH_MS = 100,
     RETRY_MS = 1000,
     FLUSH_BYTES = 64 << 10,
-    LINES_MAX_BYTES = 1 << 20,
+    LINES_MAX_BYTES = 4 << 20, /* a disk that stands still for some seconds loses nothing */
+    LINES_KEPT = 1 << 20,      /* of a buffer at rest */
     LINE_MAX_BYTES = 2 << 10,
     PIPE_BYTES = 4096, /* what a pipe takes without waiting when it is writable: PIPE_BUF */
     PATIENCE_MS = 100,
@@ -43,7 +44,7 @@ struct access_log {
     struct buf line, lines, writing;
     size_t written; /* of `writing` */
     int error;      /* errno of the last job; 0: all was written */
-    int told;       /* what the log said of that last */
+    int told;       /* what the log said last of writing: an errno; 0: all is well */
     struct access_log_counts counts;
 };
 
@@ -126,21 +127,21 @@ static void change_file(struct access_log *l)
     l->switches = false;
     if (l->fd == OFF) {
         l->counts.dropped += count_lines(rest) + count_lines(buf_str(&l->lines));
-        buf_reset(&l->lines, l->lines.cap);
+        buf_reset(&l->lines, LINES_KEPT);
         l->written = l->writing.len;
     }
 }
 
-static void tell(struct access_log *l)
+static void tell(struct access_log *l, int error)
 {
-    if (l->error == l->told)
+    if (error == l->told)
         return;
-    if (l->error)
-        log_error("the access log cannot be written: %s; lines are dropped when %d KiB wait",
-                  strerror(l->error), LINES_MAX_BYTES >> 10);
+    if (error)
+        log_error("the access log cannot be written: %s; lines are dropped when %d KiB wait", strerror(error),
+                  LINES_MAX_BYTES >> 10);
     else
         log_info("the access log is written again");
-    l->told = l->error;
+    l->told = error;
 }
 
 static void on_work(uv_work_t *work)
@@ -157,7 +158,7 @@ static void on_written(uv_work_t *work, int status)
     struct access_log *l = work->data;
     CHECK(status == 0);
     l->busy = false;
-    tell(l);
+    tell(l, l->error);
     if (l->switches)
         change_file(l);
     if (l->error)
@@ -175,7 +176,7 @@ static void flush(struct access_log *l)
         return;
     if (l->written == l->writing.len) {
         struct buf empty = l->writing;
-        buf_reset(&empty, LINES_MAX_BYTES);
+        buf_reset(&empty, LINES_KEPT);
         l->writing = l->lines;
         l->lines = empty;
         l->written = 0;
@@ -233,7 +234,10 @@ void access_log_note(struct access_log *l, const struct request *r, bool complet
         return;
     buf_reset(&l->line, LINE_MAX_BYTES);
     build_line(&l->line, r, complete, us < 0 ? 0 : us);
-    if (l->line.failed || l->lines.len + l->line.len > LINES_MAX_BYTES) {
+    bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
+    if (!fits && !l->told)
+        tell(l, EAGAIN); /* the job has not failed, but does not come to its end */
+    if (!fits || l->line.failed) {
         l->counts.dropped++;
         return;
     }

@@ -1,0 +1,164 @@
+/* The access log while nothing is written: how much waits, what is said, that whole lines come. Rotation,
+ * pipes and what is in a line: test/flow/test_access_log.py. */
+#include "unit.h"
+
+#include "admin/access_log.h"
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { POOL = 4, LINES_BYTES = 4 << 20, TEXT_MAX = 6 << 20 };
+
+static uv_loop_t loop;
+static uv_sem_t held, release;
+static uv_work_t holds[POOL];
+static char folder[] = "/tmp/viewtally-access-XXXXXX", path[64], said_path[64];
+static char text[TEXT_MAX];
+static int stderr_fd; /* while what is said goes to a file */
+
+static void hold(uv_work_t *work)
+{
+    (void)work;
+    uv_sem_post(&held);
+    uv_sem_wait(&release);
+}
+
+static void let_go(uv_work_t *work, int status)
+{
+    (void)work;
+    assert_int_equal(status, 0);
+}
+
+static void stop_pool(void)
+{
+    for (int i = 0; i < POOL; i++)
+        assert_int_equal(uv_queue_work(&loop, &holds[i], hold, let_go), 0);
+    for (int i = 0; i < POOL; i++)
+        uv_sem_wait(&held);
+}
+
+static void start_pool(void)
+{
+    for (int i = 0; i < POOL; i++)
+        uv_sem_post(&release);
+}
+
+static size_t read_text(const char *from)
+{
+    int fd = open(from, O_RDONLY);
+    ssize_t n = read(fd, text, sizeof text - 1);
+    assert_true(fd >= 0 && n >= 0);
+    close(fd);
+    text[n] = '\0';
+    return (size_t)n;
+}
+
+static int count(const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+static void begin_to_listen(void)
+{
+    int said = open(said_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    stderr_fd = dup(STDERR_FILENO);
+    dup2(said, STDERR_FILENO);
+    close(said);
+}
+
+static void end_of(struct access_log *l)
+{
+    access_log_close(l);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    access_log_free(l);
+    dup2(stderr_fd, STDERR_FILENO);
+    close(stderr_fd);
+}
+
+static void a_pool_that_stands_still_loses_little_and_says_so(void **state)
+{
+    struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = "/v1/account"};
+    struct access_log *l = access_log_new(&loop);
+    const char *why = "";
+    (void)state;
+    assert_int_equal(access_log_use(l, path, &why), OK);
+    stop_pool();
+    begin_to_listen();
+    while (access_log_counts(l).dropped < 1000)
+        access_log_note(l, &r, true, 5);
+    uint64_t lines = access_log_counts(l).lines;
+    start_pool();
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    (void)read_text(path);
+    assert_int_equal(count("\n"), lines);
+    access_log_note(l, &r, true, 5);
+    end_of(l);
+
+    size_t bytes = read_text(path);
+    assert_int_equal(count("\n"), lines + 1);
+    assert_int_equal(count("{\"time\""), lines + 1);
+    assert_int_equal(count("\"complete\":true}\n"), lines + 1);
+    assert_in_range(bytes, LINES_BYTES - 1000, LINES_BYTES + (128 << 10));
+    (void)read_text(said_path);
+    assert_int_equal(count("the access log cannot be written"), 1);
+    assert_int_equal(count("when 4096 KiB wait"), 1);
+    assert_int_equal(count("the access log is written again"), 1);
+}
+
+static void a_full_disk_is_told_of_once(void **state)
+{
+    struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = "/v1/account"};
+    struct access_log *l = access_log_new(&loop);
+    const char *why = "";
+    (void)state;
+    begin_to_listen();
+    assert_int_equal(access_log_use(l, "/dev/full", &why), OK);
+    access_log_note(l, &r, true, 5);
+    for (int tries = 0; tries < 100 && read_text(said_path) == 0; tries++)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    while (access_log_counts(l).dropped < 1000)
+        access_log_note(l, &r, true, 5);
+    end_of(l);
+    (void)read_text(said_path);
+    assert_int_equal(count("\n"), 1);
+    assert_int_equal(count("No space left on device"), 1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    log_set(LOG_INFO, LOG_TEXT);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/log", folder);
+    (void)snprintf(said_path, sizeof said_path, "%s/said", folder);
+    assert_int_equal(uv_sem_init(&held, 0), 0);
+    assert_int_equal(uv_sem_init(&release, 0), 0);
+    return uv_loop_init(&loop);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    unlink(said_path);
+    rmdir(folder);
+    uv_sem_destroy(&held);
+    uv_sem_destroy(&release);
+    return uv_loop_close(&loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pool_that_stands_still_loses_little_and_says_so),
+        cmocka_unit_test(a_full_disk_is_told_of_once),
+    };
+    setenv("UV_THREADPOOL_SIZE", "4", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
