@@ -1,5 +1,4 @@
 """Several processes on one database, and one Redis: on one TCP address, or behind nginx with a socket each."""
-import os
 import re
 import threading
 
@@ -8,6 +7,7 @@ import pytest
 from lib import wait
 from lib.client import Client
 from lib.lines import author, reading, uid, video
+from lib.processes import open_files
 from lib.shipped import nginx_conf
 
 POSTED = "2026-07-01T08:00:00Z"
@@ -52,14 +52,8 @@ def test_without_reuse_port_an_address_has_one_owner(make_viewtally):
 def connections_of(pid, address):
     """Established connections whose server side belongs to the process."""
     port = int(address.rpartition(":")[2])
-    inodes = set()
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            match = re.match(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{fd}"))
-        except FileNotFoundError:
-            continue
-        if match:
-            inodes.add(match[1])
+    sockets = (re.match(r"socket:\[(\d+)\]", file) for file in open_files(pid))
+    inodes = {match[1] for match in sockets if match}
     count = 0
     with open("/proc/net/tcp") as table:
         for line in table.readlines()[1:]:

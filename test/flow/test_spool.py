@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 import subprocess
-import time
 
 import pytest
 
@@ -225,22 +224,20 @@ def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_vie
     straight = make_viewtally(clock=clock)
     straight.import_lines(WORLD)
     key = straight.create_key(uid("Ada"))
-    begun = time.monotonic()
     straight.import_lines(lines, status=1)
-    whole = time.monotonic() - begun
     spool.drop("big.ndjson", lines)
     killed = 0
-    for attempt in range(1, 10):
+    for attempt in range(40):                   # the first is killed before it has begun, the last comes to its end
         process = service.command("refresh")
         try:
-            process.communicate(timeout=whole * attempt / 10)
+            process.communicate(timeout=0.005 * 1.3 ** attempt)
             break
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
             killed += 1
             clock.advance(31_000)               # its lease
-    assert killed >= 1
+    assert killed >= 3 and process.returncode in (0, 1)     # 0: the one before was killed when all was done
     refresh(service)
     assert spool.bad == ["big.ndjson", "big.ndjson.errors"] and not spool.waiting and not spool.done
     wrong = [number for number, line in enumerate(lines, 1)

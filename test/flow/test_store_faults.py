@@ -10,6 +10,7 @@ import pytest
 
 from lib import wait
 from lib.lines import author, book, reading, uid, video
+from lib.processes import open_files
 
 COMMANDS = {
     "serve": ("serve",),
@@ -194,8 +195,8 @@ def test_commands_wait_for_a_lock_that_goes_away(viewtally):
 
 
 def holds_open(pid, path):
-    with contextlib.suppress(OSError):
-        return any(os.path.realpath(entry.path) == str(path) for entry in os.scandir(f"/proc/{pid}/fd"))
+    with contextlib.suppress(OSError):          # when the process is gone
+        return os.path.realpath(path) in open_files(pid)
     return False
 
 
