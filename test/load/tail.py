@@ -161,15 +161,17 @@ class Turns:
 
 
 def poll_beside(reader, contender, options, seconds, cpu, turns):
-    """One try, with what the reader got and the loop did meanwhile. The turns are read a little before its end: then all pollers leave
-    at once, which the loop learns in one turn, and which would be the longest whoever reads."""
-    turns.clear()
+    """One try, with what the reader got and the loop did meanwhile. The turns are counted from a little after its beginning to a little
+    before its end: there all pollers come and leave at once, which the loop learns in one turn, and which would be the longest
+    whoever reads."""
     told = []
-    before_the_end = threading.Timer(0.9 * seconds, lambda: told.extend(turns.read()))
-    before_the_end.start()
+    looks = [threading.Timer(0.1 * seconds, turns.clear), threading.Timer(0.9 * seconds, lambda: told.extend(turns.read()))]
+    for look in looks:
+        look.start()
     begin, got = time.monotonic(), reader.bytes if reader else 0
     result = ask(contender, POLL, POLLERS, options.poll_rate, seconds, cpu)
-    before_the_end.join()
+    for look in looks:
+        look.join()
     result["turn_ms"], result["above_1"], result["above_2"] = told
     if reader:
         result["mb"] = (reader.bytes - got) / 1e6 / (time.monotonic() - begin)
@@ -231,5 +233,5 @@ with {options.big_videos:,} videos over and over:
 {report.table(big_head, big)}
 
 "turn": of the server's loop, between two waits, in processor time: what it does in a turn keeps all others waiting, and other work on the machine does not
-lengthen it. The longest of all rounds, each without its end, when the {POLLERS:,} connections close.
+lengthen it. The longest of all rounds, each without its beginning and end, when the {POLLERS:,} connections come and go.
 """

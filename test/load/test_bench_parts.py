@@ -93,32 +93,47 @@ print(sys.argv[1] in threads, str(own.pid) in threads, str(os.getpid()) in threa
     assert told.stdout.split() == ["True", "True", "False", "False"], told.stderr
 
 
+class Look:
+    """threading.Timer on a clock of the test."""
+    started = []
+
+    def __init__(self, seconds, function):
+        self.seconds, self.function = seconds, function
+
+    def start(self):
+        self.started.append(self)
+
+    def join(self):
+        assert self not in self.started, "nobody waits for it"
+
+
 def test_a_try_counts_only_what_came_in_it(monkeypatch):
-    reader = types.SimpleNamespace(bytes=900e6)
-    turns = types.SimpleNamespace(cleared=0, over=threading.Event(), at_the_end=[])
+    reader, seen = types.SimpleNamespace(bytes=900e6), []
 
     def read():
-        turns.at_the_end.append(turns.over.is_set())
+        seen.append("read")
         return 1.5, 2, 1
 
-    def clear():
-        turns.cleared += 1
-        turns.over.clear()
-
     def ask(*_):
+        """Of two seconds; all connections have come after a twentieth of them, and leave in the last."""
+        steps = [(0.1, lambda: seen.append("all are there")), (1.9, lambda: seen.append("the first leaves")),
+                 *((look.seconds, look.function) for look in Look.started)]
+        Look.started.clear()
+        for _, step in sorted(steps, key=lambda step: step[0]):
+            step()
         reader.bytes += 5e6
-        wait.until(lambda: len(turns.at_the_end) == turns.cleared, "a look at the turns while it runs")
-        turns.over.set()
         return {"p99_us": 7}
 
     now = iter([10.0, 12.0, 20.0, 22.0])
-    turns.clear, turns.read = clear, read
+    turns = types.SimpleNamespace(clear=lambda: seen.append("clear"), read=read)
     monkeypatch.setattr(tail, "ask", ask)
     monkeypatch.setattr(tail, "time", types.SimpleNamespace(monotonic=lambda: next(now)))
-    for tries in (1, 2):
-        result = tail.poll_beside(reader, None, types.SimpleNamespace(poll_rate=1), 0.02, None, turns)
+    monkeypatch.setattr(tail, "threading", types.SimpleNamespace(Timer=Look))
+    for _ in range(2):
+        seen.clear()
+        result = tail.poll_beside(reader, None, types.SimpleNamespace(poll_rate=1), 2, None, turns)
         assert result == {"p99_us": 7, "mb": pytest.approx(2.5), "turn_ms": 1.5, "above_1": 2, "above_2": 1}
-        assert turns.cleared == tries and not any(turns.at_the_end)
+        assert seen == ["all are there", "clear", "read", "the first leaves"]
 
 
 def test_a_table_has_a_cell_for_each_column():
