@@ -69,7 +69,12 @@ enum cli_exit cli_fail(enum cli_exit code, const char *fmt, ...) __attribute__((
 /* The operand or option `what` as a UUID; false: said so. */
 MUST_USE bool cli_parse_uuid(const char *what, const char *text, struct uuid *out);
 
-/* Migrates and opens the configured database for writing. NULL: said why. */
+/* Brings the configured database to this binary's schema. One that is missing is made only for commands that
+ * may be an operator's first (`creates`): for others its path is wrong, or that of another directory. False:
+ * said why. */
+MUST_USE bool cli_migrate_store(struct cli *cli, bool creates);
+
+/* Migrates and opens the configured database, which has to be there, for writing. NULL: said why. */
 struct store *cli_open_store(struct cli *cli);
 
 /* Runs `work` in one transaction of the configured database, committed when it returns OK. Returns its error,

@@ -105,6 +105,18 @@ bool cli_parse_uuid(const char *what, const char *text, struct uuid *out)
     return false;
 }
 
+bool cli_migrate_store(struct cli *cli, bool creates)
+{
+    const char *path = cli->config.store.path, *why = "";
+    int applied;
+    enum err err = creates ? OK : store_find(path, &why);
+    if (!err)
+        err = store_migrate(path, &applied, &why);
+    if (err)
+        (void)cli_fail(CLI_COULD_NOT, "%s", why);
+    return !err;
+}
+
 struct store *cli_open_store(struct cli *cli)
 {
     struct store *store = NULL;
@@ -112,11 +124,10 @@ struct store *cli_open_store(struct cli *cli)
     struct store_options options = {.path = cli->config.store.path,
                                     .mode = STORE_WRITE,
                                     .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
-    int applied;
-    if (store_migrate(options.path, &applied, &why) || store_open(&store, &options, &why)) {
-        (void)cli_fail(CLI_COULD_NOT, "%s", why);
+    if (!cli_migrate_store(cli, false))
         return NULL;
-    }
+    if (store_open(&store, &options, &why))
+        (void)cli_fail(CLI_COULD_NOT, "%s", why);
     return store;
 }
 

@@ -80,11 +80,7 @@ static enum cli_exit make_key(struct cli *cli, const struct choice *c, const cha
                               struct key_text *text)
 {
     struct api_key key;
-    struct store *store = cli_open_store(cli);
-    if (!store)
-        return CLI_COULD_NOT;
-    enum cli_exit code = key_create(store, &cli->config, &c->id, STR("demonstration"), &key, text);
-    store_close(store);
+    enum cli_exit code = key_create(cli, &c->id, STR("demonstration"), &key, text);
     return code || !path ? code : write_key(path, text);
 }
 
@@ -113,6 +109,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const struct cli_option options[] = {{"key-file", &key_file, NULL}, {0}};
     if (!cli_parse(argc, argv, options, 0, 1, &count))
         return CLI_USAGE;
+    if (!cli_migrate_store(cli, true))
+        return CLI_COULD_NOT;
     enum cli_exit code = find_author(cli, &choice);
     if (code == CLI_DONE && !choice.any && count == 0)
         return cli_fail(CLI_USAGE,

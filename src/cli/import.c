@@ -187,6 +187,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     if (!cli_parse(argc, argv, options, 1, INT_MAX, &count))
         return CLI_USAGE;
     temp_dir_beside(cli->config.store.path, dir);
+    if (!dry_run && !cli_migrate_store(cli, true))
+        return CLI_COULD_NOT;
     struct store *store = dry_run ? open_for_dry_run(cli, dir) : cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;

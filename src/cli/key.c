@@ -64,11 +64,7 @@ static enum cli_exit create(struct cli *cli, int argc, char **argv)
     if (!cli_parse(argc, argv, options, 0, 0, &count) ||
         !cli_parse_uuid("key create: --author", author_id, &id))
         return CLI_USAGE;
-    struct store *store = cli_open_store(cli);
-    if (!store)
-        return CLI_COULD_NOT;
-    enum cli_exit code = key_create(store, &cli->config, &id, str_from_cstr(name), &key, &text);
-    store_close(store);
+    enum cli_exit code = key_create(cli, &id, str_from_cstr(name), &key, &text);
     if (code == CLI_DONE)
         code = print_created(cli, &key, &text, json);
     sodium_memzero(&text, sizeof text);

@@ -23,13 +23,13 @@ static enum err insert(struct store *store, struct arena *arena, void *ctx)
     return store_insert_key(store, n->key, n->hash);
 }
 
-enum cli_exit key_create(struct store *store, const struct config *config, const struct uuid *author_id,
-                         struct str name, struct api_key *key, struct key_text *text)
+enum cli_exit key_create(struct cli *cli, const struct uuid *author_id, struct str name, struct api_key *key,
+                         struct key_text *text)
 {
     struct new_key n = {.author_id = author_id, .key = key};
     if (!name.len || name.len > NAME_MAX_BYTES || !str_is_utf8(name))
         return cli_fail(CLI_USAGE, "key create: --name wants 1 to %d bytes of UTF-8", NAME_MAX_BYTES);
-    key_generate(str_from_cstr(config->keys.prefix), text);
+    key_generate(str_from_cstr(cli->config.keys.prefix), text);
     key_hash(str_make(text->p, text->len), n.hash);
     *key = (struct api_key){.id = uuid_generate(),
                             .name = name,
@@ -37,7 +37,7 @@ enum cli_exit key_create(struct store *store, const struct config *config, const
                             .last_used_at = TIME_NONE,
                             .revoked_at = TIME_NONE};
     memcpy(key->suffix, text->p + text->len - KEY_SUFFIX_LEN, KEY_SUFFIX_LEN);
-    enum err e = cli_transaction_on(store, insert, &n);
+    enum err e = cli_transaction(cli, insert, &n);
     if (e == ERR_NOT_FOUND)
         return cli_fail(CLI_PART, "key create: there is no author with this id");
     return e ? CLI_COULD_NOT : CLI_DONE;

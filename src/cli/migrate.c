@@ -40,10 +40,13 @@ const struct cli_command cli_migrate = {
     .name = "migrate",
     .synopsis = "",
     .summary = "create the database or bring it up to date",
-    .help = "Creates the database when it is missing and applies the migrations that are not yet applied. "
-            "`serve` and the\n"
-            "other commands do the same when they start; this command does it ahead of time, for example "
-            "before a new\n"
-            "version is started. A database of a newer version is refused and left as it is.",
+    .help =
+        "Creates the database when it is missing and applies the migrations that are not yet applied. "
+        "`serve`,\n"
+        "`import`, `demo`, `author add` and `app add` do the same when they start, all other commands only "
+        "with a\n"
+        "database that is there. This command does it ahead of time, for example before a new version is "
+        "started.\n"
+        "A database of a newer version is refused and left as it is.",
     .run = run,
 };

@@ -108,8 +108,8 @@ static enum cli_exit check_secrets(const struct config *config)
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
-    int count, applied;
-    const char *wait = NULL, *why = "";
+    int count;
+    const char *wait = NULL;
     int64_t wait_ms;
     struct refresh_report report;
     const struct cli_option list[] = {{"wait", &wait, NULL}, {0}};
@@ -124,8 +124,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
                                             .stop = &stop};
     if (!options.sources.sources[0])
         return cli_fail(CLI_USAGE, "[refresh] source is none: there is nothing to refresh from");
-    if (store_migrate(cli->config.store.path, &applied, &why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    if (!cli_migrate_store(cli, false))
+        return CLI_COULD_NOT;
     enum cli_exit code = check_secrets(&cli->config);
     if (code)
         return code;

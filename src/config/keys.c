@@ -230,8 +230,8 @@ const struct config_key config_keys[] = {
      NULL, "Milliseconds that a client may take no byte of its answer."},
 
     {"store", "path", CONFIG_TEXT, KEY(store.path), "viewtally.db", TEXT_LIMIT(1000), false, check_path,
-     "The SQLite database. Beside it stand -wal and -shm files while it is in use: copy it with a backup, "
-     "not with cp."},
+     "The SQLite database; a relative path begins where a command is started. Beside it stand -wal and -shm "
+     "files while it is in use: copy it with a backup, not with cp."},
     {"store", "busy_timeout_ms", CONFIG_INTEGER, KEY(store.busy_timeout_ms), "10000", 0, 600000, false, NULL,
      "Milliseconds that a write waits for another process's write. Reads never wait."},
 

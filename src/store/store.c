@@ -90,6 +90,11 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     return err;
 }
 
+enum err store_find(const char *path, const char **why)
+{
+    return why_bad_path(path, why);
+}
+
 enum err store_open(struct store **out, const struct store_options *options, const char **why)
 {
     enum err err = why_bad_path(options->path, why);

@@ -40,6 +40,9 @@ struct store_options {
 MUST_USE enum err store_open(struct store **out, const struct store_options *options, const char **why);
 void store_close(struct store *s);
 
+/* ERR_NOT_FOUND: there is no such file; ERR_INVALID: it is none. `*why` as of store_open(). */
+MUST_USE enum err store_find(const char *path, const char **why);
+
 /* Creates the file when it is missing and applies the migrations that are not yet applied, each in its own
  * transaction; several processes may do it at once. ERR_VERSION when the database is newer than this binary.
  * `applied` gets how many were applied. */

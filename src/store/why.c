@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,6 +34,15 @@ enum err why_bad_directory(const char *path, const char **why)
     return OK;
 }
 
+/* Of a relative path it matters where the command was started. */
+static const char *why_missing(const char *path)
+{
+    char here[4096];
+    bool tells = path[0] != '/' && getcwd(here, sizeof here);
+    return db_sentence("the database %s%s%s does not exist: `viewtally migrate` creates it",
+                       tells ? here : "", tells ? "/" : "", path);
+}
+
 enum err why_bad_path(const char *path, const char **why)
 {
     struct stat st;
@@ -51,7 +61,7 @@ enum err why_bad_path(const char *path, const char **why)
     if (err)
         return err;
     if (missing == ENOENT)
-        *why = db_sentence("the database %s does not exist: `viewtally migrate` creates it", path);
+        *why = why_missing(path);
     else
         *why = db_sentence("the database %s: %s", path, strerror(missing));
     return ERR_NOT_FOUND;

@@ -99,6 +99,7 @@ def test_config_wants_a_value(viewtally):
 
 
 def test_unknown_ids_are_bad_input(viewtally):
+    viewtally.run("migrate")
     for arguments in (["author", "set-plan", NOBODY, "active"], ["key", "create", "--author", NOBODY, "--name", "n"],
                       ["key", "list", "--author", NOBODY], ["key", "list", "--author", NOBODY, "--json"], ["key", "revoke", NOBODY]):
         done = viewtally.run(*arguments, status=1)
@@ -107,6 +108,26 @@ def test_unknown_ids_are_bad_input(viewtally):
     done = viewtally.run("author", "add", "--name", "B", "--id", NOBODY, status=1)
     assert "already" in one_line(done.err)
     assert [entry["name"] for entry in viewtally.run("author", "list", "--json").json()] == ["A"]
+
+
+@pytest.mark.parametrize("words, makes", [
+    (["migrate"], True), (["import", "-"], True), (["demo"], True), (["author", "add", "--name", "A"], True),
+    (["app", "add", "--name", "a", "--redirect-uri", "https://a.example/b"], True),
+    (["import", "--dry-run", "-"], False), (["author", "list"], False), (["author", "set-plan", NOBODY, "active"], False),
+    (["author", "invite", NOBODY], False), (["key", "create", "--author", NOBODY, "--name", "n"], False),
+    (["key", "list", "--author", NOBODY], False), (["key", "revoke", NOBODY], False), (["app", "list"], False),
+    (["app", "remove", "app_nobody"], False), (["platform", "list"], False), (["platform", "status"], False),
+    (["secrets", "check"], False), (["status"], False), (["refresh"], False), (["backup", "copy.db"], False),
+], ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None)
+def test_who_makes_a_database(viewtally, words, makes):
+    """A command that can do nothing with an empty one says where it looked: a relative path begins where it was started."""
+    files = {"spool": viewtally.directory / "spool"}
+    files["spool"].mkdir()
+    env = {"VIEWTALLY_STORE_PATH": "here.db", "VIEWTALLY_REFRESH_SOURCE": "spool", "VIEWTALLY_REFRESH_SPOOL_DIR": str(files["spool"])}
+    done = viewtally.run(*words, status=None, env=env)
+    assert (viewtally.directory / "here.db").exists() == makes
+    if not makes and "--dry-run" not in words:
+        assert done.status == 3 and f"the database {viewtally.directory}/here.db does not exist: `viewtally migrate`" in one_line(done.err)
 
 
 def test_database_that_cannot_be_opened(viewtally):
@@ -132,6 +153,7 @@ def test_output_that_cannot_be_written(viewtally):
 
 
 def test_author_add_and_list(viewtally):
+    viewtally.run("migrate")
     assert viewtally.run("author", "list").out == "" and viewtally.run("author", "list", "--json").json() == []
     first = viewtally.run("author", "add", "--name", "First").out.strip()
     assert str(uuid.UUID(first)) == first

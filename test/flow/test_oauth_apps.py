@@ -36,6 +36,7 @@ def test_a_confidential_app_and_its_secret(viewtally):
 
 
 def test_what_app_add_refuses(viewtally):
+    viewtally.run("migrate")
     fine = ["--redirect-uri", "https://a.example/b"]
     for options in ([], ["https://a.example/b"], ["--redirect-uri"], [*fine, "--home-url", "javascript:alert(1)"], [*fine, "--home-url", "http://a.example"], [*fine, "--home-url", "com.example.app:/x"],
                     [*fine, "--home-url", ""], [*fine * 21], [*fine, "--secret", "x"], [*fine, "x"]):
@@ -47,6 +48,7 @@ def test_what_app_add_refuses(viewtally):
 
 
 def test_an_unknown_app(viewtally):
+    viewtally.run("migrate")
     for words in (["remove", "app_nobody"], ["rotate-secret", "app_nobody"]):
         assert "no app" in viewtally.run("app", *words, status=1).err
     public = oauth.add_app(viewtally)["client_id"]

@@ -39,6 +39,7 @@ def test_the_superusers_commands_leave_the_file_to_the_server(viewtally):
 
 
 def test_no_key_is_wanted_without_accounts(viewtally):
+    viewtally.run("migrate")
     assert "0 accounts" in viewtally.run("secrets", "check").out
     assert "names no file" in viewtally.run("secrets", "rotate", status=2).err
     with viewtally:

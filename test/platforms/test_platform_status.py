@@ -11,6 +11,7 @@ def by_api(world):
 
 
 def test_before_anything_is_configured(viewtally):
+    viewtally.run("migrate")
     said = viewtally.run("platform", "status").out
     assert said.count("not configured") == 6 and "none has asked" in said
     assert "platforms" not in viewtally.run("status").out
