@@ -82,8 +82,6 @@ struct store *cli_open_store(struct cli *cli);
  * else was said already (CLI_COULD_NOT). */
 typedef enum err cli_work(struct store *store, struct arena *arena, void *ctx);
 MUST_USE enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx);
-/* The same on a store that is open. */
-MUST_USE enum err cli_transaction_on(struct store *store, cli_work *work, void *ctx);
 /* For work that only reads: no transaction, so no wait for a writer. Errors as of cli_transaction(). */
 MUST_USE enum err cli_read(struct cli *cli, cli_work *work, void *ctx);
 

@@ -151,9 +151,12 @@ enum err cli_read(struct cli *cli, cli_work *work, void *ctx)
     return e;
 }
 
-enum err cli_transaction_on(struct store *store, cli_work *work, void *ctx)
+enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx)
 {
     struct arena arena;
+    struct store *store = cli_open_store(cli);
+    if (!store)
+        return ERR_IO;
     arena_init(&arena, 4096);
     enum err e = store_begin(store);
     if (e == OK)
@@ -163,18 +166,9 @@ enum err cli_transaction_on(struct store *store, cli_work *work, void *ctx)
     if (e)
         store_rollback(store);
     arena_fini(&arena);
+    store_close(store);
     if (e && !is_for_the_command(e))
         (void)cli_fail(CLI_COULD_NOT, "nothing was changed: the database says: %s", err_name(e));
-    return e;
-}
-
-enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx)
-{
-    struct store *store = cli_open_store(cli);
-    if (!store)
-        return ERR_IO;
-    enum err e = cli_transaction_on(store, work, ctx);
-    store_close(store);
     return e;
 }
 
