@@ -121,9 +121,9 @@ def test_unknown_ids_are_bad_input(viewtally):
 ], ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None)
 def test_who_makes_a_database(viewtally, words, makes):
     """A command that can do nothing with an empty one says where it looked: a relative path begins where it was started."""
-    files = {"spool": viewtally.directory / "spool"}
-    files["spool"].mkdir()
-    env = {"VIEWTALLY_STORE_PATH": "here.db", "VIEWTALLY_REFRESH_SOURCE": "spool", "VIEWTALLY_REFRESH_SPOOL_DIR": str(files["spool"])}
+    spool = viewtally.directory / "spool"
+    spool.mkdir()
+    env = {"VIEWTALLY_STORE_PATH": "here.db", "VIEWTALLY_REFRESH_SOURCE": "spool", "VIEWTALLY_REFRESH_SPOOL_DIR": str(spool)}
     done = viewtally.run(*words, status=None, env=env)
     assert (viewtally.directory / "here.db").exists() == makes
     if not makes and "--dry-run" not in words:
