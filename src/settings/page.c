@@ -292,14 +292,22 @@ static bool has_field(const struct request *r, struct str name)
     return false;
 }
 
+/* A secret in the address must not reach the Referer field of the next request, which proxies write to their
+ * logs. `no-referrer` would do that too, but makes browsers send `Origin: null` with our own forms. */
+static struct str referrer_policy(const struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    const bool has_secret = v && v->page && (v->page->flags & (SITE_SECRET | SITE_SECRET_QUERY));
+    return has_secret ? STR("strict-origin") : STR("same-origin");
+}
+
 void page_add_fields(struct request *r)
 {
     response_add_field(r, STR("X-Request-Id"), r->id);
     response_add_field(r, STR("Content-Security-Policy"), content_policy(r));
     response_add_field(r, STR("X-Frame-Options"), STR("DENY"));
     response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
-    /* Not no-referrer: with it a browser sends `Origin: null` with our own forms. */
-    response_add_field(r, STR("Referrer-Policy"), STR("same-origin"));
+    response_add_field(r, STR("Referrer-Policy"), referrer_policy(r));
     response_add_field(r, STR("Cross-Origin-Opener-Policy"), STR("same-origin"));
     response_add_field(r, STR("Cross-Origin-Resource-Policy"), STR("same-origin"));
     response_add_field(r, STR("Permissions-Policy"),

@@ -14,6 +14,7 @@ import pytest
 
 from lib import wait
 from lib.client import Client, exchange, connect
+from lib.pages import invite
 from lib.relay import Relay
 from lib.shipped import SHIPPED, nginx_conf as shipped, replace_once
 
@@ -290,6 +291,51 @@ def test_nginx_passes_on_that_a_client_has_left(server, make_nginx):
             wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
             assert relay.left == 0
         wait.until(lambda: relay.left == 1, "nginx to let the server know")
+
+
+# -- what the logs hold ------------------------------------------------------------------------------------------------
+
+CODE, STATE = "code-" + "C" * 30, "state-" + "S" * 30
+CALLBACK = f"/platforms/callback/tiktok?code={CODE}&state={STATE}"
+
+
+def everything_logged(behind):
+    """nginx's access and error log and its standard error, and the server's own log."""
+    files = [path for path in behind.nginx.directory.rglob("*") if path.is_file() and path.name != "nginx.conf"]
+    return "".join(path.read_text(errors="replace") for path in files) + behind.viewtally.log
+
+
+def spellings(path):
+    """Forms of one address that nginx takes for the same, or that a person may type."""
+    escaped = "/%" + format(ord(path[1]), "x") + path[2:]
+    return [path, escaped, "/" + path, path + ("&" if "?" in path else "?") + "x=%zz", path.replace("/", "/./", 1), path.upper(), path + "/"]
+
+
+def test_no_log_holds_an_invitation_or_a_callback_code(behind):
+    secret = invite(behind.viewtally, AUTHOR).rpartition("/")[2]
+    with behind.proxied() as client:
+        for query in (f"/sign-in?next=/invite/{secret}", f"/v1/oauth/authorize?state={STATE}"):
+            client.request("GET", query, headers={"Accept": "text/html"})
+    for server_runs in (True, False):
+        if not server_runs:
+            behind.viewtally.stop()
+        with behind.proxied() as client:
+            for path in spellings("/invite/" + secret) + spellings(CALLBACK):
+                client.request("GET", path, headers={"Accept": "text/html"})
+                client.request("POST", path, body=b"x" * 70_000)        # refused by nginx, with a line in its error log
+            client.request("GET", "/v1/account?last=yes")
+    logged = wait.until(lambda: (text := everything_logged(behind)).count("/v1/account?last=yes") >= 2 and text, "nginx to write its log")
+    assert "/platforms/callback/tiktok " in logged and "[invitation link]" in logged
+    for hidden in (secret, CODE, STATE):
+        assert hidden.lower() not in logged.lower()
+
+
+def test_pages_with_a_secret_address_do_not_pass_it_on_as_referrer(behind):
+    with behind.proxied() as client:
+        for path in (invite(behind.viewtally, AUTHOR), "/invite/" + "x" * 43, CALLBACK):
+            answer = client.request("GET", path, headers={"Accept": "text/html"})
+            assert answer.headers["Referrer-Policy"] == "strict-origin", path
+        assert client.request("GET", "/sign-in").headers["Referrer-Policy"] == "same-origin"
 
 
 # -- nginx's own answers -------------------------------------------------------------------------------------------------
