@@ -8,6 +8,7 @@ import sqlite3
 from . import wait
 
 DONE, PART, FAILED, STOPPED, LOST = range(5)
+RUN_SECONDS = 60      # a guard against hanging: a large run under AddressSanitizer on a busy machine takes over 20 s
 
 
 class Refreshing:
@@ -33,16 +34,17 @@ class Refreshing:
         return [outcome for _, outcome, _ in self.runs]
 
     def wait_for_runs(self, count, ticking=None):
-        """Until so many have ended; there must not be more. `ticking` is a clock that goes on meanwhile, for a server that waits
-        before it tries again: from when it counts is not known."""
-        def ended():
-            if len(self.runs) >= count and self.outcomes[count - 1] is not None:
-                return True
-            if ticking:
-                ticking.advance(500)
-            return False
+        """Waits until `count` runs have ended; there must not be more. Returns the last one.
 
-        wait.until(ended, f"{count} runs")
+        `ticking` is a fake clock that is moved on until the last of them has begun, for a server that backs off before it tries
+        again. It stands still while the run works: on a busy machine the fake time would outrun the renewals of the lease."""
+        def begun():
+            if ticking and len(self.runs) < count:
+                ticking.advance(500)
+            return len(self.runs) >= count
+
+        wait.until(begun, f"run {count} to begin", RUN_SECONDS)
+        wait.until(lambda: self.outcomes[count - 1] is not None, f"run {count} to end", RUN_SECONDS)
         assert len(self.runs) == count and None not in self.outcomes[:-1], self.runs
         return self.runs[-1]
 
