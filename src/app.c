@@ -38,7 +38,6 @@
 enum {
     HEAD_BYTES = 16 << 10,
     TARGET_BYTES = 8 << 10,
-    FIELD_LINES = 100,
     REQUEST_BODY_BYTES = 16 << 10,
     REQUEST_TIMEOUT_MS = 120 * 1000,
     LIST_ITEMS_MAX = 64,
@@ -255,7 +254,7 @@ static enum err open_server(struct app *app, const char **why)
     const struct http_options options = {
         .limits = {.head_bytes = HEAD_BYTES,
                    .target_bytes = TARGET_BYTES,
-                   .field_lines = FIELD_LINES,
+                   .field_lines = HTTP_FIELD_LINES_MAX,
                    .body_bytes = REQUEST_BODY_BYTES,
                    .max_connections = (int)c->server.max_connections,
                    .header_timeout_ms = (int)c->server.header_timeout_ms,

@@ -52,6 +52,14 @@ void arena_wipe(struct arena *a)
     arena_reset(a);
 }
 
+size_t arena_bytes(const struct arena *a)
+{
+    size_t bytes = 0;
+    for (const struct arena_block *b = a->first; b; b = b->next)
+        bytes += b->used;
+    return bytes;
+}
+
 static struct arena_block *add_block(struct arena *a, size_t need)
 {
     size_t cap = need > a->block_size ? need : a->block_size;

@@ -24,6 +24,9 @@ void arena_reset(struct arena *a);
 /* The same after overwriting what was allocated: it held secrets. */
 void arena_wipe(struct arena *a);
 
+/* The bytes that are allocated in the arena now. */
+size_t arena_bytes(const struct arena *a);
+
 /* Zeroed, aligned for any type; never NULL (out of memory ends the process: sizes are bounded by the
  * callers). */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "http/grammar.h"
 
+#include <limits.h>
 #include <llhttp.h>
 #include <stdlib.h>
 
@@ -25,7 +26,8 @@ enum {
     EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 wants at least one */
     EXTENSION_BYTES = 1024, /* in all chunks together */
     TRAILER_BYTES = 4096,
-    WIRE_FACTOR = 8, /* a body in chunks takes at most this times its limit */
+    WIRE_FACTOR = 8,     /* a body in chunks takes at most this times its limit */
+    TEXT_KEPT = 4 << 10, /* of the text buffer, between requests */
 };
 
 /* Fields that only the parser looks at stand behind the request's own. */
@@ -58,6 +60,12 @@ static const struct {
 
 enum phase { PHASE_START, PHASE_HEAD, PHASE_BODY, PHASE_DONE };
 
+/* One line of a known field, as offsets into parser.text. */
+struct value_line {
+    int slot;
+    uint32_t offset, len;
+};
+
 struct parser {
     llhttp_t ll;
     struct request *r;
@@ -74,13 +82,16 @@ struct parser {
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
     bool after_cr, keeps_alive, wants_continue;
-    int slot; /* of the field whose value is being read */
+    int slot;           /* of the field whose value is being read */
+    size_t value_begin; /* of that value, in text */
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
     struct str named_field; /* p == NULL: none */
-    struct buf text;        /* the target, then one value after the other */
-    struct str value[SLOT_COUNT];
+    struct buf text;        /* the target, then the values of all known fields */
+    struct value_line lines[HTTP_FIELD_LINES_MAX];
+    size_t line_count;
+    struct str value[SLOT_COUNT]; /* set by join_values() */
     unsigned char count[SLOT_COUNT];
 };
 
@@ -238,7 +249,7 @@ static int on_field_complete(llhttp_t *ll)
     bool fits = p->name_len <= NAME_MAX_BYTES && p->phase == PHASE_HEAD;
     p->slot = fits ? slot_of(p, str_make(p->name, p->name_len)) : SLOT_NONE;
     p->name_len = 0;
-    p->text.len = 0;
+    p->value_begin = p->text.len;
     if (p->lines_left-- == 0)
         return refuse(p, 431, "There are too many header fields.");
     return 0;
@@ -257,21 +268,53 @@ static int on_value_complete(llhttp_t *ll)
     struct parser *p = parser_of(ll);
     if (p->slot == SLOT_NONE)
         return 0;
-    struct arena *arena = &p->r->arena;
-    struct str value = str_trim(buf_str(&p->text)), *slot = &p->value[p->slot];
-    *slot = p->count[p->slot]
-                ? arena_printf(arena, "%.*s, %.*s", (int)slot->len, slot->p, (int)value.len, value.p)
-                : arena_copy(arena, value);
-    if (p->count[p->slot] < 255)
-        p->count[p->slot]++;
+    struct str value = str_trim(str_make(p->text.p + p->value_begin, p->text.len - p->value_begin));
+    p->lines[p->line_count++] = (struct value_line){
+        .slot = p->slot, .offset = (uint32_t)(value.p - p->text.p), .len = (uint32_t)value.len};
     return 0;
 }
 
 /* ---- the complete head ---- */
 
+static size_t joined_size(const struct parser *p, int slot)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < p->line_count; i++)
+        if (p->lines[i].slot == slot)
+            size += p->lines[i].len + strlen(", ");
+    return size;
+}
+
+static void append_value(struct str *joined, struct str value)
+{
+    char *end = (char *)(uintptr_t)joined->p + joined->len;
+    memcpy(end, value.p, value.len);
+    joined->len += value.len;
+}
+
+/* The lines of one field become one value (RFC 9110, 5.3). Done once, at the end of the head: joining line by
+ * line would copy everything so far for each line. */
+static void join_values(struct parser *p)
+{
+    for (size_t i = 0; i < p->line_count; i++) {
+        const struct value_line *line = &p->lines[i];
+        struct str *joined = &p->value[line->slot];
+        if (joined->p)
+            append_value(joined, STR(", "));
+        else
+            joined->p = arena_alloc(&p->r->arena, joined_size(p, line->slot));
+        append_value(joined, str_make(p->text.p + line->offset, line->len));
+        if (p->count[line->slot] < UCHAR_MAX)
+            p->count[line->slot]++;
+    }
+    p->line_count = 0;
+    buf_reset(&p->text, TEXT_KEPT);
+}
+
 /* Also of a request that is refused: its id, for one, is worth having. */
 static void publish_fields(struct parser *p)
 {
+    join_values(p);
     memcpy(p->r->field, p->value, sizeof p->r->field);
     memcpy(p->r->field_count, p->count, sizeof p->r->field_count);
 }
@@ -316,6 +359,7 @@ static int on_head_complete(llhttp_t *ll)
     /* A request of HTTP/0.9 has no version for on_version_complete() to look at. */
     if (p->version_len == 0)
         return refuse_version(p);
+    join_values(p);
     if (check_framing(p) || check_host(p) || check_expect(p))
         return REFUSE;
     p->phase = PHASE_BODY;
@@ -401,7 +445,8 @@ void parser_free(struct parser *p)
 void parser_begin(struct parser *p, struct request *r, const struct http_limits *limits)
 {
     struct buf text = p->text;
-    buf_reset(&text, 4 << 10);
+    CHECK(limits->field_lines <= HTTP_FIELD_LINES_MAX);
+    buf_reset(&text, TEXT_KEPT);
     *p = (struct parser){
         .r = r,
         .limits = limits,

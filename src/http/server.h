@@ -10,11 +10,13 @@
 
 struct http_server;
 
+enum { HTTP_FIELD_LINES_MAX = 100 };
+
 struct http_limits {
     size_t
         head_bytes; /* request line and header fields together: 431 above (target: 414 above target_bytes) */
     size_t target_bytes;
-    size_t field_lines;     /* header lines: 431 above */
+    size_t field_lines;     /* header lines: 431 above; at most HTTP_FIELD_LINES_MAX */
     size_t body_bytes;      /* 413 above */
     int max_connections;    /* accepted at once; above, a new one waits in the backlog until one is free */
     int header_timeout_ms;  /* first byte to end of head: 408. A connection that never sends a byte has this
