@@ -144,8 +144,6 @@ static enum cli_exit add(struct cli *cli, int argc, char **argv)
             return uri_count ? CLI_USAGE : cli_fail(CLI_USAGE, "app add: --redirect-uri is missing");
     if (!n.uri_count)
         return cli_fail(CLI_USAGE, "app add: --redirect-uri is missing");
-    if (!cli_migrate_store(cli, true))
-        return CLI_COULD_NOT;
     client_id_generate(&id);
     n.app = (struct app_record){.client_id = str_make(id.p, id.len),
                                 .name = str_from_cstr(name),

@@ -58,8 +58,6 @@ static enum cli_exit add(struct cli *cli, int argc, char **argv)
         return cli_fail(CLI_USAGE, "author add: --name wants 1 to %d bytes of UTF-8", NAME_MAX_BYTES);
     if (id && !cli_parse_uuid("author add: --id", id, &author.id))
         return CLI_USAGE;
-    if (!cli_migrate_store(cli, true))
-        return CLI_COULD_NOT;
     enum err e = cli_transaction(cli, insert, &author);
     if (e == ERR_EXISTS)
         return cli_fail(CLI_PART, "author add: there is an author with this id already");

@@ -69,9 +69,9 @@ enum cli_exit cli_fail(enum cli_exit code, const char *fmt, ...) __attribute__((
 /* The operand or option `what` as a UUID; false: said so. */
 MUST_USE bool cli_parse_uuid(const char *what, const char *text, struct uuid *out);
 
-/* Brings the configured database to this binary's schema. One that is missing is made only for commands that
- * may be an operator's first (`creates`): for others its path is wrong, or that of another directory. False:
- * said why. */
+/* Brings the configured database to this binary's schema. Only with `creates` is a missing database created:
+ * otherwise a mistyped path or a volume that is not mounted would become an empty service. Returns false
+ * after printing the reason. */
 MUST_USE bool cli_migrate_store(struct cli *cli, bool creates);
 
 /* Migrates and opens the configured database, which has to be there, for writing. NULL: said why. */

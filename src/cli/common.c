@@ -109,9 +109,7 @@ bool cli_migrate_store(struct cli *cli, bool creates)
 {
     const char *path = cli->config.store.path, *why = "";
     int applied;
-    enum err err = creates ? OK : store_find(path, &why);
-    if (!err)
-        err = store_migrate(path, &applied, &why);
+    enum err err = creates ? store_create(path, &applied, &why) : store_migrate(path, &applied, &why);
     if (err)
         (void)cli_fail(CLI_COULD_NOT, "%s", why);
     return !err;

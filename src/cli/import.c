@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 30, BAR_EVERY_US = 100 * 1000 };
@@ -127,21 +128,26 @@ static void remove_database(const char *path)
     }
 }
 
-static enum err open_copy(const struct cli *cli, const char *path, struct store **out, const char **why)
+/* Fills the empty file `path` with a copy of the database. With `creates`, a missing database counts as an
+ * empty one, because the real import would create it. */
+static enum err open_copy(const struct cli *cli, bool creates, const char *path, struct store **out,
+                          const char **why)
 {
     int applied;
     const struct store_options options = {.path = path, .mode = STORE_WRITE};
+    const char *database = cli->config.store.path;
+    struct stat st;
     enum err err = OK;
-    if (access(cli->config.store.path, F_OK) == 0)
-        err = store_copy(cli->config.store.path, path, why);
+    if (!creates || (stat(database, &st) == 0 && st.st_size > 0))
+        err = store_copy(database, path, why);
     if (!err)
-        err = store_migrate(path, &applied, why);
+        err = creates ? store_create(path, &applied, why) : store_migrate(path, &applied, why);
     return err ? err : store_open(out, &options, why);
 }
 
 /* A dry run is the whole import on a copy of the database. The copy loses its name as soon as it is open, so
  * nothing of it stays behind however the run ends. */
-static struct store *open_for_dry_run(const struct cli *cli, const char *dir)
+static struct store *open_for_dry_run(const struct cli *cli, bool creates, const char *dir)
 {
     char path[PATH_MAX];
     struct store *store = NULL;
@@ -154,7 +160,7 @@ static struct store *open_for_dry_run(const struct cli *cli, const char *dir)
         return NULL;
     }
     (void)close(fd);
-    if (open_copy(cli, path, &store, &why))
+    if (open_copy(cli, creates, path, &store, &why))
         (void)cli_fail(CLI_COULD_NOT, "%s", why);
     remove_database(path);
     return store;
@@ -180,16 +186,16 @@ static enum cli_exit import_into(struct store *store, struct import_options *opt
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
-    bool dry_run = false;
+    bool dry_run = false, creates = false;
     int count;
     char dir[PATH_MAX];
-    const struct cli_option options[] = {{"dry-run", NULL, &dry_run}, {0}};
+    const struct cli_option options[] = {{"dry-run", NULL, &dry_run}, {"create", NULL, &creates}, {0}};
     if (!cli_parse(argc, argv, options, 1, INT_MAX, &count))
         return CLI_USAGE;
     temp_dir_beside(cli->config.store.path, dir);
-    if (!dry_run && !cli_migrate_store(cli, true))
+    if (!dry_run && creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
-    struct store *store = dry_run ? open_for_dry_run(cli, dir) : cli_open_store(cli);
+    struct store *store = dry_run ? open_for_dry_run(cli, creates, dir) : cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
     struct import_options import = {
@@ -210,7 +216,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
 
 const struct cli_command cli_import = {
     .name = "import",
-    .synopsis = "[--dry-run] FILE…",
+    .synopsis = "[--dry-run] [--create] FILE…",
     .summary = "bring authors, books, videos and readings in",
     .help =
         "Reads NDJSON files, one object a line (\"-\" is standard input), and applies them: authors, books "
@@ -231,6 +237,7 @@ const struct cli_command cli_import = {
         "is "
         "reported as\nFILE:LINE: reason, the rest is applied, and the exit status is 1. The server may run "
         "meanwhile. An import that was\ninterrupted is completed by running it again.\n\n"
-        "  --dry-run   say what would change, and change nothing (works on a copy of the database)",
+        "  --dry-run   say what would change, and change nothing (works on a copy of the database)\n"
+        "  --create    create the database if it does not exist; otherwise a missing database is an error",
     .run = run,
 };

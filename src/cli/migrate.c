@@ -27,7 +27,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const char *why = "";
     if (!cli_parse(argc, argv, NULL, 0, 0, &count))
         return CLI_USAGE;
-    if (store_migrate(cli->config.store.path, &applied, &why))
+    if (store_create(cli->config.store.path, &applied, &why))
         return cli_fail(CLI_COULD_NOT, "%s", why);
     if (applied)
         printf("%s: %d migration%s applied\n", cli->config.store.path, applied, applied == 1 ? "" : "s");
@@ -40,13 +40,11 @@ const struct cli_command cli_migrate = {
     .name = "migrate",
     .synopsis = "",
     .summary = "create the database or bring it up to date",
-    .help =
-        "Creates the database when it is missing and applies the migrations that are not yet applied. "
-        "`serve`,\n"
-        "`import`, `demo`, `author add` and `app add` do the same when they start, all other commands only "
-        "with a\n"
-        "database that is there. This command does it ahead of time, for example before a new version is "
-        "started.\n"
-        "A database of a newer version is refused and left as it is.",
+    .help = "Creates the database if it does not exist and applies the migrations that are not yet applied. "
+            "`demo`,\n"
+            "`serve --create` and `import --create` do the same. All other commands apply migrations to an "
+            "existing\n"
+            "database only: if the database is missing they fail, because its volume may not be mounted.\n"
+            "A database of a newer version is refused and left as it is.",
     .run = run,
 };

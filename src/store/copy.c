@@ -3,6 +3,8 @@
 #include "store/store.h"
 #include "store/why.h"
 
+#include <sys/stat.h>
+
 enum { COPY_TIMEOUT_MS = 10000 };
 
 static enum err copy_into(struct db *from, const char *path, const char *to, const char **why)
@@ -24,9 +26,14 @@ static enum err copy_into(struct db *from, const char *path, const char *to, con
 enum err store_copy(const char *path, const char *to, const char **why)
 {
     struct db from;
+    struct stat st;
     enum err err = why_bad_path(path, why);
     if (err)
         return err;
+    if (stat(path, &st) == 0 && st.st_size == 0) {
+        *why = why_empty(path);
+        return ERR_VERSION;
+    }
     err = db_open(&from, path);
     if (err) {
         *why = why_of(err, path);

@@ -1,7 +1,8 @@
 /* Brings a database file to this binary's schema.
  *
- *   missing or empty → each migration in a transaction of its own → current
+ *   missing or empty --store_create()--> version 1 --> ... --store_migrate()--> current
  *
+ * Each migration is a transaction of its own.
  * The version is read again inside each transaction, so several processes may do it at once: who comes second
  * finds it done. A crash leaves a whole version, never a part. */
 #include "store/migrate.h"
@@ -68,8 +69,8 @@ enum err schema_read_identity(struct db *db, struct schema_identity *out)
     return end_transaction(db, err);
 }
 
-/* Ours, or nothing yet. */
-static enum err check_owner(struct db *db, const char *path, const char **why)
+/* OK if the file is a database of this program or, with `creates`, an empty file. */
+static enum err check_owner(struct db *db, const char *path, bool creates, const char **why)
 {
     struct schema_identity is;
     enum err err = schema_read_identity(db, &is);
@@ -84,6 +85,10 @@ static enum err check_owner(struct db *db, const char *path, const char **why)
     }
     if (is.version > schema_migration_count) {
         *why = why_newer(path, is.version);
+        return ERR_VERSION;
+    }
+    if (empty && !creates) {
+        *why = why_empty(path);
         return ERR_VERSION;
     }
     return OK;
@@ -154,10 +159,10 @@ static enum err apply_all(struct db *db, const char *path, int *applied, const c
     return err;
 }
 
-static enum err migrate_open(struct db *db, const char *path, int *applied, const char **why)
+static enum err migrate_open(struct db *db, const char *path, bool creates, int *applied, const char **why)
 {
     db_set_busy_timeout(db, MIGRATE_TIMEOUT_MS);
-    enum err err = check_owner(db, path, why);
+    enum err err = check_owner(db, path, creates, why);
     if (err)
         return err;
     if (db_is_readonly(db)) {
@@ -167,19 +172,29 @@ static enum err migrate_open(struct db *db, const char *path, int *applied, cons
     return apply_all(db, path, applied, why);
 }
 
-enum err store_migrate(const char *path, int *applied, const char **why)
+static enum err migrate_file(const char *path, bool creates, int *applied, const char **why)
 {
     struct db db;
-    *applied = 0;
-    enum err err = find_or_create(path, why);
-    if (err)
-        return err;
-    err = db_open(&db, path);
+    enum err err = db_open(&db, path);
     if (err) {
         *why = why_of(err, path);
         return err;
     }
-    err = migrate_open(&db, path, applied, why);
+    err = migrate_open(&db, path, creates, applied, why);
     db_close(&db);
     return err;
+}
+
+enum err store_migrate(const char *path, int *applied, const char **why)
+{
+    *applied = 0;
+    enum err err = why_bad_path(path, why);
+    return err ? err : migrate_file(path, false, applied, why);
+}
+
+enum err store_create(const char *path, int *applied, const char **why)
+{
+    *applied = 0;
+    enum err err = find_or_create(path, why);
+    return err ? err : migrate_file(path, true, applied, why);
 }

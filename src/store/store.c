@@ -27,7 +27,7 @@ static enum err check_schema(struct db *db, const char *path, const char **why)
         return err;
     }
     if (is.application_id == 0 && is.objects == 0) {
-        *why = db_sentence("%s is empty: run `viewtally migrate`", path);
+        *why = why_empty(path);
         return ERR_VERSION;
     }
     if (is.application_id != SCHEMA_APPLICATION_ID) {
@@ -88,11 +88,6 @@ static enum err make_ready(struct store *s, const struct store_options *o)
         db_set_log_limit(&s->db, LOG_LIMIT_PAGES);
     db_set_busy_timeout(&s->db, o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
     return err;
-}
-
-enum err store_find(const char *path, const char **why)
-{
-    return why_bad_path(path, why);
 }
 
 enum err store_open(struct store **out, const struct store_options *options, const char **why)

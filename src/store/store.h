@@ -40,13 +40,15 @@ struct store_options {
 MUST_USE enum err store_open(struct store **out, const struct store_options *options, const char **why);
 void store_close(struct store *s);
 
-/* ERR_NOT_FOUND: there is no such file; ERR_INVALID: it is none. `*why` as of store_open(). */
-MUST_USE enum err store_find(const char *path, const char **why);
-
-/* Creates the file when it is missing and applies the migrations that are not yet applied, each in its own
- * transaction; several processes may do it at once. ERR_VERSION when the database is newer than this binary.
- * `applied` gets how many were applied. */
+/* Applies the migrations that are not yet applied, each in its own transaction; several processes may do it
+ * at once. `*applied` receives their number. Never creates a database: a missing file is ERR_NOT_FOUND and an
+ * empty one ERR_VERSION, because either may be a volume that is not mounted or a copy that was cut off.
+ * ERR_VERSION also if the database is newer than this binary. `*why` as of store_open(). */
 MUST_USE enum err store_migrate(const char *path, int *applied, const char **why);
+
+/* As store_migrate(), but a missing or empty file becomes a new database. ERR_NOT_FOUND if the directory does
+ * not exist. */
+MUST_USE enum err store_create(const char *path, int *applied, const char **why);
 
 /* Never 0. Two equal numbers of one connection: nothing was committed in between, by any connection of any
  * process. Who remembers what was read takes the number before the read. Costs some nanoseconds. */
@@ -85,7 +87,8 @@ enum log_copy {
 MUST_USE enum err store_checkpoint(struct store *s, enum log_copy how);
 
 /* Copies the database `path`, as it is at one moment with all that was committed, over the file `to`, which
- * must be there (empty). Others may read and write it meanwhile. The copy has the same store_id(). */
+ * must be there (empty). Others may read and write it meanwhile. ERR_VERSION if `path` is empty. The copy has
+ * the same store_id(). */
 MUST_USE enum err store_copy(const char *path, const char *to, const char **why);
 
 /* Looks at every page of the database: ERR_CORRUPT with what is wrong, or OK. */

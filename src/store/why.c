@@ -39,7 +39,8 @@ static const char *why_missing(const char *path)
 {
     char here[4096];
     bool tells = path[0] != '/' && getcwd(here, sizeof here);
-    return db_sentence("the database %s%s%s does not exist: `viewtally migrate` creates it",
+    return db_sentence("the database %s%s%s does not exist: check the path and that its volume is mounted; "
+                       "only for a new service, `viewtally migrate` creates it",
                        tells ? here : "", tells ? "/" : "", path);
 }
 
@@ -98,6 +99,13 @@ const char *why_of(enum err err, const char *path)
     case ERR_INTERNAL: return db_sentence("%s does not have the schema that its version promises", path);
     default: return db_sentence("the database %s: %s", path, err_name(err));
     }
+}
+
+const char *why_empty(const char *path)
+{
+    return db_sentence("the database %s is empty: restore a backup with `viewtally restore`; only for a new "
+                       "service, `viewtally migrate` creates it",
+                       path);
 }
 
 const char *why_foreign(const char *path)

@@ -207,7 +207,7 @@ def test_standard_error_and_off(make_viewtally, clock):
 
 def test_a_log_that_cannot_be_opened(make_viewtally, clock, tmp_path):
     instance = make_viewtally({"log": {"access": str(tmp_path / "none" / "access.log")}}, clock)
-    refused = instance.run("serve", status=3)
+    refused = instance.run("serve", "--create", status=3)
     assert f"[log] access: {tmp_path}/none/access.log: No such file or directory" in refused.err and "listening" not in refused.out
 
 

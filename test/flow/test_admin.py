@@ -131,10 +131,10 @@ def test_what_is_built_and_how_the_process_does(served):
 
 def test_an_address_in_use_names_the_key(served, make_viewtally, clock):
     second = make_viewtally({"admin": {"listen": served.admin_addresses[0]}}, clock)
-    refused = second.run("serve", status=3)
+    refused = second.run("serve", "--create", status=3)
     assert f"[admin] listen: {served.admin_addresses[0]}: address already in use" in refused.err and "listening" not in refused.out
     second.configure({"admin": {"listen": "nonsense"}})
-    assert "[admin] listen wants addresses such as" in second.run("serve", status=2).err
+    assert "[admin] listen wants addresses such as" in second.run("serve", "--create", status=2).err
 
 
 def test_the_default_address_in_use_keeps_nobody_from_serving(make_viewtally, clock):

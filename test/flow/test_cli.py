@@ -110,24 +110,44 @@ def test_unknown_ids_are_bad_input(viewtally):
     assert [entry["name"] for entry in viewtally.run("author", "list", "--json").json()] == ["A"]
 
 
-@pytest.mark.parametrize("words, makes", [
-    (["migrate"], True), (["import", "-"], True), (["demo"], True), (["author", "add", "--name", "A"], True),
-    (["app", "add", "--name", "a", "--redirect-uri", "https://a.example/b"], True),
+@pytest.mark.parametrize("words, creates", [
+    (["migrate"], True), (["import", "--create", "-"], True), (["demo"], True),
+    (["import", "-"], False), (["serve"], False), (["author", "add", "--name", "A"], False),
+    (["app", "add", "--name", "a", "--redirect-uri", "https://a.example/b"], False),
     (["import", "--dry-run", "-"], False), (["author", "list"], False), (["author", "set-plan", NOBODY, "active"], False),
     (["author", "invite", NOBODY], False), (["key", "create", "--author", NOBODY, "--name", "n"], False),
     (["key", "list", "--author", NOBODY], False), (["key", "revoke", NOBODY], False), (["app", "list"], False),
     (["app", "remove", "app_nobody"], False), (["platform", "list"], False), (["platform", "status"], False),
     (["secrets", "check"], False), (["status"], False), (["refresh"], False), (["backup", "copy.db"], False),
 ], ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None)
-def test_who_makes_a_database(viewtally, words, makes):
-    """A command that can do nothing with an empty one says where it looked: a relative path begins where it was started."""
+@pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
+def test_only_some_commands_create_a_database(viewtally, words, creates, empty):
+    """A missing database may be a volume that is not mounted. Relative paths begin where the command is started, so print the whole path."""
+    database = viewtally.directory / "here.db"
+    if empty:
+        database.touch()
     spool = viewtally.directory / "spool"
     spool.mkdir()
     env = {"VIEWTALLY_STORE_PATH": "here.db", "VIEWTALLY_REFRESH_SOURCE": "spool", "VIEWTALLY_REFRESH_SPOOL_DIR": str(spool)}
     done = viewtally.run(*words, status=None, env=env)
-    assert (viewtally.directory / "here.db").exists() == makes
-    if not makes and "--dry-run" not in words:
-        assert done.status == 3 and f"the database {viewtally.directory}/here.db does not exist: `viewtally migrate`" in one_line(done.err)
+    assert (database.exists() and database.stat().st_size > 0) == creates, done
+    if not creates:
+        reason = "the database here.db is empty" if empty else f"the database {database} does not exist: check the path"
+        assert done.status == 3 and reason in one_line(done.err)
+        assert database.exists() == empty
+
+
+def test_serve_creates_a_database_with_create_only(viewtally):
+    assert "does not exist" in viewtally.run("serve", status=3).err
+    assert list(viewtally.directory.glob("viewtally.db*")) == []
+    process = viewtally.command("serve", "--create")
+    try:
+        assert b"listening on" in process.stdout.readline()
+    finally:
+        process.terminate()
+        process.communicate()
+    assert process.returncode == 0
+    assert "up to date" in viewtally.run("migrate").out
 
 
 def test_database_that_cannot_be_opened(viewtally):
@@ -155,6 +175,7 @@ def test_output_that_cannot_be_written(viewtally):
 def test_author_add_and_list(viewtally):
     viewtally.run("migrate")
     assert viewtally.run("author", "list").out == "" and viewtally.run("author", "list", "--json").json() == []
+    viewtally.run("migrate")
     first = viewtally.run("author", "add", "--name", "First").out.strip()
     assert str(uuid.UUID(first)) == first
     viewtally.clock.advance(1000)
@@ -211,6 +232,7 @@ def test_options_in_any_order_and_after_operands(viewtally):
 
 
 def test_names_never_reach_the_terminal_raw(viewtally):
+    viewtally.run("migrate")
     owner = viewtally.run("author", "add", "--name", NASTY, "--json")
     created = viewtally.run("key", "create", "--author", owner.json()["id"], "--name", NASTY, "--json")
     shown = [owner, created, viewtally.run("author", "list"), viewtally.run("author", "list", "--json"), viewtally.run("demo"),
@@ -374,8 +396,8 @@ def test_mistakes_in_the_file(viewtally, text, line, message):
 ])
 def test_what_serve_would_refuse_check_config_tells(viewtally, section, key, value, message):
     viewtally.configure({section: {key: value}})
-    for command in ("check-config", "serve"):
-        done = viewtally.run(command, status=2)
+    for command in (["check-config"], ["serve", "--create"]):
+        done = viewtally.run(*command, status=2)
         assert done.out == "" and message in done.err and done.err.count("\n") <= 2
 
 

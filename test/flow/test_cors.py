@@ -16,6 +16,7 @@ def start(make_viewtally):
 
     def started(origins):
         made = make_viewtally({"server": {"cors_origins": origins}} if origins else {})
+        made.ensure_database()
         made.run("author", "add", "--name", "A", "--id", AUTHOR)
         key = made.create_key(AUTHOR)
         clients.append(made.start().client(key))

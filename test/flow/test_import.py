@@ -336,7 +336,8 @@ def test_dry_run_changes_nothing_and_says_what_would(world):
 
 
 def test_dry_run_without_a_database(viewtally):
-    done = viewtally.run("import", "--dry-run", "-", stdin=encode_lines(WORLD))
+    assert "does not exist" in viewtally.run("import", "--dry-run", "-", stdin=encode_lines(WORLD), status=3).err
+    done = viewtally.run("import", "--dry-run", "--create", "-", stdin=encode_lines(WORLD))
     assert summary(done)["authors"] == "2 new, 0 changed, 0 as they were"
     assert not list(viewtally.directory.glob("viewtally.db*")) and not list(viewtally.directory.glob(".viewtally*"))
 

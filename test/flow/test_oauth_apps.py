@@ -8,6 +8,7 @@ WELL_KNOWN = "/.well-known/oauth-authorization-server"
 
 
 def add(viewtally, *options, status=0, name="An App"):
+    viewtally.ensure_database()
     return viewtally.run("app", "add", "--name", name, *options, status=status)
 
 

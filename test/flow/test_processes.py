@@ -46,7 +46,7 @@ def test_without_reuse_port_an_address_has_one_owner(make_viewtally):
     first = make_viewtally()
     first.start()
     second = make_viewtally({"server": {"listen": first.address}})
-    assert "address already in use" in second.run("serve", status=3).err
+    assert "address already in use" in second.run("serve", "--create", status=3).err
 
 
 def connections_of(pid, address):

@@ -309,7 +309,7 @@ def test_a_wrong_password_is_said_once_and_harms_nobody(make_viewtally, tmp_path
 ])
 def test_a_bad_address_is_refused_at_start(make_viewtally, url, word):
     instance = make_viewtally({"redis": {"url": url}})
-    refused = instance.run("serve", status=2)
+    refused = instance.run("serve", "--create", status=2)
     assert "[redis] url" in refused.err and word in refused.err
 
 

@@ -216,11 +216,11 @@ def test_files_that_do_not_fit_are_refused_at_start(make_viewtally, tmp_path, au
         ({"client_cert_file": certificate, "client_key_file": server_files[1]}, ("client_key_file", "mismatch")),
         ({"client_cert_file": certificate, "client_key_file": authority.ca}, ("client_key_file",)),
     ]:
-        refused = make_viewtally({"redis": {"url": "rediss://127.0.0.1", **options}}).run("serve", status=2)
+        refused = make_viewtally({"redis": {"url": "rediss://127.0.0.1", **options}}).run("serve", "--create", status=2)
         assert all(word in refused.err for word in ("[redis]", *words)), refused.err
 
 
 @pytest.mark.parametrize("url, word", [("rediss://", "host"), ("rediss://h:0", "port"), ("rediss://h/x", "database")])
 def test_a_bad_address_is_refused_at_start(make_viewtally, url, word):
-    refused = make_viewtally({"redis": {"url": url}}).run("serve", status=2)
+    refused = make_viewtally({"redis": {"url": url}}).run("serve", "--create", status=2)
     assert "[redis] url" in refused.err and word in refused.err

@@ -40,7 +40,7 @@ def status_at(address, key, path="/account"):
 
 def fails(instance, status, *words):
     """`serve` ends by itself with this status, says why in one line, and has said nothing of listening."""
-    finished = instance.run("serve", status=status, timeout=30)
+    finished = instance.run("serve", "--create", status=status, timeout=30)
     assert finished.out == "" and all(word in finished.err for word in words), finished
     assert len([line for line in finished.err.splitlines() if not re.match(r"\d{4}-.* info ", line)]) == 1, finished
     return finished

@@ -18,6 +18,8 @@ COMMANDS = {
     "key create": ("key", "create", "--author", uid("A"), "--name", "k"),
     "migrate": ("migrate",),
 }
+# Commands that can create a database, with the option that does.
+CREATES = {"serve": ("--create",), "import": ("--create",), "migrate": ()}
 RANGE = {"start_date": "2026-07-01", "end_date": "2026-07-09"}
 ALL = ("/videos", {"limit": "100"})
 DAY = "2026-07-01T00:00:00Z"
@@ -56,8 +58,8 @@ def total_views(instance, key):
         return summed(answer)
 
 
-def assert_refused(instance, command, *words, status=3):
-    finished = instance.run(*COMMANDS[command], stdin=b"", status=status, timeout=60)
+def assert_refused(instance, command, *words, status=3, options=()):
+    finished = instance.run(*COMMANDS[command], *options, stdin=b"", status=status, timeout=60)
     said = [line for line in finished.err.splitlines() if line.startswith("viewtally: ")]
     assert len(said) == 1, finished
     assert all(word in said[0] for word in words), finished
@@ -145,16 +147,16 @@ class TestAtStart:
 
     def test_a_directory_that_takes_no_new_database(self, viewtally, command):
         home = viewtally.directory / "home"
-        why = (f"database {home}/viewtally.db does not exist",) if command == "key create" else ("viewtally.db cannot be created", "Operation not permitted")
+        why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("viewtally.db cannot be created", "Operation not permitted")
         home.mkdir()
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):
-            assert_refused(viewtally, command, *why)
+            assert_refused(viewtally, command, *why, options=CREATES.get(command, ()))
 
     def test_no_room_for_a_new_database(self, make_viewtally, make_disk, command):
         disk = make_disk("64k")
-        why = "does not exist" if command == "key create" else "no room on the disk"
-        assert_refused(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why)
+        why = "no room on the disk" if command in CREATES else "does not exist"
+        assert_refused(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why, options=CREATES.get(command, ()))
 
     def test_no_room_beside_the_database(self, make_viewtally, make_disk, command):
         disk = make_disk("1m")

@@ -50,6 +50,7 @@ def basic(client_id, secret):
 
 def add_app(viewtally, *redirects, name="An App", confidential=False, home=None):
     """Registers an app; what `app add --json` says."""
+    viewtally.ensure_database()
     return viewtally.run("app", "add", "--name", name, *[word for uri in redirects or [REDIRECT] for word in ("--redirect-uri", uri)],
                          *(["--confidential"] if confidential else []), *(["--home-url", home] if home else []), "--json").json()
 

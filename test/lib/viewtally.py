@@ -98,6 +98,10 @@ class Viewtally:
                        for section, pairs in self.settings.items() if pairs)
         self.config_path.write_text(text, encoding="utf-8")
 
+    @property
+    def database(self):
+        return self.directory / self.settings["store"]["path"]
+
     def environment(self, extra=None):
         """The process environment: none of the caller's own VIEWTALLY_ settings, the clock, sanitizers that report."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
@@ -144,11 +148,17 @@ class Viewtally:
         return finished
 
     def import_lines(self, lines, status=0):
-        """Imports objects (or ready strings, or bytes), one a line, through standard input."""
-        return self.run("import", "-", stdin=encode_lines(lines), status=status)
+        """Imports objects (or ready strings, or bytes), one a line, through standard input, into a database created if missing."""
+        return self.run("import", "--create", "-", stdin=encode_lines(lines), status=status)
+
+    def ensure_database(self):
+        """Creates the database unless it exists."""
+        if not self.database.exists():
+            self.run("migrate")
 
     def add_author(self, name="An Author"):
-        """A new author; the id."""
+        """A new author, in a database created if missing; the id."""
+        self.ensure_database()
         return self.run("author", "add", "--name", name, "--json").json()["id"]
 
     def create_key(self, author_id, name="test"):
@@ -175,12 +185,12 @@ class Viewtally:
         return self._log_path.read_text(encoding="utf-8", errors="replace")
 
     def start(self, env=None):
-        """Starts the server and returns when it has said `listening on …` for every listener."""
+        """Starts the server and returns when it has printed `listening on …` for every listener. Creates the database if missing."""
         assert not self.running, "already running"
         self._starts += 1
         self._log_path = self.directory / f"server-{self._starts}.log"
         with open(self._log_path, "wb") as log:
-            self._process = subprocess.Popen([self.binary, "serve", "--config", str(self.config_path)],
+            self._process = subprocess.Popen([self.binary, "serve", "--create", "--config", str(self.config_path)],
                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                                              cwd=self.directory, env=self.environment(env))
         wanted = len(self.settings["server"]["listen"].split(","))

@@ -134,7 +134,7 @@ class Bench:
             with open(place / "lines.ndjson", "w", encoding="utf-8") as file:
                 file.writelines(lines(self.authors, self.now))
             made = time.monotonic()
-            base.run("import", "lines.ndjson", timeout=3600)
+            base.run("import", "--create", "lines.ndjson", timeout=3600)
             say(f"bench: {self.options.posts:,} posts: generated in {made - start:.0f} s, imported in {time.monotonic() - made:.0f} s")
             (place / "lines.ndjson").unlink()
             (place / "complete").touch()

@@ -101,7 +101,7 @@ class Scale:
         self.small.instance.run("migrate")
         made, _ = seconds_of(lambda: scale_data.write_lines(lines, range(self.options.authors), self.options.authors, today))
         readings = self.options.authors * scale_data.days_a_author() * len(scale_data.PLATFORMS)
-        taken, used = seconds_of(lambda: self.small.instance.run("import", str(lines), timeout=1800))
+        taken, used = seconds_of(lambda: self.small.instance.run("import", "--create", str(lines), timeout=1800))
         lines.unlink()
         self.note(f"{self.options.authors:,} authors: lines of {readings:,} readings written in {made:.0f} s, imported in {taken:.0f} s "
                   f"({used:.0f} of a processor; {readings / taken:,.0f} readings/s, with {self.small.count('events'):,} events); {self.small.megabytes():,.0f} MB")
@@ -119,7 +119,7 @@ class Scale:
         lines = database.place / "big.ndjson"
         for size in self.big_sizes():
             tail.write_big_author(lines, size, f"big author {size}")
-            taken, used = seconds_of(lambda: database.instance.run("import", str(lines), timeout=1800))
+            taken, used = seconds_of(lambda: database.instance.run("import", "--create", str(lines), timeout=1800))
             if size == self.big_sizes()[-1]:
                 count = sum(1 for line in open(lines, encoding="utf-8") if '"reading"' in line)
                 self.note(f"an author of {size:,} videos with {count:,} readings imported beside {database.authors:,} in {taken:.1f} s "

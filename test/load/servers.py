@@ -99,7 +99,7 @@ class Servers:
         base.run("migrate")
         lines = self.directory / "lines.ndjson"
         data.write_lines(lines, self.options.authors)
-        base.run("import", str(lines), timeout=600)
+        base.run("import", "--create", str(lines), timeout=600)
         lines.unlink()
         self.database = base.settings["store"]["path"]
         self.keys = data.add_keys(self.database, self.options.keys)

@@ -183,7 +183,7 @@ def beside_a_big_reader(servers, options, cpu):
     target = f"/v1/stats?{data.last_days(90)}"
     lines, turns = servers.directory / "big.ndjson", Turns(servers.directory)
     write_big_author(lines, options.big_videos)
-    servers.off_server.run("import", str(lines), timeout=600)
+    servers.off_server.run("import", "--create", str(lines), timeout=600)
     lines.unlink()
     key = data.add_key(servers.database, data.name_uuid("big author"))
     server, seconds = servers.start_viewtally("big", {}, turns.environment), max(2, options.seconds)

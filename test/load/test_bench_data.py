@@ -6,7 +6,7 @@ def test_every_key_reads_a_full_page(make_viewtally, tmp_path):
     viewtally = make_viewtally({"events": {"history_start": "2020-01-01"}})
     viewtally.run("migrate")
     bench_data.write_lines(tmp_path / "lines", 2)
-    viewtally.run("import", str(tmp_path / "lines"))
+    viewtally.run("import", "--create", str(tmp_path / "lines"))
     keys = bench_data.add_keys(viewtally.settings["store"]["path"], 6)
     assert sorted(number for _, number in keys) == [0, 0, 0, 1, 1, 1]
     viewtally.start()

@@ -34,7 +34,7 @@ def make(viewtally, numbers, today):
     viewtally.run("migrate")
     path = viewtally.directory / "lines"
     scale_data.write_lines(path, numbers, TEMPLATES, today)
-    viewtally.run("import", str(path))
+    viewtally.run("import", "--create", str(path))
     return viewtally.settings["store"]["path"]
 
 

@@ -50,14 +50,14 @@ def run_import(instance, rng, lines):
     """Through standard input, or as two files. (finished, names of the lines)"""
     status = None
     if rng.random() < 0.7:
-        return instance.run("import", "-", stdin=encode_lines(lines), status=status), \
+        return instance.run("import", "--create", "-", stdin=encode_lines(lines), status=status), \
             [("-", number) for number in range(1, len(lines) + 1)]
     middle = rng.randrange(len(lines) + 1)
     names = []
     for name, part in (("one.ndjson", lines[:middle]), ("two.ndjson", lines[middle:])):
         (instance.directory / name).write_bytes(encode_lines(part))
         names += [(name, number) for number in range(1, len(part) + 1)]
-    return instance.run("import", "one.ndjson", "two.ndjson", status=status), names
+    return instance.run("import", "--create", "one.ndjson", "two.ndjson", status=status), names
 
 
 def compare_world(world, instance, model, now, keys):

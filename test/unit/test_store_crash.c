@@ -82,7 +82,7 @@ static void migrate_here(int report)
     int applied;
     const char *why = "";
     (void)report;
-    if (store_migrate(t.path, &applied, &why))
+    if (store_create(t.path, &applied, &why))
         _exit(1);
 }
 
@@ -96,7 +96,7 @@ static void a_killed_migration_can_be_done_again(void **state)
         bool whole;
         (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, n);
         whole = run_killed(n, migrate_here, -1);
-        if (store_migrate(t.path, &applied, &why))
+        if (store_create(t.path, &applied, &why))
             fail_msg("killed at %d: %s", n, why);
         store_close(temp_db_open(&t, STORE_WRITE));
         if (whole)

@@ -37,7 +37,7 @@ void temp_db_init(struct temp_db *t)
     int applied;
     const char *why = "";
     temp_dir_init(t);
-    if (store_migrate(t->path, &applied, &why))
+    if (store_create(t->path, &applied, &why))
         fail_msg("migrate: %s", why);
     t->w = temp_db_open(t, STORE_WRITE);
     t->r = temp_db_open(t, STORE_READ);
