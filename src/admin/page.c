@@ -40,6 +40,12 @@ static void write_server(const struct http_server *server, struct buf *b)
     metrics_gauge(b, "viewtally_http_connections_waiting",
                   "Listeners on which a connection waits because [server] max_connections is reached.",
                   c.waiting);
+    metrics_family(b, "viewtally_http_connections_evicted_total", METRICS_COUNTER,
+                   "Idle connections that were closed to make room for a waiting client.");
+    metrics_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("unused")}),
+                  (int64_t)c.evicted_unused);
+    metrics_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("idle")}),
+                  (int64_t)c.evicted_idle);
     metrics_gauge(b, "viewtally_http_requests_in_flight", "Requests begun and not yet answered.",
                   c.requests_in_flight);
     metrics_counter(b, "viewtally_http_requests_refused_total",

@@ -215,7 +215,8 @@ const struct config_key config_keys[] = {
      "Empty: none."},
     {"server", "max_connections", CONFIG_INTEGER, KEY(server.max_connections), "10000", 1, 1000000, false,
      NULL,
-     "Connections open at once. Above it a new one waits. Lowered to what the limit of open files allows."},
+     "Connections open at once. Above it a new client waits until an idle connection is closed for it. "
+     "Lowered to what the limit of open files allows."},
     {"server", "drain_ms", CONFIG_INTEGER, KEY(server.drain_ms), "10000", 0, 600000, false, NULL,
      "Milliseconds that requests in flight get to finish when the server is told to stop."},
     {"server", "header_timeout_ms", CONFIG_INTEGER, KEY(server.header_timeout_ms), "30000", 100, 3600000,

@@ -50,7 +50,8 @@ void conn_enter(struct conn *c, enum conn_state state)
     CHECK(c->magic == CONN_MAGIC && c->state != CONN_CLOSING);
     CHECK(state == CONN_CLOSING || edges[c->state] & 1 << state);
     c->state = state;
-    c->deadline_ms = server_now_ms(c->server) + timeout_of(c, state);
+    c->entered_ms = server_now_ms(c->server);
+    c->deadline_ms = c->entered_ms + timeout_of(c, state);
     list_remove(&c->link);
     list_add_last(&c->server->conns[state], &c->link);
     if (c->deadline_ms < NEVER_MS)
@@ -358,8 +359,7 @@ void conn_expire(struct conn *c)
     }
 }
 
-/* The kernel holds bytes of a request that the client has sent before it could know. */
-static bool has_unread_input(const struct conn *c)
+bool conn_has_unread_input(const struct conn *c)
 {
     char byte;
     uv_os_fd_t fd;
@@ -368,7 +368,7 @@ static bool has_unread_input(const struct conn *c)
 
 void conn_drain(struct conn *c)
 {
-    if ((c->state == CONN_NEW || c->state == CONN_IDLE) && c->in.len == 0 && !has_unread_input(c))
+    if ((c->state == CONN_NEW || c->state == CONN_IDLE) && c->in.len == 0 && !conn_has_unread_input(c))
         conn_close(c, "the server stops");
 }
 

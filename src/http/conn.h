@@ -64,11 +64,11 @@ struct conn {
     struct list link; /* in the list of its state */
     struct list turn; /* in the server's list while it has something to do in the next turn of the loop */
     enum conn_state state;
-    int64_t deadline_ms;
-    struct exchange *x; /* NULL: idle */
-    struct str in;      /* bytes that were read and not yet parsed; while there are any, nothing is read */
-    char *kept;         /* where `in` is; NULL: in the server's read buffer, while on_read() runs */
-    size_t queue_seen;  /* bytes in libuv's write queue when the write deadline was set */
+    int64_t entered_ms, deadline_ms; /* of the state, on the monotonic clock */
+    struct exchange *x;              /* NULL: idle */
+    struct str in;     /* bytes that were read and not yet parsed; while there are any, nothing is read */
+    char *kept;        /* where `in` is; NULL: in the server's read buffer, while on_read() runs */
+    size_t queue_seen; /* bytes in libuv's write queue when the write deadline was set */
     size_t lingered;
     bool reading, peer_ended, is_unix;
     bool is_trusted; /* the peer, as a proxy */
@@ -167,6 +167,9 @@ void conn_drop_input(struct conn *c);
  * an answer was sent. */
 void conn_refuse(struct conn *c, int status, const char *message);
 
+/* The kernel holds bytes that the client has sent and that were not read yet. */
+bool conn_has_unread_input(const struct conn *c);
+
 /* The server drains: closes the connection if nothing is under way on it. */
 void conn_drain(struct conn *c);
 
@@ -211,6 +214,13 @@ void server_conn_closed(struct http_server *s);
 void server_turn_soon(struct http_server *s);
 /* The tick must come at `deadline_ms` (monotonic), or a little later. */
 void server_tick_by(struct http_server *s, int64_t deadline_ms);
+
+/* ---- evict.c ---- */
+
+/* While clients wait to be accepted, closes one connection for each of them: first those that have sent
+ * nothing for 2 s, then the one that has been idle longest, but none that has been idle for less than 1 s.
+ * Returns when to call again (monotonic ms); INT64_MAX if there is room for everybody. */
+int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */
 

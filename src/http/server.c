@@ -180,6 +180,8 @@ static void on_tick(uv_timer_t *timer)
         int64_t due = expire(s, (enum conn_state)state, now);
         next = due < next ? due : next;
     }
+    const int64_t look_again = server_evict(s, now);
+    next = look_again < next ? look_again : next;
     if (s->draining && now >= s->drain_until_ms && !s->forced)
         close_all(s, "the server stops");
     else if (s->draining && s->drain_until_ms < next)
@@ -204,6 +206,9 @@ static void accept_waiting(struct http_server *s)
             l->waiting = false;
             (void)conn_accept(s, l);
         }
+    const int64_t look_again_ms = server_evict(s, server_now_ms(s));
+    if (look_again_ms < INT64_MAX)
+        server_tick_by(s, look_again_ms);
 }
 
 void server_on_connection(struct listener *l)

@@ -18,7 +18,8 @@ struct http_limits {
     size_t target_bytes;
     size_t field_lines;     /* header lines: 431 above; at most HTTP_FIELD_LINES_MAX */
     size_t body_bytes;      /* 413 above */
-    int max_connections;    /* accepted at once; above, a new one waits in the backlog until one is free */
+    int max_connections;    /* accepted at once; above, a new client waits in the backlog until an idle
+                               connection has been closed for it (evict.c) or another one has ended */
     int header_timeout_ms;  /* first byte to end of head: 408. A connection that never sends a byte has this
                                long too, then is closed */
     int body_timeout_ms;    /* whole body: 408 */
@@ -69,6 +70,9 @@ struct http_server_counts {
     int connections, requests_in_flight;
     int waiting; /* listeners on which a connection waits for the cap */
     unsigned long long accepted, requests, refused;
+    /* Connections closed to make room for a client that waited: before their first byte, or between requests.
+     */
+    unsigned long long evicted_unused, evicted_idle;
 };
 struct http_server_counts http_server_counts(const struct http_server *s);
 

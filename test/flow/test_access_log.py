@@ -280,6 +280,7 @@ def test_a_configuration_that_is_wrong_changes_nothing(logged, text, said):
 
 
 def test_connections_never_take_the_files_that_the_admin_needs(make_viewtally, clock, tmp_path):
+    clock.set_monotonic(1_000_000)      # stands still: no connection is idle long enough to make room
     instance = make_viewtally({"server": {"max_connections": "10000"}}, clock)
     limited = tmp_path / "limited"
     limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {instance.binary} "$@"\n')

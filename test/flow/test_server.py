@@ -16,6 +16,7 @@ import pytest
 from lib import wait
 from lib.client import connect, receive_all
 from lib.lines import author, reading, uid, video
+from lib.metrics import scrape
 
 START_MS = 9_000_000
 DRAIN_MS = 20_000               # below every other deadline
@@ -303,8 +304,9 @@ def test_a_second_signal_cuts_off_at_once(draining, number):
 # --- how many ---
 
 
-def test_above_max_connections_the_next_waits_for_a_place(owned):
-    instance = owned({"server": {"max_connections": 3}}).start()
+def test_clients_above_max_connections_replace_idle_ones(owned, clock):
+    """Nobody waits for an idle connection's time-out: one that has been idle for a second makes room."""
+    instance = owned({"server": {"max_connections": 3}, "admin": {"listen": "127.0.0.1:0"}}).start()
     request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {instance.key}\r\n\r\n".encode()
 
     def served(sock):
@@ -316,13 +318,20 @@ def test_above_max_connections_the_next_waits_for_a_place(owned):
     waiting = [connect(instance.address) for _ in range(3)]
     for sock in waiting:
         sock.sendall(request)
-    while waiting:
+    for _ in range(2):
         assert all(served(sock) for sock in inside * 3)
         assert select.select(waiting, [], [], 0)[0] == []
         inside.pop(0).close()
         inside.append(waiting.pop(0))               # first come, first served
         assert inside[-1].recv(65536).startswith(b"HTTP/1.1 200 ")
-    for sock in inside:
+    clock.advance(1000)
+    assert waiting[0].recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert inside[0].recv(1) == b""                 # the one that had been idle longest
+    assert served(inside[1]) and served(inside[2])
+    metrics = scrape(instance)
+    assert metrics.get("viewtally_http_connections_evicted_total", state="idle") == 1
+    assert metrics.get("viewtally_http_connections_evicted_total", state="unused") == 0
+    for sock in [*inside, *waiting]:
         sock.close()
 
 
