@@ -265,6 +265,15 @@ lint: build/.have-test
 format:
 	clang-format -i $$(find src test -name '*.[ch]')
 
+# --- mutants ---------------------------------------------------------------------------------------------
+# Each entry of test/mutants/*.toml breaks one rule; the tests that it names must fail.
+
+MUTANTS ?=
+.PHONY: mutants
+## make mutants           breaks one rule after the other and checks that the tests notice (MUTANTS=pattern for some)
+mutants: build/.have-test $(VENDOR_STAMP)
+	@/usr/bin/python3 scripts/mutants '$(MUTANTS)'
+
 # --- fuzzing ---------------------------------------------------------------------------------------------
 # Each test/fuzz/fuzz_*.c is one libFuzzer program; its corpus grows in build/fuzz/corpus from test/fuzz/corpus.
 

@@ -1,0 +1,72 @@
+"""scripts/mutants refuses a wrong list, and the list in this tree is neither wrong nor stale."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCRIPT = ROOT / "scripts/mutants"
+GOOD = """[[mutant]]
+name = "a"
+file = "x.c"
+old = "limit = 1;"
+new = "limit = 2;"
+tests = ["unit:test_x"]
+"""
+
+
+def load_script():
+    loader = importlib.machinery.SourceFileLoader("mutants", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
+    loader.exec_module(module)
+    return module
+
+
+MUTANTS = load_script()
+
+
+def tree(directory, listed, source="limit = 1;\n"):
+    (directory / "test/mutants").mkdir(parents=True)
+    (directory / "test/mutants/x.toml").write_text(listed)
+    (directory / "x.c").write_text(source)
+    return directory
+
+
+@pytest.mark.parametrize("listed, reason", [
+    (GOOD + GOOD, "used twice"),
+    (GOOD.replace('["unit:test_x"]', "[]"), "names no test"),
+    (GOOD.replace("limit = 2;", "limit = 1;"), "changes nothing"),
+    (GOOD.replace("file =", "path ="), "exactly the keys"),
+], ids=["name used twice", "no test", "no change", "unknown key"])
+def test_wrong_lists_are_refused(tmp_path, listed, reason):
+    with pytest.raises(MUTANTS.ListError, match=reason):
+        MUTANTS.load(tree(tmp_path, listed), "")
+
+
+@pytest.mark.parametrize("source, reason", [
+    ("limit = 3;\n", "occurs 0 times"),
+    ("limit = 1;\nlimit = 1;\n", "occurs 2 times"),
+    ("limit = 1;\n", None),
+])
+def test_old_text_must_occur_once(tmp_path, source, reason):
+    root = tree(tmp_path, GOOD, source)
+    [mutant] = MUTANTS.load(root, "")
+    found = MUTANTS.stale_reason(root, mutant)
+    assert found is None if reason is None else reason in found
+
+
+def test_pattern_selects_by_file_and_name(tmp_path):
+    root = tree(tmp_path, GOOD + GOOD.replace('"a"', '"b"'))
+    assert [mutant.label for mutant in MUTANTS.load(root, r"^x\.toml:b$")] == ["x.toml:b"]
+
+
+def test_a_hanging_test_is_stopped(tmp_path):
+    done = MUTANTS.execute(["/bin/sh", "-c", "trap '' INT; while :; do read line </dev/zero; done"], tmp_path, 0.2)
+    assert done.status is None
+
+
+def test_the_list_of_this_tree_is_not_stale():
+    done = subprocess.run([SCRIPT, "--list"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
