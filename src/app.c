@@ -458,6 +458,7 @@ static void close_rest(struct app *app)
 enum err app_run(struct config *config, const char *config_path, const char **why)
 {
     struct app app = {.config = config};
+    log_start();
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN); /* until it can be heeded, and no reason to end */
@@ -488,5 +489,6 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
         log_info("stopped");
     }
     close_rest(&app);
+    log_stop();
     return e;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/log_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,8 @@ struct access_log {
 /* At most so many bytes that it does not block. */
 static ssize_t write_piece(int fd, mode_t type, const char *p, size_t n)
 {
+    if (fd == STDERR_FILENO)
+        return log_writer_write_some(p, n);
     if (S_ISREG(type))
         return write(fd, p, n);
     if (S_ISSOCK(type))

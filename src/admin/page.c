@@ -6,6 +6,7 @@
 #include "admin/process.h"
 #include "admin/refreshing.h"
 #include "base/build_info.h"
+#include "base/log_writer.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -157,6 +158,9 @@ static void write_lag(const struct lag *lag, struct buf *b)
 static void write_log(const struct access_log *log, struct buf *b)
 {
     struct access_log_counts c = access_log_counts(log);
+    metrics_counter(b, "viewtally_log_lines_dropped_total",
+                    "Lines of the diagnostic log that were dropped because standard error was not read.",
+                    (int64_t)log_writer_dropped());
     metrics_counter(b, "viewtally_access_log_lines_total", "Lines for the access log.", c.lines);
     metrics_counter(b, "viewtally_access_log_lines_dropped_total",
                     "Lines that did not get there, as it could not be written for long.", c.dropped);

@@ -18,6 +18,12 @@ struct buf {
 void buf_init(struct buf *b, size_t max);
 void buf_fini(struct buf *b);
 
+/* On memory of the caller's, which it never outgrows: it fails instead. Needs no buf_fini(). */
+static inline struct buf buf_on(char *room, size_t size)
+{
+    return (struct buf){.p = room, .cap = size, .max = size};
+}
+
 /* Empties it and clears the failure; gives memory back when more than `keep` bytes are held. */
 void buf_reset(struct buf *b, size_t keep);
 

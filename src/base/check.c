@@ -1,21 +1,38 @@
 /* The ways in which the process ends itself: a broken invariant, and no memory. */
 #include "base/check.h"
 
+#include "base/log_writer.h"
+
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+enum { LAST_LINES_MS = 1000 };
+
+/* Standard error may be a pipe that nobody reads: the process must end all the same. Allocates nothing. */
+static _Noreturn void abort_with(const char *text)
+{
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    log_writer_flush(LAST_LINES_MS);
+    if (poll(&room, 1, LAST_LINES_MS) > 0) {
+        ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+        (void)ignored;
+    }
+    abort();
+}
 
 _Noreturn void check_failed(const char *cond, const char *file, int line)
 {
-    (void)fprintf(stderr, "viewtally: check failed: %s (%s:%d)\n", cond, file, line);
-    abort();
+    char text[512];
+    (void)snprintf(text, sizeof text, "viewtally: check failed: %s (%s:%d)\n", cond, file, line);
+    abort_with(text);
 }
 
 static void *or_abort(void *p)
 {
-    if (!p) {
-        (void)fputs("viewtally: out of memory\n", stderr);
-        abort();
-    }
+    if (!p)
+        abort_with("viewtally: out of memory\n");
     return p;
 }
 

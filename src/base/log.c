@@ -1,19 +1,25 @@
-/* The log writer. A line is built in one buffer and written with one write(2), so lines of several threads
- * and processes do not mix. */
+/* Builds the lines of the log, without allocating: a line about exhausted memory must be possible. A line is
+ * written with one write(2), so lines of several threads and processes do not mix. */
 #include "base/log.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log_writer.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 2048 };
+enum {
+    TEXT_MAX_BYTES = 2048,
+    LINE_MAX_BYTES = 6 * TEXT_MAX_BYTES + 512, /* every byte escaped as \u00XX, and what is around the text */
+};
 
-static enum log_level min_level = LOG_INFO;
-static enum log_format line_format = LOG_TEXT;
+/* Atomic: a reload changes them while other threads log. */
+static _Atomic enum log_level min_level = LOG_INFO;
+static _Atomic enum log_format line_format = LOG_TEXT;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
@@ -47,12 +53,11 @@ bool log_format_parse(struct str s, enum log_format *out)
 /* Controls and ill-formed bytes as JSON escapes, without the quotes. */
 static void append_escaped(struct buf *b, struct str s)
 {
-    struct buf quoted;
-    buf_init(&quoted, 8 * LINE_MAX_BYTES);
+    char room[LINE_MAX_BYTES];
+    struct buf quoted = buf_on(room, sizeof room);
     json_str(&quoted, s);
     if (quoted.len >= 2)
         buf_append(b, str_make(quoted.p + 1, quoted.len - 2));
-    buf_fini(&quoted);
 }
 
 static void build_line(struct buf *b, enum log_level level, struct str text)
@@ -68,10 +73,37 @@ static void build_line(struct buf *b, enum log_level level, struct str text)
         char when[TIME_TEXT_LEN];
         time_format(now, when);
         buf_append(b, str_make(when, sizeof when));
-        buf_printf(b, " %s ", level_names[level]);
+        buf_append_char(b, ' ');
+        buf_append(b, str_from_cstr(level_names[level]));
+        buf_append_char(b, ' ');
         append_escaped(b, text);
     }
     buf_append_char(b, '\n');
+}
+
+static size_t report_dropped(char *room, size_t size, uint64_t dropped)
+{
+    char text[128];
+    struct buf b = buf_on(room, size);
+    int n = snprintf(text, sizeof text,
+                     "log: %llu lines were dropped because standard error was not read fast enough",
+                     (unsigned long long)dropped);
+    build_line(&b, LOG_WARN, str_make(text, (size_t)n));
+    return b.len;
+}
+
+void log_start(void)
+{
+    if (log_writer_start(report_dropped))
+        log_warn(
+            "log: no thread for writing could be started; a reader of standard error that stops reading will "
+            "stop this process");
+}
+
+void log_stop(void)
+{
+    enum { TIMEOUT_MS = 1000 };
+    log_writer_stop(TIMEOUT_MS);
 }
 
 bool log_shows(enum log_level level)
@@ -83,17 +115,17 @@ void log_at(enum log_level level, const char *fmt, ...)
 {
     if (!log_shows(level))
         return;
-    char text[LINE_MAX_BYTES];
+    char text[TEXT_MAX_BYTES], room[LINE_MAX_BYTES];
     va_list ap;
     va_start(ap, fmt);
     int n = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (n < 0)
         return;
-    struct buf b;
-    buf_init(&b, 16 * LINE_MAX_BYTES);
+    struct buf b = buf_on(room, sizeof room);
     build_line(&b, level, str_make(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1));
-    ssize_t ignored = write(STDERR_FILENO, b.p, b.len);
-    (void)ignored;
-    buf_fini(&b);
+    if (!log_writer_put(buf_str(&b))) {
+        ssize_t ignored = write(STDERR_FILENO, b.p, b.len);
+        (void)ignored;
+    }
 }

@@ -9,7 +9,14 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 enum log_format { LOG_TEXT, LOG_JSON };
 
+/* May be called from any thread, at any time. */
 void log_set(enum log_level min, enum log_format format);
+
+/* A server: from now on a thread writes the lines (log_writer.h), so that no caller waits for a slow reader.
+ * log_stop() writes what is left, for at most a second. Commands do without and write each line themselves.
+ */
+void log_start(void);
+void log_stop(void);
 
 bool log_level_parse(struct str s, enum log_level *out);
 bool log_format_parse(struct str s, enum log_format *out);

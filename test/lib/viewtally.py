@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 
+from . import wait
 from .client import Client, exchange
 from .clock import FakeClock
 
@@ -181,7 +182,9 @@ class Viewtally:
 
     @property
     def log(self):
-        """All that the current (or last) server wrote to standard error."""
+        """All that the current (or last) server has logged so far."""
+        if self.running:
+            wait.until(lambda: not is_writing_its_log(self.pid), "the server to write its log")
         return self._log_path.read_text(encoding="utf-8", errors="replace")
 
     def start(self, env=None):
@@ -257,6 +260,18 @@ class Viewtally:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def is_writing_its_log(pid):
+    """A line that was logged wakes the thread that writes it at once; it sleeps again when all lines are written."""
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name, state = re.match(r"\d+ \((.*)\) (.)", (task / "stat").read_text()).groups()
+        except (FileNotFoundError, ProcessLookupError):     # a thread that has ended
+            continue
+        if name == "log-writer" and state in "RD":
+            return True
+    return False
 
 
 def what_it_does(pid):
