@@ -21,7 +21,10 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const struct cli_option options[] = {{"create", NULL, &creates}, {0}};
     if (!cli_parse(argc, argv, options, 0, 0, &count))
         return CLI_USAGE;
-    enum err e = creates ? create_database(cli->config.store.path, &why) : OK;
+    const char *path = cli->config.store.path;
+    enum err e = database_lock_share(&cli->lock, path, creates, &why);
+    if (e == OK && creates)
+        e = create_database(path, &why);
     if (e == OK)
         e = app_run(&cli->config, cli->config_path, &why);
     if (e == ERR_INVALID)

@@ -119,13 +119,14 @@ static bool init_process(void)
 
 static int run_command(const struct cli_command *command, const char *config_path, int argc, char **argv)
 {
-    struct cli cli = {.config_path = config_path};
+    struct cli cli = {.config_path = config_path, .lock.file.fd = -1};
     enum cli_exit code = CLI_USAGE;
     config_init(&cli.config);
     if (!init_process())
         code = cli_fail(CLI_COULD_NOT, "the random source or the test clock cannot be opened");
     else if (load_config(&cli))
         code = command->run(&cli, argc, argv);
+    database_lock_release(&cli.lock);
     config_fini(&cli.config);
     return (int)code;
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/uuid.h"
 #include "config/config.h"
+#include "store/database_lock.h"
 #include "store/store.h"
 
 /* What scripts can rely on. */
@@ -18,7 +19,8 @@ enum cli_exit {
 
 struct cli {
     struct config config;
-    const char *config_path; /* NULL: none was given and ./config.ini is not there */
+    const char *config_path;   /* NULL: none was given and ./config.ini is not there */
+    struct database_lock lock; /* held until the process ends; see cli_lock_database() */
 };
 
 struct cli_command {
@@ -68,6 +70,11 @@ enum cli_exit cli_fail(enum cli_exit code, const char *fmt, ...) __attribute__((
 
 /* The operand or option `what` as a UUID; false: said so. */
 MUST_USE bool cli_parse_uuid(const char *what, const char *text, struct uuid *out);
+
+/* Holds the lock of the configured database (store/database_lock.h) until the process ends. Each command
+ * calls it before it opens the database, directly or by a function below; a second call does nothing. With
+ * `creates` the database need not exist yet. Returns false after printing the reason. */
+MUST_USE bool cli_lock_database(struct cli *cli, bool creates);
 
 /* Brings the configured database to this binary's schema. Only with `creates` is a missing database created:
  * otherwise a mistyped path or a volume that is not mounted would become an empty service. Returns false

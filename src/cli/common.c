@@ -105,10 +105,22 @@ bool cli_parse_uuid(const char *what, const char *text, struct uuid *out)
     return false;
 }
 
+bool cli_lock_database(struct cli *cli, bool creates)
+{
+    const char *why = "";
+    if (cli->lock.file.fd >= 0 ||
+        database_lock_share(&cli->lock, cli->config.store.path, creates, &why) == OK)
+        return true;
+    (void)cli_fail(CLI_COULD_NOT, "%s", why);
+    return false;
+}
+
 bool cli_migrate_store(struct cli *cli, bool creates)
 {
     const char *path = cli->config.store.path, *why = "";
     int applied;
+    if (!cli_lock_database(cli, creates))
+        return false;
     enum err err = creates ? store_create(path, &applied, &why) : store_migrate(path, &applied, &why);
     if (err)
         (void)cli_fail(CLI_COULD_NOT, "%s", why);

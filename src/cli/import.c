@@ -195,6 +195,10 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     temp_dir_beside(cli->config.store.path, dir);
     if (!dry_run && creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
+    /* A dry run that would create the database leaves nothing behind, so it has nothing to lock. */
+    bool has_database = !dry_run || !creates || access(cli->config.store.path, F_OK) == 0;
+    if (has_database && !cli_lock_database(cli, false))
+        return CLI_COULD_NOT;
     struct store *store = dry_run ? open_for_dry_run(cli, creates, dir) : cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;

@@ -27,6 +27,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const char *why = "";
     if (!cli_parse(argc, argv, NULL, 0, 0, &count))
         return CLI_USAGE;
+    if (!cli_lock_database(cli, true))
+        return CLI_COULD_NOT;
     if (store_create(cli->config.store.path, &applied, &why))
         return cli_fail(CLI_COULD_NOT, "%s", why);
     if (applied)

@@ -401,6 +401,8 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     const struct cli_option options[] = {{"json", NULL, &json}, {0}};
     if (!cli_parse(argc, argv, options, 0, 0, &count))
         return CLI_USAGE;
+    if (!cli_lock_database(cli, false))
+        return CLI_COULD_NOT;
     struct status *s = xcalloc(1, sizeof *s);
     s->config = &cli->config;
     arena_init(&s->arena, 4096);

@@ -508,7 +508,7 @@ static enum err close_baselines(struct import *im)
 {
     struct closing_result closed = {0};
     enum err err = OK;
-    bool more = im->lock.fd < 0 || import_lock_take(&im->lock);
+    bool more = im->lock.file.fd < 0 || import_lock_take(&im->lock);
     im->summary->closing_left = !more;
     while (!err && more) {
         err = begin(im);
@@ -548,7 +548,7 @@ static enum err run_phases(struct import *im)
 
 enum err import_run(struct store *store, const struct import_options *options, struct import_summary *summary)
 {
-    struct import im = {.options = options, .summary = summary, .store = store, .lock = {.fd = -1}};
+    struct import im = {.options = options, .summary = summary, .store = store, .lock.file.fd = -1};
     memset(summary, 0, sizeof *summary);
     im.parser = record_parser_new();
     im.sorter = sorter_new(options->temp_dir, options->sort_bytes ? options->sort_bytes : SORT_BYTES);

@@ -1,26 +1,22 @@
-/* flock(2) on a file of its own. Never on the database: closing any descriptor of that would take SQLite's
- * own locks away. */
+/* A file_lock of its own. Never on the database: closing any descriptor of that would release SQLite's own
+ * locks. */
 #include "refresh/import_lock.h"
 
-#include "base/check.h"
 #include "base/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-enum { PATH_BYTES = 4096, MODE = 0640 };
+enum { PATH_BYTES = 4096 };
 
 enum err import_lock_open(struct import_lock *l, const char *path)
 {
     char name[PATH_BYTES];
     int n = snprintf(name, sizeof name, "%s-import", path);
+    l->file.fd = -1;
     errno = ENAMETOOLONG;
-    l->fd = n < 0 || (size_t)n >= sizeof name ? -1 : open(name, O_RDWR | O_CREAT | O_CLOEXEC, MODE);
-    if (l->fd >= 0)
+    if (n > 0 && (size_t)n < sizeof name && file_lock_open(&l->file, name, path))
         return OK;
     log_error("%s-import: %s", path, strerror(errno));
     return errno == EROFS || errno == EACCES ? ERR_READONLY : errno == ENOSPC ? ERR_FULL : ERR_IO;
@@ -28,31 +24,20 @@ enum err import_lock_open(struct import_lock *l, const char *path)
 
 void import_lock_close(struct import_lock *l)
 {
-    if (l->fd >= 0)
-        (void)close(l->fd);
-    l->fd = -1;
-}
-
-static bool lock(const struct import_lock *l, int operation)
-{
-    int code;
-    CHECK(l->fd >= 0);
-    do
-        code = flock(l->fd, operation);
-    while (code < 0 && errno == EINTR);
-    return code == 0;
+    file_lock_close(&l->file);
 }
 
 enum err import_lock_share(struct import_lock *l)
 {
-    if (lock(l, LOCK_SH))
+    if (file_lock_set(&l->file, FILE_LOCK_SHARED, true))
         return OK;
     log_error("the lock of imports: %s", strerror(errno));
     return ERR_IO;
 }
 
-/* The share is given up first: of two imports that end together, the later one then finds the way free. */
+/* The share is released first: of two imports that end together, the later one then finds the lock free. */
 bool import_lock_take(struct import_lock *l)
 {
-    return lock(l, LOCK_UN) && lock(l, LOCK_EX | LOCK_NB);
+    return file_lock_set(&l->file, FILE_LOCK_NONE, true) &&
+           file_lock_set(&l->file, FILE_LOCK_EXCLUSIVE, false);
 }

@@ -5,11 +5,12 @@
 #define VT_REFRESH_IMPORT_LOCK_H
 
 #include "base/err.h"
+#include "base/file_lock.h"
 
 #include <stdbool.h>
 
 struct import_lock {
-    int fd; /* -1: not open */
+    struct file_lock file; /* fd -1: not open */
 };
 
 /* The lock of the database `path`: the empty file `path`-import beside it, which stays there. Logged on

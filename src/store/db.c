@@ -298,6 +298,11 @@ void db_share_leave(struct db *db)
         db_share_end(db);
 }
 
+void db_keep_log(struct db *db)
+{
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 bool db_is_readonly(const struct db *db)
 {
     return sqlite3_db_readonly(db->handle, "main") == 1;

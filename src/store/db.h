@@ -99,6 +99,9 @@ void db_share_begin(struct db *db); /* when it fails, statements have transactio
 void db_share_pause(struct db *db);
 void db_share_leave(struct db *db);
 void db_share_end(struct db *db);
+/* Closing this connection leaves the log as it is. Without this, the last connection of a damaged database
+ * would delete a log that it cannot read. */
+void db_keep_log(struct db *db);
 bool db_is_readonly(const struct db *db);
 
 /* The log, in pages: what is in it, and how much of that is not in the database yet. Seen in shared memory;

@@ -9,12 +9,13 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/file_owner.h"
 #include "store/db.h"
+#include "store/replace.h"
 #include "store/store.h"
 #include "store/why.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,25 +26,22 @@ enum {
 };
 
 /* The database holds hashes of keys and what authors do: not for everybody on the machine. SQLite gives its
- * other files the same permissions. Who comes second finds the file there. */
+ * other files the same owner and permissions. Another process may create the file at the same time. */
 static enum err create_file(const char *path, const char **why)
 {
-    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0640);
-    if (fd < 0 && errno != EEXIST) {
+    int fd = file_open_as(path, path, 0640);
+    if (fd < 0) {
         *why = db_sentence("the database %s cannot be created: %s", path, strerror(errno));
         return errno == ENOSPC ? ERR_FULL : ERR_READONLY;
     }
-    if (fd >= 0)
-        (void)close(fd);
+    (void)close(fd);
     return OK;
 }
 
 static enum err find_or_create(const char *path, const char **why)
 {
     enum err err = why_bad_path(path, why);
-    if (err != ERR_NOT_FOUND)
-        return err;
-    if (why_bad_directory(path, why))
+    if (err != ERR_NOT_FOUND || replace_was_interrupted(path) || why_bad_directory(path, why))
         return err;
     return create_file(path, why);
 }

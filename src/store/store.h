@@ -47,7 +47,7 @@ void store_close(struct store *s);
 MUST_USE enum err store_migrate(const char *path, int *applied, const char **why);
 
 /* As store_migrate(), but a missing or empty file becomes a new database. ERR_NOT_FOUND if the directory does
- * not exist. */
+ * not exist, or if a restore was interrupted: the old data must not seem to be gone. */
 MUST_USE enum err store_create(const char *path, int *applied, const char **why);
 
 /* Never 0. Two equal numbers of one connection: nothing was committed in between, by any connection of any

@@ -110,6 +110,7 @@ static enum err claim(struct db *db, void *ctx)
     bool left = false;
     (void)ctx;
     db_set_busy_timeout(db, 0);
+    db_keep_log(db); /* leaving WAL mode empties and deletes it if that is possible */
     enum err err = db_exec_text(db, SQL_LEAVE_WAL, "delete", &left);
     return err ? err : left ? OK : ERR_BUSY;
 }

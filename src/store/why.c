@@ -3,6 +3,7 @@
 
 #include "store/db.h"
 #include "store/migrate.h"
+#include "store/replace.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -35,10 +36,28 @@ enum err why_bad_directory(const char *path, const char **why)
 }
 
 /* Of a relative path it matters where the command was started. */
+const char *why_interrupted_restore(const char *path)
+{
+    char before[4096] = "";
+    (void)replace_find_before(path, before, sizeof before);
+    return db_sentence(
+        "the database %s does not exist because a restore was interrupted: run `viewtally restore "
+        "FILE` again, or undo it: rename %s (and -wal, if it is there) back to it",
+        path, before);
+}
+
 static const char *why_missing(const char *path)
 {
     char here[4096];
+    char before[4096];
     bool tells = path[0] != '/' && getcwd(here, sizeof here);
+    if (replace_was_interrupted(path))
+        return why_interrupted_restore(path);
+    if (replace_find_before(path, before, sizeof before))
+        return db_sentence(
+            "the database %s does not exist: check that its volume is mounted, or rename %s (and "
+            "-wal, if it is there), which a restore has put aside, back to it",
+            path, before);
     return db_sentence("the database %s%s%s does not exist: check the path and that its volume is mounted; "
                        "only for a new service, `viewtally migrate` creates it",
                        tells ? here : "", tells ? "/" : "", path);

@@ -14,6 +14,8 @@ MUST_USE enum err why_bad_directory(const char *path, const char **why);
 
 /* What the error means for that file. */
 const char *why_of(enum err err, const char *path);
+/* replace_was_interrupted(). */
+const char *why_interrupted_restore(const char *path);
 /* The file exists and holds no bytes of a database. */
 const char *why_empty(const char *path);
 const char *why_foreign(const char *path);

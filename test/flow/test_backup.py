@@ -140,6 +140,6 @@ def test_a_backup_never_takes_the_place_of_the_database_itself(viewtally):
 
 def left_over(instance):
     """Files that only a command under way has."""
-    known = {"config.ini", "viewtally.db", "good.db", "cut.db", "page.db", "junk.db", "taken.db", "clock", "viewtally.db-import"}
+    known = {"config.ini", "viewtally.db", "good.db", "cut.db", "page.db", "junk.db", "taken.db", "clock", "viewtally.db-import", "viewtally.db-lock"}
     return [path.name for path in pathlib.Path(instance.directory).iterdir()
             if path.name not in known and path.suffix not in (".log", ".ndjson")]

@@ -143,11 +143,11 @@ class TestAtStart:
         shutil.move(database_of(viewtally), home / "viewtally.db")
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):
-            assert_refused(viewtally, command, str(home), "may not be written")
+            assert_refused(viewtally, command, str(home), "viewtally.db-lock cannot be opened", "Operation not permitted")
 
     def test_a_directory_that_takes_no_new_database(self, viewtally, command):
         home = viewtally.directory / "home"
-        why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("viewtally.db cannot be created", "Operation not permitted")
+        why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("viewtally.db-lock cannot be opened", "Operation not permitted")
         home.mkdir()
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):

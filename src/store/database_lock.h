@@ -1,0 +1,28 @@
+/* The lock of a whole database: `<database>-lock` beside it.
+ *
+ * Every process that opens the database holds it shared for its lifetime; `restore` holds it exclusively.
+ * SQLite's own locks cannot serve here, because they need a readable database, and because a process that
+ * still has a replaced file open deletes the write-ahead log of the new one when it closes. */
+#ifndef VT_STORE_DATABASE_LOCK_H
+#define VT_STORE_DATABASE_LOCK_H
+
+#include "base/err.h"
+#include "base/file_lock.h"
+
+struct database_lock {
+    struct file_lock file; /* fd -1: not held */
+};
+
+/* Acquires the lock shared, without waiting. ERR_BUSY: a restore is running. ERR_NOT_FOUND, ERR_INVALID:
+ * there is no database at `path`; with `creates` only its directory must exist. Any other error: the lock
+ * file cannot be opened or locked. `*why` is then a sentence for the operator, valid until the next call from
+ * this thread. */
+MUST_USE enum err database_lock_share(struct database_lock *l, const char *path, bool creates,
+                                      const char **why);
+
+/* The same exclusively. ERR_BUSY: another process uses the database. The database need not exist. */
+MUST_USE enum err database_lock_exclude(struct database_lock *l, const char *path, const char **why);
+
+void database_lock_release(struct database_lock *l); /* harmless if not held */
+
+#endif

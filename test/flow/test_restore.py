@@ -1,0 +1,308 @@
+"""viewtally restore: never a foreign log, never under a running server, never a database that seems empty after a crash."""
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from lib import wait
+from lib.lines import author, uid
+
+MANY = 300
+KILL_STEPS_MAX = 40
+
+
+def sql(path, statement, *values):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        found = database.execute(statement, values).fetchall()
+        database.commit()
+    return found
+
+
+def authors(instance):
+    return [row["name"] for row in instance.run("author", "list", "--json").json()]
+
+
+def integrity(path):
+    return sql(path, "PRAGMA integrity_check")
+
+
+def crashed_with_log(instance):
+    """A database whose newest commits are in its -wal file only, as a crash leaves it. The backup `one.db` has one author."""
+    instance.import_lines([author("One")])
+    instance.run("backup", "one.db")
+    with contextlib.closing(sqlite3.connect(instance.database)) as holder:      # the last to close would empty the log
+        holder.execute("PRAGMA wal_autocheckpoint = 0")
+        holder.execute("SELECT count(*) FROM authors").fetchone()
+        instance.import_lines([author(f"Author {n}") for n in range(MANY)])
+        for ending in ("", "-wal", "-shm"):
+            shutil.copy(f"{instance.database}{ending}", f"{instance.directory}/crashed{ending}")
+    for ending in ("", "-wal", "-shm"):
+        path = f"{instance.database}{ending}"
+        if os.path.exists(path):
+            os.unlink(path)
+        shutil.copy(f"{instance.directory}/crashed{ending}", path)
+    assert os.path.getsize(f"{instance.database}-wal") > 0
+
+
+def files_put_aside(instance):
+    return sorted(path.name.removeprefix("viewtally.db.before-").lstrip("0123456789") for path in instance.directory.glob("viewtally.db.before-*"))
+
+
+# --- what belongs to the old database goes with it ---
+
+
+def test_the_log_of_a_database_that_was_moved_away_is_not_recovered(viewtally):
+    crashed_with_log(viewtally)
+    os.rename(viewtally.database, viewtally.directory / "moved.db")
+    viewtally.run("restore", "one.db")
+    assert authors(viewtally) == ["One"] and integrity(viewtally.database) == [("ok",)]
+    assert files_put_aside(viewtally) == ["-shm", "-wal"]
+
+
+def test_the_old_database_is_put_aside_complete(viewtally):
+    crashed_with_log(viewtally)
+    printed = viewtally.run("restore", "one.db").out
+    assert authors(viewtally) == ["One"]
+    aside, = (path for path in viewtally.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit())
+    assert str(aside) in printed
+    assert sql(aside, "SELECT count(*) FROM authors") == [(MANY + 1,)]
+
+
+def test_a_damaged_database_is_put_aside_with_its_log(viewtally):
+    crashed_with_log(viewtally)
+    damage_header(viewtally)
+    viewtally.run("restore", "--force", "one.db")
+    assert authors(viewtally) == ["One"] and integrity(viewtally.database) == [("ok",)]
+    assert files_put_aside(viewtally) == ["", "-shm", "-wal"]
+
+
+def test_a_journal_without_its_database_is_not_rolled_back_into_the_restored_one(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    with contextlib.closing(sqlite3.connect(viewtally.database)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("PRAGMA cache_size = 1")                       # pages and journal reach the disk before the commit
+        database.execute("UPDATE authors SET name = hex(randomblob(20000))")
+        database.execute("CREATE TABLE filler AS SELECT randomblob(4000) FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9))")
+        shutil.copy(f"{viewtally.database}-journal", viewtally.directory / "journal")
+        database.rollback()
+    viewtally.database.rename(viewtally.directory / "moved.db")
+    shutil.copy(viewtally.directory / "journal", f"{viewtally.database}-journal")
+    viewtally.run("restore", "one.db")
+    assert authors(viewtally) == ["One"] and integrity(viewtally.database) == [("ok",)]
+    assert "-journal" in files_put_aside(viewtally)
+
+
+def test_a_symbolic_link_keeps_its_place(viewtally):
+    crashed_with_log(viewtally)
+    volume = viewtally.directory / "volume"
+    volume.mkdir()
+    for ending in ("", "-wal", "-shm"):
+        os.rename(f"{viewtally.database}{ending}", f"{volume}/data.db{ending}")
+    os.symlink("volume/data.db", viewtally.database)
+    viewtally.run("restore", "one.db")
+    assert viewtally.database.is_symlink() and authors(viewtally) == ["One"]
+    assert len(list(volume.glob("data.db.before-*"))) == 1
+    assert sql(volume / "data.db", "SELECT count(*) FROM authors") == [(1,)]
+
+
+# --- not under a running process ---
+
+
+def damage_header(instance):
+    """Spoils the first page, and the log's header, because the log may hold a sound copy of that page."""
+    log = instance.database.with_name("viewtally.db-wal")
+    for path in [instance.database, *([log] if log.exists() else [])]:
+        with open(path, "r+b") as file:
+            file.seek(16)
+            file.write(b"\xff" * 60)
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
+def test_a_restore_refuses_to_replace_the_database_of_a_running_server(viewtally, damaged):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    viewtally.start()
+    before = viewtally.database.stat().st_ino
+    if damaged:
+        damage_header(viewtally)
+    refused = viewtally.run("restore", "one.db", status=3)
+    assert "is in use: stop the server" in refused.err and "--force" in refused.err
+    assert viewtally.database.stat().st_ino == before and files_put_aside(viewtally) == []
+    assert not (viewtally.directory / "viewtally.db-restore").exists()
+    viewtally.stop()
+
+
+def test_a_damaged_database_is_replaced_with_force_only(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    damage_header(viewtally)
+    damaged = viewtally.database.read_bytes()
+    refused = viewtally.run("restore", "one.db", status=3)
+    assert "is not a database, or it is damaged" in refused.err and "--force" in refused.err
+    assert viewtally.database.read_bytes() == damaged and files_put_aside(viewtally) == []
+    forced = viewtally.run("restore", "--force", "one.db")
+    assert "--force: skipped: SQLite's own check" in forced.out and authors(viewtally) == ["One"]
+
+
+def test_a_shell_that_has_the_database_open_is_noticed(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    with contextlib.closing(sqlite3.connect(viewtally.database)) as shell:
+        shell.execute("SELECT count(*) FROM authors").fetchone()
+        assert "is in use" in viewtally.run("restore", "one.db", status=3).err
+
+
+def test_every_command_at_work_holds_the_lock(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    importing = viewtally.command("import", "-")
+    importing.stdin.write(b"\n")
+    importing.stdin.flush()
+    try:
+        assert lock_is_held(viewtally)
+        assert "stop the server and all other viewtally commands" in viewtally.run("restore", "one.db", status=3).err
+    finally:
+        importing.communicate()
+    viewtally.run("restore", "one.db")
+
+
+def lock_is_held(instance):
+    """Waits until some process holds the lock file of the database."""
+    path = instance.directory / "viewtally.db-lock"
+    return wait.until(lambda: subprocess.run(["flock", "--nonblock", str(path), "true"], check=False).returncode != 0, "a process to hold the lock")
+
+
+@pytest.mark.parametrize("words", [["serve"], ["serve", "--create"], ["migrate"], ["import", "-"], ["author", "list"], ["status"], ["backup", "two.db"],
+                                   ["key", "list", "--author", uid("One")], ["import", "--dry-run", "-"], ["demo"]], ids=" ".join)
+def test_no_command_opens_the_database_during_a_restore(viewtally, words):
+    viewtally.import_lines([author("One")])
+    lock = viewtally.directory / "viewtally.db-lock"
+    with subprocess.Popen(["flock", "--exclusive", str(lock), "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        holder.stdin.write(b"locked\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == b"locked\n"
+        assert "is being restored" in viewtally.run(*words, status=3).err
+        holder.stdin.close()
+
+
+def test_a_lock_that_cannot_be_had_is_a_reason_to_refuse(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    lock = viewtally.directory / "viewtally.db-lock"
+    lock.unlink()
+    lock.symlink_to("elsewhere")
+    refused = viewtally.run("restore", "one.db", status=3)
+    assert "viewtally.db-lock cannot be opened" in refused.err and "--force" in refused.err
+    assert "viewtally.db-lock cannot be opened" in viewtally.run("serve", status=3).err
+    assert "skipped: the lock that keeps" in viewtally.run("restore", "--force", "one.db").out
+    lock.unlink()
+    assert authors(viewtally) == ["One"]
+
+
+def test_the_lock_file_stays(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    lock = viewtally.directory / "viewtally.db-lock"
+    before = lock.stat().st_ino
+    viewtally.run("restore", "one.db")
+    viewtally.start()
+    viewtally.stop()
+    assert lock.stat().st_ino == before and lock.stat().st_size == 0
+
+
+def test_the_database_itself_is_no_backup(viewtally):
+    viewtally.import_lines([author("One")])
+    assert "is the database itself" in viewtally.run("restore", "viewtally.db", status=2).err
+    viewtally.database.with_name("empty.db").touch()
+    assert "is empty" in viewtally.run("restore", "empty.db", status=3).err
+    assert authors(viewtally) == ["One"] and not (viewtally.directory / "viewtally.db-restore").exists()
+
+
+# --- killed at any step ---
+
+
+def restore_killed_at(instance, step):
+    """Runs the restore of `one.db` and kills it at the step. Returns False if it ended before."""
+    done = instance.run("restore", "--force", "one.db", status=None, env={"VIEWTALLY_TEST_KILL_AT": str(step)})
+    assert done.status in (0, -signal.SIGKILL), done
+    return done.status != 0
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
+def test_a_restore_that_is_killed_at_any_step_never_leaves_an_empty_or_mixed_database(viewtally, damaged):
+    """After each kill there is the old database, or none with an explanation, or the new one. Then the restore is repeated."""
+    crashed_with_log(viewtally)
+    if damaged:
+        damage_header(viewtally)
+    start = {path.name: path.read_bytes() for path in viewtally.directory.glob("viewtally.db*")}
+    seen, step = set(), 1
+    while step < KILL_STEPS_MAX:
+        for path in viewtally.directory.glob("viewtally.db*"):
+            path.unlink()
+        for name, data in start.items():
+            (viewtally.directory / name).write_bytes(data)
+        if not restore_killed_at(viewtally, step):
+            break
+        seen.add(state_after_a_kill(viewtally, damaged))
+        viewtally.run("restore", "--force", "one.db")
+        assert authors(viewtally) == ["One"] and integrity(viewtally.database) == [("ok",)]
+        assert not (viewtally.directory / "viewtally.db-restore").exists()
+        assert_old_set_is_whole(viewtally, damaged, start)
+        step += 1
+    assert seen == {"old", "missing", "new"} and 5 < step < KILL_STEPS_MAX
+
+
+def state_after_a_kill(instance, damaged):
+    if not instance.database.exists():
+        before = {path.name for path in instance.directory.iterdir()}
+        for words in (["serve"], ["serve", "--create"], ["migrate"], ["import", "--create", "-"], ["status"]):
+            refused = instance.run(*words, status=3)
+            assert "does not exist because a restore was interrupted: run `viewtally restore FILE` again" in refused.err, refused
+            assert "viewtally.db.before-" in refused.err
+        assert {path.name for path in instance.directory.iterdir()} <= before | {"viewtally.db-lock"}
+        return "missing"
+    with open(instance.database, "rb") as file:
+        file.seek(16)
+        if file.read(4) == b"\xff" * 4:
+            return "old"
+    names = authors(instance)
+    assert integrity(instance.database) == [("ok",)]
+    assert len(names) in (1, MANY + 1)
+    return "new" if len(names) == 1 else "old"
+
+
+def assert_old_set_is_whole(instance, damaged, start):
+    """Somewhere among the sets put aside is the old database with all of its log."""
+    sets = [path for path in instance.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit()]
+    if damaged:
+        assert any(path.read_bytes() == start["viewtally.db"] and
+                   path.with_name(path.name + "-wal").read_bytes() == start["viewtally.db-wal"] for path in sets)
+    else:
+        assert (MANY + 1,) in [count for path in sets for count in sql(path, "SELECT count(*) FROM authors")]
+
+
+def test_an_interrupted_restore_can_be_undone_by_renaming(viewtally):
+    crashed_with_log(viewtally)
+    step = 1
+    while viewtally.database.exists():
+        assert restore_killed_at(viewtally, step)
+        step += 1
+    aside, = (path for path in viewtally.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit())
+    aside.rename(viewtally.database)
+    assert len(authors(viewtally)) == MANY + 1
+    viewtally.run("restore", "one.db")
+    assert authors(viewtally) == ["One"]
+
+
+def test_a_missing_database_beside_an_older_restore_names_it(viewtally):
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    viewtally.run("restore", "one.db")
+    viewtally.database.unlink()
+    refused = viewtally.run("serve", status=3)
+    assert "does not exist: check that its volume is mounted, or rename" in refused.err and ".before-" in refused.err
