@@ -76,6 +76,12 @@ int file_open_as(const char *path, const char *model, mode_t mode)
     return fd;
 }
 
+bool file_owner_of_directory(int fd, int at)
+{
+    struct stat st;
+    return geteuid() != 0 || (fstat(at, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0);
+}
+
 int file_make_directory(int at, const char *path, mode_t mode)
 {
     char parent[PATH_MAX];

@@ -33,6 +33,11 @@ bool file_owner_apply(int fd, const struct file_owner *owner);
  * Never follows a symbolic link. Returns -1 with errno set on failure. */
 int file_open_as(const char *path, const char *model, mode_t mode);
 
+/* Gives a file that this process has just created in the open directory `at` to the owner and group of that
+ * directory. Only the superuser does that; for others it does nothing. Returns false with errno set on
+ * failure. */
+bool file_owner_of_directory(int fd, int at);
+
 /* As mkdirat(), with owner and group of the directory that contains the new one. 0, or -1 with errno set. */
 int file_make_directory(int at, const char *path, mode_t mode);
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/file_owner.h"
 #include "base/log.h"
 
 #include <dirent.h>
@@ -72,7 +73,7 @@ static struct c_name c_name(struct str name)
 
 static int open_directory(int at, const char *path)
 {
-    if (mkdirat(at, path, DIR_MODE) < 0 && errno != EEXIST && errno != EROFS)
+    if (file_make_directory(at, path, DIR_MODE) < 0 && errno != EEXIST && errno != EROFS)
         return -1;
     return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -417,12 +418,12 @@ enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identit
 
 static enum err write_report(int at, const char *name, bool (*write)(void *ctx, int fd), void *ctx)
 {
-    /* What a crash has left of an earlier attempt is written over. */
-    int fd =
-        openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, REPORT_MODE);
+    /* A crash may have left one of an earlier attempt. */
+    (void)unlinkat(at, name, 0);
+    int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, REPORT_MODE);
     if (fd < 0)
         return failed("cannot be written:", name);
-    const bool ok = write(ctx, fd) && fsync(fd) == 0;
+    const bool ok = file_owner_of_directory(fd, at) && write(ctx, fd) && fsync(fd) == 0;
     enum err err = ok ? OK : failed("cannot be written:", name);
     if (close(fd) < 0 && !err)
         err = failed("cannot be written:", name);
