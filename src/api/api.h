@@ -46,6 +46,7 @@ struct call {
     uint64_t store_version; /* of before the owner was looked up */
     uint8_t key_tag[OWNERS_TAG_LEN];
     struct key_owner owner;
+    request_step *resume;          /* while router_authorize_again() is at work */
     bool counted;                  /* by the limit: a use of the key */
     struct limiter_call limit;     /* verdict.limit 0: not asked, or no limit */
     struct str params[PARAMS_MAX]; /* decoded; in the order of the route's names; p == NULL: not given */

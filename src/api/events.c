@@ -264,6 +264,13 @@ static enum next finish(struct request *r, struct feed *feed)
 
 static enum next feed_slice_step(struct request *r);
 
+/* A request may be held for 55 s. What it reads then is answered only if the key and the plan allow it then.
+ */
+static enum next woken_step(struct request *r)
+{
+    return router_authorize_again(r, feed_slice_step);
+}
+
 /* An empty page with time left waits for a commit; what is behind the rows already looked at is asked for
  * again then. */
 static enum next finish_or_wait(struct request *r, struct feed *feed)
@@ -272,7 +279,7 @@ static enum next finish_or_wait(struct request *r, struct feed *feed)
     if (feed->shown || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
         longpoll_is_draining(longpoll) || r->client_ended)
         return finish(r, feed);
-    r->step = feed_slice_step;
+    r->step = woken_step;
     return longpoll_wait(longpoll, &feed->poll, r, feed->wait_until_ms);
 }
 

@@ -122,6 +122,25 @@ static enum next admit(struct request *r)
     return limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
 }
 
+/* The end of router_authorize_again(). */
+static enum next resume(struct request *r)
+{
+    struct call *call = call_of(r);
+    if (!call->owner.plan_active)
+        return answer_error(r, API_PLAN_INACTIVE, "The author's plan is not active.");
+    r->step = call->resume;
+    return NEXT_MORE;
+}
+
+/* As if the limiter had never been asked, which does not happen for such a key. */
+static enum next refuse_key(struct request *r, enum api_error error, const char *message)
+{
+    struct call *call = call_of(r);
+    call->counted = false;
+    call->limit.verdict.limit = 0;
+    return answer_error(r, error, "%s", message);
+}
+
 static enum next check_owner(struct request *r)
 {
     struct call *call = call_of(r);
@@ -132,15 +151,15 @@ static enum next check_owner(struct request *r)
     r->key_id = &call->owner.key_id;
     r->author_id = &call->owner.author_id;
     if (call->owner.revoked_at != TIME_NONE)
-        return answer_error(r, API_REVOKED_KEY, "This API key was revoked.");
-    return admit(r);
+        return refuse_key(r, API_REVOKED_KEY, "This API key was revoked.");
+    return call->resume ? resume(r) : admit(r);
 }
 
 static enum next owner_step(struct request *r)
 {
     const struct call *call = call_of(r);
     if (call->read.err == ERR_NOT_FOUND)
-        return answer_error(r, API_INVALID_KEY, "This API key is not known.");
+        return refuse_key(r, API_INVALID_KEY, "This API key is not known.");
     if (call->read.err)
         return answer_store_error(r, call->read.err);
     owners_put(call->api->owners, call->key_tag, call->store_version, &call->owner);
@@ -158,9 +177,26 @@ static enum next look_up_owner(struct request *r, struct str key)
     return store_find_key(&call->read, hash, &call->owner);
 }
 
-static enum next find_owner(struct request *r)
+static enum next find_owner_of(struct request *r, struct str key)
 {
     struct call *call = call_of(r);
+    call->store_version = store_version(call->api->store);
+    if (owners_get(call->api->owners, call->key_tag, call->store_version, &call->owner))
+        return check_owner(r);
+    return look_up_owner(r, key);
+}
+
+enum next router_authorize_again(struct request *r, request_step *then)
+{
+    struct str key = {NULL, 0};
+    (void)key_from_authorization(r->field[FIELD_AUTHORIZATION], &key);
+    call_of(r)->resume = then;
+    return find_owner_of(r, key);
+}
+
+static enum next find_owner(struct request *r)
+{
+    const struct call *call = call_of(r);
     struct str key;
     if (r->field_count[FIELD_AUTHORIZATION] > 1)
         return answer_error(r, API_INVALID_KEY, "There is more than one Authorization header.");
@@ -168,11 +204,8 @@ static enum next find_owner(struct request *r)
         return answer_error(r, API_MISSING_KEY, "Send the API key as: Authorization: Bearer <API_KEY>.");
     if (key.len > KEY_TEXT_MAX)
         return answer_error(r, API_INVALID_KEY, "This is not an API key.");
-    owners_tag(call->api->owners, key, call->key_tag);
-    call->store_version = store_version(call->api->store);
-    if (owners_get(call->api->owners, call->key_tag, call->store_version, &call->owner))
-        return check_owner(r);
-    return look_up_owner(r, key);
+    owners_tag(call->api->owners, key, call_of(r)->key_tag);
+    return find_owner_of(r, key);
 }
 
 static bool method_fits(const struct route *route, enum http_method m)

@@ -28,6 +28,11 @@ struct route {
 /* struct http_app.first; its ctx is the struct api. */
 enum next router_first_step(struct request *r);
 
+/* For a request that has waited: looks the key and the plan up again and refuses the request as if it had
+ * come now (401, 403), or goes on with `then`. What was written of the answer so far stays. Takes no further
+ * slot of the rate limit. */
+enum next router_authorize_again(struct request *r, request_step *then);
+
 /* struct http_app.finish: what the limit leaves, and what every response carries (answer_finish). */
 void router_finish(struct request *r);
 

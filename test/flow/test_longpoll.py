@@ -12,8 +12,10 @@ import time
 
 import pytest
 
+from lib import wait
 from lib.client import Response, connect
 from lib.lines import author, reading, uid, video
+from lib.refreshing import Refreshing, is_stopped
 
 START_MS = 9_000_000
 NEW_EVENT_SECONDS = 5           # from the commit to the answer: the server looks every 100 ms, the machine may be busy
@@ -309,6 +311,84 @@ def test_clients_that_were_reset_give_their_connections_back(make_viewtally, clo
         for poll in polls:
             poll.reset()
     assert world.get("/account").status == 200
+    world.close()
+
+
+# --- the key and the plan may have ended meanwhile ---
+
+
+def refused(answer):
+    return answer.status, answer.error_code
+
+
+def test_a_held_request_ends_when_its_key_is_revoked(world):
+    poll = world.poll("wait=55")
+    other = world.instance.create_key(uid("Ada"), "other")
+    stays = Poll(world.instance.address, other, "wait=55")
+    world.polls.append(stays)
+    world.settle()
+    key_id = next(key["id"] for key in world.instance.run("key", "list", "--author", uid("Ada"), "--json").json() if key["name"] == "test")
+    world.instance.run("key", "revoke", key_id)
+    assert refused(poll.answer()) == (401, "api_key_revoked")
+    world.views("a", 1500)
+    assert [event["milestone"] for event in stays.page()["data"]] == [1000]
+
+
+def test_a_held_request_ends_with_the_plan(world):
+    poll, other = world.poll("wait=55"), world.poll("wait=55", "Bob")
+    world.settle()
+    world.instance.run("author", "set-plan", uid("Ada"), "inactive")
+    assert refused(poll.answer()) == (403, "plan_inactive")
+    world.views("b", 1500)
+    assert other.page()["data"]
+
+
+def stop_between_transactions(instance):
+    """SIGSTOP at a moment when the server does not hold the write lock."""
+    database = Refreshing(instance)
+
+    def stopped():
+        instance.signal(signal.SIGSTOP)
+        wait.until(lambda: is_stopped(instance.pid), "all threads to stand still")
+        if not database.is_locked():
+            return True
+        instance.signal(signal.SIGCONT)
+        return False
+
+    wait.until(stopped, "the server to stand between two transactions")
+
+
+@pytest.mark.parametrize("end", ["deadline", "drain", "event"])
+def test_no_end_of_the_wait_gets_round_the_check(world, end):
+    """The server is stopped while the key is revoked, so that it finds both at the same moment."""
+    poll = world.poll("wait=30")
+    world.settle()
+    stop_between_transactions(world.instance)
+    key_id = next(key["id"] for key in world.instance.run("key", "list", "--author", uid("Ada"), "--json").json())
+    world.instance.run("key", "revoke", key_id)
+    if end == "deadline":
+        world.clock.advance(31_000)
+    elif end == "drain":
+        world.instance.signal(signal.SIGTERM)
+    else:
+        world.views("a", 1500)
+    world.instance.signal(signal.SIGCONT)
+    assert refused(poll.answer()) == (401, "api_key_revoked")
+    poll.socket.close()
+    if end == "drain":
+        world.instance.wait_stopped()
+
+
+def test_waiting_takes_one_slot_of_the_rate_limit(make_viewtally, clock):
+    world = World(make_viewtally, clock, {"limits": {"requests_per_minute": 60}})
+    poll = world.poll("wait=30")
+    other = world.get("/account", "Bob")
+    assert other.status == 200
+    for views in (901, 902, 903):                   # wakes it three times, with no event
+        world.views("a", views)
+    world.clock.advance(30_000)
+    answer = poll.answer()
+    assert (answer.status, answer.headers["X-RateLimit-Remaining"]) == (200, "59")
     world.close()
 
 
