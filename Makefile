@@ -250,9 +250,10 @@ TEST_BUILDS := test-build-release test-build-debug test-build-asan
 .PHONY: test test-builds $(TEST_BUILDS)
 ## make test              unit, flow, property and contract tests and lint, also under AddressSanitizer
 ## make test CACHE=0      the same with that many bytes for kept answers (0: none; the AddressSanitizer half has 64 KiB otherwise)
+## make test STRICT=1     a skipped test fails unless test/allowed-skips.toml lists it; also runs tests that take minutes
 test: build/.have-test
 	@$(MAKE) --no-print-directory test-builds
-	@$(if $(CACHE),CACHE=$(CACHE) )scripts/run-tests $(if $(TESTS),--python $(TESTS))
+	@$(if $(CACHE),CACHE=$(CACHE) )$(if $(STRICT),STRICT=$(STRICT) )scripts/run-tests $(if $(TESTS),--python $(TESTS))
 
 test-builds: $(TEST_BUILDS)
 $(TEST_BUILDS): test-build-%:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from lib.viewtally import ROOT
+from lib.viewtally import ROOT, sanitized
 
 AUTHOR = "11111111-1111-4111-8111-111111111111"
 DRIVERS = pathlib.Path(os.environ.get("VIEWTALLY_SHARED") or ROOT.parent / "shared") / "http"
@@ -28,11 +28,11 @@ def server(make_viewtally):
         yield instance
 
 
-def drive(server, driver, *arguments):
+def drive(server, driver, *arguments, seconds=SECONDS):
     """Runs a driver with the server's address and key; it must end with `N passed, 0 failed`, and the server live."""
     host, _, port = server.address.rpartition(":")
     command = [sys.executable, str(DRIVERS / driver), host, port, "--key", server.key, "--path", "/v1/account", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False,
                           env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     summary = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
     assert summary and summary.group(2) == "0" and done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
@@ -54,3 +54,11 @@ def test_mutated_streams(server):
 @pytest.mark.parametrize("mode", [[], ["--stream", "--invalid-headers"]], ids=["buffered", "streamed"])
 def test_smuggling_through_nginx(server, mode):
     drive(server, "behind.py", "--groups", "own", *mode)
+
+
+@pytest.mark.skipif(os.environ.get("STRICT") != "1" or sanitized(), reason="takes two minutes: runs with STRICT=1, in the plain build")
+def test_slow_clients(server):
+    """Slow heads, slow bodies, clients that do not read, 5,000 idle connections, storms. Memory and the server's time limits
+    are checked; how long an ordinary request takes beside them is not, because other tests run at the same time."""
+    no_latency_limit_ms = "1e9"
+    drive(server, "slow.py", "--pid", str(server.pid), "--p99", no_latency_limit_ms, seconds=600)
