@@ -334,6 +334,11 @@ test-day: build/.have-test
 	@$(MAKE) --no-print-directory MODE=debug all
 	@/usr/bin/python3 test/platforms/day.py $(DAY)
 
+.PHONY: soak
+## make soak              30 minutes (SOAK_MINUTES) of mixed traffic: nginx, two processes, Redis restarts; memory must stay flat
+soak: $(BIN) build/.have-test
+	@/usr/bin/python3 test/load/soak.py
+
 # --- rest ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local

@@ -148,7 +148,8 @@ def test_the_range_of_statistics(place):
                    {"start_date": "0001-01-01", "end_date": "9999-12-31"}):
         response = place.get("/stats", params)
         assert (response.status, response.error_code) == (400, "range_too_long"), params
-    for query, name in (("start_date=x&end_date=y", "start_date"), ("start_date=2026-01-01&end_date=y&group_by=z", "end_date"),
+    for query, name in (("start_date=2026-01-02&end_date=2026-01-01", "end_date"),
+                        ("start_date=x&end_date=y", "start_date"), ("start_date=2026-01-01&end_date=y&group_by=z", "end_date"),
                         ("start_date=2026-01-01&end_date=2026-12-31&group_by=z", "group_by"),
                         ("start_date=2026-12-31&end_date=2026-01-01&group_by=z", "group_by")):
         refused(place, DOCUMENT.operation("GET /stats"), query, name)

@@ -112,9 +112,24 @@ def test_the_account_shows_the_last_use_of_its_key(pair):
     assert pair.clients[0].get("/account").json()["data"]["key"]["last_used_at"] == "2026-07-10T12:02:00.000Z"
 
 
+def test_each_key_of_an_author_sees_its_own_account(pair):
+    """Also when both were used last at the same time, so that the cache entries differ in the key only."""
+    made = pair.keeps.run("key", "create", "--author", uid("Ada"), "--name", "second", "--json").json()
+    with pair.keeps.client(made["key"]) as second:
+        pair.clock.advance(2 * 60 * 1000)
+        pair.clients[1].get("/books")
+        second.get("/books")
+        with sqlite3.connect(pair.keeps.settings["store"]["path"]) as database:
+            used = "SELECT count(*) FROM api_keys WHERE last_used_at = ?"
+            wait.until(lambda: database.execute(used, (pair.clock.wall_ms,)).fetchone()[0] == 2, "both uses to be written")
+        for client, name in [(pair.clients[0], "test"), (second, "second")] * 3:
+            assert client.get("/account").json()["data"]["key"]["name"] == name
+
+
 def test_what_a_client_accepts_is_part_of_the_question(pair):
     pair.check(["/stats"])
-    for accept, kind in (("text/csv", "text/csv"), ("application/json", "application/json"), ("text/csv", "text/csv"), ("*/*", "application/json")):
+    for accept, kind in (("text/csv", "text/csv"), ("application/json", "application/json"), ("text/csv", "text/csv"), ("*/*", "application/json"),
+                         ("text/csv, application/json;q=0.5", "application/json")):
         answer = pair.clients[0].request("GET", "/v1/stats", headers={"Accept": accept})
         assert answer.headers["Content-Type"].startswith(kind), accept
         assert answer.headers["Vary"] == "Authorization, Accept"

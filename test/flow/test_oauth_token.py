@@ -245,6 +245,20 @@ def test_a_code_is_good_for_300_seconds(world, client):
     assert error_of(grant_of(world, at_ms=now + 3600_000).exchange(client)) == "invalid_grant"
 
 
+def test_code_expires_to_the_millisecond(make_viewtally, clock):
+    """Valid for 299.999 s, expired after 300 s."""
+    instance = make_viewtally(clock=clock)
+    author = instance.add_author()
+    app = oauth.add_app(instance)
+    made_at = clock.wall_ms
+    grants = [Grant(instance, app, author, at_ms=made_at) for _ in range(2)]
+    with instance, instance.client() as client:
+        clock.set_wall(made_at + 299_999)
+        assert grants[0].exchange(client).status == 200
+        clock.set_wall(made_at + 300_000)
+        assert error_of(grants[1].exchange(client)) == "invalid_grant"
+
+
 # -- keys ---------------------------------------------------------------------------------------------------------------
 
 def test_connecting_again_replaces_the_key(world, client):

@@ -1,0 +1,217 @@
+"""The traffic of the soak. Each kind of client is a thread that works until `over` is set; `Tally` counts the answers."""
+import collections
+import http.client
+import random
+import socket
+import threading
+import time
+
+from lib import oauth
+from lib.client import Client, connect
+from lib.pages import Browser, sign_in
+
+ANSWER_SECONDS = 60
+
+
+class Tally:
+    """Counts of (kind, status), and whatever went wrong."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+        self.wrong = []
+        self._lock = threading.Lock()
+
+    def add(self, kind, status):
+        with self._lock:
+            self.counts[kind, status] += 1
+
+    def fail(self, kind, reason):
+        with self._lock:
+            self.wrong.append(f"{time.strftime('%H:%M:%S')} {kind}: {reason}")
+
+    def expect(self, kind, answer, *statuses):
+        self.add(kind, answer.status)
+        if answer.status not in statuses:
+            self.fail(kind, f"{answer!r}")
+        return answer
+
+
+class Worker(threading.Thread):
+    """Calls step() every `pause` seconds, give or take half of it."""
+
+    kind = "?"
+
+    def __init__(self, soak, seed, pause):
+        super().__init__(daemon=True)
+        self.soak = soak
+        self.rng = random.Random(f"{self.kind} {seed}")
+        self.pause = pause
+
+    def run(self):
+        while not self.soak.over.wait(self.pause * self.rng.uniform(0.5, 1.5)):
+            try:
+                self.step()
+            except (OSError, AssertionError, http.client.HTTPException, KeyError) as failure:
+                self.soak.tally.fail(self.kind, f"{type(failure).__name__}: {str(failure)[:400]}")
+        self.finish()
+
+    def finish(self):
+        pass
+
+
+class Reader(Worker):
+    """A dashboard: any endpoint with any parameters, half of the time conditional."""
+
+    kind = "read"
+
+    def __init__(self, soak, seed, pause):
+        super().__init__(soak, seed, pause)
+        self.client = Client(soak.address, timeout=ANSWER_SECONDS)
+        self.tags = {}
+
+    def finish(self):
+        self.client.close()
+
+    def target(self):
+        rng = self.rng
+        return rng.choice([
+            ("/account", {}), ("/books", {}), ("/videos", {"limit": rng.choice([1, 10, 50, 100])}),
+            ("/videos", {"viral": rng.choice(["true", "false"])}), ("/stats", {}), ("/stats", {"group_by": "book"}),
+            ("/stats", {"start_date": time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86400 * rng.randrange(1, 60)))}),
+            ("/stats", {"format": "csv"}), ("/events", {"limit": rng.choice([1, 50, 100])}), ("/events", {"order": "desc"})])
+
+    def step(self):
+        key = self.rng.choice(self.soak.keys)
+        path, params = self.target()
+        name = (key, path, tuple(params.items()))
+        headers = {"If-None-Match": self.tags[name]} if name in self.tags and self.rng.random() < 0.5 else {}
+        answer = self.client.get(path, params, headers, key=key)
+        self.soak.tally.expect(self.kind, answer, 200, *([304] if headers else []))
+        if answer.status == 200 and answer.headers["ETag"]:
+            if len(self.tags) > 500:
+                self.tags.clear()
+            self.tags[name] = answer.headers["ETag"]
+
+
+class Greedy(Worker):
+    """One key that asks for more than its limit allows."""
+
+    kind = "greedy"
+
+    def step(self):
+        with Client(self.soak.address, self.soak.greedy_key, timeout=ANSWER_SECONDS) as client:
+            for _ in range(20):
+                self.soak.tally.expect(self.kind, client.get("/account"), 200, 429)
+
+
+class Stranger(Worker):
+    """Wrong keys, wrong paths, wrong parameters."""
+
+    kind = "wrong"
+
+    def step(self):
+        with Client(self.soak.address, timeout=ANSWER_SECONDS) as client:
+            wrong_key = "service_live_" + "".join(self.rng.choices("abcdefghijABCDEFGHIJ0123456789", k=49))
+            self.soak.tally.expect(self.kind, client.get("/account", key=wrong_key), 401)
+            self.soak.tally.expect(self.kind, client.get("/videos", {"limit": "1000"}, key=self.rng.choice(self.soak.keys)), 400)
+            self.soak.tally.expect(self.kind, client.get("/nothing", key=self.rng.choice(self.soak.keys)), 404)
+
+
+class Poller(Worker):
+    """Follows the feed of one author with long polls; in the end it must have seen every event once."""
+
+    kind = "poll"
+
+    def __init__(self, soak, author_id, key):
+        super().__init__(soak, author_id, 0.01)
+        self.author_id = author_id
+        self.client = Client(soak.address, key, timeout=ANSWER_SECONDS)
+        self.cursor = None
+        self.seen = []
+
+    def step(self):
+        self.poll(self.rng.choice([5, 10, 20]))
+
+    def poll(self, seconds):
+        answer = self.client.get("/events", {"after": self.cursor, "limit": 20, "wait": seconds})
+        self.soak.tally.expect(self.kind, answer, 200)
+        page = answer.json()
+        self.seen += [event["id"] for event in page["data"]]
+        self.cursor = page["next_cursor"] or self.cursor
+        return page["has_more"] or page["data"]
+
+    def finish(self):
+        while self.poll(None):
+            pass
+        self.client.close()
+
+
+class Stalled(Worker):
+    """Asks for a long answer on a connection of its own and does not read it, sometimes directly from a process."""
+
+    kind = "stalled"
+
+    def step(self):
+        address = self.rng.choice([self.soak.address, *self.soak.sockets])
+        with connect(address, ANSWER_SECONDS) as sock:
+            if not address.startswith("unix:"):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            request = (f"GET /v1/stats?start_date={time.strftime('%Y-%m-%d', time.gmtime(time.time() - 80 * 86400))} HTTP/1.1\r\n"
+                       f"Host: x\r\nAuthorization: Bearer {self.rng.choice(self.soak.keys)}\r\n\r\n")
+            sock.sendall(request.encode() * 8)
+            self.soak.tally.add(self.kind, 0)
+            self.soak.over.wait(self.rng.choice([5, 30, 75]))     # the write timeout is 60 s
+
+
+class Slow(Worker):
+    """Half a request, or one byte at a time, and then gone."""
+
+    kind = "slow"
+
+    def step(self):
+        with connect(self.rng.choice([self.soak.address, *self.soak.sockets]), ANSWER_SECONDS) as sock:
+            for byte in b"GET /v1/account HTTP/1.1\r\nHost: x\r\nAuth"[:self.rng.randrange(1, 40)]:
+                sock.sendall(bytes([byte]))
+                self.soak.over.wait(0.05)
+            self.soak.tally.add(self.kind, 0)
+            self.soak.over.wait(self.rng.choice([0, 1, 20]))
+
+
+class Visitor(Worker):
+    """An author in the browser: signs in, looks around, signs out; sometimes mistypes the password first."""
+
+    kind = "page"
+
+    def __init__(self, soak, seed, pause, login):
+        super().__init__(soak, seed, pause)
+        self.login = login
+
+    def step(self):
+        with Client(self.soak.address, base="", timeout=ANSWER_SECONDS) as client:
+            browser = Browser(client)
+            if self.rng.random() < 0.1:
+                page = browser.send(browser.get("/sign-in"), "/sign-in", {"login": self.login, "password": "not this one"}, follow=False)
+                self.soak.tally.expect(self.kind, page, 422)
+            sign_in(None, self.login, self.soak.password, browser)
+            self.soak.tally.add(self.kind, 303)
+            for path in ("/dashboard", "/videos", "/keys", "/apps", "/account"):
+                page = self.soak.tally.expect(self.kind, browser.get(path), 200)
+            self.connect_app(browser, client)
+            self.soak.tally.expect(self.kind, browser.send(page, "/sign-out"), 200, 303)
+
+    def connect_app(self, browser, client):
+        """The OAuth exchange, one use of the key, and sometimes its revocation."""
+        tally, verifier = self.soak.tally, oauth.make_verifier()
+        page = oauth.ask(browser, oauth.request_of(self.soak.app, verifier))
+        back = oauth.sent_back(oauth.decide(browser, page, "allow"))
+        fields = {"grant_type": "authorization_code", "code": back["code"], "redirect_uri": oauth.REDIRECT,
+                  "client_id": self.soak.app["client_id"], "code_verifier": verifier}
+        answer = tally.expect("oauth", oauth.post(client, "token", fields), 200)
+        if answer.status != 200:
+            return
+        key = answer.json()["access_token"]
+        tally.expect("oauth", client.get("/v1/account", key=key), 200)
+        if self.rng.random() < 0.5:
+            tally.expect("oauth", oauth.post(client, "revoke", {"token": key, "client_id": self.soak.app["client_id"]}), 200)
+            tally.expect("oauth", client.get("/v1/account", key=key), 401)
+
