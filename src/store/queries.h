@@ -275,7 +275,8 @@
     X(RUN_COUNT_PUT,                                                                                         \
       "INSERT INTO refresh_counts (run_id, source, platform, name, value) VALUES (?1, ?2, ?3, ?4, ?5)")      \
     X(RUNS_LOSE, "UPDATE refresh_runs INDEXED BY refresh_runs_open SET outcome = 4 WHERE outcome IS NULL")   \
-    X(RUNS_PRUNE, "DELETE FROM refresh_runs WHERE id <= ?1")                                                 \
+    X(RUNS_PRUNE, "DELETE FROM refresh_runs WHERE id <= ?1 AND id <> ifnull((SELECT max(id) FROM "           \
+                  "refresh_runs INDEXED BY refresh_runs_whole WHERE is_whole = 1), 0)")                      \
     X(RUN_LAST_WHOLE, "SELECT started_at, finished_at FROM refresh_runs INDEXED BY refresh_runs_whole "      \
                       "WHERE is_whole = 1 ORDER BY id DESC LIMIT 1")                                         \
     X(RUNS, "SELECT id, cause, holder, started_at, finished_at, outcome, why FROM refresh_runs WHERE id > "  \

@@ -46,7 +46,7 @@ MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int sour
 /* Every run that is still at work becomes lost: for who has just taken the lease. */
 MUST_USE enum err store_lose_runs(struct store *s);
 
-/* Forgets this run and the older ones. */
+/* Deletes this run and the older ones, but never the newest whole run: the schedule depends on its record. */
 MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
 /* When the newest whole run (of all sources, come to its end) started and finished; TIME_NONE: there is none.

@@ -231,20 +231,40 @@ static void steps_are_applied_in_bounded_transactions(void **state)
     assert_int_equal(views_now(), 4999);
 }
 
-static void old_runs_are_forgotten(void **state)
+static void insert_runs(enum run_cause cause, int count)
+{
+    struct run_row run = {.cause = cause, .holder = STR("h"), .started_at = NOW};
+    test_begin(&t.db);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(store_insert_run(t.db.w, &run), OK);
+    test_commit(&t.db);
+}
+
+static void only_the_newest_runs_are_kept(void **state)
 {
     (void)state;
     run_well(brings_good_and_bad);
-    test_begin(&t.db);
-    struct run_row run = {.row = 0, .holder = STR("h"), .started_at = NOW};
-    for (int i = 0; i < 9999; i++)
-        assert_int_equal(store_insert_run(t.db.w, &run), OK);
-    test_commit(&t.db);
+    run_well(brings_nothing);
+    insert_runs(CAUSE_COMMAND, 9998);
     assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 10000);
     run_well(brings_nothing);
     assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 10000);
     assert_int_equal(sql("SELECT min(id) FROM refresh_runs"), 2);
     assert_int_equal(sql("SELECT count(*) FROM refresh_counts"), 0);
+}
+
+/* Without its record the next scheduled run would start at once and spend the platforms' quotas again. */
+static void the_last_complete_run_is_kept_however_many_spool_runs_follow(void **state)
+{
+    (void)state;
+    assert_int_equal(run_as(brings_nothing, CAUSE_SCHEDULE, &report), OK);
+    assert_true(report.ran);
+    insert_runs(CAUSE_SPOOL, 11000);
+    assert_int_equal(run_as(brings_nothing, CAUSE_SPOOL, &report), OK);
+    assert_true(report.ran);
+    assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 10001);
+    assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
+    assert_false(report.ran);
 }
 
 /* --- who may run --- */
@@ -500,7 +520,8 @@ int main(void)
         REFRESH_TEST(what_is_rolled_back_is_not_counted),
         REFRESH_TEST(a_source_that_fails_keeps_no_other_from_being_asked),
         REFRESH_TEST(steps_are_applied_in_bounded_transactions),
-        REFRESH_TEST(old_runs_are_forgotten),
+        REFRESH_TEST(only_the_newest_runs_are_kept),
+        REFRESH_TEST(the_last_complete_run_is_kept_however_many_spool_runs_follow),
         REFRESH_TEST(a_lease_is_kept_for_as_long_as_the_run_is),
         REFRESH_TEST(who_slept_writes_nothing_more),
         REFRESH_TEST(a_late_lease_that_nobody_took_is_still_held),
