@@ -107,6 +107,8 @@ struct token_turns {
     enum err (*begin)(void *ctx);
     enum err (*commit)(void *ctx); /* an error: rolled back */
     void (*rollback)(void *ctx);
+    /* The process is about to end: a request without an answer is not repeated. NULL: never. */
+    bool (*is_stopping)(void *ctx);
 };
 
 enum token_result {
@@ -147,7 +149,8 @@ enum next token_refresher_ask(struct token_refresher *r, int64_t row, int64_t ve
                               struct token_answer *answer, token_done_fn *done, void *ctx);
 
 /* Refreshes in flight: the loop has to be run until there are none, also after an order to stop, for a pair
- * that was sent is lost if nobody takes it. Each ends within twice [platforms] timeout_ms. */
+ * that was sent is lost if nobody takes it. Each ends within twice [platforms] timeout_ms, and within that
+ * time itself once the process is stopping. */
 size_t token_refresher_in_flight(const struct token_refresher *r);
 
 struct token_refresh_counts {

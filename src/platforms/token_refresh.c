@@ -287,11 +287,18 @@ static bool may_be_spent(enum fetch_error error)
     return true;
 }
 
+static bool is_stopping(const struct token_refresher *r)
+{
+    return r->turns.is_stopping && r->turns.is_stopping(r->turns.ctx);
+}
+
+/* While the process stops, the mark in the database is enough: the next run sends the same pair again. A
+ * second try here would outlast the time that service managers give a process to end. */
 static void on_silence(struct flight *f, enum fetch_error error)
 {
     if (may_be_spent(error)) {
         f->unsure = true;
-        if (f->tries < TRIES_MAX) {
+        if (f->tries < TRIES_MAX && !is_stopping(f->refresher)) {
             send_refresh(f);
             return;
         }

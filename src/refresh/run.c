@@ -59,7 +59,7 @@ static enum err database_failed(struct run *run, enum err err)
 /* --- transactions ----------------------------------------------------------------------------------------
  */
 
-static bool is_told_to_stop(const struct run *run)
+bool run_is_told_to_stop(const struct run *run)
 {
     return run->lost || (run->options->stop && atomic_load(run->options->stop));
 }
@@ -102,7 +102,7 @@ enum err run_open_transaction(struct run *run)
 
 enum err run_begin(struct run *run)
 {
-    return is_told_to_stop(run) ? ERR_CANCELLED : run_open_transaction(run);
+    return run_is_told_to_stop(run) ? ERR_CANCELLED : run_open_transaction(run);
 }
 
 static void add_counts(struct run *run)
@@ -160,7 +160,7 @@ void run_rollback(struct run *run)
 
 enum err run_turn(struct run *run)
 {
-    if (is_told_to_stop(run))
+    if (run_is_told_to_stop(run))
         return ERR_CANCELLED;
     if (!lease_is_due(&run->lease, clock_wall_ms()))
         return OK;

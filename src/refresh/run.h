@@ -27,6 +27,9 @@ int64_t run_observed_at(const struct run *run);
  * passed (a file being read, an answer being waited for), at least every second; costs next to nothing. */
 MUST_USE enum err run_turn(struct run *run);
 
+/* The process is to end, or another process holds the lease: the run begins nothing new. */
+bool run_is_told_to_stop(const struct run *run);
+
 /* One transaction: short (some 2,000 rows or 200 ms), never open while anything else than the database is
  * waited for. After an error of run_begin() or run_commit() none is open; after any other error call
  * run_rollback(). Errors of the database have been told to run_fail() already. */

@@ -1,4 +1,5 @@
 """The hourly refresh in real servers and commands: when it runs, who runs it, and what is left when one is killed, sleeps or stops."""
+import re
 import shutil
 import signal
 
@@ -9,7 +10,7 @@ from lib.clock import FakeClock
 from lib.lines import author, uid, video
 from lib.refreshing import DONE, LOST, STOPPED, Refreshing
 from lib.spool import Spool
-from lib.viewtally import Viewtally, sanitized
+from lib.viewtally import ROOT, Viewtally, sanitized
 
 POSTED = "2026-07-09T08:00:00Z"
 HOUR = 3600 * 1000
@@ -147,6 +148,15 @@ def test_a_server_that_slept_writes_nothing_when_it_wakes(make, time, large_worl
         assert runs.outcomes == [LOST, DONE]
         time.advance(HOUR)                          # and it is as good as any again
         runs.wait_for_runs(3)
+
+
+def test_the_unit_waits_for_a_token_refresh(viewtally):
+    """SIGKILL in the middle of one would lose the rotated pair."""
+    unit = (ROOT / "scripts/viewtally@.service").read_text(encoding="utf-8")
+    settings = viewtally.run("check-config").out
+    request_ms, commit_ms, drain_ms = (int(re.search(rf"^{name} = (\d+)", part, re.M).group(1)) for name, part in (
+        ("timeout_ms", settings[settings.index("[platforms]"):]), ("busy_timeout_ms", settings), ("drain_ms", settings)))
+    assert int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.M).group(1)) * 1000 >= max(request_ms + 3 * commit_ms, drain_ms) + 10_000
 
 
 def test_refresh_waits_for_another_process_or_says_who_it_is(make, time, large_world):

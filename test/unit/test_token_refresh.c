@@ -118,6 +118,50 @@ static void an_answer_that_was_lost_is_asked_for_once_more(void **state)
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
 }
 
+static bool stopping;
+
+static bool is_stopping(void *ctx)
+{
+    (void)ctx;
+    return stopping;
+}
+
+static void a_stopping_process_does_not_try_again(void **state)
+{
+    static const struct reply silent[] = {{FETCH_TIMEOUT, 0, ""}, {FETCH_OK, 200, PAIR("2")}};
+    static const struct reply next[] = {{FETCH_OK, 200, PAIR("2")}};
+    const int64_t row = rig_put_tiktok();
+    (void)state;
+    token_refresher_free(rig.refresher);
+    rig.is_stopping = is_stopping;
+    rig_open_refresher();
+    stopping = true;
+    assert_int_equal(rig_ask(row, 1, silent), TOKENS_LATER);
+    assert_int_equal(rig.sent, 1);
+    /* The next process knows that the pair may be spent, and sends it again. */
+    assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
+    stopping = false;
+    test_begin(&rig.db);
+    assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
+    test_commit(&rig.db);
+    assert_int_equal(rig_ask(row, 1, next), TOKENS_NEWER);
+    rig_assert_tokens(row, "act.2", "rft.2");
+}
+
+static void a_pair_that_arrives_while_stopping_is_stored(void **state)
+{
+    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    const int64_t row = rig_put_tiktok();
+    (void)state;
+    token_refresher_free(rig.refresher);
+    rig.is_stopping = is_stopping;
+    rig_open_refresher();
+    stopping = true;
+    rig.commits_to_fail = 2; /* the second commit, which stores the pair, fails once */
+    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    rig_assert_tokens(row, "act.2", "rft.2");
+}
+
 static void somebody_elses_refresh_is_waited_for(void **state)
 {
     static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
@@ -267,6 +311,8 @@ int main(void)
         TEST(what_an_answer_leaves_out_stays),
         TEST(each_refusal_is_somebodys),
         TEST(an_answer_that_was_lost_is_asked_for_once_more),
+        TEST(a_stopping_process_does_not_try_again),
+        TEST(a_pair_that_arrives_while_stopping_is_stored),
         TEST(somebody_elses_refresh_is_waited_for),
         TEST(a_pair_that_somebody_else_wrote_meanwhile_stays),
         TEST(an_account_that_was_removed_meanwhile_stays_away),

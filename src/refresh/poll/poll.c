@@ -207,6 +207,12 @@ static void turns_rollback(void *ctx)
     run_rollback(e->run);
 }
 
+static bool turns_is_stopping(void *ctx)
+{
+    const struct engine *e = ctx;
+    return run_is_told_to_stop(e->run);
+}
+
 static void init_lanes(struct engine *e)
 {
     for (int p = 0; p < PLATFORM_COUNT; p++) {
@@ -244,7 +250,8 @@ static void init(struct engine *e, struct run *run)
                                     .store = e->store,
                                     .begin = turns_begin,
                                     .commit = turns_commit,
-                                    .rollback = turns_rollback};
+                                    .rollback = turns_rollback,
+                                    .is_stopping = turns_is_stopping};
     init_lanes(e);
 }
 

@@ -61,8 +61,11 @@ static void rollback(void *ctx)
 void rig_open_refresher(void)
 {
     const struct token_sender sender = {.send = send_request};
-    const struct token_turns turns = {
-        .store = rig.db.w, .begin = begin, .commit = commit, .rollback = rollback};
+    const struct token_turns turns = {.store = rig.db.w,
+                                      .begin = begin,
+                                      .commit = commit,
+                                      .rollback = rollback,
+                                      .is_stopping = rig.is_stopping};
     rig.refresher = token_refresher_new(&rig.config, &sender, rig.keys, &turns);
 }
 

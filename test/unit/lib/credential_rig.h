@@ -41,6 +41,7 @@ struct credential_rig {
     struct token_answer answers[WAITERS_MAX];
     int64_t version_when_told;
     int commits_to_fail;
+    bool (*is_stopping)(void *ctx); /* of the refreshers opened from now on */
 };
 extern struct credential_rig rig;
 
