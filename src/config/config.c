@@ -227,6 +227,13 @@ void config_init(struct config *c)
     }
 }
 
+void config_copy(struct config *out, const struct config *from)
+{
+    *out = (struct config){0};
+    for (size_t i = 0; i < config_key_count; i++)
+        value_copy(out, from, &config_keys[i]);
+}
+
 void config_fini(struct config *c)
 {
     for (size_t i = 0; i < config_key_count; i++)

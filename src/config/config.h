@@ -138,6 +138,10 @@ extern const size_t config_key_count;
  * after config_init. */
 void config_init(struct config *c);
 void config_fini(struct config *c);
+
+/* `out` owns copies of all values: for another thread, because a reload changes and frees values of the
+ * original. To be ended by config_fini(). */
+void config_copy(struct config *out, const struct config *from);
 MUST_USE enum err config_load(struct config *c, const char *path, const char *const *environment,
                               struct buf *message);
 

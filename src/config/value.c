@@ -205,3 +205,10 @@ void value_swap(struct config *a, struct config *b, const struct config_key *key
     memcpy(member(a, key), member(b, key), size);
     memcpy(member(b, key), kept, size);
 }
+
+void value_copy(struct config *to, const struct config *from, const struct config_key *key)
+{
+    memcpy(member(to, key), member(from, key), size_of(key));
+    if (key->type == CONFIG_TEXT || key->type == CONFIG_LIST)
+        *(char **)member(to, key) = copy_text(str_from_cstr(*(char **)member(from, key)));
+}

@@ -13,6 +13,9 @@ void value_print(const struct config *c, const struct config_key *key, struct bu
 bool value_differs(const struct config *a, const struct config *b, const struct config_key *key);
 void value_swap(struct config *a, struct config *b, const struct config_key *key);
 
+/* The member of `to`, which owns nothing yet, gets a value of its own. */
+void value_copy(struct config *to, const struct config *from, const struct config_key *key);
+
 /* Frees what the member owns. */
 void value_free(struct config *c, const struct config_key *key);
 

@@ -41,6 +41,7 @@ struct schedule {
     uv_async_t ended;
     uv_thread_t thread;
     struct slot_rule rule;
+    struct config run_config;       /* a reload may change `config` while the run reads this */
     struct refresh_options options; /* of the run */
     struct refresh_report report;
     enum err result;
@@ -86,11 +87,12 @@ static struct source_list sources_to_ask(const struct schedule *s, enum run_caus
 
 static void start(struct schedule *s, enum run_cause cause)
 {
+    config_copy(&s->run_config, s->config);
     s->options = (struct refresh_options){
-        .config = s->config,
+        .config = &s->run_config,
         .sources = sources_to_ask(s, cause),
         .cause = cause,
-        .rules = step_rules_of(s->config),
+        .rules = step_rules_of(&s->run_config),
         .rule = &s->rule,
         .gate = s->gate,
         .stop = &s->stop,
@@ -194,6 +196,7 @@ static void on_ended(uv_async_t *ended)
 {
     struct schedule *s = ended->data;
     CHECK(uv_thread_join(&s->thread) == 0);
+    config_fini(&s->run_config);
     s->state.running = false;
     take_result(s);
     if (s->closed)

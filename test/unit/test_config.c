@@ -210,6 +210,31 @@ static void secrets_come_from_files(void **state)
 }
 
 /* What is printed is read back to the same, and the example file in the repository is what the table says. */
+/* A run of the refresh reads its copy while a reload frees values of the original. */
+static void a_copy_outlives_its_original(void **state)
+{
+    (void)state;
+    struct attempt a;
+    struct config copy;
+    struct buf before, after;
+    load(&a,
+         "[pinterest]\nbulk = off\n[server]\ncors_origins = https://a.example\n[viral]\nmultiplier = 7.5\n",
+         NULL);
+    buf_init(&before, 1 << 20);
+    buf_init(&after, 1 << 20);
+    config_print(&a.config, &before);
+    config_copy(&copy, &a.config);
+    memset(a.config.pinterest.bulk, 'x', 3);
+    assert_true(copy.pinterest.bulk != a.config.pinterest.bulk);
+    unload(&a);
+    config_print(&copy, &after);
+    assert_string_equal(copy.pinterest.bulk, "off");
+    assert_true(str_eq(buf_str(&before), buf_str(&after)));
+    buf_fini(&before);
+    buf_fini(&after);
+    config_fini(&copy);
+}
+
 static void printed_configuration_is_read_back(void **state)
 {
     struct attempt a, again;
@@ -260,6 +285,7 @@ int main(void)
         cmocka_unit_test(printed_configuration_is_read_back),
         cmocka_unit_test(example_file_is_true),
         cmocka_unit_test(secrets_come_from_files),
+        cmocka_unit_test(a_copy_outlives_its_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
