@@ -1,6 +1,7 @@
 /* viewtally restore: puts a backup in the database's place.
  *
- *   lock -> check that SQLite sees no other user -> draft: copy, verify, migrate, renew -> replace
+ *   lock -> check that SQLite sees no other user -> draft: copy, verify, migrate,
+ *   carry over revocations (carry.h) -> replace
  * (replace.h)
  *
  * Everything that can fail for long happens in the draft, so that the old database stays where it is until
@@ -9,6 +10,8 @@
 #include "base/file_owner.h"
 #include "base/seam.h"
 #include "cli/cli.h"
+#include "cli/restore_report.h"
+#include "store/carry.h"
 #include "store/replace.h"
 
 #include <errno.h>
@@ -21,9 +24,9 @@ struct restore {
     const char *file; /* the backup */
     const char *database;
     bool force;
-    bool is_readable; /* the old database */
     struct database_lock lock;
     struct replacement replacement;
+    struct carry_result carried;
 };
 
 /* A check that failed: the end of it, or with --force a line that says what is skipped. */
@@ -48,29 +51,39 @@ static enum cli_exit acquire_lock(struct restore *r)
 
 /* The lock keeps viewtally's processes away. This finds others, such as an sqlite3 shell, and writes
  * everything that is still in the log into the database. */
-static enum cli_exit check_unused(struct restore *r)
+static enum cli_exit check_unused(const struct restore *r)
 {
     const char *why = "";
     if (access(r->database, F_OK) != 0 || store_claim(r->database, &why) == OK)
         return CLI_DONE;
-    r->is_readable = false;
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", why);
 }
 
-/* Event ids that were served after the backup must not be issued again. If the old database can be read, it
- * has the newest. Otherwise they are at most a little ahead of the clock: an id is a time in milliseconds
- * unless there are more than a thousand events a second for long. */
-static int64_t event_floor(const struct restore *r)
+/* The database that is being replaced: the one that is there, or the one that an interrupted restore has put
+ * aside. Without either, the one of an earlier restore knows at least what was revoked until then. */
+static const char *replaced_of(const struct replacement *r)
 {
-    const char *why, *old = r->replacement.is_missing ? r->replacement.before : r->replacement.path;
-    int64_t newest = 0, floor = clock_wall_ms() + DAY_MS;
-    if (*old && r->is_readable && !r->replacement.resumes &&
-        store_newest_event_id(old, &newest, &why) == OK && newest > floor)
-        floor = newest;
-    return floor;
+    return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;
 }
 
-static enum err fill_draft(const struct restore *r, const char **why)
+/* Event ids that were served after the backup must not be issued again. If the replaced database can be read,
+ * it has the newest. Otherwise they are at most a little ahead of the clock: an id is a time in milliseconds
+ * unless there are more than a thousand events a second for long. */
+static enum err renew_draft(struct restore *r, const char **why)
+{
+    const struct replacement *p = &r->replacement;
+    const char *replaced = replaced_of(p);
+    if (!replaced)
+        (void)snprintf(r->carried.why, sizeof r->carried.why, "there is none");
+    enum err err = store_renew(p->draft, clock_wall_ms() + DAY_MS, replaced, &r->carried, why);
+    if (replaced && p->is_missing && !p->resumes && r->carried.is_complete) {
+        r->carried.is_complete = false;
+        (void)snprintf(r->carried.why, sizeof r->carried.why, "there is none, so %.400s was read", replaced);
+    }
+    return err;
+}
+
+static enum err fill_draft(struct restore *r, const char **why)
 {
     const char *draft = r->replacement.draft;
     int applied;
@@ -82,7 +95,7 @@ static enum err fill_draft(const struct restore *r, const char **why)
         err = store_migrate(draft, &applied, why);
     seam_kill_point();
     if (!err)
-        err = store_renew(draft, event_floor(r), why);
+        err = renew_draft(r, why);
     /* Leaves no log beside the draft, which would not move with it. */
     return err ? err : store_claim(draft, why);
 }
@@ -116,7 +129,7 @@ static enum cli_exit replace(struct restore *r)
         replace_abort(&r->replacement);
     else
         print_result(r);
-    return code;
+    return code ? code : restore_report(r->database, &r->carried);
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -128,7 +141,7 @@ static bool is_same_file(const char *a, const char *b)
 static enum cli_exit run_restore(struct cli *cli, int argc, char **argv)
 {
     int count;
-    struct restore r = {.database = cli->config.store.path, .is_readable = true, .lock.file.fd = -1};
+    struct restore r = {.database = cli->config.store.path, .lock.file.fd = -1};
     const struct cli_option options[] = {{"force", NULL, &r.force}, {0}};
     if (!cli_parse(argc, argv, options, 1, 1, &count))
         return CLI_USAGE;
@@ -155,7 +168,13 @@ const struct cli_command cli_restore = {
         "place. The old\n"
         "database and its -wal, -shm and -journal files are kept beside it as DATABASE.before-TIME. The new "
         "one has\n"
-        "their owner, group and permissions. No event id of before is ever issued again.\n\n"
+        "their owner, group and permissions. No event id of before is ever issued again. What was revoked "
+        "after "
+        "the\n"
+        "backup (keys, plans, apps, secrets, passwords, platform accounts) is carried over from the old "
+        "database; if "
+        "that\n"
+        "cannot be read completely, everything that is valid now is listed with its id.\n\n"
         "If the restore is interrupted, the database may be missing; the server then refuses to start. Run "
         "the\n"
         "restore again.\n\n"

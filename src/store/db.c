@@ -200,6 +200,26 @@ enum err db_exec(struct db *db, const char *sql)
     return OK;
 }
 
+enum err db_exec_changes(struct db *db, const char *sql, int64_t *changes)
+{
+    if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return fail(db, "exec");
+    *changes = sqlite3_changes64(db->handle);
+    return OK;
+}
+
+enum err db_attach(struct db *db, const char *path, const char *name)
+{
+    struct sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(db->handle, "ATTACH DATABASE ?1 AS ?2", -1, &q, NULL) != SQLITE_OK)
+        return fail(db, "attach");
+    CHECK(sqlite3_bind_text(q, 1, path, -1, SQLITE_STATIC) == SQLITE_OK &&
+          sqlite3_bind_text(q, 2, name, -1, SQLITE_STATIC) == SQLITE_OK);
+    enum err err = sqlite3_step(q) == SQLITE_DONE ? OK : fail(db, "attach");
+    (void)sqlite3_finalize(q);
+    return err;
+}
+
 static enum err exec_one(struct db *db, const char *sql, struct sqlite3_stmt **out)
 {
     if (sqlite3_prepare_v2(db->handle, sql, -1, out, NULL) != SQLITE_OK)

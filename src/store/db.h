@@ -80,6 +80,10 @@ void db_set_busy_timeout(struct db *db, int timeout_ms);
 MUST_USE enum err db_exec(struct db *db, const char *sql);
 /* The same for one statement that answers one integer, or one text of which `*same` tells whether it is
  * `expected`. */
+/* Runs one statement that returns no row; `*changes` receives how many rows it changed. */
+MUST_USE enum err db_exec_changes(struct db *db, const char *sql, int64_t *changes);
+/* Makes the database file `path`, which must exist, readable as the schema `name`. */
+MUST_USE enum err db_attach(struct db *db, const char *path, const char *name);
 MUST_USE enum err db_exec_i64(struct db *db, const char *sql, int64_t *out);
 MUST_USE enum err db_exec_text(struct db *db, const char *sql, const char *expected, bool *same);
 

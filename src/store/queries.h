@@ -32,7 +32,16 @@
 /* --- backup and restore: on connections of their own, not prepared --- */
 
 #define SQL_FORGET_SIGN_INS                                                                                  \
-    "DELETE FROM sessions; DELETE FROM invitations; DELETE FROM oauth_codes WHERE used_at IS NULL"
+    "DELETE FROM main.sessions; DELETE FROM main.invitations; DELETE FROM main.platform_links; "             \
+    "DELETE FROM main.oauth_codes WHERE used_at IS NULL"
+/* Of the database that a restore replaces (carry.c). */
+#define SQL_REPLACED_APPLICATION_ID "PRAGMA replaced.application_id"
+#define SQL_REPLACED_VERSION        "PRAGMA replaced.user_version"
+#define SQL_REPLACED_INTEGRITY      "PRAGMA replaced.integrity_check(1)"
+#define SQL_DETACH_REPLACED         "DETACH DATABASE replaced"
+#define SQL_NOTE_ANCESTOR                                                                                    \
+    "INSERT OR IGNORE INTO main.meta (key, value) SELECT 'ancestor:' || hex(value), 1 FROM main.meta "       \
+    "WHERE key = 'store_id'"
 #define SQL_INTEGRITY "PRAGMA integrity_check(1)"
 /* Leaving WAL mode wants the database for itself. */
 #define SQL_LEAVE_WAL "PRAGMA journal_mode = DELETE"

@@ -94,11 +94,13 @@ MUST_USE enum err store_copy(const char *path, const char *to, const char **why)
 /* Looks at every page of the database: ERR_CORRUPT with what is wrong, or OK. */
 MUST_USE enum err store_verify(const char *path, const char **why);
 
-/* The newest event id that the database ever gave out. */
-MUST_USE enum err store_newest_event_id(const char *path, int64_t *out, const char **why);
-
-/* Makes a copy a database of its own: a new store_id(), and event ids go on above `event_floor`. */
-MUST_USE enum err store_renew(const char *path, int64_t event_floor, const char **why);
+/* Makes a copy a database of its own, in one transaction: what was revoked in the database file `replaced` is
+ * carried over (carry.h says what, and what is dropped), it gets a new store_id(), and event ids go on above
+ * `event_floor` and above those of both databases. `replaced` NULL: nothing is carried over, and `carried` is
+ * not used. */
+struct carry_result;
+MUST_USE enum err store_renew(const char *path, int64_t event_floor, const char *replaced,
+                              struct carry_result *carried, const char **why);
 
 /* ERR_BUSY when any other connection, of this or another process, has the database open. Leaves it without
  * side files. */

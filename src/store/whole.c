@@ -1,5 +1,6 @@
 /* What is done with a database as a whole, by commands and never by the server: verifying, and making a copy
  * a database of its own. */
+#include "store/carry.h"
 #include "store/handle.h"
 #include "store/why.h"
 #include "store/write.h"
@@ -50,39 +51,37 @@ static enum err read_newest(struct store *s, int64_t *out)
     return OK;
 }
 
-enum err store_newest_event_id(const char *path, int64_t *out, const char **why)
+static enum err set_newest(struct store *s, int64_t event_id)
 {
-    struct store *s;
-    const struct store_options options = {.path = path, .mode = STORE_READ};
-    enum err err = store_open(&s, &options, why);
-    if (err)
-        return err;
-    err = read_newest(s, out);
-    store_close(s);
-    if (err)
-        *why = why_of(err, path);
-    return err;
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
+    db_bind_i64(q, 1, event_id);
+    return db_run(&s->db, q);
 }
 
-static enum err renew(struct store *s, int64_t event_floor)
+/* In an open transaction. The process that held the lease when the copy was made does not know this database,
+ * and sign-ins and links of that time may have been ended since. */
+static enum err renew_here(struct store *s, int64_t event_floor, struct carry_result *carried)
 {
     int64_t newest = 0;
-    enum err err = store_begin(s);
+    enum err err = carried && carried->is_readable ? carry_apply(&s->db, carried) : OK;
     if (!err)
         err = read_newest(s, &newest);
     if (!err)
+        err = set_newest(s, newest > event_floor ? newest : event_floor);
+    if (!err)
+        err = carry_note_ancestor(&s->db);
+    if (!err)
         err = db_run(&s->db, db_use(&s->db, QUERY_NEW_STORE_ID));
-    if (!err) {
-        struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
-        db_bind_i64(q, 1, newest > event_floor ? newest : event_floor);
-        err = db_run(&s->db, q);
-    }
-    /* Who held the lease when the copy was made does not know this database. */
     if (!err)
         err = db_run(&s->db, db_use(&s->db, QUERY_LEASE_CLEAR));
-    /* Nor are sign-ins and links of then good now: some were ended since. */
+    return err ? err : db_exec(&s->db, SQL_FORGET_SIGN_INS);
+}
+
+static enum err renew(struct store *s, int64_t event_floor, struct carry_result *carried)
+{
+    enum err err = store_begin(s);
     if (!err)
-        err = db_exec(&s->db, SQL_FORGET_SIGN_INS);
+        err = renew_here(s, event_floor, carried);
     if (!err)
         err = store_commit(s);
     if (err)
@@ -90,7 +89,8 @@ static enum err renew(struct store *s, int64_t event_floor)
     return err;
 }
 
-enum err store_renew(const char *path, int64_t event_floor, const char **why)
+enum err store_renew(const char *path, int64_t event_floor, const char *replaced,
+                     struct carry_result *carried, const char **why)
 {
     struct store *s;
     const struct store_options options = {
@@ -98,7 +98,15 @@ enum err store_renew(const char *path, int64_t event_floor, const char **why)
     enum err err = store_open(&s, &options, why);
     if (err)
         return err;
-    err = renew(s, event_floor);
+    if (replaced)
+        err = carry_read(&s->db, replaced, carried);
+    if (!err)
+        err = renew(s, event_floor, replaced ? carried : NULL);
+    /* Values of a damaged database may break the rules of the new one; that must not prevent the restore. */
+    if (err && replaced) {
+        carry_fail(carried, err);
+        err = renew(s, event_floor, NULL);
+    }
     store_close(s);
     if (err)
         *why = why_of(err, path);

@@ -24,7 +24,7 @@ def installation():
     """An installation whose directory and spool belong to another user; pytest's own directories are closed to that user."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="viewtally-owner-"))
     try:
-        shutil.copy(binary(), directory / "viewtally")
+        shutil.copy(binary(seams=True), directory / "viewtally")
         made = Viewtally(directory, {"refresh": {"source": "spool", "spool_dir": directory / "spool", "minute": "0"}})
         made.binary = str(directory / "viewtally")
         os.chown(directory, SERVICE, SERVICE)
@@ -102,11 +102,11 @@ def test_a_restored_database_keeps_owner_group_and_permissions(installation):
     key = installation.create_key(uid("A"))
     installation.run("backup", "one.backup")
     os.chown(installation.database, SERVICE, 12345)
-    installation.database.chmod(0o600)
+    installation.database.chmod(0o660)
     printed = installation.run("restore", "one.backup").out
     status = installation.database.stat()
-    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (SERVICE, 12345, 0o600)
-    assert f"({SERVICE}), group" in printed and "(12345), mode 0600" in printed
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (SERVICE, 12345, 0o660)
+    assert f"({SERVICE}), group" in printed and "(12345), mode 0660" in printed
     os.chown(installation.database, SERVICE, SERVICE)
     aside, = installation.directory.glob("viewtally.db.before-*")
     os.chown(aside, SERVICE, SERVICE)

@@ -1,0 +1,216 @@
+/* See carry.h. First, what is needed of the replaced database is copied into temporary tables (r_...), then
+ * the rules are applied from these. A statement that meets a damaged page of an attached database would spoil
+ * the whole transaction. */
+#include "store/carry.h"
+
+#include "store/db.h"
+#include "store/migrate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SAME_AUTHOR "temp.r_authors AS ra JOIN main.authors AS a ON a.uuid = ra.uuid "
+
+struct source {
+    int since; /* the schema version that has the table */
+    const char *create, *copy;
+};
+
+static const struct source sources[] = {
+    {1, "CREATE TEMP TABLE r_authors (id INTEGER PRIMARY KEY, uuid UNIQUE, plan_active)",
+     "INSERT INTO temp.r_authors SELECT id, uuid, plan_active FROM replaced.authors"},
+    {1,
+     "CREATE TEMP TABLE r_api_keys (uuid, author_id, hash UNIQUE, name, suffix, created_at, last_used_at, "
+     "revoked_at)",
+     "INSERT INTO temp.r_api_keys SELECT uuid, author_id, hash, name, suffix, created_at, last_used_at, "
+     "revoked_at FROM replaced.api_keys WHERE revoked_at IS NOT NULL"},
+    {4, "CREATE TEMP TABLE r_apps (client_id UNIQUE, secret_hash, removed_at)",
+     "INSERT INTO temp.r_apps SELECT client_id, secret_hash, removed_at FROM replaced.apps"},
+    {3, "CREATE TEMP TABLE r_logins (author_id INTEGER PRIMARY KEY, name, password, password_set_at)",
+     "INSERT INTO temp.r_logins SELECT author_id, name, password, password_set_at FROM replaced.logins"},
+    {5,
+     "CREATE TEMP TABLE r_accounts (author_id, api, account_id, access_sealed, refresh_sealed, "
+     "access_expires_at, refresh_expires_at, obtained_at, scopes, state, version, refresh_sent_at, failures, "
+     "last_error, last_error_at, last_ok_at, UNIQUE (api, account_id))",
+     "INSERT INTO temp.r_accounts SELECT author_id, api, account_id, access_sealed, refresh_sealed, "
+     "access_expires_at, refresh_expires_at, obtained_at, scopes, state, version, refresh_sent_at, failures, "
+     "last_error, last_error_at, last_ok_at FROM replaced.platform_credentials"},
+    {5, "CREATE TEMP TABLE r_last_account (seq)",
+     "INSERT INTO temp.r_last_account SELECT seq FROM replaced.sqlite_sequence "
+     "WHERE name = 'platform_credentials'"},
+    {5, "CREATE TEMP TABLE r_limits (api, name, value, until)",
+     "INSERT INTO temp.r_limits SELECT api, name, value, until FROM replaced.platform_limits"},
+    {1, "CREATE TEMP TABLE r_meta (key, value)",
+     "INSERT INTO temp.r_meta SELECT key, value FROM replaced.meta"},
+};
+
+struct rule {
+    int since;
+    bool by_absence;      /* takes what the replaced database lacks for ended: needs all of it, and descent
+                             (carry.h) */
+    enum carry_kind kind; /* CARRY_KINDS: not counted */
+    const char *sql;
+};
+
+/* Logins are replaced in two steps, because two authors may have exchanged their names. */
+static const struct rule rules[] = {
+    {1, false, CARRY_KEYS,
+     "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
+     "WHERE r.hash = k.hash AND r.revoked_at IS NOT NULL AND k.revoked_at IS NULL"},
+    {1, false, CARRY_MISSING_KEYS,
+     "INSERT INTO main.api_keys (uuid, author_id, hash, name, suffix, created_at, last_used_at, revoked_at) "
+     "SELECT r.uuid, a.id, r.hash, r.name, r.suffix, r.created_at, r.last_used_at, r.revoked_at "
+     "FROM " SAME_AUTHOR "JOIN temp.r_api_keys AS r ON r.author_id = ra.id WHERE r.revoked_at IS NOT NULL "
+     "AND NOT EXISTS (SELECT 1 FROM main.api_keys AS k WHERE k.hash = r.hash OR k.uuid = r.uuid)"},
+    {1, false, CARRY_PLANS,
+     "UPDATE main.authors AS a SET plan_active = 0, rev = a.rev + 1 FROM temp.r_authors AS ra "
+     "WHERE ra.uuid = a.uuid AND ra.plan_active = 0 AND a.plan_active = 1"},
+    {4, false, CARRY_APPS,
+     "UPDATE main.apps AS p SET removed_at = r.removed_at FROM temp.r_apps AS r "
+     "WHERE r.client_id = p.client_id AND r.removed_at IS NOT NULL AND p.removed_at IS NULL"},
+    {4, false, CARRY_APP_SECRETS,
+     "UPDATE main.apps AS p SET secret_hash = r.secret_hash FROM temp.r_apps AS r "
+     "WHERE r.client_id = p.client_id AND r.secret_hash IS NOT NULL AND r.secret_hash IS NOT p.secret_hash"},
+    {3, true, CARRY_KINDS,
+     "DELETE FROM main.logins AS l WHERE EXISTS (SELECT 1 FROM " SAME_AUTHOR
+     "WHERE a.id = l.author_id) AND NOT EXISTS (SELECT 1 FROM " SAME_AUTHOR
+     "JOIN temp.r_logins AS r ON r.author_id = ra.id WHERE a.id = l.author_id AND r.name = l.name "
+     "AND r.password IS l.password)"},
+    {3, true, CARRY_LOGINS,
+     "INSERT OR IGNORE INTO main.logins (author_id, name, password, password_set_at) "
+     "SELECT a.id, r.name, r.password, r.password_set_at FROM " SAME_AUTHOR
+     "JOIN temp.r_logins AS r ON r.author_id = ra.id "
+     "WHERE NOT EXISTS (SELECT 1 FROM main.logins AS l WHERE l.author_id = a.id)"},
+    {5, true, CARRY_ACCOUNTS,
+     "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
+     "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
+     "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
+    /* Sealed tokens can be opened in a row of the same author number only (platforms/seal.h). */
+    {5, false, CARRY_TOKENS,
+     "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
+     "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "
+     "refresh_expires_at = r.refresh_expires_at, obtained_at = r.obtained_at, scopes = r.scopes, "
+     "state = r.state, version = r.version, refresh_sent_at = r.refresh_sent_at, failures = r.failures, "
+     "last_error = r.last_error, last_error_at = r.last_error_at, last_ok_at = r.last_ok_at "
+     "FROM temp.r_accounts AS r, " SAME_AUTHOR "WHERE a.id = c.author_id AND ra.id = a.id "
+     "AND r.author_id = ra.id AND r.api = c.api AND r.account_id = c.account_id AND r.version >= c.version "
+     "AND (r.version, r.state, r.refresh_sent_at IS NULL) <> (c.version, c.state, c.refresh_sent_at IS "
+     "NULL)"},
+    {5, false, CARRY_QUOTAS,
+     "INSERT INTO main.platform_limits (api, name, value, until) "
+     "SELECT r.api, r.name, r.value, r.until FROM temp.r_limits AS r WHERE NOT EXISTS "
+     "(SELECT 1 FROM main.platform_limits AS l WHERE l.api = r.api AND l.name = r.name AND l.value = r.value "
+     "AND l.until IS r.until) ON CONFLICT (api, name) DO UPDATE SET value = excluded.value, until = "
+     "excluded.until"},
+    {1, false, CARRY_KINDS,
+     "UPDATE main.meta AS m SET value = r.value FROM temp.r_meta AS r WHERE m.key = 'last_event_id' "
+     "AND r.key = m.key AND typeof(r.value) = 'integer' AND r.value > m.value"},
+    {1, true, CARRY_KINDS,
+     "INSERT OR IGNORE INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
+     "WHERE r.key LIKE 'ancestor:%' UNION ALL SELECT 'ancestor:' || hex(r.value), 1 FROM temp.r_meta AS r "
+     "WHERE r.key = 'store_id'"},
+};
+
+#define SQL_IS_DESCENDANT                                                                                    \
+    "SELECT count(*) FROM temp.r_meta AS r, main.meta AS m WHERE m.key = 'store_id' AND "                    \
+    "((r.key = 'store_id' AND r.value = m.value) OR r.key = 'ancestor:' || hex(m.value))"
+
+const char *carry_name(enum carry_kind kind)
+{
+    static const char *const names[] = {
+        [CARRY_KEYS] = "keys revoked",
+        [CARRY_MISSING_KEYS] = "revoked keys that the backup does not have",
+        [CARRY_PLANS] = "plans ended",
+        [CARRY_APPS] = "apps removed",
+        [CARRY_APP_SECRETS] = "app secrets rotated",
+        [CARRY_LOGINS] = "sign-in names or passwords changed",
+        [CARRY_ACCOUNTS] = "platform accounts disconnected",
+        [CARRY_TOKENS] = "platform accounts with newer tokens or state",
+        [CARRY_QUOTAS] = "platform limits used",
+    };
+    return names[kind];
+}
+
+static void note(struct carry_result *result, const char *why, enum err err)
+{
+    result->is_complete = false;
+    if (!result->why[0])
+        (void)snprintf(result->why, sizeof result->why, "%s%s%s", why, err ? ": " : "",
+                       err ? err_name(err) : "");
+}
+
+/* What can be read of a damaged database is still carried over. */
+static bool can_be_read(struct db *db, struct carry_result *result)
+{
+    int64_t application_id = 0;
+    bool is_sound = false;
+    enum err err = db_exec_i64(db, SQL_REPLACED_APPLICATION_ID, &application_id);
+    if (err || application_id != SCHEMA_APPLICATION_ID) {
+        note(result, "it is damaged, or not a database of viewtally", err);
+        return false;
+    }
+    if (db_exec_text(db, SQL_REPLACED_INTEGRITY, "ok", &is_sound) || !is_sound)
+        note(result, "it is damaged", OK);
+    return true;
+}
+
+static enum err copy_all(struct db *db, struct carry_result *result)
+{
+    enum err err = db_exec_i64(db, SQL_REPLACED_VERSION, &result->version);
+    if (err || result->version > schema_migration_count)
+        note(result, err ? "it cannot be read" : "it is of a newer version of viewtally", err);
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        err = db_exec(db, sources[i].create);
+        if (err)
+            return err;
+        err = result->version >= sources[i].since ? db_exec(db, sources[i].copy) : OK;
+        if (err)
+            note(result, "it cannot be read completely", err);
+    }
+    return OK;
+}
+
+enum err carry_read(struct db *db, const char *path, struct carry_result *result)
+{
+    *result = (struct carry_result){.is_complete = true};
+    /* Closing must not delete a log that SQLite cannot read; the draft's own is emptied later. */
+    db_keep_log(db);
+    enum err err = db_attach(db, path, "replaced");
+    if (err) {
+        note(result, "it cannot be opened", err);
+        return OK;
+    }
+    result->is_readable = can_be_read(db, result);
+    err = result->is_readable ? copy_all(db, result) : OK;
+    enum err detached = db_exec(db, SQL_DETACH_REPLACED);
+    return err ? err : detached;
+}
+
+enum err carry_apply(struct db *db, struct carry_result *result)
+{
+    int64_t descends = 0;
+    enum err err = db_exec_i64(db, SQL_IS_DESCENDANT, &descends);
+    if (!err && !descends)
+        note(result, "it does not descend from this backup", OK);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && !err; i++) {
+        int64_t changes = 0;
+        if (result->version < rules[i].since || (rules[i].by_absence && !result->is_complete))
+            continue;
+        err = db_exec_changes(db, rules[i].sql, &changes);
+        if (rules[i].kind != CARRY_KINDS)
+            result->counts[rules[i].kind] += changes;
+    }
+    return err;
+}
+
+void carry_fail(struct carry_result *result, enum err err)
+{
+    memset(result->counts, 0, sizeof result->counts);
+    result->why[0] = '\0';
+    note(result, "it holds values that do not fit", err);
+}
+
+enum err carry_note_ancestor(struct db *db)
+{
+    return db_exec(db, SQL_NOTE_ANCESTOR);
+}

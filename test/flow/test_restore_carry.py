@@ -1,0 +1,227 @@
+"""A restore does not undo what was revoked after the backup; if the replaced database cannot be read, it lists what is valid again."""
+import contextlib
+import hashlib
+import sqlite3
+
+import pytest
+
+from lib import oauth
+from lib.lines import author, uid
+
+PASSWORD_A, PASSWORD_B = "$argon2id$one", "$argon2id$two"
+
+
+def sql(instance, statement, *values, path=None):
+    with contextlib.closing(sqlite3.connect(path or instance.database)) as database:
+        found = database.execute(statement, values).fetchall()
+        database.commit()
+    return found
+
+
+def row_of(instance, name):
+    return sql(instance, "SELECT id FROM authors WHERE name = ?", name)[0][0]
+
+
+def key_id(instance, key):
+    return sql(instance, "SELECT uuid FROM api_keys WHERE hash = ?", hashlib.sha256(key.encode()).digest())[0][0].hex()
+
+
+def uuid_text(hexadecimal):
+    return "-".join((hexadecimal[:8], hexadecimal[8:12], hexadecimal[12:16], hexadecimal[16:20], hexadecimal[20:]))
+
+
+def error_of(instance, key):
+    with instance.client(key) as client:
+        answer = client.get("/account")
+        return answer.status if answer.status == 200 else (answer.status, answer.json()["error"]["code"])
+
+
+def connect_account(instance, name, account, version=1, api=0, token=b"sealed"):
+    sql(instance, "INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at, version) VALUES (?, ?, ?, ?, 1, ?)",
+        row_of(instance, name), api, account, token, version)
+
+
+@pytest.fixture
+def world(viewtally):
+    """Authors Ann and Bob with keys, an app, names to sign in with and accounts, and the backup `then.db` of that state."""
+    viewtally.import_lines([author("Ann"), author("Bob")])
+    viewtally.kept, viewtally.leaked, viewtally.bobs = (viewtally.create_key(uid(name)) for name in ("Ann", "Ann", "Bob"))
+    viewtally.app, viewtally.bad_app = oauth.add_app(viewtally, confidential=True), oauth.add_app(viewtally, name="Bad")
+    for name, login, password in (("Ann", "ann", PASSWORD_A), ("Bob", "bob", PASSWORD_A)):
+        sql(viewtally, "INSERT INTO logins (author_id, name, password, password_set_at) VALUES (?, ?, ?, 1)", row_of(viewtally, name), login, password)
+    for account in ("stays", "goes"):
+        connect_account(viewtally, "Ann", account)
+    viewtally.run("backup", "then.db")
+    return viewtally
+
+
+def revoke_all(world):
+    """Ends something of every kind after the backup. Returns a key that was created and revoked since."""
+    world.run("key", "revoke", uuid_text(key_id(world, world.leaked)))
+    late = world.create_key(uid("Ann"), "late")
+    world.run("key", "revoke", uuid_text(key_id(world, late)))
+    world.run("author", "set-plan", uid("Bob"), "inactive")
+    world.secret = world.run("app", "rotate-secret", world.app["client_id"]).out.strip()
+    world.run("app", "remove", world.bad_app["client_id"])
+    # The names are exchanged, and one password changes.
+    sql(world, "UPDATE logins SET name = 'between' WHERE name = 'ann'")
+    sql(world, "UPDATE logins SET name = 'ann', password = ?, password_set_at = 2 WHERE name = 'bob'", PASSWORD_B)
+    sql(world, "UPDATE logins SET name = 'bob' WHERE name = 'between'")
+    sql(world, "DELETE FROM platform_credentials WHERE account_id = 'goes'")
+    sql(world, "UPDATE platform_credentials SET access_sealed = ?, version = 2, state = 1 WHERE account_id = 'stays'", b"newer")
+    sql(world, "INSERT INTO platform_limits (api, name, value, until) VALUES (3, 'units', 9000, 5)")
+    return late
+
+
+def revocations(world):
+    """What must be the same before and after the restore."""
+    return {
+        "revoked": sorted(sql(world, "SELECT hash, revoked_at FROM api_keys WHERE revoked_at IS NOT NULL")),
+        "ended": sql(world, "SELECT uuid FROM authors WHERE plan_active = 0"),
+        "removed": sql(world, "SELECT client_id, removed_at FROM apps WHERE removed_at IS NOT NULL"),
+        "secrets": sql(world, "SELECT client_id, secret_hash FROM apps ORDER BY client_id"),
+        "logins": sql(world, "SELECT a.uuid, l.name, l.password, l.password_set_at FROM logins l JOIN authors a ON a.id = l.author_id ORDER BY l.name"),
+        "accounts": sql(world, "SELECT account_id, access_sealed, version, state FROM platform_credentials"),
+        "quotas": sql(world, "SELECT * FROM platform_limits"),
+    }
+
+
+def test_what_was_revoked_stays_revoked(world):
+    late = revoke_all(world)
+    before = revocations(world)
+    printed = world.run("restore", "then.db").out
+    assert revocations(world) == before
+    for line in ("1 keys revoked", "1 revoked keys that the backup does not have", "1 plans ended", "1 apps removed", "1 app secrets rotated",
+                 "2 sign-in names or passwords changed", "1 platform accounts disconnected", "1 platform accounts with newer tokens or state",
+                 "1 platform limits used"):
+        assert f"carried over: {line}\n" in printed
+    assert "valid now" not in printed
+    sql(world, "DELETE FROM platform_credentials")          # not sealed with a real key
+    world.start()
+    assert error_of(world, world.kept) == 200
+    assert error_of(world, world.leaked) == error_of(world, late) == (401, "api_key_revoked")
+    assert error_of(world, world.bobs) == (403, "plan_inactive")
+
+
+def test_what_was_not_revoked_stays_valid(world):
+    world.create_key(uid("Bob"), "live and newer")
+    connect_account(world, "Bob", "newer")
+    printed = world.run("restore", "then.db").out
+    assert "carried over" not in printed and "valid now" not in printed
+    assert sql(world, "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL") == [(3,)]
+    assert sql(world, "SELECT account_id FROM platform_credentials ORDER BY 1") == [("goes",), ("stays",)]
+    assert revocations(world)["ended"] == revocations(world)["removed"] == []
+
+
+def test_restoring_the_same_backup_again_revives_nothing(world):
+    revoke_all(world)
+    before = revocations(world)
+    for _ in range(3):
+        assert "valid now" not in world.run("restore", "then.db").out
+        assert revocations(world) == before
+
+
+def test_undoing_a_restore_keeps_what_was_revoked_meanwhile(world):
+    world.run("restore", "then.db")
+    world.run("key", "revoke", uuid_text(key_id(world, world.kept)))
+    aside, = world.directory.glob("viewtally.db.before-*")
+    assert "1 keys revoked" in world.run("restore", str(aside)).out
+    assert len(revocations(world)["revoked"]) == 1
+
+
+def test_sessions_links_and_codes_of_the_backup_are_dropped(world):
+    ann = row_of(world, "Ann")
+    sql(world, "INSERT INTO sessions VALUES (?, ?, 1, 1, 9e15)", b"s" * 32, ann)
+    sql(world, "INSERT INTO invitations (hash, author_id, created_at, expires_at) VALUES (?, ?, 1, 9000000000000000)", b"i" * 32, ann)
+    sql(world, "INSERT INTO oauth_codes (hash, app_id, author_id, redirect_uri, challenge, created_at) VALUES (?, 1, ?, 'x', 'y', 1)", b"c" * 32, ann)
+    sql(world, "INSERT INTO platform_links (state_hash, session_hash, author_id, api, created_at) VALUES (?, ?, ?, 0, 1)", b"l" * 32, b"s" * 32, ann)
+    world.run("backup", "open.db")
+    world.run("restore", "open.db")
+    for table in ("sessions", "invitations", "oauth_codes", "platform_links"):
+        assert sql(world, f"SELECT count(*) FROM {table}") == [(0,)], table
+
+
+def test_an_older_database_is_read_as_far_as_it_goes(world):
+    revoke_all(world)
+    sql(world, "PRAGMA user_version = 3")
+    world.run("restore", "then.db")
+    assert len(revocations(world)["revoked"]) == 2 and len(revocations(world)["ended"]) == 1
+    assert revocations(world)["removed"] == []
+
+
+def test_a_restore_that_was_killed_carries_over_when_it_is_repeated(world):
+    revoke_all(world)
+    before, step = revocations(world), 1
+    while world.database.exists():
+        world.run("restore", "then.db", status=-9, env={"VIEWTALLY_TEST_KILL_AT": str(step)})
+        step += 1
+    printed = world.run("restore", "then.db").out
+    assert revocations(world) == before and "1 keys revoked" in printed and "valid now" not in printed
+
+
+# --- the replaced database cannot be read ---
+
+
+def assert_lists_what_is_valid(world, printed):
+    assert "Not everything that was revoked after the backup could be carried over" in printed
+    for key in (world.kept, world.leaked, world.bobs):
+        assert f"  key      {uuid_text(key_id(world, key))}  ...{key[-4:]}  of author " in printed
+    for name in ("Ann", "Bob"):
+        assert f"  plan     of author {uid(name)}  {name}\n" in printed
+    for app in (world.app, world.bad_app):
+        assert f"  app      {app['client_id']}  " in printed
+    assert "  account  1  tiktok  stays\n" in printed and "  account  2  tiktok  goes\n" in printed
+
+
+def test_a_damaged_database_lists_what_is_valid_again(world):
+    revoke_all(world)
+    world.database.write_bytes(b"not a database " * 1000)
+    printed = world.run("restore", "--force", "then.db").out
+    assert_lists_what_is_valid(world, printed)
+
+
+def test_a_missing_database_lists_what_is_valid_again(world):
+    world.database.unlink()
+    assert_lists_what_is_valid(world, world.run("restore", "then.db").out)
+
+
+def test_a_database_that_does_not_descend_from_the_backup_lists_what_is_valid_again(world):
+    world.database.unlink()
+    world.run("migrate")
+    printed = world.run("restore", "then.db").out
+    assert "does not descend from this backup" in printed
+    assert_lists_what_is_valid(world, printed)
+    assert len(revocations(world)["accounts"]) == 2
+
+
+def test_a_damaged_page_still_carries_over_what_can_be_read(world):
+    """Only the page of one table is unreadable: its rule fails, the others do their work, and the list is printed."""
+    revoke_all(world)
+    (page, size), = sql(world, "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'platform_limits'")
+    with open(world.database, "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    printed = world.run("restore", "then.db").out
+    assert "carried over: 1 keys revoked\n" in printed and "it is damaged" in printed and "valid now" in printed
+    assert uuid_text(key_id(world, world.leaked)) not in printed.split("valid now")[1]
+
+
+def test_a_list_does_not_reach_the_terminal_raw(viewtally):
+    viewtally.import_lines([author("Eve\u001b[2J")])
+    viewtally.create_key(uid("Eve\u001b[2J"), "name\u001b[2J")
+    viewtally.run("backup", "then.db")
+    viewtally.database.unlink()
+    assert "\u001b" not in viewtally.run("restore", "then.db").out
+
+
+def test_values_that_do_not_fit_do_not_prevent_the_restore(world):
+    """A damaged database may hold anything; the list is printed then."""
+    with contextlib.closing(sqlite3.connect(world.database)) as database:
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        database.execute("PRAGMA foreign_keys = OFF")
+        database.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, revoked_at) VALUES (x'01', ?, x'02', 'short', '', 1, 2)",
+                         (row_of(world, "Ann"),))
+        database.commit()
+    printed = world.run("restore", "then.db").out
+    assert "could be carried over" in printed
+    assert_lists_what_is_valid(world, printed)
