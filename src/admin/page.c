@@ -52,6 +52,8 @@ static void write_server(const struct http_server *server, struct buf *b)
     metrics_counter(b, "viewtally_http_requests_refused_total",
                     "Requests that the server answered itself: malformed, too large, too slow, failed.",
                     c.refused);
+    metrics_counter(b, "viewtally_http_requests_out_of_memory_total",
+                    "Requests given up because there was no memory.", c.without_memory);
 }
 
 static void write_limiter(const struct limiter *limiter, struct buf *b)

@@ -20,18 +20,22 @@ void arena_init(struct arena *a, size_t block_size)
     *a = (struct arena){.block_size = block_size};
 }
 
-static void free_chain(struct arena_block *b)
+static void free_chain(struct arena *a, struct arena_block *b)
 {
     while (b) {
         struct arena_block *next = b->next;
-        free(b);
+        if (a->reserve && b == a->reserve->block)
+            a->reserve->is_lent = false;
+        else
+            free(b);
         b = next;
     }
+    a->lacks_memory = false;
 }
 
 void arena_fini(struct arena *a)
 {
-    free_chain(a->first);
+    free_chain(a, a->first);
     a->first = a->current = NULL;
 }
 
@@ -39,7 +43,7 @@ void arena_reset(struct arena *a)
 {
     if (!a->first)
         return;
-    free_chain(a->first->next);
+    free_chain(a, a->first->next);
     a->first->next = NULL;
     a->first->used = 0;
     a->current = a->first;
@@ -60,17 +64,63 @@ size_t arena_bytes(const struct arena *a)
     return bytes;
 }
 
-static struct arena_block *add_block(struct arena *a, size_t need)
+static struct arena_block *block_new(size_t cap)
 {
-    size_t cap = need > a->block_size ? need : a->block_size;
-    struct arena_block *b = xmalloc(sizeof *b + cap);
-    *b = (struct arena_block){.cap = cap};
+    struct arena_block *b = try_malloc(sizeof *b + cap);
+    if (b)
+        *b = (struct arena_block){.cap = cap};
+    return b;
+}
+
+static void append_block(struct arena *a, struct arena_block *b)
+{
     if (a->current)
         a->current->next = b;
     else
         a->first = b;
     a->current = b;
+}
+
+static struct arena_block *borrow_reserve(struct arena *a, size_t need)
+{
+    struct arena_reserve *reserve = a->reserve;
+    if (!reserve || reserve->is_lent || reserve->block->cap < need)
+        out_of_memory();
+    CHECK(a->first); /* arena_reset() keeps the first block */
+    reserve->is_lent = a->lacks_memory = true;
+    reserve->block->next = NULL;
+    reserve->block->used = 0;
+    return reserve->block;
+}
+
+static struct arena_block *add_block(struct arena *a, size_t need)
+{
+    struct arena_block *b = block_new(need > a->block_size ? need : a->block_size);
+    if (!b)
+        b = borrow_reserve(a, need);
+    append_block(a, b);
     return b;
+}
+
+bool arena_obtain_first(struct arena *a)
+{
+    struct arena_block *b = a->first ? a->first : block_new(a->block_size);
+    if (b && !a->first)
+        append_block(a, b);
+    return b != NULL;
+}
+
+bool arena_reserve_init(struct arena_reserve *reserve, size_t size)
+{
+    *reserve = (struct arena_reserve){.block = block_new(size)};
+    return reserve->block != NULL;
+}
+
+void arena_reserve_fini(struct arena_reserve *reserve)
+{
+    CHECK(!reserve->is_lent);
+    free(reserve->block);
+    reserve->block = NULL;
 }
 
 void *arena_alloc(struct arena *a, size_t size)

@@ -16,6 +16,11 @@ void buf_init(struct buf *b, size_t max)
     *b = (struct buf){.max = max};
 }
 
+void buf_init_fallible(struct buf *b, size_t max)
+{
+    *b = (struct buf){.max = max, .fails_without_memory = true};
+}
+
 void buf_fini(struct buf *b)
 {
     free(b->p);
@@ -29,7 +34,7 @@ void buf_reset(struct buf *b, size_t keep)
         buf_fini(b);
     b->len = 0;
     b->before = '\0';
-    b->failed = false;
+    b->failed = b->lacks_memory = false;
 }
 
 void buf_go_on(struct buf *b)
@@ -50,7 +55,12 @@ char *buf_grow(struct buf *b, size_t more)
         cap *= 2;
     if (cap > b->max)
         cap = b->max;
-    b->p = xrealloc(b->p, cap);
+    char *p = b->fails_without_memory ? try_realloc(b->p, cap) : xrealloc(b->p, cap);
+    if (!p) {
+        b->failed = b->lacks_memory = true;
+        return NULL;
+    }
+    b->p = p;
     b->cap = cap;
     return b->p + b->len;
 }

@@ -10,12 +10,16 @@
 struct buf {
     char *p;
     size_t len, cap, max;
-    bool failed; /* would have grown above `max`; what was appended since is lost */
+    bool failed;               /* would have grown above `max`; what was appended since is lost */
+    bool fails_without_memory; /* else the process ends when there is no memory */
+    bool lacks_memory;         /* has failed because there was no memory */
     char before; /* the byte that stood before p[0] when buf_go_on() took it away; 0: p[0] is the first */
 };
 
 /* Allocates nothing yet. */
 void buf_init(struct buf *b, size_t max);
+/* The same, but no memory is a failure like too little room: for callers that test `failed`. */
+void buf_init_fallible(struct buf *b, size_t max);
 void buf_fini(struct buf *b);
 
 /* On memory of the caller's, which it never outgrows: it fails instead. Needs no buf_fini(). */

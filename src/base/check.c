@@ -1,6 +1,7 @@
 /* The ways in which the process ends itself: a broken invariant, and no memory. */
 #include "base/check.h"
 
+#include "base/fault.h"
 #include "base/log_writer.h"
 
 #include <poll.h>
@@ -29,24 +30,44 @@ _Noreturn void check_failed(const char *cond, const char *file, int line)
     abort_with(text);
 }
 
+_Noreturn void out_of_memory(void)
+{
+    abort_with("viewtally: out of memory\n");
+}
+
 static void *or_abort(void *p)
 {
     if (!p)
-        abort_with("viewtally: out of memory\n");
+        out_of_memory();
     return p;
+}
+
+void *try_malloc(unsigned long size)
+{
+    return FAULT_OR(NULL, malloc(size ? size : 1));
+}
+
+void *try_calloc(unsigned long count, unsigned long size)
+{
+    return FAULT_OR(NULL, calloc(count ? count : 1, size ? size : 1));
+}
+
+void *try_realloc(void *p, unsigned long size)
+{
+    return FAULT_OR(NULL, realloc(p, size ? size : 1));
 }
 
 void *xmalloc(unsigned long size)
 {
-    return or_abort(malloc(size ? size : 1));
+    return or_abort(try_malloc(size));
 }
 
 void *xcalloc(unsigned long count, unsigned long size)
 {
-    return or_abort(calloc(count ? count : 1, size ? size : 1));
+    return or_abort(try_calloc(count, size));
 }
 
 void *xrealloc(void *p, unsigned long size)
 {
-    return or_abort(realloc(p, size ? size : 1));
+    return or_abort(try_realloc(p, size));
 }

@@ -8,6 +8,15 @@
 /* Prints where and aborts. */
 _Noreturn void check_failed(const char *cond, const char *file, int line);
 
+/* Prints that there is no memory and aborts. */
+_Noreturn void out_of_memory(void);
+
+/* malloc, calloc, realloc that return NULL when there is no memory, but never for a size of 0. Tests make
+ * them fail (base/fault.h). */
+void *try_malloc(unsigned long size) __attribute__((malloc, warn_unused_result));
+void *try_calloc(unsigned long count, unsigned long size) __attribute__((malloc, warn_unused_result));
+void *try_realloc(void *p, unsigned long size) __attribute__((warn_unused_result));
+
 /* malloc, calloc, realloc that end the process when there is no memory: only for sizes that a client cannot
  * choose or that were bounded first. */
 void *xmalloc(unsigned long size) __attribute__((malloc, returns_nonnull));

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "http/grammar.h"
@@ -15,6 +16,7 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
+    READING_BODY_KEPT = 4 << 10, /* of the response buffer, while a request is incomplete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
@@ -39,11 +41,12 @@ static int64_t timeout_of(const struct conn *c, enum conn_state state)
 void conn_enter(struct conn *c, enum conn_state state)
 {
     static const unsigned char edges[CONN_STATES] = {
-        [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD, /* zeroed is NEW: entered once when it is opened */
-        [CONN_IDLE] = 1 << CONN_HEAD,
-        [CONN_HEAD] = 1 << CONN_BODY | 1 << CONN_HANDLING | 1 << CONN_WRITING,
-        [CONN_BODY] = 1 << CONN_HANDLING | 1 << CONN_WRITING,
-        [CONN_HANDLING] = 1 << CONN_WRITING,
+        /* Zeroed is NEW: entered once when it is opened. To LINGERING: conn_refuse_without_memory(). */
+        [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD | 1 << CONN_LINGERING,
+        [CONN_IDLE] = 1 << CONN_HEAD | 1 << CONN_LINGERING,
+        [CONN_HEAD] = 1 << CONN_BODY | 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
+        [CONN_BODY] = 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
+        [CONN_HANDLING] = 1 << CONN_WRITING | 1 << CONN_LINGERING,
         [CONN_WRITING] = 1 << CONN_IDLE | 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
         [CONN_LINGERING] = 0,
     };
@@ -118,12 +121,21 @@ void conn_drop_input(struct conn *c)
     c->in = (struct str){NULL, 0};
 }
 
-/* Copies what was not parsed out of the shared read buffer. */
+/* Copies what was not parsed out of the shared read buffer. Without memory, the requests in it are lost: the
+ * one that is being served is the last. */
 static void keep_input(struct conn *c)
 {
-    c->kept = xmalloc(c->in.len);
-    memcpy(c->kept, c->in.p, c->in.len);
-    c->in.p = c->kept;
+    c->kept = try_malloc(c->in.len);
+    if (c->kept) {
+        memcpy(c->kept, c->in.p, c->in.len);
+        c->in.p = c->kept;
+        return;
+    }
+    conn_drop_input(c);
+    if (c->x)
+        c->x->keeps_alive = false;
+    else
+        conn_refuse_without_memory(c);
 }
 
 static void on_end(struct conn *c, ssize_t error)
@@ -178,15 +190,20 @@ void conn_set_reading(struct conn *c, bool on)
     c->reading = on;
     if (!on)
         (void)uv_read_stop(&c->stream);
-    else if (uv_read_start(&c->stream, on_alloc, on_read) != 0)
+    else if (FAULT_OR(UV_ENOMEM, uv_read_start(&c->stream, on_alloc, on_read)) != 0)
         conn_close(c, "cannot be read");
 }
 
 /* ---- from bytes to requests ---- */
 
-static void begin_request(struct conn *c)
+/* False: no memory, and the connection was given up. */
+static bool begin_request(struct conn *c)
 {
     struct exchange *x = server_borrow(c->server);
+    if (!x) {
+        conn_refuse_without_memory(c);
+        return false;
+    }
     c->x = x;
     x->conn = c;
     x->r.started_ms = server_now_ms(c->server);
@@ -195,6 +212,7 @@ static void begin_request(struct conn *c)
     x->r.client_ended = c->peer_ended;
     parser_begin(x->parser, &x->r, &c->server->options.limits);
     conn_enter(c, CONN_HEAD);
+    return true;
 }
 
 /* The client's own id when it is well formed, else one of ours. Client address as far as proxies are trusted.
@@ -259,15 +277,20 @@ static enum parse feed(struct conn *c)
 
 static void parse(struct conn *c)
 {
-    if (c->state == CONN_NEW || c->state == CONN_IDLE)
-        begin_request(c);
+    if ((c->state == CONN_NEW || c->state == CONN_IDLE) && !begin_request(c))
+        return;
     enum parse result = feed(c);
     if (result == PARSE_HEAD && (result = feed(c)) == PARSE_MORE) {
         conn_enter(c, CONN_BODY);
         if (parser_wants_continue(c->x->parser))
             conn_send_continue(c);
     }
-    if (result == PARSE_DONE)
+    /* The rest of an incomplete request may never come: a large buffer goes back. */
+    if (result == PARSE_MORE)
+        buf_reset(&c->x->r.res.body, READING_BODY_KEPT);
+    if (request_lacks_memory(c->x))
+        conn_refuse_without_memory(c);
+    else if (result == PARSE_DONE)
         handle(c);
     else if (result == PARSE_FAILED)
         conn_refuse(c, parser_status(c->x->parser), parser_message(c->x->parser));
@@ -383,23 +406,38 @@ static void name_peer(struct conn *c)
         (void)uv_ip_name((const struct sockaddr *)&address, c->peer, sizeof c->peer);
 }
 
-bool conn_accept(struct http_server *s, struct listener *from)
+static struct conn *conn_new(struct http_server *s, bool is_unix)
 {
-    struct conn *c = xcalloc(1, sizeof *c);
+    struct conn *c = try_calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
     c->magic = CONN_MAGIC;
     c->server = s;
-    c->is_unix = from->is_unix;
+    c->is_unix = is_unix;
     list_init(&c->link);
     list_init(&c->turn);
-    int status = c->is_unix ? uv_pipe_init(s->loop, &c->pipe, 0) : uv_tcp_init(s->loop, &c->tcp);
-    CHECK(status == 0);
+    if (FAULT_OR(UV_ENOMEM, is_unix ? uv_pipe_init(s->loop, &c->pipe, 0) : uv_tcp_init(s->loop, &c->tcp)) !=
+        0) {
+        free(c);
+        return NULL;
+    }
     c->handle.data = c;
+    return c;
+}
+
+enum err conn_accept(struct http_server *s, struct listener *from)
+{
+    struct conn *c = conn_new(s, from->is_unix);
+    if (!c)
+        return ERR_NOMEM;
     s->counts.connections++;
-    status = uv_accept(&from->stream, &c->stream);
+    int status = uv_accept(&from->stream, &c->stream);
+    if (status == 0 && fault_fires())
+        status = UV_ENOMEM;
     conn_enter(c, CONN_NEW);
     if (status != 0) {
         conn_close(c, "could not be accepted");
-        return false;
+        return ERR_IO;
     }
     s->counts.accepted++;
     if (c->is_unix) {
@@ -410,5 +448,5 @@ bool conn_accept(struct http_server *s, struct listener *from)
     }
     c->is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
     conn_set_reading(c, true);
-    return true;
+    return OK;
 }

@@ -107,17 +107,20 @@ struct http_server {
     struct list conns[CONN_STATES]; /* CLOSING too: none is lost */
     struct list pool;               /* exchanges at rest */
     int pooled;
-    size_t large_kept;    /* bytes in their large buffers */
-    struct list turns;    /* connections with something to do in the next turn */
-    struct list sleeping; /* exchanges */
+    size_t large_kept;            /* bytes in their large buffers */
+    struct arena_reserve reserve; /* for the request that is served when memory runs out */
+    struct list turns;            /* connections with something to do in the next turn */
+    struct list sleeping;         /* exchanges */
     uv_timer_t tick;
     uv_check_t check;
     uv_idle_t idle; /* keeps the loop from blocking while anybody waits for a turn */
     int open_handles;
     bool ticking, draining, forced, closing;
-    int64_t tick_ms; /* when it will tick, if ticking */
-    int64_t work_us; /* clock_work_us() when the work on the connection began that is being served */
+    bool tick_failed; /* the timer could not be started: on_check() tries again */
+    int64_t tick_ms;  /* when it will tick, if ticking */
+    int64_t work_us;  /* clock_work_us() when the work on the connection began that is being served */
     int64_t drain_until_ms, listen_until_ms;
+    int64_t warn_again_ms;
     void (*closed)(void *ctx);
     void *closed_ctx;
     uint64_t id_salt, id_count;
@@ -139,8 +142,8 @@ static inline int64_t server_now_ms(const struct http_server *s)
 
 /* ---- conn.c ---- */
 
-/* Takes the listener's waiting connection. False: there is none (any more). */
-bool conn_accept(struct http_server *s, struct listener *from);
+/* Takes the listener's waiting connection. ERR_NOMEM: not taken, it still waits; ERR_IO: it is lost. */
+MUST_USE enum err conn_accept(struct http_server *s, struct listener *from);
 
 /* The only assignment of the state; CHECKs that there is such an edge, and sets the state's deadline. */
 void conn_enter(struct conn *c, enum conn_state state);
@@ -162,6 +165,10 @@ void conn_pump(struct conn *c);
 /* Reads on or not; nothing is read behind the client's end. */
 void conn_set_reading(struct conn *c, bool on);
 void conn_drop_input(struct conn *c);
+
+/* Gives the current request up for lack of memory: a 503 from static memory if nothing of a response was
+ * sent, and the connection closes. Also without a request, if none could be begun. */
+void conn_refuse_without_memory(struct conn *c);
 
 /* Answers with an error that the server makes itself, and closes. The request is not running, and nothing of
  * an answer was sent. */
@@ -192,6 +199,9 @@ void conn_send_continue(struct conn *c);
 /* Once for each exchange. */
 void request_init(struct exchange *x);
 
+/* Test after whatever may have allocated for the request: if true, give it up before anything else runs. */
+bool request_lacks_memory(const struct exchange *x);
+
 /* Runs steps until the request is complete, has to wait or has had its slice. */
 void request_run(struct request *r);
 
@@ -203,13 +213,17 @@ int64_t request_wake_due(struct http_server *s, int64_t now_ms);
 
 /* ---- server.c ---- */
 
-struct exchange *server_borrow(struct http_server *s);
+/* An exchange with the memory that any request needs: structures, the arena's first block, the buffers of the
+ * head. NULL: no memory. */
+MUST_USE struct exchange *server_borrow(struct http_server *s);
 void server_give_back(struct http_server *s, struct exchange *x);
 /* A connection has come to the listener. */
 void server_on_connection(struct listener *l);
 /* One of the handles counted in open_handles is gone for good; and a connection. */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s);
+/* Logs trouble that many clients may have at the same time: at most one line a second. */
+void server_warn(struct http_server *s, const char *what, const char *reason);
 /* The loop must turn again at once. */
 void server_turn_soon(struct http_server *s);
 /* The tick must come at `deadline_ms` (monotonic), or a little later. */

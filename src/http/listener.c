@@ -1,6 +1,6 @@
 /* Listening addresses: TCP over IPv4 and IPv6, Unix sockets. */
 #include "base/check.h"
-#include "base/log.h"
+#include "base/fault.h"
 #include "config/address.h"
 #include "http/conn.h"
 
@@ -17,10 +17,11 @@ enum { BACKLOG = 4096, UNIX_MODE = 0660 };
 
 static void on_connection(uv_stream_t *stream, int status)
 {
+    struct listener *l = stream->data;
     if (status < 0)
-        log_warn("a connection cannot be accepted: %s", uv_strerror(status));
+        server_warn(l->server, "a connection cannot be accepted", uv_strerror(status));
     else
-        server_on_connection(stream->data);
+        server_on_connection(l);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -45,17 +46,22 @@ bool listener_has_backlog(const struct listener *l)
     return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLIN;
 }
 
-static void name_tcp(struct listener *l)
+/* libuv's status. */
+static int name_tcp(struct listener *l)
 {
     struct sockaddr_storage bound;
     int len = sizeof bound;
     char host[64] = "";
-    CHECK(uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&bound, &len) == 0);
-    CHECK(uv_ip_name((const struct sockaddr *)&bound, host, sizeof host) == 0);
+    int status = FAULT_OR(UV_ENOBUFS, uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&bound, &len));
+    if (status == 0)
+        status = uv_ip_name((const struct sockaddr *)&bound, host, sizeof host);
+    if (status != 0)
+        return status;
     bool v6 = bound.ss_family == AF_INET6;
     unsigned port =
         ntohs(v6 ? ((struct sockaddr_in6 *)&bound)->sin6_port : ((struct sockaddr_in *)&bound)->sin_port);
     (void)snprintf(l->name, sizeof l->name, v6 ? "[%s]:%u" : "%s:%u", host, port);
+    return 0;
 }
 
 static int open_tcp(struct listener *l, const struct sockaddr_storage *address)
@@ -63,12 +69,10 @@ static int open_tcp(struct listener *l, const struct sockaddr_storage *address)
     unsigned flags = address->ss_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0;
     if (l->server->options.reuse_port)
         flags |= UV_TCP_REUSEPORT;
-    int status = uv_tcp_bind(&l->tcp, (const struct sockaddr *)address, flags);
+    int status = FAULT_OR(UV_ENOMEM, uv_tcp_bind(&l->tcp, (const struct sockaddr *)address, flags));
     if (status == 0)
-        status = uv_listen(&l->stream, BACKLOG, on_connection);
-    if (status == 0)
-        name_tcp(l);
-    return status;
+        status = FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection));
+    return status == 0 ? name_tcp(l) : status;
 }
 
 /* A socket file that nobody listens on is left over from a process that died; one that answers belongs to a
@@ -107,14 +111,22 @@ static int open_unix(struct listener *l, const char *path)
         return UV_ENAMETOOLONG;
     if (is_stale(path))
         (void)unlink(path);
-    int status = uv_pipe_bind2(&l->pipe, path, strlen(path), UV_PIPE_NO_TRUNCATE);
+    int status = FAULT_OR(UV_ENOMEM, uv_pipe_bind2(&l->pipe, path, strlen(path), UV_PIPE_NO_TRUNCATE));
     if (status != 0)
         return explain_bind(status, path);
     l->is_unix = true;
     (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
     if (chmod(path, UNIX_MODE) != 0)
         return uv_translate_sys_error(errno);
-    return uv_listen(&l->stream, BACKLOG, on_connection);
+    return FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection));
+}
+
+static enum err cannot_listen(const struct http_server *s, const char *address, int status, const char **why)
+{
+    static char message[256];
+    (void)snprintf(message, sizeof message, "%s: %s: %s", s->options.key, address, uv_strerror(status));
+    *why = message;
+    return status == UV_EADDRINUSE ? ERR_BUSY : status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
 }
 
 enum err listener_open(struct http_server *s, const char *address, const char **why)
@@ -129,8 +141,14 @@ enum err listener_open(struct http_server *s, const char *address, const char **
         *why = message;
         return ERR_INVALID;
     }
-    struct listener *l = xcalloc(1, sizeof *l);
-    CHECK((path ? uv_pipe_init(s->loop, &l->pipe, 0) : uv_tcp_init(s->loop, &l->tcp)) == 0);
+    struct listener *l = try_calloc(1, sizeof *l);
+    int status = !l     ? UV_ENOMEM
+                 : path ? FAULT_OR(UV_ENOMEM, uv_pipe_init(s->loop, &l->pipe, 0))
+                        : FAULT_OR(UV_ENOMEM, uv_tcp_init(s->loop, &l->tcp));
+    if (status != 0) {
+        free(l);
+        return cannot_listen(s, address, status, why);
+    }
     l->server = s;
     l->handle.data = l;
     struct listener **last = &s->listeners;
@@ -138,10 +156,6 @@ enum err listener_open(struct http_server *s, const char *address, const char **
         last = &(*last)->next;
     *last = l;
     s->open_handles++;
-    int status = path ? open_unix(l, path) : open_tcp(l, &tcp);
-    if (status == 0)
-        return OK;
-    (void)snprintf(message, sizeof message, "%s: %s: %s", s->options.key, address, uv_strerror(status));
-    *why = message;
-    return status == UV_EADDRINUSE ? ERR_BUSY : ERR_IO;
+    status = path ? open_unix(l, path) : open_tcp(l, &tcp);
+    return status == 0 ? OK : cannot_listen(s, address, status, why);
 }

@@ -81,7 +81,7 @@ struct parser {
     size_t wire_left;    /* the same behind the head */
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
-    bool after_cr, keeps_alive, wants_continue;
+    bool after_cr, keeps_alive, wants_continue, lacks_memory;
     int slot;           /* of the field whose value is being read */
     size_t value_begin; /* of that value, in text */
     size_t name_len, protocol_len, version_len;
@@ -308,6 +308,7 @@ static void join_values(struct parser *p)
             p->count[line->slot]++;
     }
     p->line_count = 0;
+    p->lacks_memory = p->lacks_memory || p->text.failed;
     buf_reset(&p->text, TEXT_KEPT);
 }
 
@@ -430,9 +431,11 @@ static const llhttp_settings_t settings = {
 
 struct parser *parser_new(struct str named_field)
 {
-    struct parser *p = xcalloc(1, sizeof *p);
+    struct parser *p = try_calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
     p->named_field = named_field;
-    buf_init(&p->text, 64 << 10);
+    buf_init_fallible(&p->text, 64 << 10);
     return p;
 }
 
@@ -559,6 +562,11 @@ enum parse parser_feed(struct parser *p, struct str bytes, size_t *used)
         return PARSE_HEAD;
     }
     return PARSE_MORE;
+}
+
+bool parser_lacks_memory(const struct parser *p)
+{
+    return p->lacks_memory || p->text.failed;
 }
 
 int parser_status(const struct parser *p)

@@ -10,7 +10,8 @@
 struct parser;
 
 /* `named_field`: the name of FIELD_NAMED, which outlives the parser; empty: none. */
-struct parser *parser_new(struct str named_field);
+/* NULL: no memory. */
+MUST_USE struct parser *parser_new(struct str named_field);
 void parser_free(struct parser *p);
 
 /* Ready for a new request, which is filled in its own arena. `limits` must outlive the parse. */
@@ -25,6 +26,10 @@ enum parse {
                      request is set what was understood */
 };
 enum parse parser_feed(struct parser *p, struct str bytes, size_t *used);
+
+/* Test after each parser_feed(): the text of the head could not be held, and of the result nothing is right.
+ */
+bool parser_lacks_memory(const struct parser *p);
 
 int parser_status(const struct parser *p);
 const char *parser_message(const struct parser *p);

@@ -35,6 +35,12 @@ const char *request_method_name(enum http_method m)
     return names[m];
 }
 
+bool request_lacks_memory(const struct exchange *x)
+{
+    return x->r.arena.lacks_memory || x->r.res.body.lacks_memory || x->head.lacks_memory ||
+           parser_lacks_memory(x->parser);
+}
+
 /* ---- running ---- */
 
 static void end(struct exchange *x)
@@ -74,7 +80,7 @@ static enum next run_steps(struct exchange *x)
         r->step = NULL;
         next = step(r);
         CHECK(next == NEXT_DONE || r->step);
-    } while (next == NEXT_MORE && !request_slice_is_over(start_us));
+    } while (next == NEXT_MORE && !request_lacks_memory(x) && !request_slice_is_over(start_us));
     x->running = false;
     return next;
 }
@@ -90,6 +96,10 @@ void request_run(struct request *r)
     x->ready = false;
     enum next next = run_steps(x);
     CHECK(wait_is_armed(&r->wait) == (next == NEXT_WAIT));
+    if (request_lacks_memory(x)) {
+        conn_refuse_without_memory(x->conn);
+        return;
+    }
     if (next == NEXT_MORE || next == NEXT_YIELD) {
         make_ready(x);
     } else if (next == NEXT_DONE) {

@@ -9,6 +9,11 @@
 
 enum { BUFS_MAX = 4 };
 
+static uv_buf_t buf_of(struct str s)
+{
+    return uv_buf_init((char *)(uintptr_t)s.p, (unsigned)s.len);
+}
+
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
     (void)req;
@@ -27,6 +32,63 @@ static void linger(struct conn *c)
     conn_enter(c, CONN_LINGERING);
     conn_drop_input(c);
     conn_set_reading(c, true);
+}
+
+/* HTTP/1.1 for every client, and complete for each: the connection closes behind it. */
+#define NO_MEMORY_BODY                                                                                       \
+    "{\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. Try again "          \
+    "later.\"}}\n"
+#define NO_MEMORY_HEAD                                                                                       \
+    "HTTP/1.1 503 Service Unavailable\r\n"                                                                   \
+    "Content-Type: application/json; charset=utf-8\r\n"                                                      \
+    "Content-Length: 94\r\n"                                                                                 \
+    "Cache-Control: no-store\r\n"                                                                            \
+    "Retry-After: 1\r\n"                                                                                     \
+    "Connection: close\r\n\r\n"
+_Static_assert(sizeof NO_MEMORY_BODY - 1 == 94, "Content-Length");
+
+/* Without an exchange nothing was parsed: the input begins with the method. */
+static bool asks_for_head(const struct conn *c)
+{
+    return c->x ? c->x->r.method == METHOD_HEAD : str_starts_with(c->in, STR("HEAD "));
+}
+
+/* The exchange goes back, and with it the server's reserve of memory. */
+static void give_up_exchange(struct conn *c)
+{
+    struct exchange *x = c->x;
+    request_cancel(&x->r);
+    x->r.res.status = 503;
+    x->r.res.bytes_sent = 0;
+    x->answering = true;
+    conn_account(c, true);
+    c->x = NULL;
+    server_give_back(c->server, x);
+}
+
+void conn_refuse_without_memory(struct conn *c)
+{
+    struct http_server *s = c->server;
+    struct str text = STR(NO_MEMORY_HEAD NO_MEMORY_BODY);
+    s->counts.refused++;
+    s->counts.without_memory++;
+    server_warn(s, "a request is refused", "out of memory");
+    if (c->x && c->x->r.res.streaming) {
+        conn_close(c, "out of memory");
+        response_release(&c->x->r.res);
+        arena_reset(&c->x->r.arena); /* the exchange itself stays until the connection has closed */
+        return;
+    }
+    if (asks_for_head(c))
+        text.len = sizeof NO_MEMORY_HEAD - 1;
+    if (c->x)
+        give_up_exchange(c);
+    uv_buf_t buf = buf_of(text);
+    (void)uv_try_write(&c->stream, &buf, 1); /* a client that does not read sees the connection close */
+    if (c->peer_ended)
+        conn_close(c, "out of memory");
+    else
+        linger(c);
 }
 
 static void answered(struct conn *c)
@@ -67,11 +129,6 @@ static void on_written(uv_write_t *req, int status)
     written(c, status);
     if (c->state != CONN_CLOSING)
         conn_pump(c);
-}
-
-static uv_buf_t buf_of(struct str s)
-{
-    return uv_buf_init((char *)(uintptr_t)s.p, (unsigned)s.len);
 }
 
 /* Takes `n` bytes off the front; returns how many buffers are through. */
@@ -197,6 +254,10 @@ void conn_respond(struct conn *c)
 {
     struct exchange *x = c->x;
     uv_buf_t bufs[BUFS_MAX];
+    if (request_lacks_memory(x)) {
+        conn_refuse_without_memory(c);
+        return;
+    }
     bool truncated = x->aborted || x->r.res.body.failed;
     if (truncated && x->r.res.streaming) {
         c->resets = parser_is_http_1_0(x->parser); /* whose answer ends where the connection does */
@@ -209,6 +270,10 @@ void conn_respond(struct conn *c)
     }
     conn_enter(c, CONN_WRITING);
     size_t count = x->r.res.streaming ? last_part(x, bufs) : whole_answer(c, bufs);
+    if (request_lacks_memory(x)) {
+        conn_refuse_without_memory(c);
+        return;
+    }
     int status = send_buffers(c, bufs, count);
     if (status != 0)
         written(c, status);
@@ -235,7 +300,10 @@ enum next conn_flush(struct conn *c)
     }
     if (!sends_body(r))
         return NEXT_DONE;
-    int status = send_buffers(c, bufs, part(x, false, bufs));
+    size_t count = part(x, false, bufs);
+    if (request_lacks_memory(x))
+        return request_abort(r, "out of memory");
+    int status = send_buffers(c, bufs, count);
     if (status < 0)
         return request_abort(r, uv_strerror(status));
     if (status == 0) {

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "http/conn.h"
 
@@ -24,29 +25,39 @@ enum {
     BODY_KEPT = 64 << 10, /* of an exchange at rest */
     LARGE_KEPT = 2 << 20, /* of all with more, together: large answers need not grow their buffer each time */
     HEAD_MAX = 32 << 10,
+    HEAD_FIRST_BYTES = 1 << 10, /* of the response: most heads are smaller */
+    RESERVE_BYTES = 1 << 20,    /* more than any step of a handler takes from its arena */
+    ACCEPT_AGAIN_MS = 100,
     SPARE_FILES = 64, /* for the database, Redis, logs: never given to connections */
 };
 
 /* ---- the pool ---- */
 
-static struct exchange *exchange_new(const struct http_server *s)
-{
-    struct exchange *x = xcalloc(1, sizeof *x);
-    request_init(x);
-    x->parser = parser_new(str_from_cstr(s->options.named_field));
-    arena_init(&x->r.arena, ARENA_BLOCK);
-    buf_init(&x->r.res.body, BODY_MAX_BYTES);
-    buf_init(&x->head, HEAD_MAX);
-    return x;
-}
-
 static void exchange_free(struct exchange *x)
 {
-    parser_free(x->parser);
+    if (x->parser)
+        parser_free(x->parser);
     arena_fini(&x->r.arena);
     buf_fini(&x->r.res.body);
     buf_fini(&x->head);
     free(x);
+}
+
+static struct exchange *exchange_new(struct http_server *s)
+{
+    struct exchange *x = try_calloc(1, sizeof *x);
+    if (!x)
+        return NULL;
+    request_init(x);
+    x->parser = parser_new(str_from_cstr(s->options.named_field));
+    arena_init(&x->r.arena, ARENA_BLOCK);
+    x->r.arena.reserve = &s->reserve;
+    buf_init_fallible(&x->r.res.body, BODY_MAX_BYTES);
+    buf_init_fallible(&x->head, HEAD_MAX);
+    if (x->parser && arena_obtain_first(&x->r.arena) && buf_reserve(&x->head, HEAD_FIRST_BYTES))
+        return x;
+    exchange_free(x);
+    return NULL;
 }
 
 static size_t large_body(const struct exchange *x)
@@ -56,10 +67,14 @@ static size_t large_body(const struct exchange *x)
 
 struct exchange *server_borrow(struct http_server *s)
 {
+    struct exchange *x;
+    if (list_is_empty(&s->pool)) {
+        x = exchange_new(s);
+        s->counts.requests_in_flight += x != NULL;
+        return x;
+    }
     s->counts.requests_in_flight++;
-    if (list_is_empty(&s->pool))
-        return exchange_new(s);
-    struct exchange *x = LIST_ENTRY(s->pool.next, struct exchange, link);
+    x = LIST_ENTRY(s->pool.next, struct exchange, link);
     list_remove(&x->link);
     s->pooled--;
     s->large_kept -= large_body(x);
@@ -77,6 +92,7 @@ void server_give_back(struct http_server *s, struct exchange *x)
         return;
     }
     arena_reset(&x->r.arena);
+    buf_reset(&x->head, x->head.cap);
     bool fits = s->large_kept + large_body(x) <= LARGE_KEPT;
     buf_reset(&x->r.res.body, fits ? x->r.res.body.cap : BODY_KEPT);
     s->large_kept += large_body(x);
@@ -98,6 +114,15 @@ static void drain_listeners(struct http_server *s);
 static void on_idle(uv_idle_t *idle)
 {
     (void)idle;
+}
+
+void server_warn(struct http_server *s, const char *what, const char *reason)
+{
+    const int64_t now_ms = server_now_ms(s);
+    if (now_ms < s->warn_again_ms)
+        return;
+    s->warn_again_ms = now_ms + SECOND_MS;
+    log_warn("%s: %s", what, reason);
 }
 
 void server_turn_soon(struct http_server *s)
@@ -126,9 +151,11 @@ static void on_check(uv_check_t *check)
 {
     struct http_server *s = check->data;
     run_turns(s);
+    if (s->tick_failed)
+        server_tick_by(s, s->tick_ms);
     if (s->draining && s->listeners)
         drain_listeners(s);
-    if (list_is_empty(&s->turns) && !(s->draining && s->listeners))
+    if (list_is_empty(&s->turns) && !s->tick_failed && !(s->draining && s->listeners))
         (void)uv_idle_stop(&s->idle);
 }
 
@@ -142,11 +169,16 @@ void server_tick_by(struct http_server *s, int64_t deadline_ms)
 {
     if (s->closing || (s->ticking && s->tick_ms <= deadline_ms))
         return;
+    if (s->tick_failed && s->tick_ms < deadline_ms)
+        deadline_ms = s->tick_ms;
     int64_t now = clock_mono_ms(), delay = deadline_ms - now;
     delay = delay < TICK_MIN_MS ? TICK_MIN_MS : delay > TICK_MAX_MS ? TICK_MAX_MS : delay;
-    s->ticking = true;
+    const bool failed = FAULT_OR(UV_ENOMEM, uv_timer_start(&s->tick, on_tick, (uint64_t)delay, 0)) != 0;
+    s->ticking = !failed;
+    s->tick_failed = failed;
     s->tick_ms = now + delay;
-    CHECK(uv_timer_start(&s->tick, on_tick, (uint64_t)delay, 0) == 0);
+    if (failed)
+        server_turn_soon(s);
 }
 
 /* Returns when the first of those that are left is due. */
@@ -170,6 +202,36 @@ static void close_all(struct http_server *s, const char *reason)
             conn_close(LIST_ENTRY(s->conns[state].next, struct conn, link), reason);
 }
 
+static bool has_room(const struct http_server *s)
+{
+    return s->counts.connections < s->options.limits.max_connections && !s->forced;
+}
+
+/* libuv holds one accepted connection back and stops listening until it is taken: the rest waits in the
+ * kernel's backlog. Returns when to call again (monotonic ms); INT64_MAX if no client waits. */
+static int64_t accept_waiting(struct http_server *s)
+{
+    const int64_t now_ms = server_now_ms(s);
+    int64_t again_ms = INT64_MAX;
+    for (struct listener *l = s->listeners; l; l = l->next)
+        if (l->waiting && has_room(s)) {
+            l->waiting = conn_accept(s, l) == ERR_NOMEM;
+            if (!l->waiting)
+                continue;
+            again_ms = now_ms + ACCEPT_AGAIN_MS;
+            server_warn(s, "a connection waits to be accepted", "out of memory");
+        }
+    const int64_t evict_again_ms = server_evict(s, now_ms);
+    return evict_again_ms < again_ms ? evict_again_ms : again_ms;
+}
+
+static void accept_waiting_and_tick(struct http_server *s)
+{
+    const int64_t again_ms = accept_waiting(s);
+    if (again_ms < INT64_MAX)
+        server_tick_by(s, again_ms);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct http_server *s = timer->data;
@@ -180,8 +242,8 @@ static void on_tick(uv_timer_t *timer)
         int64_t due = expire(s, (enum conn_state)state, now);
         next = due < next ? due : next;
     }
-    const int64_t look_again = server_evict(s, now);
-    next = look_again < next ? look_again : next;
+    const int64_t accept_again = accept_waiting(s);
+    next = accept_again < next ? accept_again : next;
     if (s->draining && now >= s->drain_until_ms && !s->forced)
         close_all(s, "the server stops");
     else if (s->draining && s->drain_until_ms < next)
@@ -192,30 +254,11 @@ static void on_tick(uv_timer_t *timer)
 
 /* ---- listeners ---- */
 
-static bool has_room(const struct http_server *s)
-{
-    return s->counts.connections < s->options.limits.max_connections && !s->forced;
-}
-
-/* libuv holds one accepted connection back and stops listening until it is taken: the rest waits in the
- * kernel's backlog. */
-static void accept_waiting(struct http_server *s)
-{
-    for (struct listener *l = s->listeners; l; l = l->next)
-        if (l->waiting && has_room(s)) {
-            l->waiting = false;
-            (void)conn_accept(s, l);
-        }
-    const int64_t look_again_ms = server_evict(s, server_now_ms(s));
-    if (look_again_ms < INT64_MAX)
-        server_tick_by(s, look_again_ms);
-}
-
 void server_on_connection(struct listener *l)
 {
     struct http_server *s = l->server;
     l->waiting = true;
-    accept_waiting(s);
+    accept_waiting_and_tick(s);
 }
 
 /* ---- the end ---- */
@@ -228,9 +271,12 @@ static void on_own_handle_closed(uv_handle_t *handle)
 static void close_own_handles(struct http_server *s)
 {
     s->closing = true;
-    uv_close((uv_handle_t *)&s->tick, on_own_handle_closed);
-    uv_close((uv_handle_t *)&s->check, on_own_handle_closed);
-    uv_close((uv_handle_t *)&s->idle, on_own_handle_closed);
+    if (s->tick.data)
+        uv_close((uv_handle_t *)&s->tick, on_own_handle_closed);
+    if (s->check.data)
+        uv_close((uv_handle_t *)&s->check, on_own_handle_closed);
+    if (s->idle.data)
+        uv_close((uv_handle_t *)&s->idle, on_own_handle_closed);
 }
 
 static void free_server(struct http_server *s)
@@ -240,6 +286,7 @@ static void free_server(struct http_server *s)
         list_remove(&x->link);
         exchange_free(x);
     }
+    arena_reserve_fini(&s->reserve);
     void (*closed)(void *) = s->closed;
     void *ctx = s->closed_ctx;
     free(s);
@@ -265,7 +312,7 @@ void server_handle_closed(struct http_server *s)
 void server_conn_closed(struct http_server *s)
 {
     s->counts.connections--;
-    accept_waiting(s);
+    accept_waiting_and_tick(s);
     end_if_over(s);
 }
 
@@ -332,9 +379,14 @@ static int files_for_connections(int wanted)
     return (int)most;
 }
 
+/* NULL: no memory. */
 static struct http_server *server_new(uv_loop_t *loop, const struct http_options *options)
 {
-    struct http_server *s = xcalloc(1, sizeof *s);
+    struct http_server *s = try_calloc(1, sizeof *s);
+    if (!s || !arena_reserve_init(&s->reserve, RESERVE_BYTES)) {
+        free(s);
+        return NULL;
+    }
     s->loop = loop;
     s->options = *options;
     if (!s->options.key)
@@ -346,13 +398,32 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     list_init(&s->pool);
     list_init(&s->turns);
     list_init(&s->sleeping);
-    CHECK(uv_timer_init(loop, &s->tick) == 0 && uv_check_init(loop, &s->check) == 0 &&
-          uv_idle_init(loop, &s->idle) == 0);
-    s->tick.data = s->check.data = s->idle.data = s;
-    s->open_handles = 3;
-    CHECK(uv_check_start(&s->check, on_check) == 0);
-    CHECK(uv_random(NULL, NULL, &s->id_salt, sizeof s->id_salt, 0, NULL) == 0);
     return s;
+}
+
+/* A handle that was opened counts and points to the server. */
+static int own_handle(struct http_server *s, int status, void **data)
+{
+    if (status == 0) {
+        *data = s;
+        s->open_handles++;
+    }
+    return status;
+}
+
+/* Returns libuv's status. */
+static int open_own_handles(struct http_server *s)
+{
+    int status = own_handle(s, FAULT_OR(UV_ENOMEM, uv_timer_init(s->loop, &s->tick)), &s->tick.data);
+    if (status == 0)
+        status = own_handle(s, FAULT_OR(UV_ENOMEM, uv_check_init(s->loop, &s->check)), &s->check.data);
+    if (status == 0)
+        status = own_handle(s, FAULT_OR(UV_ENOMEM, uv_idle_init(s->loop, &s->idle)), &s->idle.data);
+    if (status == 0)
+        status = FAULT_OR(UV_ENOMEM, uv_check_start(&s->check, on_check));
+    if (status == 0)
+        status = FAULT_OR(UV_EIO, uv_random(NULL, NULL, &s->id_salt, sizeof s->id_salt, 0, NULL));
+    return status;
 }
 
 static bool read_proxies(struct http_server *s, const char **why)
@@ -380,6 +451,17 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
                           const char **why)
 {
     struct http_server *s = server_new(loop, options);
+    if (!s) {
+        *why = "the HTTP server cannot start: out of memory";
+        return ERR_NOMEM;
+    }
+    int status = open_own_handles(s);
+    if (status != 0) {
+        *why = uv_strerror(status);
+        close_own_handles(s);
+        end_if_over(s);
+        return status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
+    }
     enum err e = read_proxies(s, why) ? listen_all(s, why) : ERR_INVALID;
     s->options.listen = NULL;
     s->options.trusted_proxies = NULL;

@@ -53,8 +53,8 @@ struct http_options {
     void (*refuse)(struct request *r, const char *message);
 };
 
-/* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open; ERR_BUSY: somebody else
- * has the address. */
+/* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open once the loop has
+ * turned; ERR_BUSY: another process has the address; ERR_NOMEM. */
 MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
                                    const struct http_options *options, const char **why);
 
@@ -70,6 +70,7 @@ struct http_server_counts {
     int connections, requests_in_flight;
     int waiting; /* listeners on which a connection waits for the cap */
     unsigned long long accepted, requests, refused;
+    unsigned long long without_memory; /* given up with a 503 or a closed connection; also in `refused` */
     /* Connections closed to make room for a client that waited: before their first byte, or between requests.
      */
     unsigned long long evicted_unused, evicted_idle;

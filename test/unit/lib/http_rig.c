@@ -270,8 +270,10 @@ void peer_read_some(struct peer *p, size_t max)
 {
     size_t end = p->len + max;
     while (!p->ended && p->len < end) {
-        if (p->cap - p->len < 65536)
-            p->in = xrealloc(p->in, p->cap = p->cap * 2 + 131072);
+        if (p->cap - p->len < 65536) {
+            p->in = realloc(p->in, p->cap = p->cap * 2 + 131072); /* not a fault of the server's */
+            assert_non_null(p->in);
+        }
         size_t room = p->cap - p->len < end - p->len ? p->cap - p->len : end - p->len;
         ssize_t n = recv(p->fd, p->in + p->len, room, 0);
         if (n > 0) {

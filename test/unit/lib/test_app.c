@@ -199,6 +199,33 @@ static enum next busy_step(struct request *r)
     return next;
 }
 
+/* ---- memory ---- */
+
+static void allocate(struct request *r)
+{
+    const struct state *s = r->state;
+    for (uint64_t i = 0; i < s->n; i++)
+        memset(arena_alloc(&r->arena, 1024), 'a', 1024);
+}
+
+static enum next arena_step(struct request *r)
+{
+    allocate(r);
+    return text(r, 200, STR("allocated"));
+}
+
+static enum next held_step(struct request *r)
+{
+    return text(r, 200, STR("held"));
+}
+
+static enum next hold_step(struct request *r)
+{
+    allocate(r);
+    r->step = held_step;
+    return request_sleep(r, INT64_MAX);
+}
+
 /* ---- short answers ---- */
 
 static enum next plain_step(struct request *r)
@@ -234,7 +261,7 @@ static const struct {
     {"/plain", plain_step}, {"/v1/account", plain_step}, {"/echo", echo_step},     {"/empty", empty_step},
     {"/big", big_step},     {"/fixed", fixed_step},      {"/stream", stream_step}, {"/abort", abort_step},
     {"/yield", yield_step}, {"/more", more_step},        {"/sleep", sleep_step},   {"/late", late_step},
-    {"/busy", busy_step},   {"/error", error_step},
+    {"/busy", busy_step},   {"/error", error_step},      {"/arena", arena_step},   {"/hold", hold_step},
 };
 
 static void on_free(struct request *r)

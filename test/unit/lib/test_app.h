@@ -10,6 +10,8 @@
  *   /sleep?MS       sleeps; says "slept" when the time is over, "woken" when something woke it
  *   /late           waits for a driver that answers when the test says so (test_app_answer_late)
  *   /busy           waits in a driver that answers by itself at the next turn of the loop
+ *   /arena?N        allocates N KiB from the arena of the request
+ *   /hold?N         the same, and keeps it until the client leaves
  *   /error          500, and tells the connection to close
  *
  * Counts begun and freed requests, so that a test sees that each is freed once. */

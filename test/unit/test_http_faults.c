@@ -1,0 +1,427 @@
+/* No memory, failing calls of libuv, no descriptors: errors for the client that is concerned, and service for
+ * everybody once the fault has ended. */
+#include "unit.h"
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "lib/http_rig.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define GET(x) "GET " x " HTTP/1.1\r\nHost: a\r\n\r\n"
+
+enum { MANY_FAULTS = 300, BLOCK = 8 << 10 };
+
+/* ---- the n-th call fails ---- */
+
+/* What the client has got: whole responses, a 503 with the end of the connection behind it, or the end. */
+static void expect_sound(struct peer *p, const char *heads, size_t requests, unsigned n)
+{
+    struct answer answers[8];
+    size_t count = peer_answers(p, heads, answers, 8), bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct answer *a = &answers[i];
+        bytes += a->head.len + a->body.len;
+        if (a->status == 503) {
+            assert_str(answer_field(a, "Connection"), "close");
+            assert_str(answer_field(a, "Retry-After"), "1");
+            assert_int_equal(i, count - 1);
+            assert_true(p->ended && a->complete);
+        } else if (a->status != 200 && a->status != 400) {
+            fail_msg("fault %u: status %d", n, a->status);
+        }
+        assert_true(a->complete || p->ended);
+    }
+    assert_int_equal(bytes, p->len);
+    if (count < requests && !p->ended)
+        fail_msg("fault %u: %zu of %zu responses, and the connection is open", n, count, requests);
+}
+
+static bool has_503(struct peer *p, const char *heads)
+{
+    struct answer answers[8];
+    size_t count = peer_answers(p, heads, answers, 8);
+    return count && answers[count - 1].status == 503;
+}
+
+/* Sends `stream` to a server at whose n-th call a fault happens. Returns whether one did. */
+static bool try_with_fault(const char *stream, const char *heads, size_t requests, unsigned n, bool for_ever,
+                           unsigned *refused)
+{
+    struct rig rig;
+    struct peer p, later;
+    rig_init(&rig, NULL, false);
+    peer_open(&p, &rig);
+    fault_arm(n, for_ever);
+    (void)peer_send_some(&p, str_from_cstr(stream));
+    for (int turn = 0; turn < 200 && !p.ended && peer_complete(&p, heads) < requests; turn++)
+        rig_turn(&rig);
+    bool happened = fault_count() > 0;
+    fault_arm(0, false);
+    rig_until(&rig, p.ended || peer_complete(&p, heads) >= requests);
+    if (has_503(&p, heads)) {
+        rig_until(&rig, (peer_read(&p), p.ended)); /* the end comes an iteration later */
+        ++*refused;
+    }
+    expect_sound(&p, heads, requests, n);
+    peer_open(&later, &rig);
+    (void)peer_ask(&later, GET("/plain"), 1);
+    peer_expect(&later, "200");
+    peer_fini(&p);
+    peer_fini(&later);
+    rig_fini(&rig);
+    return happened;
+}
+
+static void try_each_fault(const char *stream, const char *heads, size_t requests)
+{
+    unsigned refused = 0;
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        unsigned n = 1;
+        while (n < MANY_FAULTS && try_with_fault(stream, heads, requests, n, for_ever, &refused))
+            n++;
+        assert_in_range(n, 5, MANY_FAULTS - 1);
+    }
+    assert_true(refused > 2);
+}
+
+static void each_call_of_a_request_may_fail(void **state)
+{
+    (void)state;
+    try_each_fault(GET("/plain"), NULL, 1);
+    try_each_fault("HEAD /plain HTTP/1.1\r\nHost: a\r\n\r\n", "H", 1);
+    try_each_fault("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", NULL, 1);
+    try_each_fault(GET("/plain") GET("/yield?3") GET("/plain"), NULL, 3);
+    try_each_fault("GET / HTTP/1.1\r\n\r\n", NULL, 1); /* refused with 400 */
+}
+
+static void each_call_of_a_large_request_may_fail(void **state)
+{
+    struct buf stream;
+    (void)state;
+    buf_init(&stream, 1 << 20);
+    buf_append(&stream, STR("POST /arena?100 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"));
+    for (int i = 0; i < 90; i++)
+        buf_printf(&stream, "Accept: %0100d\r\n", i);
+    buf_append(&stream, STR("\r\n3\r\nabc\r\n0\r\n\r\n"));
+    buf_append_char(&stream, '\0');
+    try_each_fault(stream.p, NULL, 1);
+    buf_fini(&stream);
+}
+
+static void each_call_of_a_large_response_may_fail(void **state)
+{
+    (void)state;
+    try_each_fault(GET("/big?300000"), NULL, 1);
+    try_each_fault(GET("/stream?5"), NULL, 1);
+}
+
+/* ---- the start ---- */
+
+static bool try_open(const char *const *listen, size_t count, unsigned n)
+{
+    struct rig rig;
+    struct http_options options;
+    struct http_limits closed = rig_limits();
+    const char *why = "";
+    closed.max_connections = 0;
+    rig_init(&rig, &closed, false);
+    rig_options(&rig, NULL, &options);
+    options.listen = listen;
+    options.listen_count = count;
+    fault_arm(n, false);
+    enum err e = rig_open(&rig, &options, &why);
+    bool happened = fault_count() > 0;
+    fault_arm(0, false);
+    if (e) {
+        assert_true(e == ERR_NOMEM || e == ERR_IO);
+        assert_true(strlen(why) > 5);
+        rig.server = NULL;
+        rig_turns(&rig, 5);
+    } else {
+        assert_false(happened);
+    }
+    rig_fini(&rig); /* no handle is left */
+    return happened;
+}
+
+static void each_call_of_the_start_may_fail(void **state)
+{
+    char address[64];
+    unsigned n = 1;
+    (void)state;
+    (void)snprintf(address, sizeof address, "unix:/tmp/vt-http-faults-%d", (int)getpid());
+    const char *const listen[] = {"127.0.0.1:0", address};
+    while (n < MANY_FAULTS && try_open(listen, 2, n))
+        n++;
+    assert_in_range(n, 12, MANY_FAULTS - 1);
+}
+
+/* Fault 23: the tick is lost once; deadlines still come. */
+static void a_deadline_survives_a_failing_timer(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    peer_open(&p, rig);
+    rig_until(rig, http_server_counts(rig->server).connections == 1);
+    (void)uv_timer_stop(&rig->server->tick);
+    rig->server->ticking = false;
+    fault_arm(1, true);
+    server_tick_by(rig->server, rig->clock[1] + 20);
+    server_tick_by(rig->server, rig->clock[1] + 40);
+    assert_int_equal(rig->server->tick_ms, rig->clock[1] + 20);
+    rig_turns(rig, 5);
+    assert_true(fault_count() >= 2);
+    fault_arm(0, false);
+    rig_advance(rig, 30000);
+    rig_until(rig, (peer_read(&p), p.ended));
+    peer_fini(&p);
+}
+
+/* ---- what a client sees ---- */
+
+static void the_503_is_whole(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    struct answer a;
+    peer_open(&p, rig);
+    rig_until(rig, http_server_counts(rig->server).connections == 1);
+    fault_arm(1, true);
+    (void)peer_send_some(&p, STR(GET("/plain") GET("/plain")));
+    rig_until(rig, (peer_read(&p), p.ended));
+    fault_arm(0, false);
+    assert_false(p.reset);
+    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
+    assert_int_equal(a.status, 503);
+    assert_true(a.complete);
+    assert_int_equal(a.head.len + a.body.len, p.len);
+    assert_str(answer_field(&a, "Content-Type"), "application/json; charset=utf-8");
+    assert_non_null(memmem(a.body.p, a.body.len, "\"code\":\"internal_error\"", 23));
+    assert_int_equal(http_server_counts(rig->server).without_memory, 1);
+    assert_int_equal(rig->app.begun, 0); /* its memory is obtained before its handler runs */
+    peer_fini(&p);
+}
+
+/* A value that could not be held must not reach the handler as an empty one. */
+static void a_head_that_finds_no_memory_reaches_no_handler(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    struct buf head;
+    buf_init(&head, 64 << 10);
+    buf_printf(&head, "GET /plain HTTP/1.1\r\nHost: a\r\nCookie: %05000d\r\n\r\n", 1);
+    peer_open(&p, rig);
+    (void)peer_ask(&p, GET("/plain"), 1); /* leaves an exchange in the pool */
+    fault_arm(1, true);
+    (void)peer_send_some(&p, buf_str(&head));
+    rig_until(rig, (peer_read(&p), p.ended));
+    fault_arm(0, false);
+    peer_expect(&p, "200 503");
+    assert_int_equal(rig->app.begun, 1);
+    peer_fini(&p);
+    buf_fini(&head);
+}
+
+/* The connection of a request that already got a part of its response just closes. */
+static void a_response_in_parts_breaks_off(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    struct answer a;
+    peer_open_narrow(&p, rig);
+    (void)peer_send_some(&p, STR(GET("/stream?100")));
+    rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
+    struct conn *c = LIST_ENTRY(rig->server->conns[CONN_WRITING].next, struct conn, link);
+    c->x->r.arena.lacks_memory = true; /* as if a step had found none */
+    rig_until(rig, (peer_read(&p), p.ended));
+    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
+    assert_int_equal(a.status, 200);
+    assert_false(a.complete);
+    peer_fini(&p);
+    rig_until(rig, http_server_counts(rig->server).requests_in_flight == 0);
+}
+
+/* ---- memory that waits with a client ---- */
+
+static void an_incomplete_request_holds_no_large_buffer(void **state)
+{
+    struct rig *rig = *state;
+    struct peer large, p;
+    peer_open(&large, rig);
+    (void)peer_ask(&large, GET("/big?1000000"), 1);
+    assert_int_equal(rig->server->pooled, 1);
+    peer_open(&p, rig);
+    (void)peer_send_text(&p, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+    rig_until(rig, !list_is_empty(&rig->server->conns[CONN_BODY]));
+    struct conn *c = LIST_ENTRY(rig->server->conns[CONN_BODY].next, struct conn, link);
+    assert_int_equal(rig->server->pooled, 0);
+    assert_true(c->x->r.res.body.cap <= 4 << 10);
+    peer_fini(&p);
+    peer_fini(&large);
+}
+
+/* ---- descriptors ---- */
+
+/* Fault 17: at EMFILE the client is turned away, and the server goes on. */
+static void without_descriptors_clients_are_turned_away(void **state)
+{
+    struct rig *rig = *state;
+    struct peer inside, p;
+    struct rlimit before, low;
+    peer_open(&inside, rig);
+    (void)peer_ask(&inside, GET("/plain"), 1);
+    peer_open(&p, rig);
+    int next = dup(0);
+    assert_true(next >= 0);
+    (void)close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){(rlim_t)next, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    rig_until(rig, (peer_read(&p), p.ended));
+    (void)peer_ask(&inside, GET("/plain"), 2);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    peer_fini(&p);
+    peer_open(&p, rig);
+    (void)peer_ask(&p, GET("/plain"), 1);
+    peer_fini(&p);
+    peer_fini(&inside);
+}
+
+/* ---- the limit of the address space ---- */
+
+#ifndef __SANITIZE_ADDRESS__ /* which reserves far more than any limit */
+
+static rlim_t address_space(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%llu", &pages), 1);
+    (void)fclose(f);
+    return pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+enum { CLIENTS = 60, HELD_MIB = 8 };
+
+static void hold_memory(struct rig *rig, struct peer *peers)
+{
+    for (int i = 0; i < CLIENTS; i++)
+        (void)peer_send_some(&peers[i], STR(GET("/hold?512")));
+    rig_until(rig, http_server_counts(rig->server).requests_in_flight +
+                           (int)http_server_counts(rig->server).without_memory ==
+                       CLIENTS);
+    rig_turns(rig, 10);
+}
+
+/* Fault 26: requests that get no memory are refused, the others are served, and then all are again. */
+static void an_exhausted_address_space_refuses_requests_for_a_while(void **state)
+{
+    struct rig *rig = *state;
+    struct peer peers[CLIENTS], later;
+    struct rlimit before, low;
+    int refused = 0;
+    for (int i = 0; i < CLIENTS; i++) {
+        peer_open(&peers[i], rig);
+        peer_read(&peers[i]); /* allocates the client's own buffer */
+    }
+    rig_until(rig, http_server_counts(rig->server).connections == CLIENTS);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    low = (struct rlimit){address_space() + (HELD_MIB << 20), before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
+    hold_memory(rig, peers);
+    for (int i = 0; i < CLIENTS; i++) {
+        refused += peer_complete(&peers[i], NULL) == 1;
+        peer_expect(&peers[i], peers[i].len ? "503" : "");
+        peer_reset(&peers[i]);
+        peer_fini(&peers[i]);
+    }
+    assert_in_range(refused, CLIENTS / 2, CLIENTS - 5);
+    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    peer_open(&later, rig);
+    (void)peer_ask(&later, GET("/arena?512"), 1);
+    peer_expect(&later, "200");
+    peer_fini(&later);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+#endif
+
+/* ---- the reserve ---- */
+
+static void an_arena_goes_on_in_its_reserve(void **state)
+{
+    struct arena_reserve reserve;
+    struct arena a, other;
+    (void)state;
+    assert_true(arena_reserve_init(&reserve, 64 << 10));
+    arena_init(&a, BLOCK);
+    a.reserve = &reserve;
+    assert_true(arena_obtain_first(&a));
+    fault_arm(1, true);
+    memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
+    assert_false(a.lacks_memory);
+    memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
+    assert_true(a.lacks_memory && reserve.is_lent);
+    fault_arm(0, false);
+    memset(arena_alloc(&a, 60 << 10), 'x', 60 << 10); /* memory is back, but something may be missing */
+    assert_true(a.lacks_memory);
+    arena_reset(&a);
+    assert_false(a.lacks_memory || reserve.is_lent);
+    arena_init(&other, BLOCK);
+    fault_arm(1, false);
+    assert_false(arena_obtain_first(&other));
+    assert_true(arena_obtain_first(&other));
+    arena_fini(&other);
+    arena_fini(&a);
+    arena_reserve_fini(&reserve);
+}
+
+static void a_fallible_buffer_says_why_it_failed(void **state)
+{
+    struct buf b;
+    (void)state;
+    buf_init_fallible(&b, 2000);
+    buf_append(&b, STR("kept"));
+    fault_arm(1, false);
+    assert_null(buf_reserve(&b, 1000));
+    assert_true(b.failed && b.lacks_memory);
+    assert_str(buf_str(&b), "kept");
+    buf_append(&b, STR("lost"));
+    assert_str(buf_str(&b), "kept");
+    buf_reset(&b, b.cap);
+    assert_false(b.failed || b.lacks_memory);
+    assert_null(buf_reserve(&b, 2001));
+    assert_true(b.failed && !b.lacks_memory);
+    buf_fini(&b);
+}
+
+#define CONN_TEST(name)  cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define CLOCK_TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup_with_clock, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_of_a_request_may_fail),
+        cmocka_unit_test(each_call_of_a_large_request_may_fail),
+        cmocka_unit_test(each_call_of_a_large_response_may_fail),
+        cmocka_unit_test(each_call_of_the_start_may_fail),
+        CLOCK_TEST(a_deadline_survives_a_failing_timer),
+        CONN_TEST(the_503_is_whole),
+        CONN_TEST(a_head_that_finds_no_memory_reaches_no_handler),
+        CONN_TEST(a_response_in_parts_breaks_off),
+        CONN_TEST(an_incomplete_request_holds_no_large_buffer),
+        CONN_TEST(without_descriptors_clients_are_turned_away),
+#ifndef __SANITIZE_ADDRESS__
+        CONN_TEST(an_exhausted_address_space_refuses_requests_for_a_while),
+#endif
+        cmocka_unit_test(an_arena_goes_on_in_its_reserve),
+        cmocka_unit_test(a_fallible_buffer_says_why_it_failed),
+    };
+    log_set(LOG_ERROR, LOG_TEXT); /* the warnings are many, and not the subject */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
