@@ -96,6 +96,10 @@ static const char *const whys[] = {
     [CODE_MISMATCH] = "This code was given to another app, for another redirect_uri or with another "
                       "code_challenge. It cannot be used any more.",
     [CODE_APP_GONE] = "The app is not registered any more.",
+    [CODE_LIVE_LIMIT] = "The author has 100 API keys, which is the limit. The author must revoke one; then "
+                        "request a new code.",
+    [CODE_DAY_LIMIT] = "200 API keys were created for the author today, which is the limit. Request a new "
+                       "code after midnight UTC.",
 };
 
 static enum next exchanged_step(struct request *r)

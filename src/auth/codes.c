@@ -69,7 +69,8 @@ bool pkce_matches(struct str challenge, struct str verifier)
 
 /* ---- making a code ---- */
 
-enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now, struct key_text *code)
+enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now, struct key_text *code,
+                    enum key_limit *reached)
 {
     uint8_t hash[SECRET_HASH_LEN];
     const struct code_record record = {.app_row = grant->app_row,
@@ -77,9 +78,12 @@ enum err code_issue(struct store *store, const struct code_grant *grant, int64_t
                                        .redirect_uri = grant->redirect_uri,
                                        .challenge = grant->challenge,
                                        .created_at = now};
+    enum err err = store_check_key_limits(store, grant->author_row, grant->app_row, now, reached);
+    if (err || *reached != KEY_LIMIT_NONE)
+        return err;
     key_generate(CODE_PREFIX, code);
     key_hash(str_make(code->p, code->len), hash);
-    enum err err = store_purge_codes(store, now - CODE_IDLE_KEPT_MS, now - CODE_SPENT_KEPT_MS);
+    err = store_purge_codes(store, now - CODE_IDLE_KEPT_MS, now - CODE_SPENT_KEPT_MS);
     return err ? err : store_insert_code(store, hash, &record);
 }
 
@@ -133,8 +137,18 @@ static enum err give_key(struct store *store, struct arena *arena, struct code_e
         x->outcome = CODE_APP_GONE;
         return OK;
     }
+    enum key_limit reached;
     err = store_get_author(store, arena, code->author_row, &x->author);
-    return err ? err : insert_key(store, x, app.name, now);
+    if (!err)
+        err = store_check_key_limits(store, x->author.row, x->app_row, now, &reached);
+    if (err)
+        return err;
+    /* Checked before the old key is revoked: a refused exchange must not disconnect the app. */
+    if (reached != KEY_LIMIT_NONE) {
+        x->outcome = reached == KEY_LIMIT_LIVE ? CODE_LIVE_LIMIT : CODE_DAY_LIMIT;
+        return OK;
+    }
+    return insert_key(store, x, app.name, now);
 }
 
 enum err code_redeem(struct store *store, struct arena *arena, struct code_exchange *x, int64_t now)

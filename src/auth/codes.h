@@ -6,6 +6,7 @@
 #include "auth/keys.h"
 #include "base/clock.h"
 #include "store/apps.h"
+#include "store/author_keys.h"
 
 #define CODE_LIFE_MS (300 * SECOND_MS)
 /* How long codes are kept: those that gave no key, and those that did, whose replay revokes it. */
@@ -35,15 +36,25 @@ struct code_grant {
     int64_t app_row, author_row;
     struct str redirect_uri, challenge;
 };
+/* Issues no code if `*reached` is not KEY_LIMIT_NONE: the app could not exchange it for a key. */
 MUST_USE enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now,
-                             struct key_text *code);
+                             struct key_text *code, enum key_limit *reached);
 
 /* In a transaction, which is to be committed whatever the outcome: changes a code for a key.
  *
  * A code is used by its first try, whatever comes of it (RFC 9700, 4.2.4): whoever fails with a code is not
  * who began. A used code that comes again revokes the key that it gave, as long as the code is kept. An older
  * live key of the same author for the same app is revoked: connecting again replaces. */
-enum code_outcome { CODE_GAVE_KEY, CODE_UNKNOWN, CODE_REPLAYED, CODE_EXPIRED, CODE_MISMATCH, CODE_APP_GONE };
+enum code_outcome {
+    CODE_GAVE_KEY,
+    CODE_UNKNOWN,
+    CODE_REPLAYED,
+    CODE_EXPIRED,
+    CODE_MISMATCH,
+    CODE_APP_GONE,
+    CODE_LIVE_LIMIT, /* the author has as many live keys as allowed (store/author_keys.h) */
+    CODE_DAY_LIMIT,  /* as many keys as allowed were created for the author today */
+};
 struct code_exchange {
     /* In. */
     int64_t app_row;

@@ -216,7 +216,9 @@ const struct cli_command cli_key = {
     .name = "key",
     .synopsis = "create --author UUID --name NAME [--json] | list --author UUID [--json] | revoke ID",
     .summary = "create, list and revoke API keys",
-    .help = "  create   prints the key. It is shown this once: only its hash is kept\n"
+    .help = "  create   prints the key. It is shown this once: only its hash is kept. An author can have 100 "
+            "live keys;\n"
+            "           the limit of 200 new keys a day for authors and apps does not apply\n"
             "  list     the author's keys: id, last characters, last use, state, name; with Redis also when "
             "each last\n"
             "           polled the events and how many are behind it (1001 in JSON: more than 1,000)\n"

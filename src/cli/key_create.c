@@ -2,12 +2,14 @@
 #include "cli/key_create.h"
 
 #include "base/clock.h"
+#include "store/author_keys.h"
 #include "store/write.h"
 
 enum { NAME_MAX_BYTES = 200 };
 
 struct new_key {
     const struct uuid *author_id;
+    enum key_limit reached;
     struct api_key *key;
     uint8_t hash[KEY_HASH_LEN];
 };
@@ -20,6 +22,12 @@ static enum err insert(struct store *store, struct arena *arena, void *ctx)
     if (e)
         return e;
     n->key->author_row = author.row;
+    e = store_check_key_limits(store, author.row, 0, n->key->created_at, &n->reached);
+    if (e)
+        return e;
+    /* The limit of a day protects the database from authors and apps; it does not bind the operator. */
+    if (n->reached == KEY_LIMIT_LIVE)
+        return ERR_INVALID;
     return store_insert_key(store, n->key, n->hash);
 }
 
@@ -40,5 +48,10 @@ enum cli_exit key_create(struct cli *cli, const struct uuid *author_id, struct s
     enum err e = cli_transaction(cli, insert, &n);
     if (e == ERR_NOT_FOUND)
         return cli_fail(CLI_PART, "key create: there is no author with this id");
+    if (e == ERR_INVALID && n.reached == KEY_LIMIT_LIVE)
+        return cli_fail(CLI_PART,
+                        "key create: the author has %d live keys, which is the limit; revoke one "
+                        "first (viewtally key list, viewtally key revoke)",
+                        AUTHOR_KEYS_MAX);
     return e ? CLI_COULD_NOT : CLI_DONE;
 }

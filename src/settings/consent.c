@@ -10,7 +10,10 @@ struct consent_write {
     int64_t author_row;
     size_t client_id_len, redirect_len;
     char client_id[CLIENT_ID_MAX], redirect_uri[REDIRECT_MAX], challenge[PKCE_CHALLENGE_LEN];
-    struct key_text code; /* what comes of it */
+    /* The result. */
+    enum key_limit reached;
+    int64_t now;
+    struct key_text code;
 };
 
 struct consent {
@@ -138,8 +141,9 @@ static enum err write_code(struct store *store, void *data)
                                      .author_row = w->author_row,
                                      .redirect_uri = str_make(w->redirect_uri, w->redirect_len),
                                      .challenge = str_make(w->challenge, sizeof w->challenge)};
+    w->now = clock_wall_ms();
     if (e == OK)
-        e = code_issue(store, &grant, clock_wall_ms(), &w->code);
+        e = code_issue(store, &grant, w->now, &w->code, &w->reached);
     arena_fini(&arena);
     return e;
 }
@@ -151,6 +155,8 @@ static enum next written_step(struct request *r)
         return refuse(r, authorize_check_redirect(&c->request, NULL));
     if (c->result)
         return send_error(r, "server_error", "the database cannot be written at the moment");
+    if (c->write.reached != KEY_LIMIT_NONE)
+        return page_key_limit(r, c->write.reached, c->write.now);
     return send_back(
         r, authorize_answer(&r->arena, &c->request, issuer(r), str_make(c->write.code.p, c->write.code.len)));
 }

@@ -170,6 +170,7 @@ struct key_write {
     size_t name_len;
     /* What came of it. */
     bool was_there, is_shown_again;
+    enum key_limit reached;
 };
 
 struct make {
@@ -190,15 +191,12 @@ static bool on_known_key(void *ctx, const struct author_key *key)
 static enum err write_key(struct store *store, void *data)
 {
     struct key_write *w = data;
-    int64_t live;
     enum err e = store_get_author_key(store, w->author_row, &w->id, on_known_key, w);
     if (e != ERR_NOT_FOUND)
         return e;
-    e = store_count_live_keys(store, w->author_row, &live);
-    if (e)
+    e = store_check_key_limits(store, w->author_row, 0, w->now, &w->reached);
+    if (e || w->reached != KEY_LIMIT_NONE)
         return e;
-    if (live >= AUTHOR_KEYS_MAX)
-        return ERR_FULL;
     struct api_key key = {.id = w->id,
                           .author_row = w->author_row,
                           .name = str_make(w->name, w->name_len),
@@ -236,11 +234,10 @@ static enum next show_key(struct request *r, const struct make *make)
 static enum next made_step(struct request *r)
 {
     const struct make *make = visit_of(r)->state;
-    if (make->result == ERR_FULL)
-        return page_error(r, 422, "You have %d keys already. Revoke one that you do not need first.",
-                          AUTHOR_KEYS_MAX);
     if (make->result)
         return page_store_error(r, make->result);
+    if (make->write.reached != KEY_LIMIT_NONE)
+        return page_key_limit(r, make->write.reached, make->write.now);
     if (make->write.was_there && !make->write.is_shown_again)
         return page_error(
             r, 422,

@@ -177,7 +177,7 @@ static struct str title_of(int status)
     case 403: return STR("That is not allowed");
     case 404: return STR("There is no such page");
     case 410: return STR("This link does not work any more");
-    case 429: return STR("Too many tries");
+    case 429: return STR("Please wait");
     case 503: return STR("Not at the moment");
     default: return status < 500 ? STR("That did not work") : STR("Something went wrong");
     }
@@ -228,6 +228,43 @@ enum next page_too_fast(struct request *r, int64_t wait_ms)
                                 wait_s, wait_s == 1 ? "" : "s");
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
     return next;
+}
+
+static void add_retry_after(struct request *r, int64_t wait_s)
+{
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));
+}
+
+static int64_t seconds_of(int64_t wait_ms)
+{
+    return (wait_ms + SECOND_MS - 1) / SECOND_MS;
+}
+
+enum next page_too_many_forms(struct request *r, int64_t wait_ms)
+{
+    const int64_t wait_s = seconds_of(wait_ms);
+    (void)page_error(
+        r, 429,
+        "You have sent %d forms within a minute, which is the limit. Nothing was changed. Please "
+        "wait %lld second%s, then send the form again.",
+        SITE_WRITES_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
+    add_retry_after(r, wait_s);
+    return NEXT_DONE;
+}
+
+enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now)
+{
+    if (reached == KEY_LIMIT_LIVE)
+        return page_error(r, 422,
+                          "You have %d keys already, those of connected apps included, which is the limit. "
+                          "Revoke a key or disconnect an app that you do not need, then try again.",
+                          AUTHOR_KEYS_MAX);
+    (void)page_error(r, 429,
+                     "%d keys were created for you today, those of connected apps included, which is the "
+                     "limit. You can create the next one after midnight UTC.",
+                     AUTHOR_KEYS_PER_DAY);
+    add_retry_after(r, seconds_of(date_start_ms(date_of(now) + 1) - now));
+    return NEXT_DONE;
 }
 
 static enum next redirect(struct request *r, struct str to)

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "settings/html.h"
 #include "settings/site.h"
+#include "store/author_keys.h"
 
 struct page {
     struct str title;    /* of the window; the <h1> too, unless own_heading */
@@ -28,6 +29,10 @@ enum next page_store_error(struct request *r, enum err e);
 
 /* 429: wrong passwords, one after the other (auth/throttle.h). */
 enum next page_too_fast(struct request *r, int64_t wait_ms);
+/* 429: the author has sent SITE_WRITES_PER_MINUTE forms within a minute (site.h). */
+enum next page_too_many_forms(struct request *r, int64_t wait_ms);
+/* The author cannot get another key at `now`: 422 for KEY_LIMIT_LIVE, 429 for KEY_LIMIT_DAY. */
+enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now);
 
 /* 303 to a page of ours ("/keys"). */
 enum next page_redirect(struct request *r, struct str path);

@@ -10,6 +10,7 @@
 #include "base/urlencode.h"
 #include "platforms/credentials.h"
 #include "platforms/fetch.h"
+#include "redis/window.h"
 #include "settings/page.h"
 #include "settings/assets.h"
 #include "settings/summary.h"
@@ -76,6 +77,7 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         .summaries = summary_cache_new(),
         .passwords = passwords_new(loop),
         .throttle = throttle_new(),
+        .writes = windows_new(SITE_WRITES_PER_MINUTE),
         .cursors = cursors,
         .base = str_make(path.p, path.len - 3),
         .api_base = path,
@@ -108,6 +110,7 @@ void site_fini(struct site *site)
     summary_cache_free(site->summaries);
     passwords_free(site->passwords);
     throttle_free(site->throttle);
+    windows_free(site->writes);
     *site = (struct site){.config = NULL};
 }
 
@@ -269,6 +272,21 @@ static enum next refuse_form(struct request *r)
         "back, load the page again and repeat it. Nothing was changed.");
 }
 
+/* The last check, so that a form that is refused for another reason does not count: another site must not be
+ * able to use up an author's forms. Forms sent without being signed in are limited where they are handled:
+ * the sign-in by failures, an invitation by its secret. */
+static enum next admit_form(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (v->viewer.author_row) {
+        struct limiter_verdict verdict = windows_take(v->site->writes, v->viewer.author_row, clock_mono_ms());
+        if (!verdict.admitted)
+            return page_too_many_forms(r, verdict.reset_ms);
+    }
+    r->step = v->page->start;
+    return NEXT_MORE;
+}
+
 static enum next check_form(struct request *r)
 {
     struct visit *v = visit_of(r);
@@ -281,8 +299,7 @@ static enum next check_form(struct request *r)
         return page_error(r, 400, "The form %s.", wrong);
     if (!v->has_secret || !secret_is_form_token(&v->secret, bound_to(v), form_get(&v->form, STR("token"))))
         return refuse_form(r);
-    r->step = v->page->start;
-    return NEXT_MORE;
+    return admit_form(r);
 }
 
 /* ---- who it is ---- */

@@ -22,7 +22,11 @@ struct passwords;
 struct session_notes;
 struct summary_cache;
 struct throttle;
+struct windows;
 struct writer;
+
+/* Forms that an author may send within any 60 seconds, in each process. */
+enum { SITE_WRITES_PER_MINUTE = 30 };
 
 /* Everything that pages need; owned by the app, lives as long as the server. */
 struct site {
@@ -32,6 +36,7 @@ struct site {
     struct session_notes *notes;
     struct passwords *passwords;
     struct throttle *throttle;
+    struct windows *writes; /* forms sent by each author */
     struct cursors *cursors;
     struct summary_cache *summaries; /* of the dashboards */
     struct fetch *fetch;             /* asks the platforms; NULL: the operator has set none up */

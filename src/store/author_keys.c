@@ -1,6 +1,7 @@
 /* Reads: an author's keys with their apps. */
 #include "store/author_keys.h"
 
+#include "base/clock.h"
 #include "store/handle.h"
 #include "store/rows.h"
 
@@ -57,14 +58,47 @@ enum next store_read_author_key(struct store_read *read, int64_t author_row, con
     return NEXT_MORE;
 }
 
-enum err store_count_live_keys(struct store *s, int64_t author_row, int64_t *count)
+static enum err read_count(struct db *db, struct sqlite3_stmt *q, int64_t *count)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT);
-    db_bind_i64(q, 1, author_row);
-    enum err err = db_one(&s->db, q);
+    enum err err = db_one(db, q);
     if (err)
         return err;
     *count = db_i64(q, 0);
     db_reset(q);
+    return OK;
+}
+
+static enum err count_live(struct store *s, int64_t author_row, int64_t replaced_app_row, int64_t *count)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT);
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, replaced_app_row);
+    return read_count(&s->db, q, count);
+}
+
+/* Revoked keys are never deleted, so the keys of a day are the creations of that day. */
+static enum err count_created(struct store *s, int64_t author_row, int32_t day, int64_t *count)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT_CREATED);
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, date_start_ms(day));
+    db_bind_i64(q, 3, date_start_ms(day + 1));
+    return read_count(&s->db, q, count);
+}
+
+enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t replaced_app_row, int64_t now,
+                                enum key_limit *reached)
+{
+    int64_t live, created;
+    *reached = KEY_LIMIT_NONE;
+    enum err err = count_live(s, author_row, replaced_app_row, &live);
+    if (!err)
+        err = count_created(s, author_row, date_of(now), &created);
+    if (err)
+        return err;
+    if (live >= AUTHOR_KEYS_MAX)
+        *reached = KEY_LIMIT_LIVE;
+    else if (created >= AUTHOR_KEYS_PER_DAY)
+        *reached = KEY_LIMIT_DAY;
     return OK;
 }

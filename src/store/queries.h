@@ -161,7 +161,7 @@
     X(KEY_BY_HASH, "SELECT " SQL_KEY " FROM api_keys k WHERE k.hash = ?1")                                   \
     X(KEY_INSERT, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) "          \
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                     \
-    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
+    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL")                \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
                                                                                                              \
     /* an author's own list of them: live ones, and what was revoked */                                      \
@@ -174,7 +174,9 @@
     X(KEY_OF_AUTHOR, "SELECT " SQL_KEY_AND_APP " FROM api_keys k LEFT JOIN apps p ON p.id = k.app_id "       \
                      "WHERE k.uuid = ?1 AND k.author_id = ?2")                                               \
     X(KEYS_COUNT, "SELECT count(*) FROM api_keys INDEXED BY api_keys_live "                                  \
-                  "WHERE author_id = ?1 AND revoked_at IS NULL")                                             \
+                  "WHERE author_id = ?1 AND revoked_at IS NULL AND (?2 = 0 OR app_id IS NOT ?2)")            \
+    X(KEYS_COUNT_CREATED, "SELECT count(*) FROM api_keys INDEXED BY api_keys_by_author "                     \
+                          "WHERE author_id = ?1 AND created_at >= ?2 AND created_at < ?3")                   \
                                                                                                              \
     /* sign-in */                                                                                            \
     X(LOGIN_BY_NAME, "SELECT " SQL_VIEWER " FROM logins l CROSS JOIN authors a ON a.id = l.author_id "       \

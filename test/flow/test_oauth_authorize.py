@@ -7,6 +7,7 @@ import urllib.parse
 import pytest
 
 from lib import oauth
+from lib.clock import FakeClock
 from lib.oauth import REDIRECT, ask, consent_form, decide, request_of, rows, sent_back
 from lib.pages import Browser, sign_in, sign_up
 from lib.viewtally import Viewtally
@@ -25,7 +26,9 @@ CSRF = "This form was not sent from a page of this site"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    viewtally = Viewtally(tmp_path_factory.mktemp("authorize"), {"server": {"base_url": ISSUER}, "store": {"busy_timeout_ms": 200}, "log": {"level": "debug"}})
+    directory = tmp_path_factory.mktemp("authorize")
+    clock = FakeClock(directory / "clock", 0, 1_000_000)
+    viewtally = Viewtally(directory / "viewtally", clock=clock, config={"server": {"base_url": ISSUER}, "store": {"busy_timeout_ms": 200}, "log": {"level": "debug"}})
     viewtally.run("migrate")
     viewtally.author, viewtally.other = viewtally.add_author(NASTY), viewtally.add_author("Bea Author")
     viewtally.app = oauth.add_app(viewtally, REDIRECT, LOOPBACK, LOOPBACK6, SIX, NATIVE, QUERY, name=NASTY, home="https://planner.example/a'b")
@@ -34,6 +37,12 @@ def world(tmp_path_factory):
         viewtally.browser = sign_up(viewtally, viewtally.author, "ann", PASSWORD)
         viewtally.theirs = sign_up(viewtally, viewtally.other, "bea", PASSWORD)
         yield viewtally
+
+
+@pytest.fixture(autouse=True)
+def a_minute_later(world):
+    """Each test has all the forms that an author may send within a minute."""
+    world.clock.advance(60_000)
 
 
 @pytest.fixture
