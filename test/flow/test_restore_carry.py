@@ -225,3 +225,44 @@ def test_values_that_do_not_fit_do_not_prevent_the_restore(world):
     printed = world.run("restore", "then.db").out
     assert "could be carried over" in printed
     assert_lists_what_is_valid(world, printed)
+
+
+# --- descent ---
+
+
+def accounts(world):
+    return sorted(row[0] for row in sql(world, "SELECT account_id FROM platform_credentials"))
+
+
+def disconnect(world, account):
+    sql(world, "DELETE FROM platform_credentials WHERE account_id = ?", account)
+
+
+def test_a_database_descends_from_the_backup_that_it_was_restored_from(world):
+    """Also if nothing could be carried over then: what is missing in it now was disconnected since."""
+    world.database.unlink()
+    world.run("restore", "then.db")
+    disconnect(world, "goes")
+    assert "valid now" not in world.run("restore", "then.db").out
+    assert accounts(world) == ["stays"]
+
+
+def test_a_database_descends_from_the_one_that_it_has_replaced(world):
+    world.run("restore", "then.db")
+    world.run("backup", "second.db")
+    disconnect(world, "goes")
+    world.run("restore", "then.db")
+    assert accounts(world) == ["stays"]
+    disconnect(world, "stays")
+    assert "valid now" not in world.run("restore", "second.db").out
+    assert accounts(world) == []
+
+
+def test_an_account_that_the_replaced_database_never_had_is_kept(world):
+    """A wrong, older backup was restored first: what was connected after it is missing, but not disconnected."""
+    connect_account(world, "Bob", "later")
+    world.run("backup", "newer.db")
+    world.run("restore", "then.db")
+    assert accounts(world) == ["goes", "stays"]
+    world.run("restore", "newer.db")
+    assert accounts(world) == ["goes", "later", "stays"]
