@@ -123,23 +123,32 @@ void arena_reserve_fini(struct arena_reserve *reserve)
     reserve->block = NULL;
 }
 
+static void *allocate(struct arena *a, size_t size, size_t align)
+{
+    CHECK(size <= SIZE_MAX / 2);
+    struct arena_block *b = a->current;
+    size_t begin = b ? (b->used + align - 1) & ~(align - 1) : 0;
+    if (!b || begin > b->cap || b->cap - begin < size) {
+        b = add_block(a, size);
+        begin = 0;
+    }
+    b->used = begin + size;
+    return memset(b->data + begin, 0, size);
+}
+
 void *arena_alloc(struct arena *a, size_t size)
 {
-    const size_t align = alignof(max_align_t);
-    CHECK(size <= SIZE_MAX / 2);
-    size = (size + align - 1) & ~(align - 1);
-    struct arena_block *b = a->current;
-    if (!b || b->cap - b->used < size)
-        b = add_block(a, size);
-    void *p = b->data + b->used;
-    b->used += size;
-    memset(p, 0, size);
-    return p;
+    return allocate(a, size, alignof(max_align_t));
+}
+
+char *arena_alloc_text(struct arena *a, size_t size)
+{
+    return allocate(a, size, 1);
 }
 
 struct str arena_copy(struct arena *a, struct str s)
 {
-    char *p = arena_alloc(a, s.len + 1);
+    char *p = arena_alloc_text(a, s.len + 1);
     if (s.len)
         memcpy(p, s.p, s.len);
     return str_make(p, s.len);
@@ -152,7 +161,7 @@ struct str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
     va_copy(again, ap);
     int n = vsnprintf(text, sizeof text, fmt, ap);
     CHECK(n >= 0);
-    char *p = arena_alloc(a, (size_t)n + 1);
+    char *p = arena_alloc_text(a, (size_t)n + 1);
     if ((size_t)n < sizeof text)
         memcpy(p, text, (size_t)n + 1);
     else

@@ -49,6 +49,9 @@ void arena_reserve_fini(struct arena_reserve *reserve);
  * needs more than the reserve: sizes are bounded by the callers. */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
+/* The same for bytes, without alignment: many short texts of a client take no more than their size. */
+char *arena_alloc_text(struct arena *a, size_t size) __attribute__((returns_nonnull));
+
 /* Copies of bytes that live as long as the arena; the copy is NUL-terminated behind its end. */
 struct str arena_copy(struct arena *a, struct str s);
 struct str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -12,7 +12,7 @@ static int hex_digit(char c)
 
 bool form_decode(struct arena *a, struct str in, struct str *out)
 {
-    char *p = arena_alloc(a, in.len + 1);
+    char *p = arena_alloc_text(a, in.len + 1);
     size_t n = 0;
     for (size_t i = 0; i < in.len; i++) {
         if (in.p[i] == '%') {

@@ -95,7 +95,10 @@ static void arena_gives_zeroed_memory_again(void **state)
         arena_reset(&a);
     }
     assert_str(arena_printf(&a, "%s-%d", "x", 42), "x-42");
+    size_t before = arena_bytes(&a);
     struct str copy = arena_copy(&a, STR("abc"));
+    assert_int_equal(arena_bytes(&a), before + 4);                              /* text takes its size, */
+    assert_int_equal((uintptr_t)arena_alloc(&a, 1) % _Alignof(max_align_t), 0); /* all else is aligned */
     assert_int_equal(copy.p[copy.len], '\0');
     arena_fini(&a);
 }

@@ -225,6 +225,25 @@ static void fields_of_a_form(void **state)
     assert_null(f.values[0].p);
 }
 
+/* Many short fields must not take many times the size of the form. */
+static void fields_of_a_form_take_three_times_its_size_at_most(void **state)
+{
+    static const char *const texts[] = {"a&", "&", "z=&", "a=1&", "%61=%31&"};
+    struct fields f;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct buf form;
+        buf_init(&form, 16 << 10);
+        while (form.max - form.len >= strlen(texts[i]))
+            buf_append(&form, str_from_cstr(texts[i]));
+        arena_reset(&arena);
+        assert_true(fields_read_form(&f, &arena, names, buf_str(&form)));
+        if (arena_bytes(&arena) > 3 * form.len)
+            fail_msg("%s: %zu bytes take %zu", texts[i], form.len, arena_bytes(&arena));
+        buf_fini(&form);
+    }
+}
+
 static void fields_of_json(void **state)
 {
     (void)state;
@@ -303,6 +322,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_is_built_of_any_bytes, set_up, tear_down),
         cmocka_unit_test(the_example_of_rfc_7636),
         cmocka_unit_test_setup_teardown(fields_of_a_form, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fields_of_a_form_take_three_times_its_size_at_most, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(fields_of_json, set_up, tear_down),
         cmocka_unit_test(a_burst_and_then_one_at_a_time),
         cmocka_unit_test(a_flood_of_names_forgets_none_that_fails_on),
