@@ -223,7 +223,8 @@ enum err replace_begin(struct replacement *r, const char *path, const char **why
 
 void replace_abort(const struct replacement *r)
 {
-    if (!r->resumes)
+    bool is_torn = r->moved[0] && !exists(r->path); /* even the way back failed */
+    if (!r->resumes && !is_torn)
         remove_with_companions(r->draft);
 }
 

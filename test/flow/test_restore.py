@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from lib import wait
+from lib.disk import immutable
 from lib.lines import author, uid
 
 MANY = 300
@@ -224,6 +225,18 @@ def test_the_database_itself_is_no_backup(viewtally):
     viewtally.database.with_name("empty.db").touch()
     assert "is empty" in viewtally.run("restore", "empty.db", status=3).err
     assert authors(viewtally) == ["One"] and not (viewtally.directory / "viewtally.db-restore").exists()
+
+
+def test_a_set_that_cannot_be_moved_completely_is_moved_back(viewtally):
+    crashed_with_log(viewtally)
+    damage_header(viewtally)
+    before = {path.name: path.read_bytes() for path in viewtally.directory.glob("viewtally.db*") if path.suffix == ".db"}
+    with immutable(viewtally.database.with_name("viewtally.db-wal")):
+        assert "cannot be put aside: Operation not permitted" in viewtally.run("restore", "--force", "one.db", status=3).err
+        assert {name: (viewtally.directory / name).read_bytes() for name in before} == before
+        assert files_put_aside(viewtally) == [] and not (viewtally.directory / "viewtally.db-restore").exists()
+    viewtally.run("restore", "--force", "one.db")
+    assert authors(viewtally) == ["One"]
 
 
 # --- killed at any step ---

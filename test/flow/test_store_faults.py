@@ -4,11 +4,11 @@ import fcntl
 import os
 import shutil
 import sqlite3
-import subprocess
 
 import pytest
 
 from lib import wait
+from lib.disk import immutable
 from lib.lines import author, book, reading, uid, video
 from lib.processes import open_files
 
@@ -64,17 +64,6 @@ def assert_refused(instance, command, *words, status=3, options=()):
     assert len(said) == 1, finished
     assert all(word in said[0] for word in words), finished
     assert "listening on" not in finished.out and len(finished.err.splitlines()) <= 5, finished
-
-
-@contextlib.contextmanager
-def immutable(path):
-    """Not to be written even by root, whom permission bits do not stop."""
-    if subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False).returncode != 0:
-        pytest.skip("chattr +i is not possible here (wants root and a file system that has it)")
-    try:
-        yield
-    finally:
-        subprocess.run(["chattr", "-i", str(path)], check=True)
 
 
 # --- at start ---

@@ -1,8 +1,10 @@
-"""A small disk of a test's own, to be filled up: a tmpfs. Wants root."""
+"""A small disk of a test's own, to be filled up (a tmpfs), and files that nobody can write. Both need root."""
 import contextlib
 import pathlib
 import shutil
 import subprocess
+
+import pytest
 
 BLOCK = 4096
 
@@ -35,3 +37,14 @@ class Disk:
     def unmount(self):
         # Lazily: the server of the test may end later.
         subprocess.run(["umount", "-l", str(self.path)], check=True)
+
+
+@contextlib.contextmanager
+def immutable(path):
+    """Not to be written even by root, whom permission bits do not stop."""
+    if subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False).returncode != 0:
+        pytest.skip("chattr +i is not possible here (needs root and a file system that has it)")
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", str(path)], check=True)
