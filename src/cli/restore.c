@@ -94,10 +94,7 @@ static enum err fill_draft(struct restore *r, const char **why)
     if (!err)
         err = store_migrate(draft, &applied, why);
     seam_kill_point();
-    if (!err)
-        err = renew_draft(r, why);
-    /* Leaves no log beside the draft, which would not move with it. */
-    return err ? err : store_claim(draft, why);
+    return err ? err : renew_draft(r, why);
 }
 
 static void print_result(const struct restore *r)

@@ -173,7 +173,7 @@ static enum err copy_all(struct db *db, struct carry_result *result)
 enum err carry_read(struct db *db, const char *path, struct carry_result *result)
 {
     *result = (struct carry_result){.is_complete = true};
-    /* Closing must not delete a log that SQLite cannot read; the draft's own is emptied later. */
+    /* Closing must not delete a log that SQLite cannot read; the copy's own is emptied by store_renew(). */
     db_keep_log(db);
     enum err err = db_attach(db, path, "replaced");
     if (err) {

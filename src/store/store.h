@@ -97,7 +97,7 @@ MUST_USE enum err store_verify(const char *path, const char **why);
 /* Makes a copy a database of its own, in one transaction: what was revoked in the database file `replaced` is
  * carried over (carry.h says what, and what is dropped), it gets a new store_id(), and event ids go on above
  * `event_floor` and above those of both databases. `replaced` NULL: nothing is carried over, and `carried` is
- * not used. */
+ * not used. Leaves no log beside the copy, which can then be renamed. */
 struct carry_result;
 MUST_USE enum err store_renew(const char *path, int64_t event_floor, const char *replaced,
                               struct carry_result *carried, const char **why);

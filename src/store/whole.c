@@ -89,6 +89,14 @@ static enum err renew(struct store *s, int64_t event_floor, struct carry_result 
     return err;
 }
 
+/* Empties and deletes the log. Needs the database for itself. */
+static enum err leave_wal(struct db *db)
+{
+    bool left = false;
+    enum err err = db_exec_text(db, SQL_LEAVE_WAL, "delete", &left);
+    return err ? err : left ? OK : ERR_BUSY;
+}
+
 enum err store_renew(const char *path, int64_t event_floor, const char *replaced,
                      struct carry_result *carried, const char **why)
 {
@@ -107,6 +115,8 @@ enum err store_renew(const char *path, int64_t event_floor, const char *replaced
         carry_fail(carried, err);
         err = renew(s, event_floor, NULL);
     }
+    if (!err)
+        err = leave_wal(&s->db);
     store_close(s);
     if (err)
         *why = why_of(err, path);
@@ -115,12 +125,10 @@ enum err store_renew(const char *path, int64_t event_floor, const char *replaced
 
 static enum err claim(struct db *db, void *ctx)
 {
-    bool left = false;
     (void)ctx;
     db_set_busy_timeout(db, 0);
     db_keep_log(db); /* leaving WAL mode empties and deletes it if that is possible */
-    enum err err = db_exec_text(db, SQL_LEAVE_WAL, "delete", &left);
-    return err ? err : left ? OK : ERR_BUSY;
+    return leave_wal(db);
 }
 
 enum err store_claim(const char *path, const char **why)

@@ -96,6 +96,7 @@ def test_what_was_revoked_stays_revoked(world):
                  "1 platform limits used"):
         assert f"carried over: {line}\n" in printed
     assert "valid now" not in printed
+    assert sorted(path.name for path in world.directory.glob("viewtally.db-*")) == ["viewtally.db-import", "viewtally.db-lock"]
     sql(world, "DELETE FROM platform_credentials")          # not sealed with a real key
     world.start()
     assert error_of(world, world.kept) == 200
