@@ -92,12 +92,16 @@ static void forget_idle(struct windows *l, int64_t now_ms)
     }
 }
 
+/* Without memory the table stays as it is: its chains get longer, and the next new key tries again. */
 static void grow_table(struct windows *l)
 {
     struct window **old = l->table;
     size_t n = l->buckets;
-    l->buckets *= 4;
-    l->table = xcalloc(l->buckets, sizeof *l->table);
+    struct window **larger = try_calloc(n * 4, sizeof *larger);
+    if (!larger)
+        return;
+    l->buckets = n * 4;
+    l->table = larger;
     for (size_t i = 0; i < n; i++)
         for (struct window *w = old[i], *next; w; w = next) {
             next = w->chain;
@@ -108,6 +112,7 @@ static void grow_table(struct windows *l)
     free(old);
 }
 
+/* NULL: there is no memory for a new key. */
 static struct window *find_or_add(struct windows *l, int64_t key)
 {
     struct window **at = bucket_of(l, key);
@@ -118,7 +123,9 @@ static struct window *find_or_add(struct windows *l, int64_t key)
         grow_table(l);
         at = bucket_of(l, key);
     }
-    struct window *w = xcalloc(1, sizeof *w);
+    struct window *w = try_calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
     w->key = key;
     w->chain = *at;
     *at = w;
@@ -135,13 +142,16 @@ static void drop_left(struct window *w, int64_t now_ms)
     }
 }
 
+/* Without memory for a larger ring the request is not recorded. */
 static void record(struct window *w, int limit, int64_t now_ms)
 {
     if (w->count == w->capacity) {
         int capacity = w->capacity ? w->capacity * 2 : FIRST_RING;
         if (capacity > limit)
             capacity = limit;
-        int64_t *ring = xmalloc((size_t)capacity * sizeof *ring);
+        int64_t *ring = try_malloc((size_t)capacity * sizeof *ring);
+        if (!ring)
+            return;
         for (int i = 0; i < w->count; i++)
             ring[i] = w->at_ms[(w->first + i) % w->capacity];
         free(w->at_ms);
@@ -181,12 +191,15 @@ struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_
         return (struct limiter_verdict){.admitted = true};
     forget_idle(l, now_ms);
     struct window *w = find_or_add(l, key);
+    if (!w)
+        return (struct limiter_verdict){.admitted = true, .limit = l->limit, .remaining = l->limit};
     drop_left(w, now_ms);
     struct limiter_verdict v = {.admitted = w->count < l->limit, .limit = l->limit};
     if (v.admitted)
         use(l, w, now_ms);
     v.remaining = l->limit - w->count;
-    v.reset_ms = WINDOW_MS - (now_ms - w->at_ms[w->first]);
+    if (w->count) /* 0 if there was no memory to record the first request */
+        v.reset_ms = WINDOW_MS - (now_ms - w->at_ms[w->first]);
     return v;
 }
 
@@ -194,6 +207,8 @@ struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_
 static void record_one(struct windows *l, int64_t key, int64_t now_ms)
 {
     struct window *w = find_or_add(l, key);
+    if (!w)
+        return;
     if (w->count == w->capacity)
         drop_left(w, now_ms);
     if (w->count == l->limit) {
@@ -220,6 +235,8 @@ void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_
 void windows_refuse_until(struct windows *l, int64_t key, int64_t until_ms)
 {
     struct window *w = find_or_add(l, key);
+    if (!w)
+        return;
     int64_t *group = group_of(l, key);
     w->refused_until_ms = until_ms;
     if (*group < until_ms)

@@ -25,7 +25,9 @@ void windows_free(struct windows *l);
 /* From now on. Of each key its newest `limit` requests stay counted; refusals of others are forgotten. */
 void windows_set_limit(struct windows *l, int limit);
 
-/* Counts one request of the key at `now_ms` (monotonic) if it is admitted. */
+/* Counts one request of the key at `now_ms` (monotonic) if it is admitted. If there is no memory to count it,
+ * the request is admitted and not counted: a shortage of memory must not lock integrations out. The functions
+ * below then record nothing. */
 struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_ms);
 
 /* Records a request of each of the keys that somebody else admitted. Above `limit` the oldest of a key gives
