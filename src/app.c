@@ -52,7 +52,7 @@ struct app {
     struct writer *writer;
     struct checkpointer *checkpointer;
     struct redis *redis; /* NULL: none is configured */
-    char redis_probe_key[96];
+    struct redis_probes redis_probes;
     struct http_server *server;
     struct schedule *schedule;
     struct watch *watch;
@@ -234,8 +234,8 @@ static enum err open_redis(struct app *app, const char **why)
         *why = message;
         return ERR_INVALID;
     }
-    int len = snprintf(app->redis_probe_key, sizeof app->redis_probe_key, "%sprobe", c->redis.key_prefix);
-    app->redis = redis_new(&app->loop, &options, redis_scripts, str_make(app->redis_probe_key, (size_t)len));
+    redis_probes_init(&app->redis_probes, c->redis.key_prefix);
+    app->redis = redis_new(&app->loop, &options, redis_scripts, app->redis_probes.probes, REDIS_PROBES);
     return OK;
 }
 

@@ -33,12 +33,12 @@ static void wake(struct wait *w)
 }
 
 static void open_redis(struct asking *a, const struct config *c, struct redis_options *options,
-                       struct str probe_key)
+                       const struct redis_probes *probes)
 {
     CHECK(uv_loop_init(&a->loop) == 0 && uv_timer_init(&a->loop, &a->limit) == 0);
     a->limit.data = a;
     CHECK(uv_timer_start(&a->limit, on_limit, LIMIT_MS, 0) == 0);
-    a->redis = redis_new(&a->loop, options, redis_scripts, probe_key);
+    a->redis = redis_new(&a->loop, options, redis_scripts, probes->probes, REDIS_PROBES);
     a->cursors = cursors_new(&a->loop, a->redis, c->redis.key_prefix);
     a->wait.wake = wake;
     while (!a->over && !redis_is_up(a->redis) && !redis_is_away(a->redis))
@@ -81,7 +81,7 @@ static void count_behind(struct store *store, int64_t author_row, struct key_fee
 enum key_feed_state key_feed_read(const struct config *c, struct store *store, int64_t author_row,
                                   struct key_feed *feeds, size_t count, char *message, size_t size)
 {
-    char probe_key[96];
+    struct redis_probes probes;
     struct redis_options options;
     struct asking a = {.over = false};
     bool ok = true;
@@ -90,10 +90,10 @@ enum key_feed_state key_feed_read(const struct config *c, struct store *store, i
         return KEY_FEED_NONE;
     if (!redis_options_of(&options, c, message, size))
         return KEY_FEED_AWAY;
-    int len = snprintf(probe_key, sizeof probe_key, "%sprobe", c->redis.key_prefix);
+    redis_probes_init(&probes, c->redis.key_prefix);
     a.call = xcalloc(1, sizeof *a.call);
     log_set(LOG_ERROR, c->log.format); /* the list itself says when Redis is away */
-    open_redis(&a, c, &options, str_make(probe_key, (size_t)len));
+    open_redis(&a, c, &options, &probes);
     for (size_t i = 0; i < count && ok; i += CURSORS_READ_MAX)
         ok = ask(&a, feeds + i, count - i < CURSORS_READ_MAX ? (int)(count - i) : CURSORS_READ_MAX);
     close_redis(&a);

@@ -3,6 +3,7 @@
 #include "redis/events.h"
 
 #include "base/check.h"
+#include "redis/memory.h"
 
 #include <hiredis/async.h>
 #include <stdlib.h>
@@ -13,14 +14,31 @@ struct events {
     int watched;
     bool wants_write; /* before the loop waits */
     bool writing;
+    void (*too_large)(redisAsyncContext *context);
+    size_t reply_bytes; /* memory of the reply that is being received */
+    bool replied;       /* one was completed by this read */
 };
+
+static void receive(struct events *e)
+{
+    const size_t before = redis_memory_used();
+    e->replied = false;
+    redisAsyncHandleRead(e->context);
+    const size_t after = redis_memory_used();
+    if (e->replied)
+        e->reply_bytes = 0;
+    else if (after > before)
+        e->reply_bytes += after - before;
+    if (e->context && e->reply_bytes > REDIS_REPLY_BYTES_MAX)
+        e->too_large(e->context);
+}
 
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct events *e = poll->data;
     int happened = status ? e->watched : events;
     if (e->context && happened & UV_READABLE)
-        redisAsyncHandleRead(e->context);
+        receive(e);
     if (e->context && happened & UV_WRITABLE)
         redisAsyncHandleWrite(e->context);
 }
@@ -76,15 +94,19 @@ static void cleanup(void *data)
     uv_close((uv_handle_t *)&e->poll, on_closed);
 }
 
-bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop)
+bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop,
+                         void (*too_large)(redisAsyncContext *context))
 {
-    struct events *e = xcalloc(1, sizeof *e);
+    struct events *e = calloc(1, sizeof *e);
+    if (!e)
+        return false;
     if (uv_poll_init_socket(loop, &e->poll, context->c.fd) != 0) {
         free(e);
         return false;
     }
     e->poll.data = e;
     e->context = context;
+    e->too_large = too_large;
     context->ev.data = e;
     context->ev.addRead = add_read;
     context->ev.delRead = del_read;
@@ -92,6 +114,13 @@ bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop)
     context->ev.delWrite = del_write;
     context->ev.cleanup = cleanup;
     return true;
+}
+
+void redis_events_replied(redisAsyncContext *context)
+{
+    struct events *e = context->ev.data;
+    if (e)
+        e->replied = true;
 }
 
 bool redis_events_want_write(const redisAsyncContext *context)

@@ -10,8 +10,14 @@
 
 struct redisAsyncContext;
 
-/* Once for a new context, which releases it when it is freed. */
-MUST_USE bool redis_events_attach(struct redisAsyncContext *context, uv_loop_t *loop);
+/* Once for a new context, which releases it when it is freed. `too_large` is called when the reply that is
+ * being received takes more than REDIS_REPLY_BYTES_MAX; it gives the context up. */
+enum { REDIS_REPLY_BYTES_MAX = 1 << 20 };
+MUST_USE bool redis_events_attach(struct redisAsyncContext *context, uv_loop_t *loop,
+                                  void (*too_large)(struct redisAsyncContext *context));
+
+/* A reply is complete: what comes next belongs to another one. */
+void redis_events_replied(struct redisAsyncContext *context);
 
 /* Something was said that has not been written. */
 bool redis_events_want_write(const struct redisAsyncContext *context);

@@ -11,8 +11,12 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "redis/backoff.h"
+#include "redis/command.h"
 #include "redis/events.h"
+#include "redis/health.h"
 #include "redis/lookup.h"
+#include "redis/memory.h"
 
 #include <hiredis/async.h>
 #include <hiredis/hiredis_ssl.h>
@@ -22,8 +26,6 @@
 enum {
     OPEN_MS = 1000,
     PROBE_MS = 1000,
-    BACKOFF_FIRST_MS = 100,
-    BACKOFF_MAX_MS = 5000,
     SHA_LEN = 40,
     REASON_MAX = 256,
     ELEMENTS_MAX = 1024,
@@ -32,9 +34,6 @@ enum {
 };
 
 enum state { STATE_DOWN, STATE_OPENING, STATE_UP, STATE_BROKEN, STATE_CLOSED };
-
-/* What the log said last. */
-enum said { SAID_NOTHING, SAID_UP, SAID_AWAY };
 
 struct redis {
     uv_loop_t *loop;
@@ -52,11 +51,11 @@ struct redis {
     struct ssl_st *session;     /* the context's, which frees it; NULL: none */
     char reason[REASON_MAX];
     enum state state;
-    enum said said;
+    struct redis_health health;
     bool trying; /* an attempt (OPENING, a probe) is under way; the retry timer is its end */
-    int backoff_ms;
-    uint64_t random;
-    struct str probe_key;
+    struct backoff backoff;
+    const struct redis_probe *probes;
+    int probe_count, probed; /* probed: how many of this attempt were answered well */
     const char *const *scripts;
     int script_count, loaded;
     char sha[REDIS_SCRIPTS_MAX][SHA_LEN + 1];
@@ -77,21 +76,9 @@ struct call {
     uint64_t sent_ns; /* for the metrics */
 };
 
-static void attempt(struct redis *r);
 static void on_retry(uv_timer_t *timer);
 
 /* ---- state ---- */
-
-static void log_change(struct redis *r, const char *reason)
-{
-    if (r->state == STATE_UP && r->said != SAID_UP) {
-        log_info("redis: up");
-        r->said = SAID_UP;
-    } else if ((r->state == STATE_DOWN || r->state == STATE_BROKEN) && r->said != SAID_AWAY) {
-        log_warn("redis: away (%s); each process counts for itself until it is back", reason);
-        r->said = SAID_AWAY;
-    }
-}
 
 static void enter(struct redis *r, enum state state, const char *reason)
 {
@@ -105,20 +92,15 @@ static void enter(struct redis *r, enum state state, const char *reason)
     r->state = state;
     r->trying = state == STATE_OPENING;
     if (state == STATE_UP)
-        r->backoff_ms = BACKOFF_FIRST_MS;
-    if (state != STATE_CLOSED)
-        log_change(r, reason);
+        health_came_up(&r->health);
+    else if (state == STATE_DOWN || state == STATE_BROKEN)
+        health_lost(&r->health, reason);
 }
 
-/* Half to whole of the back-off, which then doubles: many processes do not come back in step. */
 static void retry_later(struct redis *r)
 {
-    r->random = r->random * UINT64_C(6364136223846793005) + 1442695040888963407U;
-    int half = r->backoff_ms / 2;
-    uint64_t delay = (uint64_t)half + (r->random >> 33) % (uint64_t)(half + 1);
-    r->backoff_ms = r->backoff_ms * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : r->backoff_ms * 2;
     r->trying = false;
-    CHECK(uv_timer_start(&r->retry, on_retry, delay, 0) == 0);
+    CHECK(uv_timer_start(&r->retry, on_retry, (uint64_t)backoff_next(&r->backoff), 0) == 0);
 }
 
 static void drop_context(struct redis *r)
@@ -141,10 +123,12 @@ static void go_down(struct redis *r, const char *reason)
     retry_later(r);
 }
 
+/* A call has failed. */
 static void go_broken(struct redis *r, const char *reason)
 {
     if (r->state != STATE_UP)
         return;
+    health_call_failed(&r->health);
     enter(r, STATE_BROKEN, reason);
     retry_later(r);
 }
@@ -153,6 +137,14 @@ static void go_up(struct redis *r)
 {
     enter(r, STATE_UP, "");
     (void)uv_timer_stop(&r->retry);
+}
+
+/* Only this resets the back-off. A Redis that answers every probe and fails every call would otherwise be
+ * left and found again some 20 times a second. */
+static void call_succeeded(struct redis *r)
+{
+    health_call_succeeded(&r->health);
+    backoff_reset(&r->backoff);
 }
 
 /* ---- calls ---- */
@@ -229,10 +221,13 @@ static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
     struct redis *r = context->data;
     CHECK(c->magic == CALL_MAGIC);
     bool is_error = reply && reply->type == REDIS_REPLY_ERROR;
+    redis_events_replied(context);
     if (c->out) {
         c->out->ok = read_integers(reply, c->out);
         c->redis->counts.failed += !c->out->ok;
         metrics_observe(&c->redis->counts.times, (int64_t)((uv_hrtime() - c->sent_ns) / 1000));
+        if (r && c->out->ok && r->state == STATE_UP)
+            call_succeeded(r);
         if (r && reply && !c->out->ok)
             go_broken(r, is_error ? reply->str : "an answer that is none");
     } else if (r && is_error) {
@@ -243,26 +238,11 @@ static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
     free(c);
 }
 
-static void append_size(struct buf *b, char type, size_t n)
-{
-    buf_append_char(b, type);
-    buf_append_i64(b, (int64_t)n);
-    buf_append(b, STR("\r\n"));
-}
-
-/* As an array of bulk strings: hiredis' own formatting takes longer than all the rest of a call. */
 static int send_strings(struct redis *r, redisCallbackFn *fn, void *privdata, const struct str *args,
                         int count)
 {
     struct buf *b = &r->command;
-    buf_reset(b, COMMAND_MAX);
-    append_size(b, '*', (size_t)count);
-    for (int i = 0; i < count; i++) {
-        append_size(b, '$', args[i].len);
-        buf_append(b, args[i]);
-        buf_append(b, STR("\r\n"));
-    }
-    CHECK(!b->failed);
+    CHECK(redis_command_format(b, args, count));
     return redisAsyncFormattedCommand(r->context, fn, privdata, b->p, b->len);
 }
 
@@ -285,7 +265,9 @@ enum next redis_run(struct redis *r, int script, const struct str *args, int key
     if (r->state != STATE_UP)
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
-    struct call *c = xcalloc(1, sizeof *c);
+    struct call *c = malloc(sizeof *c);
+    if (!c)
+        return NEXT_MORE; /* as if Redis were away */
     *c = (struct call){.magic = CALL_MAGIC, .redis = r, .wait = w, .out = out};
     c->sent_ms = clock_mono_ms();
     c->sent_ns = uv_hrtime();
@@ -335,42 +317,68 @@ static void on_prepare(uv_prepare_t *prepare)
 
 /* ---- attempts: connecting, and probing a connection that stopped answering ---- */
 
+static bool is_probing(const struct redis *r)
+{
+    return r->trying && (r->state == STATE_OPENING || r->state == STATE_BROKEN);
+}
+
+static void probe_failed(struct redis *r, const redisReply *reply)
+{
+    if (r->state == STATE_OPENING)
+        go_down(r, reply->type == REDIS_REPLY_ERROR ? reply->str : "a probe got an unexpected reply");
+    else
+        retry_later(r);
+}
+
+/* `privdata`: the number of the probe. */
 static void on_probe(redisAsyncContext *context, void *raw, void *privdata)
 {
     struct redis *r = context->data;
     const redisReply *reply = raw;
-    (void)privdata;
-    if (!r || !reply || (r->state != STATE_OPENING && r->state != STATE_BROKEN))
+    redis_events_replied(context);
+    if (!r || !reply || !is_probing(r))
         return;
-    if (reply->type != REDIS_REPLY_ERROR && r->loaded == r->script_count) {
+    if (reply->type != REDIS_REPLY_ARRAY || r->probed != (int)(size_t)privdata)
+        probe_failed(r, reply);
+    else if (++r->probed == r->probe_count)
         go_up(r);
-    } else if (r->state == STATE_OPENING) {
-        go_down(r, reply->type == REDIS_REPLY_ERROR ? reply->str : "a script was not taken");
-    } else {
-        retry_later(r);
+}
+
+static void run_probes(struct redis *r)
+{
+    r->probed = 0;
+    for (int i = 0; i < r->probe_count; i++) {
+        const struct redis_probe *p = &r->probes[i];
+        (void)send_script(r, on_probe, (void *)(size_t)i, p->script, p->args, p->keys, p->count);
     }
 }
 
+/* `privdata`: the number of the script. */
 static void on_script(redisAsyncContext *context, void *raw, void *privdata)
 {
     struct redis *r = context->data;
     const redisReply *reply = raw;
-    if (!r || !reply || reply->type != REDIS_REPLY_STRING || reply->len != SHA_LEN)
+    redis_events_replied(context);
+    if (!r || !reply || !is_probing(r))
         return;
+    if (reply->type != REDIS_REPLY_STRING || reply->len != SHA_LEN) {
+        probe_failed(r, reply);
+        return;
+    }
     memcpy(r->sha[(size_t)privdata], reply->str, SHA_LEN);
-    r->loaded++;
+    if (++r->loaded == r->script_count)
+        run_probes(r);
 }
 
-/* Loads the scripts and tries a write: what a read-only, full or forgetful Redis does not stand. */
+/* Loads the scripts and runs them on keys of their own: whatever would make a call fail (no right to a
+ * command, a replica, memory that is full, a redirect) fails here first. */
 static void probe(struct redis *r)
 {
-    const struct str set[] = {STR("SET"), r->probe_key, STR("1"), STR("PX"), STR("1000")};
     r->loaded = 0;
     for (int i = 0; i < r->script_count; i++) {
         const struct str load[] = {STR("SCRIPT"), STR("LOAD"), str_from_cstr(r->scripts[i])};
         (void)send_strings(r, on_script, (void *)(size_t)i, load, 3);
     }
-    (void)send_strings(r, on_probe, NULL, set, 5);
     r->trying = true;
     CHECK(uv_timer_start(&r->retry, on_retry, PROBE_MS, 0) == 0);
 }
@@ -378,37 +386,30 @@ static void probe(struct redis *r)
 static void log_in(struct redis *r)
 {
     const struct redis_options *o = &r->options;
-    if (o->password && o->user) {
-        const struct str auth[] = {STR("AUTH"), str_from_cstr(o->user), str_from_cstr(o->password)};
-        (void)send_strings(r, NULL, NULL, auth, 3);
-    } else if (o->password) {
-        const struct str auth[] = {STR("AUTH"), str_from_cstr(o->password)};
-        (void)send_strings(r, NULL, NULL, auth, 2);
-    }
-    if (o->database) {
-        char number[16];
-        (void)snprintf(number, sizeof number, "%d", o->database);
-        const struct str select[] = {STR("SELECT"), str_from_cstr(number)};
+    struct str auth[3] = {STR("AUTH")};
+    char number[16];
+    int n = 1;
+    if (o->user)
+        auth[n++] = str_from_cstr(o->user);
+    auth[n++] = str_from_cstr(o->password ? o->password : "");
+    if (o->password)
+        (void)send_strings(r, NULL, NULL, auth, n);
+    (void)snprintf(number, sizeof number, "%d", o->database);
+    const struct str select[] = {STR("SELECT"), str_from_cstr(number)};
+    if (o->database)
         (void)send_strings(r, NULL, NULL, select, 2);
-    }
 }
 
-/* What TLS has to say goes before the words of the socket. Its files are read again for the next attempt.
- * With TLS 1.3 a server refuses our certificate behind the handshake, and its reset may overtake its reason.
- */
+/* If TLS is the reason its files are read again for the next attempt. */
 static const char *why_lost(struct redis *r, struct ssl_st *session, const char *socket_says)
 {
-    if (!session)
-        return socket_says;
-    bool explained = redis_tls_explain(session, r->reason, sizeof r->reason);
-    if (!explained && r->state != STATE_OPENING)
-        return socket_says;
-    if (!explained)
-        (void)snprintf(r->reason, sizeof r->reason,
-                       "TLS: %s behind the handshake; does Redis want a certificate of ours?", socket_says);
-    redis_tls_free(r->tls);
-    r->tls = NULL;
-    return r->reason;
+    const char *why =
+        redis_tls_why_lost(session, r->state == STATE_OPENING, socket_says, r->reason, sizeof r->reason);
+    if (why == r->reason) {
+        redis_tls_free(r->tls);
+        r->tls = NULL;
+    }
+    return why;
 }
 
 /* NULL, or why not. */
@@ -460,6 +461,13 @@ static void on_disconnect(const redisAsyncContext *context, int status)
     go_down(r, reason);
 }
 
+static void on_too_large(redisAsyncContext *context)
+{
+    struct redis *r = context->data;
+    if (r)
+        go_down(r, "protocol error: a reply of more than 1 MiB");
+}
+
 /* `address`: numeric, or NULL for a Unix socket. */
 static void open_socket(struct redis *r, const char *address)
 {
@@ -469,7 +477,7 @@ static void open_socket(struct redis *r, const char *address)
     else
         REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
     r->context = redisAsyncConnectWithOptions(&o);
-    if (!r->context || r->context->err || !redis_events_attach(r->context, r->loop)) {
+    if (!r->context || r->context->err || !redis_events_attach(r->context, r->loop, on_too_large)) {
         go_down(r, r->context ? r->context->errstr : "out of memory");
         return;
     }
@@ -517,9 +525,10 @@ static void on_retry(uv_timer_t *timer)
 /* ---- life ---- */
 
 struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
-                        struct str probe_key)
+                        const struct redis_probe *probes, int probe_count)
 {
     struct redis *r = xcalloc(1, sizeof *r);
+    redis_memory_install();
     r->loop = loop;
     r->options = *options;
     *options = (struct redis_options){0};
@@ -527,13 +536,14 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     while (scripts[r->script_count])
         r->script_count++;
     CHECK(r->script_count <= REDIS_SCRIPTS_MAX);
-    r->probe_key = probe_key;
-    r->backoff_ms = BACKOFF_FIRST_MS;
+    r->probes = probes;
+    r->probe_count = probe_count;
+    backoff_reset(&r->backoff);
     list_init(&r->calls);
     buf_init(&r->command, COMMAND_MAX);
     CHECK(uv_timer_init(loop, &r->retry) == 0 && uv_timer_init(loop, &r->deadline) == 0);
     CHECK(uv_prepare_init(loop, &r->prepare) == 0 && uv_prepare_start(&r->prepare, on_prepare) == 0);
-    CHECK(uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) == 0);
+    CHECK(uv_random(NULL, NULL, &r->backoff.random, sizeof r->backoff.random, 0, NULL) == 0);
     r->retry.data = r->deadline.data = r->prepare.data = r;
     r->open_handles = 3;
     if (r->options.host)
@@ -577,7 +587,7 @@ bool redis_is_up(const struct redis *r)
 
 bool redis_is_away(const struct redis *r)
 {
-    return r->said == SAID_AWAY;
+    return r->health.reported == HEALTH_AWAY;
 }
 
 struct redis_counts redis_counts(const struct redis *r)

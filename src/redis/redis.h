@@ -1,14 +1,15 @@
 /* One connection to Redis on the loop. Every call has a deadline of its own; when Redis is away, slow or
  * unwilling, calls fail at once instead of waiting, and the connection comes back by itself.
  *
- *            connect            scripts loaded, write tried          deadline missed, error reply
+ *            connect            scripts loaded and tried            deadline missed, error reply
  *   DOWN --------------> OPENING -----------------------> UP -----------------------------------> BROKEN
  *    ^                     |                               ^                                         |
  *    |  connection lost,   |                               |              a probe was answered       |
  *    +---- 1 s over -------+-------------------------------+-----------------------------------------+
  *
  * enter() in redis.c makes every transition and logs those into and out of UP, one line each. From DOWN and
- * BROKEN the next attempt waits 100 ms, doubling up to 5 s, with jitter. */
+ * BROKEN the next attempt waits 100 ms, doubling up to 5 s, with jitter; only a call that succeeded begins
+ * again at 100 ms. */
 #ifndef VT_REDIS_REDIS_H
 #define VT_REDIS_REDIS_H
 
@@ -44,10 +45,18 @@ MUST_USE bool redis_options_of(struct redis_options *o, const struct config *c, 
 
 enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4 };
 
-/* Begins to connect and never fails. Takes the options over. `scripts` are NULL-terminated Lua sources that
- * live as long as the process; `probe_key` is written now and then to see whether Redis takes writes. */
+/* One call of a script that must answer with an array; the first `keys` of the `count` args are its keys. */
+enum { REDIS_PROBE_ARGS_MAX = 8 };
+struct redis_probe {
+    int script, keys, count;
+    struct str args[REDIS_PROBE_ARGS_MAX];
+};
+
+/* Begins to connect and never fails. Takes the options over. `scripts` are NULL-terminated Lua sources, which
+ * live as long as the process. A connection counts as up when all `probes` have succeeded; they live as long
+ * as the connection. */
 struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
-                        struct str probe_key);
+                        const struct redis_probe *probes, int probe_count);
 
 /* No call may be waiting any more. `closed` is called on the loop. */
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);

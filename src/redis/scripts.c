@@ -2,7 +2,10 @@
  * written with %.0f: Lua's own text of a number has 14 digits. */
 #include "redis/scripts.h"
 
+#include "base/check.h"
+
 #include <stddef.h>
+#include <stdio.h>
 
 /* The exact windows on Redis' own clock, of the keys of ARGV, none twice. A window is the instants of the
  * admitted requests of the last minute, oldest first, 6 bytes each, big-endian ms, in a field of a hash: for
@@ -112,3 +115,21 @@ const char *const redis_scripts[] = {
     [SCRIPT_READ_CURSORS] = read_cursors,
     NULL,
 };
+
+void redis_probes_init(struct redis_probes *p, const char *key_prefix)
+{
+    static const char *const names[REDIS_PROBES] = {"probe:rate", "probe:rate:before", "probe:cursor"};
+    struct str key[REDIS_PROBES];
+    for (int i = 0; i < REDIS_PROBES; i++) {
+        const int n = snprintf(p->names[i], sizeof p->names[i], "%s%s", key_prefix, names[i]);
+        CHECK(n > 0 && (size_t)n < sizeof p->names[i]);
+        key[i] = str_make(p->names[i], (size_t)n);
+    }
+    const struct str one = STR("1"), zero = STR("0"), a_day = STR("86400000"); /* so that the key expires */
+    p->probes[0] = (struct redis_probe){
+        .script = SCRIPT_TAKE, .keys = 2, .count = 4, .args = {key[0], key[1], one, zero}};
+    p->probes[1] = (struct redis_probe){
+        .script = SCRIPT_NOTE_CURSORS, .keys = 1, .count = 6, .args = {key[2], one, zero, zero, a_day, zero}};
+    p->probes[2] =
+        (struct redis_probe){.script = SCRIPT_READ_CURSORS, .keys = 1, .count = 1, .args = {key[2]}};
+}

@@ -146,8 +146,10 @@ static struct batch *open_batch(struct takes *t, int64_t key, int limit)
     }
     if (b)
         return b;
-    b = t->spare ? t->spare : xmalloc(sizeof *b);
+    b = t->spare ? t->spare : malloc(sizeof *b);
     t->spare = NULL;
+    if (!b)
+        return NULL;
     b->magic = BATCH_MAGIC;
     b->takes = t;
     b->asked_ms = clock_mono_ms();
@@ -165,6 +167,8 @@ enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, str
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
     struct batch *b = open_batch(t, key, limit);
+    if (!b)
+        return NEXT_MORE; /* out of memory: as if Redis were away */
     b->taken[b->count].key = key;
     struct asker *a = &b->askers[b->count++];
     *a = (struct asker){.batch = b, .wait = w, .out = out};

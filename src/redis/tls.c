@@ -120,7 +120,7 @@ static const char *find_reason(SSL *s)
     return ERR_reason_error_string(ERR_peek_error());
 }
 
-bool redis_tls_explain(struct ssl_st *s, char *out, size_t size)
+static bool explain(struct ssl_st *s, char *out, size_t size)
 {
     long verified = SSL_get_verify_result(s);
     const char *reason = find_reason(s);
@@ -133,4 +133,20 @@ bool redis_tls_explain(struct ssl_st *s, char *out, size_t size)
         (void)snprintf(out, size, "TLS: the handshake was not answered; does this port speak TLS?");
     ERR_clear_error();
     return verified != X509_V_OK || reason || !SSL_is_init_finished(s);
+}
+
+/* The words of TLS come before those of the socket. With TLS 1.3 a server refuses our certificate behind the
+ * handshake, and its reset may overtake its reason. */
+const char *redis_tls_why_lost(struct ssl_st *s, bool opening, const char *socket_says, char *room,
+                               size_t size)
+{
+    if (!s)
+        return socket_says;
+    const bool explained = explain(s, room, size);
+    if (!explained && !opening)
+        return socket_says;
+    if (!explained)
+        (void)snprintf(room, size, "TLS: %s behind the handshake; does Redis want a certificate of ours?",
+                       socket_says);
+    return room;
 }

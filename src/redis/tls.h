@@ -29,7 +29,9 @@ void redis_tls_free(struct redis_tls *t);
 struct ssl_st *redis_tls_session_new(struct redis_tls *t, const char *host);
 void redis_tls_session_free(struct ssl_st *s);
 
-/* Why the session has just failed, in a few words; false: TLS has nothing to say to it. */
-MUST_USE bool redis_tls_explain(struct ssl_st *s, char *out, size_t size);
+/* Why the connection has just been lost: `room` if TLS is the reason, else `socket_says`. `opening`: before
+ * the first reply. `s` NULL: a connection without TLS. */
+const char *redis_tls_why_lost(struct ssl_st *s, bool opening, const char *socket_says, char *room,
+                               size_t size);
 
 #endif

