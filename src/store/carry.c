@@ -103,8 +103,12 @@ static const struct rule rules[] = {
      "AND l.until IS r.until) ON CONFLICT (api, name) DO UPDATE SET value = excluded.value, until = "
      "excluded.until"},
     {1, false, CARRY_KINDS,
-     "UPDATE main.meta AS m SET value = r.value FROM temp.r_meta AS r WHERE m.key = 'last_event_id' "
-     "AND r.key = m.key AND typeof(r.value) = 'integer' AND r.value > m.value"},
+     "INSERT INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
+     "WHERE r.key IN ('last_event_id', 'expiry_floor') AND typeof(r.value) = 'integer' "
+     "ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"},
+    {1, false, CARRY_KINDS,
+     "INSERT INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
+     "WHERE r.key IN ('expiry_ahead_wall', 'expiry_ahead_for') AND typeof(r.value) = 'integer'"},
     {1, true, CARRY_KINDS,
      "INSERT OR IGNORE INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
      "WHERE r.key LIKE 'ancestor:%' UNION ALL SELECT 'ancestor:' || hex(r.value), 1 FROM temp.r_meta AS r "

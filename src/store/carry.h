@@ -12,6 +12,7 @@
  *   newer tokens and the state of accounts         a spent token is sent, and the platform ends the grant
  *   what is used of the platforms' quotas          they are spent twice
  *   the newest event id                            ids repeat
+ *   the floor of the clock for expiry              expired links and codes are valid after a clock set back
  *
  *   dropped from the backup: sessions, invitations, unused authorization codes, linkings under way (each may
  * have been ended or used since), and the refresh lease.

@@ -33,7 +33,8 @@
 
 #define SQL_FORGET_SIGN_INS                                                                                  \
     "DELETE FROM main.sessions; DELETE FROM main.invitations; DELETE FROM main.platform_links; "             \
-    "DELETE FROM main.oauth_codes WHERE used_at IS NULL"
+    "DELETE FROM main.oauth_codes WHERE used_at IS NULL; "                                                   \
+    "DELETE FROM main.meta WHERE key IN ('expiry_ahead_wall', 'expiry_ahead_for')"
 /* Of the database that a restore replaces (carry.c). */
 #define SQL_REPLACED_APPLICATION_ID "PRAGMA replaced.application_id"
 #define SQL_REPLACED_VERSION        "PRAGMA replaced.user_version"

@@ -63,7 +63,9 @@ static enum err set_newest(struct store *s, int64_t event_id)
 static enum err renew_here(struct store *s, int64_t event_floor, struct carry_result *carried)
 {
     int64_t newest = 0;
-    enum err err = carried && carried->is_readable ? carry_apply(&s->db, carried) : OK;
+    enum err err = db_exec(&s->db, SQL_FORGET_SIGN_INS);
+    if (!err && carried && carried->is_readable)
+        err = carry_apply(&s->db, carried);
     if (!err)
         err = read_newest(s, &newest);
     if (!err)
@@ -72,9 +74,7 @@ static enum err renew_here(struct store *s, int64_t event_floor, struct carry_re
         err = carry_note_ancestor(&s->db);
     if (!err)
         err = db_run(&s->db, db_use(&s->db, QUERY_NEW_STORE_ID));
-    if (!err)
-        err = db_run(&s->db, db_use(&s->db, QUERY_LEASE_CLEAR));
-    return err ? err : db_exec(&s->db, SQL_FORGET_SIGN_INS);
+    return err ? err : db_run(&s->db, db_use(&s->db, QUERY_LEASE_CLEAR));
 }
 
 static enum err renew(struct store *s, int64_t event_floor, struct carry_result *carried)

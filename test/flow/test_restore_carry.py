@@ -269,6 +269,27 @@ def test_an_account_that_the_replaced_database_never_had_is_kept(world):
     assert accounts(world) == ["goes", "later", "stays"]
 
 
+@pytest.mark.parametrize("then, now, kept", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
+                                             ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
+def test_the_floor_of_the_clock_never_goes_back(world, then, now, kept):
+    """Expiry is compared with a stored floor. How long a clock that is ahead has been seen is the replaced database's, or begins again."""
+    put_floor(world, then)
+    world.run("backup", "clock.db")
+    sql(world, "DELETE FROM meta WHERE key LIKE 'expiry%'")
+    put_floor(world, now)
+    world.run("restore", "clock.db")
+    found = dict(sql(world, "SELECT key, value FROM meta WHERE key LIKE 'expiry%'"))
+    assert found == dict(zip(FLOOR_KEYS, kept))
+
+
+FLOOR_KEYS = ("expiry_floor", "expiry_ahead_wall", "expiry_ahead_for")
+
+
+def put_floor(world, values):
+    for key, value in zip(FLOOR_KEYS, values or ()):
+        sql(world, "INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
+
+
 # --- nothing is forgotten ---
 
 # What a restore does with each table of the schema; src/store/carry.h says why. A new table has to be put here, and there.
@@ -282,4 +303,5 @@ def test_every_table_has_its_rule(viewtally):
     viewtally.run("migrate")
     tables = {name for name, in sql(viewtally, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
     assert tables == CARRIED | DROPPED | OF_THE_BACKUP
-    assert {key for key, in sql(viewtally, "SELECT key FROM meta")} == {"last_event_id", "store_id"}
+    viewtally.start()
+    assert {key for key, in sql(viewtally, "SELECT key FROM meta")} <= {"last_event_id", "store_id", "expiry_floor", "expiry_ahead_wall", "expiry_ahead_for"}
