@@ -162,7 +162,7 @@
     X(KEY_BY_HASH, "SELECT " SQL_KEY " FROM api_keys k WHERE k.hash = ?1")                                   \
     X(KEY_INSERT, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) "          \
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                     \
-    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL")                \
+    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
                                                                                                              \
     /* an author's own list of them: live ones, and what was revoked */                                      \

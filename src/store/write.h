@@ -36,8 +36,7 @@ MUST_USE enum err store_find_key_by_id(struct store *s, struct arena *a, const s
                                        struct api_key *out);
 MUST_USE enum err store_find_key_by_hash(struct store *s, struct arena *a, const uint8_t hash[KEY_HASH_LEN],
                                          struct api_key *out);
-/* Keeps an earlier revocation and then writes nothing: repeating a request must not cost an fsync each time.
- * Harmless for an unknown key. */
+/* Keeps an earlier revocation, and then writes nothing to disk. */
 MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now);
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn,

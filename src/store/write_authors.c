@@ -145,8 +145,7 @@ enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now)
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_REVOKE);
     db_bind_i64(q, 1, key_row);
     db_bind_i64(q, 2, now);
-    CHECK(db_in_transaction(&s->db));
-    return db_run(&s->db, q);
+    return run_update(&s->db, q);
 }
 
 enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx)
