@@ -14,6 +14,7 @@
 #include "api/oauth.h"
 #include "api/router.h"
 #include "api/usage.h"
+#include "auth/expiry_keeper.h"
 #include "auth/keys.h"
 #include "auth/owners.h"
 #include "base/check.h"
@@ -60,6 +61,7 @@ struct app {
     struct reload reload;
     struct api api;
     struct site site;
+    struct expiry_keeper *expiry_keeper;
     bool draining;
 };
 
@@ -354,6 +356,7 @@ static void stop_rest(struct app *app)
     app->api.longpoll = NULL;
     usage_close(app->api.usage);
     site_close(&app->site);
+    expiry_keeper_close(app->expiry_keeper);
     close_redis(app);
     close_store(app);
     stop_handles(app);
@@ -442,12 +445,14 @@ static void close_rest(struct app *app)
         usage_close(app->api.usage);
     }
     site_close(&app->site);
+    expiry_keeper_close(app->expiry_keeper);
     close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
     watch_free(app->watch);
     usage_free(app->api.usage);
     site_fini(&app->site);
+    expiry_keeper_free(app->expiry_keeper);
     oauth_guards_free(app->api.guards);
     limiter_free(app->api.limiter);
     cache_free(app->api.cache);
@@ -471,6 +476,7 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     if (e == OK) {
         init_api(&app);
         site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
+        app.expiry_keeper = expiry_keeper_new(&app.loop, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
         start_turns(&app);
         e = open_watch(&app, why);

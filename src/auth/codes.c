@@ -2,6 +2,7 @@
 #include "auth/codes.h"
 
 #include "base/check.h"
+#include "base/expiry.h"
 #include "store/write.h"
 
 #include <sodium.h>
@@ -77,13 +78,14 @@ enum err code_issue(struct store *store, const struct code_grant *grant, int64_t
                                        .author_row = grant->author_row,
                                        .redirect_uri = grant->redirect_uri,
                                        .challenge = grant->challenge,
-                                       .created_at = now};
+                                       .created_at = expiry_now_ms()};
     enum err err = store_check_key_limits(store, grant->author_row, grant->app_row, now, reached);
     if (err || *reached != KEY_LIMIT_NONE)
         return err;
     key_generate(CODE_PREFIX, code);
     key_hash(str_make(code->p, code->len), hash);
-    err = store_purge_codes(store, now - CODE_IDLE_KEPT_MS, now - CODE_SPENT_KEPT_MS);
+    int64_t floor = expiry_floor_ms();
+    err = store_purge_codes(store, floor - CODE_IDLE_KEPT_MS, floor - CODE_SPENT_KEPT_MS);
     return err ? err : store_insert_code(store, hash, &record);
 }
 
@@ -109,20 +111,21 @@ static enum err insert_key(struct store *store, struct code_exchange *x, struct 
     return store_insert_key(store, &x->key, hash);
 }
 
-/* Also when the clock was set back to before it was made: a wrong clock must not make a code live longer. */
-static bool has_expired(const struct code_record *code, int64_t now)
+/* A code of the future was issued by a wrong clock, which must not make it live longer. */
+static bool has_expired(const struct code_record *code)
 {
+    int64_t now = expiry_now_ms();
     return now < code->created_at || now - code->created_at >= CODE_LIFE_MS;
 }
 
-static enum code_outcome judge(const struct code_exchange *x, const struct code_record *code, int64_t now)
+static enum code_outcome judge(const struct code_exchange *x, const struct code_record *code)
 {
     if (code->used_at != TIME_NONE)
         return CODE_REPLAYED;
     if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
         !pkce_matches(code->challenge, x->verifier))
         return CODE_MISMATCH;
-    return has_expired(code, now) ? CODE_EXPIRED : CODE_GAVE_KEY;
+    return has_expired(code) ? CODE_EXPIRED : CODE_GAVE_KEY;
 }
 
 static enum err give_key(struct store *store, struct arena *arena, struct code_exchange *x,
@@ -162,7 +165,7 @@ enum err code_redeem(struct store *store, struct arena *arena, struct code_excha
     enum err err = store_find_code(store, arena, hash, &code);
     if (err)
         return err == ERR_NOT_FOUND ? OK : err;
-    x->outcome = judge(x, &code, now);
+    x->outcome = judge(x, &code);
     if (x->outcome == CODE_REPLAYED)
         return code.key_row ? store_revoke_key(store, code.key_row, now) : OK;
     if (x->outcome == CODE_GAVE_KEY)

@@ -57,7 +57,7 @@ static enum err notes_work(struct writer_job *job, struct store *store)
     const struct session_notes *n = (struct session_notes *)job;
     enum err e =
         n->is_over ? store_delete_session(store, n->hash) : store_see_session(store, n->hash, n->at_ms);
-    return e ? e : store_purge_sessions(store, n->at_ms);
+    return e ? e : store_purge_sessions(store, expiry_floor_ms());
 }
 
 static void notes_done(struct writer_job *job, enum err e)
@@ -76,7 +76,7 @@ static void submit(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN],
     if (n->writing || clock_mono_ms() - n->failed_ms < MINUTE_MS)
         return;
     memcpy(n->hash, hash, sizeof n->hash);
-    n->at_ms = clock_wall_ms();
+    n->at_ms = expiry_now_ms();
     n->is_over = is_over;
     n->job = (struct writer_job){.work = notes_work, .done = notes_done};
     n->writing = writer_submit(n->writer, &n->job) == OK;
@@ -89,6 +89,6 @@ void session_forget(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN]
 
 void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s)
 {
-    if (llabs(clock_wall_ms() - s->seen_at) >= MINUTE_MS)
+    if (llabs(expiry_now_ms() - s->seen_at) >= MINUTE_MS)
         submit(n, hash, false);
 }

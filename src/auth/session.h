@@ -5,28 +5,27 @@
 #define VT_AUTH_SESSION_H
 
 #include "auth/secret.h"
-#include "base/clock.h"
+#include "base/expiry.h"
 #include "store/accounts.h"
 #include "store/writer.h"
 
 #define SESSION_IDLE_MS (14 * DAY_MS) /* without a request */
 #define SESSION_LIFE_MS (60 * DAY_MS) /* in all */
 
-/* Neither idle for too long nor too old. */
+/* Neither idle for too long nor too old at `now`, which is expiry_now_ms(). */
 bool session_is_live(const struct session *s, int64_t now);
 
 /* The value of the cookie `name` in a Cookie field; p == NULL: none, or more than one (then somebody else has
  * set one of them). */
 struct str cookie_find(struct str field, struct str name);
 
-/* Notes the use of sessions in the background, each at most once a minute, and deletes those that are over,
- * so that a clock that is set back revives none. One job at a time: what is noted meanwhile is left to the
- * next request. */
+/* Stores the last use of sessions in the background, each at most once a minute, and deletes expired ones.
+ * One job at a time: a use during a running job is left to the next request. */
 struct session_notes;
 struct session_notes *session_notes_new(struct writer *writer);
 /* After the writer has closed. */
 void session_notes_free(struct session_notes *n);
-/* It is not live any more. */
+/* Precondition: the session is no longer live by expiry_floor_ms(). */
 void session_forget(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN]);
 void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s);
 

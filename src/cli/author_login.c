@@ -3,7 +3,7 @@
 
 #include "auth/login.h"
 #include "auth/secret.h"
-#include "base/clock.h"
+#include "base/expiry.h"
 #include "base/json.h"
 #include "store/accounts.h"
 #include "store/write.h"
@@ -55,6 +55,7 @@ static enum err insert(struct store *store, struct arena *arena, void *ctx)
     struct plan *p = ctx;
     int64_t author_row;
     enum err e = find(store, arena, p, &author_row);
+    p->now = expiry_now_ms();
     return e ? e
              : store_insert_invitation(store, p->hash, author_row, p->login, p->now, p->now + INVITATION_MS);
 }

@@ -6,7 +6,7 @@
 void enter_prepare(struct request *r, int64_t author_row, struct entry *out)
 {
     struct visit *v = visit_of(r);
-    *out = (struct entry){.author_row = author_row, .now = clock_wall_ms()};
+    *out = (struct entry){.author_row = author_row, .now = expiry_now_ms()};
     secret_generate(&v->entering);
     secret_hash(&v->entering, out->hash);
     if (v->viewer.author_row && !v->by_proxy) {
@@ -31,7 +31,7 @@ enum err enter_write(struct store *store, const struct entry *entry)
 {
     enum err e = entry->has_before ? store_delete_session(store, entry->before) : OK;
     if (e == OK)
-        e = store_purge_sessions(store, entry->now);
+        e = store_purge_sessions(store, expiry_floor_ms());
     return e ? e
              : store_insert_session(store, entry->hash, entry->author_row, entry->now,
                                     entry->now + SESSION_LIFE_MS);

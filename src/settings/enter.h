@@ -8,7 +8,7 @@
 struct entry {
     uint8_t hash[SECRET_HASH_LEN], before[SECRET_HASH_LEN];
     bool has_before;
-    int64_t author_row, now;
+    int64_t author_row, now; /* now: expiry_now_ms() */
 };
 
 /* Makes the session's secret (visit->entering) and what is to be written. */

@@ -3,7 +3,7 @@
  * out everywhere else. */
 #include "auth/login.h"
 #include "auth/password.h"
-#include "base/clock.h"
+#include "base/expiry.h"
 #include "settings/enter.h"
 #include "settings/field.h"
 #include "settings/page.h"
@@ -152,7 +152,7 @@ static enum next found_step(struct request *r)
     const struct invitation *in = &i->invitation;
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
         return page_store_error(r, v->read.err);
-    if (v->read.err || in->used_at != TIME_NONE || clock_wall_ms() >= in->expires_at)
+    if (v->read.err || in->used_at != TIME_NONE || expiry_now_ms() >= in->expires_at)
         return refuse_link(r);
     return r->method == METHOD_POST ? take_form(r) : show_form(r, STR(""), NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The jobs. They run on a pool thread, where the file of keys may be read. Know no page. */
 #include "settings/linking.h"
 
+#include "base/expiry.h"
 #include "base/log.h"
 
 static enum err open_keys(const struct config *config, struct seal_keys **keys)
@@ -44,7 +45,7 @@ enum err linking_begin(struct store *store, void *begin)
     struct linking_begin *b = begin;
     struct buf sealed;
     buf_init(&sealed, SEAL_OVERHEAD + sizeof b->verifier);
-    enum err err = store_purge_links(store, b->key.now - LINKING_LIFE_MS);
+    enum err err = store_purge_links(store, expiry_floor_ms() - LINKING_LIFE_MS);
     if (!err && b->has_verifier)
         err = seal_verifier(b, &sealed);
     if (!err) {

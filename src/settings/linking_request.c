@@ -1,7 +1,7 @@
 /* See linking_request.h. Knows neither of the two pages. */
 #include "settings/linking_request.h"
 
-#include "base/clock.h"
+#include "base/expiry.h"
 #include "platforms/fetch.h"
 
 bool linking_is_offered(const struct config *config, enum platform_api api)
@@ -14,7 +14,7 @@ struct linking_key linking_key_of(struct request *r, enum platform_api api, cons
 {
     const struct visit *v = visit_of(r);
     struct linking_key key = {
-        .config = v->site->config, .author_row = v->viewer.author_row, .now = clock_wall_ms(), .api = api};
+        .config = v->site->config, .author_row = v->viewer.author_row, .now = expiry_now_ms(), .api = api};
     secret_hash(state, key.state_hash);
     secret_derive(&v->secret, STR("linking"), str_make((const char *)v->viewer.id.b, sizeof v->viewer.id.b),
                   key.session_hash);

@@ -364,8 +364,10 @@ static enum next session_step(struct request *r)
         return page_store_error(r, v->read.err);
     if (v->read.err)
         return begin_without_session(r);
-    if (!session_is_live(&v->session, clock_wall_ms())) {
-        session_forget(v->site->notes, v->session_hash);
+    if (!session_is_live(&v->session, expiry_now_ms())) {
+        /* A session that has expired only by a wall clock that may be wrong is kept. */
+        if (!session_is_live(&v->session, expiry_floor_ms()))
+            session_forget(v->site->notes, v->session_hash);
         return begin_without_session(r);
     }
     v->viewer = v->session.viewer;

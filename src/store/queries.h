@@ -136,6 +136,9 @@
     X(ROLLBACK, SQL_ROLLBACK)                                                                                \
     X(STORE_ID, "SELECT value FROM meta WHERE key = 'store_id'")                                             \
     X(NEW_STORE_ID, "UPDATE meta SET value = randomblob(16) WHERE key = 'store_id'")                         \
+    X(META, "SELECT value FROM meta WHERE key = ?1")                                                         \
+    X(META_PUT, "INSERT INTO meta (key, value) VALUES (?1, ?2) "                                             \
+                "ON CONFLICT (key) DO UPDATE SET value = excluded.value")                                    \
     X(LAST_EVENT_ID, "SELECT value FROM meta WHERE key = 'last_event_id'")                                   \
     X(SET_LAST_EVENT_ID, "UPDATE meta SET value = ?1 WHERE key = 'last_event_id'")                           \
                                                                                                              \

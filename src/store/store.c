@@ -3,6 +3,7 @@
 #include "store/handle.h"
 
 #include "base/check.h"
+#include "store/expiry.h"
 #include "base/clock.h"
 #include "store/migrate.h"
 #include "store/model.h"
@@ -70,6 +71,15 @@ static enum err load_id(struct store *s)
     return err;
 }
 
+static enum err load_expiry_floor(struct store *s)
+{
+    struct expiry_state state;
+    enum err err = store_get_expiry(s, &state);
+    if (!err && state.floor_ms)
+        expiry_raise_floor(state.floor_ms, clock_mono_ms());
+    return err;
+}
+
 static enum err make_ready(struct store *s, const struct store_options *o)
 {
     if (db_is_readonly(&s->db))
@@ -82,6 +92,8 @@ static enum err make_ready(struct store *s, const struct store_options *o)
         err = db_prepare(&s->db);
     if (!err)
         err = load_id(s);
+    if (!err)
+        err = load_expiry_floor(s);
     if (!err)
         db_watch(&s->db);
     if (o->checkpointed)

@@ -1,0 +1,19 @@
+/* Observes the wall clock for the floor of expiry (base/expiry.h): at start, then once a minute of monotonic
+ * time. Each observation is a job of the writer. */
+#ifndef VT_AUTH_EXPIRY_KEEPER_H
+#define VT_AUTH_EXPIRY_KEEPER_H
+
+#include "store/writer.h"
+
+#include <uv.h>
+
+struct expiry_keeper;
+
+/* Does not keep the loop alive. */
+struct expiry_keeper *expiry_keeper_new(uv_loop_t *loop, struct writer *writer);
+/* Before the writer closes. NULL is harmless. */
+void expiry_keeper_close(struct expiry_keeper *k);
+/* After the loop has ended. NULL is harmless. */
+void expiry_keeper_free(struct expiry_keeper *k);
+
+#endif

@@ -1,0 +1,135 @@
+"""A wall clock that is set back revives nothing, and one that is ahead for a while ends nothing for good."""
+import base64
+import hashlib
+
+import pytest
+
+from lib import oauth, wait
+from lib.clock import FakeClock, to_ms
+from lib.oauth import Grant, error_of, rows
+from lib.pages import Browser, invite, session_cookie
+
+NOON = to_ms("2026-07-10T12:00:00Z")
+MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3600_000, 24 * 3600_000
+TEN_YEARS_MS = 3650 * DAY_MS
+
+
+@pytest.fixture
+def clock(tmp_path):
+    return FakeClock(tmp_path / "clock", NOON, 1_000_000)
+
+
+@pytest.fixture
+def world(viewtally):
+    viewtally.author = viewtally.add_author("Ann Author")
+    viewtally.app = oauth.add_app(viewtally)
+    viewtally.start()
+    wait.until(lambda: floor(viewtally) == NOON, "the first observation")
+    return viewtally
+
+
+def floor(viewtally):
+    found = rows(viewtally, "SELECT value FROM meta WHERE key = 'expiry_floor'")
+    return found and found[0][0]
+
+
+def observe(viewtally, wall_ms, after_ms=MINUTE_MS):
+    """Sets the wall clock and waits for the observation that is due after a minute of monotonic time."""
+    clock = viewtally.clock
+    before = rows(viewtally, "SELECT key, value FROM meta")
+    clock.set_wall(wall_ms)
+    clock.set_monotonic(clock.monotonic_ms + after_ms)
+    wait.until(lambda: rows(viewtally, "SELECT key, value FROM meta") != before, "an observation of the clock")
+
+
+def an_hour_later(viewtally):
+    """The clock runs for 59 minutes, which the floor follows."""
+    observe(viewtally, viewtally.clock.wall_ms + 59 * MINUTE_MS, 59 * MINUTE_MS)
+
+
+def short_invitation(viewtally):
+    """Expires after 30 minutes."""
+    path = invite(viewtally, viewtally.author)
+    rows(viewtally, "UPDATE invitations SET expires_at = expires_at - ?", DAY_MS - 30 * MINUTE_MS)
+    assert Browser(viewtally.client()).get(path).status == 200
+    return path
+
+
+def exchange(viewtally, grant):
+    with viewtally.client() as client:
+        return grant.exchange(client)
+
+
+def is_signed_in(viewtally, session):
+    browser = Browser(viewtally.client())
+    browser.cookies["viewtally-session"] = session
+    return browser.get("/account", follow=False).status == 200
+
+
+def test_a_clock_set_back_revives_nothing(world):
+    path = short_invitation(world)
+    grant = Grant(world, world.app, world.author, at_ms=NOON)
+    session = session_cookie(world, world.author)
+    rows(world, "UPDATE sessions SET expires_at = ?", NOON + 30 * MINUTE_MS)
+    assert is_signed_in(world, session)
+    an_hour_later(world)
+    assert rows(world, "SELECT count(*) FROM sessions") == [(1,)]
+    assert not is_signed_in(world, session)
+    wait.until(lambda: rows(world, "SELECT * FROM sessions") == [], "the expired session to be deleted")
+    rows(world, "INSERT INTO sessions (hash, author_id, created_at, seen_at, expires_at) SELECT ?, id, ?, ?, ? FROM authors",
+         hashlib.sha256(base64.urlsafe_b64decode(session + "=")).digest(), NOON, NOON, NOON + 30 * MINUTE_MS)
+    world.clock.set_wall(NOON + 1000)
+    assert Browser(world.client()).get(path).status == 410
+    assert error_of(exchange(world, grant)) == "invalid_grant"
+    assert not is_signed_in(world, session)
+
+
+def test_the_floor_survives_a_restart(world):
+    path = short_invitation(world)
+    an_hour_later(world)
+    world.stop()
+    world.clock.set_wall(NOON + 1000)
+    world.start()
+    assert Browser(world.client()).get(path).status == 410
+
+
+def test_what_is_issued_while_the_clock_is_behind_expires_on_time(world):
+    an_hour_later(world)
+    world.clock.set_wall(NOON)
+    path = invite(world, world.author)
+    assert Browser(world.client()).get(path).status == 200
+    grant = Grant(world, world.app, world.author, at_ms=NOON + 59 * MINUTE_MS)
+    assert exchange(world, grant).status == 200
+    world.clock.set_monotonic(world.clock.monotonic_ms + DAY_MS - 1)
+    assert Browser(world.client()).get(path).status == 200
+    world.clock.set_monotonic(world.clock.monotonic_ms + 1)
+    assert Browser(world.client()).get(path).status == 410
+
+
+def test_a_clock_ten_years_ahead_for_an_hour_ends_nothing(world):
+    path = invite(world, world.author)
+    session = session_cookie(world, world.author)
+    other = world.add_author("Bea Author")
+    observe(world, NOON + TEN_YEARS_MS)
+    assert floor(world) == NOON + MINUTE_MS
+    assert Browser(world.client()).get(path).status == 410                      # expired by the wall clock
+    assert not is_signed_in(world, session)
+    late = invite(world, other, "--login", "bea")                               # a sign-in purges sessions
+    browser = Browser(world.client())
+    page = browser.send(browser.get(late), late, {"password": "correct horse battery", "again": "correct horse battery"}, follow=False)
+    assert page.status == 303
+    observe(world, NOON + TEN_YEARS_MS + HOUR_MS, HOUR_MS)
+    observe(world, NOON + HOUR_MS + 2 * MINUTE_MS)
+    assert Browser(world.client()).get(path).status == 200
+    assert is_signed_in(world, session)
+
+
+def test_processes_share_the_floor(world, make_viewtally):
+    path = short_invitation(world)
+    second = make_viewtally({"store": {"path": world.settings["store"]["path"]}}, world.clock)
+    world.stop()
+    with second:
+        an_hour_later(second)
+    world.clock.set_wall(NOON)
+    world.start()
+    assert Browser(world.client()).get(path).status == 410

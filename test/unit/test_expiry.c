@@ -1,0 +1,200 @@
+/* The floor of expiry, on clocks that the tests set. */
+#include "unit.h"
+
+#include "base/expiry.h"
+
+#define START INT64_C(1782864000000)
+#define YEARS (10 * 365 * DAY_MS)
+
+/* One process after the other: the wall clock is observed once a minute of monotonic time. */
+struct world {
+    struct expiry_state stored;
+    int64_t wall_ms, running_ms;
+};
+
+static void observe(struct world *w, int64_t elapsed_ms)
+{
+    expiry_observe(&w->stored, w->wall_ms, w->running_ms, elapsed_ms);
+    if (w->stored.floor_ms > w->running_ms)
+        w->running_ms = w->stored.floor_ms;
+}
+
+static void minutes(struct world *w, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        w->wall_ms += MINUTE_MS;
+        w->running_ms += MINUTE_MS;
+        observe(w, MINUTE_MS);
+    }
+}
+
+/* The floor that is known after a restart is the stored one. */
+static void restart(struct world *w, int64_t down_ms)
+{
+    w->wall_ms += down_ms;
+    w->running_ms = w->stored.floor_ms;
+    observe(w, 0);
+}
+
+static struct world begin(void)
+{
+    struct world w = {.wall_ms = START};
+    observe(&w, 0);
+    assert_int_equal(w.stored.floor_ms, START);
+    return w;
+}
+
+static void the_floor_follows_the_wall_clock(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    minutes(&w, 3 * 24 * 60);
+    assert_int_equal(w.stored.floor_ms, START + 3 * DAY_MS);
+    w.wall_ms += 20;
+    observe(&w, 0);
+    assert_int_equal(w.stored.floor_ms, START + 3 * DAY_MS + 20);
+}
+
+static void a_step_back_does_not_lower_the_floor(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms -= YEARS;
+    observe(&w, 0);
+    assert_int_equal(w.stored.floor_ms, START);
+    minutes(&w, 5); /* the floor advances, so that what is issued now still expires */
+    assert_int_equal(w.stored.floor_ms, START + 5 * MINUTE_MS);
+    assert_int_equal(w.stored.ahead_wall_ms, 0);
+}
+
+static void an_hour_ahead_is_adopted_and_a_millisecond_more_is_not(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += HOUR_MS;
+    observe(&w, 0);
+    assert_int_equal(w.stored.floor_ms, START + HOUR_MS);
+    w.wall_ms += HOUR_MS + 1;
+    observe(&w, 0);
+    assert_int_equal(w.stored.floor_ms, START + HOUR_MS);
+    assert_int_equal(w.stored.ahead_wall_ms, w.wall_ms);
+}
+
+static void a_jump_is_adopted_after_24_hours(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += YEARS;
+    observe(&w, 0);
+    minutes(&w, 24 * 60 - 1);
+    assert_int_equal(w.stored.floor_ms, START + DAY_MS - MINUTE_MS);
+    w.wall_ms += MINUTE_MS - 1;
+    w.running_ms += MINUTE_MS - 1;
+    observe(&w, MINUTE_MS - 1);
+    assert_int_equal(w.stored.floor_ms, START + DAY_MS - 1);
+    w.wall_ms += 1;
+    observe(&w, 1);
+    assert_int_equal(w.stored.floor_ms, START + YEARS + DAY_MS);
+    assert_int_equal(w.stored.ahead_wall_ms, 0);
+    assert_int_equal(w.stored.ahead_for_ms, 0);
+}
+
+static void ten_years_ahead_for_an_hour_leave_nothing(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += YEARS;
+    observe(&w, 0);
+    minutes(&w, 60);
+    w.wall_ms -= YEARS;
+    minutes(&w, 1);
+    assert_int_equal(w.stored.floor_ms, START + 61 * MINUTE_MS);
+    assert_int_equal(w.stored.ahead_wall_ms, 0);
+    w.wall_ms += YEARS; /* again: the 24 hours begin again */
+    minutes(&w, 24 * 60);
+    assert_true(w.stored.floor_ms < START + YEARS);
+}
+
+static void a_second_jump_begins_the_24_hours_again(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += DAY_MS;
+    observe(&w, 0);
+    minutes(&w, 23 * 60);
+    w.wall_ms += YEARS;
+    minutes(&w, 24 * 60 - 1);
+    assert_true(w.stored.floor_ms < START + YEARS);
+    minutes(&w, 2);
+    assert_int_equal(w.stored.floor_ms, w.wall_ms);
+}
+
+static void the_24_hours_survive_restarts_and_count_no_downtime(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += YEARS;
+    observe(&w, 0);
+    minutes(&w, 23 * 60);
+    restart(&w, HOUR_MS);
+    minutes(&w, 59);
+    assert_true(w.stored.floor_ms < START + YEARS);
+    minutes(&w, 1);
+    assert_int_equal(w.stored.floor_ms, w.wall_ms);
+}
+
+static void a_longer_downtime_begins_the_24_hours_again(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += YEARS;
+    observe(&w, 0);
+    minutes(&w, 23 * 60);
+    restart(&w, HOUR_MS + 1);
+    assert_int_equal(w.stored.ahead_for_ms, 0);
+    assert_true(w.stored.ahead_wall_ms == w.wall_ms);
+}
+
+static void two_processes_do_not_count_a_minute_twice(void **state)
+{
+    struct world w = begin();
+    (void)state;
+    w.wall_ms += YEARS;
+    observe(&w, 0);
+    for (int i = 0; i < 60; i++) { /* each observes once a minute, half a minute after the other */
+        w.wall_ms += MINUTE_MS / 2;
+        observe(&w, MINUTE_MS);
+        w.wall_ms += MINUTE_MS / 2;
+        observe(&w, MINUTE_MS);
+    }
+    assert_int_equal(w.stored.ahead_for_ms, HOUR_MS);
+}
+
+static void expiry_uses_the_later_of_wall_clock_and_floor(void **state)
+{
+    (void)state;
+    assert_int_equal(expiry_floor_ms(), 0);
+    int64_t wall_ms = clock_wall_ms(), mono_ms = clock_mono_ms();
+    assert_true(expiry_now_ms() >= wall_ms && expiry_now_ms() < wall_ms + DAY_MS);
+    expiry_raise_floor(wall_ms + DAY_MS, mono_ms);
+    assert_true(expiry_now_ms() >= wall_ms + DAY_MS);
+    expiry_raise_floor(wall_ms, mono_ms); /* never lowers it */
+    assert_true(expiry_floor_ms() >= wall_ms + DAY_MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_floor_follows_the_wall_clock),
+        cmocka_unit_test(a_step_back_does_not_lower_the_floor),
+        cmocka_unit_test(an_hour_ahead_is_adopted_and_a_millisecond_more_is_not),
+        cmocka_unit_test(a_jump_is_adopted_after_24_hours),
+        cmocka_unit_test(ten_years_ahead_for_an_hour_leave_nothing),
+        cmocka_unit_test(a_second_jump_begins_the_24_hours_again),
+        cmocka_unit_test(the_24_hours_survive_restarts_and_count_no_downtime),
+        cmocka_unit_test(a_longer_downtime_begins_the_24_hours_again),
+        cmocka_unit_test(two_processes_do_not_count_a_minute_twice),
+        cmocka_unit_test(expiry_uses_the_later_of_wall_clock_and_floor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
