@@ -11,6 +11,7 @@ from lib import wait
 from lib.client import connect
 from lib.lines import author, reading, video
 from lib.metrics import scrape
+from lib.oauth import rows
 from lib.spool import Spool
 from lib.viewtally import ROOT
 
@@ -112,6 +113,8 @@ def test_the_pages_and_nothing_else(served):
 
 
 def test_what_is_built_and_how_the_process_does(served):
+    # The server writes once at its start: the sizes below are those after it.
+    wait.until(lambda: rows(served, "SELECT 1 FROM meta WHERE key = 'expiry_floor'"), "the first observation of the clock")
     metrics = scrape(served)
     version = subprocess.run([served.binary, "--version"], capture_output=True, text=True, check=True).stdout
     name, commit, mode = re.match(r"viewtally (\S+) \((\S+), (\S+)\)", version).groups()
