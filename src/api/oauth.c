@@ -3,7 +3,8 @@
 
 #include "api/answer.h"
 #include "auth/codes.h"
-#include "auth/guesses.h"
+#include "auth/failure_limiter.h"
+#include "auth/network.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "http/form.h"
@@ -17,14 +18,15 @@ enum {
     CLIENT_BURST = 200,
     CLIENT_FORGET_MS = 300,
     BASIC_MAX = 1024,
-    ADDRESS_ROOM = 40,
 };
 
 struct oauth_guards *oauth_guards_new(void)
 {
     struct oauth_guards *g = xcalloc(1, sizeof *g);
-    g->addresses = guesses_new(ADDRESS_BURST, ADDRESS_FORGET_MS);
-    g->clients = guesses_new(CLIENT_BURST, CLIENT_FORGET_MS);
+    g->addresses =
+        failure_limiter_new(&(struct failure_rule){.burst = ADDRESS_BURST, .forget_ms = ADDRESS_FORGET_MS});
+    g->clients =
+        failure_limiter_new(&(struct failure_rule){.burst = CLIENT_BURST, .forget_ms = CLIENT_FORGET_MS});
     return g;
 }
 
@@ -32,8 +34,8 @@ void oauth_guards_free(struct oauth_guards *g)
 {
     if (!g)
         return;
-    guesses_free(g->addresses);
-    guesses_free(g->clients);
+    failure_limiter_free(g->addresses);
+    failure_limiter_free(g->clients);
     free(g);
 }
 
@@ -86,12 +88,12 @@ static enum next refuse_guessing(struct request *r, int64_t wait_ms)
 
 static struct str address_name(struct request *r)
 {
-    return guesses_name_of_address(r->client_address, arena_alloc(&r->arena, ADDRESS_ROOM));
+    return network_of_address(r->client_address, arena_alloc(&r->arena, NETWORK_ROOM));
 }
 
 void oauth_note_failure(struct request *r)
 {
-    guesses_note_failure(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
+    failure_limiter_count(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
 }
 
 /* ---- the body ---- */
@@ -112,7 +114,8 @@ static bool read_fields(struct request *r, struct oauth_call *c, const char *con
 struct oauth_call *oauth_read(struct request *r, const char *const *names)
 {
     struct oauth_call *c = arena_alloc(&r->arena, sizeof *c);
-    int64_t wait_ms = guesses_wait_ms(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
+    int64_t wait_ms =
+        failure_limiter_wait_ms(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
     call_of(r)->endpoint = c;
     if (wait_ms) {
         (void)refuse_guessing(r, wait_ms);
@@ -170,15 +173,15 @@ static enum next client_step(struct request *r)
         return oauth_store_error(r);
     bool known = e == OK && app->removed_at == TIME_NONE;
     /* Only where there is a secret to guess: else anybody could keep an app from connecting. */
-    struct guesses *clients = known && app->confidential ? call_of(r)->api->guards->clients : NULL;
-    int64_t wait_ms = clients ? guesses_wait_ms(clients, c->client_id, clock_mono_ms()) : 0;
+    struct failure_limiter *clients = known && app->confidential ? call_of(r)->api->guards->clients : NULL;
+    int64_t wait_ms = clients ? failure_limiter_wait_ms(clients, c->client_id, clock_mono_ms()) : 0;
     if (wait_ms)
         return refuse_guessing(r, wait_ms);
     bool right = client_secret_matches(known ? app : NULL, c->secret.p ? c->secret : STR(""));
     if (known && !app->confidential && !c->secret.p)
         right = true;
     if (!right && clients)
-        guesses_note_failure(clients, c->client_id, clock_mono_ms());
+        failure_limiter_count(clients, c->client_id, clock_mono_ms());
     if (!right)
         return refuse_client(r, "The app is not known here, or its secret is missing or wrong.");
     r->step = c->then;

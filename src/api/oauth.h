@@ -9,7 +9,7 @@
 
 /* Failed tries: of one address, and wrong secrets of one app from wherever they come. */
 struct oauth_guards {
-    struct guesses *addresses, *clients;
+    struct failure_limiter *addresses, *clients;
 };
 struct oauth_guards *oauth_guards_new(void);
 void oauth_guards_free(struct oauth_guards *g);

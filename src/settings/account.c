@@ -1,6 +1,6 @@
 /* /account: the author's sign-in: password, and signing out everywhere. */
 #include "auth/password.h"
-#include "auth/throttle.h"
+#include "auth/sign_in_limiter.h"
 #include "base/clock.h"
 #include "settings/enter.h"
 #include "settings/field.h"
@@ -126,6 +126,15 @@ static enum next password_made_step(struct request *r)
     return write_call(v->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);
 }
 
+/* A browser that is signed in now counts like one that has signed in before. */
+static struct sign_in_try try_of(const struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    return (struct sign_in_try){.account = v->viewer.login,
+                                .address = r->client_address,
+                                .device = str_make((const char *)v->session_hash, sizeof v->session_hash)};
+}
+
 static enum next current_checked_step(struct request *r)
 {
     struct visit *v = visit_of(r);
@@ -134,7 +143,8 @@ static enum next current_checked_step(struct request *r)
         return refuse_load(r);
     if (!a->call.matches)
         return show(r, "This is not your password.", NULL);
-    throttle_succeeded(v->site->throttle, v->viewer.login, r->client_address);
+    const struct sign_in_try try = try_of(r);
+    sign_in_limiter_succeeded(v->site->sign_in_limiter, &try, clock_mono_ms());
     r->step = password_made_step;
     return password_make(v->site->passwords, &r->wait, &a->call, form_get(&v->form, STR("password")));
 }
@@ -150,7 +160,8 @@ static enum next password_step(struct request *r)
         fault = "The two new passwords are not the same.";
     if (fault)
         return show(r, NULL, fault);
-    int64_t wait_ms = throttle_try(v->site->throttle, v->viewer.login, r->client_address, clock_mono_ms());
+    const struct sign_in_try try = try_of(r);
+    int64_t wait_ms = sign_in_limiter_try(v->site->sign_in_limiter, &try, clock_mono_ms());
     if (wait_ms)
         return page_too_fast(r, wait_ms);
     struct account *a = arena_alloc(&r->arena, sizeof *a);

@@ -9,9 +9,14 @@ struct entry {
     uint8_t hash[SECRET_HASH_LEN], before[SECRET_HASH_LEN];
     bool has_before;
     int64_t author_row, now; /* now: expiry_now_ms() */
+    struct device_record device;
 };
 
-/* Makes the session's secret (visit->entering) and what is to be written. */
+/* The device that the browser says it is, whether there is one or not. False: it says nothing. */
+bool enter_device_hash(struct request *r, uint8_t out[SECRET_HASH_LEN]);
+
+/* Makes the secrets of the session and the device (visit->entering, visit->device) and what is to be written.
+ */
 void enter_prepare(struct request *r, int64_t author_row, struct entry *out);
 
 /* In a write transaction, behind a password that was checked: ERR_INVALID when another one is stored by now.
@@ -21,7 +26,7 @@ MUST_USE enum err enter_check(struct store *store, const struct entry *entry, co
 /* In a write transaction. */
 MUST_USE enum err enter_write(struct store *store, const struct entry *entry);
 
-/* It is on disk: the browser gets the cookie. */
+/* It is on disk: the browser gets the cookies. */
 void enter_done(struct request *r);
 
 #endif

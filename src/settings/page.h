@@ -27,7 +27,7 @@ enum next page_not_found(struct request *r);
 /* 503: the database cannot be read, or written. */
 enum next page_store_error(struct request *r, enum err e);
 
-/* 429: wrong passwords, one after the other (auth/throttle.h). */
+/* 429: wrong passwords, one after the other (auth/sign_in_limiter.h). */
 enum next page_too_fast(struct request *r, int64_t wait_ms);
 /* 429: the author has sent SITE_WRITES_PER_MINUTE forms within a minute (site.h). */
 enum next page_too_many_forms(struct request *r, int64_t wait_ms);

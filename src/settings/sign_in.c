@@ -1,11 +1,12 @@
 /* /sign-in and /sign-out.
  *
- * POST: throttle -> login look-up -> Argon2id on the pool -> the session's transaction -> on to `next`.
- * Whatever is wrong with name and password gets the same answer after the same work. */
+ * POST: device and login look-up -> limiter -> Argon2id on the pool -> the session's transaction -> on to
+ * `next`. Whatever is wrong with name and password gets the same answer after the same work. */
 #include "auth/login.h"
 #include "auth/password.h"
-#include "auth/throttle.h"
+#include "auth/sign_in_limiter.h"
 #include "base/clock.h"
+#include "base/expiry.h"
 #include "settings/enter.h"
 #include "settings/field.h"
 #include "settings/page.h"
@@ -19,8 +20,11 @@ struct sign_in_write {
 
 struct sign_in {
     struct str login, next; /* as typed; local */
-    struct str account;     /* folded; for the throttle also what is no login */
+    struct str account;     /* folded; for the limiter also what is no login */
     struct viewer found;
+    uint8_t device[SECRET_HASH_LEN]; /* what the browser says it is */
+    int64_t device_author;           /* 0: it is none */
+    struct sign_in_try try;
     struct password_call check;
     struct sign_in_write write;
     enum err result;
@@ -98,12 +102,28 @@ static enum next checked_step(struct request *r)
         return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
     if (!s->check.matches)
         return refuse_password(r);
-    throttle_succeeded(v->site->throttle, s->account, r->client_address);
+    sign_in_limiter_succeeded(v->site->sign_in_limiter, &s->try, clock_mono_ms());
     enter_prepare(r, s->found.author_row, &s->write.entry);
     memcpy(s->write.checked, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
     return write_call(v->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
+}
+
+/* The form stays, with what was typed but the password. Whether there is such an account makes no difference.
+ */
+static enum next refuse_for_now(struct request *r, int64_t wait_ms)
+{
+    const struct sign_in *s = visit_of(r)->state;
+    const long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
+    const struct str fault = arena_printf(&r->arena,
+                                          "There were too many failed sign-ins. Please wait %lld second%s, "
+                                          "then try again.",
+                                          wait_s, wait_s == 1 ? "" : "s");
+    r->res.status = 429;
+    enum next next = show_form(r, s->login, s->next, fault.p);
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
+    return next;
 }
 
 static enum next found_step(struct request *r)
@@ -113,9 +133,26 @@ static enum next found_step(struct request *r)
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
         return page_store_error(r, v->read.err);
     struct str stored = v->read.err ? (struct str){NULL, 0} : s->found.password;
+    s->try = (struct sign_in_try){.account = s->account, .address = r->client_address};
+    if (s->device_author && !v->read.err && s->device_author == s->found.author_row)
+        s->try.device = str_make((const char *)s->device, sizeof s->device);
+    const int64_t wait_ms = sign_in_limiter_try(v->site->sign_in_limiter, &s->try, clock_mono_ms());
+    if (wait_ms)
+        return refuse_for_now(r, wait_ms);
     r->step = checked_step;
     return password_verify(v->site->passwords, &r->wait, &s->check, form_get(&v->form, STR("password")),
                            stored);
+}
+
+/* A device that cannot be looked up is none. */
+static enum next device_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = v->state;
+    if (v->read.err)
+        s->device_author = 0;
+    r->step = found_step;
+    return store_find_login(&v->read, &r->arena, s->account, &s->found);
 }
 
 static enum next begin_sign_in(struct request *r)
@@ -130,11 +167,10 @@ static enum next begin_sign_in(struct request *r)
         return page_error(r, 400, "The form wants a name and a password.");
     struct str folded = login_fold(&r->arena, s->login);
     s->account = folded.p ? folded : s->login;
-    int64_t wait_ms = throttle_try(v->site->throttle, s->account, r->client_address, clock_mono_ms());
-    if (wait_ms)
-        return page_too_fast(r, wait_ms);
-    r->step = found_step;
-    return store_find_login(&v->read, &r->arena, s->account, &s->found);
+    r->step = device_step;
+    if (!enter_device_hash(r, s->device))
+        return NEXT_MORE;
+    return store_find_device(&v->read, s->device, expiry_now_ms(), &s->device_author);
 }
 
 static enum next sign_in_step(struct request *r)

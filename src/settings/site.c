@@ -4,7 +4,7 @@
 #include "auth/login.h"
 #include "auth/password.h"
 #include "auth/session.h"
-#include "auth/throttle.h"
+#include "auth/sign_in_limiter.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/urlencode.h"
@@ -76,7 +76,7 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         .notes = session_notes_new(writer),
         .summaries = summary_cache_new(),
         .passwords = passwords_new(loop),
-        .throttle = throttle_new(),
+        .sign_in_limiter = sign_in_limiter_new(),
         .writes = windows_new(SITE_WRITES_PER_MINUTE),
         .cursors = cursors,
         .base = str_make(path.p, path.len - 3),
@@ -109,7 +109,7 @@ void site_fini(struct site *site)
     session_notes_free(site->notes);
     summary_cache_free(site->summaries);
     passwords_free(site->passwords);
-    throttle_free(site->throttle);
+    sign_in_limiter_free(site->sign_in_limiter);
     windows_free(site->writes);
     *site = (struct site){.config = NULL};
 }

@@ -21,7 +21,7 @@ struct fetch;
 struct passwords;
 struct session_notes;
 struct summary_cache;
-struct throttle;
+struct sign_in_limiter;
 struct windows;
 struct writer;
 
@@ -35,7 +35,7 @@ struct site {
     struct writer *writer; /* every write; see store/write_call.h */
     struct session_notes *notes;
     struct passwords *passwords;
-    struct throttle *throttle;
+    struct sign_in_limiter *sign_in_limiter;
     struct windows *writes; /* forms sent by each author */
     struct cursors *cursors;
     struct summary_cache *summaries; /* of the dashboards */
@@ -55,6 +55,9 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
 void site_close(struct site *site);
 /* After the loop has ended. Harmless when it was not initialised. */
 void site_fini(struct site *site);
+
+/* See auth/device.h. */
+#define SITE_DEVICE_COOKIE STR("viewtally-device")
 
 enum { SITE_GET = 1, SITE_POST = 2 };
 enum {
@@ -88,7 +91,7 @@ struct visit {
     struct session session;                /* of the cookie, when the viewer is signed in by one */
     uint8_t session_hash[SECRET_HASH_LEN]; /* of it */
     struct secret link;                    /* of the address, when its tail is a secret */
-    struct secret entering;                /* of the session that this request begins: settings/enter.h */
+    struct secret entering, device;        /* of the session that this request begins: settings/enter.h */
     struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
     bool has_script;             /* this page wants its script (assets.c), without which it works too */
     bool has_secret, new_secret; /* new: its cookie is to be set */

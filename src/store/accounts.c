@@ -80,6 +80,21 @@ enum next store_find_session(struct store_read *read, struct arena *a, const uin
     return NEXT_MORE;
 }
 
+enum next store_find_device(struct store_read *read, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
+                            int64_t *author_row)
+{
+    struct db *db = &read->store->db;
+    struct sqlite3_stmt *q = db_use(db, QUERY_DEVICE);
+    db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
+    db_bind_i64(q, 2, now);
+    read->err = db_one(db, q);
+    if (read->err)
+        return NEXT_MORE;
+    *author_row = db_i64(q, 0);
+    db_reset(q);
+    return NEXT_MORE;
+}
+
 enum err store_get_invitation(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                               struct invitation *out)
 {
@@ -173,6 +188,46 @@ enum err store_delete_sessions_of(struct store *s, int64_t author_row)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSIONS_DELETE_AUTHOR);
     db_bind_i64(q, 1, author_row);
+    enum err err = run(s, q);
+    if (err)
+        return err;
+    q = db_use(&s->db, QUERY_DEVICES_DELETE_AUTHOR);
+    db_bind_i64(q, 1, author_row);
+    return run(s, q);
+}
+
+static enum err delete_device(struct store *s, const struct device_record *device)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICE_DELETE);
+    db_bind_blob(q, 1, device->before, SECRET_HASH_LEN);
+    db_bind_i64(q, 2, device->author_row);
+    return run(s, q);
+}
+
+static enum err insert_device(struct store *s, const struct device_record *device)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICE_INSERT);
+    db_bind_blob(q, 1, device->hash, SECRET_HASH_LEN);
+    db_bind_i64(q, 2, device->author_row);
+    db_bind_i64(q, 3, device->now);
+    db_bind_i64(q, 4, device->expires_at);
+    return run(s, q);
+}
+
+enum err store_put_device(struct store *s, const struct device_record *device, int most)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICES_PURGE);
+    db_bind_i64(q, 1, device->expired_before);
+    enum err err = run(s, q);
+    if (!err && device->has_before)
+        err = delete_device(s, device);
+    if (!err)
+        err = insert_device(s, device);
+    if (err)
+        return err;
+    q = db_use(&s->db, QUERY_DEVICES_KEEP);
+    db_bind_i64(q, 1, device->author_row);
+    db_bind_i64(q, 2, most);
     return run(s, q);
 }
 

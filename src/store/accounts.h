@@ -37,6 +37,9 @@ enum next store_find_viewer(struct store_read *read, struct arena *a, const stru
 
 enum next store_find_session(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                              struct session *out);
+/* ERR_NOT_FOUND too if it has expired. */
+enum next store_find_device(struct store_read *read, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
+                            int64_t *author_row);
 enum next store_find_invitation(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                 struct invitation *out);
 
@@ -59,9 +62,21 @@ MUST_USE enum err store_insert_session(struct store *s, const uint8_t hash[SECRE
                                        int64_t author_row, int64_t now, int64_t expires_at);
 MUST_USE enum err store_see_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
 MUST_USE enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN]);
+/* And the author's devices. */
 MUST_USE enum err store_delete_sessions_of(struct store *s, int64_t author_row);
 /* Those whose absolute end has come. */
 MUST_USE enum err store_purge_sessions(struct store *s, int64_t now);
+
+struct device_record {
+    uint8_t hash[SECRET_HASH_LEN];
+    bool has_before; /* the browser's former device, which goes if it is this author's */
+    uint8_t before[SECRET_HASH_LEN];
+    int64_t author_row, now, expires_at;
+    int64_t expired_before; /* devices that have expired by then are deleted */
+};
+
+/* And deletes of the author's devices all but the `most` newest. */
+MUST_USE enum err store_put_device(struct store *s, const struct device_record *device, int most);
 
 /* Takes the place of the author's older invitations. `login` p == NULL: the author's choice. */
 MUST_USE enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN],

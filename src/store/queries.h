@@ -32,8 +32,8 @@
 /* --- backup and restore: on connections of their own, not prepared --- */
 
 #define SQL_FORGET_SIGN_INS                                                                                  \
-    "DELETE FROM main.sessions; DELETE FROM main.invitations; DELETE FROM main.platform_links; "             \
-    "DELETE FROM main.oauth_codes WHERE used_at IS NULL; "                                                   \
+    "DELETE FROM main.sessions; DELETE FROM main.devices; DELETE FROM main.invitations; "                    \
+    "DELETE FROM main.platform_links; DELETE FROM main.oauth_codes WHERE used_at IS NULL; "                  \
     "DELETE FROM main.meta WHERE key IN ('expiry_ahead_wall', 'expiry_ahead_for')"
 /* Of the database that a restore replaces (carry.c). */
 #define SQL_REPLACED_APPLICATION_ID "PRAGMA replaced.application_id"
@@ -204,6 +204,14 @@
     X(SESSION_SEEN, "UPDATE sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2")                     \
     X(SESSION_DELETE, "DELETE FROM sessions WHERE hash = ?1")                                                \
     X(SESSIONS_DELETE_AUTHOR, "DELETE FROM sessions WHERE author_id = ?1")                                   \
+    X(DEVICE, "SELECT author_id FROM devices WHERE hash = ?1 AND expires_at > ?2")                           \
+    X(DEVICE_INSERT,                                                                                         \
+      "INSERT INTO devices (hash, author_id, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)")               \
+    X(DEVICE_DELETE, "DELETE FROM devices WHERE hash = ?1 AND author_id = ?2")                               \
+    X(DEVICES_DELETE_AUTHOR, "DELETE FROM devices WHERE author_id = ?1")                                     \
+    X(DEVICES_PURGE, "DELETE FROM devices WHERE expires_at <= ?1")                                           \
+    X(DEVICES_KEEP, "DELETE FROM devices WHERE author_id = ?1 AND hash NOT IN (SELECT hash FROM devices "    \
+                    "WHERE author_id = ?1 ORDER BY created_at DESC, hash DESC LIMIT ?2)")                    \
     X(SESSIONS_PURGE, "DELETE FROM sessions WHERE expires_at <= ?1")                                         \
     X(INVITATION, "SELECT " SQL_VIEWER ", i.login, i.expires_at, i.used_at FROM invitations i "              \
                   "CROSS JOIN authors a ON a.id = i.author_id LEFT JOIN logins l ON l.author_id = a.id "     \

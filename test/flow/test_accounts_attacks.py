@@ -114,24 +114,124 @@ def attempt(viewtally, login, password):
     return browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
 
 
-def test_guessing_the_password_of_an_account(timed):
+def test_guessing_a_password_from_one_network(timed):
     for _ in range(5):
         assert attempt(timed, "ann", WRONG).status == 422
     waits = []
-    for _ in range(10):
+    for _ in range(7):
         page = attempt(timed, "ANN ", PASSWORD)     # even the right one
         assert page.status == 429 and "Please wait" in page.text
+        assert page.form("/sign-in").fields["login"] == "ANN "      # the form stays
         waits.append(int(page.headers["Retry-After"]))
         timed.clock.advance(waits[-1] * 1000 - 1)
         assert attempt(timed, "ann", PASSWORD).status == 429
         timed.clock.advance(1)
         assert attempt(timed, "ann", WRONG).status == 422
-    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert waits == [2, 4, 8, 16, 32, 60, 60]
     assert attempt(timed, "bob", PASSWORD).status == 303        # nobody else has to wait
-    timed.clock.advance(300_000)
+    timed.clock.advance(60_000)
     assert attempt(timed, "ann", PASSWORD).status == 303
     assert attempt(timed, "ann", WRONG).status == 422         # and all is forgotten
     assert attempt(timed, "ann", PASSWORD).status == 303
+
+
+def test_waits_are_those_of_an_account_that_does_not_exist(timed):
+    pages = {login: [attempt(timed, login, WRONG) for _ in range(7)] for login in ("ann", "nobody")}
+    told = {login: [(page.status, page.headers["Retry-After"], page.text.replace(login, "")) for page in found] for login, found in pages.items()}
+    assert told["ann"] == told["nobody"]
+
+
+# ---- a browser that has signed in before -----------------------------------------------------------------------------
+
+class Attacked:
+    """Ann's account, with failures from so many networks that it has reached its limit of 100 an hour."""
+
+    def __init__(self, viewtally):
+        self.viewtally = viewtally
+        for i in range(101):
+            self.last = self.attempt(WRONG, f"203.0.113.{i}")
+
+    def attempt(self, password, address, browser=None, login="ann"):
+        browser = browser or Browser(self.viewtally.client())
+        browser.headers["X-Forwarded-For"] = address
+        return browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
+
+
+@pytest.fixture
+def proxied(make_viewtally, tmp_path):
+    """As `timed`, behind a proxy; the browsers that Ann and Bob have signed up with are signed out."""
+    clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
+    viewtally = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}}, clock=clock)
+    authors = [viewtally.add_author(name) for name in ("Ann", "Bob")]
+    viewtally.start()
+    viewtally.authors = dict(zip(("ann", "bob"), authors))
+    viewtally.devices = {}
+    for login, author in viewtally.authors.items():
+        browser = viewtally.devices[login] = sign_up(viewtally, author, login, PASSWORD)
+        browser.send(browser.get("/keys"), "/sign-out")
+    return viewtally
+
+
+def test_failures_from_everywhere_do_not_lock_out_a_known_browser(proxied):
+    attacked = Attacked(proxied)
+    assert attacked.last.status == 429 and attacked.last.headers["Retry-After"] == "36"
+    assert attacked.attempt(PASSWORD, "192.0.2.1").status == 429            # a browser that is not known
+    assert attacked.attempt(PASSWORD, "192.0.2.1", proxied.devices["ann"]).status == 303
+    assert attacked.attempt(PASSWORD, "192.0.2.1", proxied.devices["bob"]).status == 429     # known, but to another account
+
+
+def test_a_known_browser_has_ten_tries_and_then_one_a_minute(proxied):
+    attacked, browser = Attacked(proxied), proxied.devices["ann"]
+    assert [attacked.attempt(WRONG, "192.0.2.1", browser).status for _ in range(11)] == [422] * 10 + [429]
+    proxied.clock.advance(60_000)
+    assert [attacked.attempt(WRONG, "192.0.2.1", browser).status for _ in range(2)] == [422, 429]
+
+
+@pytest.mark.parametrize("end", ["new password", "out everywhere", "sign-out command", "invitation", "400 days"])
+def test_what_ends_a_known_browser(proxied, end):
+    old = proxied.devices["ann"]
+    browser = sign_in(proxied, "ann", PASSWORD)
+    if end == "new password":
+        browser.send(browser.get("/account"), "/account/password", {"current": PASSWORD, "password": "another password", "again": "another password"})
+    elif end == "out everywhere":
+        browser.send(browser.get("/account"), "/account/sign-out")
+    elif end == "sign-out command":
+        proxied.run("author", "sign-out", proxied.authors["ann"])
+    elif end == "invitation":
+        path = invite(proxied, proxied.authors["ann"], "--login", "ann")
+        stranger = Browser(proxied.client())
+        stranger.send(stranger.get(path), path, {"password": "another password", "again": "another password"})
+    else:
+        for _ in range(401):            # a day at a time: a clock that jumps ahead is not believed
+            proxied.clock.advance(DAY_MS)
+            proxied.client().request("GET", "/sign-in")
+    assert Attacked(proxied).attempt(PASSWORD if "400" in end or "out" in end else "another password", "192.0.2.1", old).status == 429
+
+
+def test_an_account_has_twenty_known_browsers_at_most(proxied):
+    for _ in range(25):
+        proxied.clock.advance(1000)
+        sign_in(proxied, "ann", PASSWORD)
+    count = "SELECT count(*) FROM devices d JOIN logins l ON l.author_id = d.author_id WHERE l.name = ?"
+    assert rows(proxied, count, "ann") == [(20,)] and rows(proxied, count, "bob") == [(1,)]
+    browser = proxied.devices["bob"]
+    for _ in range(3):                  # the same browser again replaces its own
+        browser.send(browser.get("/sign-in"), "/sign-in", {"login": "bob", "password": PASSWORD})
+        browser.send(browser.get("/keys"), "/sign-out")
+    assert rows(proxied, count, "bob") == [(1,)]
+
+
+def test_a_device_cookie_signs_nobody_in(proxied):
+    browser = proxied.devices["ann"]
+    assert "viewtally-device" in browser.cookies and not is_signed_in(browser)
+    hashes = [bytes(found) for found, in rows(proxied, "SELECT hash FROM devices")]
+    assert browser.cookies["viewtally-device"].encode() not in b"".join(hashes)
+
+
+def test_mapped_addresses_are_those_of_ipv4(proxied):
+    """Behind a dual-stack proxy 21 clients looked like one."""
+    clients = [Browser(proxied.client(), headers={"X-Forwarded-For": f"::ffff:192.0.2.{i}"}) for i in range(40)]
+    assert {client.send(client.get("/sign-in"), "/sign-in", {"login": f"name{i}", "password": WRONG}).status for i, client in enumerate(clients)} == {422}
 
 
 def test_trying_many_accounts_from_one_address(timed):
@@ -160,7 +260,7 @@ def test_behind_a_proxy_each_client_waits_for_itself(make_viewtally, tmp_path):
 def test_guessing_the_present_password(timed):
     browser = sign_in(timed, "ann", PASSWORD)
     fields = {**browser.get("/account").form("/account/password").fields, "current": WRONG, "password": "x" * 9 + "y", "again": "x" * 9 + "y"}
-    assert [browser.post("/account/password", fields).status for _ in range(6)] == [422] * 5 + [429]
+    assert [browser.post("/account/password", fields).status for _ in range(11)] == [422] * 10 + [429]
 
 
 def test_an_unknown_name_takes_as_long_as_a_known_one(world):
@@ -377,7 +477,7 @@ def test_pictures_come_from_where_the_operator_says(make_viewtally, clock):
 
 
 def test_cookies_and_their_attributes(make_viewtally, clock, world):
-    for name in ("viewtally-form", "viewtally-session"):
+    for name in ("viewtally-form", "viewtally-session", "viewtally-device"):
         morsel = world.browser.attributes[name]
         assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and not morsel["secure"]
     secure = make_viewtally({"server": {"base_url": "https://stats.example.com/v1"}}, clock=clock)
@@ -388,10 +488,11 @@ def test_cookies_and_their_attributes(make_viewtally, clock, world):
     path = invite(secure, author, "--login", "ann")
     page = browser.send(browser.get(path), path, {"password": PASSWORD, "again": PASSWORD}, follow=False, headers=headers)
     assert page.status == 303
-    assert set(browser.attributes) == {"__Host-viewtally-form", "__Host-viewtally-session"}
+    assert set(browser.attributes) == {"__Host-viewtally-form", "__Host-viewtally-session", "__Host-viewtally-device"}
     for morsel in browser.attributes.values():
         assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and morsel["secure"]
     assert int(browser.attributes["__Host-viewtally-session"]["max-age"]) == 60 * DAY_MS // 1000
+    assert int(browser.attributes["__Host-viewtally-device"]["max-age"]) == 400 * DAY_MS // 1000
     # A cookie that another host of the domain could have set is none of ours.
     value = browser.cookies["__Host-viewtally-session"]
     assert browser.request("GET", "/account", headers={"Cookie": f"viewtally-session={value}"}).status == 303

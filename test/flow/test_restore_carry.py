@@ -294,7 +294,7 @@ def put_floor(world, values):
 
 # What a restore does with each table of the schema; src/store/carry.h says why. A new table has to be put here, and there.
 CARRIED = {"api_keys", "authors", "apps", "logins", "platform_credentials", "platform_limits", "meta"}
-DROPPED = {"sessions", "invitations", "oauth_codes", "platform_links", "refresh_lease"}
+DROPPED = {"sessions", "devices", "invitations", "oauth_codes", "platform_links", "refresh_lease"}
 OF_THE_BACKUP = {"books", "videos", "post_keys", "daily", "events", "refresh_runs", "refresh_counts", "spool_files", "spool_errors", "app_redirects",
                  "platform_posts"}
 

@@ -5,7 +5,6 @@
 #include "auth/login.h"
 #include "auth/password.h"
 #include "auth/session.h"
-#include "auth/throttle.h"
 #include "base/check.h"
 #include "http/form.h"
 #include "store/model.h"
@@ -178,92 +177,6 @@ static void forms_that_are_none_are_refused(void **state)
     buf_fini(&many);
 }
 
-/* ---- the throttle ---- */
-
-#define ADDRESS STR("192.0.2.1")
-
-static void an_account_waits_longer_each_time(void **state)
-{
-    static const int64_t waits_s[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
-    struct throttle *t = throttle_new();
-    int64_t now = 1000;
-    (void)state;
-    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
-    for (size_t i = 0; i < sizeof waits_s / sizeof waits_s[0]; i++) {
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), waits_s[i] * SECOND_MS);
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now + waits_s[i] * SECOND_MS - 1), 1);
-        now += waits_s[i] * SECOND_MS;
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
-    }
-    assert_int_equal(throttle_try(t, STR("bob"), STR("192.0.2.2"), now), 0);
-    throttle_free(t);
-}
-
-static void a_right_password_or_time_makes_it_forget(void **state)
-{
-    struct throttle *t = throttle_new();
-    int64_t now = 1000;
-    (void)state;
-    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
-    assert_true(throttle_try(t, STR("ann"), ADDRESS, now) > 0);
-    now += SECOND_MS;
-    assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
-    throttle_succeeded(t, STR("ann"), ADDRESS);
-    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
-    assert_true(throttle_try(t, STR("ann"), ADDRESS, now) > 0);
-    now += THROTTLE_FORGET_S * SECOND_MS;
-    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES; i++)
-        assert_int_equal(throttle_try(t, STR("ann"), ADDRESS, now), 0);
-    assert_true(throttle_try(t, STR("ann"), ADDRESS, now) > 0);
-    throttle_free(t);
-}
-
-/* One account with each try; the address goes on with the number of the try when it `varies`. */
-static int tries_from(struct throttle *t, const char *address, bool varies)
-{
-    char account[64], from[64];
-    int tries = 0;
-    for (; tries < 1000; tries++) {
-        (void)snprintf(account, sizeof account, "%s/%d", address, tries);
-        (void)snprintf(from, sizeof from, varies ? "%s%d" : "%s", address, tries + 1);
-        if (throttle_try(t, str_from_cstr(account), str_from_cstr(from), 1000))
-            break;
-    }
-    return tries;
-}
-
-static void an_address_waits_too(void **state)
-{
-    struct throttle *t = throttle_new();
-    (void)state;
-    assert_int_equal(tries_from(t, "192.0.2.1", false), THROTTLE_ADDRESS_TRIES);
-    assert_int_equal(tries_from(t, "unix", false), THROTTLE_ADDRESS_TRIES);
-    /* Of IPv6 the network counts, which is one customer's. */
-    assert_int_equal(tries_from(t, "2001:db8:0:1::", true), THROTTLE_ADDRESS_TRIES);
-    assert_int_equal(tries_from(t, "2001:db8:0:2::", true), THROTTLE_ADDRESS_TRIES);
-    assert_int_equal(tries_from(t, "198.51.100.", true), 1000);
-    throttle_free(t);
-}
-
-/* Whoever sprays names cannot wash out whoever has to wait. */
-static void a_flood_of_names_does_not_wash_out_who_waits(void **state)
-{
-    struct throttle *t = throttle_new();
-    char name[32];
-    (void)state;
-    for (int i = 0; i < THROTTLE_ACCOUNT_TRIES + 1; i++)
-        (void)throttle_try(t, STR("ann"), ADDRESS, 1000);
-    for (int i = 0; i < 100000; i++) {
-        (void)snprintf(name, sizeof name, "%d.%d.%d.1", i % 250, i / 250 % 250, i / 62500);
-        (void)throttle_try(t, str_from_cstr(name), str_from_cstr(name), 1001);
-    }
-    assert_true(throttle_try(t, STR("ann"), ADDRESS, 1002) > 0);
-    throttle_free(t);
-}
-
 /* ---- passwords ---- */
 
 static void length_counts_and_what_everybody_tries_does_not(void **state)
@@ -395,10 +308,6 @@ int main(void)
         cmocka_unit_test(login_names_are_folded),
         cmocka_unit_test(forms_are_decoded),
         cmocka_unit_test(forms_that_are_none_are_refused),
-        cmocka_unit_test(an_account_waits_longer_each_time),
-        cmocka_unit_test(a_right_password_or_time_makes_it_forget),
-        cmocka_unit_test(an_address_waits_too),
-        cmocka_unit_test(a_flood_of_names_does_not_wash_out_who_waits),
         cmocka_unit_test(length_counts_and_what_everybody_tries_does_not),
         cmocka_unit_test(a_password_is_checked_off_the_loop),
         cmocka_unit_test(an_older_hash_is_made_anew),

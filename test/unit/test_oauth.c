@@ -1,8 +1,7 @@
-/* Redirect addresses, form and JSON fields, PKCE, and the slowing of guesses, by themselves. */
+/* Redirect addresses, form and JSON fields, and PKCE, by themselves. */
 #include "unit.h"
 
 #include "auth/codes.h"
-#include "auth/guesses.h"
 #include "auth/redirect.h"
 #include "http/fields.h"
 
@@ -258,61 +257,6 @@ static void fields_of_json(void **state)
         assert_false(fields_read_json(&f, &arena, names, str_from_cstr(bad[i])));
 }
 
-/* ---- guesses ---- */
-
-static void a_burst_and_then_one_at_a_time(void **state)
-{
-    (void)state;
-    struct guesses *g = guesses_new(3, 1000);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(guesses_wait_ms(g, STR("x"), 0), 0);
-        guesses_note_failure(g, STR("x"), 0);
-    }
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 0), 1000);
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 999), 1);
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 1000), 0);
-    assert_int_equal(guesses_wait_ms(g, STR("y"), 0), 0);
-    guesses_note_failure(g, STR("x"), 1000);
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 1000), 1000);
-    /* What comes while it waits makes it no longer than all of it. */
-    for (int i = 0; i < 100; i++)
-        guesses_note_failure(g, STR("x"), 1000);
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 1000), 1000);
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 4000), 0);
-    guesses_note_failure(g, STR("x"), 4000);
-    assert_int_equal(guesses_wait_ms(g, STR("x"), 4000), 0);
-    guesses_free(g);
-}
-
-static void a_flood_of_names_forgets_none_that_fails_on(void **state)
-{
-    (void)state;
-    struct guesses *g = guesses_new(20, 6000);
-    char name[32];
-    guesses_note_failure(g, STR("the one"), 0);
-    for (int round = 1; round < 20; round++) {
-        guesses_note_failure(g, STR("the one"), 0);
-        for (int i = 0; i < 10000; i++) {
-            int len = snprintf(name, sizeof name, "%d", round * 10000 + i);
-            guesses_note_failure(g, str_make(name, (size_t)len), 0);
-        }
-    }
-    assert_true(guesses_wait_ms(g, STR("the one"), 0) > 0);
-    guesses_free(g);
-}
-
-static void the_names_of_addresses(void **state)
-{
-    (void)state;
-    char a[40], b[40];
-    assert_str(guesses_name_of_address(STR("192.0.2.1"), a), "192.0.2.1");
-    assert_str(guesses_name_of_address(STR("unix"), a), "unix");
-    assert_true(str_eq(guesses_name_of_address(STR("2001:db8::1"), a),
-                       guesses_name_of_address(STR("2001:db8:0:0:ffff::"), b)));
-    assert_false(str_eq(guesses_name_of_address(STR("2001:db8::1"), a),
-                        guesses_name_of_address(STR("2001:db8:0:1::1"), b)));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,9 +269,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(fields_of_a_form_take_three_times_its_size_at_most, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(fields_of_json, set_up, tear_down),
-        cmocka_unit_test(a_burst_and_then_one_at_a_time),
-        cmocka_unit_test(a_flood_of_names_forgets_none_that_fails_on),
-        cmocka_unit_test(the_names_of_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

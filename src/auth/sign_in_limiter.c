@@ -1,0 +1,98 @@
+/* The four limiters and which of them a try counts in. */
+#include "auth/sign_in_limiter.h"
+
+#include "auth/failure_limiter.h"
+#include "auth/network.h"
+#include "base/check.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+static const struct failure_rule pair_rule = {
+    .burst = 5, .forget_ms = 6 * MINUTE_MS, .wait_ms = 2 * SECOND_MS, .wait_max_ms = 60 * SECOND_MS};
+static const struct failure_rule account_rule = {.burst = 100, .forget_ms = 36 * SECOND_MS};
+static const struct failure_rule network_rule = {
+    .burst = 30, .forget_ms = MINUTE_MS, .wait_ms = SECOND_MS, .wait_max_ms = 5 * MINUTE_MS};
+static const struct failure_rule device_rule = {.burst = 10, .forget_ms = MINUTE_MS};
+
+enum { PAIR_ACCOUNT_MAX = 256 };
+
+struct sign_in_limiter {
+    struct failure_limiter *pairs, *accounts, *networks, *devices;
+};
+
+struct sign_in_limiter *sign_in_limiter_new(void)
+{
+    struct sign_in_limiter *l = xcalloc(1, sizeof *l);
+    l->pairs = failure_limiter_new(&pair_rule);
+    l->accounts = failure_limiter_new(&account_rule);
+    l->networks = failure_limiter_new(&network_rule);
+    l->devices = failure_limiter_new(&device_rule);
+    return l;
+}
+
+void sign_in_limiter_free(struct sign_in_limiter *l)
+{
+    failure_limiter_free(l->pairs);
+    failure_limiter_free(l->accounts);
+    failure_limiter_free(l->networks);
+    failure_limiter_free(l->devices);
+    free(l);
+}
+
+/* Names of one try: account and network as one text, and the network. */
+struct names {
+    char room[NETWORK_ROOM], text[NETWORK_ROOM + PAIR_ACCOUNT_MAX];
+    struct str pair, network;
+};
+
+/* A login is shorter than PAIR_ACCOUNT_MAX; what is longer is none, and may share a count. */
+static void name_try(const struct sign_in_try *t, struct names *n)
+{
+    const size_t len = t->account.len < PAIR_ACCOUNT_MAX ? t->account.len : PAIR_ACCOUNT_MAX;
+    memset(n->text, 0, NETWORK_ROOM);
+    n->network = network_of_address(t->address, n->room);
+    memcpy(n->text, n->network.p, n->network.len < NETWORK_ROOM ? n->network.len : NETWORK_ROOM);
+    memcpy(n->text + NETWORK_ROOM, t->account.p, len);
+    n->pair = str_make(n->text, NETWORK_ROOM + len);
+}
+
+static int64_t longer(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t sign_in_limiter_try(struct sign_in_limiter *l, const struct sign_in_try *t, int64_t now_ms)
+{
+    struct names n;
+    name_try(t, &n);
+    int64_t wait_ms = failure_limiter_wait_ms(l->networks, n.network, now_ms);
+    if (t->device.p)
+        wait_ms = longer(wait_ms, failure_limiter_wait_ms(l->devices, t->device, now_ms));
+    else
+        wait_ms = longer(wait_ms, longer(failure_limiter_wait_ms(l->pairs, n.pair, now_ms),
+                                         failure_limiter_wait_ms(l->accounts, t->account, now_ms)));
+    if (wait_ms)
+        return wait_ms;
+    failure_limiter_count(l->networks, n.network, now_ms);
+    if (t->device.p) {
+        failure_limiter_count(l->devices, t->device, now_ms);
+    } else {
+        failure_limiter_count(l->pairs, n.pair, now_ms);
+        failure_limiter_count(l->accounts, t->account, now_ms);
+    }
+    return 0;
+}
+
+void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_try *t, int64_t now_ms)
+{
+    struct names n;
+    name_try(t, &n);
+    failure_limiter_take_back(l->networks, n.network, now_ms);
+    if (t->device.p) {
+        failure_limiter_clear(l->devices, t->device);
+    } else {
+        failure_limiter_clear(l->pairs, n.pair);
+        failure_limiter_take_back(l->accounts, t->account, now_ms);
+    }
+}
