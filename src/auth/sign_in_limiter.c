@@ -33,6 +33,8 @@ struct sign_in_limiter *sign_in_limiter_new(void)
 
 void sign_in_limiter_free(struct sign_in_limiter *l)
 {
+    if (!l)
+        return;
     failure_limiter_free(l->pairs);
     failure_limiter_free(l->accounts);
     failure_limiter_free(l->networks);

@@ -17,6 +17,7 @@
 
 struct sign_in_limiter;
 struct sign_in_limiter *sign_in_limiter_new(void);
+/* NULL is harmless. */
 void sign_in_limiter_free(struct sign_in_limiter *l);
 
 struct sign_in_try {
