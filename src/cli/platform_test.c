@@ -350,6 +350,8 @@ static enum cli_exit test_account(struct test *t, int64_t row)
     fetch_options_of(&options, t->config);
     CHECK(uv_loop_init(&t->loop) == 0);
     t->fetch = fetch_new(&t->loop, &options);
+    if (!t->fetch)
+        return cli_fail(CLI_COULD_NOT, "platform test: out of memory");
     const struct token_sender sender = token_sender_of(t->fetch);
     t->refresher = token_refresher_new(t->config, &sender, t->keys, &turns);
     err = ask(t);

@@ -11,6 +11,7 @@
 
 #include "base/build_info.h"
 #include "base/check.h"
+#include "base/fault.h"
 #include "base/list.h"
 #include "platforms/wiped.h"
 
@@ -119,8 +120,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
         c->too_large = true;
         return 0;
     }
-    wiped_append(&c->body, str_make(p, n * size));
-    return n * size;
+    return wiped_append(&c->body, str_make(p, n * size)) ? n * size : 0; /* less than came: curl gives up */
 }
 
 /* One line at a time, the status line first; that of an interim answer (100) begins again. */
@@ -134,8 +134,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         c->too_large = true;
         return 0;
     }
-    wiped_append(&c->head, line);
-    return line.len;
+    return wiped_append(&c->head, line) ? line.len : 0;
 }
 
 static bool read_headers(struct fetch_call *c)
@@ -217,6 +216,8 @@ static void finish(struct fetch_call *c, CURLcode code)
 
 /* ---- the loop ---- */
 
+static void on_failing(uv_timer_t *t);
+
 static void deliver(struct fetch *f)
 {
     CURLMsg *m;
@@ -232,11 +233,30 @@ static void deliver(struct fetch *f)
     }
 }
 
+/* curl has failed as a whole, which is a lack of memory: every call ends with an error, one in each loop
+ * iteration. Whether a request went out is unknown then. */
+static void fail_all(struct fetch *f, CURLMcode code)
+{
+    while (!list_is_empty(&f->calls)) {
+        struct fetch_call *c = LIST_ENTRY(f->calls.next, struct fetch_call, link);
+        list_remove(&c->link);
+        drop_easy(c);
+        c->refused = FETCH_RESET;
+        (void)snprintf(c->why, sizeof c->why, "%s", curl_multi_strerror(code));
+        list_add_last(&f->failed, &c->link);
+    }
+    (void)uv_timer_start(&f->failing, on_failing, 0, 0);
+}
+
 static void act(struct fetch *f, curl_socket_t socket, int events)
 {
     int running;
-    CHECK(curl_multi_socket_action(f->multi, socket, events, &running) == CURLM_OK);
-    deliver(f);
+    const CURLMcode code =
+        FAULT_OR(CURLM_OUT_OF_MEMORY, curl_multi_socket_action(f->multi, socket, events, &running));
+    if (code == CURLM_OK)
+        deliver(f);
+    else
+        fail_all(f, code);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -282,7 +302,9 @@ static void on_watch_closed(uv_handle_t *h)
 
 static struct watch *watch_new(struct fetch *f, curl_socket_t socket)
 {
-    struct watch *w = xcalloc(1, sizeof *w);
+    struct watch *w = FAULT_OR(NULL, calloc(1, sizeof *w));
+    if (!w)
+        return NULL;
     w->fetch = f;
     w->socket = socket;
     w->poll.data = w;
@@ -356,10 +378,10 @@ static bool add_field(struct fetch_call *c, struct str name, struct str value)
     struct wiped line = {0};
     if (!is_name(name) || !is_line(value))
         return false;
-    wiped_append(&line, name);
-    wiped_append(&line, value.len ? STR(": ") : STR(";")); /* curl's way to send an empty one */
-    wiped_append(&line, value);
-    struct curl_slist *more = curl_slist_append(c->fields, line.p);
+    /* A semicolon is curl's way to send an empty field. */
+    const bool complete = wiped_append(&line, name) &&
+                          wiped_append(&line, value.len ? STR(": ") : STR(";")) && wiped_append(&line, value);
+    struct curl_slist *more = complete ? curl_slist_append(c->fields, line.p) : NULL;
     wiped_fini(&line);
     if (more)
         c->fields = more;
@@ -400,8 +422,7 @@ static bool set_body(struct fetch_call *c, const struct platform_request *r)
         return !r->body.len && curl_easy_setopt(c->easy, CURLOPT_HTTPGET, 1L) == CURLE_OK;
     if (strcmp(r->method, "POST") != 0)
         return false;
-    wiped_append(&c->sent, r->body);
-    return curl_easy_setopt(c->easy, CURLOPT_POST, 1L) == CURLE_OK &&
+    return wiped_append(&c->sent, r->body) && curl_easy_setopt(c->easy, CURLOPT_POST, 1L) == CURLE_OK &&
            curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->sent.p) == CURLE_OK &&
            curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->sent.len) == CURLE_OK;
 }
@@ -457,8 +478,8 @@ static bool begin(struct fetch_call *c, const struct platform_request *r)
     const char *origin = c->fetch->options.origins[r->host];
     if (!protocol_of(origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
         return false;
-    wiped_append(&c->url, str_from_cstr(origin));
-    wiped_append(&c->url, r->path);
+    if (!wiped_append(&c->url, str_from_cstr(origin)) || !wiped_append(&c->url, r->path))
+        return false;
     /* Only what goes by a kept connection is sent again when nothing comes back. */
     (void)curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, (long)r->once);
     return add_fields(c, r) && set_options(c, origin) && set_body(c, r) &&
@@ -482,7 +503,7 @@ struct fetch_call *fetch_start(struct fetch *f, const struct platform_request *r
     }
     drop_easy(c);
     c->refused = FETCH_REQUEST;
-    (void)snprintf(c->why, sizeof c->why, "the request cannot be sent as it is");
+    (void)snprintf(c->why, sizeof c->why, "the request is malformed, or there is no memory to send it");
     list_init(&c->link);
     list_add_last(&f->failed, &c->link);
     (void)uv_timer_start(&f->failing, on_failing, 0, 0);
@@ -505,7 +526,12 @@ size_t fetch_calls(const struct fetch *f)
 struct fetch *fetch_new(uv_loop_t *loop, const struct fetch_options *options)
 {
     need_library();
-    struct fetch *f = xcalloc(1, sizeof *f);
+    struct fetch *f = FAULT_OR(NULL, calloc(1, sizeof *f));
+    CURLM *multi = f ? FAULT_OR(NULL, curl_multi_init()) : NULL;
+    if (!multi) {
+        free(f);
+        return NULL;
+    }
     f->loop = loop;
     f->options = *options;
     list_init(&f->calls);
@@ -513,8 +539,7 @@ struct fetch *fetch_new(uv_loop_t *loop, const struct fetch_options *options)
     CHECK(uv_timer_init(loop, &f->timer) == 0 && uv_timer_init(loop, &f->failing) == 0);
     f->timer.data = f->failing.data = f;
     f->open = 2;
-    f->multi = curl_multi_init();
-    CHECK(f->multi);
+    f->multi = multi;
     (void)curl_multi_setopt(f->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     (void)curl_multi_setopt(f->multi, CURLMOPT_SOCKETDATA, f);
     (void)curl_multi_setopt(f->multi, CURLMOPT_TIMERFUNCTION, on_timer);

@@ -55,6 +55,7 @@ void fetch_options_of(struct fetch_options *o, const struct config *c);
  * up on the loop). Any thread, any time; asked at start. */
 MUST_USE bool fetch_is_usable(const char **why);
 
+/* NULL: out of memory. */
 struct fetch *fetch_new(uv_loop_t *loop, const struct fetch_options *options);
 
 struct fetch_result {

@@ -1,15 +1,17 @@
 /* The text that leaves nothing behind. */
 #include "platforms/wiped.h"
 
-#include "base/check.h"
+#include "base/fault.h"
 
 #include <stdlib.h>
 
-void wiped_append(struct wiped *w, struct str s)
+bool wiped_append(struct wiped *w, struct str s)
 {
     if (w->cap - w->len < s.len + 1) {
         const size_t cap = (w->len + s.len + 1) * 2;
-        char *p = xmalloc(cap);
+        char *p = FAULT_OR(NULL, malloc(cap));
+        if (!p)
+            return false;
         if (w->len)
             memcpy(p, w->p, w->len);
         wiped_fini(&(struct wiped){w->p, w->len, w->cap});
@@ -20,6 +22,7 @@ void wiped_append(struct wiped *w, struct str s)
         memcpy(w->p + w->len, s.p, s.len);
     w->len += s.len;
     w->p[w->len] = 0;
+    return true;
 }
 
 void wiped_fini(struct wiped *w)

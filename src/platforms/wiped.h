@@ -2,6 +2,7 @@
 #ifndef VT_PLATFORMS_WIPED_H
 #define VT_PLATFORMS_WIPED_H
 
+#include "base/err.h"
 #include "base/str.h"
 
 /* Zeroed: empty. Terminated behind its end as soon as something was appended. */
@@ -10,7 +11,8 @@ struct wiped {
     size_t len, cap;
 };
 
-void wiped_append(struct wiped *w, struct str s);
+/* False: out of memory; nothing was appended. */
+MUST_USE bool wiped_append(struct wiped *w, struct str s);
 void wiped_fini(struct wiped *w);
 
 #endif

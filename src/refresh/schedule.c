@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "refresh/rules.h"
 
@@ -85,24 +86,6 @@ static struct source_list sources_to_ask(const struct schedule *s, enum run_caus
     return list;
 }
 
-static void start(struct schedule *s, enum run_cause cause)
-{
-    config_copy(&s->run_config, s->config);
-    s->options = (struct refresh_options){
-        .config = &s->run_config,
-        .sources = sources_to_ask(s, cause),
-        .cause = cause,
-        .rules = step_rules_of(&s->run_config),
-        .rule = &s->rule,
-        .gate = s->gate,
-        .stop = &s->stop,
-    };
-    /* Either run reads the spool; what comes after this moment may be missed by it. */
-    s->spool_changed = false;
-    s->state.running = true;
-    CHECK(uv_thread_create(&s->thread, on_thread, s) == 0);
-}
-
 static void pause_for(struct schedule *s, int64_t ms)
 {
     s->not_before_mono = clock_mono_ms() + ms;
@@ -125,6 +108,31 @@ static void after_failure(struct schedule *s)
         s->failed_pause_ms = FAILED_PAUSE_MAX_MS;
     pause_for(s, s->failed_pause_ms);
     log_warn("refresh: tried again in %lld s", (long long)(s->failed_pause_ms / SECOND_MS));
+}
+
+static void start(struct schedule *s, enum run_cause cause)
+{
+    config_copy(&s->run_config, s->config);
+    s->options = (struct refresh_options){
+        .config = &s->run_config,
+        .sources = sources_to_ask(s, cause),
+        .cause = cause,
+        .rules = step_rules_of(&s->run_config),
+        .rule = &s->rule,
+        .gate = s->gate,
+        .stop = &s->stop,
+    };
+    /* Either run reads the spool; what comes after this moment may be missed by it. */
+    s->spool_changed = false;
+    s->state.running = true;
+    const int status = FAULT_OR(UV_EAGAIN, uv_thread_create(&s->thread, on_thread, s));
+    if (!status)
+        return;
+    log_error("refresh: no thread can be started: %s", uv_strerror(status));
+    config_fini(&s->run_config);
+    s->state.running = false;
+    s->spool_changed = s->spool_changed || cause == CAUSE_SPOOL;
+    after_failure(s);
 }
 
 static void note_failed_sources(struct schedule *s)

@@ -89,6 +89,8 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         struct fetch_options options;
         fetch_options_of(&options, config);
         site->fetch = fetch_new(loop, &options);
+        if (!site->fetch)
+            log_error("out of memory: the pages cannot connect accounts at platforms until a restart");
     }
 }
 

@@ -216,7 +216,7 @@ static void a_right_password_forgets_the_failures_of_the_pair_only(void **state)
 static void one_network_has_thirty_tries_over_all_accounts(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
-    char account[16];
+    char account[32];
     int tries = 0;
     (void)state;
     for (int i = 0; i < 100; i++) {

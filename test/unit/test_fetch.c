@@ -2,6 +2,8 @@
  * has no handle left. */
 #include "unit.h"
 
+#include "base/fault.h"
+
 #include "lib/fetch_peers.h"
 #include "platforms/fetch.h"
 
@@ -524,9 +526,44 @@ static void what_done_may_do(void **state)
     assert_int_equal(rig.answers, 1);
 }
 
+/* Without memory in curl or for a watch: the call ends, once, and the next one works. */
+static void every_failure_of_curl_ends_the_call_only(void **state)
+{
+    enum { FAILURES = 20 };
+    (void)state;
+    for (unsigned n = 1; n <= FAILURES; n++) {
+        struct rig rig;
+        rig_open(&rig, TLS_LOCALHOST, "good");
+        start(&rig, "/ok");
+        fault_arm(n, false);
+        finish(&rig);
+        const unsigned failed = fault_count();
+        fault_arm(0, false);
+        assert_int_equal(rig.answers, 1);
+        assert_true(failed || rig.answer[0].error == FETCH_OK);
+        assert_int_equal(ask(&rig, "/ok")->error, FETCH_OK);
+        rig_close(&rig);
+    }
+}
+
+static void without_memory_there_is_no_client(void **state)
+{
+    struct rig rig;
+    (void)state;
+    rig_open(&rig, TLS_LOCALHOST, "good");
+    for (unsigned n = 1; n <= 2; n++) {
+        fault_arm(n, false);
+        assert_null(fetch_new(&rig.loop, &rig.options));
+        fault_arm(0, false);
+    }
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failure_of_curl_ends_the_call_only),
+        cmocka_unit_test(without_memory_there_is_no_client),
         cmocka_unit_test(the_library_can_be_used),
         cmocka_unit_test(an_answer_comes_with_status_headers_and_body),
         cmocka_unit_test(headers_of_an_interim_answer_are_not_those_of_the_answer),

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "refresh/poll/engine.h"
 
@@ -270,16 +271,23 @@ static void on_fetch_closed(void *ctx)
     e->fetch_closed = true;
 }
 
-static void open_loop(struct engine *e)
+static enum err open_loop(struct engine *e)
 {
     struct fetch_options options;
-    CHECK(uv_loop_init(&e->loop) == 0);
-    CHECK(uv_timer_init(&e->loop, &e->tick) == 0);
-    e->tick.data = e;
+    const int status = FAULT_OR(UV_EMFILE, uv_loop_init(&e->loop));
+    if (status)
+        return run_fail(e->run, ERR_NOMEM, "no event loop for the platforms: %s", uv_strerror(status));
     fetch_options_of(&options, e->config);
     e->fetch = fetch_new(&e->loop, &options);
+    if (!e->fetch) {
+        CHECK(uv_loop_close(&e->loop) == 0); /* it has no handles */
+        return run_fail(e->run, ERR_NOMEM, "no HTTP client for the platforms: out of memory");
+    }
+    CHECK(uv_timer_init(&e->loop, &e->tick) == 0);
+    e->tick.data = e;
     e->sender = token_sender_of(e->fetch);
     e->refresher = token_refresher_new(e->config, &e->sender, e->keys, &e->turns);
+    return OK;
 }
 
 static void on_wait(uv_timer_t *timer)
@@ -303,9 +311,11 @@ static void close_loop(struct engine *e)
     CHECK(uv_loop_close(&e->loop) == 0);
 }
 
-static void turn_loop(struct engine *e)
+static enum err turn_loop(struct engine *e)
 {
-    open_loop(e);
+    const enum err err = open_loop(e);
+    if (err)
+        return err;
     engine_pump(e);
     if (!e->stopping && !is_done(e))
         (void)uv_run(&e->loop, UV_RUN_DEFAULT);
@@ -313,6 +323,7 @@ static void turn_loop(struct engine *e)
     note_truncated(e);
     flight_cancel_all(e);
     close_loop(e);
+    return OK;
 }
 
 static void give_up_rest(struct engine *e)
@@ -345,9 +356,9 @@ static enum err run_platforms(struct run *run)
     if (!err)
         err = plan_survey(e);
     if (!err) {
-        turn_loop(e);
+        const enum err loop_err = turn_loop(e);
         give_up_rest(e);
-        err = write_rest(e);
+        err = loop_err ? loop_err : write_rest(e);
     }
     seal_close(e->keys);
     visit_free_all(e);
