@@ -238,6 +238,10 @@ static enum err open_redis(struct app *app, const char **why)
     }
     redis_probes_init(&app->redis_probes, c->redis.key_prefix);
     app->redis = redis_new(&app->loop, &options, redis_scripts, app->redis_probes.probes, REDIS_PROBES);
+    if (!app->redis) {
+        *why = "out of memory: the connection to Redis cannot be set up";
+        return ERR_NOMEM;
+    }
     return OK;
 }
 

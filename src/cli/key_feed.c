@@ -41,14 +41,15 @@ static void open_redis(struct asking *a, const struct config *c, struct redis_op
     a->redis = redis_new(&a->loop, options, redis_scripts, probes->probes, REDIS_PROBES);
     a->cursors = cursors_new(&a->loop, a->redis, c->redis.key_prefix);
     a->wait.wake = wake;
-    while (!a->over && !redis_is_up(a->redis) && !redis_is_away(a->redis))
+    while (a->redis && !a->over && !redis_is_up(a->redis) && !redis_is_away(a->redis))
         (void)uv_run(&a->loop, UV_RUN_ONCE);
 }
 
 static void close_redis(struct asking *a)
 {
     cursors_close(a->cursors);
-    redis_close(a->redis, NULL, NULL);
+    if (a->redis)
+        redis_close(a->redis, NULL, NULL);
     uv_close((uv_handle_t *)&a->limit, NULL);
     CHECK(uv_run(&a->loop, UV_RUN_DEFAULT) == 0);
     CHECK(uv_loop_close(&a->loop) == 0);

@@ -3,6 +3,7 @@
 #include "redis/events.h"
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "redis/memory.h"
 
 #include <hiredis/async.h>
@@ -43,13 +44,16 @@ static void on_event(uv_poll_t *poll, int status, int events)
         redisAsyncHandleWrite(e->context);
 }
 
+/* If it fails, what was watched before stays watched, and the deadline of the attempt or of the calls that
+ * wait ends the connection. */
 static void watch(struct events *e, int events)
 {
     if (events == e->watched)
         return;
-    e->watched = events;
-    int status = events ? uv_poll_start(&e->poll, events, on_event) : uv_poll_stop(&e->poll);
-    CHECK(status == 0);
+    int status =
+        FAULT_OR(UV_ENOMEM, events ? uv_poll_start(&e->poll, events, on_event) : uv_poll_stop(&e->poll));
+    if (status == 0)
+        e->watched = events;
 }
 
 static void add_read(void *data)
@@ -73,6 +77,8 @@ static void add_write(void *data)
         watch(e, e->watched | UV_WRITABLE);
     else
         e->wants_write = true;
+    if (e->writing && !(e->watched & UV_WRITABLE))
+        e->wants_write = true; /* it could not be watched: try again in the next iteration */
 }
 
 static void del_write(void *data)
@@ -97,10 +103,10 @@ static void cleanup(void *data)
 bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop,
                          void (*too_large)(redisAsyncContext *context))
 {
-    struct events *e = calloc(1, sizeof *e);
+    struct events *e = try_calloc(1, sizeof *e);
     if (!e)
         return false;
-    if (uv_poll_init_socket(loop, &e->poll, context->c.fd) != 0) {
+    if (FAULT_OR(UV_ENOMEM, uv_poll_init_socket(loop, &e->poll, context->c.fd)) != 0) {
         free(e);
         return false;
     }

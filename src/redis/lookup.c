@@ -2,6 +2,7 @@
 #include "redis/lookup.h"
 
 #include "base/check.h"
+#include "base/fault.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@ struct lookup {
 
 struct lookup *lookup_new(uv_loop_t *loop, const char *host, lookup_fn *fn, void *ctx)
 {
-    struct lookup *l = xcalloc(1, sizeof *l);
+    struct lookup *l = try_calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
     l->loop = loop;
     l->host = host;
     l->fn = fn;
@@ -108,6 +111,7 @@ void lookup_start(struct lookup *l)
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     if (l->running)
         return;
-    /* Fails for a host that no name can be: too long. The attempt then ends by its time. */
-    l->running = uv_getaddrinfo(l->loop, &l->request, on_resolved, l->host, NULL, &hints) == 0;
+    /* Fails without memory, or for a host that is too long for a name. The attempt then ends by its time. */
+    l->running =
+        FAULT_OR(UV_ENOMEM, uv_getaddrinfo(l->loop, &l->request, on_resolved, l->host, NULL, &hints)) == 0;
 }

@@ -9,7 +9,7 @@ struct lookup;
 /* Called on the loop when a look-up is over: `why` NULL: lookup_take() has an address; else why not. */
 typedef void lookup_fn(void *ctx, const char *why);
 
-/* `host`: a name or a numeric address; must live until lookup_close(). */
+/* `host`: a name or a numeric address; must live until lookup_close(). NULL: no memory. */
 struct lookup *lookup_new(uv_loop_t *loop, const char *host, lookup_fn *fn, void *ctx);
 /* Nothing is called any more; it frees itself when a look-up that is under way has ended. */
 void lookup_close(struct lookup *l);

@@ -12,9 +12,4 @@ void redis_memory_install(void);
 /* Bytes that hiredis holds now, as the allocator counts them. */
 size_t redis_memory_used(void);
 
-#ifdef VT_TEST_SEAMS
-/* The n-th allocation of hiredis from now on fails, and with `for_ever` all that follow; 0: none. */
-void redis_memory_fail_at(long n, int for_ever);
-#endif
-
 #endif

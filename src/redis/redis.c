@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "redis/backoff.h"
@@ -17,21 +18,15 @@
 #include "redis/health.h"
 #include "redis/lookup.h"
 #include "redis/memory.h"
+#include "redis/reply.h"
 
 #include <hiredis/async.h>
 #include <hiredis/hiredis_ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    OPEN_MS = 1000,
-    PROBE_MS = 1000,
-    SHA_LEN = 40,
-    REASON_MAX = 256,
-    ELEMENTS_MAX = 1024,
-    COMMAND_MAX = 64 << 10,
-    CALL_MAGIC = 0x43616c6c
-};
+enum { OPEN_MS = 1000, PROBE_MS = 1000, SHA_LEN = 40, REASON_MAX = 256 };
+enum { ELEMENTS_MAX = 1024, COMMAND_MAX = 64 << 10, CALL_MAGIC = 0x43616c6c };
 
 enum state { STATE_DOWN, STATE_OPENING, STATE_UP, STATE_BROKEN, STATE_CLOSED };
 
@@ -200,19 +195,6 @@ static void arm_deadline(struct redis *r)
     CHECK(uv_timer_start(&r->deadline, on_deadline, (uint64_t)left_ms, 0) == 0);
 }
 
-static bool read_integers(const redisReply *reply, struct redis_answer *out)
-{
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements > out->room)
-        return false;
-    for (size_t i = 0; i < reply->elements; i++) {
-        if (reply->element[i]->type != REDIS_REPLY_INTEGER)
-            return false;
-        out->integers[i] = reply->element[i]->integer;
-    }
-    out->count = reply->elements;
-    return true;
-}
-
 /* `data` is the context's: NULL once the connection was given up. A late answer has nobody to go to. */
 static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
 {
@@ -223,7 +205,7 @@ static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
     bool is_error = reply && reply->type == REDIS_REPLY_ERROR;
     redis_events_replied(context);
     if (c->out) {
-        c->out->ok = read_integers(reply, c->out);
+        c->out->ok = redis_reply_integers(reply, c->out);
         c->redis->counts.failed += !c->out->ok;
         metrics_observe(&c->redis->counts.times, (int64_t)((uv_hrtime() - c->sent_ns) / 1000));
         if (r && c->out->ok && r->state == STATE_UP)
@@ -265,7 +247,7 @@ enum next redis_run(struct redis *r, int script, const struct str *args, int key
     if (r->state != STATE_UP)
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
-    struct call *c = malloc(sizeof *c);
+    struct call *c = try_malloc(sizeof *c);
     if (!c)
         return NEXT_MORE; /* as if Redis were away */
     *c = (struct call){.magic = CALL_MAGIC, .redis = r, .wait = w, .out = out};
@@ -478,7 +460,7 @@ static void open_socket(struct redis *r, const char *address)
         REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
     r->context = redisAsyncConnectWithOptions(&o);
     if (!r->context || r->context->err || !redis_events_attach(r->context, r->loop, on_too_large)) {
-        go_down(r, r->context ? r->context->errstr : "out of memory");
+        go_down(r, r->context && r->context->err ? r->context->errstr : "out of memory");
         return;
     }
     r->context->data = r;
@@ -524,11 +506,43 @@ static void on_retry(uv_timer_t *timer)
 
 /* ---- life ---- */
 
+static void release(struct redis *r)
+{
+    void (*closed)(void *) = r->closed;
+    void *ctx = r->closed_ctx;
+    redis_options_fini(&r->options);
+    redis_tls_free(r->tls);
+    buf_fini(&r->command);
+    free(r);
+    if (closed)
+        closed(ctx);
+}
+
+static void on_own_handle_closed(uv_handle_t *handle)
+{
+    struct redis *r = handle->data;
+    if (--r->open_handles == 0)
+        release(r);
+}
+
+/* The buffer gets its largest size now, so that sending a command needs no memory of ours. */
+static bool allocate_parts(struct redis *r)
+{
+    buf_init_fallible(&r->command, COMMAND_MAX);
+    if (r->options.host)
+        r->lookup = lookup_new(r->loop, r->options.host, on_looked_up, r);
+    return buf_reserve(&r->command, COMMAND_MAX) && (r->lookup || !r->options.host);
+}
+
 struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
                         const struct redis_probe *probes, int probe_count)
 {
-    struct redis *r = xcalloc(1, sizeof *r);
+    struct redis *r = try_calloc(1, sizeof *r);
     redis_memory_install();
+    if (!r) {
+        redis_options_fini(options);
+        return NULL;
+    }
     r->loop = loop;
     r->options = *options;
     *options = (struct redis_options){0};
@@ -540,31 +554,20 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     r->probe_count = probe_count;
     backoff_reset(&r->backoff);
     list_init(&r->calls);
-    buf_init(&r->command, COMMAND_MAX);
+    if (!allocate_parts(r)) {
+        lookup_close(r->lookup);
+        release(r);
+        return NULL;
+    }
+    /* libuv has no way to fail here. */
     CHECK(uv_timer_init(loop, &r->retry) == 0 && uv_timer_init(loop, &r->deadline) == 0);
     CHECK(uv_prepare_init(loop, &r->prepare) == 0 && uv_prepare_start(&r->prepare, on_prepare) == 0);
-    CHECK(uv_random(NULL, NULL, &r->backoff.random, sizeof r->backoff.random, 0, NULL) == 0);
+    if (FAULT_OR(UV_EIO, uv_random(NULL, NULL, &r->backoff.random, sizeof r->backoff.random, 0, NULL)))
+        r->backoff.random = uv_hrtime();
     r->retry.data = r->deadline.data = r->prepare.data = r;
     r->open_handles = 3;
-    if (r->options.host)
-        r->lookup = lookup_new(loop, r->options.host, on_looked_up, r);
     attempt(r);
     return r;
-}
-
-static void on_own_handle_closed(uv_handle_t *handle)
-{
-    struct redis *r = handle->data;
-    if (--r->open_handles)
-        return;
-    void (*closed)(void *) = r->closed;
-    void *ctx = r->closed_ctx;
-    redis_options_fini(&r->options);
-    redis_tls_free(r->tls);
-    buf_fini(&r->command);
-    free(r);
-    if (closed)
-        closed(ctx);
 }
 
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)

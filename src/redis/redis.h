@@ -52,9 +52,9 @@ struct redis_probe {
     struct str args[REDIS_PROBE_ARGS_MAX];
 };
 
-/* Begins to connect and never fails. Takes the options over. `scripts` are NULL-terminated Lua sources, which
- * live as long as the process. A connection counts as up when all `probes` have succeeded; they live as long
- * as the connection. */
+/* Begins to connect; a connection that fails is tried again. NULL: no memory. Takes the options over in both
+ * cases. `scripts` are NULL-terminated Lua sources, which live as long as the process. A connection counts as
+ * up when all `probes` have succeeded; they live as long as the connection. */
 struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
                         const struct redis_probe *probes, int probe_count);
 

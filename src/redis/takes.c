@@ -146,7 +146,7 @@ static struct batch *open_batch(struct takes *t, int64_t key, int limit)
     }
     if (b)
         return b;
-    b = t->spare ? t->spare : malloc(sizeof *b);
+    b = t->spare ? t->spare : try_malloc(sizeof *b);
     t->spare = NULL;
     if (!b)
         return NULL;

@@ -68,7 +68,11 @@ static bool configure(SSL_CTX *c, const struct redis_tls_files *files, char *why
 
 struct redis_tls *redis_tls_new(const struct redis_tls_files *files, char *why, size_t size)
 {
-    struct redis_tls *t = xcalloc(1, sizeof *t);
+    struct redis_tls *t = try_calloc(1, sizeof *t);
+    if (!t) {
+        (void)snprintf(why, size, "TLS cannot be set up: out of memory");
+        return NULL;
+    }
     t->context = SSL_CTX_new(TLS_client_method());
     if (configure(t->context, files, why, size))
         return t;

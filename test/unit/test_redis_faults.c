@@ -1,0 +1,303 @@
+/* A connection to Redis whose n-th allocation or libuv call fails: the limiter of the process decides, every
+ * request gets its verdict, and Redis is used again after the fault. The server is a socket of the same
+ * process that answers as the scripts do. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "redis/limiter.h"
+#include "redis/scripts.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    WORDS_MAX = 512,
+    INPUT_MAX = 1 << 16,
+    LIMIT = 60,
+    FAULTS_MAX = 400,
+    ADMITTED = 1 + 2 * 60000 + (1 << 17)
+};
+
+struct rig {
+    uv_loop_t loop;
+    uv_timer_t tick; /* wakes the loop, so that the server gets its turn */
+    struct redis *redis;
+    struct limiter *limiter;
+    struct redis_probes probes;
+    int listener, fd, port; /* fd: -1 without a connection */
+    int scripts;            /* loaded on this connection */
+    size_t len;
+    char in[INPUT_MAX];
+};
+
+/* ---- the server ---- */
+
+static void listen_on(struct rig *rig)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    rig->fd = -1;
+    rig->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_true(rig->listener >= 0);
+    assert_int_equal(bind(rig->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(rig->listener, 16), 0);
+    assert_int_equal(getsockname(rig->listener, (struct sockaddr *)&address, &len), 0);
+    rig->port = ntohs(address.sin_port);
+}
+
+/* One command at the start of the input; the bytes that it takes, 0 if it is not complete. */
+static size_t read_command(const struct rig *rig, struct str words[WORDS_MAX], int *count)
+{
+    const char *at = rig->in, *end = rig->in + rig->len;
+    if (!memchr(at, '\n', rig->len))
+        return 0;
+    *count = (int)strtol(at + 1, NULL, 10);
+    assert_in_range(*count, 1, WORDS_MAX);
+    at = (const char *)memchr(at, '\n', rig->len) + 1;
+    for (int i = 0; i < *count; i++) {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        if (!line)
+            return 0;
+        size_t size = (size_t)strtol(at + 1, NULL, 10);
+        if ((size_t)(end - line) < size + 3)
+            return 0;
+        words[i] = str_make(line + 1, size);
+        at = line + 1 + size + 2;
+    }
+    return (size_t)(at - rig->in);
+}
+
+static void reply_integers(struct buf *out, int count, int value)
+{
+    buf_printf(out, "*%d\r\n", count);
+    for (int i = 0; i < count; i++)
+        buf_printf(out, ":%d\r\n", value);
+}
+
+/* The hash of the n-th script is forty times its number. */
+static void reply(struct rig *rig, struct buf *out, const struct str *words, int count)
+{
+    if (str_eq(words[0], STR("SCRIPT"))) {
+        buf_append(out, STR("$40\r\n"));
+        for (int i = 0; i < 40; i++)
+            buf_append_char(out, (char)('0' + rig->scripts));
+        buf_append(out, STR("\r\n"));
+        rig->scripts++;
+        return;
+    }
+    assert_str(words[0], "EVALSHA");
+    switch (words[1].p[0] - '0') {
+    case SCRIPT_TAKE: reply_integers(out, count - 6, ADMITTED); break;
+    case SCRIPT_READ_CURSORS: reply_integers(out, 4 * (count - 3), 0); break;
+    default: reply_integers(out, 0, 0);
+    }
+}
+
+static void serve_input(struct rig *rig)
+{
+    static char room[INPUT_MAX];
+    struct buf out = buf_on(room, sizeof room);
+    struct str words[WORDS_MAX];
+    int count;
+    size_t size;
+    while ((size = read_command(rig, words, &count)) > 0) {
+        reply(rig, &out, words, count);
+        rig->len -= size;
+        memmove(rig->in, rig->in + size, rig->len);
+    }
+    if (out.len)
+        (void)send(rig->fd, out.p, out.len, MSG_NOSIGNAL);
+}
+
+static void serve(struct rig *rig)
+{
+    int fd = accept4(rig->listener, NULL, NULL, SOCK_NONBLOCK);
+    if (fd >= 0) {
+        if (rig->fd >= 0)
+            close(rig->fd);
+        rig->fd = fd;
+        rig->len = 0;
+        rig->scripts = 0;
+    }
+    if (rig->fd < 0)
+        return;
+    ssize_t n = read(rig->fd, rig->in + rig->len, sizeof rig->in - rig->len);
+    if (n > 0) {
+        rig->len += (size_t)n;
+        serve_input(rig);
+    } else if (n == 0 || errno != EAGAIN) {
+        close(rig->fd);
+        rig->fd = -1;
+    }
+}
+
+/* ---- the rig ---- */
+
+static void turn(struct rig *rig)
+{
+    (void)uv_run(&rig->loop, UV_RUN_ONCE);
+    serve(rig);
+}
+
+#define until(rig, condition)                                                                                \
+    do {                                                                                                     \
+        int64_t until_limit_us = clock_work_us() + 60000000;                                                 \
+        while (!(condition)) {                                                                               \
+            turn(rig);                                                                                       \
+            assert_true(clock_work_us() < until_limit_us);                                                   \
+        }                                                                                                    \
+    } while (0)
+
+static void start(struct rig *rig, const char *host)
+{
+    struct redis_options options = {.host = strdup(host), .port = rig->port};
+    assert_non_null(options.host);
+    rig->redis = redis_new(&rig->loop, &options, redis_scripts, rig->probes.probes, REDIS_PROBES);
+}
+
+static void on_tick(uv_timer_t *tick)
+{
+    (void)tick;
+}
+
+static struct rig *rig_new(void)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    assert_non_null(rig);
+    assert_int_equal(uv_loop_init(&rig->loop), 0);
+    assert_int_equal(uv_timer_init(&rig->loop, &rig->tick), 0);
+    assert_int_equal(uv_timer_start(&rig->tick, on_tick, 1, 1), 0);
+    redis_probes_init(&rig->probes, "viewtally:");
+    listen_on(rig);
+    return rig;
+}
+
+static void rig_free(struct rig *rig)
+{
+    if (rig->limiter)
+        limiter_leave_redis(rig->limiter);
+    if (rig->redis)
+        redis_close(rig->redis, NULL, NULL);
+    uv_close((uv_handle_t *)&rig->tick, NULL);
+    assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&rig->loop), 0);
+    limiter_free(rig->limiter);
+    if (rig->fd >= 0)
+        close(rig->fd);
+    close(rig->listener);
+    free(rig);
+}
+
+static void wake(struct wait *w)
+{
+    (void)w;
+}
+
+/* One request: who decided. It is always admitted. */
+static enum limiter_source take(struct rig *rig, int64_t key)
+{
+    struct wait w = {.wake = wake};
+    struct limiter_call call;
+    if (limiter_take(rig->limiter, key, clock_mono_ms(), &w, &call) == NEXT_WAIT)
+        until(rig, !wait_is_armed(&w));
+    limiter_decide(rig->limiter, &call);
+    assert_true(call.verdict.admitted);
+    assert_int_equal(call.verdict.limit, LIMIT);
+    return call.source;
+}
+
+static void expect_redis_decides(struct rig *rig)
+{
+    do
+        until(rig, redis_is_up(rig->redis));
+    while (take(rig, 99) != LIMITER_REDIS);
+}
+
+/* ---- tests ---- */
+
+static bool try_connecting(const char *host, unsigned n, bool for_ever)
+{
+    struct rig *rig = rig_new();
+    fault_arm(n, for_ever);
+    start(rig, host);
+    if (rig->redis)
+        until(rig, redis_is_up(rig->redis) || redis_is_away(rig->redis));
+    bool happened = fault_count() > 0;
+    fault_arm(0, false);
+    assert_true(rig->redis || happened);
+    if (rig->redis) {
+        rig->limiter = limiter_new(LIMIT, rig->redis, "viewtally:");
+        expect_redis_decides(rig);
+    }
+    rig_free(rig);
+    return happened;
+}
+
+static void each_call_of_connecting_may_fail(void **state)
+{
+    (void)state;
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        unsigned n = 1;
+        while (n < FAULTS_MAX && try_connecting("127.0.0.1", n, for_ever))
+            n++;
+        assert_in_range(n, 15, FAULTS_MAX - 1);
+    }
+}
+
+/* The name is looked up on a thread, whose allocations are not concerned. */
+static void a_look_up_may_fail(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 6; n++)
+        assert_true(try_connecting("localhost", n, false));
+}
+
+static bool try_taking(unsigned n, bool for_ever)
+{
+    struct rig *rig = rig_new();
+    start(rig, "127.0.0.1");
+    rig->limiter = limiter_new(LIMIT, rig->redis, "viewtally:");
+    until(rig, redis_is_up(rig->redis)); /* without a request: the first one allocates its batch */
+    fault_arm(n, for_ever);
+    for (int64_t key = 1; key <= 3; key++)
+        (void)take(rig, key);
+    bool happened = fault_count() > 0;
+    fault_arm(0, false);
+    expect_redis_decides(rig);
+    rig_free(rig);
+    return happened;
+}
+
+static void each_call_of_a_request_may_fail(void **state)
+{
+    (void)state;
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        unsigned n = 1;
+        while (n < FAULTS_MAX && try_taking(n, for_ever))
+            n++;
+        assert_in_range(n, 8, FAULTS_MAX - 1);
+    }
+}
+
+static int quiet(void **state)
+{
+    (void)state;
+    log_set(LOG_ERROR, LOG_TEXT);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_of_connecting_may_fail),
+        cmocka_unit_test(a_look_up_may_fail),
+        cmocka_unit_test(each_call_of_a_request_may_fail),
+    };
+    return cmocka_run_group_tests(tests, quiet, NULL);
+}
