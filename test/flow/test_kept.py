@@ -112,6 +112,11 @@ def test_the_account_shows_the_last_use_of_its_key(pair):
     assert pair.clients[0].get("/account").json()["data"]["key"]["last_used_at"] == "2026-07-10T12:02:00.000Z"
 
 
+def test_each_video_has_its_own_cache_entry(pair):
+    for name in ["v0", "v1"] * 3:
+        assert pair.clients[0].get(f"/videos/{uid(name)}").json()["data"]["id"] == uid(name)
+
+
 def test_each_key_of_an_author_sees_its_own_account(pair):
     """Also when both were used last at the same time, so that the cache entries differ in the key only."""
     made = pair.keeps.run("key", "create", "--author", uid("Ada"), "--name", "second", "--json").json()

@@ -174,6 +174,23 @@ static void deadlines(void **state)
     assert_int_equal(test_app_answer_late(&rig->app), 1);
 }
 
+/* A client that leaves its side open after a refusal. */
+static void lingering_ends_after_two_seconds(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    peer_open(&p, rig);
+    (void)peer_send_text(&p, "GET\r\n\r\n");
+    rig_until(rig, (peer_read(&p), p.ended));
+    peer_expect(&p, "400");
+    rig_advance(rig, 1999);
+    rig_tick(rig);
+    assert_true(http_server_counts(rig->server).connections == 1);
+    rig_advance(rig, 1);
+    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    peer_fini(&p);
+}
+
 /* Every byte is in time, the whole is not. */
 static void dripping_does_not_help(void **state)
 {
@@ -385,6 +402,7 @@ int main(void)
         CONN_TEST(unread_answers_stop_the_reading),
         CONN_TEST(a_reset_in_the_middle_of_an_answer),
         CLOCK_TEST(deadlines),
+        CLOCK_TEST(lingering_ends_after_two_seconds),
         CLOCK_TEST(dripping_does_not_help),
         CLOCK_TEST(sleeping),
         CLOCK_TEST(a_client_that_never_reads_is_closed),

@@ -412,6 +412,22 @@ static void a_lease_of_a_clock_that_was_wrong_holds_nobody_up(void **state)
     assert_int_equal(outcome_of_run(1), RUN_LOST);
 }
 
+static enum err clock_is_set_back(struct run *run)
+{
+    the_clock[0] -= HOUR_MS;
+    assert_int_equal(run_turn(run), OK);
+    /* A lease that ends in more than 30 s is not held by anyone: it had to be renewed. */
+    assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
+    return OK;
+}
+
+static void lease_is_renewed_when_the_clock_is_set_back(void **state)
+{
+    (void)state;
+    run_well(clock_is_set_back);
+    assert_int_equal(report.outcome, RUN_DONE);
+}
+
 static void the_schedule_runs_once_in_an_hour(void **state)
 {
     (void)state;
@@ -529,6 +545,7 @@ int main(void)
         REFRESH_TEST(a_long_transaction_does_not_lose_the_lease),
         REFRESH_TEST(a_dead_holder_is_followed_after_thirty_seconds),
         REFRESH_TEST(a_lease_of_a_clock_that_was_wrong_holds_nobody_up),
+        REFRESH_TEST(lease_is_renewed_when_the_clock_is_set_back),
         REFRESH_TEST(the_schedule_runs_once_in_an_hour),
         REFRESH_TEST(a_spool_without_a_file_leaves_no_trace),
         REFRESH_TEST(a_video_is_asked_for_until_it_is_final),

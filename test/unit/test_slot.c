@@ -92,6 +92,20 @@ static void jitter_delays_within_its_bound(void **state)
     assert_in_range(most, 290 * SECOND_MS, 300 * SECOND_MS);
 }
 
+static void jitter_takes_every_value_up_to_its_bound(void **state)
+{
+    (void)state;
+    struct slot_rule rule = hourly;
+    bool seen[4] = {false};
+    rule.jitter_ms = 3;
+    for (rule.seed = 1; rule.seed <= 200; rule.seed++) {
+        const int64_t late = slot_due_at(&rule, slot_of(&rule, AT(10, 55))) - AT(10, 55);
+        assert_in_range(late, 0, 3);
+        seen[late] = true;
+    }
+    assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
+}
+
 static void the_next_one_is_when_it_becomes_due(void **state)
 {
     (void)state;
@@ -128,6 +142,7 @@ int main(void)
         cmocka_unit_test(due_once_in_each_slot),
         cmocka_unit_test(a_clock_that_is_set_repeats_and_misses_nothing),
         cmocka_unit_test(jitter_delays_within_its_bound),
+        cmocka_unit_test(jitter_takes_every_value_up_to_its_bound),
         cmocka_unit_test(the_next_one_is_when_it_becomes_due),
         cmocka_unit_test(the_interval_of_the_simulated_source),
     };

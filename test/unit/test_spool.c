@@ -148,6 +148,16 @@ static void a_half_applied_file_goes_on_behind_its_last_step(void **state)
     assert_nothing_known();
 }
 
+static void resumed_file_skips_no_step_a_millisecond_later(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR(READING("youtube", "y1", "2026-07-02T01:00:00.001Z", VIEWS(100))));
+    remember("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
+    refreshing_run(&r, &spool_source);
+    assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + HOUR_MS + 1);
+    assert_true(exists("done/f.ndjson"));
+}
+
 static void what_is_known_of_a_file_that_is_gone_is_forgotten(void **state)
 {
     (void)state;
@@ -256,6 +266,7 @@ int main(void)
         SPOOL_TEST(a_new_file_under_the_name_of_an_applied_one_is_applied),
         SPOOL_TEST(a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginning),
         SPOOL_TEST(a_half_applied_file_goes_on_behind_its_last_step),
+        SPOOL_TEST(resumed_file_skips_no_step_a_millisecond_later),
         SPOOL_TEST(what_is_known_of_a_file_that_is_gone_is_forgotten),
         SPOOL_TEST(what_is_unfinished_is_work_even_if_nothing_waits),
         SPOOL_TEST(a_report_has_an_end),

@@ -122,6 +122,37 @@ static void first_readings_of_the_same_step_are_compared(void **state)
     assert_int_equal(load(&videos[5]).line.median, 3000);
 }
 
+/* The age at which videos are compared is inclusive, also for first readings of the same step. */
+static void first_reading_at_exactly_the_minimum_age_is_compared(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video videos[6];
+    struct reading r[6];
+    for (uint64_t i = 0; i < 6; i++) {
+        videos[i] = make_video(&a, i + 1, TEST_DAY - (i < 5 ? 7 : 1) * (int64_t)D);
+        r[i] = views_of(&videos[i], 100);
+    }
+    apply(TEST_DAY, r, 6);
+    assert_int_equal(load(&videos[5]).line.compared, 5);
+    assert_int_equal(load(&videos[5]).line.median, 100);
+}
+
+/* A threshold that the views have reached without a gain would look like a viral video that is none. */
+static void threshold_equal_to_the_views_is_not_stored(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    make_history(&a, (const int64_t[]){1000, 1000, 1000, 1000, 1000});
+    apply_one(TEST_DAY + H, baseline_of(&v, 10000));
+    assert_int_equal(load(&v).went_viral_at, TIME_NONE);
+    assert_int_equal(load(&v).line.compared, 0); /* as at creation */
+    struct video w = make_video(&a, 2, TEST_DAY);
+    apply_one(TEST_DAY + H, baseline_of(&w, 9999));
+    assert_int_equal(load(&w).line.compared, 5);
+}
+
 /* The views of the step itself count too, not those of before it. */
 static void compared_with_the_views_of_this_step(void **state)
 {
@@ -273,6 +304,8 @@ int main(void)
         STEP_TEST(a_video_is_not_compared_with_itself),
         STEP_TEST(only_videos_old_enough_are_compared),
         STEP_TEST(first_readings_of_the_same_step_are_compared),
+        STEP_TEST(first_reading_at_exactly_the_minimum_age_is_compared),
+        STEP_TEST(threshold_equal_to_the_views_is_not_stored),
         STEP_TEST(compared_with_the_views_of_this_step),
         STEP_TEST(only_the_newest_are_compared),
         STEP_TEST(no_gain_no_flip),
