@@ -2,6 +2,7 @@
  * on. */
 #include "api/cursor.h"
 
+#include "base/base64.h"
 #include "base/hash.h"
 
 #include <sodium.h>
@@ -54,9 +55,7 @@ bool cursor_parse(const struct videos_query *q, const struct uuid *author, struc
 {
     uint8_t raw[RAW_LEN];
     size_t len;
-    if (text.len != CURSOR_TEXT_LEN ||
-        sodium_base642bin(raw, sizeof raw, text.p, text.len, NULL, &len, NULL,
-                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+    if (text.len != CURSOR_TEXT_LEN || !base64_decode(text, BASE64_URL, raw, sizeof raw, &len) ||
         len != RAW_LEN || raw[0] != VERSION || get_u64(raw + 25) != binding_of(q, author, raw + 1))
         return false;
     out->posted_at = (int64_t)get_u64(raw + 1);

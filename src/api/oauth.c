@@ -2,6 +2,7 @@
 #include "api/oauth.h"
 
 #include "api/answer.h"
+#include "auth/basic.h"
 #include "auth/codes.h"
 #include "auth/failure_limiter.h"
 #include "auth/network.h"
@@ -9,7 +10,6 @@
 #include "base/clock.h"
 #include "http/form.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 
 enum {
@@ -17,7 +17,6 @@ enum {
     ADDRESS_FORGET_MS = 6000,
     CLIENT_BURST = 200,
     CLIENT_FORGET_MS = 300,
-    BASIC_MAX = 1024,
 };
 
 struct oauth_guards *oauth_guards_new(void)
@@ -137,25 +136,16 @@ struct oauth_call *oauth_read(struct request *r, const char *const *names)
 
 /* ---- the client ---- */
 
-/* Basic with both parts form-encoded (RFC 6749, 2.3.1). An empty secret is none. */
+/* An empty secret is none. */
 static bool read_basic(struct request *r, struct oauth_call *c)
 {
-    char text[BASIC_MAX];
-    size_t len;
-    struct str scheme, id, secret, rest = str_cut(str_trim(r->field[FIELD_AUTHORIZATION]), ' ', &scheme);
-    struct str coded = str_trim(rest);
-    if (r->field_count[FIELD_AUTHORIZATION] > 1 || !str_eq_nocase(scheme, STR("Basic")) || !coded.p ||
-        sodium_base642bin((unsigned char *)text, sizeof text, coded.p, coded.len, NULL, &len, NULL,
-                          sodium_base64_VARIANT_ORIGINAL) != 0)
+    if (r->field_count[FIELD_AUTHORIZATION] > 1 ||
+        !basic_parse(&r->arena, r->field[FIELD_AUTHORIZATION], &c->client_id, &c->secret))
         return false;
-    secret = str_cut(str_make(text, len), ':', &id);
-    bool ok =
-        secret.p && form_decode(&r->arena, id, &c->client_id) && form_decode(&r->arena, secret, &c->secret);
-    sodium_memzero(text, sizeof text);
     if (!c->secret.len)
         c->secret.p = NULL;
     c->basic = true;
-    return ok;
+    return true;
 }
 
 static enum next refuse_client(struct request *r, const char *description)

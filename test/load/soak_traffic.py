@@ -28,12 +28,27 @@ class Tally:
     def fail(self, kind, reason):
         with self._lock:
             self.wrong.append(f"{time.strftime('%H:%M:%S')} {kind}: {reason}")
+        print(self.wrong[-1], flush=True)
 
     def expect(self, kind, answer, *statuses):
         self.add(kind, answer.status)
         if answer.status not in statuses:
             self.fail(kind, f"{answer!r}")
         return answer
+
+
+class Elsewhere(Client):
+    """A client with a loopback address of its own, because failed sign-ins are counted by address."""
+
+    def __init__(self, address, rng):
+        super().__init__(address, base="", timeout=ANSWER_SECONDS)
+        self.source = "127." + ".".join(str(rng.randrange(1, 255)) for _ in range(3))
+
+    def _open(self):
+        host, _, port = self.address.rpartition(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=self.timeout, source_address=(self.source, 0))
+        connection.connect()
+        return connection
 
 
 class Worker(threading.Thread):
@@ -187,7 +202,7 @@ class Visitor(Worker):
         self.login = login
 
     def step(self):
-        with Client(self.soak.address, base="", timeout=ANSWER_SECONDS) as client:
+        with Elsewhere(self.soak.address, self.rng) as client:
             browser = Browser(client)
             if self.rng.random() < 0.1:
                 page = browser.send(browser.get("/sign-in"), "/sign-in", {"login": self.login, "password": "not this one"}, follow=False)
