@@ -17,11 +17,14 @@ from lib.client import Response
 from lib.fakeredis import ADMITTED, FakeRedis, asked, verdict
 
 
+KEYS_EACH = 100      # an author has no more than 100 live keys
+
+
 class World:
     def __init__(self, make_viewtally, url, limit, keys=1):
         self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}})
-        author = self.server.add_author()
-        self.keys = [self.server.create_key(author) for _ in range(keys)]
+        authors = [self.server.add_author() for _ in range(0, keys, KEYS_EACH)]
+        self.keys = [self.server.create_key(authors[n // KEYS_EACH]) for n in range(keys)]
         self.server.start()
         wait.until(lambda: "redis: up" in self.server.log, "Redis to be up")
         self.connections = []
@@ -88,6 +91,7 @@ def remaining(answer):
 def test_one_key_many_times_in_one_turn(make_world, redis):
     """As calls one behind the other: a call asks for a key once."""
     world = make_world(redis.url, limit=20)
+    redis.call("CONFIG", "RESETSTAT")       # without the calls by which the connection was tried
     world.ask(world.keys * 30)
     answers = world.answers()
     assert sorted(a.status for a in answers) == [200] * 20 + [429] * 10
@@ -97,6 +101,7 @@ def test_one_key_many_times_in_one_turn(make_world, redis):
 
 def test_more_keys_than_one_call_takes(make_world, redis):
     world = make_world(redis.url, limit=2, keys=150)
+    redis.call("CONFIG", "RESETSTAT")
     world.ask(world.keys)
     answers = world.answers()
     assert [(a.status, remaining(a)) for a in answers] == [(200, 1)] * 150
@@ -179,8 +184,8 @@ def open_connections(admin):
 
 def test_a_late_batch_is_decided_by_the_process(make_world, fake):
     gate = threading.Event()
-    fake.reply = lambda words: gate.wait(10) and ADMITTED
     world = make_world(fake.url, limit=1, keys=8)
+    fake.reply = lambda words: gate.wait(10) and ADMITTED
     world.ask(world.keys)
     assert [(a.status, remaining(a)) for a in world.answers()] == [(200, 0)] * 8
     assert calls(fake) == [8] and "no answer in time" in world.server.log

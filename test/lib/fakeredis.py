@@ -6,14 +6,14 @@ import threading
 import time
 
 
-def asked(words):
-    """The keys that a call of the limit's script asks for; of another call, none."""
-    return words[6:] if words[0] == b"EVALSHA" and words[3].endswith(b":rate") else []
-
-
 def is_probe(words):
     """A call of a script by which the server tries the connection."""
     return words[0] == b"EVALSHA" and b":probe:" in words[3]
+
+
+def asked(words):
+    """The keys that a call of the limit's script asks for; of another call or a probe, none."""
+    return words[6:] if words[0] == b"EVALSHA" and words[3].endswith(b":rate") and not is_probe(words) else []
 
 
 def verdict(admitted, remaining, reset_ms):
@@ -77,7 +77,7 @@ class FakeRedis:
             if not isinstance(data, (bytes, type(None))):
                 return data
             one, count = re.fullmatch(rb"\*1\r\n(:-?\d+\r\n)", data or b""), len(asked(words))
-            return b"*%d\r\n" % count + one.group(1) * count if one else data
+            return b"*%d\r\n" % count + one.group(1) * count if one and not is_probe(words) else data
         if words[:2] == [b"SCRIPT", b"LOAD"]:
             return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
         return b"+OK\r\n"
