@@ -174,7 +174,6 @@ def test_a_full_pipe_drops_lines_and_holds_nobody_up(make_viewtally, clock, tmp_
             wait.until(dropped, "lines to be dropped", 60)
             assert "the access log cannot be written" in instance.log
             metrics = scrape(instance)
-            assert metrics.get("viewtally_loop_lag_max_seconds") < 1
             before = metrics.get("viewtally_access_log_lines_total")
             data = b""
 

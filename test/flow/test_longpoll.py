@@ -8,7 +8,6 @@ import select
 import signal
 import socket
 import struct
-import time
 
 import pytest
 
@@ -18,7 +17,7 @@ from lib.lines import author, reading, uid, video
 from lib.refreshing import Refreshing, is_stopped
 
 START_MS = 9_000_000
-NEW_EVENT_SECONDS = 5           # from the commit to the answer: the server looks every 100 ms, the machine may be busy
+NEW_EVENT_SECONDS = 20          # a guard against hanging; the server looks every 100 ms
 POSTED = "2026-07-01T08:00:00Z"
 
 
@@ -150,9 +149,7 @@ def test_an_import_in_another_process_wakes_the_poll(world):
         world.settle()
         assert poll.held
         world.views("a", views)
-        committed = time.monotonic()
-        page = poll.page()
-        assert time.monotonic() - committed < NEW_EVENT_SECONDS
+        page = poll.page()          # its deadline is on the fake clock, which stands still
         kinds = [(event["type"], event.get("milestone")) for event in page["data"]]
         assert ("video.milestone_reached", views) in kinds and len(kinds) == (2 if turn == 1 else 1)
         assert page["next_cursor"] == page["data"][-1]["id"] == world.head() and not page["has_more"]

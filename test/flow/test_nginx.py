@@ -251,20 +251,18 @@ def test_long_poll_is_held(behind):
         start = time.monotonic()
         answer = client.get("/events", {"after": "latest", "wait": 1})
         assert answer.status == 200 and answer.json()["data"] == []
-        assert 0.9 < time.monotonic() - start < 10
+        assert time.monotonic() - start > 0.9       # it cannot be answered earlier, however fast the machine
 
 
 def test_a_long_poll_ends_with_the_event(server, make_nginx):
     with Relay(server.address) as relay, concurrent.futures.ThreadPoolExecutor(1) as pool:
         behind = Behind(server, make_nginx(shipped(relay.address)))
         with behind.proxied() as client:
-            start = time.monotonic()
             poll = pool.submit(client.get, "/events", {"after": "latest", "wait": 50})
             wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
             server.import_lines([reading(5, 2, 1500)])
             answer = poll.result(timeout=60).json()
         assert [(event["video"]["id"], event["milestone"]) for event in answer["data"]] == [(video_id(5), 1000)]
-        assert time.monotonic() - start < 40
 
 
 def test_many_long_polls_leave_room_for_others(behind):
@@ -275,9 +273,8 @@ def test_many_long_polls_leave_room_for_others(behind):
     with concurrent.futures.ThreadPoolExecutor(50) as pool:
         polls = [pool.submit(poll, n) for n in range(50)]
         with behind.proxied() as client:
-            start = time.monotonic()
             assert client.get("/account").status == 200
-            assert time.monotonic() - start < 2
+            assert not all(poll.done() for poll in polls)       # answered while others are held
         assert {poll.result() for poll in polls} == {200}
 
 
