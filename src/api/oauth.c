@@ -136,7 +136,7 @@ struct oauth_call *oauth_read(struct request *r, const char *const *names)
 
 /* ---- the client ---- */
 
-/* An empty secret is none. */
+/* An empty secret counts as missing. */
 static bool read_basic(struct request *r, struct oauth_call *c)
 {
     if (r->field_count[FIELD_AUTHORIZATION] > 1 ||

@@ -48,7 +48,7 @@ struct names {
     struct str pair, network;
 };
 
-/* A login is shorter than PAIR_ACCOUNT_MAX; what is longer is none, and may share a count. */
+/* Logins are shorter than PAIR_ACCOUNT_MAX. Longer text is not a login and may share a count. */
 static void name_try(const struct sign_in_try *t, struct names *n)
 {
     const size_t len = t->account.len < PAIR_ACCOUNT_MAX ? t->account.len : PAIR_ACCOUNT_MAX;

@@ -21,7 +21,7 @@ struct sign_in_limiter *sign_in_limiter_new(void);
 void sign_in_limiter_free(struct sign_in_limiter *l);
 
 struct sign_in_try {
-    struct str account; /* as typed, folded; that there is none makes no difference */
+    struct str account; /* the login as typed, folded; it need not exist */
     struct str address; /* of the client, numeric */
     struct str device;  /* of the account; p == NULL: none */
 };

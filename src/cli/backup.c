@@ -1,5 +1,6 @@
 /* viewtally backup: the database as one file, while the server runs. The way back is restore.c. */
 #include "base/file_owner.h"
+#include "base/file_sync.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -29,27 +30,10 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     return CLI_DONE;
 }
 
-static bool sync_path(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        (void)close(fd);
-    return ok;
-}
-
-static bool sync_directory_of(const char *path)
-{
-    char dir[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-    return sync_path(dir);
-}
-
 /* On disk under its name, or not at all. */
 static enum cli_exit draft_publish(const struct draft *d, const char *target)
 {
-    if (sync_path(d->path) && rename(d->path, target) == 0 && sync_directory_of(target))
+    if (file_sync(d->path) && rename(d->path, target) == 0 && file_sync_directory_of(target))
         return CLI_DONE;
     return cli_fail(CLI_COULD_NOT, "%s: %s", target, strerror(errno));
 }

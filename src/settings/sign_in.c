@@ -23,7 +23,7 @@ struct sign_in {
     struct str account;     /* folded; for the limiter also what is no login */
     struct viewer found;
     uint8_t device[SECRET_HASH_LEN]; /* what the browser says it is */
-    int64_t device_author;           /* 0: it is none */
+    int64_t device_author;           /* 0: the browser is not a known device */
     struct sign_in_try try;
     struct password_call check;
     struct sign_in_write write;
@@ -144,7 +144,7 @@ static enum next found_step(struct request *r)
                            stored);
 }
 
-/* A device that cannot be looked up is none. */
+/* If the look-up fails, the browser counts as unknown. */
 static enum next device_step(struct request *r)
 {
     struct visit *v = visit_of(r);

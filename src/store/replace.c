@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/file_owner.h"
+#include "base/file_sync.h"
 #include "base/seam.h"
 #include "base/str.h"
 #include "store/db.h"
@@ -128,22 +129,6 @@ bool replace_was_interrupted(const char *path)
 
 /* ---- disk ---- */
 
-static bool sync_path(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        (void)close(fd);
-    return ok;
-}
-
-static bool sync_directory_of(const char *path)
-{
-    char copy[PATH_MAX];
-    (void)snprintf(copy, sizeof copy, "%s", path);
-    return sync_path(dirname(copy));
-}
-
 static void remove_with_companions(const char *path)
 {
     char name[NAME_MAX_BYTES];
@@ -238,7 +223,7 @@ static bool move_aside(struct replacement *r)
             return false;
         seam_kill_point();
     }
-    return move_companions(r) && sync_directory_of(r->path);
+    return move_companions(r) && file_sync_directory_of(r->path);
 }
 
 /* The reverse order: the database comes back when its log is there. */
@@ -272,7 +257,7 @@ static void choose_before(struct replacement *r, int64_t now_s)
 
 enum err replace_publish(struct replacement *r, int64_t now_s, const char **why)
 {
-    if (!sync_path(r->draft))
+    if (!file_sync(r->draft))
         return failed("cannot be written", r->draft, why);
     if (!r->resumes)
         choose_before(r, now_s);
@@ -288,5 +273,5 @@ enum err replace_publish(struct replacement *r, int64_t now_s, const char **why)
         return err;
     }
     seam_kill_point();
-    return sync_directory_of(r->path) ? OK : failed("cannot be synced", r->path, why);
+    return file_sync_directory_of(r->path) ? OK : failed("cannot be synced", r->path, why);
 }
