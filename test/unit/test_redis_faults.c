@@ -212,11 +212,13 @@ static enum limiter_source take(struct rig *rig, int64_t key)
     return call.source;
 }
 
+/* Another key each time: on a busy machine many calls may be late, and the process counts those. */
 static void expect_redis_decides(struct rig *rig)
 {
+    int64_t key = 1000;
     do
         until(rig, redis_is_up(rig->redis));
-    while (take(rig, 99) != LIMITER_REDIS);
+    while (take(rig, key++) != LIMITER_REDIS);
 }
 
 /* ---- tests ---- */
