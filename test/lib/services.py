@@ -1,6 +1,7 @@
 """Real Redis and nginx for tests, on free ports of the loopback, in a directory of their own."""
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -12,10 +13,19 @@ STOP_SECONDS = 20
 PORT_TRIES = 5
 
 
+FIXED_PORTS = range(10_000, 32_000)      # below those that the kernel gives to clients and to port 0
+
+
 def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+    """A port that stays free while a server which uses it is restarted: the kernel hands it to nobody."""
+    while True:
+        port = random.choice(FIXED_PORTS)
+        with socket.socket() as sock:
+            try:
+                sock.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Service:
