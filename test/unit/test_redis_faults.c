@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -161,9 +162,14 @@ static void start(struct rig *rig, const char *host)
     rig->redis = redis_new(&rig->loop, &options, redis_scripts, rig->probes.probes, REDIS_PROBES);
 }
 
+/* The monotonic clock of the test goes on by 1 ms with each iteration of the loop, in which the server has
+ * its turn too: however busy the machine, no call is late but one that is lost. */
+static int64_t *the_clock;
+
 static void on_tick(uv_timer_t *tick)
 {
     (void)tick;
+    the_clock[1]++;
 }
 
 static struct rig *rig_new(void)
@@ -290,8 +296,18 @@ static void each_call_of_a_request_may_fail(void **state)
 static int quiet(void **state)
 {
     (void)state;
+    static const int64_t start[2] = {0, 1000000};
+    char path[] = "/tmp/vt-redis-XXXXXX";
+    int fd = mkstemp(path);
     log_set(LOG_ERROR, LOG_TEXT);
-    return 0;
+    if (fd < 0 || write(fd, start, sizeof start) != sizeof start)
+        return -1;
+    the_clock = mmap(NULL, sizeof start, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const bool used =
+        the_clock != MAP_FAILED && setenv("VIEWTALLY_TEST_CLOCK", path, 1) == 0 && clock_use_test_file();
+    (void)close(fd);
+    (void)unlink(path);
+    return used ? 0 : -1;
 }
 
 int main(void)
