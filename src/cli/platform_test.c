@@ -33,6 +33,7 @@ struct test {
     struct str post_id; /* p == NULL: the author has none there */
     int64_t posted_at;
 
+    bool with_account; /* platform_call.with_account of the next call */
     int tier;
     struct str dropped;
     struct platform_call call;
@@ -163,6 +164,7 @@ static enum err send_call(struct test *t)
                                      .account_id = t->account.account_id,
                                      .access_token = tokens.grant.access_token,
                                      .tier = t->tier,
+                                     .with_account = t->with_account,
                                      .dropped = t->dropped,
                                      .now_ms = clock_wall_ms(),
                                      .items = &t->item,
@@ -179,6 +181,10 @@ static enum err send_call(struct test *t)
 /* Whether another form of the request may do. */
 static bool next_tier(struct test *t)
 {
+    if (t->outcome.with_account) {
+        t->with_account = true;
+        return true;
+    }
     if (t->outcome.dropped.len) {
         t->dropped = t->dropped.len ? arena_printf(&t->arena, "%.*s,%.*s", (int)t->dropped.len, t->dropped.p,
                                                    (int)t->outcome.dropped.len, t->outcome.dropped.p)
@@ -279,6 +285,10 @@ static enum cli_exit tell_verdict(const struct test *t, const char *account)
     case V_OK:
         printf("%s: %s takes its tokens%s. ", account, title,
                t->refreshed ? ", which are refreshed now" : "");
+        if (t->outcome.no_insights)
+            printf(
+                "It shows no insights, so views are not measured: the author should sign in again and leave "
+                "the permission for insights switched on. ");
         return tell_numbers(t);
     case V_TOKEN:
     case V_RECONNECT:

@@ -368,10 +368,10 @@ const struct config_key config_keys[] = {
      "The version of Meta's Graph API. One that Meta has ended is silently served as another."},
     {"facebook", "more_scopes", CONFIG_TEXT, KEY(facebook.more_scopes), "", TEXT_LIMIT(500), false,
      check_scopes,
-     "Permissions that linking asks authors for beside those that it cannot do without, comma separated: "
-     "business_management where\n"
-     "pages of a Business Manager are missing, pages_read_user_content where comments are. Meta has to have "
-     "granted them to your app."},
+     "Further permissions that linking asks authors for, comma separated. Meta must have granted them to "
+     "your "
+     "app: business_management\n"
+     "finds pages that belong to a business portfolio."},
     {"facebook", "in_flight", CONFIG_INTEGER, RELOADED(facebook.in_flight), "8", 1, 100, false, NULL,
      "Calls at once."},
 

@@ -1,34 +1,48 @@
 /* Facebook pages. Two operations for each post, in a batch: the object, which has comments and reactions at
  * once [P], and its insights, which are up to a day late [V]. Facebook counts no saves [V].
  *
- * A view is told by several names with different meanings, and which of them an object has is found out: the
- * first that answers is that post's for good, since another would look like growth or loss. A Reel is asked
- * as one first (tier 0), then as a classic video (1), then for whatever Meta gives unasked (2), then without
- * insights (3). A post's id is that of a video, or {page}_{post}.
+ * Meta counts views under several names with different meanings, and which of them an object has is found
+ * out: the first in `preferred` that answers is that post's for good, since another would look like growth or
+ * loss. A Reel is asked as one first (tier 0), then as a classic video (1), then for whatever Meta gives
+ * unasked (2), then without insights (3). A post's id is that of a video, or {page}_{post}. Insights of the
+ * latter are 0 if the post is a Reel, so those are resolved to the video's id first.
+ *
+ * The object and its insights need different permissions, so they are judged apart: what one of them answers
+ * counts even if the other is refused.
  *
  * Linking also finds the Instagram accounts behind the pages: both are read with the page's token, which does
  * not expire while its person stays what they are [V]. */
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/urlencode.h"
 #include "platforms/graph.h"
 #include "platforms/grant.h"
 #include "platforms/response.h"
 
 enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
-enum { LANE_NODE, LANE_INSIGHTS };
 
-/* Stand in the database. */
-enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST };
+/* Stored in the database for each post: never renumber. */
+enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST, VIEWS_REEL_TOTAL };
 
-#define REEL_VIEWS  "blue_reels_play_count" /* plays, without replays */
+/* Plays with replays are what the other platforms call views, so they come first. */
+static const enum views_source preferred[] = {VIEWS_REEL_TOTAL, VIEWS_REEL, VIEWS_VIDEO, VIEWS_NODE,
+                                              VIEWS_POST};
+
+/* Insights are up to a day late [V]; a post older than this that has none lacks the permission. */
+enum { INSIGHTS_LATE_DAYS = 3 };
+
+#define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
+#define REEL_VIEWS  "blue_reels_play_count" /* plays without replays */
 #define VIDEO_VIEWS "total_video_views"     /* of 3 seconds and more */
 #define POST_VIEWS  "post_media_view"
-#define REEL_SET    REEL_VIEWS ",post_video_likes_by_reaction_type,post_video_social_actions"
+#define REEL_OTHERS ",post_video_likes_by_reaction_type,post_video_social_actions"
 #define VIDEO_SET   VIDEO_VIEWS ",total_video_reactions_by_type_total"
 #define POST_SET    POST_VIEWS ",post_reactions_by_type_total"
 
-#define VIDEO_FIELDS "views,likes.summary(true).limit(0),comments.summary(true).limit(0)"
-#define POST_FIELDS  "shares,reactions.summary(true).limit(0),comments.summary(true).limit(0)"
+/* Without filter(stream) the replies to comments are not counted [V]. */
+#define COMMENTS     "comments.filter(stream).summary(true).limit(0)"
+#define VIDEO_FIELDS "views,likes.summary(true).limit(0)," COMMENTS
+#define POST_FIELDS  "shares,reactions.summary(true).limit(0)," COMMENTS
 
 static bool is_post(struct str id)
 {
@@ -50,11 +64,14 @@ static const char *names_of_post(int tier)
 
 static const char *names_of_video(int tier, int source)
 {
-    if (source == VIEWS_VIDEO)
-        return tier == TIER_FIRST ? VIDEO_SET : VIDEO_VIEWS;
-    if (source == VIEWS_REEL)
-        return tier == TIER_FIRST ? REEL_SET : REEL_VIEWS;
-    return tier == TIER_FIRST || source == VIEWS_NODE ? REEL_SET : VIDEO_SET;
+    const bool all = tier == TIER_FIRST;
+    switch (source) {
+    case VIEWS_REEL_TOTAL: return all ? REEL_TOTAL REEL_OTHERS : REEL_TOTAL;
+    case VIEWS_REEL: return all ? REEL_VIEWS REEL_OTHERS : REEL_VIEWS;
+    case VIEWS_VIDEO: return all ? VIDEO_SET : VIDEO_VIEWS;
+    case VIEWS_NODE: return REEL_VIEWS REEL_OTHERS;
+    default: return all ? REEL_TOTAL "," REEL_VIEWS REEL_OTHERS : VIDEO_SET;
+    }
 }
 
 static struct form form_of(struct arena *a, const struct platform_call *call,
@@ -87,7 +104,7 @@ static struct str insights_path(struct arena *a, const struct platform_item *ite
                         (int)names.len, names.p);
 }
 
-static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build_read(struct arena *a, const struct platform_call *call, struct platform_request *out)
 {
     struct str paths[GRAPH_BATCH_MAX];
     size_t n = 0;
@@ -140,6 +157,7 @@ static int64_t views_by(enum views_source source, struct yyjson_val *node, struc
     case VIEWS_VIDEO: return jsonr_count(graph_insight(insights, VIDEO_VIEWS));
     case VIEWS_NODE: return jsonr_count(jsonr_get(node, "views"));
     case VIEWS_POST: return jsonr_count(graph_insight(insights, POST_VIEWS));
+    case VIEWS_REEL_TOTAL: return jsonr_count(graph_insight(insights, REEL_TOTAL));
     }
     return COUNT_NONE;
 }
@@ -153,10 +171,11 @@ static void read_views(struct platform_item *item, struct yyjson_val *node, stru
         *views = views_by((enum views_source)item->views_source, node, insights);
         return;
     }
-    for (int source = VIEWS_REEL; may_choose && *views == COUNT_NONE && source <= VIEWS_POST; source++) {
-        *views = views_by((enum views_source)source, node, insights);
+    for (size_t i = 0; may_choose && *views == COUNT_NONE && i < sizeof preferred / sizeof preferred[0];
+         i++) {
+        *views = views_by(preferred[i], node, insights);
         if (*views != COUNT_NONE)
-            item->views_source = source;
+            item->views_source = preferred[i];
     }
 }
 
@@ -200,9 +219,16 @@ static bool is_empty(struct yyjson_val *insights)
     return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
 }
 
+/* A refusal that lists names of a Reel is about a name: the object is a Reel. */
+static bool is_dead_reel_metric(struct str dead, struct str message)
+{
+    return !(str_eq(dead, STR(REEL_TOTAL)) || str_eq(dead, STR(REEL_VIEWS))) ||
+           graph_contains(message, STR("_reels_"));
+}
+
 /* Whether the insights were refused, or came empty, because the object is of another kind or a name is dead:
- * then the item waits for the next form. Of an object whose kind is not known, only a Reel's names beside
- * that of its views are held for dead. */
+ * then the item waits for the next form. Of an object whose kind is not known, a refused name of views says
+ * that it is no Reel; another name is dead. */
 static bool wants_other_form(struct graph_answer *g, const struct platform_item *item, struct form form,
                              struct graph_part part)
 {
@@ -212,33 +238,58 @@ static bool wants_other_form(struct graph_answer *g, const struct platform_item 
     if (item->views_source == VIEWS_NODE || (!refused && !(unchosen && empty && tier < TIER_DEFAULT)))
         return false;
     struct str none = {NULL, 0}, dead = refused ? graph_dead_metric(part.message, form.names) : none;
-    if (unchosen && (!dead.p || tier > TIER_FIRST || str_eq(dead, STR(REEL_VIEWS))))
+    if (unchosen && (!dead.p || tier > TIER_FIRST || !is_dead_reel_metric(dead, part.message)))
         return graph_tier(g, none, true, TIERS);
     return graph_tier(g, dead, false, TIERS);
 }
 
-static void read_item(struct graph_answer *g, struct form form, struct platform_item *item)
+static bool is_refused(struct graph_part part)
 {
-    struct graph_part node = graph_next(g, LANE_NODE), insights = {.kind = GRAPH_DENIED};
-    if (form.asked)
-        insights = graph_next(g, LANE_INSIGHTS);
-    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || node.kind == GRAPH_DENIED)
+    return part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED;
+}
+
+/* How many posts of a call had insights, and how many did not although they should. */
+struct insights_tally {
+    size_t with, without;
+};
+
+static void tally_insights(struct insights_tally *t, int64_t now, const struct platform_item *item,
+                           struct graph_part node, struct graph_part insights)
+{
+    const bool silent = insights.kind == GRAPH_OK && is_empty(insights.body);
+    const bool late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
+    t->with += insights.kind == GRAPH_OK && !silent;
+    t->without += node.kind == GRAPH_OK && (is_refused(insights) || (silent && is_post(item->id) && !late));
+}
+
+/* An item that stays PENDING was refused both ways: graph_finish() says whether it is gone or the grant is.
+ */
+static void read_item(struct graph_answer *g, struct form form, struct platform_item *item,
+                      struct insights_tally *tally)
+{
+    struct graph_part node = graph_next(g), insights = {.kind = GRAPH_DENIED};
+    if (form.asked) {
+        insights = graph_next(g);
+        tally_insights(tally, g->call->now_ms, item, node, insights);
+    }
+    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || (is_refused(node) && is_refused(insights)))
         return;
     if (node.kind == GRAPH_ITEM)
         item->state = node.state;
-    else if (insights.kind == GRAPH_ITEM && insights.state == ITEM_RETRY)
-        item->state = ITEM_RETRY;
+    else if (insights.kind == GRAPH_ITEM && (insights.state == ITEM_RETRY || node.kind != GRAPH_OK))
+        item->state = insights.state;
     else if (!is_sound(g, item, node.body, insights.body))
         item->state = ITEM_RETRY;
     else if (!wants_other_form(g, item, form, insights))
-        read_counts(item, node.body, insights.body, insights.kind != GRAPH_DENIED || !form.asked);
+        read_counts(item, node.body, insights.body, !is_refused(insights) || !form.asked);
 }
 
-static struct outcome parse(struct arena *a, struct platform_call *call,
-                            const struct platform_response *response)
+static struct outcome parse_read(struct arena *a, struct platform_call *call,
+                                 const struct platform_response *response)
 {
     struct graph_answer g;
     struct form forms[GRAPH_BATCH_MAX];
+    struct insights_tally tally = {0};
     size_t operations = 0;
     CHECK(2 * call->item_count <= GRAPH_BATCH_MAX);
     items_reset(call);
@@ -248,8 +299,82 @@ static struct outcome parse(struct arena *a, struct platform_call *call,
     }
     if (graph_open(&g, a, call, response, false, operations))
         for (size_t i = 0; i < call->item_count; i++)
-            read_item(&g, forms[i], &call->items[i]);
+            read_item(&g, forms[i], &call->items[i], &tally);
+    struct outcome o = graph_finish(&g);
+    o.no_insights = o.verdict == V_OK && tally.without && !tally.with;
+    return o;
+}
+
+/* ---- {page}_{post} of a Reel: the video's id ---- */
+
+static bool is_readable(struct str id)
+{
+    return !is_post(id);
+}
+
+static void build_resolve(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    struct str paths[GRAPH_BATCH_MAX];
+    CHECK(call->item_count <= GRAPH_BATCH_MAX);
+    for (size_t i = 0; i < call->item_count; i++)
+        paths[i] = arena_printf(a, "%.*s?fields=attachments%%7Bmedia_type,type,target%%7Bid,url%%7D%%7D",
+                                (int)call->items[i].id.len, call->items[i].id.p);
+    graph_batch(a, call, HOST_FACEBOOK, paths, call->item_count, out);
+}
+
+/* The id of the Reel that the post is about; p == NULL: the post is none. A classic video stays a post,
+ * because only the post has its shares. */
+static struct str reel_of(struct yyjson_val *post)
+{
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(jsonr_get(post, "attachments"), "data"));
+    struct yyjson_val *attachment;
+    if (!jsonr_next(&it, NULL, &attachment))
+        return (struct str){NULL, 0};
+    struct yyjson_val *target = jsonr_get(attachment, "target");
+    struct str type = jsonr_text(jsonr_get(attachment, "type")), url = jsonr_text(jsonr_get(target, "url"));
+    struct str id = jsonr_id(jsonr_get(target, "id"));
+    const bool video = str_eq_nocase(jsonr_text(jsonr_get(attachment, "media_type")), STR("video")) ||
+                       graph_contains(type, STR("video"));
+    const bool reel = graph_contains(type, STR("reel")) || graph_contains(url, STR("/reel/")) ||
+                      (video && !graph_contains(url, STR("/videos/")));
+    return reel && platform_id_is_plain(id) && !is_post(id) ? id : (struct str){NULL, 0};
+}
+
+/* A post that does not tell what it is about is read as it is: whether it is gone, or the grant is, the
+ * reading finds out. */
+static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
+                                    const struct platform_response *response)
+{
+    struct graph_answer g;
+    items_reset(call);
+    if (!graph_open(&g, a, call, response, false, call->item_count))
+        return graph_finish(&g);
+    for (size_t i = 0; i < call->item_count; i++) {
+        struct platform_item *item = &call->items[i];
+        struct graph_part part = graph_next(&g);
+        if (part.kind == GRAPH_CALL)
+            continue;
+        struct str reel = reel_of(part.body);
+        item->state = part.kind == GRAPH_ITEM && part.state == ITEM_RETRY ? ITEM_RETRY : ITEM_OK;
+        if (item->state == ITEM_OK)
+            item->resolved = reel.p ? reel : item->id;
+    }
+    graph_forgive(&g);
     return graph_finish(&g);
+}
+
+static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+{
+    if (call->kind == CALL_RESOLVE)
+        build_resolve(a, call, out);
+    else
+        build_read(a, call, out);
+}
+
+static struct outcome parse(struct arena *a, struct platform_call *call,
+                            const struct platform_response *response)
+{
+    return call->kind == CALL_RESOLVE ? parse_resolve(a, call, response) : parse_read(a, call, response);
 }
 
 /* ---- linking ---- */
@@ -368,7 +493,7 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link,
     if (link->step < STEP_PAGES)
         return parse_token(a, link, response);
     if (graph_open(&g, a, NULL, response, false, 0)) {
-        struct graph_part part = graph_next(&g, LANE_NODE);
+        struct graph_part part = graph_next(&g);
         if (part.kind == GRAPH_OK && !read_pages(a, link, part.body))
             graph_malformed(&g, "pages");
     }
@@ -376,18 +501,21 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link,
 }
 
 /* Meta's limit grows with the page's engaged users, and its headers say how much of it is used [V]. Of the
- * scopes, pages_show_list is for the list of pages [K]; what else a page may want is open and thus the
- * operator's to add: business_management for pages of a Business Manager [P], pages_read_user_content for
- * comments [P, conflicting]. */
+ * scopes, pages_show_list is for the list of pages, pages_read_user_content for the likes, comments and
+ * shares of posts and videos, without which Meta refuses these fields [P, live in 2026]. instagram_basic
+ * depends on it too [V]. */
 const struct platform_desc facebook_desc = {
     .api = API_FACEBOOK,
     .platform = PLATFORM_FACEBOOK,
     .name = "facebook",
     .title = "Facebook",
-    .scopes = "pages_show_list,pages_read_engagement,read_insights,instagram_basic,instagram_manage_insights",
+    .scopes = "pages_show_list,pages_read_engagement,pages_read_user_content,read_insights,instagram_basic,"
+              "instagram_manage_insights",
     .links = true,
     .tiers = TIERS,
     .ids_per_call = {25, 25, 10, 25},
+    .ids_per_resolve = GRAPH_BATCH_MAX,
+    .is_readable = is_readable,
     .measurable = {true, true, true, true, false},
     .app_in_flight = 8,
     .refresh_before_s = -1,

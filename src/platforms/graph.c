@@ -21,21 +21,30 @@ void graph_get(struct arena *a, const struct platform_call *call, enum platform_
     request_add_bearer(a, out, call->access_token);
 }
 
+static void add_operation(struct buf *json, const struct platform_call *call, struct str path)
+{
+    buf_printf(json, "%s{\"method\":\"GET\",\"relative_url\":\"%s/%.*s\"}", json->len ? "," : "[",
+               call->options->graph_version, (int)path.len, path.p);
+}
+
 /* The version stands in the address and in each operation [K]: Meta's sample has neither. The token is a
- * field of the form as in the sample: whether a header counts for the operations too is not said. */
+ * field of the form as in the sample: whether a header counts for the operations too is not said. The headers
+ * of the operations are wanted because the usage of the account stands only there. */
 void graph_batch(struct arena *a, const struct platform_call *call, enum platform_host host,
                  const struct str *paths, size_t count, struct platform_request *out)
 {
     struct buf json;
-    CHECK(count > 0 && count <= GRAPH_BATCH_MAX);
+    CHECK(count > 0 && count + call->with_account <= GRAPH_BATCH_MAX);
     buf_init(&json, BATCH_TEXT_MAX);
+    if (call->with_account)
+        add_operation(&json, call,
+                      arena_printf(a, "%.*s?fields=id", (int)call->account_id.len, call->account_id.p));
     for (size_t i = 0; i < count; i++)
-        buf_printf(&json, "%s{\"method\":\"GET\",\"relative_url\":\"%s/%.*s\"}", i ? "," : "[",
-                   call->options->graph_version, (int)paths[i].len, paths[i].p);
+        add_operation(&json, call, paths[i]);
     buf_append_char(&json, ']');
     CHECK(!json.failed);
     const struct url_field fields[] = {
-        {"access_token", call->access_token}, {"include_headers", STR("false")}, {"batch", buf_str(&json)}};
+        {"access_token", call->access_token}, {"include_headers", STR("true")}, {"batch", buf_str(&json)}};
     request_form(a, host, arena_printf(a, "/%s/", call->options->graph_version), fields, 3, out);
     buf_fini(&json);
 }
@@ -59,40 +68,64 @@ struct graph_row {
 #define OF_CALL(v, s, ms) GRAPH_CALL, ITEM_PENDING, (v), (s), (ms)
 #define OF_REQUEST        GRAPH_METRIC, ITEM_PENDING, V_TIER, SCOPE_CALL, 0
 #define OF_GRANT          GRAPH_DENIED, ITEM_PENDING, V_RECONNECT, SCOPE_ACCOUNT, 0
+#define GONE_OR_GRANT     GRAPH_GONE_OR_DENIED, ITEM_PENDING, V_RECONNECT, SCOPE_ACCOUNT, 0
+#define OUR_BUG           GRAPH_ITEM, ITEM_RETRY, V_BUG, SCOPE_CALL, 0
 /* Meta counts over the last hour, and what is asked meanwhile makes it longer; Mixpost too waits an hour [P].
  */
 #define THROTTLED_MS HOUR_MS
 
+/* Sources, read November 2026, all of developers.facebook.com: [E] Graph API, Handling Errors; [R] Rate
+ * Limits; [I] Instagram Platform, Error Codes; [S] Securing Requests; [P] what projects wrote down of live
+ * answers. */
 static const struct graph_row rows[] = {
-    /* throttles before all else: they may call themselves transient */
-    {4, 4, ANY, NULL, OF_CALL(V_LATER, SCOPE_APP, THROTTLED_MS)},
-    {341, 341, ANY, NULL, OF_CALL(V_LATER, SCOPE_APP, THROTTLED_MS)},
-    {17, 17, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},
-    {32, 32, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},
-    {613, 613, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},
-    {80000, 80014, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},
-    {368, 368, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, DAY_MS)},
-    /* our app: never the author's fault */
+    /* Throttles come first, since they may call themselves transient. */
+    {4, 4, ANY, NULL, OF_CALL(V_LATER, SCOPE_APP, THROTTLED_MS)},             /* [E] [R] */
+    {341, 341, ANY, NULL, OF_CALL(V_LATER, SCOPE_APP, THROTTLED_MS)},         /* [E] */
+    {17, 17, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [E] [R] */
+    {32, 32, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [R] */
+    {613, 613, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},     /* [R] */
+    {80000, 80014, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)}, /* [R] */
+    {9, 9, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},         /* [I] too many actions */
+    {368, 368, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, DAY_MS)},           /* [E] blocked for a policy */
+    {25, 25, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, DAY_MS)}, /* [I] the account is restricted */
+    /* Our app is refused, which is never the author's fault. */
     {1, 1, ANY, "client secret", OF_CALL(V_OPERATOR, SCOPE_APP, 0)}, /* [P] */
+    {5, 5, ANY, NULL, OF_CALL(V_OPERATOR, SCOPE_APP, 0)},            /* [P] source address not allowed */
     {101, 101, ANY, NULL, OF_CALL(V_OPERATOR, SCOPE_APP, 0)},        /* [P] "Error validating application" */
-    {100, 100, ANY, "appsecret_proof", OF_CALL(V_OPERATOR, SCOPE_APP, 0)}, /* [K] */
-    /* the token */
-    {102, 102, ANY, NULL, OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)},
-    {190, 190, ANY, NULL, OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)},
-    /* the post */
+    {104, 104, ANY, NULL, OF_CALL(V_OPERATOR, SCOPE_APP, 0)},        /* [S] appsecret_proof is required */
+    {100, 100, ANY, "appsecret_proof", OF_CALL(V_OPERATOR, SCOPE_APP, 0)}, /* [S] */
+    /* The token. */
+    {102, 102, ANY, NULL, OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)},                    /* [E] */
+    {190, 190, ANY, NULL, OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)},                    /* [E] */
+    {2500, 2500, ANY, "active access token", OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)}, /* [P] */
+    /* The size of the answer. */
+    {1, 1, ANY, "reduce the amount of data", OF_CALL(V_SPLIT, SCOPE_CALL, 0)}, /* [P] */
+    {18, 18, ANY, NULL, OF_CALL(V_SPLIT, SCOPE_CALL, 0)},                      /* [P] resource limits */
+    /* The post. */
     {10, 10, ANY, "not enough viewers", OF_ITEM(ITEM_NO_DATA)},
     {100, 100, 33, NULL, OF_ITEM(ITEM_MISSING)},
-    {803, 803, ANY, NULL, OF_ITEM(ITEM_MISSING)}, /* [K] an alias that does not exist */
+    {10, 10, ANY, "object does not exist", GONE_OR_GRANT},   /* [P] live, October 2026 */
+    {100, 100, ANY, "object does not exist", GONE_OR_GRANT}, /* [P] the same without subcode 33 */
+    {24, 24, ANY, NULL, OF_ITEM(ITEM_MISSING)},              /* [I] the media cannot be found */
+    {803, 803, ANY, NULL, OF_ITEM(ITEM_MISSING)},            /* [P] an alias that does not exist */
     {100, 100, 2108006, NULL, OF_ITEM(ITEM_PERMANENT)},
-    /* the request */
+    /* The request: another form may be served. */
     {100, 100, ANY, "metric", OF_REQUEST},
     {100, 100, ANY, "nonexisting field", OF_REQUEST}, /* [P] */
-    /* what the author granted */
-    {3, 3, ANY, NULL, OF_GRANT},
-    {10, 10, ANY, NULL, OF_GRANT},
-    {200, 299, ANY, NULL, OF_GRANT},
-    /* the service */
-    {1, 2, ANY, NULL, OF_ITEM(ITEM_RETRY)},
+    {12, 12, ANY, NULL, OF_REQUEST},                  /* [P] deprecated for this version */
+    {3001, 3001, ANY, NULL, OF_REQUEST},              /* [P] Page insights: no metric that it knows */
+    /* The request: no form of it is right. 506 and 1609005 are answers to publishing [E]. */
+    {100, 100, ANY, NULL, OUR_BUG},
+    {2500, 2500, ANY, NULL, OUR_BUG}, /* [P] "Unknown path components", "Syntax error" */
+    {506, 506, ANY, NULL, OUR_BUG},
+    {1609005, 1609005, ANY, NULL, OUR_BUG},
+    /* What the author granted. */
+    {3, 3, ANY, NULL, OF_GRANT},     /* [E] */
+    {10, 10, ANY, NULL, OF_GRANT},   /* [E] */
+    {200, 299, ANY, NULL, OF_GRANT}, /* [E] */
+    /* The service. -1 and -2 are Instagram's own [I]. */
+    {-2, -1, ANY, NULL, OF_ITEM(ITEM_RETRY)},
+    {1, 2, ANY, NULL, OF_ITEM(ITEM_RETRY)}, /* [E] */
 };
 
 struct graph_error {
@@ -159,36 +192,134 @@ void graph_malformed(struct graph_answer *g, const char *code)
     note(g, outcome_make(V_MALFORMED, SCOPE_CALL, str_from_cstr(code)));
 }
 
-static struct graph_part part_of_error(struct graph_answer *g, const struct graph_error *e, int lane)
+/* What one operation was refused with counts for the call only if it is the whole call, or if nothing else
+ * was understood. */
+static void note_bug(struct graph_answer *g, const struct graph_row *row, struct str code)
+{
+    g->bug = outcome_make(V_BUG, SCOPE_CALL, code);
+    if (!row)
+        g->unknown_code = code;
+}
+
+static void note_call(struct graph_answer *g, const struct graph_row *row, struct str code)
+{
+    struct outcome o = outcome_make(row->verdict, row->scope, code);
+    o.wait_ms = row->wait_ms;
+    o.too_large = row->verdict == V_SPLIT;
+    if (o.verdict == V_TOKEN && !g->refreshes)
+        o.verdict = V_RECONNECT;
+    note(g, o);
+}
+
+static void note_denied(struct graph_answer *g, enum graph_kind kind, struct str code)
+{
+    g->denied += kind == GRAPH_DENIED;
+    g->gone_or_denied += kind == GRAPH_GONE_OR_DENIED;
+    g->denied_code = code;
+}
+
+static struct graph_part part_of_error(struct graph_answer *g, const struct graph_error *e)
 {
     const struct graph_row *row = find_row(e);
     struct str code = error_code(g->arena, e);
     struct graph_part part = {.kind = GRAPH_ITEM, .state = ITEM_RETRY, .message = e->message};
-    if (!row && !e->transient) {
-        g->unknown = outcome_make(V_BUG, SCOPE_CALL, code);
+    if (row ? row->verdict == V_BUG : !e->transient) {
+        note_bug(g, row, code);
         return part;
     }
     if (row) {
         part.kind = row->kind;
         part.state = row->state;
     }
+    if (part.kind == GRAPH_GONE_OR_DENIED && !g->batch) {
+        part.kind = GRAPH_ITEM;
+        part.state = ITEM_MISSING;
+    }
     if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY && !g->batch) {
         part.kind = GRAPH_CALL;
         note(g, outcome_make(V_LATER, SCOPE_CALL, code));
     } else if (part.kind == GRAPH_CALL) {
-        struct outcome o = outcome_make(row->verdict, row->scope, code);
-        o.wait_ms = row->wait_ms;
-        if (o.verdict == V_TOKEN && !g->refreshes)
-            o.verdict = V_RECONNECT;
-        note(g, o);
-    } else if (part.kind == GRAPH_DENIED) {
-        g->denied[lane]++;
-        g->denied_code = code;
+        note_call(g, row, code);
+    } else if (part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED) {
+        note_denied(g, part.kind, code);
     }
     g->understood |= part.kind == GRAPH_ITEM && part.state != ITEM_RETRY;
     if (part.kind != GRAPH_ITEM)
         part.state = ITEM_PENDING;
     return part;
+}
+
+/* ---- usage headers ---- */
+
+static void raise_percent(struct yyjson_val *v, const char *name, int *percent)
+{
+    int64_t n = jsonr_count(jsonr_get(v, name));
+    if (n > *percent)
+        *percent = n < 1000 ? (int)n : 1000;
+}
+
+static void raise_usage(struct yyjson_val *v, int *percent)
+{
+    raise_percent(v, "call_count", percent);
+    raise_percent(v, "total_time", percent);
+    raise_percent(v, "total_cputime", percent);
+}
+
+/* {"17841400000000000":[{"type":"instagram","call_count":97,…,"estimated_time_to_regain_access":0}]} */
+static void raise_account_usage(struct graph_usage *usage, struct yyjson_val *objects)
+{
+    struct jsonr_iter of_objects = jsonr_iterate(objects);
+    struct yyjson_val *types, *type;
+    while (jsonr_next(&of_objects, NULL, &types)) {
+        struct jsonr_iter of_types = jsonr_iterate(types);
+        while (jsonr_next(&of_types, NULL, &type)) {
+            int64_t minutes = jsonr_count(jsonr_get(type, "estimated_time_to_regain_access"));
+            raise_usage(type, &usage->account_percent);
+            usage->regain_minutes = minutes > usage->regain_minutes ? minutes : usage->regain_minutes;
+        }
+    }
+}
+
+/* A header of the answer or of one operation of a batch. Unreadable ones are passed over, and one that only
+ * repeats the last is not read again: mostly all operations of a batch have the same. */
+static void read_usage_header(struct graph_answer *g, struct str name, struct str value)
+{
+    if (str_eq_nocase(name, STR("X-App-Usage"))) {
+        raise_usage(jsonr_parse(g->arena, value), &g->usage.app_percent);
+    } else if (str_eq_nocase(name, STR("X-Business-Use-Case-Usage")) && !str_eq(value, g->last_usage)) {
+        g->last_usage = value;
+        raise_account_usage(&g->usage, jsonr_parse(g->arena, value));
+    }
+}
+
+/* [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]; absent from some answers. */
+static void read_entry_usage(struct graph_answer *g, struct yyjson_val *headers)
+{
+    struct jsonr_iter it = jsonr_iterate(headers);
+    struct yyjson_val *header;
+    while (jsonr_next(&it, NULL, &header))
+        read_usage_header(g, jsonr_text(jsonr_get(header, "name")), jsonr_text(jsonr_get(header, "value")));
+}
+
+/* The wait: Retry-After if ever one is sent, else Meta's estimate until it serves the account again, else
+ * that of the row. An account that Meta does not serve is taken as used up, whatever the verdict. */
+static void settle_usage(struct graph_answer *g, struct outcome *o)
+{
+    const struct platform_response *r = g->response;
+    const int64_t after = response_retry_after_ms(r, g->call ? g->call->now_ms : 0);
+    for (size_t i = 0; i < r->header_count; i++)
+        read_usage_header(g, r->headers[i].name, str_trim(r->headers[i].value));
+    const struct graph_usage *u = &g->usage;
+    const int account = u->regain_minutes && u->account_percent < 100 ? 100 : u->account_percent;
+    o->usage_percent = u->app_percent > account ? u->app_percent : account;
+    if (o->verdict == V_OK)
+        o->scope = u->app_percent > account ? SCOPE_APP : SCOPE_ACCOUNT;
+    if (o->verdict == V_TOKEN || o->verdict == V_RECONNECT || o->verdict == V_OPERATOR)
+        return; /* waiting mends none of these */
+    if (after)
+        o->wait_ms = after;
+    else if (u->regain_minutes)
+        o->wait_ms = u->regain_minutes < DAY_MS / MINUTE_MS ? u->regain_minutes * MINUTE_MS : DAY_MS;
 }
 
 /* ---- operations ---- */
@@ -199,13 +330,12 @@ static struct graph_part part_retry(void)
 }
 
 /* `body` with status `status`, of the call or of one operation. */
-static struct graph_part part_of_body(struct graph_answer *g, struct yyjson_val *body, int64_t status,
-                                      int lane)
+static struct graph_part part_of_body(struct graph_answer *g, struct yyjson_val *body, int64_t status)
 {
     struct graph_error e;
     struct yyjson_val *error = jsonr_get(body, "error");
     if (error && read_error(error, &e))
-        return part_of_error(g, &e, lane);
+        return part_of_error(g, &e);
     if (status >= 500) {
         if (!g->batch)
             note(g, outcome_unreadable(g->arena, g->response, g->call ? g->call->now_ms : 0));
@@ -216,17 +346,18 @@ static struct graph_part part_of_body(struct graph_answer *g, struct yyjson_val 
         return part_retry();
     }
     g->understood = true;
-    g->answered[lane]++;
+    g->answered++;
     return (struct graph_part){.kind = GRAPH_OK, .body = body};
 }
 
-static struct graph_part next_of_batch(struct graph_answer *g, int lane)
+static struct graph_part next_of_batch(struct graph_answer *g)
 {
     struct yyjson_val *op;
     int64_t status;
     CHECK(jsonr_next(&g->parts, NULL, &op));
     if (jsonr_is_null(op))
         return part_retry(); /* it took Meta too long */
+    read_entry_usage(g, jsonr_get(op, "headers"));
     struct str text = jsonr_text(jsonr_get(op, "body"));
     if (!jsonr_integer(jsonr_get(op, "code"), &status) || !text.p) {
         graph_malformed(g, "batch-entry");
@@ -237,29 +368,53 @@ static struct graph_part next_of_batch(struct graph_answer *g, int lane)
         graph_malformed(g, "batch-body");
     if (!body)
         return part_retry();
-    return part_of_body(g, body, status, lane);
+    return part_of_body(g, body, status);
 }
 
-struct graph_part graph_next(struct graph_answer *g, int lane)
+struct graph_part graph_next(struct graph_answer *g)
 {
     if (g->batch)
-        return next_of_batch(g, lane);
-    return part_of_body(g, g->root, g->response->status, lane);
+        return next_of_batch(g);
+    return part_of_body(g, g->root, g->response->status);
 }
 
-/* A batch that was refused as a whole: an object with `error` in place of the list. */
+/* A batch that was refused as a whole: an object with `error` in place of the list. An error that is about
+ * one post says nothing there, and must not make every post of the batch look deleted. */
+static void read_refused_batch(struct graph_answer *g)
+{
+    g->batch = false;
+    enum graph_kind kind = part_of_body(g, g->root, g->response->status).kind;
+    if (kind == GRAPH_OK)
+        graph_malformed(g, "batch-shape");
+    else if (g->outcome.verdict == V_OK && !g->denied && !g->bug.code.p)
+        graph_malformed(g, "batch-error");
+}
+
+/* Without an answer for the account it stays open whether the posts are gone or the grant is. */
+static void read_account(struct graph_answer *g)
+{
+    struct graph_part part = graph_next(g);
+    if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY)
+        note(g, outcome_make(V_LATER, SCOPE_CALL, STR("account")));
+    else if (part.kind != GRAPH_OK && part.kind != GRAPH_CALL)
+        note(g, outcome_make(V_RECONNECT, SCOPE_ACCOUNT, g->denied_code.p ? g->denied_code : STR("account")));
+}
+
 static bool open_batch(struct graph_answer *g, size_t count)
 {
+    const bool with_account = g->call && g->call->with_account;
     if (!jsonr_is_array(g->root)) {
-        g->batch = false;
-        if (part_of_body(g, g->root, g->response->status, 0).kind == GRAPH_OK)
-            graph_malformed(g, "batch-shape");
+        read_refused_batch(g);
         return false;
     }
     g->parts = jsonr_iterate(g->root);
-    if (g->parts.left != count || g->response->status != 200)
+    if (g->parts.left != count + with_account || g->response->status != 200) {
         graph_malformed(g, "batch-length");
-    return g->parts.left == count && g->response->status == 200;
+        return false;
+    }
+    if (with_account)
+        read_account(g);
+    return true;
 }
 
 bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
@@ -285,77 +440,39 @@ bool graph_tier(struct graph_answer *g, struct str dropped, bool of_the_posts, i
     o.dropped = dropped;
     o.of_the_posts = of_the_posts;
     if (!dropped.p && g->call->tier + 1 >= tiers) {
-        g->unknown = outcome_make(V_BUG, SCOPE_CALL, STR("100"));
+        g->bug = outcome_make(V_BUG, SCOPE_CALL, STR("100"));
         return false;
     }
     note(g, o);
     return true;
 }
 
-/* ---- rate headers ---- */
+/* ---- the end ---- */
 
-static void raise_percent(struct yyjson_val *v, const char *name, int *percent)
+void graph_forgive(struct graph_answer *g)
 {
-    int64_t n = jsonr_count(jsonr_get(v, name));
-    if (n > *percent)
-        *percent = n < 1000 ? (int)n : 1000;
+    g->denied = g->gone_or_denied = 0;
 }
 
-static int usage_of(struct yyjson_val *v)
+/* Nothing answered, so either the grant is lost or every post that was asked for is gone. What read_account()
+ * noted is graver than asking for the account. */
+static void note_all_denied(struct graph_answer *g)
 {
-    int percent = 0;
-    raise_percent(v, "call_count", &percent);
-    raise_percent(v, "total_time", &percent);
-    raise_percent(v, "total_cputime", &percent);
-    return percent;
-}
-
-/* {"17841400000000000":[{"type":"instagram","call_count":97,…,"estimated_time_to_regain_access":0}]} */
-static int business_usage(struct yyjson_val *objects, int64_t *regain_minutes)
-{
-    struct jsonr_iter of_objects = jsonr_iterate(objects);
-    struct yyjson_val *types, *type;
-    int percent = 0;
-    *regain_minutes = 0;
-    while (jsonr_next(&of_objects, NULL, &types)) {
-        struct jsonr_iter of_types = jsonr_iterate(types);
-        while (jsonr_next(&of_types, NULL, &type)) {
-            int used = usage_of(type);
-            int64_t minutes = jsonr_count(jsonr_get(type, "estimated_time_to_regain_access"));
-            percent = used > percent ? used : percent;
-            *regain_minutes = minutes > *regain_minutes ? minutes : *regain_minutes;
-        }
-    }
-    return percent;
-}
-
-/* Unreadable headers are passed over. The wait: Retry-After if ever one is sent, else what the header says,
- * else that of the row. */
-static void read_rates(const struct graph_answer *g, struct outcome *o)
-{
-    const struct platform_response *r = g->response;
-    int64_t minutes, after = response_retry_after_ms(r, g->call ? g->call->now_ms : 0);
-    int app = usage_of(jsonr_parse(g->arena, response_header(r, STR("X-App-Usage"))));
-    int business =
-        business_usage(jsonr_parse(g->arena, response_header(r, STR("X-Business-Use-Case-Usage"))), &minutes);
-    o->usage_percent = app > business ? app : business;
-    if (o->verdict == V_OK)
-        o->scope = app > business ? SCOPE_APP : SCOPE_ACCOUNT;
-    if (o->verdict != V_OK && o->verdict != V_LATER)
-        return;
-    if (after)
-        o->wait_ms = after;
-    else if (minutes)
-        o->wait_ms = minutes < DAY_MS / MINUTE_MS ? minutes * MINUTE_MS : DAY_MS;
+    struct outcome o = outcome_make(V_TIER, SCOPE_CALL, g->denied_code);
+    if (g->gone_or_denied && g->call && platform_id_is_plain(g->call->account_id))
+        o.with_account = true;
+    else
+        o = outcome_make(V_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
+    note(g, o);
 }
 
 struct outcome graph_finish(struct graph_answer *g)
 {
-    for (int lane = 0; lane < GRAPH_LANES; lane++)
-        if (g->denied[lane] && !g->answered[lane])
-            note(g, outcome_make(V_RECONNECT, SCOPE_ACCOUNT, g->denied_code));
-    if (!g->understood && g->unknown.code.p)
-        note(g, g->unknown);
-    read_rates(g, &g->outcome);
+    if (!g->answered && (g->denied || g->gone_or_denied))
+        note_all_denied(g);
+    if (!g->understood && g->bug.code.p)
+        note(g, g->bug);
+    g->outcome.unknown_code = g->unknown_code;
+    settle_usage(g, &g->outcome);
     return g->outcome;
 }

@@ -17,7 +17,6 @@
 
 enum {
     GRAPH_BATCH_MAX = 50,       /* operations */
-    GRAPH_LANES = 2,            /* kinds of operations in a batch */
     GRAPH_BODY_MAX = 256 << 10, /* bytes, of one operation */
 };
 
@@ -27,7 +26,8 @@ enum {
 void graph_get(struct arena *a, const struct platform_call *call, enum platform_host host, struct str path,
                struct platform_request *out);
 
-/* POST /{version}/ with `count` operations, at most GRAPH_BATCH_MAX, GETs of `paths`. */
+/* POST /{version}/ with `count` operations, GETs of `paths`; with call->with_account one more before them,
+ * which asks for the account. At most GRAPH_BATCH_MAX in all. */
 void graph_batch(struct arena *a, const struct platform_call *call, enum platform_host host,
                  const struct str *paths, size_t count, struct platform_request *out);
 
@@ -43,8 +43,10 @@ enum graph_kind {
     GRAPH_OK,     /* the body is JSON and no error */
     GRAPH_ITEM,   /* an error of this item: `state` */
     GRAPH_METRIC, /* a name in the request is not known, or not for this object */
-    GRAPH_DENIED, /* no permission: of the account when all say so, else this item is MISSING */
-    GRAPH_CALL,   /* of the whole call, and noted there */
+    GRAPH_DENIED, /* no permission for this operation; the grant is lost only if every operation says so */
+    GRAPH_GONE_OR_DENIED, /* the object is deleted, or the grant does not cover it: Meta uses the same words.
+                           * Only of a batch, where another operation or the account itself decides */
+    GRAPH_CALL,           /* of the whole call, and noted there */
 };
 
 struct graph_part {
@@ -63,18 +65,26 @@ struct graph_answer {
     struct yyjson_val *root;
     struct jsonr_iter parts; /* of a batch */
     struct outcome outcome;  /* the gravest so far */
-    struct outcome unknown;  /* an error that no row knows; of the call when nothing was understood */
+    struct outcome
+        bug; /* an error that is the request's fault, or unknown; counts when nothing was understood */
+    struct str unknown_code; /* of an error without a row; p == NULL: none */
     bool understood;
-    size_t denied[GRAPH_LANES], answered[GRAPH_LANES];
+    size_t answered, denied, gone_or_denied; /* operations, among them that for the account */
     struct str denied_code;
+    struct str last_usage; /* the usage header that was read last: entries mostly repeat it */
+    struct graph_usage {
+        int app_percent, account_percent;
+        int64_t regain_minutes; /* until Meta serves the account again; 0: it does */
+    } usage;
 };
 
-/* False: there are no operations to take, graph_finish() says why. `count` of a batch; 0: no batch. */
+/* False: there are no operations to take, graph_finish() says why. `count` of a batch, without the one for
+ * the account, which is taken here; 0: no batch. */
 bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
                 const struct platform_response *response, bool refreshes, size_t count);
 
-/* The next operation; `lane` is of which kind it is. */
-struct graph_part graph_next(struct graph_answer *g, int lane);
+/* The next operation. */
+struct graph_part graph_next(struct graph_answer *g);
 
 /* The body is not of the documented shape. */
 void graph_malformed(struct graph_answer *g, const char *code);
@@ -88,6 +98,9 @@ bool graph_tier(struct graph_answer *g, struct str dropped, bool of_the_posts, i
 bool graph_contains(struct str s, struct str part);
 
 struct outcome graph_finish(struct graph_answer *g);
+
+/* Forgets that operations were refused: for a question whose refusal must not cost the author the account. */
+void graph_forgive(struct graph_answer *g);
 
 /* The metric of `asked` that Meta's message says is dead; p == NULL: it does not tell. */
 struct str graph_dead_metric(struct str message, struct str asked);

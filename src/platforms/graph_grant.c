@@ -35,7 +35,7 @@ struct outcome graph_grant_error(struct arena *a, const struct platform_response
         return own_error(message);
     if (!graph_open(&g, a, NULL, response, false, 0))
         return graph_finish(&g);
-    struct graph_part part = graph_next(&g, 0);
+    struct graph_part part = graph_next(&g);
     if (part.kind == GRAPH_OK)
         graph_malformed(&g, "grant");
     return without_blame(graph_finish(&g), part);

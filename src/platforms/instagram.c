@@ -125,6 +125,7 @@ static void read_part(struct graph_answer *g, struct graph_part part, struct str
             item->state = ITEM_NO_DATA;
         return;
     case GRAPH_DENIED:
+    case GRAPH_GONE_OR_DENIED:
     case GRAPH_CALL: return;
     }
 }
@@ -132,9 +133,9 @@ static void read_part(struct graph_answer *g, struct graph_part part, struct str
 static void read_item(struct graph_answer *g, size_t each, const struct str *lists,
                       struct platform_item *item)
 {
-    read_part(g, graph_next(g, 0), each ? lists[0] : (struct str){NULL, 0}, item);
+    read_part(g, graph_next(g), each ? lists[0] : (struct str){NULL, 0}, item);
     for (size_t k = 1; k < each; k++) {
-        struct graph_part part = graph_next(g, 1);
+        struct graph_part part = graph_next(g);
         bool fits = part.kind == GRAPH_OK && (item->state == ITEM_OK || item->state == ITEM_NO_DATA);
         if (fits)
             (void)read_insights(g, part.body, item);
@@ -312,7 +313,7 @@ static struct outcome parse_me(struct arena *a, struct platform_link *link,
 {
     struct graph_answer g;
     if (graph_open(&g, a, NULL, response, false, 0)) {
-        struct graph_part part = graph_next(&g, 0);
+        struct graph_part part = graph_next(&g);
         struct str id = jsonr_id(jsonr_get(part.body, "user_id"));
         if (part.kind == GRAPH_OK && platform_id_is_plain(id)) {
             struct str name = grant_name(a, jsonr_text(jsonr_get(part.body, "username")));

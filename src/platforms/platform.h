@@ -79,8 +79,10 @@ struct platform_call {
     bool by_key;             /* this call carries the key of the app in place of a token */
     int tier;                /* of the descriptor: which form of the request; 0 first */
     struct str
-        dropped; /* metrics that a tier leaves out, comma separated: found dead before (V_TIER), "" none
-                  */
+        dropped;       /* metrics that a tier leaves out, comma separated: found dead before (V_TIER), "" none
+                        */
+    bool with_account; /* ask for the account itself beside the posts, which tells a deleted post from a lost
+                        * grant; only after an outcome that had `with_account` */
     int64_t now_ms;
     struct platform_item *items;
     size_t item_count;
@@ -117,8 +119,14 @@ struct outcome {
     int usage_percent;  /* the highest of the rate headers; 0: unknown */
     struct str code;    /* short and stable, in the arena or static, such as "190.460"; never a message */
     struct str dropped; /* of V_TIER: the metric that is dead, when the answer names it; in the arena */
-    bool of_the_posts;  /* of V_TIER: it is these posts that want another form (a classic video among Reels),
-                         * so it is not remembered for the account; false: the form is dead for the account */
+    bool with_account;  /* of V_TIER: the posts are gone or the grant is, and the answer does not tell which:
+                         * repeat the call in the same form with platform_call.with_account */
+    bool too_large;     /* of V_SPLIT: the answer would have been too large, which blames no single post */
+    bool no_insights; /* of V_OK: the posts answered, their insights were refused or empty throughout, so the
+                       * grant probably lacks the permission for insights */
+    struct str unknown_code; /* an error code that no table of ours has; p == NULL: none */
+    bool of_the_posts; /* of V_TIER: it is these posts that want another form (a classic video among Reels),
+                        * so it is not remembered for the account; false: the form is dead for the account */
 };
 
 /* ---- tokens ---- */

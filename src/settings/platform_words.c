@@ -46,6 +46,11 @@ static struct platform_words failing(const struct credential *c)
             PLATFORM_WAITING, "Nothing found",
             "%s showed none of your videos for this account. They may be private, or posted by another of "
             "your accounts: then connect that one. It is tried again with every refresh."};
+    if (says_word(c, STR("insights")))
+        return (struct platform_words){PLATFORM_WAITING, "Views missing",
+                                       "%s shows your posts, but not their views. Most likely you did not "
+                                       "allow this service to read insights: "
+                                       "sign in again and leave every permission switched on."};
     if (says_word(c, STR("sealed")))
         return (struct platform_words){
             PLATFORM_OPERATOR, "Not working",

@@ -19,7 +19,7 @@ def test_reels_videos_and_posts_on_one_page(world, clock, standins):
     first = standins.count("facebook", "facebook.*")
     assert first > 1
     sources = dict(world.rows("SELECT post_id, views_source FROM platform_posts"))
-    assert (sources[reel], sources[classic], sources[early]) == (1, 2, 3)
+    assert (sources[reel], sources[classic], sources[early]) == (5, 2, 3)
     name = world.posts["facebook"][reel][0]
     assert world.credential(name, "facebook")["tier"] == 0, "it is posts that want another form, not the account"
     standins.tell("facebook", "post", id=early, state="public")
@@ -39,7 +39,7 @@ def test_page_posts(world, clock, standins):
     [name] = world.add(platforms=("facebook",))
     [id] = world.ids("facebook")
     page_post = f"{world.accounts[name, 'facebook']}_77"
-    standins.tell("facebook", "post", id=id, post_id=page_post, shares=0)
+    standins.tell("facebook", "post", id=id, kind="video", post_id=page_post, shares=0)
     world.instance.import_lines([{"type": "video", "id": uid("of a page post"), "author_id": uid(name),
                                   "posts": [{"platform": "facebook", "post_id": page_post, "posted_at": "2026-07-08T08:00:00Z"}]}])
     world.refresh(status=None)

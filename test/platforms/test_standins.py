@@ -162,9 +162,11 @@ def test_a_batch_answers_as_documented(scene):
     ids = scene.ids["instagram"]
     scene.standins.fault("meta", "null", route="instagram.op", id=ids[1], times=1)
     operations = [{"method": "GET", "relative_url": f"v26.0/{id}/insights?metric=views,likes"} for id in (*ids[:2], "17900000000000999")]
-    fields = {"access_token": scene.tokens["instagram"]["access_token"], "include_headers": "false", "batch": json.dumps(operations)}
+    fields = {"access_token": scene.tokens["instagram"]["access_token"], "batch": json.dumps(operations)}
     status, body = scene.form("facebook", "/v26.0/", **fields)
-    assert status == 200 and [entry and set(entry) for entry in body] == [{"code", "body"}, None, {"code", "body"}]
+    assert status == 200 and [entry and set(entry) for entry in body] == [{"code", "headers", "body"}, None, {"code", "headers", "body"}]
+    usage = {header["name"]: header["value"] for header in body[0]["headers"]}["X-Business-Use-Case-Usage"]
+    assert json.loads(usage)[ACCOUNT["instagram"]][0]["estimated_time_to_regain_access"] == 0
     assert json.loads(body[0]["body"])["data"][0]["values"] == [{"value": 10433}]
     assert body[2]["code"] == 400 and json.loads(body[2]["body"])["error"]["error_subcode"] == 33
     scene.standins.fault("meta", "error", route="instagram.batch", name="190.460", times=1)
@@ -182,13 +184,13 @@ def test_facebook_answers_as_documented(scene):
     status, _, body = scene.ask("facebook", reel + "blue_reels_play_count,post_video_likes_by_reaction_type,post_video_social_actions")
     assert status == 200 and [entry["values"][0]["value"] for entry in body["data"]] == [10433, {"REACTION_LIKE": 384, "REACTION_LOVE": 128}, {"COMMENT": 31, "SHARE": 12}]
     assert scene.ask("facebook", reel + "total_video_views")[2] == {"data": []}, "on a Reel: 200 and an empty list"
-    status, _, body = scene.ask("facebook", f"/v26.0/{id}?fields=views,likes.summary(true).limit(0),comments.summary(true).limit(0)")
+    status, _, body = scene.ask("facebook", f"/v26.0/{id}?fields=views,likes.summary(true).limit(0),comments.filter(stream).summary(true).limit(0)")
     assert body == {"views": 10433, "likes": {"data": [], "summary": {"total_count": 512}}, "comments": {"data": [], "summary": {"order": "ranked", "total_count": 31}}, "id": id}
     scene.standins.tell("facebook", "post", id=id, kind="video")
     assert scene.ask("facebook", reel + "total_video_views,blue_reels_play_count")[2]["error"]["code"] == 100
     assert scene.ask("facebook", reel + "total_video_views")[2]["data"][0]["values"] == [{"value": 10433}]
     scene.standins.tell("facebook", "post", id=id, kind="reel", post_id="1000_77", shares=0)
-    status, _, body = scene.ask("facebook", "/v26.0/1000_77?fields=shares,reactions.summary(true).limit(0),comments.summary(true).limit(0)")
+    status, _, body = scene.ask("facebook", "/v26.0/1000_77?fields=shares,reactions.summary(true).limit(0),comments.filter(stream).summary(true).limit(0)")
     assert "shares" not in body and body["reactions"]["summary"]["total_count"] == 512
     scene.standins.tell("facebook", "post", id=id, shares=12, post_id=None)
 

@@ -6,12 +6,15 @@
  * November 2026. */
 #include "lib/graph_rig.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
 #define NONE COUNT_NONE
+#define GONE "{'error':{'message':'(#10) Object does not exist, cannot be loaded due to','code':10}}"
 #define DEAD "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}"
 
-enum { REEL = 1, VIDEO, NODE, POST };
+enum { REEL = 1, VIDEO, NODE, POST, REEL_TOTAL };
 
 /* [P] */
 #define NODE_OF(id)                                                                                          \
@@ -46,10 +49,11 @@ static struct outcome answer(struct graph_rig *r, const char *node, int status, 
 
 /* ---- requests ---- */
 
-#define OP(path)           "{\"method\":\"GET\",\"relative_url\":\"v26.0/" path "\"}"
-#define VIDEO_NODE_URL(id) OP(id "?fields=views,likes.summary(true).limit(0),comments.summary(true).limit(0)")
+#define OP(path) "{\"method\":\"GET\",\"relative_url\":\"v26.0/" path "\"}"
+#define VIDEO_NODE_URL(id)                                                                                   \
+    OP(id "?fields=views,likes.summary(true).limit(0),comments.filter(stream).summary(true).limit(0)")
 #define POST_NODE_URL(id)                                                                                    \
-    OP(id "?fields=shares,reactions.summary(true).limit(0),comments.summary(true).limit(0)")
+    OP(id "?fields=shares,reactions.summary(true).limit(0),comments.filter(stream).summary(true).limit(0)")
 
 static void expect_batch(struct graph_rig *r, const char *expected)
 {
@@ -64,7 +68,8 @@ static void requests(void **state)
     init(&r, "3237", "10_20");
     expect_batch(&r,
                  "[" VIDEO_NODE_URL("3237") "," OP(
-                     "3237/video_insights?metric=blue_reels_play_count,post_video_likes_by_reaction_type,"
+                     "3237/video_insights?metric=fb_reels_total_plays,blue_reels_play_count,"
+                     "post_video_likes_by_reaction_type,"
                      "post_video_social_actions") "," POST_NODE_URL("10_20") "," OP("10_20/"
                                                                                     "insights?metric=post_"
                                                                                     "media_view,post_"
@@ -89,6 +94,13 @@ static void requests_by_source_and_tier(void **state)
         {REEL, 0, "post_video_social_actions",
          "?metric=blue_reels_play_count,post_video_likes_by_reaction_type"},
         {REEL, 1, "", "?metric=blue_reels_play_count"},
+        {REEL_TOTAL, 0, "",
+         "?metric=fb_reels_total_plays,post_video_likes_by_reaction_type,"
+         "post_video_social_actions"},
+        {REEL_TOTAL, 1, "", "?metric=fb_reels_total_plays"},
+        {0, 0, "fb_reels_total_plays",
+         "?metric=blue_reels_play_count,post_video_likes_by_reaction_type,"
+         "post_video_social_actions"},
         {REEL, 2, "", ""},
         {NODE, 0, "blue_reels_play_count,post_video_likes_by_reaction_type",
          "?metric=post_video_social_actions"},
@@ -250,8 +262,14 @@ static void dead_metric(void **state)
     /* Of a new one too, when it is not the name of the views. */
     r.items[0].views_source = 0;
     o = answer(&r, NODE_OF("2"), 400,
-               "{'error':{'message':'(#100) metric[1] must be one of the following values: x','code':100}}");
+               "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
     assert_str(o.dropped, "post_video_likes_by_reaction_type");
+    assert_false(o.of_the_posts);
+    /* A refusal that lists another metric of Reels is about the name, not about the kind of the object. */
+    o = answer(&r, NODE_OF("2"), 400,
+               "{'error':{'message':'(#100) metric[0] must be one of the following values: "
+               "blue_reels_play_count, post_video_social_actions','code':100}}");
+    assert_str(o.dropped, "fb_reels_total_plays");
     assert_false(o.of_the_posts);
     meta_fini(&r);
 }
@@ -350,10 +368,17 @@ static void fate_of_one_post(void **state)
         {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':190,'error_subcode':460}}", V_RECONNECT,
          ITEM_PENDING},
         {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':80001}}", V_LATER, ITEM_PENDING},
-        /* a page whose person may not read insights: told, never taken for no views */
-        {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", V_RECONNECT, ITEM_OK},
-        {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), V_RECONNECT,
-         ITEM_PENDING},
+        /* Object and insights need different permissions: what one of them answers counts. */
+        {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", V_OK, ITEM_OK},
+        {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), V_OK,
+         ITEM_OK},
+        {400, 400, "{'error':{'message':'(#200) permission','code':200}}",
+         "{'error':{'message':'(#10) permission','code':10}}", V_RECONNECT, ITEM_PENDING},
+        {400, 400, GONE, GONE, V_TIER, ITEM_PENDING},
+        {400, 400, "{'error':{'message':'(#10) permission','code':10}}", GONE, V_TIER, ITEM_PENDING},
+        {400, 200, GONE, REEL_OF("1", UPPER), V_OK, ITEM_OK},
+        {400, 400, GONE, "{'error':{'message':'gone','code':100,'error_subcode':33}}", V_TIER, ITEM_MISSING},
+        {400, 0, GONE, NULL, V_TIER, ITEM_RETRY},
         {400, 200, "{'error':{'message':'Tried accessing nonexisting field (views)','code':100}}",
          REEL_OF("1", UPPER), V_OK, ITEM_OK},
     };
@@ -370,6 +395,41 @@ static void fate_of_one_post(void **state)
             assert_int_equal(r.items[0].views_source, 0);
         meta_fini(&r);
     }
+}
+
+/* Insights that are refused, or empty for every post that should have some, are told; no views are made up.
+ */
+static void missing_insights_are_told(void **state)
+{
+    static const struct {
+        const char *id, *insights;
+        int status;
+        int64_t age_days;
+        bool told;
+    } rows[] = {
+        {"10_20", "{'data':[]}", 200, 4, true},
+        {"10_20", "{'data':[]}", 200, 2, false}, /* they are late */
+        {"3237", "{'error':{'message':'(#200) read_insights permission missing','code':200}}", 400, 0, true},
+        {"3237", REEL_OF("3237", UPPER), 200, 4, false},
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, rows[i].id, NULL);
+        r.items[0].posted_at = r.call.now_ms - rows[i].age_days * DAY_MS;
+        struct str node = arena_printf(&r.arena, "{'id':'%s'}", rows[i].id);
+        struct outcome o = answer(&r, node.p, rows[i].status, rows[i].insights);
+        assert_outcome(o, V_OK, SCOPE_ACCOUNT, "ok");
+        assert_true(o.no_insights == rows[i].told);
+        meta_fini(&r);
+    }
+    /* One post with insights shows that the permission is there. */
+    init(&r, "3237", "10_20");
+    r.items[0].posted_at = r.items[1].posted_at = r.call.now_ms - 9 * DAY_MS;
+    struct str entries[] = {meta_entry(&r, 200, NODE_OF("3237")), meta_entry(&r, 200, REEL_OF("3237", UPPER)),
+                            meta_entry(&r, 200, "{'id':'10_20'}"), meta_entry(&r, 200, "{'data':[]}")};
+    assert_false(meta_parse(&r, 200, meta_batch(&r, entries, 4)).no_insights);
+    meta_fini(&r);
 }
 
 /* ---- linking ---- */
@@ -394,7 +454,8 @@ static void linking(void **state)
         facebook_desc.authorize_path(&r.arena, &r.options, &link.app, link.redirect_uri, STR("st"), STR("")),
         "/v26.0/dialog/"
         "oauth?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&state=st&response_type="
-        "code&scope=pages_show_list,pages_read_engagement,read_insights,instagram_basic,"
+        "code&scope=pages_show_list,pages_read_engagement,pages_read_user_content,read_insights,"
+        "instagram_basic,"
         "instagram_manage_insights");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(r.request.host, HOST_FACEBOOK);
@@ -502,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_post_of_the_page),
         cmocka_unit_test(empty_list_and_missing_list),
         cmocka_unit_test(fate_of_one_post),
+        cmocka_unit_test(missing_insights_are_told),
         cmocka_unit_test(linking),
         cmocka_unit_test(linking_asks_for_what_the_operator_adds),
         cmocka_unit_test(linking_ends),

@@ -49,7 +49,7 @@ static void batch_by_facebook_login(void **state)
     assert_string_equal(r.request.method, "POST");
     assert_str(r.request.path, "/v25.0/");
     assert_str(r.request.content_type, "application/x-www-form-urlencoded");
-    assert_str(meta_field(&r, "include_headers"), "false");
+    assert_str(meta_field(&r, "include_headers"), "true");
     assert_str(
         meta_field(&r, "batch"),
         "[{\"method\":\"GET\",\"relative_url\":\"v25.0/1791/insights?metric=views,likes,comments,shares,"
@@ -61,7 +61,7 @@ static void batch_by_facebook_login(void **state)
     r.call.item_count = 1;
     meta_build(&r);
     assert_str(r.request.body,
-               "access_token=TOKEN&include_headers=false&batch=%5B%7B%22method%22%3A%22GET%22,%22relative_"
+               "access_token=TOKEN&include_headers=true&batch=%5B%7B%22method%22%3A%22GET%22,%22relative_"
                "url%22%3A%22"
                "v25.0%2F1791%2Finsights%3Fmetric%3Dviews,likes,comments,shares,saved%22%7D%5D");
     meta_fini(&r);

@@ -46,6 +46,7 @@ struct batch *batch_cut(struct batch *batch, size_t keep)
     struct batch *half = batch_new(batch->kind);
     half->tries = batch->tries;
     half->tier = batch->tier;
+    half->with_account = batch->with_account;
     memcpy(half->dropped, batch->dropped, sizeof half->dropped);
     while (batch->count > keep) {
         struct ask *ask = LIST_ENTRY(batch->asks.prev, struct ask, link);

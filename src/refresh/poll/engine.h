@@ -69,6 +69,7 @@ struct batch {
     int tries;          /* that failed */
     int64_t not_before; /* monotonic */
     int tier;           /* -1: the account's */
+    bool with_account;  /* platform_call.with_account of its next call */
     char dropped[CODE_MAX * 2];
 };
 

@@ -150,7 +150,9 @@ static void fill_items(struct flight *f)
 static void shorten(struct flight *f, int tier)
 {
     struct account *account = f->account;
-    const size_t most = (size_t)gate_ids_per_call(account->gate, f->batch->kind, tier);
+    size_t most = (size_t)gate_ids_per_call(account->gate, f->batch->kind, tier);
+    if (f->batch->with_account && most > 1)
+        most--; /* room for the account in a full batch */
     while (f->batch->count > most) {
         const size_t over = f->batch->count % most;
         account_repeat(account, batch_cut(f->batch, f->batch->count - (over ? over : most)), 0);
@@ -173,6 +175,7 @@ static void fill_call(struct flight *f)
         .access_token =
             a->row ? f->tokens.grant.access_token : str_from_cstr(f->engine->config->youtube.api_key),
         .tier = tier,
+        .with_account = batch->with_account,
         .dropped = str_from_cstr(batch->tier >= 0 ? batch->dropped : a->dropped_metrics),
         .now_ms = clock_wall_ms(),
     };

@@ -120,8 +120,8 @@ static void settle_item(struct flight *f, struct ask *ask, const struct platform
 /* All that one answer left out says more about the account than about the posts. */
 static bool is_anomaly(const struct flight *f, bool ok)
 {
-    if (f->call.item_count < 2 || !f->account->row || f->call.kind == CALL_RESOLVE)
-        return false;
+    if (f->call.item_count < 2 || !f->account->row || f->call.kind == CALL_RESOLVE || f->call.with_account)
+        return false; /* an account that answered beside its posts proves that they are gone */
     for (size_t i = 0; i < f->call.item_count; i++)
         if (!is_missing(&f->call.items[i], ok))
             return false;
@@ -133,6 +133,7 @@ static void settle_items(struct flight *f, bool ok)
     struct engine *e = f->engine;
     struct list *asks = &f->batch->asks, *l = asks->next;
     const bool anomaly = is_anomaly(f, ok);
+    f->account->seen += ok && f->call.with_account;
     if (anomaly)
         verdict_note_failed(e, f->account, "missing", STR("all"));
     for (size_t i = 0; i < f->call.item_count; i++) {
@@ -366,6 +367,11 @@ static void other_form(struct flight *f, const struct outcome *o)
     struct gate *g = account->gate;
     struct note note = {.kind = NOTE_TIER, .row = account->row, .at = clock_wall_ms() + TIER_MS};
     const bool drops = drop_metric(f, o, note.text, sizeof note.text);
+    if (o->with_account) {
+        f->batch->with_account = true;
+        account_repeat(account, take_batch(f), 0);
+        return;
+    }
     note.tier = f->call.tier + (drops ? 0 : 1);
     if (note.tier >= g->desc->tiers) {
         note_failed(f, o);
@@ -388,6 +394,7 @@ static void other_form(struct flight *f, const struct outcome *o)
     requeue(f);
 }
 
+/* `missing`: a call that is refused for a single post says that this post is gone. */
 static void split(struct flight *f, bool missing)
 {
     struct batch *batch = take_batch(f);
@@ -485,7 +492,7 @@ static bool settle_call(struct flight *f, const struct outcome *o)
         verdict_operator(f->engine, f->account->gate, code);
         break;
     case V_TIER: other_form(f, o); break;
-    case V_SPLIT: split(f, true); break;
+    case V_SPLIT: split(f, !o->too_large); break;
     case V_BUG: our_fault(f, o); break;
     }
     return false;
@@ -502,10 +509,12 @@ void verdict_apply(struct flight *f, struct outcome outcome)
     note_asked(f->account);
     usage(f, &outcome);
     settle_items(f, ok);
-    if (ok) {
+    if (ok)
         g->bugs = 0;
+    if (ok && outcome.no_insights)
+        verdict_note_failed(e, f->account, "insights", STR("none"));
+    else if (ok)
         note_ok(e, f->account);
-    }
     const bool of_all =
         outcome.verdict == V_RECONNECT || outcome.verdict == V_OPERATOR || outcome.verdict == V_QUOTA;
     if (f->batch->count == 0 && !of_all)

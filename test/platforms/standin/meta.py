@@ -29,6 +29,15 @@ ERRORS = {
     "10": (400, "OAuthException", "(#10) Application does not have permission for this action"),
     "10.viewers": (400, "OAuthException", "(#10) Not enough viewers for the media to show insights"),
     "200": (400, "OAuthException", "(#200) Requires extended permission"),
+    # [live, July to October 2026] the fields of a post need a permission of their own; the insights beside them answer
+    "10.user_content": (400, "OAuthException", "(#10) This endpoint requires the 'pages_read_user_content' permission or the 'Page Public Content Access' "
+                                               "feature. Refer to https://developers.facebook.com/docs/apps/review/login-permissions#manage-pages for details."),
+    "200.insights": (400, "OAuthException", "(#200) read_insights permission missing"),
+    # [live] a deleted post, and any object that the grant does not cover; the same text also with code 100 and no subcode
+    "10.gone": (400, "OAuthException", "(#10) Object does not exist, cannot be loaded due to missing permission or reviewable feature, or does not support "
+                                       "this operation. This endpoint requires the 'pages_read_engagement' permission or the 'Page Public Content Access' feature."),
+    "100.gone": (400, "OAuthException", "(#100) Object does not exist, cannot be loaded due to missing permission or reviewable feature, or does not support "
+                                        "this operation. This endpoint requires the 'pages_read_engagement' permission."),
     "100.33": (400, "GraphMethodException", "Unsupported get request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, "
                                             "or does not support this operation."),
     "100.2108006": (400, "OAuthException", "(#100) Media posted before business account conversion"),
@@ -37,6 +46,7 @@ ERRORS = {
     "100.field": (400, "OAuthException", "(#100) Tried accessing nonexisting field ({field})"),         # [P]
     "100": (400, "OAuthException", "(#100) Invalid parameter"),
     "101": (400, "OAuthException", "Error validating application. Cannot get application info due to a system error."),   # [K]: wrong client id or secret
+    "1.reduce": (500, "OAuthException", "Please reduce the amount of data you're asking for, then retry your request"),   # [practice]
     "1.101": (400, "OAuthException", "Error validating client secret."),                                                  # [K]
     "transient": (400, "OAuthException", "An unexpected error has occurred. Please retry your request later."),
 }
@@ -52,12 +62,13 @@ IG_NODE_COUNTS = {"like_count": "likes", "comments_count": "comments", "saved_co
 IG_SCOPES = {"instagram": {"instagram_business_basic", "instagram_business_manage_insights"},
              "facebook": {"instagram_basic", "instagram_manage_insights", "pages_read_engagement"}}
 # ---- Facebook ----
-FB_SCOPES = {"read_insights", "pages_read_engagement", "pages_show_list"}
+FB_SCOPES = {"read_insights", "pages_read_engagement", "pages_read_user_content", "pages_show_list"}
 FB_REEL = {"blue_reels_play_count", "fb_reels_total_plays", "fb_reels_replay_count", "post_video_likes_by_reaction_type", "post_video_social_actions"}
 FB_VIDEO = {"total_video_views", "total_video_reactions_by_type_total"}
 FB_POST = {"post_media_view", "post_reactions_by_type_total"}
 FB_VIDEO_FIELDS = {"id", "created_time", "views", "length", "permalink_url", "likes", "comments"}
-FB_POST_FIELDS = {"id", "created_time", "shares", "reactions", "comments", "permalink_url"}
+FB_POST_FIELDS = {"id", "created_time", "shares", "reactions", "comments", "permalink_url", "attachments"}
+FB_USER_CONTENT = {"likes", "reactions", "comments", "shares"}          # [live] fields that need pages_read_user_content
 
 
 def split_fields(text):
@@ -94,6 +105,8 @@ class Meta(Standin):
         self.app_percent = 1
         self.regain_minutes = 0
         self.usage_headers = True
+        self.deleted_as = "10.gone"             # how Facebook answers for a deleted post: also 100.gone and 100.33 [live]
+        self.replays = 0                        # percent of a Reel's plays that are replays: blue_reels_play_count leaves them out [live]
         self.long_lived_expires = True          # expires_in may be absent from the answer of the exchange [V]
 
     def error(self, name, **more):
@@ -198,28 +211,37 @@ class Meta(Standin):
         video = post
         if not post and "_" in parts[0]:                        # {page}_{post} of a video
             video = next((other for other in self.posts.values() if other.post_id == parts[0]), None)
+        facebook = self.platform(token.account) == "facebook"
+        if facebook and "pages_read_engagement" not in token.scopes:
+            return self.error("10.gone")                        # [live] the same words as for a deleted post
+        if facebook and parts == [token.account.id]:
+            return Answer(200, {"id": token.account.id}, served={})
         if not video or video.account is not token.account or video.state in ("deleted", "private"):
-            return self.error("100.33", id=parts[0])
-        if not self.allowed(token):
+            return self.error(self.deleted_as if facebook else "100.33", id=parts[0])
+        if not facebook and not self.allowed(token):
             return self.error("10")
-        if self.platform(token.account) == "instagram":
+        if not facebook:
             if parts[1:] == ["insights"]:
                 return self.ig_insights(request, video)
             if parts[1:] == []:
                 return self.ig_node(request, video, token)
         else:
+            insights = "read_insights" in token.scopes
             if parts[1:] == ["video_insights"] and post:
+                if not insights:
+                    return self.error("200.insights")           # [live]
                 return self.fb_insights(request, video, FB_REEL if video.kind == "reel" else FB_VIDEO)
             if parts[1:] == ["insights"] and not post:
+                if not insights:
+                    return Answer(200, {"data": [], "paging": {}}, served={})   # [live] without an error
                 return self.fb_insights(request, video, FB_POST)
             if parts[1:] == []:
-                return self.fb_node(request, video, bool(post))
+                return self.fb_node(request, video, bool(post), token)
         self.refuse(f"no such edge: {path}", "100")
 
     def allowed(self, token):
         account = token.account
-        wanted = IG_SCOPES[account.login] if account.login else FB_SCOPES - {"pages_show_list"}
-        return wanted <= token.scopes
+        return IG_SCOPES[account.login] <= token.scopes
 
     def batch(self, host, request):
         """POST /v26.0/ with batch=[…] [V]"""
@@ -249,15 +271,15 @@ class Meta(Standin):
         for at, operation in enumerate(operations):
             entry = self.operate(host, name, operation, token, ids[at], at, served)
             if entry is not None and form.get("include_headers") != "false":
-                entry["headers"] = [{"name": "Content-Type", "value": "application/json"}]
+                headers = [("Content-Type", "application/json"), *self.usage(token.account)]
+                entry["headers"] = [{"name": name, "value": value} for name, value in headers]
             entries.append(entry)
         # What one of its operations did not answer is not known of the post.
         for id in ids:
             if served.get(id) is None:
                 served.pop(id, None)
                 self.note_failed([id], "operation")
-        answer = Answer(200, entries, self.usage(token.account), served)
-        return answer
+        return Answer(200, entries, [], served)                 # [practice] usage stands in the entries, not here
 
     def operate(self, host, name, operation, token, id, at, served):
         fault = self.take_operation_fault(f"{name}.op", token.account.id, id, at)
@@ -348,7 +370,7 @@ class Meta(Standin):
         # [V] without a name, a default set; which is in it is not said, so here: all that fit and are not dead.
         metrics = request.query["metric"].split(",") if "metric" in request.query else sorted(valid - self.dead_metrics)
         for at, metric in enumerate(metrics):
-            if metric not in FB_REEL | FB_VIDEO | FB_POST:
+            if metric not in FB_REEL | FB_VIDEO | FB_POST:      # the page's own: never another name
                 self.violation(f"no metric of Facebook: {metric}")
             # [P, probed 2026-09-18] one that does not fit fails all; but total_video_views on a Reel is an empty list.
             if metric in self.dead_metrics or (metric not in valid and not (valid is FB_REEL and metric == "total_video_views")):
@@ -365,13 +387,18 @@ class Meta(Standin):
 
     def fb_value(self, metric, post, served):
         counts = post.counts
-        if metric in ("blue_reels_play_count", "total_video_views", "post_media_view"):
+        if metric == "fb_reels_replay_count":
+            return counts["views"] * self.replays // 100
+        if metric in ("blue_reels_play_count", "fb_reels_total_plays", "total_video_views", "post_media_view"):
             if "views" in post.hidden:
                 return None
-            served["views"] = counts["views"]
-            return counts["views"]
-        if metric in ("fb_reels_total_plays", "fb_reels_replay_count"):
-            return counts["views"]
+            if metric == "post_media_view" and post.kind == "reel":
+                return 0                                        # [live] a Reel below its composite id
+            plays = counts["views"]
+            if metric == "blue_reels_play_count":
+                plays -= plays * self.replays // 100
+            served["views"] = max(plays, served.get("views", 0))
+            return plays
         if "reaction" in metric:
             served["likes"] = counts["likes"]
             return {"REACTION_LIKE": counts["likes"] - counts["likes"] // 4, "REACTION_LOVE": counts["likes"] // 4}
@@ -381,22 +408,28 @@ class Meta(Standin):
         served.update(comments=counts["comments"], shares=counts["shares"])
         return dict(zip(names, (counts["comments"], counts["shares"])))
 
-    def fb_node(self, request, post, is_video):
+    def fb_node(self, request, post, is_video, token):
         """GET /{video-id}?fields=… and /{page}_{post}?fields=… [P: several projects]"""
         fields = split_fields(request.query.get("fields", "id"))
         body, served, counts = {}, {}, post.counts
+        if FB_USER_CONTENT & fields.keys() and "pages_read_user_content" not in token.scopes:
+            return self.error("10.user_content")
         for field, written in fields.items():
             if field not in (FB_VIDEO_FIELDS if is_video else FB_POST_FIELDS):
                 self.violation(f"no field of a {'video' if is_video else 'post'}: {field}")
                 return self.error("100.field", field=field)
             if field in ("likes", "reactions", "comments"):
-                if not written.endswith(".summary(true).limit(0)"):
+                # Without filter(stream) the replies are missing from the count [V].
+                if not written.endswith((".filter(stream)" if field == "comments" else "") + ".summary(true).limit(0)"):
                     self.violation(f"not the documented form: {written}")
                 name = "comments" if field == "comments" else "likes"
                 if name not in post.hidden:
                     summary = {"order": "ranked"} if name == "comments" else {}
                     body[field] = {"data": [], "summary": {**summary, "total_count": counts[name]}}
                     served[name] = counts[name]
+            elif field == "attachments":                        # [P] what the post is about
+                url = f"https://www.facebook.com/reel/{post.id}/" if post.kind == "reel" else f"https://www.facebook.com/1/videos/{post.id}/"
+                body[field] = {"data": [{"media_type": "video", "type": "video_inline", "target": {"id": post.id, "url": url}}]}
             elif field == "views" and "views" not in post.hidden:
                 body[field] = served["views"] = counts["views"]
             elif field == "shares":

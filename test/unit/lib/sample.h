@@ -1,7 +1,8 @@
 /* Answers of the platforms as files, for tests and for fuzzing. The first line: api, function (read resolve
  * refresh link), tier or step, status of HTTP. Then, in any order: where it is from, its mark, its date; what
  * the call asks for; words (key: YouTube's, young: posted an hour ago, batch, source=1: the chosen definition
- * of a view, dropped=a,b: metrics found dead); headers of the answer; what has to come out of it, as
+ * of a view, dropped=a,b: metrics found dead,
+ * account: the account is asked for beside the posts); headers of the answer; what has to come out of it, as
  * sample_print() has it. Behind the first empty line the body, byte by byte:
  *
  *     tiktok read 0 200

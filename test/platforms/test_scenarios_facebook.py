@@ -1,0 +1,160 @@
+"""Facebook as it answers in 2026: permissions that are judged apart, deleted posts, Reels below composite ids, usage inside batches."""
+import pytest
+
+from lib.lines import uid
+
+HOUR = 3_600_000
+PERMISSIONS = {"pages_read_engagement", "pages_read_user_content", "read_insights"}
+
+
+def page(world, videos=3, kind="reel"):
+    """(author, account id, post ids) of one page."""
+    [name] = world.add(videos=videos, platforms=("facebook",), kind=kind)
+    return name, world.accounts[name, "facebook"], world.ids("facebook")
+
+
+def grant(standins, account, *missing):
+    standins.tell("facebook", "scopes", account=account, scopes=sorted(PERMISSIONS - set(missing)))
+
+
+def test_without_user_content_the_insights_count(world, clock, standins):
+    """F1: the fields of the object are refused; views, likes, comments and shares of a Reel come from its insights."""
+    name, account, ids = page(world)
+    grant(standins, account, "pages_read_user_content")
+    world.refresh()
+    have, truth = world.counts()["facebook"], standins.tell("facebook", "truth")
+    for id in ids:
+        assert have[id] == {**truth[id], "saves": None, "at": clock.wall_ms}
+    credential = world.credential(name, "facebook")
+    assert (credential["state"], credential["failures"]) == (0, 0)
+
+
+def test_without_insights_the_object_counts_and_the_page_says_so(world, clock, standins):
+    name, account, ids = page(world)
+    grant(standins, account, "read_insights")
+    world.refresh()
+    have, truth = world.counts()["facebook"], standins.tell("facebook", "truth")
+    for id in ids:
+        assert (have[id]["views"], have[id]["likes"], have[id]["comments"]) == (None, truth[id]["likes"], truth[id]["comments"])
+    credential = world.credential(name, "facebook")
+    assert (credential["state"], credential["last_error"]) == (0, "insights none")
+    # Granted later, the views come, and no other definition of a view was chosen meanwhile.
+    grant(standins, account)
+    clock.advance(HOUR)
+    world.refresh()
+    world.expect_truth(("facebook",), at=clock.wall_ms)
+    assert world.credential(name, "facebook")["failures"] == 0
+
+
+@pytest.mark.parametrize("answered_as", ["10.gone", "100.gone", "100.33"])
+def test_a_deleted_post_is_missing_and_its_page_stays(world, clock, standins, answered_as):
+    """F3: every form of the answer, beside posts that are there."""
+    name, account, ids = page(world)
+    standins.tell("meta", "set", deleted_as=answered_as)
+    standins.tell("facebook", "post", id=ids[1], state="deleted")
+    world.refresh(status=None)
+    assert [world.post("facebook", id)["at"] for id in ids] == [clock.wall_ms, None, clock.wall_ms]
+    assert world.rows("SELECT misses FROM platform_posts WHERE post_id = ?", ids[1]) == [(1,)]
+    credential = world.credential(name, "facebook")
+    assert (credential["state"], credential["failures"]) == (0, 0)
+    standins.tell("meta", "set", deleted_as="10.gone")
+
+
+@pytest.mark.parametrize("videos", [1, 3])
+@pytest.mark.parametrize("answered_as", ["10.gone", "100.gone"])
+def test_a_page_whose_posts_are_all_deleted_is_asked_for_itself(world, clock, standins, answered_as, videos):
+    """F3: no post answers, so the page has to, and does."""
+    name, account, ids = page(world, videos)
+    standins.tell("meta", "set", deleted_as=answered_as)
+    for id in ids:
+        standins.tell("facebook", "post", id=id, state="deleted")
+    world.refresh(status=None)
+    assert world.rows("SELECT misses FROM platform_posts ORDER BY 1") == [(1,)] * videos
+    credential = world.credential(name, "facebook")
+    assert (credential["state"], credential["last_error"]) == (0, None)
+    assert [account in record["ids"] for record in standins.log("facebook") if record["route"] == "facebook.batch"] == [False, True]
+    standins.tell("meta", "set", deleted_as="10.gone")
+
+
+def test_a_full_page_of_deleted_posts_leaves_room_for_the_page(world, clock, standins):
+    """25 posts are 50 operations, which is the most that a batch may have."""
+    name, account, ids = page(world, 25)
+    for id in ids:
+        standins.tell("facebook", "post", id=id, state="deleted")
+    world.refresh(status=None)
+    assert world.rows("SELECT count(*) FROM platform_posts WHERE misses = 1") == [(25,)]
+    assert world.credential(name, "facebook")["state"] == 0
+
+
+def test_a_lost_grant_is_told_from_deleted_posts(world, clock, standins):
+    """F3: the same words for every post and for the page itself: the grant is gone, and no post is missing."""
+    name, account, ids = page(world)
+    grant(standins, account, "pages_read_engagement")
+    world.refresh(status=None)
+    assert world.credential(name, "facebook")["state"] == 1
+    assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
+
+
+def test_a_page_that_is_silent_when_asked_decides_nothing(world, clock, standins):
+    """An operation for the page that timed out says neither that the posts are gone nor that the grant is."""
+    world.configure(platforms={"retry_percent": 0})
+    name, account, [id] = page(world, 1)
+    standins.tell("facebook", "post", id=id, state="deleted")
+    standins.fault("facebook", "null", route="facebook.op", id=account)
+    world.refresh(status=None)
+    assert world.credential(name, "facebook")["state"] == 0
+    assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
+
+
+def test_plays_with_replays_are_the_views_of_a_reel(world, clock, standins):
+    """F5; a Reel that was read by plays without replays stays so, because its curve must not jump."""
+    name, account, ids = page(world, 2)
+    standins.tell("meta", "set", replays=20, dead_metrics=["fb_reels_total_plays"])
+    standins.tell("facebook", "post", id=ids[1], state="deleted")
+    world.refresh(status=None)
+    assert world.post("facebook", ids[0])["views"] == 800
+    standins.tell("meta", "set", dead_metrics=[])
+    standins.tell("facebook", "post", id=ids[1], state="public")
+    clock.advance(25 * HOUR)
+    world.refresh(status=None)
+    assert [world.post("facebook", id)["views"] for id in ids] == [800, 1001]
+    assert dict(world.rows("SELECT post_id, views_source FROM platform_posts")) == {ids[0]: 1, ids[1]: 5}
+    standins.tell("meta", "set", replays=0)
+
+
+def test_a_reel_below_its_composite_id_is_read_by_the_id_of_the_video(world, clock, standins):
+    """F11: the insights of the composite id are 0."""
+    name, account, [id] = page(world, 1)
+    composite = f"{account}_77"
+    standins.tell("facebook", "post", id=id, post_id=composite)
+    world.instance.import_lines([{"type": "video", "id": uid("a composite one"), "author_id": uid(name),
+                                  "posts": [{"platform": "facebook", "post_id": composite, "posted_at": "2026-07-08T08:00:00Z"}]}])
+    world.refresh(status=None)
+    assert world.post("facebook", composite)["views"] == 1000
+    assert world.rows("SELECT resolved_id FROM platform_posts WHERE post_id = ?", composite) == [(id,)]
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert standins.count("facebook", "facebook.batch") == 1, "what it is about is asked once"
+
+
+@pytest.mark.parametrize("videos, whole", [(8, False), (1, True)])
+def test_a_batch_that_is_too_large_is_halved(world, clock, standins, videos, whole):
+    """F12: and a post that is too large by itself is not read, but not missing either."""
+    world.configure(platforms={"retry_percent": 0})
+    name, account, ids = page(world, videos)
+    standins.fault("facebook", "error", name="1.reduce", route="facebook.batch", **({} if whole else {"times": 1}))
+    world.refresh(status=None)
+    sizes = [len(record["ids"]) for record in standins.log("facebook") if record["route"] == "facebook.batch"]
+    assert sizes == ([1] if whole else [8, 4, 4])
+    assert [world.post("facebook", id)["at"] for id in ids] == [None if whole else clock.wall_ms] * videos
+    assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
+
+
+def test_the_wait_stands_inside_the_batch(world, clock, standins):
+    """F4: Meta names the minutes in the headers of each operation, and the outer answer has none."""
+    name, account, ids = page(world, 30)
+    standins.tell("meta", "set", regain_minutes=7)
+    world.refresh(status=None)
+    assert standins.count("facebook", "facebook.batch") == 1, "the second batch waits longer than the run lasts"
+    standins.tell("meta", "set", regain_minutes=0)
