@@ -36,6 +36,22 @@ static struct str api_name(int api)
     return str_from_cstr(api >= 0 && api < PLATFORM_APIS ? platform_desc((enum platform_api)api)->name : "?");
 }
 
+static void append_missing_permissions(struct buf *b, const struct credential *c, bool json)
+{
+    const struct platform_permission *p = platform_desc((enum platform_api)c->api)->permissions;
+    size_t count = 0;
+    for (; p && p->scope; p++) {
+        struct str scope = str_from_cstr(p->scope);
+        if (!platform_permission_is_missing(p, c->scopes))
+            continue;
+        if (json)
+            json_str(b, scope);
+        else
+            buf_printf(b, "%s%s", count ? ", " : "  not granted: ", p->scope);
+        count++;
+    }
+}
+
 void platform_append_json(struct buf *b, const struct credential *c, const struct uuid *author)
 {
     json_open(b, '{');
@@ -47,6 +63,12 @@ void platform_append_json(struct buf *b, const struct credential *c, const struc
     JSON_STR(b, "name", c->account_name);
     JSON_STR(b, "state", state_name(c));
     JSON_STR(b, "scopes", c->scopes);
+    json_key(b, STR("missing_permissions"));
+    json_open(b, '[');
+    if (c->api >= 0 && c->api < PLATFORM_APIS)
+        append_missing_permissions(b, c, true);
+    json_close(b, ']');
+    JSON_BOOL(b, "is_personal", c->is_personal);
     JSON_TIME(b, "obtained_at", c->obtained_at);
     JSON_TIME_OR_NULL(b, "access_expires_at", c->access_expires_at != TIME_NONE, c->access_expires_at);
     JSON_TIME_OR_NULL(b, "refresh_expires_at", c->refresh_expires_at != TIME_NONE, c->refresh_expires_at);
@@ -104,6 +126,10 @@ static void append_account(struct listing *l, const struct credential *c, const 
         buf_append(&l->out, STR("  last error: "));
         cli_append_text(&l->out, c->last_error);
     }
+    if (c->api >= 0 && c->api < PLATFORM_APIS)
+        append_missing_permissions(&l->out, c, false);
+    if (c->is_personal)
+        buf_append(&l->out, STR("  personal account: no analytics"));
     buf_append_char(&l->out, '\n');
 }
 

@@ -166,6 +166,7 @@ static enum err send_call(struct test *t)
                                      .tier = t->tier,
                                      .with_account = t->with_account,
                                      .dropped = t->dropped,
+                                     .is_personal = t->account.is_personal,
                                      .now_ms = clock_wall_ms(),
                                      .items = &t->item,
                                      .item_count = 1};

@@ -80,7 +80,7 @@ struct config {
         int64_t in_flight;
     } instagram;
     struct {
-        char *client_id, *client_secret, *graph_version, *more_scopes;
+        char *client_id, *client_secret, *graph_version, *more_scopes, *config_id;
         int64_t in_flight;
     } facebook;
     struct {

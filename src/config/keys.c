@@ -366,12 +366,13 @@ const struct config_key config_keys[] = {
     {"facebook", "graph_version", CONFIG_TEXT, KEY(facebook.graph_version), "v26.0", TEXT_LIMIT(8), false,
      check_graph_version,
      "The version of Meta's Graph API. One that Meta has ended is silently served as another."},
-    {"facebook", "more_scopes", CONFIG_TEXT, KEY(facebook.more_scopes), "", TEXT_LIMIT(500), false,
-     check_scopes,
-     "Further permissions that linking asks authors for, comma separated. Meta must have granted them to "
-     "your "
-     "app: business_management\n"
-     "finds pages that belong to a business portfolio."},
+    {"facebook", "more_scopes", CONFIG_TEXT, KEY(facebook.more_scopes), "business_management",
+     TEXT_LIMIT(500), false, check_scopes,
+     "Further permissions that linking requests, comma separated. business_management finds the pages that\n"
+     "belong to a business portfolio. Remove it if Facebook shows authors \"Invalid Scopes\"."},
+    {"facebook", "config_id", CONFIG_TEXT, KEY(facebook.config_id), "", TEXT_LIMIT(100), false, NULL,
+     "The configuration of your app, if it uses Facebook Login for Business: the configuration lists the\n"
+     "permissions then, and more_scopes is ignored. Empty: plain Facebook Login."},
     {"facebook", "in_flight", CONFIG_INTEGER, RELOADED(facebook.in_flight), "8", 1, 100, false, NULL,
      "Calls at once."},
 

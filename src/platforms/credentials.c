@@ -26,7 +26,10 @@ struct platform_options platform_options_of(const struct config *config, enum pl
         o.ids_per_call = (int)config->youtube.ids_per_call;
         o.by_key = *config->youtube.api_key != '\0';
         break;
-    case API_FACEBOOK: o.more_scopes = config->facebook.more_scopes; break;
+    case API_FACEBOOK:
+        o.more_scopes = config->facebook.more_scopes;
+        o.config_id = config->facebook.config_id;
+        break;
     case API_TIKTOK:
     case API_INSTAGRAM_FACEBOOK:
     case API_PINTEREST: break;
@@ -189,6 +192,7 @@ bool account_record_of(struct account_record *out, int64_t author_row, const str
     else if (!take_text(out->scopes, SCOPES_MAX, grant->scopes, true))
         *why = "the scopes are too long or no text";
     take_name(out->name, account->name);
+    out->is_personal = account->is_personal;
     out->access_expires_at = token_expiry(desc, grant->expires_in_s, now_ms);
     out->refresh_expires_at = refresh_token_expiry(grant->refresh_expires_in_s, now_ms);
     if (*why)
@@ -226,7 +230,8 @@ enum err account_record_save(const struct account_record *r, struct seal_keys *k
                            .scopes = str_from_cstr(r->scopes),
                            .access_expires_at = r->access_expires_at,
                            .refresh_expires_at = r->refresh_expires_at,
-                           .obtained_at = r->obtained_at};
+                           .obtained_at = r->obtained_at,
+                           .is_personal = r->is_personal};
     const struct token_grant grant = {.access_token = str_from_cstr(r->access_token),
                                       .refresh_token = str_from_cstr(r->refresh_token)};
     buf_init(&access, TOKEN_MAX + SEAL_OVERHEAD);

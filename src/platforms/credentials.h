@@ -72,6 +72,7 @@ struct account_record {
     char access_token[TOKEN_MAX + 1], refresh_token[TOKEN_MAX + 1]; /* refresh "": none */
     int64_t access_expires_at, refresh_expires_at;                  /* TIME_NONE: never, or not said */
     int64_t obtained_at;
+    bool is_personal;
 };
 
 /* False: a text is too long, empty where it must not be, or not UTF-8; `*why` (static) says which. A grant

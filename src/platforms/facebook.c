@@ -8,15 +8,11 @@
  * latter are 0 if the post is a Reel, so those are resolved to the video's id first.
  *
  * The object and its insights need different permissions, so they are judged apart: what one of them answers
- * counts even if the other is refused.
- *
- * Linking also finds the Instagram accounts behind the pages: both are read with the page's token, which does
- * not expire while its person stays what they are [V]. */
+ * counts even if the other is refused. */
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/urlencode.h"
+#include "platforms/facebook.h"
 #include "platforms/graph.h"
-#include "platforms/grant.h"
 #include "platforms/response.h"
 
 enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
@@ -377,129 +373,6 @@ static struct outcome parse(struct arena *a, struct platform_call *call,
     return call->kind == CALL_RESOLVE ? parse_resolve(a, call, response) : parse_read(a, call, response);
 }
 
-/* ---- linking ---- */
-
-enum { STEP_CODE, STEP_LONG, STEP_PAGES, STEP_DONE = LINK_STEPS_MAX };
-
-static struct str authorize_path(struct arena *a, const struct platform_options *options,
-                                 const struct platform_app *app, struct str redirect_uri, struct str state,
-                                 struct str challenge)
-{
-    const char *more = options->more_scopes ? options->more_scopes : "";
-    struct str scopes = arena_printf(a, "%s%s%s", facebook_desc.scopes, *more ? "," : "", more);
-    const struct url_field fields[] = {{"client_id", app->client_id},
-                                       {"redirect_uri", redirect_uri},
-                                       {"state", state},
-                                       {"response_type", STR("code")},
-                                       {"scope", scopes}};
-    (void)challenge;
-    return url_fields(a, arena_printf(a, "/%s/dialog/oauth?", options->graph_version), fields, 5);
-}
-
-/* Meta documents both as GETs with the secret in the address [V]. */
-static void build_token(struct arena *a, const struct platform_link *link, struct platform_request *out)
-{
-    const struct url_field code[] = {{"client_id", link->app.client_id},
-                                     {"redirect_uri", link->redirect_uri},
-                                     {"client_secret", link->app.client_secret},
-                                     {"code", link->code}};
-    const struct url_field exchange[] = {{"grant_type", STR("fb_exchange_token")},
-                                         {"client_id", link->app.client_id},
-                                         {"client_secret", link->app.client_secret},
-                                         {"fb_exchange_token", link->grant.access_token}};
-    struct str before = arena_printf(a, "/%s/oauth/access_token?", link->options->graph_version);
-    out->path = url_fields(a, before, link->step == STEP_CODE ? code : exchange, 4);
-}
-
-/* The next page is asked for by its cursor: the address that the answer holds is never followed. */
-static void build_pages(struct arena *a, const struct platform_link *link, struct platform_request *out)
-{
-    const struct url_field fields[] = {
-        {"fields", STR("id,name,access_token,instagram_business_account{id,username}")},
-        {"limit", STR("50")},
-        {"after", link->cursor}};
-    struct str before = arena_printf(a, "/%s/me/accounts?", link->options->graph_version);
-    out->path = url_fields(a, before, fields, 3);
-    request_add_bearer(a, out, link->grant.access_token);
-}
-
-static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
-{
-    *out = (struct platform_request){.host = HOST_FACEBOOK, .method = "GET"};
-    if (link->step >= STEP_DONE)
-        return false;
-    if (link->step < STEP_PAGES)
-        build_token(a, link, out);
-    else
-        build_pages(a, link, out);
-    return true;
-}
-
-static void add_account(struct arena *a, struct platform_link *link, enum platform_api api,
-                        struct yyjson_val *account, const char *name, struct str token)
-{
-    struct str id = jsonr_id(jsonr_get(account, "id"));
-    if (!platform_id_is_plain(id) || link->account_count == LINK_ACCOUNTS_MAX)
-        return;
-    link->accounts[link->account_count++] = (struct linked_account){
-        .api = api,
-        .id = id,
-        .name = grant_name(a, jsonr_text(jsonr_get(account, name))),
-        .grant = {.access_token = token, .account_id = id, .expires_in_s = -1},
-    };
-}
-
-/* A page without a token is one that its person may not read. */
-static void add_page(struct arena *a, struct platform_link *link, struct yyjson_val *page)
-{
-    struct str token = jsonr_text(jsonr_get(page, "access_token"));
-    if (!grant_token_is_plain(token))
-        return;
-    add_account(a, link, API_FACEBOOK, page, "name", token);
-    add_account(a, link, API_INSTAGRAM_FACEBOOK, jsonr_get(page, "instagram_business_account"), "username",
-                token);
-}
-
-static bool read_pages(struct arena *a, struct platform_link *link, struct yyjson_val *body)
-{
-    struct yyjson_val *data = jsonr_get(body, "data"), *paging = jsonr_get(body, "paging"), *page;
-    struct jsonr_iter it = jsonr_iterate(data);
-    if (!jsonr_is_array(data))
-        return false;
-    while (jsonr_next(&it, NULL, &page))
-        add_page(a, link, page);
-    link->cursor = jsonr_text(jsonr_get(jsonr_get(paging, "cursors"), "after"));
-    link->step = jsonr_get(paging, "next") && link->cursor.len ? link->step + 1 : STEP_DONE;
-    return true;
-}
-
-static struct outcome parse_token(struct arena *a, struct platform_link *link,
-                                  const struct platform_response *response)
-{
-    struct token_grant got;
-    struct outcome o = graph_grant(a, response, &got);
-    if (o.verdict == V_OK) {
-        link->grant = got;
-        link->step++;
-    }
-    return o;
-}
-
-static struct outcome link_parse(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *response)
-{
-    struct graph_answer g;
-    CHECK(link->step < STEP_DONE);
-    if (link->step < STEP_PAGES)
-        return parse_token(a, link, response);
-    if (graph_open(&g, a, NULL, response, false, 0)) {
-        struct graph_part part = graph_next(&g);
-        if (part.kind == GRAPH_OK && !read_pages(a, link, part.body))
-            graph_malformed(&g, "pages");
-    }
-    return graph_finish(&g);
-}
-
 /* Meta's limit grows with the page's engaged users, and its headers say how much of it is used [V]. Of the
  * scopes, pages_show_list is for the list of pages, pages_read_user_content for the likes, comments and
  * shares of posts and videos, without which Meta refuses these fields [P, live in 2026]. instagram_basic
@@ -511,6 +384,7 @@ const struct platform_desc facebook_desc = {
     .title = "Facebook",
     .scopes = "pages_show_list,pages_read_engagement,pages_read_user_content,read_insights,instagram_basic,"
               "instagram_manage_insights",
+    .permissions = facebook_permissions,
     .links = true,
     .tiers = TIERS,
     .ids_per_call = {25, 25, 10, 25},
@@ -521,8 +395,8 @@ const struct platform_desc facebook_desc = {
     .refresh_before_s = -1,
     .build = build,
     .parse = parse,
-    .authorize_path = authorize_path,
+    .authorize_path = facebook_authorize_path,
     .authorize_host = HOST_FACEBOOK_AUTH,
-    .link_build = link_build,
-    .link_parse = link_parse,
+    .link_build = facebook_link_build,
+    .link_parse = facebook_link_parse,
 };

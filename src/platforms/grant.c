@@ -63,9 +63,9 @@ struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struc
     return o;
 }
 
-bool grant_has_scope(const struct token_grant *grant, struct str scope)
+bool grant_has_scope(struct str scopes, struct str scope)
 {
-    struct str rest = grant->scopes;
+    struct str rest = scopes;
     if (rest.len == 0)
         return true;
     while (rest.p) {

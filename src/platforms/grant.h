@@ -20,8 +20,9 @@ extern const struct error_row grant_errors[];
  * `code`. */
 struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struct platform_response *r);
 
-/* Scopes separated by spaces or commas. True as well when the grant does not say its scopes. */
-bool grant_has_scope(const struct token_grant *grant, struct str scope);
+/* Whether `scopes`, separated by spaces or commas, hold `scope`. True as well if they are empty: then the
+ * platform did not report them. */
+bool grant_has_scope(struct str scopes, struct str scope);
 
 /* A name for people: without control characters, cut to what fits. p == NULL: there is none. In the arena. */
 struct str grant_name(struct arena *a, struct str name);

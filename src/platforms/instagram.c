@@ -6,6 +6,7 @@
  * batches of 50, no refresh; it is linked with Facebook's pages (facebook.c). */
 #include "base/check.h"
 #include "base/urlencode.h"
+#include "platforms/facebook.h"
 #include "platforms/graph.h"
 #include "platforms/grant.h"
 #include "platforms/response.h"
@@ -211,18 +212,16 @@ static struct outcome parse_refresh(struct arena *a, const struct platform_respo
 
 enum { STEP_CODE, STEP_LONG, STEP_ME, STEP_DONE };
 
-static struct str authorize_path(struct arena *a, const struct platform_options *options,
-                                 const struct platform_app *app, struct str redirect_uri, struct str state,
-                                 struct str challenge)
+static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
-    const struct url_field fields[] = {{"client_id", app->client_id},
-                                       {"redirect_uri", redirect_uri},
+    const struct str none = {NULL, 0};
+    const struct url_field fields[] = {{"client_id", authorize->app.client_id},
+                                       {"redirect_uri", authorize->redirect_uri},
                                        {"response_type", STR("code")},
                                        {"scope", str_from_cstr(instagram_desc.scopes)},
-                                       {"state", state}};
-    (void)options;
-    (void)challenge;
-    return url_fields(a, STR("/oauth/authorize?"), fields, 5);
+                                       {"state", authorize->state},
+                                       {"force_reauth", authorize->again ? STR("true") : none}};
+    return url_fields(a, STR("/oauth/authorize?"), fields, 6);
 }
 
 /* Instagram puts "#_" behind the address that the browser comes back to [V]; a code never holds it. */
@@ -314,9 +313,12 @@ static struct outcome parse_me(struct arena *a, struct platform_link *link,
     struct graph_answer g;
     if (graph_open(&g, a, NULL, response, false, 0)) {
         struct graph_part part = graph_next(&g);
-        struct str id = jsonr_id(jsonr_get(part.body, "user_id"));
+        struct yyjson_val *me = part.body;
+        struct jsonr_iter it = jsonr_iterate(jsonr_get(me, "data"));
+        (void)jsonr_next(&it, NULL, &me); /* documented as a list of one [V], in practice a plain object */
+        struct str id = jsonr_id(jsonr_get(me, "user_id"));
         if (part.kind == GRAPH_OK && platform_id_is_plain(id)) {
-            struct str name = grant_name(a, jsonr_text(jsonr_get(part.body, "username")));
+            struct str name = grant_name(a, jsonr_text(jsonr_get(me, "username")));
             link->grant.account_id = id;
             link->accounts[0] =
                 (struct linked_account){.api = API_INSTAGRAM, .id = id, .name = name, .grant = link->grant};
@@ -340,6 +342,12 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link,
 
 /* ---- descriptors ---- */
 
+static const struct platform_permission permissions_of_instagram[] = {
+    {"instagram_business_manage_insights", "read the insights of your account",
+     "Without it, views, shares and saves stay empty."},
+    {0},
+};
+
 #define ALL_COUNTS                                                                                           \
     {                                                                                                        \
         true, true, true, true, true                                                                         \
@@ -353,6 +361,7 @@ const struct platform_desc instagram_desc = {
     .name = "instagram",
     .title = "Instagram",
     .scopes = "instagram_business_basic,instagram_business_manage_insights",
+    .permissions = permissions_of_instagram,
     .links = true,
     .tiers = TIERS,
     .ids_per_call = {1, 1, 1},
@@ -376,6 +385,7 @@ const struct platform_desc instagram_facebook_desc = {
     .name = "instagram-facebook",
     .title = "Instagram (Facebook login)",
     .scopes = "",
+    .permissions = instagram_facebook_permissions,
     .tiers = TIERS,
     .ids_per_call = {50, 16, 50},
     .measurable = ALL_COUNTS,

@@ -207,7 +207,8 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
     if (o.verdict == V_TIER)
         next_form(call, &o);
     if (o.verdict == V_SPLIT && call->item_count == 1) {
-        call->items[0].state = ITEM_MISSING;
+        /* A personal account is refused with the same code as a pin that is gone [V]. */
+        call->items[0].state = call->is_personal && r->status == 403 ? ITEM_NO_DATA : ITEM_MISSING;
         o.verdict = V_OK;
     }
     return o;
@@ -273,18 +274,14 @@ static struct outcome parse_refresh(struct arena *a, const struct platform_respo
 
 /* ---- linking ---- */
 
-static struct str authorize_path(struct arena *a, const struct platform_options *options,
-                                 const struct platform_app *app, struct str redirect_uri, struct str state,
-                                 struct str challenge)
+static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
-    (void)options;
-    (void)challenge;
     const struct url_field fields[] = {
-        {"client_id", app->client_id},
-        {"redirect_uri", redirect_uri},
+        {"client_id", authorize->app.client_id},
+        {"redirect_uri", authorize->redirect_uri},
         {"response_type", STR("code")},
         {"scope", str_from_cstr(pinterest_desc.scopes)},
-        {"state", state},
+        {"state", authorize->state},
     };
     return url_fields(a, STR("/oauth/?"), fields, sizeof fields / sizeof fields[0]);
 }
@@ -317,8 +314,8 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
         return o;
     if (!link->grant.refresh_token.len)
         return outcome_make(V_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
-    if (!grant_has_scope(&link->grant, STR("pins:read")) ||
-        !grant_has_scope(&link->grant, STR("boards:read")))
+    if (!grant_has_scope(link->grant.scopes, STR("pins:read")) ||
+        !grant_has_scope(link->grant.scopes, STR("boards:read")))
         return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing"));
     link->step = LINK_ACCOUNT;
     return o;
@@ -353,6 +350,7 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link,
         return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
     link->accounts[0] = (struct linked_account){.api = API_PINTEREST, .id = id, .grant = link->grant};
     link->accounts[0].name = grant_name(a, username);
+    link->accounts[0].is_personal = str_eq(jsonr_text(jsonr_get(root, "account_type")), STR("PINNER"));
     link->account_count = 1;
     link->step = LINK_DONE;
     return outcome_make(V_OK, SCOPE_CALL, STR("ok"));

@@ -2,6 +2,7 @@
 #include "platforms/platform.h"
 
 #include "base/check.h"
+#include "platforms/grant.h"
 
 static const struct platform_desc *const table[PLATFORM_APIS] = {
     [API_TIKTOK] = &tiktok_desc,
@@ -36,6 +37,11 @@ const char *verdict_name(enum verdict v)
     };
     CHECK((unsigned)v < VERDICTS);
     return names[v];
+}
+
+bool platform_permission_is_missing(const struct platform_permission *permission, struct str scopes)
+{
+    return !grant_has_scope(scopes, str_from_cstr(permission->scope));
 }
 
 bool platform_id_is_plain(struct str id)

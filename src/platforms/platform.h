@@ -67,7 +67,8 @@ struct platform_options {
     const char *graph_version; /* "v26.0" */
     int ids_per_call;          /* 0: the descriptor's */
     bool batch;                /* graph.instagram.com: whether it takes batches [K]: off */
-    const char *more_scopes;   /* Facebook: asked for at linking beside the descriptor's; NULL or "": none */
+    const char *more_scopes;   /* Facebook: requested beside the descriptor's scopes; NULL or "": none */
+    const char *config_id;     /* Facebook Login for Business: replaces the scopes; NULL or "": none */
     bool by_key;               /* YouTube: an API key is there, ids of several authors go in one call */
 };
 
@@ -83,6 +84,7 @@ struct platform_call {
                         */
     bool with_account; /* ask for the account itself beside the posts, which tells a deleted post from a lost
                         * grant; only after an outcome that had `with_account` */
+    bool is_personal;  /* linked_account.is_personal */
     int64_t now_ms;
     struct platform_item *items;
     size_t item_count;
@@ -150,8 +152,26 @@ struct linked_account {
     enum platform_api api;
     struct str id, name;      /* the name for people; p == NULL: none */
     struct token_grant grant; /* Facebook: the page's own token */
+    bool is_personal;         /* Pinterest: not a business account, so it has no analytics */
 };
-enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 6 };
+enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 12 };
+
+/* What the address of the platform's consent page is built from. */
+struct platform_authorize {
+    const struct platform_options *options;
+    struct platform_app app;
+    struct str redirect_uri, state;
+    struct str challenge; /* PKCE, S256; ignored unless uses_pkce */
+    bool again; /* show the consent page to an author who has consented before, so that they can select
+                 * another account or grant what they declined */
+};
+
+/* A permission that linking requests and an author may decline on the consent page. */
+struct platform_permission {
+    const char *scope;   /* the platform's name of it; NULL ends a table */
+    const char *words;   /* what it allows, for authors: completes "You did not allow this service to …" */
+    const char *without; /* what is missing without it, a sentence for authors */
+};
 
 /* One linking, from the code that the browser brought to the accounts behind it: link_build() and
  * link_parse() by turns, one call each, until link_build() says that there is nothing more to ask. Texts are
@@ -182,7 +202,8 @@ struct platform_desc {
     enum platform platform;
     const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
     const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
-    const char *scopes; /* that linking asks for */
+    const char *scopes; /* that linking requests */
+    const struct platform_permission *permissions; /* that an author can decline and still link; NULL: none */
     bool uses_pkce;
     bool links; /* linking starts here; false: it comes with another (instagram-facebook with facebook) */
 
@@ -211,10 +232,8 @@ struct platform_desc {
     struct outcome (*parse_refresh)(struct arena *a, const struct platform_response *response,
                                     struct token_grant *got);
 
-    /* The address, without origin, that the browser is sent to; `challenge` is S256. */
-    struct str (*authorize_path)(struct arena *a, const struct platform_options *options,
-                                 const struct platform_app *app, struct str redirect_uri, struct str state,
-                                 struct str challenge);
+    /* The address of the consent page, without its origin. */
+    struct str (*authorize_path)(struct arena *a, const struct platform_authorize *authorize);
     enum platform_host authorize_host;
     bool (*link_build)(struct arena *a, const struct platform_link *link, struct platform_request *out);
     struct outcome (*link_parse)(struct arena *a, struct platform_link *link,
@@ -226,6 +245,9 @@ const struct platform_desc *platform_desc(enum platform_api api);
 
 /* By the name that commands take; NULL: there is none. */
 const struct platform_desc *platform_desc_by_name(struct str name);
+
+/* Whether a grant with these scopes lacks the permission; false if the scopes are unknown (empty). */
+bool platform_permission_is_missing(const struct platform_permission *permission, struct str scopes);
 
 /* Letters, digits, `_`, `-`, `.`, `~`: can be an id of a post or account at a platform and stands in any
  * address as it is. A post whose id is not so is never asked for: it counts as ITEM_PERMANENT. */

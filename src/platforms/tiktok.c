@@ -210,18 +210,17 @@ static struct outcome parse_refresh(struct arena *a, const struct platform_respo
 /* ---- linking ---- */
 
 /* Login Kit for Web: client_key, scopes with commas, no PKCE [V]. */
-static struct str authorize_path(struct arena *a, const struct platform_options *options,
-                                 const struct platform_app *app, struct str redirect_uri, struct str state,
-                                 struct str challenge)
+/* With disable_auto_auth the consent page appears even if the person has consented before. Without it, they
+ * could never change the account or a declined permission [P]. */
+static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
-    (void)options;
-    (void)challenge;
     const struct url_field fields[] = {
-        {"client_key", app->client_id},
+        {"client_key", authorize->app.client_id},
         {"response_type", STR("code")},
         {"scope", str_from_cstr(tiktok_desc.scopes)},
-        {"redirect_uri", redirect_uri},
-        {"state", state},
+        {"redirect_uri", authorize->redirect_uri},
+        {"state", authorize->state},
+        {"disable_auto_auth", STR("1")},
     };
     return url_fields(a, STR("/v2/auth/authorize/?"), fields, sizeof fields / sizeof fields[0]);
 }
@@ -255,7 +254,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
         return o;
     if (!link->grant.account_id.p || !link->grant.refresh_token.len)
         return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
-    if (!grant_has_scope(&link->grant, STR("video.list")))
+    if (!grant_has_scope(link->grant.scopes, STR("video.list")))
         return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */
     link->accounts[0] =
         (struct linked_account){.api = API_TIKTOK, .id = link->grant.account_id, .grant = link->grant};

@@ -205,21 +205,18 @@ static struct outcome parse_refresh(struct arena *a, const struct platform_respo
 
 /* access_type=offline asks for a refresh token, prompt=consent for one also when the author has agreed
  * before. */
-static struct str authorize_path(struct arena *a, const struct platform_options *options,
-                                 const struct platform_app *app, struct str redirect_uri, struct str state,
-                                 struct str challenge)
+static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
-    (void)options;
     const struct url_field fields[] = {
-        {"client_id", app->client_id},
-        {"redirect_uri", redirect_uri},
+        {"client_id", authorize->app.client_id},
+        {"redirect_uri", authorize->redirect_uri},
         {"response_type", STR("code")},
         {"scope", SCOPE},
         {"access_type", STR("offline")},
-        {"prompt", STR("consent")},
-        {"state", state},
-        {"code_challenge", challenge},
-        {"code_challenge_method", challenge.p ? STR("S256") : (struct str){NULL, 0}},
+        {"prompt", authorize->again ? STR("consent select_account") : STR("consent")},
+        {"state", authorize->state},
+        {"code_challenge", authorize->challenge},
+        {"code_challenge_method", authorize->challenge.p ? STR("S256") : (struct str){NULL, 0}},
     };
     return url_fields(a, STR("/o/oauth2/v2/auth?"), fields, sizeof fields / sizeof fields[0]);
 }
@@ -254,7 +251,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
         return o;
     if (!link->grant.refresh_token.len)
         return outcome_make(V_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
-    if (!grant_has_scope(&link->grant, SCOPE))
+    if (!grant_has_scope(link->grant.scopes, SCOPE))
         return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */
     link->step = LINK_CHANNELS;
     return o;

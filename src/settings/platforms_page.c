@@ -32,18 +32,21 @@ static void write_badge(struct buf *b, const struct platform_words *w)
     HTML(b, "</span>");
 }
 
-enum offer { OFFER_FIRST, OFFER_ANOTHER, OFFER_AGAIN };
+enum offer { OFFER_FIRST, OFFER_ANOTHER, OFFER_AGAIN, OFFER_MISSING };
 
 static void write_connect(struct request *r, enum platform_api api, enum offer offer)
 {
     static const char *const words[] = {[OFFER_FIRST] = "Connect %s",
                                         [OFFER_ANOTHER] = "Connect another %s account",
-                                        [OFFER_AGAIN] = "Sign in to %s again"};
+                                        [OFFER_AGAIN] = "Sign in to %s again",
+                                        [OFFER_MISSING] = "Allow what is missing at %s"};
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc(api);
     page_form(r, STR("/platforms"));
     HTML(b, "<input type=\"hidden\" name=\"platform\"");
     html_attr(b, "value", str_from_cstr(desc->name));
+    if (offer != OFFER_FIRST)
+        HTML(b, "><input type=\"hidden\" name=\"again\" value=\"1\"");
     if (offer == OFFER_ANOTHER)
         HTML(b, "><button class=\"quiet\">");
     else
@@ -57,13 +60,36 @@ static void write_name(struct buf *b, const struct credential *c)
     html_name(b, c->account_name.len ? c->account_name : c->account_id);
 }
 
-static void write_actions(struct request *r, const struct credential *c, const struct platform_words *w)
+/* The permissions that the account's API needs and the author has declined, with what each of them costs. */
+static size_t write_missing(struct buf *b, const struct credential *c)
+{
+    const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
+    const struct platform_permission *p = desc->permissions;
+    size_t count = 0;
+    for (; p && p->scope; p++) {
+        if (!platform_permission_is_missing(p, c->scopes))
+            continue;
+        if (!count++)
+            HTML(b, "<p>You did not allow this service to:</p>\n<ul>");
+        HTML(b, "<li>");
+        html_text(b, str_from_cstr(p->words));
+        HTML(b, ". ");
+        html_text(b, str_from_cstr(p->without));
+        HTML(b, "</li>");
+    }
+    if (count)
+        HTML(b, "</ul>\n");
+    return count;
+}
+
+static void write_actions(struct request *r, const struct credential *c, const struct platform_words *w,
+                          size_t missing)
 {
     struct buf *b = &r->res.body;
     const enum platform_api by = platform_signs_in_by((enum platform_api)c->api);
     HTML(b, "<div class=\"row\">");
-    if (w->mood == PLATFORM_SIGN_IN && linking_is_offered(visit_of(r)->site->config, by))
-        write_connect(r, by, OFFER_AGAIN);
+    if ((w->mood == PLATFORM_SIGN_IN || missing) && linking_is_offered(visit_of(r)->site->config, by))
+        write_connect(r, by, w->mood == PLATFORM_SIGN_IN ? OFFER_AGAIN : OFFER_MISSING);
     HTML(b, "<a class=\"button danger\"");
     page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
     HTML(b, ">Disconnect<span class=\"sr\"> ");
@@ -88,6 +114,13 @@ static void write_account(struct request *r, const struct credential *c, int64_t
                              platform_desc(words.mood == PLATFORM_SIGN_IN ? by : desc->api)->title);
         HTML(b, "</p>");
     }
+    const size_t missing = write_missing(b, c);
+    if (c->is_personal)
+        HTML(b,
+             "<p>This is a personal account. Pinterest gives numbers for business accounts only, so its "
+             "views, "
+             "likes, comments and saves stay empty. Convert it to a business account at Pinterest (free of "
+             "charge), then connect it again.</p>");
     HTML(b, "<dl class=\"facts\"><dt>Platform</dt><dd>");
     html_text(b, str_from_cstr(desc->title));
     HTML(b, "</dd><dt>Last read</dt><dd>");
@@ -104,7 +137,7 @@ static void write_account(struct request *r, const struct credential *c, int64_t
         HTML(b, "</dd>");
     }
     HTML(b, "</dl>\n");
-    write_actions(r, c, &words);
+    write_actions(r, c, &words, missing);
     HTML(b, "</section>\n");
 }
 
@@ -170,7 +203,8 @@ static bool on_account(void *ctx, const struct credential *c)
         to->account_name = arena_copy(&r->arena, c->account_name);
     if (c->last_error.p)
         to->last_error = arena_copy(&r->arena, c->last_error);
-    to->access_sealed = to->refresh_sealed = to->scopes = to->dropped = STR("");
+    to->scopes = arena_copy(&r->arena, c->scopes);
+    to->access_sealed = to->refresh_sealed = to->dropped = STR("");
     return a->count < ACCOUNTS_SHOWN_MAX;
 }
 
@@ -178,6 +212,7 @@ static bool on_account(void *ctx, const struct credential *c)
 
 struct begin {
     const struct platform_desc *desc;
+    bool again; /* See struct platform_authorize. */
     struct secret state, verifier;
     struct linking_begin write;
     enum err result;
@@ -191,13 +226,16 @@ static enum next begun_step(struct request *r)
     if (b->result)
         return page_store_error(r, b->result);
     const struct platform_options options = platform_options_of(v->site->config, b->desc->api);
-    const struct platform_app app = platform_app_of(v->site->config, b->desc->api);
+    const struct platform_authorize authorize = {.options = &options,
+                                                 .app = platform_app_of(v->site->config, b->desc->api),
+                                                 .redirect_uri = linking_redirect_uri(r, b->desc),
+                                                 .state = secret_text(&r->arena, &b->state),
+                                                 .challenge = str_make(challenge, sizeof challenge),
+                                                 .again = b->again};
     struct fetch_options where;
     fetch_options_of(&where, v->site->config);
     pkce_challenge(secret_text(&r->arena, &b->verifier), challenge);
-    struct str path =
-        b->desc->authorize_path(&r->arena, &options, &app, linking_redirect_uri(r, b->desc),
-                                secret_text(&r->arena, &b->state), str_make(challenge, sizeof challenge));
+    struct str path = b->desc->authorize_path(&r->arena, &authorize);
     return page_redirect_away(
         r, arena_printf(&r->arena, "%s%.*s", where.origins[b->desc->authorize_host], (int)path.len, path.p));
 }
@@ -210,6 +248,7 @@ static enum next begin(struct request *r)
     if (!b->desc || !linking_is_offered(v->site->config, b->desc->api))
         return page_error(r, 400,
                           "This service does not connect accounts of that platform. Nothing was changed.");
+    b->again = str_eq(form_get(&v->form, STR("again")), STR("1"));
     v->state = b;
     secret_generate(&b->state);
     secret_generate(&b->verifier);

@@ -58,6 +58,7 @@ static bool row_credential(struct sqlite3_stmt *q, struct credential *out)
         .tier = (int)db_i64(q, 18),
         .dropped = db_text(q, 19),
         .tier_until = db_i64_or(q, 20, TIME_NONE),
+        .is_personal = db_i64(q, 21) != 0,
     };
     return (int)out->state >= 0 && (int)out->state < CREDENTIAL_STATES && out->access_sealed.p;
 }
@@ -162,6 +163,7 @@ enum err store_put_credential(struct store *s, struct credential *c)
     db_bind_i64_or_null(q, 8, c->access_expires_at, TIME_NONE);
     db_bind_i64_or_null(q, 9, c->refresh_expires_at, TIME_NONE);
     db_bind_i64(q, 10, c->obtained_at);
+    db_bind_i64(q, 11, c->is_personal);
     enum err err = db_one(&s->db, q);
     if (err)
         return err == ERR_NOT_FOUND ? ERR_EXISTS : err;

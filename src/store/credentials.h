@@ -37,6 +37,7 @@ struct credential {
     int tier;
     struct str dropped;
     int64_t tier_until; /* TIME_NONE: none */
+    bool is_personal;   /* the platform has no analytics for the account */
 };
 
 MUST_USE enum err store_get_credential(struct store *s, struct arena *a, int64_t row, struct credential *out);

@@ -81,7 +81,7 @@
 #define SQL_CREDENTIAL                                                                                       \
     "id, author_id, api, account_id, account_name, scopes, access_sealed, refresh_sealed, "                  \
     "access_expires_at, refresh_expires_at, obtained_at, state, version, refresh_sent_at, failures, "        \
-    "last_error, last_error_at, last_ok_at, tier, dropped, tier_until"
+    "last_error, last_error_at, last_ok_at, tier, dropped, tier_until, is_personal"
 #define SQL_PLATFORM_POST                                                                                    \
     "platform, post_id, resolved_id, credential_id, views_source, misses, missed_since, is_permanent, "      \
     "asked_at"
@@ -360,14 +360,14 @@
       "WHERE api = ?1 AND state = ?2")                                                                       \
     X(CREDENTIAL_PUT,                                                                                        \
       "INSERT INTO platform_credentials (author_id, api, account_id, account_name, scopes, access_sealed, "  \
-      "refresh_sealed, access_expires_at, refresh_expires_at, obtained_at) "                                 \
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (api, account_id) DO UPDATE SET "        \
+      "refresh_sealed, access_expires_at, refresh_expires_at, obtained_at, is_personal) "                    \
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (api, account_id) DO UPDATE SET "   \
       "account_name = excluded.account_name, scopes = excluded.scopes, access_sealed = "                     \
       "excluded.access_sealed, "                                                                             \
       "refresh_sealed = excluded.refresh_sealed, access_expires_at = excluded.access_expires_at, "           \
       "refresh_expires_at = excluded.refresh_expires_at, obtained_at = excluded.obtained_at, state = 0, "    \
       "version = version + 1, refresh_sent_at = NULL, failures = 0, last_error = NULL, last_error_at = "     \
-      "NULL, "                                                                                               \
+      "NULL, is_personal = excluded.is_personal, "                                                           \
       "tier = 0, dropped = '', tier_until = NULL WHERE author_id = excluded.author_id RETURNING id, "        \
       "version")                                                                                             \
     X(CREDENTIAL_SWAP,                                                                                       \

@@ -25,7 +25,7 @@ def test_connect_and_list(keyed):
     assert first == {"id": number, "author_id": author, "platform": "tiktok", "account_id": "open-1", "name": "ann", "state": "fine",
                      "scopes": "video.list", "obtained_at": first["obtained_at"], "access_expires_at": first["access_expires_at"],
                      "refresh_expires_at": None, "can_refresh": True, "failures": 0, "last_error": None, "last_error_at": None,
-                     "last_ok_at": None}
+                     "last_ok_at": None, "missing_permissions": [], "is_personal": False}
     assert second["platform"] == "instagram-facebook" and second["access_expires_at"] is None and not second["can_refresh"]
     assert [a["id"] for a in keyed.run("platform", "list", "--author", other, "--json").json()] == [number + 1]
     plain = keyed.run("platform", "list")

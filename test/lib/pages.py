@@ -16,6 +16,7 @@ class Form:
         self.method = method
         self.fields = {}
         self.buttons = []
+        self.labels = []                            # of the buttons
 
 
 class _Forms(html.parser.HTMLParser):
@@ -40,8 +41,12 @@ class _Forms(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         if tag == "form":
             self._form = None
+        elif tag == "button":
+            self._in_button = False
 
     def handle_data(self, data):
+        if self._in_button and self._form is not None:
+            self._form.labels.append(data)
         self.texts.append(data)
 
 

@@ -1,5 +1,6 @@
 """Linking an account in the browser, against the stand-ins: the way there and back for each platform, refusals, and attacks."""
 import concurrent.futures
+import json
 import re
 import sqlite3
 import urllib.parse
@@ -353,3 +354,102 @@ def test_without_any_platform_there_is_nothing_to_see(make_viewtally, clock):
     browser.cookies["viewtally-session"] = session_cookie(instance, uid("Mara"))
     page = browser.get("/platforms")
     assert "has not set up any platform yet" in page.text and 'href="/platforms"' not in page.body
+
+
+# ---- what the author allowed ----
+
+def press(linking, browser, platform, button):
+    """Presses a button of /platforms: the address that the browser is sent to."""
+    form = next(form for form in browser.get("/platforms").forms if form.fields.get("platform") == platform and button in form.labels)
+    answer = browser.post("/platforms", form.fields)
+    assert answer.status == 303, answer
+    return answer.headers["Location"]
+
+
+@pytest.mark.parametrize("platform, declined, words, request_again", [
+    ("facebook", "read_insights", "read the insights of your pages. Without it, views stay empty.", "auth_type=rerequest"),
+    ("facebook", "pages_read_user_content", "Without it, likes, comments and shares stay empty for some posts.", "auth_type=rerequest"),
+    ("instagram", "instagram_business_manage_insights", "Without it, views, shares and saves stay empty.", "force_reauth=true"),
+])
+def test_declined_permissions_are_listed_and_requested_again(linking, platform, declined, words, request_again):
+    browser = linking.browser()
+    linking.standins.tell(platform, "set", declines=[declined])
+    page = linking.link(browser, platform)
+    assert "You did not allow this service to:" in page.text and words in page.text, page
+    listed = json.loads(linking.instance.run("platform", "list", "--json").out)
+    assert [row["missing_permissions"] for row in listed] == [[declined]]
+    assert f"not granted: {declined}" in linking.instance.run("platform", "list").out
+    linking.standins.tell(platform, "set", declines=[])
+    title = {"facebook": "Facebook", "instagram": "Instagram"}[platform]
+    again = press(linking, browser, platform, f"Allow what is missing at {title}")
+    assert request_again in again
+    page = browser.get(linking.consent(platform, again))
+    assert "You did not allow" not in page.text and "Allow what is missing" not in page.text
+    assert [row["missing_permissions"] for row in json.loads(linking.instance.run("platform", "list", "--json").out)] == [[]]
+
+
+def test_a_first_request_does_not_ask_again(linking):
+    for platform in LINKED:
+        address = linking.begin(linking.browser(), platform)
+        assert "rerequest" not in address and "force_reauth" not in address and "select_account" not in address
+
+
+def test_another_account_can_be_selected(linking):
+    """TikTok would authorize the account of the last time again without showing its page."""
+    second, browser = linking.account("tiktok", 2), linking.browser()
+    linking.link(browser, "tiktok")
+    linking.standins.tell("tiktok", "set", consent=second)
+    browser.get(linking.consent("tiktok", press(linking, browser, "tiktok", "Connect another TikTok account")))
+    assert {row[2] for row in linking.rows()} == {World.account_id("tiktok", 1), second}
+
+
+def test_pages_of_a_portfolio_are_found(linking):
+    standins = linking.standins
+    owned, client = (linking.account("facebook", number) for number in (2, 3))
+    standins.tell("facebook", "account", id=World.account_id("instagram", 9), name="facebook 2", login="facebook")
+    standins.tell("facebook", "set", portfolios={"Press": {"owned": [owned, World.account_id("instagram", 9)]}, "Agency": {"client": [client]}})
+    linking.link(linking.browser(), "facebook")
+    assert {row[2] for row in linking.rows()} == {World.account_id("facebook", 1), owned, client, World.account_id("instagram", 9), "10" + World.account_id("instagram", 9)}
+
+
+def test_without_the_portfolio_permission_the_other_pages_are_linked(linking):
+    owned = linking.account("facebook", 2)
+    linking.standins.tell("facebook", "set", portfolios={"Press": {"owned": [owned]}}, declines=["business_management"])
+    linking.link(linking.browser(), "facebook")
+    assert {row[2] for row in linking.rows()} == {World.account_id("facebook", 1)}
+    assert linking.standins.count("facebook", "facebook.me.businesses") == 0
+
+
+def test_a_configuration_replaces_the_scopes(linking):
+    """Of an app of the type Facebook Login for Business."""
+    linking.world.configure(refresh={"source": "none"}, facebook={"config_id": "4711"})
+    linking.restart()
+    linking.standins.tell("facebook", "set", configuration="4711")
+    page = linking.link(linking.browser(), "facebook")
+    assert page.url == "/platforms" and "You did not allow" not in page.text, page
+
+
+def test_instagram_me_in_data(linking):
+    linking.standins.tell("instagram", "set", me_in_data=True)
+    assert "instagram 1" in linking.link(linking.browser(), "instagram").text
+
+
+def test_a_personal_pinterest_account_is_named_so(linking):
+    """Its pins are neither missing nor read as zero: Pinterest refuses analytics of personal accounts."""
+    world, id = linking.world, World.account_id("pinterest", 1)
+    linking.standins.tell("pinterest", "account_set", account=id, kind="PINNER")
+    browser = linking.browser()
+    page = linking.link(browser, "pinterest")
+    assert "This is a personal account." in page.text and "views, likes, comments and saves stay empty" in page.text, page
+    assert "personal account: no analytics" in linking.instance.run("platform", "list").out
+    linking.standins.tell("pinterest", "posts", account=id, posts=[["813744226420795884", "reel", 1_783_584_000_000, 77, 7, 3, 2, 1]])
+    world.instance.import_lines([{"type": "video", "id": uid("v"), "author_id": uid("Mara"), "title": "v",
+                                  "posts": [{"platform": "pinterest", "post_id": "813744226420795884", "posted_at": "2026-07-09T08:00:00Z"}]}])
+    world.instance.configure({"refresh": {"source": "platforms"}})
+    world.refresh()
+    assert world.rows("SELECT misses, missed_since FROM platform_posts") in ([], [(0, None)])
+    assert "showed none of your videos" not in browser.get("/platforms").text
+    linking.standins.tell("pinterest", "account_set", account=id, kind="BUSINESS")
+    assert "personal account" not in linking.link(browser, "pinterest").text
+    world.refresh()
+    assert world.counts()["pinterest"]["813744226420795884"]["views"] == 77

@@ -276,11 +276,11 @@ static void scopes_and_names(void **state)
     const struct token_grant commas = {.scopes = STR("user.info.basic,video.list")};
     const struct token_grant spaces = {.scopes = STR("boards:read pins:read")},
                              unsaid = {.scopes = {NULL, 0}};
-    assert_true(grant_has_scope(&commas, STR("video.list")));
-    assert_true(grant_has_scope(&spaces, STR("pins:read")));
-    assert_true(grant_has_scope(&unsaid, STR("anything")));
-    assert_false(grant_has_scope(&commas, STR("video")));
-    assert_false(grant_has_scope(&spaces, STR("pins:read boards:read")));
+    assert_true(grant_has_scope(commas.scopes, STR("video.list")));
+    assert_true(grant_has_scope(spaces.scopes, STR("pins:read")));
+    assert_true(grant_has_scope(unsaid.scopes, STR("anything")));
+    assert_false(grant_has_scope(commas.scopes, STR("video")));
+    assert_false(grant_has_scope(spaces.scopes, STR("pins:read boards:read")));
     assert_str(grant_name(&arena, STR("A\r\nB\x7f\xc3\xa9")), "AB\xc3\xa9");
     assert_null(grant_name(&arena, STR("\n")).p);
     assert_null(grant_name(&arena, STR("")).p);

@@ -1,5 +1,4 @@
-/* Facebook: two operations a post, which definition of a view a post is read by, comments and shares,
- * linking.
+/* Facebook: two operations a post, which definition of a view a post is read by, comments and shares.
  *
  * Samples: developers.facebook.com, video_insights (v25.0) and Page Insights [V]; the object's own counts and
  * what post_video_social_actions holds are of several projects [P], the latter disputed among them; read
@@ -432,122 +431,6 @@ static void missing_insights_are_told(void **state)
     meta_fini(&r);
 }
 
-/* ---- linking ---- */
-
-static struct outcome link_answer(struct graph_rig *r, struct platform_link *link, int status,
-                                  const char *body)
-{
-    struct platform_response response = {status, meta_json(r, body), NULL, 0};
-    return facebook_desc.link_parse(&r->arena, link, &response);
-}
-
-static void linking(void **state)
-{
-    struct graph_rig r;
-    (void)state;
-    init(&r, "1", NULL);
-    struct platform_link link = {.options = &r.options,
-                                 .app = {STR("ID"), STR("S&T")},
-                                 .redirect_uri = STR("https://me.example/back"),
-                                 .code = STR("CODE")};
-    assert_str(
-        facebook_desc.authorize_path(&r.arena, &r.options, &link.app, link.redirect_uri, STR("st"), STR("")),
-        "/v26.0/dialog/"
-        "oauth?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&state=st&response_type="
-        "code&scope=pages_show_list,pages_read_engagement,pages_read_user_content,read_insights,"
-        "instagram_basic,"
-        "instagram_manage_insights");
-    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
-    assert_int_equal(r.request.host, HOST_FACEBOOK);
-    assert_str(r.request.path,
-               "/v26.0/oauth/access_token?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&"
-               "client_secret=S%26T&code=CODE");
-    assert_outcome(
-        link_answer(&r, &link, 400, "{'error':{'message':'Invalid verification code','code':100}}"), V_BUG,
-        SCOPE_CALL, "100");
-    assert_outcome(
-        link_answer(&r, &link, 200, "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"), V_OK,
-        SCOPE_CALL, "ok");
-    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
-    assert_str(r.request.path,
-               "/v26.0/oauth/access_token?grant_type=fb_exchange_token&client_id=ID&client_secret="
-               "S%26T&fb_exchange_token=SHORT");
-    /* [V] expires_in can be absent */
-    assert_outcome(link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"), V_OK,
-                   SCOPE_CALL, "ok");
-    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
-    assert_str(r.request.path,
-               "/v26.0/me/accounts?fields=id,name,access_token,instagram_business_account%7Bid,"
-               "username%7D&limit=50");
-    assert_str(r.request.headers[0].value, "Bearer LONG");
-    assert_outcome(
-        link_answer(
-            &r, &link, 200,
-            "{'data':[{'id':'10','name':'Ann\\u0007 "
-            "Author','access_token':'PAGE','instagram_business_account':"
-            "{'id':'1784','username':'ann'}},{'id':'11','name':'No token'}],'paging':{'cursors':{'before':"
-            "'b','after':'a/1'},'next':'https://evil.example/steal?access_token=LONG'}}"),
-        V_OK, SCOPE_CALL, "ok");
-    /* by our own path: the address of the answer is never followed */
-    assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
-    assert_str(r.request.path,
-               "/v26.0/me/accounts?fields=id,name,access_token,instagram_business_account%7Bid,"
-               "username%7D&limit=50&after=a%2F1");
-    assert_outcome(
-        link_answer(&r, &link, 200,
-                    "{'data':[{'id':'12','access_token':'P2'}],'paging':{'cursors':{'after':'z'}}}"),
-        V_OK, SCOPE_CALL, "ok");
-    assert_false(facebook_desc.link_build(&r.arena, &link, &r.request));
-    assert_int_equal(link.account_count, 3);
-    assert_int_equal(link.accounts[0].api, API_FACEBOOK);
-    assert_str(link.accounts[0].id, "10");
-    assert_str(link.accounts[0].name, "Ann Author");
-    assert_str(link.accounts[0].grant.access_token, "PAGE");
-    assert_int_equal(link.accounts[0].grant.expires_in_s, -1);
-    assert_int_equal(link.accounts[1].api, API_INSTAGRAM_FACEBOOK);
-    assert_str(link.accounts[1].id, "1784");
-    assert_str(link.accounts[1].name, "ann");
-    assert_str(link.accounts[1].grant.access_token, "PAGE");
-    assert_str(link.accounts[2].id, "12");
-    meta_fini(&r);
-}
-
-static void linking_asks_for_what_the_operator_adds(void **state)
-{
-    const struct platform_app app = {STR("ID"), STR("S")};
-    struct graph_rig r;
-    (void)state;
-    init(&r, "1", NULL);
-    r.options.more_scopes = "business_management";
-    struct str path =
-        facebook_desc.authorize_path(&r.arena, &r.options, &app, STR("https://a/b"), STR("st"), STR(""));
-    static const char tail[] = ",instagram_manage_insights,business_management";
-    assert_memory_equal(path.p + path.len - strlen(tail), tail, strlen(tail));
-    meta_fini(&r);
-}
-
-/* Pages without end: no more steps than there are. */
-static void linking_ends(void **state)
-{
-    struct graph_rig r;
-    struct platform_link *link = calloc(1, sizeof *link);
-    (void)state;
-    init(&r, "1", NULL);
-    *link = (struct platform_link){.options = &r.options, .step = 2};
-    link->grant.access_token = STR("LONG");
-    int steps = 0;
-    for (; facebook_desc.link_build(&r.arena, link, &r.request); steps++)
-        link_answer(&r, link, 200, "{'data':[],'paging':{'cursors':{'after':'z'},'next':'https://x'}}");
-    assert_int_equal(steps, LINK_STEPS_MAX - 2);
-    assert_int_equal(link->account_count, 0);
-    link->step = 2;
-    assert_outcome(link_answer(&r, link, 200, "{}"), V_MALFORMED, SCOPE_CALL, "pages");
-    assert_outcome(link_answer(&r, link, 400, "{'error':{'message':'?','code':190}}"), V_RECONNECT,
-                   SCOPE_CALL, "190");
-    free(link);
-    meta_fini(&r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,9 +447,6 @@ int main(void)
         cmocka_unit_test(empty_list_and_missing_list),
         cmocka_unit_test(fate_of_one_post),
         cmocka_unit_test(missing_insights_are_told),
-        cmocka_unit_test(linking),
-        cmocka_unit_test(linking_asks_for_what_the_operator_adds),
-        cmocka_unit_test(linking_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

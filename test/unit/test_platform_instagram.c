@@ -387,13 +387,17 @@ static void linking(void **state)
     (void)state;
     init(&r, &instagram_desc, "1", NULL);
     struct platform_link link = link_begin(&r);
-    struct str path =
-        instagram_desc.authorize_path(&r.arena, &r.options, &link.app, link.redirect_uri, STR("st"), STR(""));
+    struct platform_authorize authorize = {
+        .options = &r.options, .app = link.app, .redirect_uri = link.redirect_uri, .state = STR("st")};
+    struct str path = instagram_desc.authorize_path(&r.arena, &authorize);
     assert_int_equal(instagram_desc.authorize_host, HOST_INSTAGRAM_AUTH);
     assert_str(
         path,
         "/oauth/authorize?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback%3Fa%3D1&"
         "response_type=code&scope=instagram_business_basic,instagram_business_manage_insights&state=st");
+    authorize.again = true;
+    assert_non_null(
+        strstr(instagram_desc.authorize_path(&r.arena, &authorize).p, "&state=st&force_reauth=true"));
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(r.request.host, HOST_INSTAGRAM_OAUTH);
     assert_string_equal(r.request.method, "POST");

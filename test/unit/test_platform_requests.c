@@ -122,19 +122,25 @@ static bool link_step(const struct platform_desc *desc, int step)
     return desc->link_build(&arena, &link, &request);
 }
 
-static struct str authorize(const struct platform_desc *desc)
+static struct str authorize(const struct platform_desc *desc, bool again)
 {
-    return desc->authorize_path(&arena, &options, &app, STR("https://a.example/linked"), STR("STATE"),
-                                desc->uses_pkce ? STR("CHALLENGE") : (struct str){NULL, 0});
+    const struct platform_authorize authorize = {.options = &options,
+                                                 .app = app,
+                                                 .redirect_uri = STR("https://a.example/linked"),
+                                                 .state = STR("STATE"),
+                                                 .challenge = desc->uses_pkce ? STR("CHALLENGE")
+                                                                              : (struct str){NULL, 0},
+                                                 .again = again};
+    return desc->authorize_path(&arena, &authorize);
 }
 
 static void tiktok_links(void **state)
 {
     (void)state;
     assert_int_equal(tiktok_desc.authorize_host, HOST_TIKTOK_AUTH);
-    assert_str(authorize(&tiktok_desc),
+    assert_str(authorize(&tiktok_desc, false),
                "/v2/auth/authorize/?client_key=CK%2F1&response_type=code&scope=user.info.basic,video.list"
-               "&redirect_uri=https%3A%2F%2Fa.example%2Flinked&state=STATE");
+               "&redirect_uri=https%3A%2F%2Fa.example%2Flinked&state=STATE&disable_auto_auth=1");
     assert_true(link_step(&tiktok_desc, 0));
     assert_request(HOST_TIKTOK, "POST", "/v2/oauth/token/", FORM,
                    "client_key=CK%2F1&client_secret=C%26S&code=a%2A0%216410&grant_type=authorization_code"
@@ -186,10 +192,12 @@ static void youtube_links(void **state)
     (void)state;
     assert_int_equal(youtube_desc.authorize_host, HOST_GOOGLE_AUTH);
     assert_str(
-        authorize(&youtube_desc),
+        authorize(&youtube_desc, false),
         "/o/oauth2/v2/auth?client_id=CK%2F1&redirect_uri=https%3A%2F%2Fa.example%2Flinked&response_type=code"
         "&scope=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fyoutube.readonly&access_type=offline&prompt=consent"
         "&state=STATE&code_challenge=CHALLENGE&code_challenge_method=S256");
+    struct str again = authorize(&youtube_desc, true);
+    assert_true(again.len && strstr(again.p, "&prompt=consent%20select_account&"));
     assert_true(link_step(&youtube_desc, 0));
     assert_request(HOST_GOOGLE_OAUTH, "POST", "/token", FORM,
                    "client_id=CK%2F1&client_secret=C%26S&code=a%2A0%216410&code_verifier=VERIFIER"
@@ -291,7 +299,7 @@ static void pinterest_links(void **state)
 {
     (void)state;
     assert_int_equal(pinterest_desc.authorize_host, HOST_PINTEREST_AUTH);
-    assert_str(authorize(&pinterest_desc),
+    assert_str(authorize(&pinterest_desc, false),
                "/oauth/?client_id=CK%2F1&redirect_uri=https%3A%2F%2Fa.example%2Flinked&response_type=code"
                "&scope=boards%3Aread,pins%3Aread,user_accounts%3Aread&state=STATE");
     assert_true(link_step(&pinterest_desc, 0));

@@ -87,6 +87,7 @@ struct account {
     bool dropped;                /* not asked any more in this run */
     bool asked;                  /* it got an answer */
     bool noted_ok, noted_failed; /* will be written down; a failure outdoes whatever else went well */
+    bool is_personal;            /* platform_call.is_personal */
     int seen, missing; /* posts that the platform knew, and left out, of the author's only account */
     int tier;
     char dropped_metrics[CODE_MAX * 2];

@@ -176,6 +176,7 @@ static void fill_call(struct flight *f)
             a->row ? f->tokens.grant.access_token : str_from_cstr(f->engine->config->youtube.api_key),
         .tier = tier,
         .with_account = batch->with_account,
+        .is_personal = a->is_personal,
         .dropped = str_from_cstr(batch->tier >= 0 ? batch->dropped : a->dropped_metrics),
         .now_ms = clock_wall_ms(),
     };

@@ -76,6 +76,7 @@ static bool on_account(void *ctx, const struct credential *c)
         .tier = c->tier,
         .dropped = arena_copy(&p->arena, c->dropped),
         .tier_until = c->tier_until,
+        .is_personal = c->is_personal,
     };
     return true;
 }
@@ -249,6 +250,7 @@ static void part_accounts(struct engine *e, const struct plan *p, struct part *p
         a->row = c->row;
         a->version = c->version;
         a->account_id = arena_copy(&part->arena, c->account_id);
+        a->is_personal = c->is_personal;
         if (c->tier_until > now) {
             a->tier = c->tier;
             (void)str_put(a->dropped_metrics, sizeof a->dropped_metrics, c->dropped);

@@ -63,6 +63,7 @@ IG_SCOPES = {"instagram": {"instagram_business_basic", "instagram_business_manag
              "facebook": {"instagram_basic", "instagram_manage_insights", "pages_read_engagement"}}
 # ---- Facebook ----
 FB_SCOPES = {"read_insights", "pages_read_engagement", "pages_read_user_content", "pages_show_list"}
+FB_LINK_SCOPES = FB_SCOPES | {"instagram_basic", "instagram_manage_insights", "business_management"}
 FB_REEL = {"blue_reels_play_count", "fb_reels_total_plays", "fb_reels_replay_count", "post_video_likes_by_reaction_type", "post_video_social_actions"}
 FB_VIDEO = {"total_video_views", "total_video_reactions_by_type_total"}
 FB_POST = {"post_media_view", "post_reactions_by_type_total"}
@@ -107,6 +108,9 @@ class Meta(Standin):
         self.usage_headers = True
         self.deleted_as = "10.gone"             # how Facebook answers for a deleted post: also 100.gone and 100.33 [live]
         self.replays = 0                        # percent of a Reel's plays that are replays: blue_reels_play_count leaves them out [live]
+        self.portfolios = {}                    # name -> {"owned": ids of pages, "client": …}: left out of me/accounts [live]
+        self.configuration = None               # of Facebook Login for Business: the config_id that the app wants in place of a scope [live]
+        self.me_in_data = False                 # the documentation shows Instagram's /me as a list below `data`, live answers are flat
         self.long_lived_expires = True          # expires_in may be absent from the answer of the exchange [V]
 
     def error(self, name, **more):
@@ -140,7 +144,10 @@ class Meta(Standin):
         if host == "facebook_auth":
             if not self.versioned(request.path)[0] == "dialog/oauth":           # [V]
                 self.refuse(f"no such page: {request.path}", "100")
-            return self.authorize(request)
+            required = ("response_type", "redirect_uri", "state", "config_id" if self.configuration else "scope")
+            if self.configuration and (request.query.get("config_id") != self.configuration or "scope" in request.query):
+                self.violation(f"not by the configuration: {request.query}")
+            return self.authorize(request, required=required)
         if host == "instagram_auth":
             if request.path.rstrip("/") != "/oauth/authorize":                  # [V]
                 self.refuse(f"no such page: {request.path}", "100")
@@ -205,7 +212,7 @@ class Meta(Standin):
             self.refuse(f"{request.method} {request.path}", "100")
         path, _ = self.versioned(request.path)
         parts = path.split("/")
-        if path in ("me", "me/accounts"):
+        if path in ("me", "me/accounts", "me/permissions", "me/businesses"):
             return self.me(path, request, token)
         post = self.posts.get(parts[0])
         video = post
@@ -441,24 +448,55 @@ class Meta(Standin):
 
     # -- who it is, and signing in ----------------------------------------------------------------------------------
 
+    def shows_consent(self, query):
+        return query.get("auth_type") == "rerequest" or query.get("force_reauth") == "true"     # [V]
+
+    def requested_scopes(self, query):
+        return set(FB_LINK_SCOPES) if "config_id" in query else super().requested_scopes(query)
+
     def me(self, path, request, token):
         fields = split_fields(request.query.get("fields", ""))
         account = token.account
+        if path == "me/permissions":                            # [V]
+            rows = [{"permission": name, "status": "granted"} for name in sorted({*token.scopes, "public_profile"})]
+            rows += [{"permission": name, "status": "declined"} for name in sorted(account.declined or ())]
+            return Answer(200, {"data": rows}, served={})
+        if path == "me/businesses":                             # [live]
+            return self.businesses(fields, token)
         if path == "me":
             if account.login == "instagram":                    # [P: seen in Postiz]
-                return Answer(200, {name: {"user_id": account.id, "username": account.name, "id": f"app-scoped-{account.id}"}[name]
-                                    for name in fields if name in ("user_id", "username", "id")}, served={})
+                me = {name: {"user_id": account.id, "username": account.name, "id": f"app-scoped-{account.id}"}[name]
+                      for name in fields if name in ("user_id", "username", "id")}
+                return Answer(200, {"data": [me]} if self.me_in_data else me, served={})
             return Answer(200, {"id": f"user-{account.id}", "name": account.name}, served={})
+        hidden = {id for portfolio in self.portfolios.values() for ids in portfolio.values() for id in ids}
+        pages = [page for page in self.accounts.values() if page.login != "instagram" and page.name == account.name and page.id not in hidden]
+        return Answer(200, {"data": self.pages(pages, fields, token), "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
+
+    def businesses(self, fields, token):
+        """GET /me/businesses with owned_pages{…} and client_pages{…}"""
+        if "business_management" not in token.scopes:
+            return self.error("100")
+        rows = []
+        for name, portfolio in self.portfolios.items():
+            row = {"id": f"20{len(rows)}"}
+            for edge, ids in (("owned_pages", portfolio.get("owned", ())), ("client_pages", portfolio.get("client", ()))):
+                if edge in fields and ids:
+                    inner = split_fields(fields[edge].split("{", 1)[1].rsplit("}", 1)[0])
+                    row[edge] = {"data": self.pages([self.accounts[id] for id in ids], inner, token), "paging": {"cursors": {"before": "b", "after": "a"}}}
+            rows.append(row)
+        return Answer(200, {"data": rows, "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
+
+    def pages(self, accounts, fields, token):
+        """[V] entries of me/accounts; the Instagram account of a page is [K]"""
         pages = []
-        for page in self.accounts.values():                     # [V] `me/accounts`; the Instagram account of a Page is [K]
-            if page.login == "instagram" or page.name != account.name:
-                continue
+        for page in accounts:
             is_page = not page.login
-            entry = {"id": page.id if is_page else f"10{page.id}", "name": page.name, "access_token": self.issue(page, seconds=None, kind="page")}
+            entry = {"id": page.id if is_page else f"10{page.id}", "name": page.name, "access_token": self.issue(page, token.scopes, seconds=None, kind="page")}
             if not is_page and "instagram_business_account" in fields:
                 entry["instagram_business_account"] = {"id": page.id, "username": page.name}
             pages.append({name: entry[name] for name in fields if name in entry})
-        return Answer(200, {"data": pages, "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
+        return pages
 
     def authorize_instagram(self, request):
         meta_id, self.client_id = self.client_id, self.instagram_client_id

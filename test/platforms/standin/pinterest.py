@@ -73,7 +73,7 @@ class Pinterest(Standin):
         if path == "/v5/user_account":
             token = self.signed_in(request, "pinterest.user_account", ())
             # [V: the fields we use are of the specification's Account]
-            return Answer(200, {"account_type": "BUSINESS", "id": token.account.id, "username": token.account.name}, served={})
+            return Answer(200, {"account_type": token.account.kind, "id": token.account.id, "username": token.account.name}, served={})
         parts = path.split("/")
         if path == "/v5/pins/analytics":
             return self.many(request)
@@ -94,6 +94,8 @@ class Pinterest(Standin):
         return token
 
     def take(self, token, answer_error):
+        if token.account.kind == "PINNER":                      # [V] analytics are for business accounts
+            raise Refused(self.error("not_permitted"))
         bucket = self.buckets.setdefault(token.account.id, Bucket(self.analytics_per_minute, 60_000))
         bucket.most = self.analytics_per_minute
         if not bucket.take(self.clock.mono_ms):

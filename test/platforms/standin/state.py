@@ -42,7 +42,7 @@ class Clock:
 
 
 class Account:
-    __slots__ = ("id", "name", "login", "scopes", "refresh", "generation", "page_token", "usage_percent", "bulk")
+    __slots__ = ("id", "name", "login", "scopes", "refresh", "generation", "page_token", "usage_percent", "bulk", "kind", "declined")
 
     def __init__(self, id, name, login, scopes):
         self.id, self.name, self.login, self.scopes = id, name, login, set(scopes)
@@ -50,6 +50,8 @@ class Account:
         self.generation = 0
         self.usage_percent = None
         self.bulk = None
+        self.kind = "BUSINESS"                      # or PINNER: a personal account at Pinterest
+        self.declined = None                        # permissions that the person declined; None: the consent page was never shown
 
 
 class Post:
@@ -117,7 +119,9 @@ class Standin:
         self.api_key = f"{MARK}-{self.NAME}-api-key"
         self.access_seconds, self.refresh_seconds = self.ACCESS_SECONDS, self.REFRESH_SECONDS
         self.redirect_uris = None                   # None: any
+        self.consented = None                       # the account that was consented for last
         self.consent = "granted"                    # or an error that the authorize page answers; or an account's id
+        self.declines = set()                       # permissions that the person declines whenever the consent page is shown
         self.faults = []
         self.random = random.Random(1)
         self.calls = collections.Counter()          # by route
@@ -336,12 +340,25 @@ class Standin:
             back = {"error": self.consent, "error_description": "The person said no.", "state": query["state"]}
         else:
             account = self.accounts.get(self.consent) or next(iter(self.accounts.values()))
+            if self.consented and not self.shows_consent(query):
+                account = self.consented
             code = self.new_text("code.")
-            scopes = set(query["scope"].replace(",", " ").split())
+            requested = self.requested_scopes(query)
+            if account.declined is None or self.shows_consent(query):
+                account.declined = self.declines & requested
+            self.consented = account
+            scopes = requested - account.declined
             self.codes[code] = (account, query["redirect_uri"], scopes, query)
             back = {"code": code, "state": query["state"]}
         uri = query["redirect_uri"]
         return Answer(302, b"", [("Location", f"{uri}{'&' if '?' in uri else '?'}{urlencode(back)}{tail}")])
+
+    def shows_consent(self, query):
+        """Whether the consent page appears for a person who has consented before, who can change the account and what they allow there."""
+        return True
+
+    def requested_scopes(self, query):
+        return set(query["scope"].replace(",", " ").split())
 
     def take_code(self, code, redirect_uri, verifier=None):
         """(account, scopes) of a code, once; None when it is not to be had."""

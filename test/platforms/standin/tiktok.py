@@ -83,6 +83,9 @@ class TikTok(Standin):
         values = {"open_id": token.account.id, "display_name": token.account.name}
         return Answer(200, {"data": {"user": {name: values.get(name, "") for name in fields}}, "error": {"code": "ok", "message": "", "log_id": LOG_ID}})
 
+    def shows_consent(self, query):
+        return query.get("disable_auto_auth") == "1"            # [practice] without it, the same account is authorized again without a page
+
     def signed_in(self, request):
         text = self.bearer(request)
         if text is None:

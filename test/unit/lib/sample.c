@@ -66,6 +66,7 @@ static void read_options(struct sample *s, struct str words)
         s->by_key |= str_eq(word, STR("key"));
         s->options.batch |= str_eq(word, STR("batch"));
         s->call.with_account |= str_eq(word, STR("account"));
+        s->call.is_personal |= str_eq(word, STR("personal"));
         if (str_starts_with(word, STR("dropped=")))
             s->call.dropped = str_make(word.p + 8, word.len - 8);
         for (size_t i = 0; str_starts_with(word, STR("source=")) && i < s->call.item_count; i++)
@@ -272,6 +273,9 @@ void sample_print(const struct sample *s, struct buf *out)
         buf_printf(out, "account %s %.*s", platform_desc(account->api)->name, (int)account->id.len,
                    account->id.p);
         print_text(out, "name", account->name);
+        print_text(out, "scopes", account->grant.scopes);
+        if (account->is_personal)
+            buf_append(out, STR(" personal"));
         buf_append_char(out, '\n');
     }
 }
