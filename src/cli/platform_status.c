@@ -73,6 +73,7 @@ static void json_api(struct buf *b, const struct platform_state *p)
     JSON_TIME_OR_NULL(b, "answered_at", p->answered_at != TIME_NONE, p->answered_at);
     JSON_I64_OR_NULL(b, "quota", p->units_per_day > 0, p->units_per_day);
     JSON_I64_OR_NULL(b, "quota_left", p->units_per_day > 0, p->units_left);
+    JSON_I64_OR_NULL(b, "fallback_quota_left", p->fallback_units_left >= 0, p->fallback_units_left);
     JSON_TIME_OR_NULL(b, "quota_until", p->units_until != TIME_NONE, p->units_until);
     JSON_TIME_OR_NULL(b, "resting_until", p->resting_until != TIME_NONE, p->resting_until);
     JSON_TIME_OR_NULL(b, "paused_until", p->paused_until != TIME_NONE, p->paused_until);
@@ -139,6 +140,8 @@ static void text_api(struct buf *b, const struct platform_state *p)
     append_until(b, "answered", p->answered_at);
     if (p->units_per_day)
         buf_printf(b, "; quota %lld of %lld left", (long long)p->units_left, (long long)p->units_per_day);
+    if (p->fallback_units_left >= 0)
+        buf_printf(b, ", fallback %lld", (long long)p->fallback_units_left);
     append_until(b, "FAILS: left alone until", p->resting_until);
     append_until(b, "told us to wait until", p->paused_until);
     if (p->behind)

@@ -351,7 +351,9 @@ const struct config_key config_keys[] = {
      "all of the quota.\n"
      "api_key_file names a file that holds it instead."},
     {"youtube", "units_per_day", CONFIG_INTEGER, RELOADED(youtube.units_per_day), "10000", 1, 100000000,
-     false, NULL, "The quota of the project: calls from midnight to midnight in Los Angeles."},
+     false, NULL,
+     "Calls of each method (videos:batchGetStats, and videos.list once that is spent) from midnight to\n"
+     "midnight in Los Angeles: the quotas of the project."},
     {"youtube", "reserve_percent", CONFIG_INTEGER, RELOADED(youtube.reserve_percent), "15", 0, 90, false,
      NULL, "How much of it is kept for the end of the day, in a hundred."},
     {"youtube", "ids_per_call", CONFIG_INTEGER, RELOADED(youtube.ids_per_call), "50", 1, 50, false, NULL,

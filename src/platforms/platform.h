@@ -213,7 +213,8 @@ struct platform_desc {
     bool measurable[COUNT_KINDS];     /* counts that this API can ever give: the capability table */
     int app_in_flight;                /* calls at once; an account never has more than one */
     struct platform_rate app_rate, account_rate;
-    int units_per_day;         /* 0: not counted by day. One a call; begins anew at midnight in Los Angeles */
+    int units_per_day;  /* 0: not counted by day. One a call; begins anew at midnight in Los Angeles */
+    bool quota_by_tier; /* each form has a daily quota of its own, and takes over from one that is spent */
     int64_t refresh_before_s;  /* a token with less life than this is refreshed before use; -1: cannot be
                                   refreshed */
     int64_t refresh_min_age_s; /* not before it is so old (Instagram: a day) */

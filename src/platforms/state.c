@@ -26,10 +26,18 @@ static int64_t still(const struct platform_limit *limit, int64_t now_ms)
     return limit->value && limit->until != TIME_NONE && limit->until > now_ms ? limit->until : TIME_NONE;
 }
 
+static int64_t left(const struct platform_state *p, const struct platform_limit *used, int64_t now_ms)
+{
+    const int64_t n = p->units_per_day - (still(used, now_ms) == TIME_NONE ? 0 : used->value);
+    return n > 0 ? n : 0;
+}
+
 static enum err read_limits(struct store *s, int64_t now_ms, struct platform_state *out)
 {
-    struct platform_limit units, breaker, pause, behind, answered;
+    struct platform_limit units, fallback, breaker, pause, behind, answered;
     enum err err = get(s, out->api, LIMIT_UNITS, &units);
+    if (!err)
+        err = get(s, out->api, LIMIT_FALLBACK_UNITS, &fallback);
     if (!err)
         err = get(s, out->api, LIMIT_BREAKER, &breaker);
     if (!err)
@@ -41,9 +49,8 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_sta
     if (err)
         return err;
     out->units_until = still(&units, now_ms);
-    out->units_left = out->units_per_day - (out->units_until == TIME_NONE ? 0 : units.value);
-    if (out->units_left < 0)
-        out->units_left = 0;
+    out->units_left = left(out, &units, now_ms);
+    out->fallback_units_left = platform_desc(out->api)->quota_by_tier ? left(out, &fallback, now_ms) : -1;
     out->resting_until = still(&breaker, now_ms);
     out->paused_until = still(&pause, now_ms);
     out->behind = still(&behind, now_ms) != TIME_NONE;

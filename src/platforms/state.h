@@ -12,6 +12,7 @@ struct platform_state {
     bool configured;                     /* the operator has an app there (or, for YouTube, a key) */
     int64_t accounts[CREDENTIAL_STATES]; /* by enum credential_state */
     int64_t units_per_day, units_left;   /* 0 per day: not counted */
+    int64_t fallback_units_left;         /* of the second form's own quota; -1: it has none */
     int64_t units_until;                 /* when the day of the quota ends; TIME_NONE: none was used */
     int64_t resting_until;               /* the breaker: it failed too often; TIME_NONE: it is asked */
     int64_t paused_until;                /* it told us to wait; TIME_NONE: no */

@@ -1,6 +1,6 @@
-/* YouTube: Data API v3. Form 0 is videos:batchGetStats (2026-06-03, a quota of its own) [V], form 1
- * videos.list [V]. Either by the author's token or by the app's key, which reads what is public whoever
- * posted it, so that one call asks for the videos of several authors.
+/* YouTube: Data API v3. Form 0 is videos:batchGetStats (2026-06-03) [V], form 1 videos.list [V], each with a
+ * daily quota of its own. Either by the author's token or by the app's key, which reads what is public
+ * whoever posted it, so that one call asks for the videos of several authors.
  *
  * Counts are strings of digits; one that is hidden or switched off is absent. `favoriteCount` is always "0"
  * and means nothing. There are no shares and no saves here. */
@@ -73,6 +73,20 @@ static bool is_general(struct str reason)
     return !row || row->verdict == V_BUG || row->verdict == V_RECONNECT || row->verdict == V_TOKEN;
 }
 
+/* Since 2026 a spent daily quota has the reason of a rate limit; only the unit of the limit differs, such as
+ * "1/d/{project}" [live]. */
+static bool is_daily_limit(struct yyjson_val *error)
+{
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(error, "details"));
+    struct yyjson_val *detail;
+    while (jsonr_next(&it, NULL, &detail)) {
+        struct yyjson_val *metadata = jsonr_get(detail, "metadata");
+        if (str_starts_with(jsonr_text(jsonr_get(metadata, "quota_unit")), STR("1/d/")))
+            return true;
+    }
+    return false;
+}
+
 /* errors[0].reason; where that says little, the first of details[] that we know; then `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
@@ -102,6 +116,8 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
     if (!jsonr_is_object(error))
         return outcome_unreadable(a, r, call->now_ms);
     struct outcome o = outcome_of_error(a, youtube_errors, reason, r, call->now_ms);
+    if (o.verdict == V_LATER && is_daily_limit(error))
+        o = outcome_make(V_QUOTA, SCOPE_APP, STR("dailyLimit"));
     if (o.verdict == V_SPLIT && call->item_count == 1) {
         call->items[0].state = ITEM_MISSING;
         o.verdict = V_OK;
@@ -300,6 +316,7 @@ const struct platform_desc youtube_desc = {
     .measurable = {true, true, true, false, false},
     .app_in_flight = 4,
     .units_per_day = 10000,
+    .quota_by_tier = true,
     .refresh_before_s = 5 * 60,
     .build = build,
     .parse = parse,

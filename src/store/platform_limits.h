@@ -9,12 +9,13 @@
 #include "store/store.h"
 
 /* What the refresh writes (refresh/poll), and who looks from outside reads. `until` tells when it is over. */
-#define LIMIT_UNITS    STR("units")    /* calls of the day so far */
-#define LIMIT_BREAKER  STR("breaker")  /* it failed too often: left alone until then */
-#define LIMIT_PAUSE    STR("pause")    /* it told us to wait until then */
-#define LIMIT_TIER     STR("tier")     /* the form of request that works */
-#define LIMIT_BEHIND   STR("behind")   /* 1: a run did not get through all posts: they are asked less often */
-#define LIMIT_ANSWERED STR("answered") /* ms: when it last gave a good answer */
+#define LIMIT_UNITS          STR("units")   /* calls of the day so far */
+#define LIMIT_FALLBACK_UNITS STR("units.1") /* those of the second form, if it has a quota of its own */
+#define LIMIT_BREAKER        STR("breaker") /* it failed too often: left alone until then */
+#define LIMIT_PAUSE          STR("pause")   /* it told us to wait until then */
+#define LIMIT_TIER           STR("tier")    /* the form of request that works */
+#define LIMIT_BEHIND         STR("behind") /* 1: a run did not get through all posts: they are asked less often */
+#define LIMIT_ANSWERED       STR("answered") /* ms: when it last gave a good answer */
 
 struct platform_limit {
     int api;

@@ -92,7 +92,7 @@ def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
     standins.tell("youtube", "set", units={"batch": 0, "list": 0})
     clock.advance(1000)
     world.refresh(status=None)
-    assert standins.count("youtube", "youtube.*") == 1, "one call is told, and no other is tried"
+    assert standins.calls("youtube") == {"youtube.batch": 1, "youtube.list": 1}, "each quota is found spent by one call"
     standins.tell("youtube", "set", units={"batch": 10_000, "list": 10_000})
     standins.forget()
     for when in (to_ms(noon) + 60_000, to_ms(midnight) - 60_000):
@@ -105,6 +105,35 @@ def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
     world.expect_truth(("youtube", "pinterest"), at=clock.wall_ms)
 
 
+@pytest.mark.parametrize("form, daily_as", some([("batch", "daily"), ("batch", "quotaExceeded"), ("both", "daily")], 2))
+def test_a_spent_quota_of_one_method_leaves_the_other(world, clock, standins, form, daily_as):
+    """videos.list takes over from videos:batchGetStats until midnight, over several runs; with both spent, nothing is asked."""
+    clock.set_wall("2026-07-10T12:00:00Z")
+    world.add(videos=3, platforms=("youtube",), posted_at="2026-07-10T11:00:00Z")
+    standins.tell("youtube", "set", units={"batch": 0, "list": 10_000 if form == "batch" else 1}, daily_as=daily_as)
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.batch") == 1
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+    status = {api["api"]: api for api in json.loads(world.instance.run("platform", "status", "--json", status=None).out)["apis"]}["youtube"]
+    assert status["quota_left"] == 0 and status["fallback_quota_left"] == 9_999 and status["quota_until"] == "2026-07-11T07:00:00.000Z"
+    read_at = clock.wall_ms
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.batch") == 1, "the spent method is not asked again before midnight"
+    world.expect_truth(("youtube",), at=clock.wall_ms if form == "batch" else read_at)
+    calls = standins.count("youtube", "youtube.list")
+    status = {api["api"]: api for api in json.loads(world.instance.run("platform", "status", "--json", status=None).out)["apis"]}["youtube"]
+    assert (status["paused_until"] is None) == (form == "batch")
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.list") == calls + (form == "batch")
+    standins.tell("youtube", "set", units={"batch": 10_000, "list": 10_000})
+    clock.set_wall("2026-07-11T07:00:01Z")
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.batch") == 2
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+
+
 @pytest.mark.skipif(sanitized(), reason="23 runs, several times slower")
 def test_10_units_are_counted_over_runs(world, clock, standins):
     """Twelve units a day and five videos, one a call: they last for the day, and what is not asked keeps its numbers."""
@@ -114,7 +143,7 @@ def test_10_units_are_counted_over_runs(world, clock, standins):
     for _ in range(23):
         world.refresh(status=None)
         clock.advance(HOUR)
-    assert 5 <= standins.count("youtube", "youtube.*") <= 12
+    assert 5 <= standins.count("youtube", "youtube.batch") <= 12 and standins.count("youtube", "youtube.list") <= 12
     assert all(post["views"] for post in world.counts()["youtube"].values()), "each was asked for once at least"
 
 

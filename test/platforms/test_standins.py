@@ -128,7 +128,7 @@ def test_youtube_quota_begins_anew_at_midnight_in_los_angeles(scene):
                           ("2026-03-09T06:59:59Z", "2026-03-09T07:00:00Z"), ("2026-11-02T07:59:59Z", "2026-11-02T08:00:00Z")]:
         scene.clock.set_wall(before)
         token = scene.tokens["youtube"] = scene.standins.tell("youtube", "connect", account=ACCOUNT["youtube"])
-        scene.standins.tell("youtube", "set", units={"batch": 1, "list": 1}, used={})
+        scene.standins.tell("youtube", "set", units={"batch": 1, "list": 1}, used={}, daily_as="quotaExceeded")
         assert scene.ask("youtube", BATCH_GET + scene.ids["youtube"][0])[0] == 200
         status, _, body = scene.ask("youtube", BATCH_GET + scene.ids["youtube"][0])
         assert status == 403 and body["error"]["errors"][0]["reason"] == "quotaExceeded" and body["error"]["errors"][0]["domain"] == "youtube.quota"

@@ -131,6 +131,8 @@ struct lane {
 
 /* ---- an API ---- */
 
+enum { GATE_QUOTAS = 2 };
+
 struct gate {
     enum platform_api api;
     const struct platform_desc *desc;
@@ -139,12 +141,12 @@ struct gate {
     bool active; /* configured */
     struct pace pace;
     struct breaker breaker;
-    struct quota quota;
-    struct list ready;   /* accounts, the next one first */
-    struct account *key; /* YouTube's API key; NULL: none */
-    bool closed;         /* nothing more is asked in this run */
-    int tier_least;      /* forms below it are not used: not granted, or refused */
-    int64_t share;       /* of the quota, for this run; begun calls count against it */
+    struct quota quotas[GATE_QUOTAS]; /* by form where desc->quota_by_tier, else the first for all */
+    struct list ready;                /* accounts, the next one first */
+    struct account *key;              /* YouTube's API key; NULL: none */
+    bool closed;                      /* nothing more is asked in this run */
+    int tier_least;                   /* forms below it are not used: not granted, or refused */
+    int64_t share; /* of the quota of the form in use, for this run; begun calls count against it */
     int64_t begun;
     int bugs; /* accounts in a row for which our request was said to be wrong */
     int64_t bug_row;
@@ -334,7 +336,12 @@ void gate_init(struct engine *e, struct gate *g, enum platform_api api);
 MUST_USE enum err gate_restore(struct engine *e, struct gate *g);
 /* When the next call may begin, monotonic; PACE_NEVER: not before one has ended. */
 int64_t gate_ready_at(const struct gate *g, int64_t now);
-void gate_begin(struct gate *g, int64_t now);
+/* The form to send: `tier`, unless it is not granted or its daily quota is spent and another has one left. */
+int gate_tier(const struct gate *g, int tier);
+/* `tier`: of the call, from gate_tier(). */
+void gate_begin(struct gate *g, int tier, int64_t now);
+/* The platform says that the daily quota of the form is spent. False: no other form has one left. */
+MUST_USE bool gate_spend_quota(struct gate *g, int tier);
 /* `good`: the platform answered like itself; no answer at all because we ended it: gate_forget(). */
 void gate_end(struct gate *g, bool good);
 void gate_forget(struct gate *g);
@@ -357,6 +364,7 @@ struct flight {
     struct batch *batch;
     struct arena arena;
     struct platform_call call;
+    int tier; /* that the gate counted the call for */
     struct tokens tokens;
     struct fetch_call *fetching;   /* NULL: not (yet) on its way */
     bool begun;                    /* counted by the gate */

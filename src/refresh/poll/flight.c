@@ -163,9 +163,7 @@ static void fill_call(struct flight *f)
 {
     const struct account *a = f->account;
     const struct batch *batch = f->batch;
-    int tier = batch->tier >= 0 ? batch->tier : a->tier;
-    if (tier < a->gate->tier_least)
-        tier = a->gate->tier_least;
+    const int tier = f->tier < a->gate->tier_least ? a->gate->tier_least : f->tier;
     shorten(f, tier);
     f->call = (struct platform_call){
         .kind = batch->kind,
@@ -335,7 +333,8 @@ void flight_begin(struct engine *e, struct account *account, struct batch *batch
         account->part->flying++;
     account_settle_place(account);
     bucket_take(&account->bucket, account->gate->pace.half, now);
-    gate_begin(account->gate, now);
+    f->tier = gate_tier(account->gate, batch->tier >= 0 ? batch->tier : account->tier);
+    gate_begin(account->gate, f->tier, now);
     f->begun = true;
     load_and_send(f);
 }

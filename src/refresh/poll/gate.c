@@ -12,6 +12,11 @@ enum { TIER_DAYS = 1, BEHIND_HOURS = 2 };
 
 /* --- from the configuration --- */
 
+static int quota_count(const struct gate *g)
+{
+    return g->desc->quota_by_tier ? g->desc->tiers : 1;
+}
+
 static void limits_of(struct gate *g, const struct config *c, int64_t now, int64_t wall)
 {
     int64_t per_minute = g->desc->app_rate.per_minute, units = g->desc->units_per_day, reserve = 0;
@@ -36,7 +41,9 @@ static void limits_of(struct gate *g, const struct config *c, int64_t now, int64
         break;
     }
     bucket_init(&g->pace.bucket, (int)per_minute, g->desc->app_rate.burst, now);
-    quota_init(&g->quota, units, reserve, wall);
+    CHECK(quota_count(g) <= GATE_QUOTAS);
+    for (int tier = 0; tier < GATE_QUOTAS; tier++)
+        quota_init(&g->quotas[tier], units, reserve, wall);
 }
 
 void account_init(struct account *a, struct gate *g, struct part *part)
@@ -67,6 +74,44 @@ void gate_init(struct engine *e, struct gate *g, enum platform_api api)
     }
 }
 
+/* --- daily quotas --- */
+
+static struct quota *quota_of(struct gate *g, int tier)
+{
+    return &g->quotas[g->desc->quota_by_tier ? tier : 0];
+}
+
+int gate_tier(const struct gate *g, int tier)
+{
+    const int64_t wall = clock_wall_ms();
+    if (tier < g->tier_least)
+        tier = g->tier_least;
+    if (!g->desc->quota_by_tier || !quota_is_spent(&g->quotas[tier], wall))
+        return tier;
+    for (int other = g->tier_least; other < g->desc->tiers; other++)
+        if (!quota_is_spent(&g->quotas[other], wall))
+            return other;
+    return tier;
+}
+
+/* Of the form that calls are sent in now. */
+static const struct quota *quota_in_use(const struct gate *g)
+{
+    return &g->quotas[g->desc->quota_by_tier ? gate_tier(g, g->tier_least) : 0];
+}
+
+bool gate_spend_quota(struct gate *g, int tier)
+{
+    const int64_t wall = clock_wall_ms();
+    quota_spend_all(quota_of(g, tier));
+    g->changed = true;
+    const struct quota *next = quota_in_use(g);
+    if (quota_is_spent(next, wall))
+        return false;
+    g->share = g->begun + quota_share(next, wall, HOUR_MS);
+    return true;
+}
+
 /* --- what outlives the run --- */
 
 /* As if it were not there, once its time is over. */
@@ -82,11 +127,28 @@ static enum err get_limit(struct engine *e, const struct gate *g, struct str nam
     return err ? run_fail(e->run, err, "the database says: %s", err_name(err)) : OK;
 }
 
+static struct str units_name(int tier)
+{
+    return tier ? LIMIT_FALLBACK_UNITS : LIMIT_UNITS;
+}
+
+static enum err restore_quotas(struct engine *e, struct gate *g, int64_t now)
+{
+    struct platform_limit units;
+    enum err err = OK;
+    for (int tier = 0; tier < quota_count(g) && !err; tier++) {
+        err = get_limit(e, g, units_name(tier), now, &units);
+        if (!err)
+            quota_restore(&g->quotas[tier], units.value, units.until, now);
+    }
+    return err;
+}
+
 enum err gate_restore(struct engine *e, struct gate *g)
 {
     const int64_t now = clock_wall_ms(), mono = clock_mono_ms();
-    struct platform_limit units, breaker, pause, tier, behind;
-    enum err err = get_limit(e, g, LIMIT_UNITS, now, &units);
+    struct platform_limit breaker, pause, tier, behind;
+    enum err err = restore_quotas(e, g, now);
     if (!err)
         err = get_limit(e, g, LIMIT_BREAKER, now, &breaker);
     if (!err)
@@ -97,7 +159,6 @@ enum err gate_restore(struct engine *e, struct gate *g)
         err = get_limit(e, g, LIMIT_BEHIND, now, &behind);
     if (err)
         return err;
-    quota_restore(&g->quota, units.value, units.until, now);
     breaker_restore(&g->breaker, (int)breaker.value, breaker.until, now);
     if (pause.until != TIME_NONE && pause.until <= now + DAY_MS + HOUR_MS)
         pace_pause(&g->pace, mono + (pause.until - now));
@@ -107,7 +168,7 @@ enum err gate_restore(struct engine *e, struct gate *g)
         g->tier_least = (int)tier.value;
     g->behind = behind.value > 0;
     g->tier_until = tier.until;
-    g->share = quota_share(&g->quota, now, HOUR_MS);
+    g->share = quota_share(quota_in_use(g), now, HOUR_MS);
     if (g->key)
         g->key->tier = g->tier_least;
     return OK;
@@ -124,8 +185,8 @@ enum err gate_save(struct engine *e, struct gate *g)
 {
     const int64_t now = clock_wall_ms(), paused_ms = g->pace.paused_until - clock_mono_ms();
     enum err err = OK;
-    if (g->quota.units)
-        err = put_limit(e, g, LIMIT_UNITS, g->quota.used, g->quota.resets_at);
+    for (int tier = 0; tier < quota_count(g) && g->quotas[tier].units && !err; tier++)
+        err = put_limit(e, g, units_name(tier), g->quotas[tier].used, g->quotas[tier].resets_at);
     if (!err)
         err = put_limit(e, g, LIMIT_BREAKER, g->breaker.level, g->breaker.until);
     if (!err)
@@ -169,20 +230,23 @@ int64_t gate_ready_at(const struct gate *g, int64_t now)
         return PACE_NEVER;
     if (now + (breaker - wall) > at)
         at = now + (breaker - wall);
-    const bool spent = quota_left(&g->quota, wall) <= 0 || g->begun >= g->share;
-    if (spent && now + (g->quota.resets_at - wall) > at)
-        at = now + (g->quota.resets_at - wall);
+    const struct quota *quota = quota_in_use(g);
+    const bool spent = quota_left(quota, wall) <= 0 || g->begun >= g->share;
+    if (spent && now + (quota->resets_at - wall) > at)
+        at = now + (quota->resets_at - wall);
     return at;
 }
 
-void gate_begin(struct gate *g, int64_t now)
+void gate_begin(struct gate *g, int tier, int64_t now)
 {
-    quota_turn(&g->quota, clock_wall_ms());
+    const int64_t wall = clock_wall_ms();
+    for (int i = 0; i < quota_count(g); i++)
+        quota_turn(&g->quotas[i], wall);
     pace_begin(&g->pace, now);
     breaker_begin(&g->breaker);
-    quota_take(&g->quota);
+    quota_take(quota_of(g, tier));
     g->begun++;
-    g->changed = g->changed || g->quota.units;
+    g->changed = g->changed || g->quotas[0].units;
 }
 
 void gate_end(struct gate *g, bool good)

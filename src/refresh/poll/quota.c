@@ -82,6 +82,11 @@ void quota_take(struct quota *q)
     q->used++;
 }
 
+bool quota_is_spent(const struct quota *q, int64_t now)
+{
+    return q->units && now < q->resets_at && q->used >= q->units;
+}
+
 void quota_spend_all(struct quota *q)
 {
     if (q->used < q->units)

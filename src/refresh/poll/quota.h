@@ -33,6 +33,9 @@ int64_t quota_share(const struct quota *q, int64_t now, int64_t period_ms);
 
 void quota_take(struct quota *q);
 
+/* Whether the whole quota of the day is used, the reserve included. False if it is not counted. */
+bool quota_is_spent(const struct quota *q, int64_t now);
+
 /* The platform says that nothing is left. */
 void quota_spend_all(struct quota *q);
 

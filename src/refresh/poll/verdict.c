@@ -287,7 +287,20 @@ void verdict_later(struct flight *f, struct outcome outcome)
     flight_end(f);
 }
 
-static void quota_is_spent(struct flight *f, const struct outcome *o)
+/* Back into the queue in front, so that they are cut into calls anew. */
+static void requeue(struct flight *f)
+{
+    struct batch *batch = take_batch(f);
+    struct list *queue = &f->account->queue[batch->kind];
+    while (!list_is_empty(&batch->asks)) {
+        struct ask *ask = LIST_ENTRY(batch->asks.prev, struct ask, link);
+        list_remove(&ask->link);
+        list_add_last(queue->next, &ask->link);
+    }
+    batch_free(batch);
+}
+
+static void quota_refused(struct flight *f, const struct outcome *o)
 {
     struct gate *g = f->account->gate;
     const int64_t wall = clock_wall_ms();
@@ -301,22 +314,16 @@ static void quota_is_spent(struct flight *f, const struct outcome *o)
         account_give_up(f->engine, f->account);
         return;
     }
-    quota_spend_all(&g->quota);
+    if (gate_spend_quota(g, f->call.tier)) {
+        log_info(
+            "platforms: %s: another form of the request, with a quota of its own, is used until midnight in "
+            "Los Angeles",
+            g->desc->name);
+        requeue(f);
+        return;
+    }
     gate_pause(g, wait_ms);
     drop(f);
-}
-
-/* Back into the queue in front, so that they are cut into calls anew. */
-static void requeue(struct flight *f)
-{
-    struct batch *batch = take_batch(f);
-    struct list *queue = &f->account->queue[batch->kind];
-    while (!list_is_empty(&batch->asks)) {
-        struct ask *ask = LIST_ENTRY(batch->asks.prev, struct ask, link);
-        list_remove(&ask->link);
-        list_add_last(queue->next, &ask->link);
-    }
-    batch_free(batch);
 }
 
 static bool names(struct str list, struct str metric)
@@ -453,7 +460,7 @@ static bool token_refused(struct flight *f, const struct outcome *o)
         return false;
     }
     if (!f->refreshed && o->verdict == V_TOKEN) {
-        gate_begin(f->account->gate, clock_mono_ms());
+        gate_begin(f->account->gate, f->tier, clock_mono_ms());
         f->begun = true;
         flight_refresh(f);
         return true;
@@ -482,7 +489,7 @@ static bool settle_call(struct flight *f, const struct outcome *o)
     case V_OK: /* the rest are items to be tried again */
     case V_LATER:
     case V_MALFORMED: repeat_later(f, o); break;
-    case V_QUOTA: quota_is_spent(f, o); break;
+    case V_QUOTA: quota_refused(f, o); break;
     case V_TOKEN:
     case V_RECONNECT: return token_refused(f, o);
     case V_OPERATOR:

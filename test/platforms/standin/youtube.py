@@ -53,6 +53,7 @@ class YouTube(Standin):
         super().__init__(clock)
         self.units = {"batch": 10_000, "list": 10_000}           # [V] a day each, of the Pacific
         self.used = {}
+        self.daily_as = "daily"                                  # how a spent quota is refused: daily [live 2026] or quotaExceeded [V]
         self.as_integers = False                                 # [P] counts as numbers, not strings
         self.with_summary = True                                 # [P] it may be missing
         self.rotates = False                                     # normally no new refresh token [V]
@@ -64,6 +65,13 @@ class YouTube(Standin):
         if name == "RATE_LIMIT_EXCEEDED":                        # [V] the newer form
             return Answer(429, {"error": {"code": 429, "message": "Quota exceeded.", "status": "RESOURCE_EXHAUSTED", "details": [
                 {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": name, "domain": "youtube.googleapis.com"}]}})
+        if name == "daily":                                      # [live 2026] the reason of a rate limit; only the unit tells that it is of the day
+            text = "Quota exceeded for quota metric 'Queries' and limit 'Queries per day' of service 'youtube.googleapis.com' for consumer 'project_number:1'."
+            return Answer(429, {"error": {"code": 429, "message": text, "errors": [{"message": text, "domain": "global", "reason": "rateLimitExceeded"}],
+                                          "status": "RESOURCE_EXHAUSTED", "details": [
+                {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "RATE_LIMIT_EXCEEDED", "domain": "googleapis.com", "metadata": {
+                    "quota_location": "global", "window_start_time": "1790319600", "quota_limit": "defaultPerDayPerProject", "consumer": "projects/1",
+                    "quota_unit": "1/d/{project}", "service": "youtube.googleapis.com", "quota_limit_value": "10000"}}]}})
         status, domain, text = ERRORS[name]
         detail = {"message": text, "domain": domain, "reason": name}
         error = {"code": status, "message": text, "errors": [detail]}
@@ -117,7 +125,7 @@ class YouTube(Standin):
         day = pacific_day(self.clock.wall_ms)
         used = self.used.setdefault((day, bucket), 0)
         if used >= self.units[bucket]:
-            raise Refused(self.error("quotaExceeded"))
+            raise Refused(self.error(self.daily_as))
         self.used[day, bucket] = used + 1                        # [V] a wrong request costs 1 as well
 
     def read(self, request, route, bucket, parts, body):
