@@ -77,6 +77,12 @@ static void json_api(struct buf *b, const struct platform_state *p)
     JSON_TIME_OR_NULL(b, "quota_until", p->units_until != TIME_NONE, p->units_until);
     JSON_TIME_OR_NULL(b, "resting_until", p->resting_until != TIME_NONE, p->resting_until);
     JSON_TIME_OR_NULL(b, "paused_until", p->paused_until != TIME_NONE, p->paused_until);
+    json_key(b, STR("combined_metrics"));
+    if (p->combined == COMBINED_UNKNOWN)
+        json_null(b);
+    else
+        json_bool(b, p->combined == COMBINED_WORKS);
+    JSON_TIME_OR_NULL(b, "combined_metrics_until", p->combined_until != TIME_NONE, p->combined_until);
     JSON_BOOL(b, "behind", p->behind);
     json_close(b, '}');
 }
@@ -142,6 +148,10 @@ static void text_api(struct buf *b, const struct platform_state *p)
         buf_printf(b, "; quota %lld of %lld left", (long long)p->units_left, (long long)p->units_per_day);
     if (p->fallback_units_left >= 0)
         buf_printf(b, ", fallback %lld", (long long)p->fallback_units_left);
+    if (p->combined == COMBINED_WORKS)
+        append_until(b, "period and lifetime metrics in one request until", p->combined_until);
+    if (p->combined == COMBINED_FAILS)
+        append_until(b, "period and lifetime metrics in separate requests until", p->combined_until);
     append_until(b, "FAILS: left alone until", p->resting_until);
     append_until(b, "told us to wait until", p->paused_until);
     if (p->behind)

@@ -1,10 +1,12 @@
 /* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Form 0 asks for up to a hundred pins at once, which Pinterest
- * grants app by app; form 1 for one pin; form 2 for one pin and one kind of metric, should both kinds in one
- * request be refused (evidence conflicts): views and saves in three hours of four, reactions and comments in
- * the fourth; form 3 for reactions and comments alone, for pins that are no videos.
+ * grants app by app; form 1 for one pin; form 2 for the reactions and comments of one pin, for pins that are
+ * no videos.
  *
  * Views and saves stand in `summary_metrics`, which sums the days asked for: the days begin before the pin
- * was posted. Reactions and comments stand in `lifetime_metrics` alone. There are no shares.
+ * was posted. Reactions and comments stand in `lifetime_metrics` alone. There are no shares. Pinterest's
+ * support says that both kinds must not be mixed in one request; the specification allows it, and for some
+ * apps it works. Unless a check has shown that it works, a call requests one kind: Pinterest computes the
+ * numbers once a day, so each kind is recent enough.
  *
  * Errors: by HTTP status first, then by `code`, which differs between the two endpoints for the same thing.
  */
@@ -18,7 +20,7 @@
 #define STANDARD_METRICS "VIDEO_MRC_VIEW,SAVE"
 #define LIFETIME_METRICS "TOTAL_REACTIONS,TOTAL_COMMENTS"
 
-enum { TIER_BULK, TIER_PIN, TIER_KIND, TIER_LIFETIME };
+enum { TIER_BULK, TIER_PIN, TIER_LIFETIME, TIERS };
 enum {
     IDS_MAX = 100,
     DAYS_MAX = 89,        /* Pinterest: ninety */
@@ -51,13 +53,24 @@ static const struct error_row token_errors[] = {
 
 /* ---- requests ---- */
 
+/* About every fourth hour. The multiples of the golden ratio are spread evenly modulo 1, so a post that is
+ * read every 6 or 24 hours gets both kinds as well. */
+static bool is_lifetime_hour(int64_t now_ms)
+{
+    const uint32_t golden_ratio = 2654435769U; /* its fraction, times 2^32 */
+    return (uint32_t)(now_ms / HOUR_MS) * golden_ratio >= 3U << 30;
+}
+
+static bool asks_lifetime_alone(const struct platform_call *call)
+{
+    return call->tier == TIER_LIFETIME || (!call->combined && is_lifetime_hour(call->now_ms));
+}
+
 static const char *metrics_of(const struct platform_call *call)
 {
-    if (call->tier == TIER_LIFETIME)
+    if (asks_lifetime_alone(call))
         return LIFETIME_METRICS;
-    if (call->tier != TIER_KIND)
-        return STANDARD_METRICS "," LIFETIME_METRICS;
-    return call->now_ms / HOUR_MS % 4 == 3 ? LIFETIME_METRICS : STANDARD_METRICS;
+    return call->combined ? STANDARD_METRICS "," LIFETIME_METRICS : STANDARD_METRICS;
 }
 
 /* From the day before the oldest of them was posted. */
@@ -156,7 +169,7 @@ static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
     return true;
 }
 
-/* Pins without numbers are left out [V], as are those that are gone. */
+/* Pins without numbers are left out [V], as are those that are gone. A pin may well have no reactions. */
 static bool read_pins(struct platform_call *call, struct yyjson_val *root)
 {
     struct yyjson_val *pin;
@@ -169,7 +182,7 @@ static bool read_pins(struct platform_call *call, struct yyjson_val *root)
             return false;
     for (size_t i = 0; i < call->item_count; i++)
         if (call->items[i].state == ITEM_PENDING &&
-            call->now_ms - call->items[i].posted_at < SETTLING_DAYS * DAY_MS)
+            (asks_lifetime_alone(call) || call->now_ms - call->items[i].posted_at < SETTLING_DAYS * DAY_MS))
             call->items[i].state = ITEM_NO_DATA;
     return true;
 }
@@ -204,7 +217,9 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
         return outcome_unreadable(a, r, call->now_ms);
     struct outcome o = outcome_of_error(a, pinterest_errors, code, r, call->now_ms);
     o.code = arena_printf(a, "%d.%.*s", r->status, (int)o.code.len, o.code.p);
-    if (o.verdict == V_TIER)
+    if (call->combined && o.verdict == V_TIER && r->status == 400)
+        o.combined = COMBINED_FAILS; /* repeated with one kind first */
+    else if (o.verdict == V_TIER)
         next_form(call, &o);
     if (o.verdict == V_SPLIT && call->item_count == 1) {
         /* A personal account is refused with the same code as a pin that is gone [V]. */
@@ -212,6 +227,22 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
         o.verdict = V_OK;
     }
     return o;
+}
+
+/* A request of both kinds may be answered with one of them and no error [live]. */
+static enum combined what_works(const struct platform_call *call)
+{
+    enum combined found = COMBINED_UNKNOWN;
+    for (size_t i = 0; i < call->item_count; i++) {
+        const int64_t *counts = call->items[i].counts;
+        const bool standard = counts[COUNT_VIEWS] != COUNT_NONE || counts[COUNT_SAVES] != COUNT_NONE;
+        const bool lifetime = counts[COUNT_LIKES] != COUNT_NONE || counts[COUNT_COMMENTS] != COUNT_NONE;
+        if (standard && lifetime)
+            return COMBINED_WORKS;
+        if (standard || lifetime)
+            found = COMBINED_FAILS;
+    }
+    return found;
 }
 
 static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
@@ -224,6 +255,8 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
     } else if (call->tier == TIER_BULK ? !read_pins(call, root) : !read_pin(&call->items[0], root)) {
         items_reset(call);
         o = outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    } else if (call->combined) {
+        o.combined = what_works(call);
     }
     read_rate(r, &o);
     return o;
@@ -363,8 +396,9 @@ const struct platform_desc pinterest_desc = {
     .title = "Pinterest",
     .scopes = "boards:read,pins:read,user_accounts:read",
     .links = true,
-    .tiers = 4,
-    .ids_per_call = {IDS_MAX, 1, 1, 1},
+    .tiers = TIERS,
+    .ids_per_call = {IDS_MAX, 1, 1},
+    .combines = true,
     .measurable = {true, true, true, false, true},
     .app_in_flight = 4,
     .account_rate = {55, 10}, /* Pinterest: 60 a minute */

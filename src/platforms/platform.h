@@ -85,6 +85,7 @@ struct platform_call {
     bool with_account; /* ask for the account itself beside the posts, which tells a deleted post from a lost
                         * grant; only after an outcome that had `with_account` */
     bool is_personal;  /* linked_account.is_personal */
+    bool combined;     /* request metrics of both kinds at once; see platform_desc.combines */
     int64_t now_ms;
     struct platform_item *items;
     size_t item_count;
@@ -112,6 +113,9 @@ enum { VERDICTS = 10 };
 
 const char *verdict_name(enum verdict v); /* "ok", "later" …: metrics, logs, tables. Static */
 
+/* Whether the app may request metrics of both kinds at once. Stored in the database: never renumber. */
+enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
+
 enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP }; /* whom a LATER or QUOTA pauses */
 
 struct outcome {
@@ -126,6 +130,7 @@ struct outcome {
     bool too_large;     /* of V_SPLIT: the answer would have been too large, which blames no single post */
     bool no_insights; /* of V_OK: the posts answered, their insights were refused or empty throughout, so the
                        * grant probably lacks the permission for insights */
+    enum combined combined;  /* of a call with platform_call.combined: what its response shows */
     struct str unknown_code; /* an error code that no table of ours has; p == NULL: none */
     bool of_the_posts; /* of V_TIER: it is these posts that want another form (a classic video among Reels),
                         * so it is not remembered for the account; false: the form is dead for the account */
@@ -213,6 +218,9 @@ struct platform_desc {
     bool measurable[COUNT_KINDS];     /* counts that this API can ever give: the capability table */
     int app_in_flight;                /* calls at once; an account never has more than one */
     struct platform_rate app_rate, account_rate;
+    /* Metrics of a period and of a lifetime may be requested at once by some apps only (Pinterest). Without
+     * platform_call.combined a call requests one kind, which depends on the hour. */
+    bool combines;
     int units_per_day;  /* 0: not counted by day. One a call; begins anew at midnight in Los Angeles */
     bool quota_by_tier; /* each form has a daily quota of its own, and takes over from one that is spent */
     int64_t refresh_before_s;  /* a token with less life than this is refreshed before use; -1: cannot be

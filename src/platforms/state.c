@@ -34,7 +34,7 @@ static int64_t left(const struct platform_state *p, const struct platform_limit 
 
 static enum err read_limits(struct store *s, int64_t now_ms, struct platform_state *out)
 {
-    struct platform_limit units, fallback, breaker, pause, behind, answered;
+    struct platform_limit combined, units, fallback, breaker, pause, behind, answered;
     enum err err = get(s, out->api, LIMIT_UNITS, &units);
     if (!err)
         err = get(s, out->api, LIMIT_FALLBACK_UNITS, &fallback);
@@ -46,8 +46,12 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_sta
         err = get(s, out->api, LIMIT_BEHIND, &behind);
     if (!err)
         err = get(s, out->api, LIMIT_ANSWERED, &answered);
+    if (!err)
+        err = get(s, out->api, LIMIT_COMBINED, &combined);
     if (err)
         return err;
+    out->combined_until = still(&combined, now_ms);
+    out->combined = out->combined_until == TIME_NONE ? COMBINED_UNKNOWN : (enum combined)combined.value;
     out->units_until = still(&units, now_ms);
     out->units_left = left(out, &units, now_ms);
     out->fallback_units_left = platform_desc(out->api)->quota_by_tier ? left(out, &fallback, now_ms) : -1;

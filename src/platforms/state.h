@@ -16,8 +16,10 @@ struct platform_state {
     int64_t units_until;                 /* when the day of the quota ends; TIME_NONE: none was used */
     int64_t resting_until;               /* the breaker: it failed too often; TIME_NONE: it is asked */
     int64_t paused_until;                /* it told us to wait; TIME_NONE: no */
-    bool behind;                         /* not all posts could be asked each hour lately */
-    int64_t answered_at;                 /* the last good answer; TIME_NONE: none yet */
+    enum combined combined; /* of the app, see platform_desc.combines; UNKNOWN: not checked lately */
+    int64_t combined_until; /* TIME_NONE: unknown */
+    bool behind;            /* not all posts could be asked each hour lately */
+    int64_t answered_at;    /* the last good answer; TIME_NONE: none yet */
 };
 
 MUST_USE enum err platform_state_read(struct store *s, const struct config *config, enum platform_api api,

@@ -3,6 +3,8 @@ import json
 
 import pytest
 
+from lib.clock import to_ms
+
 HOUR = 3_600_000
 BOTH = ("instagram", "facebook")
 
@@ -194,3 +196,70 @@ def test_16_pinterest_as_it_is_seen(world, clock, standins):
     world.refresh(status=None)
     assert world.post("pinterest", first) == now
     assert all(world.post("pinterest", id)["at"] == clock.wall_ms for id in world.ids("pinterest")[1:])
+
+
+# ---- period and lifetime metrics of Pinterest ----
+
+def of_pinterest(world):
+    return {api["api"]: api for api in json.loads(world.instance.run("platform", "status", "--json", status=None).out)["apis"]}["pinterest"]
+
+
+def mixed(standins):
+    return [record["mixed"] for record in standins.log("pinterest") if "mixed" in record]
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_metrics_are_combined_only_where_the_app_may(world, clock, standins, bulk):
+    standins.tell("pinterest", "set", bulk_granted=bulk, mixing=True)
+    world.add(authors=3, videos=3, platforms=("pinterest",))
+    world.refresh()
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+    status = of_pinterest(world)
+    assert status["combined_metrics"] is True and status["combined_metrics_until"]
+    assert "period and lifetime metrics in one request until" in world.instance.run("platform", "status", status=None).out
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh()
+    assert all(mixed(standins))
+
+
+@pytest.mark.parametrize("mixing", [False, "silent"])
+@pytest.mark.parametrize("bulk", [False, True])
+def test_kinds_of_metrics_are_not_mixed_otherwise(world, clock, standins, bulk, mixing):
+    """One check a day; views, saves, reactions and comments all come in, by requests of one kind each."""
+    standins.tell("pinterest", "set", bulk_granted=bulk, mixing=mixing)
+    world.add(authors=3, videos=3, platforms=("pinterest",), posted_at="2026-07-04T09:00:00Z")
+    if bulk:                                        # a pin that is left out where only these are asked for
+        standins.tell("pinterest", "post", id=world.ids("pinterest")[-1], hidden=["likes", "comments"])
+    world.refresh(status=None)
+    assert mixed(standins).index(True) == 0 and mixed(standins).count(True) == 1
+    status = of_pinterest(world)
+    assert status["combined_metrics"] is False
+    assert "period and lifetime metrics in separate requests until" in world.instance.run("platform", "status", status=None).out
+    standins.forget()
+    for _ in range(8):
+        clock.advance(HOUR)
+        world.refresh(status=None)
+    assert not any(mixed(standins)) and mixed(standins)
+    assert world.rows("SELECT coalesce(sum(misses), 0) FROM platform_posts") == [(0,)]
+    for id in world.ids("pinterest"):
+        post = world.post("pinterest", id)
+        truth = standins.tell("pinterest", "truth")[id]
+        assert {name: post[name] for name in ("views", "saves", "likes", "comments")} == {name: truth.get(name) for name in ("views", "saves", "likes", "comments")}
+    standins.forget()
+    standins.tell("pinterest", "set", mixing=True)
+    clock.set_wall(to_ms(status["combined_metrics_until"]) + 1000)
+    world.refresh(status=None)
+    assert all(mixed(standins)), "checked again after a day"
+    assert of_pinterest(world)["combined_metrics"] is True
+
+
+def test_a_check_that_shows_nothing_ends(world, clock, standins):
+    """Pins without numbers: after three calls the run goes on with requests of one kind, and the next run checks again."""
+    world.configure(pinterest={"bulk": "off"})
+    world.add(authors=6, platforms=("pinterest",))
+    for id in world.ids("pinterest"):
+        standins.tell("pinterest", "post", id=id, hidden=["views", "saves", "likes", "comments"])
+    world.refresh(status=None)
+    assert mixed(standins) == [True] * 3 + [False] * 3
+    assert of_pinterest(world)["combined_metrics"] is None

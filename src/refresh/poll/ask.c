@@ -47,6 +47,7 @@ struct batch *batch_cut(struct batch *batch, size_t keep)
     half->tries = batch->tries;
     half->tier = batch->tier;
     half->with_account = batch->with_account;
+    half->uncombined = batch->uncombined;
     memcpy(half->dropped, batch->dropped, sizeof half->dropped);
     while (batch->count > keep) {
         struct ask *ask = LIST_ENTRY(batch->asks.prev, struct ask, link);

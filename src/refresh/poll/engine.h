@@ -70,6 +70,7 @@ struct batch {
     int64_t not_before; /* monotonic */
     int tier;           /* -1: the account's */
     bool with_account;  /* platform_call.with_account of its next call */
+    bool uncombined;    /* the same request for metrics of both kinds was refused */
     char dropped[CODE_MAX * 2];
 };
 
@@ -155,6 +156,9 @@ struct gate {
     int64_t planned; /* calls */
     bool behind;     /* an earlier run did not come to its end for lack of time */
     int64_t tier_until;
+    enum combined combined; /* of desc->combines; one call at a time while it is unknown */
+    int64_t combined_until; /* TIME_NONE: not remembered */
+    int combined_checks;    /* that showed nothing */
     int account_per_minute;
     int64_t answered_at; /* wall, of the last good answer of this run; 0: none yet */
 };
@@ -351,6 +355,9 @@ void gate_pause(struct gate *g, int64_t wait_ms);
 void gate_close(struct engine *e, struct gate *g);
 /* Remembers for the app: forms below `tier` are not to be used for a day. */
 void gate_raise_tier(struct gate *g, int tier, bool remember);
+/* Remembers for a day whether metrics of both kinds may be requested at once. COMBINED_UNKNOWN: the call
+ * showed nothing; after three of these one kind is requested for the rest of the run. */
+void gate_learn_combined(struct gate *g, enum combined shown);
 /* In an open transaction. */
 MUST_USE enum err gate_save(struct engine *e, struct gate *g);
 int gate_ids_per_call(const struct gate *g, enum call_kind kind, int tier);

@@ -175,6 +175,8 @@ static void fill_call(struct flight *f)
         .tier = tier,
         .with_account = batch->with_account,
         .is_personal = a->is_personal,
+        .combined = a->gate->desc->combines && batch->kind == CALL_READ && !batch->uncombined &&
+                    a->gate->combined != COMBINED_FAILS,
         .dropped = str_from_cstr(batch->tier >= 0 ? batch->dropped : a->dropped_metrics),
         .now_ms = clock_wall_ms(),
     };

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-enum { TIER_DAYS = 1, BEHIND_HOURS = 2 };
+enum { TIER_DAYS = 1, BEHIND_HOURS = 2, COMBINED_CHECKS = 3 };
 
 /* --- from the configuration --- */
 
@@ -60,7 +60,7 @@ void account_init(struct account *a, struct gate *g, struct part *part)
 void gate_init(struct engine *e, struct gate *g, enum platform_api api)
 {
     const struct config *c = e->config;
-    *g = (struct gate){.api = api, .desc = platform_desc(api)};
+    *g = (struct gate){.api = api, .desc = platform_desc(api), .combined_until = TIME_NONE};
     list_init(&g->ready);
     g->options = platform_options_of(c, api);
     g->app = platform_app_of(c, api);
@@ -147,7 +147,7 @@ static enum err restore_quotas(struct engine *e, struct gate *g, int64_t now)
 enum err gate_restore(struct engine *e, struct gate *g)
 {
     const int64_t now = clock_wall_ms(), mono = clock_mono_ms();
-    struct platform_limit breaker, pause, tier, behind;
+    struct platform_limit breaker, pause, tier, behind, combined;
     enum err err = restore_quotas(e, g, now);
     if (!err)
         err = get_limit(e, g, LIMIT_BREAKER, now, &breaker);
@@ -157,6 +157,8 @@ enum err gate_restore(struct engine *e, struct gate *g)
         err = get_limit(e, g, LIMIT_TIER, now, &tier);
     if (!err)
         err = get_limit(e, g, LIMIT_BEHIND, now, &behind);
+    if (!err)
+        err = get_limit(e, g, LIMIT_COMBINED, now, &combined);
     if (err)
         return err;
     breaker_restore(&g->breaker, (int)breaker.value, breaker.until, now);
@@ -167,6 +169,10 @@ enum err gate_restore(struct engine *e, struct gate *g)
     if (tier.value > g->tier_least && tier.value < g->desc->tiers && !always)
         g->tier_least = (int)tier.value;
     g->behind = behind.value > 0;
+    if (combined.value == COMBINED_WORKS || combined.value == COMBINED_FAILS) {
+        g->combined = (enum combined)combined.value;
+        g->combined_until = combined.until;
+    }
     g->tier_until = tier.until;
     g->share = quota_share(quota_in_use(g), now, HOUR_MS);
     if (g->key)
@@ -195,6 +201,8 @@ enum err gate_save(struct engine *e, struct gate *g)
         err = put_limit(e, g, LIMIT_TIER, g->tier_least, g->tier_until);
     if (!err)
         err = put_limit(e, g, LIMIT_BEHIND, g->behind, now + BEHIND_HOURS * HOUR_MS);
+    if (!err && g->combined_until != TIME_NONE)
+        err = put_limit(e, g, LIMIT_COMBINED, g->combined, g->combined_until);
     if (!err && g->answered_at)
         err = put_limit(e, g, LIMIT_ANSWERED, g->answered_at, TIME_NONE);
     if (!err)
@@ -225,6 +233,8 @@ int64_t gate_ready_at(const struct gate *g, int64_t now)
     int64_t at = pace_ready_at(&g->pace, now);
     if (at == PACE_NEVER)
         return at;
+    if (g->desc->combines && g->combined == COMBINED_UNKNOWN && g->pace.in_flight)
+        return PACE_NEVER;
     const int64_t breaker = breaker_ready_at(&g->breaker, wall);
     if (breaker == INT64_MAX)
         return PACE_NEVER;
@@ -295,4 +305,21 @@ void gate_raise_tier(struct gate *g, int tier, bool remember)
         g->tier_until = clock_wall_ms() + TIER_DAYS * DAY_MS;
     g->changed = g->changed || remember;
     log_info("platforms: %s: its other form of request is used for a day", g->desc->name);
+}
+
+void gate_learn_combined(struct gate *g, enum combined shown)
+{
+    const bool remembered = g->combined_until != TIME_NONE;
+    if (shown == COMBINED_UNKNOWN) {
+        if (!remembered)
+            g->combined = ++g->combined_checks < COMBINED_CHECKS ? COMBINED_UNKNOWN : COMBINED_FAILS;
+        return;
+    }
+    if (remembered && g->combined == shown)
+        return;
+    g->combined = shown;
+    g->combined_until = clock_wall_ms() + TIER_DAYS * DAY_MS;
+    g->changed = true;
+    log_info("platforms: %s: period and lifetime metrics are requested %s for a day", g->desc->name,
+             shown == COMBINED_WORKS ? "together" : "by separate calls");
 }

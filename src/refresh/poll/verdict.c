@@ -374,8 +374,9 @@ static void other_form(struct flight *f, const struct outcome *o)
     struct gate *g = account->gate;
     struct note note = {.kind = NOTE_TIER, .row = account->row, .at = clock_wall_ms() + TIER_MS};
     const bool drops = drop_metric(f, o, note.text, sizeof note.text);
-    if (o->with_account) {
-        f->batch->with_account = true;
+    if (o->with_account || o->combined == COMBINED_FAILS) {
+        f->batch->with_account = f->batch->with_account || o->with_account;
+        f->batch->uncombined = f->batch->uncombined || o->combined == COMBINED_FAILS;
         account_repeat(account, take_batch(f), 0);
         return;
     }
@@ -481,6 +482,20 @@ static void usage(struct flight *f, const struct outcome *o)
     pause_scope(f, &pause, o->wait_ms > 0 ? o->wait_ms : ACCOUNT_PAUSE_MS);
 }
 
+/* A refused request of both kinds shows something only if the same request of one kind succeeds. Until then
+ * no other call tries both. */
+static void learn_combined(struct flight *f, const struct outcome *o)
+{
+    struct gate *g = f->account->gate;
+    const bool ok = o->verdict == V_OK;
+    if (f->call.combined && !ok && o->combined == COMBINED_FAILS)
+        g->combined = g->combined == COMBINED_UNKNOWN ? COMBINED_FAILS : g->combined;
+    else if (f->call.combined)
+        gate_learn_combined(g, o->combined);
+    else if (f->batch->uncombined)
+        gate_learn_combined(g, ok ? COMBINED_FAILS : COMBINED_UNKNOWN);
+}
+
 /* What is left of the batch, by verdict. True: the flight goes on. */
 static bool settle_call(struct flight *f, const struct outcome *o)
 {
@@ -515,6 +530,7 @@ void verdict_apply(struct flight *f, struct outcome outcome)
     f->begun = false;
     note_asked(f->account);
     usage(f, &outcome);
+    learn_combined(f, &outcome);
     settle_items(f, ok);
     if (ok)
         g->bugs = 0;

@@ -46,7 +46,7 @@ class Pinterest(Standin):
         self.buckets = {}                                       # [V] org_analytics, per user per app
         self.analytics_per_minute = 60
         self.bulk_granted = False                               # [V] granted per app
-        self.mixing = True                                      # [P] evidence conflicts whether both kinds go into one request
+        self.mixing = True                                      # [P] whether both kinds go into one request: True, False (400), or "silent": lifetime metrics are left out
         self.fractions = False                                  # 20.0 for 20
         self.rate_text = None
         self.data_status = "READY"
@@ -122,7 +122,11 @@ class Pinterest(Standin):
             self.refuse(f"dates: {query}", error)
         if not set(metrics) <= KNOWN or len(set(metrics)) < len(metrics):
             self.refuse(f"metric_types: {metrics}", error)
-        if not self.mixing and set(metrics) & set(LIFETIME) and set(metrics) - set(LIFETIME):
+        mixed = bool(set(metrics) & set(LIFETIME) and set(metrics) - set(LIFETIME))
+        self.record["mixed"] = mixed
+        if mixed and self.mixing == "silent":
+            return begin, end, [metric for metric in metrics if metric not in LIFETIME]
+        if mixed and not self.mixing:
             raise Refused(self.error(error))                    # no violation: the evidence conflicts
         return begin, end, metrics
 
@@ -178,7 +182,9 @@ class Pinterest(Standin):
         for id in ids:
             post = self.posts.get(id)
             if post and post.state in ("public", "private"):    # [V] pins without data are left out
-                body[id], served[id] = self.analytics(post, begin, end, metrics)
+                found, numbers = self.analytics(post, begin, end, metrics)
+                if numbers:
+                    body[id], served[id] = found, numbers
         # [P] a bucket of its own
         return Answer(200, body, [("x-ratelimit-limit", '100, 100;w=1;name="multi_pins_analytics"'), ("x-ratelimit-remaining", "99"), ("x-ratelimit-reset", "1")], served)
 

@@ -66,6 +66,7 @@ static void read_options(struct sample *s, struct str words)
         s->by_key |= str_eq(word, STR("key"));
         s->options.batch |= str_eq(word, STR("batch"));
         s->call.with_account |= str_eq(word, STR("account"));
+        s->call.combined |= str_eq(word, STR("combined"));
         s->call.is_personal |= str_eq(word, STR("personal"));
         if (str_starts_with(word, STR("dropped=")))
             s->call.dropped = str_make(word.p + 8, word.len - 8);
@@ -263,6 +264,10 @@ void sample_print(const struct sample *s, struct buf *out)
     buf_printf(out, "%s%s%s%s\n", o->of_the_posts ? " of_the_posts" : "",
                o->with_account ? " with_account" : "", o->too_large ? " too_large" : "",
                o->no_insights ? " no_insights" : "");
+    if (o->combined) {
+        out->len--;
+        buf_printf(out, " %s\n", o->combined == COMBINED_WORKS ? "combined_works" : "combined_fails");
+    }
     for (size_t i = 0; i < s->call.item_count; i++)
         if (s->items[i].state != ITEM_PENDING)
             print_item(out, &s->items[i]);
