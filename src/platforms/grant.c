@@ -17,6 +17,7 @@ const struct error_row grant_errors[] = {
     {"redirect_uri_mismatch", 0, V_OPERATOR, SCOPE_APP, 0}, /* Google [K] */
     {"invalid_request", 0, V_BUG, SCOPE_APP, 0},
     {"unsupported_grant_type", 0, V_BUG, SCOPE_APP, 0},
+    {"unsupported_response_type", 0, V_BUG, SCOPE_APP, 0}, /* of the consent page; in TikTok's table */
     {"server_error", 0, V_LATER, SCOPE_CALL, 0},
     {"temporarily_unavailable", 0, V_LATER, SCOPE_CALL, 0},
     {0},

@@ -111,8 +111,12 @@ struct outcome outcome_of_error(struct arena *a, const struct error_row *rows, s
                                 const struct platform_response *r, int64_t now_ms)
 {
     const struct error_row *row = error_find(rows, code, r->status);
-    if (!row)
-        return outcome_by_status(a, code, r, now_ms);
+    if (!row) {
+        struct outcome o = outcome_by_status(a, code, r, now_ms);
+        if (r->status < 500) /* else the code says no more than the status */
+            o.unknown_code = o.code;
+        return o;
+    }
     struct outcome o = outcome_make(row->verdict, row->scope, str_from_cstr(row->code));
     o.wait_ms = response_retry_after_ms(r, now_ms);
     if (!o.wait_ms)

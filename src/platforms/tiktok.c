@@ -14,16 +14,18 @@
 
 enum { IDS_MAX = 20, BODY_MAX = 64 << 10 };
 
-/* developers.tiktok.com, error handling and rate limits (2026-08-04), post status fetch. */
+/* [E] developers.tiktok.com, "Error Handling" (API v2), all of its codes; [R] "Rate Limits" (2026-08-04);
+ * [D] "Direct Post". The codes of the post status are in `resolve_errors`. */
 const struct error_row tiktok_errors[] = {
-    {"access_token_invalid", 0, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"scope_not_authorized", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"scope_permission_missed", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"invalid_params", 0, V_BUG, SCOPE_APP, 0},
-    /* 600 calls in a sliding minute; whether for the app or for each user is not said: for the app */
+    {"access_token_invalid", 0, V_TOKEN, SCOPE_ACCOUNT, 0},        /* [E] */
+    {"scope_not_authorized", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},    /* [E] */
+    {"scope_permission_missed", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* [E] */
+    {"invalid_params", 0, V_BUG, SCOPE_APP, 0},                    /* [E] */
+    {"invalid_file_upload", 0, V_BUG, SCOPE_APP, 0},               /* [E] */
+    /* [R] 600 calls in a sliding minute; whether for the app or for each user is not said: for the app */
     {"rate_limit_exceeded", 0, V_LATER, SCOPE_APP, 60000},
-    {"internal_error", 0, V_LATER, SCOPE_CALL, 0},
-    {"reached_active_user_cap", 0, V_OPERATOR, SCOPE_APP, 0}, /* the app was not audited */
+    {"internal_error", 0, V_LATER, SCOPE_CALL, 0},            /* [E] */
+    {"reached_active_user_cap", 0, V_OPERATOR, SCOPE_APP, 0}, /* [D] the app was not audited */
     {0},
 };
 
@@ -101,6 +103,14 @@ static bool read_videos(struct platform_call *call, struct yyjson_val *data)
     return true;
 }
 
+static struct str published_id(struct yyjson_val *data, const char *name)
+{
+    struct jsonr_iter it = jsonr_iterate(jsonr_get(data, name));
+    struct yyjson_val *first = NULL;
+    (void)jsonr_next(&it, NULL, &first);
+    return jsonr_id(first);
+}
+
 /* The id comes once a public post has passed moderation, mostly within a minute, sometimes after hours; a
  * post that is not public never gets one [V]. It is a list of integers of 64 bits. */
 static bool read_published(struct platform_item *item, struct yyjson_val *data)
@@ -108,10 +118,9 @@ static bool read_published(struct platform_item *item, struct yyjson_val *data)
     struct str status = jsonr_text(jsonr_get(data, "status"));
     if (!status.p)
         return false;
-    struct jsonr_iter it = jsonr_iterate(jsonr_get(data, "publicaly_available_post_id"));
-    struct yyjson_val *first = NULL;
-    (void)jsonr_next(&it, NULL, &first);
-    struct str id = jsonr_id(first);
+    struct str id = published_id(data, "publicaly_available_post_id"); /* sic, as documented [V] */
+    if (!id.p)
+        id = published_id(data, "publicly_available_post_id"); /* [P] */
     item->state = str_eq(status, STR("FAILED")) ? ITEM_PERMANENT : ITEM_NO_DATA;
     if (is_readable(id)) {
         item->state = ITEM_OK;

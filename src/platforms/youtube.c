@@ -15,39 +15,6 @@
 enum { IDS_MAX = 50 };
 enum { TIER_BATCH, TIER_LIST };
 
-/* developers.google.com: errors of the Data API, quota costs, Google Cloud's error model. [K] where marked.
- */
-const struct error_row youtube_errors[] = {
-    {"quotaExceeded", 0, V_QUOTA, SCOPE_APP, 0}, /* until midnight in Los Angeles: the engine's clock */
-    {"dailyLimitExceeded", 0, V_QUOTA, SCOPE_APP, 0},
-    {"rateLimitExceeded", 0, V_LATER, SCOPE_APP, 0},
-    {"RATE_LIMIT_EXCEEDED", 0, V_LATER, SCOPE_APP, 0},
-    {"RESOURCE_EXHAUSTED", 0, V_LATER, SCOPE_APP, 0},
-    {"userRateLimitExceeded", 0, V_LATER, SCOPE_ACCOUNT, 0}, /* [K] */
-    {"authError", 0, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"UNAUTHENTICATED", 0, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"forbidden", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"insufficientPermissions", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},           /* [K] */
-    {"ACCESS_TOKEN_SCOPE_INSUFFICIENT", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},   /* [K] */
-    {"authenticatedUserAccountClosed", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},    /* the account is dead */
-    {"authenticatedUserAccountSuspended", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* the account is dead */
-    {"accountDelegationForbidden", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"youtubeSignupRequired", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* [K] an account without a channel */
-    {"accessNotConfigured", 0, V_OPERATOR, SCOPE_APP, 0},        /* [K] the API is off in the project */
-    {"SERVICE_DISABLED", 0, V_OPERATOR, SCOPE_APP, 0},           /* [K] the same, newer */
-    {"keyInvalid", 0, V_OPERATOR, SCOPE_APP, 0},                 /* [K] */
-    {"keyExpired", 0, V_OPERATOR, SCOPE_APP, 0},                 /* [K] */
-    {"API_KEY_INVALID", 0, V_OPERATOR, SCOPE_APP, 0},            /* [K] in `details`, beside badRequest */
-    {"API_KEY_SERVICE_BLOCKED", 0, V_OPERATOR, SCOPE_APP, 0},    /* [K] */
-    {"ipRefererBlocked", 0, V_OPERATOR, SCOPE_APP, 0},           /* [K] */
-    {"badRequest", 0, V_BUG, SCOPE_APP, 0},
-    {"invalidParameter", 0, V_BUG, SCOPE_APP, 0},
-    {"videoNotFound", 0, V_SPLIT, SCOPE_CALL, 0}, /* [K] not seen where several ids are read */
-    {"backendError", 0, V_LATER, SCOPE_CALL, 0},
-    {"internalError", 0, V_LATER, SCOPE_CALL, 0},
-    {0},
-};
-
 /* ---- requests ---- */
 
 static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)

@@ -15,9 +15,11 @@
 #define LIMIT_PAUSE          STR("pause")   /* it told us to wait until then */
 #define LIMIT_TIER           STR("tier")    /* the form of request that works */
 #define LIMIT_COMBINED                                                                                       \
-    STR("combined")                  /* enum combined: whether metrics of both kinds may go in one request */
-#define LIMIT_BEHIND   STR("behind") /* 1: a run did not get through all posts: they are asked less often */
-#define LIMIT_ANSWERED STR("answered") /* ms: when it last gave a good answer */
+    STR("combined") /* enum combined: whether metrics of both kinds may go in one request */
+/* The prefix of an error code that is in no table: logged, and not again until then. */
+#define LIMIT_UNKNOWN_CODE STR("unknown.")
+#define LIMIT_BEHIND       STR("behind") /* 1: a run did not get through all posts: they are asked less often */
+#define LIMIT_ANSWERED     STR("answered") /* ms: when it last gave a good answer */
 
 struct platform_limit {
     int api;

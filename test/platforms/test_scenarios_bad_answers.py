@@ -1,6 +1,8 @@
 """Answers that are none: each ends in a verdict, nothing wrong is stored, and memory stays bounded."""
 import resource
 
+import json
+
 import pytest
 
 from lib.viewtally import sanitized
@@ -98,3 +100,32 @@ def test_11_an_error_that_comes_with_200(world, clock, standins):
     assert world.post("tiktok", world.ids("tiktok", "author-1")[0])["at"] is None
     assert world.credential("author-1", "tiktok")["state"] == 0
     assert world.post("tiktok", world.ids("tiktok", "author-2")[0])["at"] == clock.wall_ms
+
+
+UNKNOWN = {"tiktok": ({"data": {}, "error": {"code": "brand_new", "message": "of act.SECRET-IN-TEXT-0123456789", "log_id": "1"}}, "brand_new"),
+           "youtube": ({"error": {"code": 403, "errors": [{"reason": "brandNew", "message": "key AIzaSECRET-IN-TEXT-0123456789"}]}}, "brandNew"),
+           "instagram": ({"error": {"message": "of IGAASECRET-IN-TEXT-0123456789", "type": "OAuthException", "code": 7654, "fbtrace_id": "A"}}, "7654"),
+           "facebook": ({"error": {"message": "of EAASECRET-IN-TEXT-0123456789", "type": "OAuthException", "code": 7654, "fbtrace_id": "A"}}, "7654"),
+           "pinterest": ({"code": 4711, "message": "of pina_SECRET-IN-TEXT-0123456789"}, "4711")}
+
+
+@pytest.mark.parametrize("platform", UNKNOWN)
+def test_an_unknown_error_is_logged_once_a_day(world, clock, standins, platform):
+    """With a sample that holds no token, over several runs, and costs no author the account."""
+    body, code = UNKNOWN[platform]
+    world.configure(platforms={"retry_percent": 0}, pinterest={"bulk": "off"})
+    world.add(authors=2, platforms=(platform,))
+    standins.fault(platform, "raw", status=403, body=json.dumps(body), **{"route": "tiktok.query"} if platform == "tiktok" else {})   # not of tokens
+    logs = []
+    for _ in range(3):
+        logs.append(world.refresh(status=None).err)
+        clock.advance(HOUR)
+    assert [log.count(f"undocumented error {code},") for log in logs] == [1, 0, 0], logs
+    assert "SECRET-IN-TEXT" not in "".join(logs)
+    assert world.rows("SELECT count(*) FROM platform_credentials WHERE state <> 0") == [(0,)]
+    clock.advance(24 * HOUR)
+    assert world.refresh(status=None).err.count(f"undocumented error {code},") == 1
+    standins.clear()
+    clock.advance(25 * HOUR)
+    world.refresh(status=None)
+    assert world.rows("SELECT count(*) FROM platform_limits WHERE name LIKE 'unknown.%'") == [(0,)]

@@ -132,7 +132,13 @@ struct lane {
 
 /* ---- an API ---- */
 
-enum { GATE_QUOTAS = 2 };
+enum { GATE_QUOTAS = 2, GATE_CODES = 16 };
+
+/* An error code that is in no table, and until when it is not logged again; 0: free. */
+struct unknown_code {
+    char code[CODE_MAX];
+    int64_t until;
+};
 
 struct gate {
     enum platform_api api;
@@ -159,6 +165,7 @@ struct gate {
     enum combined combined; /* of desc->combines; one call at a time while it is unknown */
     int64_t combined_until; /* TIME_NONE: not remembered */
     int combined_checks;    /* that showed nothing */
+    struct unknown_code unknown_codes[GATE_CODES];
     int account_per_minute;
     int64_t answered_at; /* wall, of the last good answer of this run; 0: none yet */
 };
@@ -358,6 +365,8 @@ void gate_raise_tier(struct gate *g, int tier, bool remember);
 /* Remembers for a day whether metrics of both kinds may be requested at once. COMBINED_UNKNOWN: the call
  * showed nothing; after three of these one kind is requested for the rest of the run. */
 void gate_learn_combined(struct gate *g, enum combined shown);
+/* An error code that is in no table. True: log it; it was not logged within a day. */
+MUST_USE bool gate_learn_code(struct gate *g, struct str code);
 /* In an open transaction. */
 MUST_USE enum err gate_save(struct engine *e, struct gate *g);
 int gate_ids_per_call(const struct gate *g, enum call_kind kind, int tier);

@@ -83,15 +83,29 @@ static void wipe_request(const struct platform_request *request, struct str toke
         wipe(request->headers[i].value, token);
 }
 
-static void log_sample(const struct flight *f, struct str body)
+/* The beginning of a body without what could be a token. */
+static struct str sample_of(struct flight *f, struct str body)
 {
-    if (!log_shows(LOG_DEBUG))
-        return;
     struct str sample = str_make(body.p, body.len < SAMPLE_BYTES ? body.len : SAMPLE_BYTES);
-    char *text = arena_alloc((struct arena *)(uintptr_t)&f->arena, sample.len + 1);
+    char *text = arena_alloc(&f->arena, sample.len + 1);
     memcpy(text, sample.p, sample.len);
     scrub(text, sample.len);
-    log_debug("platforms: %s: not as documented: %.*s", f->account->gate->desc->name, (int)sample.len, text);
+    return str_make(text, sample.len);
+}
+
+static void log_samples(struct flight *f, const struct outcome *o, struct str body)
+{
+    struct gate *g = f->account->gate;
+    if (o->verdict == V_MALFORMED && log_shows(LOG_DEBUG)) {
+        struct str sample = sample_of(f, body);
+        log_debug("platforms: %s: not as documented: %.*s", g->desc->name, (int)sample.len, sample.p);
+    }
+    if (o->unknown_code.p && gate_learn_code(g, o->unknown_code)) {
+        struct str sample = sample_of(f, body);
+        log_warn("platforms: %s: undocumented error %.*s, treated as %s; please report it: %.*s",
+                 g->desc->name, (int)o->unknown_code.len, o->unknown_code.p, verdict_name(o->verdict),
+                 (int)sample.len, sample.p);
+    }
 }
 
 static struct outcome outcome_of_error(const struct fetch_result *result)
@@ -113,8 +127,7 @@ static void on_answer(void *ctx, const struct fetch_result *result)
     f->fetching = NULL;
     if (result->error == FETCH_OK) {
         outcome = desc->parse(&f->arena, &f->call, &result->response);
-        if (outcome.verdict == V_MALFORMED)
-            log_sample(f, result->response.body);
+        log_samples(f, &outcome, result->response.body);
     } else {
         outcome = outcome_of_error(result);
         log_debug("platforms: %s: %s", desc->name, result->why ? result->why : "no answer");

@@ -7,6 +7,7 @@
 #include "store/platform_limits.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { TIER_DAYS = 1, BEHIND_HOURS = 2, COMBINED_CHECKS = 3 };
 
@@ -144,11 +145,37 @@ static enum err restore_quotas(struct engine *e, struct gate *g, int64_t now)
     return err;
 }
 
+/* Expired ones are loaded too, so that gate_save() deletes them. */
+static bool on_limit(void *ctx, const struct platform_limit *limit)
+{
+    struct gate *g = ctx;
+    size_t n = 0;
+    while (n < GATE_CODES && g->unknown_codes[n].until)
+        n++;
+    if (n == GATE_CODES)
+        return false;
+    if (!str_starts_with(limit->name, LIMIT_UNKNOWN_CODE))
+        return true;
+    const struct str code = {limit->name.p + LIMIT_UNKNOWN_CODE.len,
+                             limit->name.len - LIMIT_UNKNOWN_CODE.len};
+    if (str_put(g->unknown_codes[n].code, sizeof g->unknown_codes[n].code, code))
+        g->unknown_codes[n].until = limit->until;
+    return true;
+}
+
+static enum err restore_codes(struct engine *e, struct gate *g)
+{
+    enum err err = store_list_limits(e->store, g->api, on_limit, g);
+    return err ? run_fail(e->run, err, "the database says: %s", err_name(err)) : OK;
+}
+
 enum err gate_restore(struct engine *e, struct gate *g)
 {
     const int64_t now = clock_wall_ms(), mono = clock_mono_ms();
     struct platform_limit breaker, pause, tier, behind, combined;
     enum err err = restore_quotas(e, g, now);
+    if (!err)
+        err = restore_codes(e, g);
     if (!err)
         err = get_limit(e, g, LIMIT_BREAKER, now, &breaker);
     if (!err)
@@ -187,6 +214,22 @@ static enum err put_limit(struct engine *e, const struct gate *g, struct str nam
     return value ? store_put_limit(e->store, &limit) : store_delete_limit(e->store, g->api, name);
 }
 
+static enum err save_codes(struct engine *e, struct gate *g, int64_t now)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < GATE_CODES && !err; i++) {
+        struct unknown_code *u = &g->unknown_codes[i];
+        char name[sizeof "unknown." + CODE_MAX];
+        if (!u->until)
+            continue;
+        (void)snprintf(name, sizeof name, "%.*s%s", (int)LIMIT_UNKNOWN_CODE.len, LIMIT_UNKNOWN_CODE.p,
+                       u->code);
+        err = put_limit(e, g, str_from_cstr(name), u->until > now, u->until);
+        u->until = u->until > now ? u->until : 0;
+    }
+    return err;
+}
+
 enum err gate_save(struct engine *e, struct gate *g)
 {
     const int64_t now = clock_wall_ms(), paused_ms = g->pace.paused_until - clock_mono_ms();
@@ -203,6 +246,8 @@ enum err gate_save(struct engine *e, struct gate *g)
         err = put_limit(e, g, LIMIT_BEHIND, g->behind, now + BEHIND_HOURS * HOUR_MS);
     if (!err && g->combined_until != TIME_NONE)
         err = put_limit(e, g, LIMIT_COMBINED, g->combined, g->combined_until);
+    if (!err)
+        err = save_codes(e, g, now);
     if (!err && g->answered_at)
         err = put_limit(e, g, LIMIT_ANSWERED, g->answered_at, TIME_NONE);
     if (!err)
@@ -322,4 +367,22 @@ void gate_learn_combined(struct gate *g, enum combined shown)
     g->changed = true;
     log_info("platforms: %s: period and lifetime metrics are requested %s for a day", g->desc->name,
              shown == COMBINED_WORKS ? "together" : "by separate calls");
+}
+
+bool gate_learn_code(struct gate *g, struct str code)
+{
+    const int64_t now = clock_wall_ms();
+    struct unknown_code *free_one = NULL;
+    for (size_t i = 0; i < GATE_CODES; i++) {
+        struct unknown_code *u = &g->unknown_codes[i];
+        if (u->until > now && str_eq(str_from_cstr(u->code), code))
+            return false;
+        if (u->until <= now && (!u->until || !free_one))
+            free_one = u;
+    }
+    if (!free_one || !str_put(free_one->code, sizeof free_one->code, code))
+        return false;
+    free_one->until = now + TIER_DAYS * DAY_MS;
+    g->changed = true;
+    return true;
 }
