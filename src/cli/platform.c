@@ -243,17 +243,19 @@ static enum cli_exit capabilities(struct cli *cli, int argc, char **argv)
 
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
-    static const char *const names[] = {"connect", "list", "test", "remove", "status", "capabilities", NULL};
+    static const char *const names[] = {"connect", "list",   "test",         "probe",
+                                        "remove",  "status", "capabilities", NULL};
     static enum cli_exit (*const runs[])(struct cli *, int, char **) = {
-        platform_connect, list, platform_test, remove_command, platform_status, capabilities};
+        platform_connect, list, platform_test, platform_probe, remove_command, platform_status, capabilities};
     return cli_dispatch(cli, argc, argv, names, runs);
 }
 
 const struct cli_command cli_platform = {
     .name = "platform",
-    .synopsis = "connect --author UUID --platform NAME --account ID [--login LOGIN] [--name NAME] [--json]\n"
-                "           | list [--author UUID] [--json] | test ID | remove ID\n"
-                "           | status [--json] | capabilities",
+    .synopsis =
+        "connect --author UUID --platform NAME --account ID [--login LOGIN] [--name NAME] [--json]\n"
+        "           | list [--author UUID] [--json] | test ID | probe ID [--record FILE] | remove ID\n"
+        "           | status [--json] | capabilities",
     .summary = "the authors' accounts at the platforms: put tokens in, try them, see how they do",
     .help = "  connect       keeps an account with the tokens that come as JSON on standard input: "
             "access_token, and if\n"
@@ -272,6 +274,17 @@ const struct cli_command cli_platform = {
             "                tokens first when they are too old, and tells what it says. Exit status 0: all "
             "is well;\n"
             "                1: the author has to do something; 2: the operator; 3: it cannot be said now\n"
+            "  probe         makes every call for one account that a refresh could make: all forms of the "
+            "request, all "
+            "kinds of\n"
+            "                posts. Prints what was sent, what came back, how it was read and what it would "
+            "change; "
+            "stores\n"
+            "                nothing. --record writes FILE-01, FILE-02 …: the responses without tokens, "
+            "names and real "
+            "ids,\n"
+            "                as our tests read them. Run it after linking your first account. Exit status as "
+            "of test\n"
             "  remove        forgets an account and its tokens\n"
             "  status        by API: accounts, the last answer, what is left of the quota, who is left alone "
             "for how\n"

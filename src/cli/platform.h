@@ -7,6 +7,7 @@
 
 enum cli_exit platform_connect(struct cli *cli, int argc, char **argv);
 enum cli_exit platform_test(struct cli *cli, int argc, char **argv);
+enum cli_exit platform_probe(struct cli *cli, int argc, char **argv);
 enum cli_exit platform_status(struct cli *cli, int argc, char **argv);
 
 /* One account as an object of JSON. `author` NULL: left out. */

@@ -135,6 +135,24 @@ struct str jsonr_text(struct yyjson_val *v)
     return yyjson_is_str(v) ? key_text(v) : (struct str){NULL, 0};
 }
 
+const char *jsonr_type(struct yyjson_val *v)
+{
+    if (yyjson_is_obj(v))
+        return "object";
+    if (yyjson_is_arr(v))
+        return "array";
+    if (yyjson_is_raw(v))
+        return "number";
+    if (yyjson_is_bool(v))
+        return "boolean";
+    return yyjson_is_str(v) ? "string" : "null";
+}
+
+struct str jsonr_number(struct yyjson_val *v)
+{
+    return yyjson_is_raw(v) ? str_make(yyjson_get_raw(v), yyjson_get_len(v)) : (struct str){NULL, 0};
+}
+
 static bool is_digits(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)

@@ -31,6 +31,12 @@ bool jsonr_is_true(struct yyjson_val *v);
 /* p == NULL: not a string. */
 struct str jsonr_text(struct yyjson_val *v);
 
+/* "object", "array", "string", "number", "boolean", "null". Static. */
+const char *jsonr_type(struct yyjson_val *v);
+
+/* The text of a number as it stands; p == NULL: not a number. */
+struct str jsonr_number(struct yyjson_val *v);
+
 /* The digits of an id, which comes as a string or as an integer of any size; p == NULL: neither, or empty. */
 struct str jsonr_id(struct yyjson_val *v);
 

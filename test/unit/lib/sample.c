@@ -3,11 +3,10 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "platforms/describe.h"
 #include "platforms/grant.h"
 
 static const char *const functions[] = {"read", "resolve", "refresh", "link"};
-static const char *const states[] = {"pending", "ok", "no_data", "missing", "permanent", "retry"};
-static const char *const scopes[] = {"call", "account", "app"};
 
 /* ---- reading ---- */
 
@@ -215,70 +214,36 @@ void sample_play(struct arena *a, struct sample *s)
 
 /* ---- printing ---- */
 
-static void print_text(struct buf *out, const char *name, struct str text)
-{
-    if (text.len)
-        buf_printf(out, " %s=%.*s", name, (int)text.len, text.p);
-}
-
-static void print_number(struct buf *out, const char *name, int64_t n)
-{
-    if (n)
-        buf_printf(out, " %s=%lld", name, (long long)n);
-}
-
 static void print_grant(struct buf *out, const struct token_grant *grant)
 {
     buf_printf(out, "grant");
-    print_text(out, "access", grant->access_token);
-    print_text(out, "refresh", grant->refresh_token);
-    print_number(out, "life", grant->expires_in_s);
-    print_number(out, "refresh_life", grant->refresh_expires_in_s);
-    print_text(out, "account", grant->account_id);
-    print_text(out, "scopes", grant->scopes);
-    buf_append_char(out, '\n');
-}
-
-static void print_item(struct buf *out, const struct platform_item *item)
-{
-    buf_printf(out, "item %.*s %s", (int)item->id.len, item->id.p, states[item->state]);
-    for (int k = 0; item->state == ITEM_OK && !item->resolved.p && k < COUNT_KINDS; k++) {
-        if (item->counts[k] == COUNT_NONE)
-            buf_printf(out, " -");
-        else
-            buf_printf(out, " %lld", (long long)item->counts[k]);
-    }
-    print_number(out, "source", item->views_source);
-    print_text(out, "resolved", item->resolved);
+    text_describe(out, "access", grant->access_token);
+    text_describe(out, "refresh", grant->refresh_token);
+    number_describe(out, "life", grant->expires_in_s);
+    number_describe(out, "refresh_life", grant->refresh_expires_in_s);
+    text_describe(out, "account", grant->account_id);
+    text_describe(out, "scopes", grant->scopes);
     buf_append_char(out, '\n');
 }
 
 void sample_print(const struct sample *s, struct buf *out)
 {
     const struct outcome *o = &s->outcome;
-    buf_printf(out, "%s %s %.*s", verdict_name(o->verdict), scopes[o->scope], (int)o->code.len, o->code.p);
-    print_number(out, "wait", o->wait_ms);
-    print_number(out, "usage", o->usage_percent);
-    print_text(out, "dropped", o->dropped);
-    print_text(out, "unknown", o->unknown_code);
-    buf_printf(out, "%s%s%s%s\n", o->of_the_posts ? " of_the_posts" : "",
-               o->with_account ? " with_account" : "", o->too_large ? " too_large" : "",
-               o->no_insights ? " no_insights" : "");
-    if (o->combined) {
-        out->len--;
-        buf_printf(out, " %s\n", o->combined == COMBINED_WORKS ? "combined_works" : "combined_fails");
-    }
+    outcome_describe(out, o);
+    buf_append_char(out, '\n');
     for (size_t i = 0; i < s->call.item_count; i++)
-        if (s->items[i].state != ITEM_PENDING)
-            print_item(out, &s->items[i]);
+        if (s->items[i].state != ITEM_PENDING) {
+            item_describe(out, &s->items[i]);
+            buf_append_char(out, '\n');
+        }
     if (s->function == SAMPLE_REFRESH && o->verdict == V_OK)
         print_grant(out, &s->grant);
     for (size_t i = 0; s->function == SAMPLE_LINK && i < s->link.account_count; i++) {
         const struct linked_account *account = &s->link.accounts[i];
         buf_printf(out, "account %s %.*s", platform_desc(account->api)->name, (int)account->id.len,
                    account->id.p);
-        print_text(out, "name", account->name);
-        print_text(out, "scopes", account->grant.scopes);
+        text_describe(out, "name", account->name);
+        text_describe(out, "scopes", account->grant.scopes);
         if (account->is_personal)
             buf_append(out, STR(" personal"));
         buf_append_char(out, '\n');

@@ -1,0 +1,510 @@
+/* viewtally platform probe: makes every call for one account that a refresh could make, and shows what came
+ * back, how it was read, and what a refresh would change. Stores nothing but tokens that had to be refreshed,
+ * because a platform may accept the old ones only once. */
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/platform_record.h"
+#include "http/form.h"
+#include "platforms/describe.h"
+#include "platforms/jsonr.h"
+#include "store/platform_posts.h"
+#include "store/runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    POSTS_MAX = 12, /* of all kinds */
+    POSTS_OF_A_KIND = 3,
+    FIELDS_MAX = 96, /* shown of one response */
+    OUT_MAX_BYTES = 16 << 20,
+    PATH_SHOWN = 300,
+};
+
+/* A post that is asked for. Posts of one kind are read by the same request. */
+struct probe_post {
+    struct str id; /* that the platform reads, or that has to be resolved */
+    int64_t posted_at;
+    bool resolved;
+    int views_source;
+    int64_t counts[COUNT_KINDS]; /* stored */
+};
+
+struct probe {
+    struct asker *asker;
+    const char *record; /* NULL: no files */
+    struct buf out;
+    struct probe_post posts[POSTS_MAX];
+    size_t count;
+    enum err err;
+    int calls, recorded;
+    bool any_ok;
+    enum verdict worst; /* of the calls in the first form */
+};
+
+/* ---- the posts ---- */
+
+static bool same_kind(const struct probe_post *one, const struct probe_post *other)
+{
+    const bool composite = one->id.len && memchr(one->id.p, '_', one->id.len);
+    const bool composite_other = other->id.len && memchr(other->id.p, '_', other->id.len);
+    return one->resolved == other->resolved && one->views_source == other->views_source &&
+           composite == composite_other;
+}
+
+static void add_post(struct probe *p, const struct probe_post *post)
+{
+    size_t like_it = 0;
+    for (size_t i = 0; i < p->count; i++)
+        like_it += same_kind(&p->posts[i], post);
+    if (p->count < POSTS_MAX && like_it < POSTS_OF_A_KIND)
+        p->posts[p->count++] = *post;
+}
+
+static bool on_video(void *ctx, const struct video *video)
+{
+    struct probe *p = ctx;
+    struct asker *a = p->asker;
+    struct platform_post known;
+    for (size_t i = 0; i < video->post_count && !p->err; i++) {
+        const struct post *post = &video->posts[i];
+        if (post->platform != a->desc->platform || !platform_id_is_plain(post->post_id))
+            continue;
+        struct probe_post made = {.id = arena_copy(&a->arena, post->post_id), .posted_at = post->posted_at};
+        memcpy(made.counts, post->counts, sizeof made.counts);
+        made.resolved = !a->desc->is_readable || a->desc->is_readable(made.id);
+        const enum err err = store_get_platform_post(a->store, &a->arena, a->desc->platform, made.id, &known);
+        if (!err && known.resolved_id.p) {
+            made.id = known.resolved_id;
+            made.resolved = true;
+        }
+        if (!err)
+            made.views_source = known.views_source;
+        if (err && err != ERR_NOT_FOUND)
+            p->err = err;
+        add_post(p, &made);
+    }
+    return !p->err;
+}
+
+static void find_posts(struct probe *p)
+{
+    static const struct probe_post nothing = {
+        .id = {"10000000000000001", 17},
+        .resolved = true,
+        .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE}};
+    const int64_t now = clock_wall_ms();
+    struct asker *a = p->asker;
+    enum err err =
+        store_list_live(a->store, a->account.author_row, now - VIDEO_LIFE_DAYS * DAY_MS, now, on_video, p);
+    p->err = p->err ? p->err : err;
+    if (p->err || p->count)
+        return;
+    buf_append(&p->out, STR("The author has no post there, so an id that does not exist is asked for.\n"));
+    p->posts[p->count] = nothing;
+    p->posts[p->count++].posted_at = now - 10 * DAY_MS;
+}
+
+/* ---- what came back ---- */
+
+struct field {
+    struct str path;
+    const char *type;
+    int count;
+};
+
+struct fields {
+    struct arena *arena;
+    struct field list[FIELDS_MAX];
+    size_t count;
+};
+
+static void add_field(struct fields *f, struct str path, const char *type)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (str_eq(f->list[i].path, path) && str_eq(str_from_cstr(f->list[i].type), str_from_cstr(type))) {
+            f->list[i].count++;
+            return;
+        }
+    if (f->count < FIELDS_MAX)
+        f->list[f->count++] = (struct field){path, type, 1};
+}
+
+/* Keys that are ids count as one field. */
+static struct str path_of(struct fields *f, struct str path, struct str name)
+{
+    unsigned long long n;
+    const bool id = name.len >= 6 && str_to_u64(name, INT64_MAX, &n);
+    if (!name.p)
+        return arena_printf(f->arena, "%.*s[]", (int)path.len, path.p);
+    return arena_printf(f->arena, "%.*s%s%.*s", (int)path.len, path.p, path.len ? "." : "",
+                        id ? 4 : (int)name.len, id ? "{id}" : name.p);
+}
+
+/* The bodies of a Graph batch are JSON in strings. */
+static void collect_fields(struct fields *f, struct str path, struct yyjson_val *v)
+{
+    struct str text = jsonr_text(v), name;
+    struct yyjson_val *inner = text.len && text.p[0] == '{' ? jsonr_parse(f->arena, text) : NULL;
+    if (inner) {
+        collect_fields(f, arena_printf(f->arena, "%.*s→", (int)path.len, path.p), inner);
+        return;
+    }
+    struct jsonr_iter it = jsonr_iterate(v);
+    if (!it.left) {
+        add_field(f, path, jsonr_type(v));
+        return;
+    }
+    while (jsonr_next(&it, &name, &inner))
+        collect_fields(f, path_of(f, path, name), inner);
+}
+
+static void show_fields(struct probe *p)
+{
+    struct asker *a = p->asker;
+    struct fields *f = arena_alloc(&a->call_arena, sizeof *f);
+    struct yyjson_val *root = jsonr_parse(&a->call_arena, a->response.body);
+    f->arena = &a->call_arena;
+    f->count = 0;
+    if (!root) {
+        buf_append(&p->out, STR("   fields    not JSON\n"));
+        return;
+    }
+    collect_fields(f, STR(""), root);
+    for (size_t i = 0; i < f->count; i++) {
+        buf_append(&p->out, i ? STR("             ") : STR("   fields    "));
+        cli_append_text(&p->out, f->list[i].path);
+        buf_printf(&p->out, "  %s x %d\n", f->list[i].type, f->list[i].count);
+    }
+    if (f->count == FIELDS_MAX)
+        buf_append(&p->out, STR("             …\n"));
+}
+
+static void show_headers(struct probe *p)
+{
+    const struct platform_response *r = &p->asker->response;
+    for (size_t i = 0; i < r->header_count; i++) {
+        struct str name = r->headers[i].name;
+        if (!str_starts_with(name, STR("x-ratelimit")) && !str_starts_with(name, STR("x-app-usage")) &&
+            !str_starts_with(name, STR("x-business")) && !str_starts_with(name, STR("retry-after")))
+            continue;
+        buf_append(&p->out, STR("   header    "));
+        cli_append_text(&p->out, name);
+        buf_append(&p->out, STR(": "));
+        cli_append_text(&p->out, r->headers[i].value);
+        buf_append_char(&p->out, '\n');
+    }
+}
+
+/* The path without an API key; of a batch its operations. */
+static void show_request(struct probe *p, const char *what, const struct platform_call *call)
+{
+    const struct platform_request *q = p->asker->request;
+    struct str path = q->path;
+    struct form form;
+    for (size_t i = 0; call->by_key && i + 5 <= path.len; i++)
+        if (memcmp(path.p + i, "&key=", 5) == 0)
+            path.len = i;
+    buf_printf(&p->out, "\n%d. %s, %zu post%s\n   request   %s ", p->calls, what, call->item_count,
+               call->item_count == 1 ? "" : "s", q->method);
+    cli_append_text(&p->out, str_make(path.p, path.len < PATH_SHOWN ? path.len : PATH_SHOWN));
+    buf_append_char(&p->out, '\n');
+    if (!q->body.len)
+        return;
+    struct str body = q->body;
+    if (str_eq(q->content_type,
+               STR("application/x-www-form-urlencoded"))) /* a batch, with the token beside it */
+        body = form_parse(&p->asker->call_arena, body, &form) ? STR("") : form_get(&form, STR("batch"));
+    buf_append(&p->out, STR("   body      "));
+    cli_append_text(&p->out, str_make(body.p, body.len < 3 * PATH_SHOWN ? body.len : 3 * PATH_SHOWN));
+    buf_append(&p->out, body.len < 3 * PATH_SHOWN ? STR("\n") : STR("…\n"));
+}
+
+/* ---- what a refresh would change ---- */
+
+static void show_change_of_post(struct probe *p, const struct platform_item *item,
+                                const struct probe_post *post)
+{
+    static const char *const names[COUNT_KINDS] = {"views", "likes", "comments", "shares", "saves"};
+    buf_printf(&p->out, "   change    %.*s:", (int)item->id.len, item->id.p);
+    if (item->state == ITEM_OK && item->resolved.p)
+        buf_printf(&p->out, " read as %.*s from now on", (int)item->resolved.len, item->resolved.p);
+    for (int k = 0; item->state == ITEM_OK && !item->resolved.p && k < COUNT_KINDS; k++) {
+        if (item->counts[k] == COUNT_NONE)
+            continue;
+        buf_printf(&p->out, " %s ", names[k]);
+        if (post->counts[k] == COUNT_NONE)
+            buf_append(&p->out, STR("unknown"));
+        else
+            buf_printf(&p->out, "%lld", (long long)post->counts[k]);
+        buf_printf(&p->out, " -> %lld", (long long)item->counts[k]);
+    }
+    if (item->state == ITEM_MISSING || item->state == ITEM_PENDING)
+        buf_append(&p->out, STR(" counted as not found once more"));
+    if (item->state == ITEM_PERMANENT)
+        buf_append(&p->out, STR(" never read again"));
+    if (item->state == ITEM_NO_DATA)
+        buf_append(&p->out, STR(" nothing, it has no numbers yet"));
+    if (item->state == ITEM_RETRY)
+        buf_append(&p->out, STR(" nothing, asked again"));
+    buf_append_char(&p->out, '\n');
+}
+
+static const char *change_of_account(const struct outcome *o)
+{
+    switch (o->verdict) {
+    case V_OK: return NULL;
+    case V_LATER: return "nothing; the call is repeated later";
+    case V_QUOTA: return "no further calls until the quota is renewed";
+    case V_TOKEN: return "the token is refreshed, then the call is repeated";
+    case V_RECONNECT: return "the author has to sign in again";
+    case V_OPERATOR: return "the platform is paused for all accounts: it refuses the app";
+    case V_TIER:
+        return o->with_account   ? "the call is repeated together with the account"
+               : o->combined     ? "the call is repeated with one kind of metrics"
+               : o->dropped.len  ? "the metric is left out for a day"
+               : o->of_the_posts ? "these posts are asked for in the next form"
+                                 : "the next form of the request is used for a day";
+    case V_SPLIT: return "the call is split in two halves";
+    case V_MALFORMED: return "nothing; the response is not as documented";
+    case V_BUG: return "the posts are asked for one by one: the platform calls our request wrong";
+    }
+    return NULL;
+}
+
+/* ---- one call ---- */
+
+static void judge(struct probe *p, const struct platform_call *call, const struct outcome *o)
+{
+    p->any_ok = p->any_ok || o->verdict == V_OK;
+    if (call->tier == 0 && !call->combined && (p->worst == V_OK || p->calls == 1))
+        p->worst = o->verdict;
+}
+
+static void show_response(struct probe *p, struct platform_call *call, const struct probe_post *posts)
+{
+    struct asker *a = p->asker;
+    const char *why = NULL;
+    buf_printf(&p->out, "   response  HTTP %d, %zu bytes\n", a->response.status, a->response.body.len);
+    show_headers(p);
+    show_fields(p);
+    if (p->record && platform_record(a, call, p->record, p->calls, &why))
+        p->recorded++;
+    struct outcome o = a->desc->parse(&a->call_arena, call, &a->response);
+    judge(p, call, &o);
+    buf_append(&p->out, STR("   read as   "));
+    outcome_describe(&p->out, &o);
+    buf_append_char(&p->out, '\n');
+    for (size_t i = 0; o.verdict == V_OK && i < call->item_count; i++)
+        show_change_of_post(p, &call->items[i], &posts[i]);
+    if (change_of_account(&o))
+        buf_printf(&p->out, "   change    %s\n", change_of_account(&o));
+    if (o.no_insights)
+        buf_append(&p->out, STR("   change    the author is told that insights are not granted\n"));
+    if (why)
+        buf_printf(&p->out, "   record    not written: %s\n", why);
+}
+
+static void fill_items(struct platform_call *call, const struct probe_post *posts,
+                       struct platform_item *items)
+{
+    call->items = items;
+    for (size_t i = 0; i < call->item_count; i++) {
+        items[i] = (struct platform_item){
+            .id = posts[i].id, .posted_at = posts[i].posted_at, .views_source = posts[i].views_source};
+        for (int k = 0; k < COUNT_KINDS; k++)
+            items[i].counts[k] = COUNT_NONE;
+    }
+}
+
+/* An access token that is refused is refreshed once, as a refresh run would do. */
+static bool token_is_refused(struct probe *p, struct platform_call *call)
+{
+    struct asker *a = p->asker;
+    if (a->network || a->refreshed || call->by_key)
+        return false;
+    const struct outcome o = a->desc->parse(&a->call_arena, call, &a->response);
+    return o.verdict == V_TOKEN && asker_refresh(a);
+}
+
+static void ask(struct probe *p, const char *what, struct platform_call call, const struct probe_post *posts,
+                size_t count)
+{
+    struct asker *a = p->asker;
+    struct platform_item items[POSTS_MAX];
+    if (p->err || !count)
+        return;
+    call.item_count = count;
+    fill_items(&call, posts, items);
+    p->err = asker_send(a, &call);
+    if (!p->err && token_is_refused(p, &call))
+        p->err = asker_send(a, &call);
+    if (p->err)
+        return;
+    fill_items(&call, posts, items);
+    p->calls++;
+    show_request(p, what, &call);
+    if (a->network)
+        buf_printf(&p->out, "   response  none: %s\n", a->network);
+    else
+        show_response(p, &call, posts);
+}
+
+/* ---- all calls ---- */
+
+static struct platform_call call_of(const struct probe *p, int tier)
+{
+    const struct asker *a = p->asker;
+    return (struct platform_call){.kind = CALL_READ,
+                                  .options = &a->options,
+                                  .account_id = a->account.account_id,
+                                  .dropped = STR(""),
+                                  .is_personal = a->account.is_personal,
+                                  .tier = tier,
+                                  .now_ms = clock_wall_ms()};
+}
+
+/* Posts of one kind, in calls as large as the form allows. */
+static void ask_kind(struct probe *p, const char *what, const struct platform_call *call,
+                     const struct probe_post *posts, size_t count)
+{
+    const struct platform_desc *desc = p->asker->desc;
+    const int most = call->kind == CALL_RESOLVE ? desc->ids_per_resolve : desc->ids_per_call[call->tier];
+    for (size_t at = 0; at < count; at += (size_t)most)
+        ask(p, what, *call, posts + at, count - at < (size_t)most ? count - at : (size_t)most);
+}
+
+static void ask_all(struct probe *p, const char *what, const struct platform_call *call, bool resolved)
+{
+    struct probe_post kind[POSTS_MAX];
+    bool done[POSTS_MAX] = {false};
+    for (size_t i = 0; i < p->count; i++) {
+        size_t n = 0;
+        for (size_t j = i; j < p->count; j++)
+            if (!done[j] && p->posts[j].resolved == resolved && same_kind(&p->posts[i], &p->posts[j])) {
+                kind[n++] = p->posts[j];
+                done[j] = true;
+            }
+        ask_kind(p, what, call, kind, n);
+    }
+}
+
+/* Without combined metrics the request depends on the hour: the same request for both kinds of hours. */
+static void ask_other_kind(struct probe *p, const char *what, const struct platform_call *call)
+{
+    struct arena scratch;
+    struct platform_item item;
+    arena_init(&scratch, 4096);
+    struct platform_call other = *call;
+    struct platform_request now, then;
+    other.item_count = 1;
+    fill_items(&other, p->posts, &item);
+    p->asker->desc->build(&scratch, &other, &now);
+    for (int hours = 1; hours < 12; hours++) {
+        other.now_ms = call->now_ms - hours * HOUR_MS;
+        p->asker->desc->build(&scratch, &other, &then);
+        if (then.path.len != now.path.len)
+            break;
+    }
+    arena_fini(&scratch);
+    ask_all(p, what, &other, true);
+}
+
+static void ask_form(struct probe *p, int tier, bool by_key)
+{
+    char what[64];
+    const struct platform_desc *desc = p->asker->desc;
+    struct platform_call call = call_of(p, tier);
+    call.by_key = by_key;
+    (void)snprintf(what, sizeof what, "form %d%s", tier, by_key ? ", with the API key" : "");
+    ask_all(p, what, &call, true);
+    if (!desc->combines || tier == desc->tiers - 1)
+        return;
+    (void)snprintf(what, sizeof what, "form %d, the other kind of metrics", tier);
+    ask_other_kind(p, what, &call);
+    (void)snprintf(what, sizeof what, "form %d, both kinds of metrics", tier);
+    call.combined = true;
+    ask_all(p, what, &call, true);
+}
+
+static bool is_graph_batch(const struct asker *a)
+{
+    const enum platform_api api = a->desc->api;
+    return api == API_FACEBOOK || api == API_INSTAGRAM_FACEBOOK || (api == API_INSTAGRAM && a->options.batch);
+}
+
+static void ask_everything(struct probe *p)
+{
+    struct asker *a = p->asker;
+    for (int tier = 0; tier < a->desc->tiers; tier++)
+        ask_form(p, tier, false);
+    if (a->desc->api == API_YOUTUBE && *a->config->youtube.api_key)
+        for (int tier = 0; tier < a->desc->tiers; tier++)
+            ask_form(p, tier, true);
+    if (is_graph_batch(a)) {
+        struct platform_call call = call_of(p, 0);
+        call.with_account = true;
+        ask_all(p, "form 0, with the account", &call, true);
+    }
+    if (a->desc->ids_per_resolve) {
+        struct platform_call call = call_of(p, 0);
+        call.kind = CALL_RESOLVE;
+        ask_all(p, "ids of the posting service", &call, false);
+    }
+}
+
+/* ---- the command ---- */
+
+static enum cli_exit exit_of(const struct probe *p)
+{
+    if (p->any_ok)
+        return CLI_DONE;
+    if (p->worst == V_TOKEN || p->worst == V_RECONNECT)
+        return CLI_PART;
+    return p->worst == V_OPERATOR ? CLI_USAGE : CLI_COULD_NOT;
+}
+
+static enum cli_exit probe_account(struct probe *p)
+{
+    struct asker *a = p->asker;
+    char name[ASKER_NAME_MAX];
+    find_posts(p);
+    if (p->err)
+        return cli_fail(CLI_COULD_NOT, "platform probe: database error: %s", err_name(p->err));
+    if (!asker_refresh_if_due(a))
+        return asker_tell_tokens(a);
+    ask_everything(p);
+    if (p->err)
+        return asker_tell_error("platform probe", p->err);
+    asker_name(a, name);
+    buf_printf(&p->out, "\n%s: %d calls. Nothing was stored%s.\n", name, p->calls,
+               a->refreshed ? ", except tokens that had to be refreshed" : "");
+    if (p->record)
+        buf_printf(&p->out, "%d of %d responses recorded in %s-*. Read them before you pass them on.\n",
+                   p->recorded, p->calls, p->record);
+    const enum cli_exit printed = cli_print(&p->out);
+    return printed == CLI_DONE ? exit_of(p) : printed;
+}
+
+enum cli_exit platform_probe(struct cli *cli, int argc, char **argv)
+{
+    struct asker *a;
+    const char *record = NULL;
+    int64_t row;
+    int count;
+    const struct cli_option options[] = {{"record", &record, NULL}, {0}};
+    if (!cli_parse(argc, argv, options, 1, 1, &count) || !platform_parse_id("probe", argv[1], &row))
+        return CLI_USAGE;
+    enum cli_exit code = asker_open(cli, "platform probe", row, &a);
+    if (code != CLI_DONE)
+        return code;
+    struct probe *p = xcalloc(1, sizeof *p);
+    p->asker = a;
+    p->record = record;
+    buf_init(&p->out, OUT_MAX_BYTES);
+    code = probe_account(p);
+    buf_fini(&p->out);
+    free(p);
+    asker_close(a);
+    return code;
+}

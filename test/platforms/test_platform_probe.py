@@ -1,0 +1,128 @@
+"""`viewtally platform probe`: every call that a refresh could make for one account, and responses as files for tests."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from platformworld import MARK, PLATFORMS
+
+FORMS = {"tiktok": 1, "instagram": 3, "youtube": 2, "facebook": 4, "pinterest": 3}
+
+
+def probe(world, name, platform, *more, status=0):
+    return world.instance.run("platform", "probe", str(world.credential(name, platform)["id"]), *more, status=status)
+
+
+def stored(world):
+    """All that a probe must leave alone."""
+    return (world.rows("SELECT * FROM platform_credentials ORDER BY id"), world.rows("SELECT * FROM platform_posts ORDER BY 1, 2"),
+            world.rows("SELECT * FROM platform_limits ORDER BY 1, 2"), world.counts(), world.rows("SELECT count(*) FROM events"))
+
+
+@pytest.mark.parametrize("login", ["facebook", "instagram"])
+def test_asks_every_form_and_stores_nothing(world, standins, login):
+    [name] = world.add(login=login)
+    world.refresh()
+    for platform in PLATFORMS:
+        standins.tell(platform, "grow", seed=4)
+    before = stored(world)
+    for platform in PLATFORMS:
+        standins.forget()
+        said = probe(world, name, platform).out
+        for form in range(FORMS[platform]):
+            assert f". form {form}, " in said, said
+        id = world.ids(platform)[0]
+        assert re.search(rf"change    {id}:.* views \d+ -> \d+", said), said
+        assert "read as   ok" in said and "fields    " in said and "Nothing was stored." in said
+        assert MARK not in said
+    assert stored(world) == before
+
+
+def test_kinds_of_metrics_of_pinterest(world, standins):
+    [name] = world.add(platforms=("pinterest",))
+    standins.tell("pinterest", "set", mixing=False, bulk_granted=True)
+    said = probe(world, name, "pinterest").out
+    assert "form 0, both kinds of metrics" in said and "combined_fails" in said and "the call is repeated with one kind of metrics" in said
+    assert "VIDEO_MRC_VIEW  number" in said and "TOTAL_REACTIONS  number" in said
+
+
+def test_each_kind_of_post_is_asked_for(world, standins):
+    """Of Facebook: a Reel by its video's id, and one under the id of its post, which is resolved."""
+    [name] = world.add(platforms=("facebook",), videos=2)
+    video = world.ids("facebook")[0]
+    said = probe(world, name, "facebook").out
+    assert f"{video}/video_insights" in said and "form 0, with the account" in said
+
+
+def test_youtube_by_the_key_does_not_print_it(world, standins):
+    [name] = world.add(platforms=("youtube",))
+    said = probe(world, name, "youtube").out
+    key = world.instance.settings["youtube"].get("api_key")
+    assert key and "form 1, with the API key" in said and key not in said and "key=" not in said
+
+
+def test_what_a_refresh_would_change(world, standins):
+    [name] = world.add(platforms=("tiktok",), videos=2)
+    standins.tell("tiktok", "post", id=world.ids("tiktok")[0], state="deleted")
+    said = probe(world, name, "tiktok").out
+    assert f"{world.ids('tiktok')[0]}: counted as not found once more" in said
+    standins.fault("tiktok", "error", name="scope_not_authorized", route="tiktok.query")
+    said = probe(world, name, "tiktok", status=1).out
+    assert "the author has to sign in again" in said and "reconnect account scope_not_authorized" in said
+    assert world.credential(name, "tiktok")["state"] == 0
+    standins.clear()
+    standins.fault("tiktok", "html", route="tiktok.query")
+    assert "not JSON" in probe(world, name, "tiktok", status=3).out
+
+
+def test_an_expired_token_is_refreshed_and_kept(world, standins):
+    """The platform accepts the old refresh token once only."""
+    [name] = world.add(platforms=("tiktok",))
+    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    said = probe(world, name, "tiktok").out
+    assert "except tokens that had to be refreshed" in said and "read as   ok" in said
+    assert world.credential(name, "tiktok")["version"] == 2
+
+
+def test_without_a_post(world):
+    [name] = world.add(videos=0)
+    for platform in PLATFORMS:
+        finished = probe(world, name, platform, status=None)
+        assert "an id that does not exist is asked for" in finished.out and finished.status in (0, 3), finished
+
+
+def test_recorded_responses_are_samples_without_personal_data(world, standins, tmp_path):
+    [name] = world.add()
+    world.refresh()
+    for platform in PLATFORMS:
+        prefix = tmp_path / platform
+        said = probe(world, name, platform, "--record", prefix).out
+        files = sorted(tmp_path.glob(f"{platform}-*"))
+        assert re.search(rf"{len(files)} of {len(files)} responses recorded", said) and files, said
+        for file in files:
+            assert file.stat().st_mode & 0o777 == 0o600
+            text = file.read_text(encoding="utf-8")
+            head, body = text.split("\n\n", 1)
+            assert re.fullmatch(rf"{platform}(-facebook)? read \d \d+", head.split("\n")[0]), head
+            assert "\n> " in head and body
+            assert world.accounts[name, platform] not in text and MARK not in text
+            assert not any(id in text for id in world.ids(platform)), text
+            assert name not in text and standins.tell(platform, "state") is not None
+        again = probe(world, name, platform, "--record", prefix).out
+        assert "File exists" in again and "0 of" in again          # nothing is overwritten
+    # The unit test that reads our samples takes them as they are.
+    samples = tmp_path / "test/data/platforms"
+    samples.mkdir(parents=True)
+    for file in tmp_path.glob("*-0*"):
+        file.rename(samples / file.name)
+    replayed = subprocess.run([pathlib.Path(world.instance.binary).parent / "test/test_platform_samples"], cwd=tmp_path, capture_output=True, text=True)
+    assert replayed.returncode == 0, replayed.stdout
+
+
+def test_who_asks_wrongly(world):
+    world.add(platforms=("tiktok",))
+    run = world.instance.run
+    assert "number of an account" in run("platform", "probe", "x", status=2).err
+    assert "no account has this number" in run("platform", "probe", "99", status=1).err
+    assert run("platform", "probe", status=2).err

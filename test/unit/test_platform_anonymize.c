@@ -1,0 +1,201 @@
+/* Removing tokens and personal data from responses. Every sample must read the same afterwards. */
+#include "lib/sample.h"
+#include "unit.h"
+
+#include "platforms/anonymize.h"
+#include "platforms/describe.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAMPLES "test/data/platforms"
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, 64 << 10);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_fini(&arena);
+    return 0;
+}
+
+static struct str json(const char *text)
+{
+    struct anonymizer a;
+    anonymizer_init(&a, &arena, STR("metric=views,saved"));
+    anonymizer_set_id(&a, STR("17841400000000000"), STR("1784"));
+    return anonymize_json(&a, str_from_cstr(text));
+}
+
+static void shape_stays(void **state)
+{
+    (void)state;
+    assert_str(
+        json("{\"a\":[1,2.50,-3,true,false,null,\"\",[],{}],\"viewCount\":\"12345678901\",\"likeCount\":41}"),
+        "{\"a\":[1,2.50,-3,true,false,null,\"\",[],{}],\"viewCount\":\"12345678901\",\"likeCount\":41}");
+    assert_str(json("{\"code\":190,\"type\":\"OAuthException\",\"period\":\"lifetime\",\"created_time\":"
+                    "\"2026-09-02T00:00:00+0000\",\"kind\":\"youtube#video\"}"),
+               "{\"code\":190,\"type\":\"OAuthException\",\"period\":\"lifetime\",\"created_time\":"
+               "\"2026-09-02T00:00:00+0000\",\"kind\":\"youtube#video\"}");
+    assert_null(json("{\"a\":").p);
+    assert_null(json("").p);
+    assert_null(json("\xff").p);
+}
+
+static void personal_data_goes(void **state)
+{
+    (void)state;
+    assert_str(
+        json(
+            "{\"name\":\"Mara Author\",\"username\":\"mara\",\"title\":\"My book\",\"email\":\"a@b.example\","
+            "\"access_token\":\"EAAB1234\",\"picture\":{\"url\":\"https://cdn.example/1\"}}"),
+        "{\"name\":\"x\",\"username\":\"x\",\"title\":\"x\",\"email\":\"x\",\"access_token\":\"x\","
+        "\"picture\":{"
+        "\"url\":\"x\"}}");
+    /* The name of a metric is that of the request; a person's is not. */
+    assert_str(json("[{\"name\":\"views\"},{\"name\":\"mara\"},{\"name\":\"X-App-Usage\",\"value\":\"{"
+                    "\\\"call_count\\\":9}\"}]"),
+               "[{\"name\":\"views\"},{\"name\":\"x\"},{\"name\":\"X-App-Usage\",\"value\":\"{\\\"call_"
+               "count\\\":9}\"}]");
+    assert_str(json("[{\"name\":\"reach\",\"period\":\"day\"}]"),
+               "[{\"name\":\"reach\",\"period\":\"day\"}]");
+    assert_str(json("{\"error\":{\"message\":\"(#10) of EAAB1234567890abcdefghij and a@b.example at "
+                    "17841400000000000\","
+                    "\"fbtrace_id\":\"AbC1\"}}"),
+               "{\"error\":{\"message\":\"(#10) of REMOVED and REMOVED at 1784\",\"fbtrace_id\":\"x\"}}");
+}
+
+static void addresses_go(void **state)
+{
+    (void)state;
+    assert_str(json("{\"url\":\"https://www.facebook.com/mara/videos/17\",\"message\":\"see "
+                    "https://x.example/mara now\"}"),
+               "{\"url\":\"https://x/videos/x\",\"message\":\"see REMOVED now\"}");
+}
+
+static void ids_are_exchanged_consistently(void **state)
+{
+    (void)state;
+    assert_str(
+        json("{\"17841400000000000\":{\"id\":\"17841400000000000/insights/views/lifetime\"},"
+             "\"other\":\"987654321098765\",\"again\":987654321098765,\"both\":{\"id\":\"987654321098765_"
+             "17841400000000000\"}}"),
+        "{\"1784\":{\"id\":\"1784/insights/views/lifetime\"},\"other\":\"100000000000002\",\"again\":"
+        "100000000000002,\"both\":{\"id\":\"100000000000002_1784\"}}");
+    struct anonymizer a;
+    anonymizer_init(&a, &arena, STR(""));
+    struct str one = anonymize_id(&a, STR("dQw4w9WgXcQ")), other = anonymize_id(&a, STR("dQw4w9WgXcR"));
+    assert_int_equal(one.len, 11);
+    assert_false(str_eq(one, other));
+    assert_true(str_eq(anonymize_id(&a, STR("dQw4w9WgXcQ")), one));
+    assert_int_equal(anonymize_id(&a, STR("")).len, 0);
+}
+
+/* ---- the samples ---- */
+
+static void describe(struct buf *b, const struct sample *s, struct anonymizer *a)
+{
+    outcome_describe(b, &s->outcome);
+    for (size_t i = 0; i < s->call.item_count; i++) {
+        struct platform_item item = s->items[i];
+        if (a) {
+            item.id = anonymize_id(a, item.id);
+            item.resolved = item.resolved.p ? anonymize_id(a, item.resolved) : item.resolved;
+        }
+        buf_append_char(b, '\n');
+        item_describe(b, &item);
+    }
+}
+
+static bool reads_the_same(const char *name, struct str text)
+{
+    struct sample *s = calloc(1, sizeof *s);
+    struct anonymizer *a = calloc(1, sizeof *a);
+    struct buf one, other;
+    buf_init(&one, 1 << 20);
+    buf_init(&other, 1 << 20);
+    bool good = sample_parse(s, text);
+    if (good && (s->function == SAMPLE_READ || s->function == SAMPLE_RESOLVE)) {
+        /* Names of metrics stand in the request, which a sample does not have. */
+        anonymizer_init(a, &arena, s->response.body);
+        sample_play(&arena, s);
+        describe(&one, s, a);
+        struct str body = anonymize_json(a, s->response.body);
+        for (size_t i = 0; i < s->call.item_count; i++) {
+            struct platform_item was = s->items[i];
+            s->items[i] = (struct platform_item){.id = anonymize_id(a, was.id), .posted_at = was.posted_at};
+        }
+        sample_fini(s);
+        struct sample *again = calloc(1, sizeof *again);
+        (void)sample_parse(again, text);
+        for (size_t i = 0; i < s->call.item_count; i++)
+            again->items[i].id = s->items[i].id;
+        again->response.body = body.p ? body : again->response.body;
+        sample_play(&arena, again);
+        describe(&other, again, NULL);
+        good = str_eq(buf_str(&one), buf_str(&other));
+        if (!good)
+            print_message("%s:\n%.*s\nanonymized\n%.*s\n%.*s\n", name, (int)one.len, one.p, (int)other.len,
+                          other.p, (int)body.len, body.p ? body.p : "");
+        sample_fini(again);
+        free(again);
+    } else {
+        sample_fini(s);
+    }
+    buf_fini(&one);
+    buf_fini(&other);
+    free(a);
+    free(s);
+    return good;
+}
+
+static int is_sample(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void every_sample_reads_the_same(void **state)
+{
+    (void)state;
+    struct dirent **names;
+    int bad = 0, count = scandir(SAMPLES, &names, is_sample, alphasort);
+    assert_true(count > 20);
+    for (int i = 0; i < count; i++) {
+        char path[300];
+        struct buf text;
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", names[i]->d_name);
+        buf_init(&text, 4 << 20);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        size_t n;
+        while ((n = fread(buf_reserve(&text, 4096), 1, 4096, f)) > 0)
+            text.len += n;
+        (void)fclose(f);
+        bad += !reads_the_same(names[i]->d_name, buf_str(&text));
+        buf_fini(&text);
+        arena_reset(&arena);
+        free(names[i]);
+    }
+    free(names);
+    assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shape_stays),
+        cmocka_unit_test(personal_data_goes),
+        cmocka_unit_test(addresses_go),
+        cmocka_unit_test(ids_are_exchanged_consistently),
+        cmocka_unit_test(every_sample_reads_the_same),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
