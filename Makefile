@@ -231,6 +231,9 @@ $(B)/obj/test/%.o: test/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@echo "  CC $<"
 	$(COMPILE) -Itest/unit -Wno-missing-prototypes -Wno-conversion
 
+# It sees every access to a response (see its head).
+$(B)/test/test_platform_facts: ALL_LDFLAGS += $(foreach f,parse get next iterate text id integer count,-Wl,--wrap=jsonr_$(f))
+
 $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
 	@mkdir -p $(@D)
 	@echo "  LD $@"
@@ -258,6 +261,11 @@ test: build/.have-test
 test-builds: $(TEST_BUILDS)
 $(TEST_BUILDS): test-build-%:
 	@$(MAKE) --no-print-directory MODE=$* WERROR=$(or $(WERROR),1) all $(if $(filter-out release,$*),unit-programs)
+
+## make vendor-facts      compares test/vendors with Google's and Meta's published descriptions (needs the network)
+.PHONY: vendor-facts
+vendor-facts:
+	@scripts/vendor-facts
 
 .PHONY: lint format
 ## make lint              format, layers, lengths, banned calls; `make format` formats

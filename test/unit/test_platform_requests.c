@@ -266,8 +266,8 @@ static void pinterest_asks_for_one_kind_by_the_hour(void **state)
     for (size_t i = 0; i < sizeof intervals_h / sizeof intervals_h[0]; i++) {
         int lifetime = 0, run_of_lifetime = 0, run_of_views = 0;
         for (int n = 0; n < 240; n++) {
-            struct str metrics = metrics_at(NOW + n * intervals_h[i] * HOUR_MS);
             arena_reset(&arena);
+            struct str metrics = metrics_at(NOW + n * intervals_h[i] * HOUR_MS);
             if (str_eq(metrics, STR("metric_types=TOTAL_REACTIONS,TOTAL_COMMENTS"))) {
                 lifetime++;
                 run_of_lifetime++;
