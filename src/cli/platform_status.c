@@ -5,16 +5,31 @@
 #include "cli/platform.h"
 #include "platforms/state.h"
 #include "refresh/run.h"
+#include "store/credentials.h"
 #include "store/runs.h"
 
 #include <stdlib.h>
 
-enum { RUNS_SEARCHED = 48, TEXT_MAX = 1 << 18 };
+enum { RUNS_SEARCHED = 48, TEXT_MAX = 1 << 18, ERRORS_SHOWN = 5 };
+
+/* What accounts of an API report now, such as "operator 401.3". */
+struct account_error {
+    struct str error;
+    int64_t accounts;
+};
+
+struct account_errors {
+    struct arena *arena;
+    struct account_error list[ERRORS_SHOWN];
+    size_t count;
+};
 
 struct status {
     const struct config *config;
     int64_t now;
     struct platform_state apis[PLATFORM_APIS];
+    struct arena errors_arena;
+    struct account_errors errors[PLATFORM_APIS];
     int64_t runs[RUNS_SEARCHED], run_started_at[RUNS_SEARCHED];
     int run_count;
     int64_t last_run_at; /* the newest that asked platforms; TIME_NONE: there is none */
@@ -43,6 +58,13 @@ static bool on_count(void *ctx, const struct run_count *count)
     return true;
 }
 
+static bool on_error(void *ctx, struct str error, int64_t accounts)
+{
+    struct account_errors *e = ctx;
+    e->list[e->count++] = (struct account_error){arena_copy(e->arena, error), accounts};
+    return e->count < ERRORS_SHOWN;
+}
+
 static enum err gather(struct store *store, struct arena *arena, void *ctx)
 {
     struct status *s = ctx;
@@ -50,6 +72,10 @@ static enum err gather(struct store *store, struct arena *arena, void *ctx)
     (void)arena;
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
         err = platform_state_read(store, s->config, (enum platform_api)api, s->now, &s->apis[api]);
+    for (int api = 0; api < PLATFORM_APIS && !err; api++) {
+        s->errors[api].arena = &s->errors_arena;
+        err = store_list_credential_errors(store, api, ERRORS_SHOWN, on_error, &s->errors[api]);
+    }
     if (!err)
         err = store_list_runs(store, RUNS_SEARCHED, on_run, s);
     for (int i = 0; i < s->run_count && !err && s->last_run_at == TIME_NONE; i++) {
@@ -62,7 +88,7 @@ static enum err gather(struct store *store, struct arena *arena, void *ctx)
 
 /* ---- as JSON ---- */
 
-static void json_api(struct buf *b, const struct platform_state *p)
+static void json_api(struct buf *b, const struct platform_state *p, const struct account_errors *errors)
 {
     json_open(b, '{');
     JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
@@ -84,6 +110,15 @@ static void json_api(struct buf *b, const struct platform_state *p)
         json_bool(b, p->combined == COMBINED_WORKS);
     JSON_TIME_OR_NULL(b, "combined_metrics_until", p->combined_until != TIME_NONE, p->combined_until);
     JSON_BOOL(b, "behind", p->behind);
+    json_key(b, STR("account_errors"));
+    json_open(b, '[');
+    for (size_t i = 0; i < errors->count; i++) {
+        json_open(b, '{');
+        JSON_STR(b, "error", errors->list[i].error);
+        JSON_I64(b, "accounts", errors->list[i].accounts);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
     json_close(b, '}');
 }
 
@@ -106,7 +141,7 @@ static void print_json(struct buf *b, const struct status *s)
     json_key(b, STR("apis"));
     json_open(b, '[');
     for (int api = 0; api < PLATFORM_APIS; api++)
-        json_api(b, &s->apis[api]);
+        json_api(b, &s->apis[api], &s->errors[api]);
     json_close(b, ']');
     JSON_TIME_OR_NULL(b, "last_run_at", s->last_run_at != TIME_NONE, s->last_run_at);
     json_key(b, STR("last_run"));
@@ -159,6 +194,16 @@ static void text_api(struct buf *b, const struct platform_state *p)
     buf_append_char(b, '\n');
 }
 
+static void text_errors(struct buf *b, const struct account_errors *errors)
+{
+    for (size_t i = 0; i < errors->count; i++) {
+        buf_printf(b, "                    %lld account%s: ", (long long)errors->list[i].accounts,
+                   errors->list[i].accounts == 1 ? "" : "s");
+        cli_append_text(b, errors->list[i].error);
+        buf_append_char(b, '\n');
+    }
+}
+
 static void text_counter(struct buf *b, const struct status *s, int platform, int counter, const char *what)
 {
     if (s->counts[platform][counter])
@@ -184,8 +229,10 @@ static void text_run(struct buf *b, const struct status *s, int platform)
 
 static void print_text(struct buf *b, const struct status *s)
 {
-    for (int api = 0; api < PLATFORM_APIS; api++)
+    for (int api = 0; api < PLATFORM_APIS; api++) {
         text_api(b, &s->apis[api]);
+        text_errors(b, &s->errors[api]);
+    }
     buf_append(b, STR("\nlast run            "));
     if (s->last_run_at == TIME_NONE)
         buf_append(b, STR("none has asked the platforms lately"));
@@ -208,12 +255,14 @@ enum cli_exit platform_status(struct cli *cli, int argc, char **argv)
     s->config = &cli->config;
     s->now = clock_wall_ms();
     s->last_run_at = TIME_NONE;
+    arena_init(&s->errors_arena, 1024);
     enum cli_exit code = cli_read(cli, gather, s) ? CLI_COULD_NOT : CLI_DONE;
     if (code == CLI_DONE) {
         buf_init(&out, TEXT_MAX);
         (json ? print_json : print_text)(&out, s);
         code = cli_print(&out);
     }
+    arena_fini(&s->errors_arena);
     free(s);
     return code;
 }

@@ -147,6 +147,22 @@ enum err store_count_credentials(struct store *s, int api, enum credential_state
     return OK;
 }
 
+enum err store_list_credential_errors(struct store *s, int api, int limit, store_credential_error_fn fn,
+                                      void *ctx)
+{
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_ERRORS);
+    enum err err;
+    db_bind_i64(q, 1, api);
+    db_bind_i64(q, 2, limit);
+    while (db_row(&s->db, q, &err)) {
+        if (fn(ctx, db_text(q, 0), db_i64(q, 1)))
+            continue;
+        db_reset(q);
+        break;
+    }
+    return err;
+}
+
 /* ---- tokens ---- */
 
 enum err store_put_credential(struct store *s, struct credential *c)

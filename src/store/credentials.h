@@ -57,6 +57,12 @@ MUST_USE enum err store_list_credentials(struct store *s, int64_t after, int lim
 MUST_USE enum err store_count_credentials(struct store *s, int api, enum credential_state state,
                                           int64_t *count);
 
+/* The errors that accounts of an API have now, the most frequent first, at most `limit`. The text lives until
+ * the callback returns. Looks at every account. */
+typedef bool (*store_credential_error_fn)(void *ctx, struct str error, int64_t accounts);
+MUST_USE enum err store_list_credential_errors(struct store *s, int api, int limit,
+                                               store_credential_error_fn fn, void *ctx);
+
 /* A new account, or new tokens of one that this author has already: then it is fine again. Takes everything
  * up to obtained_at; sets row and version. ERR_EXISTS: the account is another author's. */
 MUST_USE enum err store_put_credential(struct store *s, struct credential *c);

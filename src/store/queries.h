@@ -358,6 +358,9 @@
     X(CREDENTIALS_COUNT,                                                                                     \
       "SELECT count(*) FROM platform_credentials INDEXED BY platform_credentials_by_state "                  \
       "WHERE api = ?1 AND state = ?2")                                                                       \
+    X(CREDENTIAL_ERRORS,                                                                                     \
+      "SELECT last_error, count(*) FROM platform_credentials WHERE api = ?1 AND last_error IS NOT NULL "     \
+      "AND (failures > 0 OR state <> 0) GROUP BY last_error ORDER BY count(*) DESC, last_error LIMIT ?2")    \
     X(CREDENTIAL_PUT,                                                                                        \
       "INSERT INTO platform_credentials (author_id, api, account_id, account_name, scopes, access_sealed, "  \
       "refresh_sealed, access_expires_at, refresh_expires_at, obtained_at, is_personal) "                    \

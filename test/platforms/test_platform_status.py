@@ -27,6 +27,8 @@ def test_after_a_run(world, clock, standins):
     said, apis = by_api(world)
     assert [apis[api]["accounts_fine"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_sign_in"] == 1
     assert all(row["configured"] and row["answered_at"] for row in apis.values())
+    assert apis["tiktok"]["account_errors"] == [{"error": "reconnect invalid_grant", "accounts": 1}] and apis["facebook"]["account_errors"] == []
+    assert "1 account: reconnect invalid_grant" in world.instance.run("platform", "status").out
     quota = apis["youtube"]
     assert quota["quota"] == 10_000 and quota["quota_left"] == 10_000 - standins.count("youtube", "youtube.batch") and quota["quota_until"]
     assert apis["tiktok"]["quota"] is None
