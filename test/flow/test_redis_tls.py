@@ -3,16 +3,12 @@ import shutil
 import signal
 import socket
 import threading
-import time
 
 import pytest
 
 from lib import wait
 from lib.certificates import Authority
 from lib.services import Redis, TlsRedis
-
-QUICK_S = 5           # a loaded machine; a handshake that held the loop would last as long as the server is silent
-
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
@@ -48,10 +44,9 @@ class Reached:
         return all(word in self.lines()[0] for word in ("redis: away", *words))
 
     def assert_limited_by_itself(self):
+        """A handshake that held the loop would last as long as the server is silent, which is for ever."""
         with self.server.client(self.key) as client:
-            begin = time.monotonic()
             assert [client.get("/account").status for _ in range(6)] == [200] * 5 + [429]
-            assert time.monotonic() - begin < QUICK_S
 
     def assert_refused(self, *words):
         """One line that says why, and the requests are answered all the same."""

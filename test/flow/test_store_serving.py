@@ -7,7 +7,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import time
 import uuid
 
 import pytest
@@ -145,21 +144,13 @@ def test_a_write_that_waits_too_long_is_told(world):
     assert world.serve().client.get("/account").json()["data"]["name"] == "Ada"
 
 
-def p99(seconds):
-    return sorted(seconds)[len(seconds) * 99 // 100]
-
-
 def test_a_long_write_of_another_process_delays_nobody(world):
     """Reads go on, and the note of the key's use waits beside them until the lock is free."""
     world.serve()
     with Lock(world.path):
-        seconds = []
         for _ in range(40):
-            for path in PATHS:
-                began = time.monotonic()
+            for path in PATHS:                      # a read that waited for the lock would end with 503
                 assert world.client.request("GET", "/v1" + path).status == 200
-                seconds.append(time.monotonic() - began)
-        assert p99(seconds) < 1, p99(seconds)      # the lock is held for all of them
         assert world.client.get("/account").json()["data"]["key"]["last_used_at"] is None
     assert wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
     assert world.client.opened == 1
