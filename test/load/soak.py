@@ -20,10 +20,12 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ("", "property")]
 sys.dont_write_bytecode = True
 
+from bench_data import insert_keys, make_key         # noqa: E402
 from compare import Comparison                      # noqa: E402
 from lib import oauth, wait                         # noqa: E402
 from lib.client import Client                       # noqa: E402
@@ -43,6 +45,7 @@ REDIS_AWAY_SECONDS = 3
 WARM_UP_FACTOR = 5      # in the first third everything happens more often, so that each process has done all of it
 MEMORY_FLAT = 1.05
 LIMIT = 6000            # requests a minute of each key: the readers stay below, the greedy client has a key that does not
+WARM_KEYS = 12_000      # write nearly every page of the table of recently used keys, which has a fixed size
 DRAIN_SECONDS = 90      # nginx keeps connections to viewtally open for 60 s
 
 
@@ -83,6 +86,7 @@ class Soak:
         for server in self.servers:
             server.start()
             wait.until(lambda s=server: "redis: up" in s.log, "Redis to be up")
+        self.warm_key_table()
         self.idle = {server.pid: files_and_sockets(server.pid) for server in self.servers}
         self.nginx.start()
         self.make_people()
@@ -104,6 +108,17 @@ class Soak:
         self.keys = list(self.key_of.values())
         self.greedy_key = first.create_key(self.world.authors[0], "greedy")
         self.app = oauth.add_app(first)
+
+    def warm_key_table(self):
+        """The table of recently used keys takes memory page by page as new keys come, which would look like a leak. Its keys belong to
+        authors whose pages nobody opens."""
+        owners = self.world.authors[6:]
+        keys = [(make_key(), uuid.UUID(owners[number % len(owners)]).bytes) for number in range(WARM_KEYS)]
+        insert_keys(self.directory / "viewtally.db", keys)
+        for server in self.servers:
+            with server.client() as client:
+                for key, _ in keys:
+                    assert client.get("/account", key=key).status == 200
 
     def make_people(self):
         self.logins = []
