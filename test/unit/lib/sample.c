@@ -6,6 +6,10 @@
 #include "platforms/describe.h"
 #include "platforms/grant.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 static const char *const functions[] = {"read", "resolve", "refresh", "link"};
 
 /* ---- reading ---- */
@@ -248,4 +252,42 @@ void sample_print(const struct sample *s, struct buf *out)
             buf_append(out, STR(" personal"));
         buf_append_char(out, '\n');
     }
+}
+
+/* ---- files ---- */
+
+#define SAMPLES "test/data/platforms"
+
+static int is_sample(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void read_file(const char *name, struct buf *out)
+{
+    char path[300];
+    size_t n;
+    (void)snprintf(path, sizeof path, SAMPLES "/%s", name);
+    FILE *f = fopen(path, "rb");
+    CHECK(f);
+    while ((n = fread(buf_reserve(out, 4096), 1, 4096, f)) > 0)
+        out->len += n;
+    (void)fclose(f);
+}
+
+int sample_for_each(sample_fn fn, void *ctx)
+{
+    struct dirent **names;
+    const int count = scandir(SAMPLES, &names, is_sample, alphasort);
+    CHECK(count >= 0);
+    for (int i = 0; i < count; i++) {
+        struct buf text;
+        buf_init(&text, 4 << 20);
+        read_file(names[i]->d_name, &text);
+        fn(ctx, names[i]->d_name, buf_str(&text));
+        buf_fini(&text);
+        free(names[i]);
+    }
+    free(names);
+    return count;
 }

@@ -50,4 +50,9 @@ void sample_play(struct arena *a, struct sample *s);
 void sample_print(const struct sample *s, struct buf *out);
 void sample_fini(struct sample *s);
 
+/* Calls `fn` with each file of test/data/platforms, by name; `text` lives until it returns. Returns how many.
+ */
+typedef void (*sample_fn)(void *ctx, const char *name, struct str text);
+int sample_for_each(sample_fn fn, void *ctx);
+
 #endif
