@@ -114,8 +114,7 @@ static enum err insert_key(struct store *store, struct code_exchange *x, struct 
 /* A code of the future was issued by a wrong clock, which must not make it live longer. */
 static bool has_expired(const struct code_record *code)
 {
-    int64_t now = expiry_now_ms();
-    return now < code->created_at || now - code->created_at >= CODE_LIFE_MS;
+    return expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
 }
 
 static enum code_outcome judge(const struct code_exchange *x, const struct code_record *code)

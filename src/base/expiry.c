@@ -70,3 +70,8 @@ int64_t expiry_now_ms(void)
     const int64_t wall_ms = clock_wall_ms(), floor_ms = expiry_floor_ms();
     return wall_ms > floor_ms ? wall_ms : floor_ms;
 }
+
+bool expiry_has_passed(int64_t issued_ms, int64_t life_ms, int64_t now_ms)
+{
+    return issued_ms - now_ms > EXPIRY_SKEW_MS || now_ms - issued_ms >= life_ms;
+}

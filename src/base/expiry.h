@@ -13,8 +13,14 @@
 
 #include "base/clock.h"
 
+#include <stdbool.h>
+
 #define EXPIRY_JUMP_MS  HOUR_MS
 #define EXPIRY_ADOPT_MS DAY_MS
+
+/* Processes exchange the floor once a minute, so their clocks differ by what the wall clock and the monotonic
+ * clock drift apart in that time. Something issued that much ahead was issued just now by another process. */
+#define EXPIRY_SKEW_MS MINUTE_MS
 
 /* All times in ms; 0: none. */
 struct expiry_state {
@@ -38,6 +44,10 @@ void expiry_raise_floor(int64_t floor_ms, int64_t mono_ms);
 /* For everything that expires: take both the time of issue and the time of the check from here. Any thread.
  */
 int64_t expiry_now_ms(void);
+
+/* Whether something issued at `issued_ms` with a life of `life_ms` has expired at `now_ms`. Something issued
+ * more than EXPIRY_SKEW_MS in the future has: the clock was wrong when it was issued. */
+bool expiry_has_passed(int64_t issued_ms, int64_t life_ms, int64_t now_ms);
 
 /* For deleting what has expired: what has expired by the floor is never valid again. 0 as long as no floor is
  * known. Any thread. */

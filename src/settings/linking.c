@@ -96,7 +96,7 @@ enum err linking_take(struct store *store, void *take)
         err = OK;
     } else if (!err && !is_of(&t->key, &link)) {
         t->refusal = LINKING_FOREIGN;
-    } else if (!err && (link.created_at > t->key.now || link.created_at < t->key.now - LINKING_LIFE_MS)) {
+    } else if (!err && expiry_has_passed(link.created_at, LINKING_LIFE_MS + 1, t->key.now)) {
         t->refusal = LINKING_OLD;
     } else if (!err && link.verifier.len) {
         err = open_verifier(t, link.verifier);

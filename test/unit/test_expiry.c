@@ -182,9 +182,24 @@ static void expiry_uses_the_later_of_wall_clock_and_floor(void **state)
     assert_true(expiry_floor_ms() >= wall_ms + DAY_MS);
 }
 
+/* Two processes: the clock of the one that checks may be behind that of the one that issued. */
+static void skew_between_processes_expires_nothing(void **state)
+{
+    (void)state;
+    const int64_t issued = 1000 * DAY_MS, life = 5 * MINUTE_MS;
+    assert_false(expiry_has_passed(issued, life, issued));
+    assert_false(expiry_has_passed(issued, life, issued - 4));
+    assert_false(expiry_has_passed(issued, life, issued - EXPIRY_SKEW_MS));
+    assert_true(expiry_has_passed(issued, life, issued - EXPIRY_SKEW_MS - 1));
+    assert_true(expiry_has_passed(issued, life, issued - DAY_MS));
+    assert_false(expiry_has_passed(issued, life, issued + life - 1));
+    assert_true(expiry_has_passed(issued, life, issued + life));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(skew_between_processes_expires_nothing),
         cmocka_unit_test(the_floor_follows_the_wall_clock),
         cmocka_unit_test(a_step_back_does_not_lower_the_floor),
         cmocka_unit_test(an_hour_ahead_is_adopted_and_a_millisecond_more_is_not),
