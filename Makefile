@@ -231,6 +231,7 @@ $(B)/obj/test/%.o: test/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@echo "  CC $<"
 	$(COMPILE) -Itest/unit -Wno-missing-prototypes -Wno-conversion
 
+$(B)/test/test_longpoll: ALL_LDFLAGS += -Wl,--wrap=request_sleep -Wl,--wrap=request_wake
 # It sees every access to a response (see its head).
 $(B)/test/test_platform_facts: ALL_LDFLAGS += $(foreach f,parse get next iterate text id integer count,-Wl,--wrap=jsonr_$(f))
 

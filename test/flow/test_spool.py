@@ -1,9 +1,12 @@
 """The spool with real files and a real server: taken at once, once, and out of the way afterwards."""
+import contextlib
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -150,6 +153,36 @@ def test_a_file_that_is_still_being_written_is_waited_for(service, spool, ada):
         wait.until(lambda: views_of(service, ada, "a") == 500, "the finished file")
         wait.until(lambda: spool.done == ["slow.ndjson"], "the finished file to be moved away")
         assert not spool.bad
+
+
+def read_position(pid, path):
+    """How far a process has read the file; None: it does not have it open."""
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/fd/{name}") == str(path):
+                return int(pathlib.Path(f"/proc/{pid}/fdinfo/{name}").read_text().split()[1])
+    return None
+
+
+def test_a_file_that_changes_while_it_is_read_is_waited_for(service, spool, ada):
+    """The writer has closed it by then: only its size and times show it. Nothing of it is applied before it is read again as a whole."""
+    path = spool.path / "changing.ndjson"
+    spool.drop(path.name, [reading("a", at(minute), minute + 1) for minute in range(1440)] * 60)
+    size = path.stat().st_size
+    process = service.command("refresh")
+    wait.until(lambda: (read_position(process.pid, path) or 0) > 0, "the file to be read", pause_most=0)
+    process.send_signal(signal.SIGSTOP)
+    position = read_position(process.pid, path)
+    assert position and position < size, "too fast: it wants a larger file"
+    with open(path, "a") as file:
+        file.write(json.dumps(reading("b", at(1), 7)) + "\n")
+    process.send_signal(signal.SIGCONT)
+    _, err = process.communicate(timeout=120)
+    assert b"changing.ndjson is still being written and is left for later" in err, err
+    assert spool.waiting == ["changing.ndjson"]
+    with service:
+        wait.until(lambda: spool.done == ["changing.ndjson"], "the file to be read again", 60)
+        assert (views_of(service, ada, "a"), views_of(service, ada, "b")) == (1440, 7) and not spool.bad
 
 
 def test_a_report_that_cannot_be_written_is_written_later(service, spool, ada):

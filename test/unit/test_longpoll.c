@@ -1,0 +1,131 @@
+/* Requests that wait for a commit: none is missed between what a request has read and the moment it waits.
+ * The linker puts the two functions below in place of the server's. */
+#include "lib/temp_db.h"
+#include "unit.h"
+
+#include "api/longpoll.h"
+
+static struct temp_db t;
+static uv_loop_t loop;
+static struct longpoll *longpoll;
+static int woken[3];
+static struct request requests[3];
+static struct longpoll_wait waits[3];
+
+enum next __wrap_request_sleep(struct request *r, int64_t deadline_ms);
+void __wrap_request_wake(struct request *r);
+
+enum next __wrap_request_sleep(struct request *r, int64_t deadline_ms)
+{
+    (void)r;
+    (void)deadline_ms;
+    return NEXT_WAIT;
+}
+
+void __wrap_request_wake(struct request *r)
+{
+    woken[r - requests]++;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    temp_db_init(&t);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    longpoll = longpoll_new(&loop, t.r);
+    memset(woken, 0, sizeof woken);
+    memset(requests, 0, sizeof requests);
+    memset(waits, 0, sizeof waits);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        if (requests[i].on_free)
+            requests[i].on_free(&requests[i]);
+    longpoll_close(longpoll);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    temp_db_fini(&t);
+    return 0;
+}
+
+static void wait_on(int i)
+{
+    assert_int_equal(longpoll_wait(longpoll, &waits[i], &requests[i], INT64_MAX), NEXT_WAIT);
+}
+
+static void commit(uint64_t n)
+{
+    assert_int_equal(store_begin(t.w), OK);
+    (void)add_author(&t, n);
+    assert_int_equal(store_commit(t.w), OK);
+}
+
+/* Several times the interval at which it looks for commits. */
+static void run_for_a_while(void)
+{
+    uv_update_time(&loop);
+    for (uint64_t until = uv_now(&loop) + 350; uv_now(&loop) < until;)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+}
+
+/* What it has read may be older than the version that is looked for from now on. */
+static void first_waiter_reads_once_more(void **state)
+{
+    (void)state;
+    commit(1);
+    wait_on(0);
+    run_for_a_while();
+    assert_int_equal(woken[0], 1);
+    /* The second time it waits, nothing was missed. */
+    wait_on(0);
+    run_for_a_while();
+    assert_int_equal(woken[0], 1);
+    commit(2);
+    run_for_a_while();
+    assert_int_equal(woken[0], 2);
+}
+
+/* A request that joins others: a commit after its read is newer than the version that was seen last. */
+static void commit_between_read_and_wait_wakes_a_later_waiter(void **state)
+{
+    (void)state;
+    wait_on(0);
+    run_for_a_while();
+    wait_on(0);
+    assert_int_equal(woken[0], 1);
+    commit(1); /* the second request has read before this */
+    wait_on(1);
+    run_for_a_while();
+    assert_int_equal(woken[0], 2);
+    assert_int_equal(woken[1], 1);
+}
+
+static void nothing_wakes_without_a_commit(void **state)
+{
+    (void)state;
+    wait_on(0);
+    run_for_a_while();
+    wait_on(0);
+    wait_on(1);
+    wait_on(2);
+    run_for_a_while();
+    assert_int_equal(woken[0], 1);
+    assert_int_equal(woken[1] + woken[2], 0);
+    longpoll_drain(longpoll);
+    run_for_a_while();
+    assert_int_equal(woken[0] + woken[1] + woken[2], 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(first_waiter_reads_once_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_a_later_waiter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_wakes_without_a_commit, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
