@@ -36,21 +36,23 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Those that are meant to go over everything there is, with the one line that their plan may have. */
+/* Statements that may scan or sort, with the plan line that each of them may have. */
 static const struct {
     enum query query;
     const char *plan;
-} whole[] = {
+} exceptions[] = {
     {QUERY_AUTHORS, "SCAN a USING INDEX authors_by_age"},               /* the CLI's list of all authors */
     {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
     {QUERY_EVENT_COUNT, "SCAN (subquery-1)"},                           /* what its LIMIT has let through */
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
+    {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR GROUP BY"}, /* `platform status`, an operator's command */
+    {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR ORDER BY"},
 };
 
-static bool may_scan(enum query query, const char *plan)
+static bool is_exception(enum query query, const char *plan)
 {
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (whole[i].query == query && strcmp(whole[i].plan, plan) == 0)
+    for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
+        if (exceptions[i].query == query && strcmp(exceptions[i].plan, plan) == 0)
             return true;
     return false;
 }
@@ -80,7 +82,7 @@ static void no_statement_scans_or_sorts(void **state)
         while (sqlite3_step(q) == SQLITE_ROW) {
             const char *plan = (const char *)sqlite3_column_text(q, 3);
             searches += strncmp(plan, "SEARCH", 6) == 0;
-            if (is_bad(plan) && !may_scan((enum query)i, plan)) {
+            if (is_bad(plan) && !is_exception((enum query)i, plan)) {
                 print_error("%s: %s\n", db_queries[i].name, plan);
                 bad++;
             }
