@@ -136,16 +136,16 @@ $(V)/stamp: FORCE | $(HAVE_BUILD)
 keep = @cmp -s $1.new $1 && rm $1.new || mv $1.new $1
 
 GEN := $(B)/gen/build_info.c
-ifneq ($(wildcard src/store/migrate.h),)
+ifneq ($(wildcard src/store/migrations.h),)
 GEN += $(B)/gen/schema.c
 endif
 ifneq ($(wildcard src/api/openapi.json),)
 GEN += $(B)/gen/openapi.c
 endif
-ifneq ($(wildcard src/settings/style.css),)
+ifneq ($(wildcard src/web/style.css),)
 GEN += $(B)/gen/style.c
 endif
-ifneq ($(wildcard src/settings/copy.js),)
+ifneq ($(wildcard src/web/copy.js),)
 GEN += $(B)/gen/copy.c
 endif
 
@@ -163,13 +163,13 @@ $(B)/gen/schema.c: scripts/gen-embed $(wildcard schema/*.sql) schema
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed schema $(sort $(filter %.sql,$^)) >$@.new && mv $@.new $@
 
-$(B)/gen/style.c: scripts/gen-embed src/settings/style.css
+$(B)/gen/style.c: scripts/gen-embed src/web/style.css
 	@mkdir -p $(@D)
-	$(Q)scripts/gen-embed text style_css src/settings/style.css >$@.new && mv $@.new $@
+	$(Q)scripts/gen-embed text style_css src/web/style.css >$@.new && mv $@.new $@
 
-$(B)/gen/copy.c: scripts/gen-embed src/settings/copy.js
+$(B)/gen/copy.c: scripts/gen-embed src/web/copy.js
 	@mkdir -p $(@D)
-	$(Q)scripts/gen-embed text copy_js src/settings/copy.js >$@.new && mv $@.new $@
+	$(Q)scripts/gen-embed text copy_js src/web/copy.js >$@.new && mv $@.new $@
 
 $(B)/gen/openapi.c: scripts/gen-embed src/api/openapi.json
 	@mkdir -p $(@D)

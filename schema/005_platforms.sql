@@ -1,7 +1,7 @@
 -- What the platforms let us read: tokens, what is known of single posts, and limits that outlive a run.
 PRAGMA user_version = 5;
 
--- One account of an author at a platform. Tokens are sealed (src/platforms/seal.h); `version` grows with every write, so a
+-- One account of an author at a platform. Tokens are sealed (src/vault/seal.h); `version` grows with every write, so a
 -- refreshed pair never overwrites a newer one.
 CREATE TABLE platform_credentials (
     id                 INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given out again: platform_posts may still name one that has gone

@@ -1,5 +1,5 @@
 /* The program: commands are in cli/, the server is app.c. */
-#include "serve.h"
+#include "app/serve.h"
 
 int main(int argc, char **argv)
 {

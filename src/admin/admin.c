@@ -1,8 +1,8 @@
 /* The listener and its three pages. Knows no metric. */
 #include "admin/admin.h"
 
-#include "admin/health.h"
-#include "admin/page.h"
+#include "admin/readiness.h"
+#include "admin/metrics_page.h"
 #include "base/check.h"
 
 #include <stdlib.h>

@@ -4,12 +4,12 @@
 #define VT_ADMIN_VIEW_H
 
 #include "admin/access_log.h"
-#include "admin/lag.h"
-#include "admin/traffic.h"
+#include "admin/loop_lag.h"
+#include "admin/request_metrics.h"
 #include "config/config.h"
 #include "http/server.h"
-#include "redis/cursors.h"
-#include "redis/limiter.h"
+#include "limit/poll_positions.h"
+#include "limit/limiter.h"
 #include "refresh/schedule.h"
 #include "store/checkpoint.h"
 #include "store/store.h"

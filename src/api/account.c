@@ -1,5 +1,5 @@
 /* GET /account: the account that the key belongs to. */
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/router.h"
 
 static bool on_account(void *ctx, const struct author *author, const struct api_key *key)

@@ -3,10 +3,10 @@
 #define VT_API_API_H
 
 #include "api/cache.h"
-#include "auth/owners.h"
+#include "auth/key_cache.h"
 #include "http/request.h"
-#include "redis/cursors.h"
-#include "redis/limiter.h"
+#include "limit/poll_positions.h"
+#include "limit/limiter.h"
 #include "store/read.h"
 #include "store/writer.h"
 

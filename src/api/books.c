@@ -1,6 +1,6 @@
 /* GET /books: every book of the author, newest first. No paging, so an author with very many books is
  * answered in slices. */
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/router.h"
 #include "api/stream.h"
 

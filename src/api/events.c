@@ -1,5 +1,5 @@
 /* GET /events: the pollable feed (decision 6), with long polling. */
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/longpoll.h"
 #include "api/params.h"
 #include "api/render.h"
@@ -174,7 +174,7 @@ static bool on_event(void *ctx, const struct event *event, const struct video *v
     return true;
 }
 
-/* ---- where the key stands (redis/cursors.h): nothing of it shows in an answer ---- */
+/* ---- where the key stands (limit/poll_positions.h): nothing of it shows in an answer ---- */
 
 static void note_position(struct request *r, const struct feed *feed)
 {

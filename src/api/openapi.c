@@ -1,5 +1,5 @@
 /* GET /openapi.json: the embedded description of the API. No key needed. */
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/router.h"
 
 extern const char openapi_json[];

@@ -1,7 +1,7 @@
 /* Query parameters (application/x-www-form-urlencoded as of the URL standard). */
 #include "api/params.h"
 
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/router.h"
 #include "base/clock.h"
 #include "http/form.h"

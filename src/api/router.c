@@ -1,12 +1,12 @@
 /* Routing and the checks before every endpoint: key, rate limit, plan. */
 #include "api/router.h"
 
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/kept.h"
-#include "api/metadata.h"
+#include "oauth/metadata.h"
 #include "api/params.h"
 #include "api/usage.h"
-#include "auth/keys.h"
+#include "auth/api_key.h"
 #include "base/clock.h"
 #include "base/put.h"
 

@@ -1,7 +1,7 @@
 /* GET /stats: parameters, the flow over slices, and rows of videos. */
 #include "api/stats.h"
 
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/csv.h"
 #include "api/params.h"
 #include "api/render.h"

@@ -1,6 +1,6 @@
 /* Statistics by book: books in their order a page at a time, and for each book its videos' days summed up.
  * Memory is one page of books and one book's days, whatever the account holds. */
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/csv.h"
 #include "api/stats.h"
 

@@ -21,8 +21,8 @@ enum {
     RECENT_SLOTS = 65536
 };
 
-/* Each commit makes all owners of keys be looked up anew (auth/owners.h). Tests move the clock on by minutes
- * and wait for this. */
+/* Each commit makes all owners of keys be looked up anew (auth/key_cache.h). Tests move the clock on by
+ * minutes and wait for this. */
 #ifdef VT_TEST_SEAMS
 enum { REST_MS = 1000 };
 #else

@@ -1,5 +1,5 @@
 /* GET /videos and GET /videos/{id}. */
-#include "api/answer.h"
+#include "api/envelope.h"
 #include "api/cursor.h"
 #include "api/params.h"
 #include "api/render.h"

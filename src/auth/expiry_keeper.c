@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "store/expiry.h"
+#include "store/stored_floor.h"
 
 #include <stdlib.h>
 

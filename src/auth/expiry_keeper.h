@@ -1,5 +1,5 @@
-/* Observes the wall clock for the floor of expiry (base/expiry.h): at start, then once a minute of monotonic
- * time. Each observation is a job of the writer. */
+/* Observes the wall clock for the floor of expiry (base/expiry_floor.h): at start, then once a minute of
+ * monotonic time. Each observation is a job of the writer. */
 #ifndef VT_AUTH_EXPIRY_KEEPER_H
 #define VT_AUTH_EXPIRY_KEEPER_H
 

@@ -5,7 +5,7 @@
 #define VT_AUTH_SESSION_H
 
 #include "auth/secret.h"
-#include "base/expiry.h"
+#include "base/expiry_floor.h"
 #include "store/accounts.h"
 #include "store/writer.h"
 

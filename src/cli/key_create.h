@@ -2,7 +2,7 @@
 #ifndef VT_CLI_KEY_CREATE_H
 #define VT_CLI_KEY_CREATE_H
 
-#include "auth/keys.h"
+#include "auth/api_key.h"
 #include "cli/cli.h"
 
 /* Creates a key and stores it in the configured database. CLI_DONE only when it is on disk: then it may be

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "platforms/anonymize.h"
 #include "platforms/describe.h"
-#include "platforms/response.h"
+#include "platforms/platform_response.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef VT_CLI_PLATFORM_RECORD_H
 #define VT_CLI_PLATFORM_RECORD_H
 
-#include "cli/platform_ask.h"
+#include "cli/platform_session.h"
 
 /* Writes PREFIX-NUMBER: the request's form, the rate headers and the body, without tokens and personal data,
  * in the format of test/data/platforms, with the outcome that has to come out. `call` and `outcome` are those

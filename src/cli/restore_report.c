@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "platforms/platform.h"
 #include "store/apps.h"
-#include "store/credentials.h"
+#include "store/platform_credentials.h"
 #include "store/write.h"
 
 #include <stdio.h>

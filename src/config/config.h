@@ -1,5 +1,6 @@
 /* Configuration: an INI file, environment variables over it, defaults under it. One table row per key
- * (config/keys.c) says all about a key; this file turns rows, file and environment into a struct config. */
+ * (config/config_table.c) says all about a key; this file turns rows, file and environment into a struct
+ * config. */
 #ifndef VT_CONFIG_CONFIG_H
 #define VT_CONFIG_CONFIG_H
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "platforms/facebook.h"
 #include "platforms/graph.h"
-#include "platforms/response.h"
+#include "platforms/platform_response.h"
 
 enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
 

@@ -3,7 +3,7 @@
 #define VT_PLATFORMS_GRANT_H
 
 #include "platforms/jsonr.h"
-#include "platforms/response.h"
+#include "platforms/platform_response.h"
 
 /* Can stand in a header: visible ASCII, 1 to 4096 characters. */
 bool grant_token_is_plain(struct str token);

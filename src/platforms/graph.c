@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/urlencode.h"
 #include "platforms/grant.h"
-#include "platforms/response.h"
+#include "platforms/platform_response.h"
 
 enum { BATCH_TEXT_MAX = 256 << 10 };
 

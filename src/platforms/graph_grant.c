@@ -1,7 +1,7 @@
 /* Meta's token endpoints. Knows no step of a linking. */
 #include "platforms/grant.h"
 #include "platforms/graph.h"
-#include "platforms/response.h"
+#include "platforms/platform_response.h"
 
 /* {"error_type":"OAuthException","code":400,"error_message":"Invalid platform app"}: api.instagram.com [P].
  * Its code is that of HTTP, so which of the two is wrong, the author's code or our app, only the words tell.

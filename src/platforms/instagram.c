@@ -9,7 +9,7 @@
 #include "platforms/facebook.h"
 #include "platforms/graph.h"
 #include "platforms/grant.h"
-#include "platforms/response.h"
+#include "platforms/platform_response.h"
 
 #define METRICS STR("views,likes,comments,shares,saved")
 #define FEWER   STR("views,likes,comments") /* of old; what else there is, is then asked for by itself */

@@ -12,7 +12,7 @@
 #define VT_PLATFORMS_PLATFORM_H
 
 #include "base/arena.h"
-#include "platforms/message.h"
+#include "net/http_message.h"
 #include "store/model.h"
 
 #include <stdbool.h>

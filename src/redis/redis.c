@@ -13,12 +13,12 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "redis/backoff.h"
-#include "redis/command.h"
-#include "redis/events.h"
-#include "redis/health.h"
-#include "redis/lookup.h"
-#include "redis/memory.h"
-#include "redis/reply.h"
+#include "redis/redis_command.h"
+#include "redis/redis_poll.h"
+#include "redis/redis_status.h"
+#include "redis/name_lookup.h"
+#include "redis/redis_memory.h"
+#include "redis/redis_reply.h"
 
 #include <hiredis/async.h>
 #include <hiredis/hiredis_ssl.h>

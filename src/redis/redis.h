@@ -17,7 +17,7 @@
 #include "base/metrics.h"
 #include "base/next.h"
 #include "base/str.h"
-#include "redis/tls.h"
+#include "redis/redis_tls.h"
 
 #include <uv.h>
 

@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "refresh/run_state.h"
-#include "refresh/tempfile.h"
-#include "store/gate.h"
+#include "import/tempfile.h"
+#include "store/ticket_lock.h"
 
 #include <limits.h>
 #include <stdarg.h>

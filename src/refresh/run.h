@@ -8,9 +8,9 @@
 #define VT_REFRESH_RUN_H
 
 #include "platforms/platform.h"
-#include "refresh/import.h"
+#include "import/import.h"
 #include "refresh/source.h"
-#include "refresh/step.h"
+#include "rules/step.h"
 
 struct run;
 

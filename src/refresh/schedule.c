@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "refresh/rules.h"
+#include "rules/rule_settings.h"
 
 #include <sodium.h>
 #include <stdlib.h>

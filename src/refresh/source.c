@@ -2,7 +2,7 @@
 #include "refresh/source.h"
 
 #include "base/check.h"
-#include "refresh/poll/poll.h"
+#include "fetch/fetch.h"
 #include "refresh/simulated.h"
 #include "refresh/spool.h"
 

@@ -6,8 +6,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "refresh/closing.h"
-#include "refresh/import_lock.h"
+#include "import/finalizing.h"
+#include "import/import_lock.h"
 #include "refresh/run.h"
 #include "refresh/spool_dir.h"
 

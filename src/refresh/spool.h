@@ -2,8 +2,8 @@
  * by renaming them into it. Each is applied as one import, exactly once, and then moved to done/, or to bad/
  * when a line of it could not be applied; NAME.errors beside it says which and why.
  *
- * What is known of a file is written in the same transactions that apply it (store/spool.h). So a process may
- * die at any instant:
+ * What is known of a file is written in the same transactions that apply it (store/spool_records.h). So a
+ * process may die at any instant:
  *
  *     WAITING --first transaction--> APPLYING --last transaction--> APPLIED --moved, report written--> gone
  *

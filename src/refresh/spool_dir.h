@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "store/spool.h"
+#include "store/spool_records.h"
 
 enum { SPOOL_NAME_MAX = 200 }; /* leaves room for a suffix and .errors */
 enum { SPOOL_FILES_MAX = 100000 };

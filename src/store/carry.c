@@ -4,7 +4,7 @@
 #include "store/carry.h"
 
 #include "store/db.h"
-#include "store/migrate.h"
+#include "store/migrations.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static const struct rule rules[] = {
      "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
-    /* Sealed tokens can be opened in a row of the same author number only (platforms/seal.h). */
+    /* Sealed tokens can be opened in a row of the same author number only (vault/seal.h). */
     {5, false, CARRY_TOKENS,
      "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
      "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "

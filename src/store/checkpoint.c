@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/gate.h"
+#include "store/ticket_lock.h"
 
 #include <stdlib.h>
 

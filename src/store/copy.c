@@ -1,7 +1,7 @@
 /* A copy of a database that is in use. Knows files, nothing of what is in them. */
 #include "store/db.h"
 #include "store/store.h"
-#include "store/why.h"
+#include "store/diagnosis.h"
 
 #include <sys/stat.h>
 

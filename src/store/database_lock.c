@@ -3,7 +3,7 @@
 
 #include "store/db.h"
 #include "store/replace.h"
-#include "store/why.h"
+#include "store/diagnosis.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "store/store.h"
 
-/* What the refresh writes (refresh/poll), and who looks from outside reads. `until` tells when it is over. */
+/* What the refresh writes (src/fetch), and who looks from outside reads. `until` tells when it is over. */
 #define LIMIT_UNITS          STR("units")   /* calls of the day so far */
 #define LIMIT_FALLBACK_UNITS STR("units.1") /* those of the second form, if it has a quota of its own */
 #define LIMIT_BREAKER        STR("breaker") /* it failed too often: left alone until then */

@@ -3,11 +3,11 @@
 #include "store/handle.h"
 
 #include "base/check.h"
-#include "store/expiry.h"
+#include "store/stored_floor.h"
 #include "base/clock.h"
-#include "store/migrate.h"
+#include "store/migrations.h"
 #include "store/model.h"
-#include "store/why.h"
+#include "store/diagnosis.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "store/gate.h"
+#include "store/ticket_lock.h"
 #include "store/write.h"
 
 #include <stdlib.h>

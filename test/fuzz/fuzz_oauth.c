@@ -1,7 +1,7 @@
 /* An authorization request and a redirect address from arbitrary bytes: what is accepted leads only where it
  * may, and what is built of it holds nothing that could end a header field. */
-#include "auth/authorize.h"
-#include "auth/redirect.h"
+#include "oauth/authorize.h"
+#include "oauth/redirect.h"
 #include "base/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Any bytes as a line: no crash, no leak, and a record that comes out keeps the promises of record.h. */
-#include "refresh/record.h"
+#include "import/record.h"
 
 #include "base/check.h"
 

@@ -1,7 +1,7 @@
 /* What clients send to the token endpoint: the body as a form and as JSON, Basic and Bearer credentials, PKCE
  * texts, codes and keys. */
-#include "auth/basic.h"
-#include "auth/codes.h"
+#include "oauth/basic_auth.h"
+#include "oauth/codes.h"
 #include "base/check.h"
 #include "http/fields.h"
 

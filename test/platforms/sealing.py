@@ -1,4 +1,4 @@
-"""Accounts by the thousand: written as src/platforms/seal.h and schema/005 say, where one `platform connect` each would take minutes."""
+"""Accounts by the thousand: written as src/vault/seal.h and schema/005 say, where one `platform connect` each would take minutes."""
 import ctypes
 import ctypes.util
 import os

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "store/checkpoint.h"
-#include "store/gate.h"
+#include "store/ticket_lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The floor of expiry, on clocks that the tests set. */
 #include "unit.h"
 
-#include "base/expiry.h"
+#include "base/expiry_floor.h"
 
 #define START INT64_C(1782864000000)
 #define YEARS (10 * 365 * DAY_MS)

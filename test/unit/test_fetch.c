@@ -5,7 +5,7 @@
 #include "base/fault.h"
 
 #include "lib/fetch_peers.h"
-#include "platforms/fetch.h"
+#include "net/http_client.h"
 
 #include <openssl/err.h>
 #include <stdio.h>

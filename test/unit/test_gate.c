@@ -1,5 +1,5 @@
 /* The gate: one at a time, in the order of coming, also when one comes back at once. */
-#include "store/gate.h"
+#include "store/ticket_lock.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
-/* settings/html: nothing that is stored can leave its place in a page, and links lead only where they may. */
+/* web/html: nothing that is stored can leave its place in a page, and links lead only where they may. */
 #include "unit.h"
 
-#include "settings/html.h"
+#include "web/html.h"
 
 static struct buf out;
 

@@ -3,7 +3,7 @@
 #include "lib/importing.h"
 
 #include "base/clock.h"
-#include "refresh/import_lock.h"
+#include "import/import_lock.h"
 #include "lib/dump.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* API keys as text. */
 #include "unit.h"
 
-#include "auth/keys.h"
+#include "auth/api_key.h"
 
 #include <sodium.h>
 

@@ -1,5 +1,5 @@
 /* Lines from files, pipes that deliver byte by byte, and lines that are too long. */
-#include "refresh/lines.h"
+#include "import/line_reader.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Milestone values and intervals. */
-#include "refresh/milestones.h"
+#include "rules/milestones.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

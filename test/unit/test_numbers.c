@@ -1,9 +1,9 @@
-/* settings/numbers and settings/chart: what people read, and what the picture is drawn from. */
+/* web/humanize and web/chart: what people read, and what the picture is drawn from. */
 #include "unit.h"
 
 #include "base/clock.h"
-#include "settings/chart.h"
-#include "settings/numbers.h"
+#include "web/chart.h"
+#include "web/humanize.h"
 #include "store/model.h"
 
 static struct buf out;

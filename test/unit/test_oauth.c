@@ -1,8 +1,8 @@
 /* Redirect addresses, form and JSON fields, and PKCE, by themselves. */
 #include "unit.h"
 
-#include "auth/codes.h"
-#include "auth/redirect.h"
+#include "oauth/codes.h"
+#include "oauth/redirect.h"
 #include "http/fields.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Posts on their way to a platform: cut into calls, halved, repeated, given up; the walk over authors;
  * samples. */
-#include "refresh/poll/engine.h"
-#include "refresh/poll/scrub.h"
+#include "fetch/engine.h"
+#include "fetch/scrub.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

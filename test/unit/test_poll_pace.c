@@ -1,6 +1,6 @@
 /* How fast the platforms are asked: buckets, spreading, repeats, breaker. */
-#include "refresh/poll/breaker.h"
-#include "refresh/poll/pace.h"
+#include "fetch/breaker.h"
+#include "fetch/pace.h"
 
 #include "base/clock.h"
 

@@ -1,6 +1,6 @@
 /* Quotas of a day, midnights in Los Angeles, and who is asked for when there is not enough for all. */
-#include "refresh/poll/ladder.h"
-#include "refresh/poll/quota.h"
+#include "fetch/read_interval.h"
+#include "fetch/quota.h"
 
 #include "base/clock.h"
 #include "store/model.h"

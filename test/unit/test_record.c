@@ -1,5 +1,5 @@
 /* Lines of the import format: what each field may be, the exact reasons, and texts nobody expects. */
-#include "refresh/record.h"
+#include "import/record.h"
 
 #include "base/buf.h"
 #include "base/clock.h"

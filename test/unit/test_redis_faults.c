@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "redis/limiter.h"
-#include "redis/scripts.h"
+#include "limit/limiter.h"
+#include "limit/scripts.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

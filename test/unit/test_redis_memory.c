@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "redis/memory.h"
-#include "redis/scripts.h"
+#include "redis/redis_memory.h"
+#include "limit/scripts.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "lib/temp_db.h"
-#include "platforms/seal.h"
+#include "vault/seal.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The external sort against qsort in memory, with buffers so small that runs are merged over several levels;
  * the temporary files leave nothing behind. */
-#include "refresh/sorter.h"
+#include "import/sorter.h"
 
-#include "refresh/tempfile.h"
+#include "import/tempfile.h"
 
 #include <dirent.h>
 #include <setjmp.h>

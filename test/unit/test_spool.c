@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "lib/refreshing.h"
 #include "refresh/spool_dir.h"
-#include "store/spool.h"
+#include "store/spool_records.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

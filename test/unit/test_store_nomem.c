@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "store/handle.h"
-#include "store/migrate.h"
+#include "store/migrations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

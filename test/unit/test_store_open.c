@@ -1,7 +1,7 @@
 /* Opening and migrating: what is created, what is refused, and what the operator is told. */
 #include "lib/temp_db.h"
 
-#include "store/migrate.h"
+#include "store/migrations.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

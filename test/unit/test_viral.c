@@ -1,5 +1,5 @@
 /* The viral line: hand-worked cases, and every small array against a definition that shares no code. */
-#include "refresh/viral.h"
+#include "rules/viral.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "redis/window.h"
+#include "limit/window.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "base/fault.h"
-#include "redis/window.h"
+#include "limit/window.h"
 
 enum { LIMIT = 5, KEYS = 40, TRIES = 8, FAULTS_MAX = 400, LATER_MS = 120 * 1000 };
 

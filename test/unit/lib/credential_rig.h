@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "lib/temp_db.h"
-#include "platforms/credentials.h"
-#include "platforms/fetch.h"
+#include "vault/token_vault.h"
+#include "net/http_client.h"
 
 #define NOW (TEST_DAY + HOUR_MS)
 

@@ -3,7 +3,7 @@
 #define VT_TEST_IMPORTING_H
 
 #include "base/buf.h"
-#include "refresh/import.h"
+#include "import/import.h"
 
 #include "lib/temp_db.h"
 

@@ -3,8 +3,8 @@
 #ifndef VT_TEST_STEPS_H
 #define VT_TEST_STEPS_H
 
-#include "refresh/closing.h"
-#include "refresh/step.h"
+#include "import/finalizing.h"
+#include "rules/step.h"
 
 #include "lib/temp_db.h"
 

@@ -1,0 +1,38 @@
+/* Measures the loop. Knows nothing of what runs on it. */
+#include "admin/loop_lag.h"
+
+#include "base/check.h"
+
+enum { INTERVAL_MS = 100 };
+
+static void on_timer(uv_timer_t *timer);
+
+static void start(struct lag *lag)
+{
+    lag->due_ns = uv_hrtime() + INTERVAL_MS * UINT64_C(1000000);
+    CHECK(uv_timer_start(&lag->timer, on_timer, INTERVAL_MS, 0) == 0);
+}
+
+/* libuv counts in whole milliseconds of its own cached time: up to one of them is not the loop's fault. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct lag *lag = timer->data;
+    int64_t late_us = ((int64_t)uv_hrtime() - (int64_t)lag->due_ns) / 1000;
+    metrics_observe(&lag->times, late_us);
+    uv_update_time(timer->loop);
+    start(lag);
+}
+
+void lag_open(struct lag *lag, uv_loop_t *loop)
+{
+    *lag = (struct lag){0};
+    CHECK(uv_timer_init(loop, &lag->timer) == 0);
+    lag->timer.data = lag;
+    uv_unref((uv_handle_t *)&lag->timer);
+    start(lag);
+}
+
+void lag_close(struct lag *lag)
+{
+    uv_close((uv_handle_t *)&lag->timer, NULL);
+}

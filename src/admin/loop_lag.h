@@ -1,0 +1,21 @@
+/* How late the loop is: a timer that should fire every 100 ms, and what is missing to that. What a request
+ * has to wait when something else holds the loop. */
+#ifndef VT_ADMIN_LOOP_LAG_H
+#define VT_ADMIN_LOOP_LAG_H
+
+#include "base/metrics.h"
+
+#include <uv.h>
+
+struct lag {
+    uv_timer_t timer;
+    uint64_t due_ns;
+    struct metrics_times times;
+};
+
+/* Does not keep the loop alive. */
+void lag_open(struct lag *lag, uv_loop_t *loop);
+/* The struct must stay until the loop has run on. */
+void lag_close(struct lag *lag);
+
+#endif

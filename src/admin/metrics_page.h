@@ -1,0 +1,11 @@
+/* The page /metrics. */
+#ifndef VT_ADMIN_METRICS_PAGE_H
+#define VT_ADMIN_METRICS_PAGE_H
+
+#include "admin/view.h"
+#include "base/buf.h"
+
+/* Appends every metric in the Prometheus text format. */
+void page_write(const struct admin_view *v, struct buf *b);
+
+#endif

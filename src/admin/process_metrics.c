@@ -1,0 +1,92 @@
+/* Reads /proc and resource limits. */
+#include "admin/process_metrics.h"
+
+#include "base/metrics.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum { START_TIME_FIELD = 22, COMMAND_FIELD = 2 };
+
+static void write_cpu(struct buf *b)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return;
+    int64_t us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000) + usage.ru_utime.tv_usec +
+                 usage.ru_stime.tv_usec;
+    metrics_family(b, "process_cpu_seconds_total", METRICS_COUNTER,
+                   "Processor time of the process, user and system.");
+    metrics_seconds(b, "process_cpu_seconds_total", NULL, us);
+}
+
+static void write_memory(struct buf *b)
+{
+    size_t resident;
+    if (uv_resident_set_memory(&resident) == 0)
+        metrics_gauge(b, "process_resident_memory_bytes", "Memory of the process that is in use.",
+                      (int64_t)resident);
+}
+
+static void write_files(struct buf *b)
+{
+    struct rlimit limit;
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir) {
+        int64_t count = -3; /* ".", "..", and the directory itself */
+        while (readdir(dir))
+            count++;
+        (void)closedir(dir);
+        metrics_gauge(b, "process_open_fds", "Open files and sockets of the process.", count);
+    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        metrics_gauge(b, "process_max_fds", "How many files and sockets the process may open.",
+                      (int64_t)limit.rlim_cur);
+}
+
+/* proc(5): fields are separated by blanks, but the command (in parentheses) may hold anything. */
+static bool read_start_ticks(unsigned long long *ticks)
+{
+    char text[1024];
+    FILE *f = fopen("/proc/self/stat", "re");
+    if (!f)
+        return false;
+    size_t len = fread(text, 1, sizeof text, f);
+    (void)fclose(f);
+    struct str rest = str_make(text, len), field;
+    while (rest.p && memchr(rest.p, ')', rest.len))
+        rest = str_cut(rest, ')', &field);
+    for (int i = COMMAND_FIELD; i < START_TIME_FIELD && rest.p; i++)
+        rest = str_cut(rest, ' ', &field);
+    if (!rest.p)
+        return false;
+    (void)str_cut(rest, ' ', &field);
+    return str_to_u64(field, INT64_MAX, ticks);
+}
+
+/* Ticks since the system's start, which is the difference of the two clocks. */
+static void write_start(struct buf *b)
+{
+    unsigned long long ticks;
+    struct timespec now, up;
+    long hertz = sysconf(_SC_CLK_TCK);
+    if (hertz <= 0 || !read_start_ticks(&ticks) || clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+        clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+        return;
+    int64_t boot_us = (now.tv_sec - up.tv_sec) * INT64_C(1000000) + (now.tv_nsec - up.tv_nsec) / 1000;
+    metrics_family(b, "process_start_time_seconds", METRICS_GAUGE,
+                   "When the process was started, in seconds since 1970.");
+    metrics_seconds(b, "process_start_time_seconds", NULL, boot_us + (int64_t)ticks * 1000000 / hertz);
+}
+
+void process_write(struct buf *b)
+{
+    write_cpu(b);
+    write_memory(b);
+    write_files(b);
+    write_start(b);
+}

@@ -1,0 +1,56 @@
+/* Degraded is ready: every request is answered, but an operator should know. Not ready is what a balancer has
+ * to act on. */
+#include "admin/readiness.h"
+
+#include "admin/refresh_metrics.h"
+#include "base/clock.h"
+#include "store/read.h"
+
+/* How long a write that failed is told of, if none succeeded since. */
+enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
+
+/* The look-up of every request, of a key that nobody has. */
+static bool store_answers(struct store *store)
+{
+    static const uint8_t nobody[KEY_HASH_LEN];
+    struct wait wait = {0};
+    struct key_owner owner;
+    struct store_read read = {.store = store, .wait = &wait};
+    (void)store_find_key(&read, nobody, &owner);
+    return read.err == OK || read.err == ERR_NOT_FOUND;
+}
+
+static void add_reason(struct buf *line, const char *reason)
+{
+    buf_printf(line, "%s%s", line->len ? ", " : "degraded: ", reason);
+}
+
+static bool write_failed(const struct writer *writer)
+{
+    const struct writer_counts *c = writer_counts(writer);
+    return c->failed && c->failed_ms > c->succeeded_ms && clock_mono_ms() - c->failed_ms < WRITE_FAILED_MS;
+}
+
+enum health health_check(const struct admin_view *v, struct buf *line)
+{
+    if (v->draining || !v->server) {
+        buf_append(line, v->draining ? STR("not ready: the server stops") : STR("not ready: it starts"));
+        return HEALTH_NOT;
+    }
+    if (!store_answers(v->store)) {
+        buf_append(line, STR("not ready: the database cannot be read"));
+        return HEALTH_NOT;
+    }
+    if (v->redis && !redis_is_up(v->redis))
+        add_reason(line, "Redis is away");
+    if (write_failed(v->writer))
+        add_reason(line, "the database does not take writes");
+    if (v->checkpointer && checkpointer_counts(v->checkpointer)->too_long)
+        add_reason(line, "the write-ahead log cannot be emptied");
+    if (v->schedule && refreshing_is_late(schedule_state(v->schedule)))
+        add_reason(line, "the refresh is late");
+    if (line->len)
+        return HEALTH_DEGRADED;
+    buf_append(line, STR("ready"));
+    return HEALTH_READY;
+}

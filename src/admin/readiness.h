@@ -1,0 +1,13 @@
+/* Whether the process should get requests, and what is not as it should be. */
+#ifndef VT_ADMIN_READINESS_H
+#define VT_ADMIN_READINESS_H
+
+#include "admin/view.h"
+#include "base/buf.h"
+
+enum health { HEALTH_READY, HEALTH_DEGRADED, HEALTH_NOT };
+
+/* Looks, and appends one line that says it: `ready`, `degraded: …, …`, `not ready: …`. */
+enum health health_check(const struct admin_view *v, struct buf *line);
+
+#endif

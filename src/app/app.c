@@ -1,0 +1,504 @@
+/* Wires the server: start order, drain, stop in reverse.
+ *
+ *   STARTING --all parts are open--> RUNNING --SIGTERM, SIGINT--> DRAINING --last request done--> STOPPED
+ *   on_signal() makes the second and, by http_server_close(), the third transition; a second signal forces
+ * it.
+ *
+ * Knows every part, and nothing of what the parts do. */
+#include "app/app.h"
+
+#include "api/envelope.h"
+#include "api/cache.h"
+#include "api/longpoll.h"
+#include "oauth/metadata.h"
+#include "oauth/client.h"
+#include "api/router.h"
+#include "api/usage.h"
+#include "auth/expiry_keeper.h"
+#include "auth/api_key.h"
+#include "auth/key_cache.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "http/server.h"
+#include "net/http_client.h"
+#include "vault/token_vault.h"
+#include "limit/scripts.h"
+#include "import/finalizing.h"
+#include "refresh/schedule.h"
+#include "refresh/spool_watch.h"
+#include "web/page.h"
+#include "store/checkpoint.h"
+#include "store/writer.h"
+#include "app/reload.h"
+#include "app/monitor.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    HEAD_BYTES = 16 << 10,
+    TARGET_BYTES = 8 << 10,
+    REQUEST_BODY_BYTES = 16 << 10,
+    REQUEST_TIMEOUT_MS = 120 * 1000,
+    LIST_ITEMS_MAX = 64,
+};
+
+struct app {
+    const struct config *config;
+    uv_loop_t loop;
+    uv_signal_t sigterm, sigint;
+    uv_prepare_t turn_end; /* runs before the loop waits */
+    struct store *store;
+    struct writer *writer;
+    struct checkpointer *checkpointer;
+    struct redis *redis; /* NULL: none is configured */
+    struct redis_probes redis_probes;
+    struct http_server *server;
+    struct schedule *schedule;
+    struct watch *watch;
+    struct spool_watch *spool_watch; /* NULL: no spool */
+    struct reload reload;
+    struct api api;
+    struct site site;
+    struct expiry_keeper *expiry_keeper;
+    bool draining;
+};
+
+/* ---- configuration lists ---- */
+
+struct items {
+    size_t count;
+    char *text[LIST_ITEMS_MAX];
+};
+
+static void add_item(void *ctx, struct str item)
+{
+    struct items *items = ctx;
+    if (items->count == LIST_ITEMS_MAX)
+        return;
+    char *text = xmalloc(item.len + 1);
+    memcpy(text, item.p, item.len);
+    text[item.len] = '\0';
+    items->text[items->count++] = text;
+}
+
+static void free_items(struct items *items)
+{
+    for (size_t i = 0; i < items->count; i++)
+        free(items->text[i]);
+}
+
+/* ---- the API's context ---- */
+
+/* The path of http://host/path; "" for an empty URL. */
+static struct str path_of_url(const char *url)
+{
+    struct str s = str_from_cstr(url), head;
+    for (int slashes = 0; slashes < 3 && s.p; slashes++)
+        s = str_cut(s, '/', &head);
+    return s.p ? str_make(s.p - 1, s.len + 1) : STR("");
+}
+
+static void init_api(struct app *app)
+{
+    const struct config *c = app->config;
+    struct str direct = path_of_url(c->server.direct_url);
+    app->api = (struct api){
+        .store = app->store,
+        .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
+        .cursors = cursors_new(&app->loop, app->redis, c->redis.key_prefix),
+        .owners = owners_new(),
+        .cache = cache_new((size_t)c->cache.max_bytes),
+        .longpoll = longpoll_new(&app->loop, app->store),
+        .usage = usage_new(&app->loop, app->writer),
+        .writer = app->writer,
+        .guards = oauth_guards_new(),
+        .base_url = str_from_cstr(c->server.base_url),
+        .key_prefix = str_from_cstr(c->keys.prefix),
+        .limit_headers = c->limits.headers,
+        .base_path_count = 1,
+        .base_paths = {path_of_url(c->server.base_url)},
+        .cors_origins = c->server.cors_origins,
+    };
+    if (direct.len && !str_eq(direct, app->api.base_paths[0]))
+        app->api.base_paths[app->api.base_path_count++] = direct;
+}
+
+/* ---- the API and the pages ---- */
+
+static enum next first_step(struct request *r)
+{
+    struct app *app = r->app;
+    site_hide_secret(&app->site, r);
+    if (!metadata_is_at(&app->api, r->path) && site_wants(&app->site, r)) {
+        r->app = &app->site;
+        r->finish = site_finish;
+        return site_first_step(r);
+    }
+    r->app = &app->api;
+    r->finish = router_finish;
+    return router_first_step(r);
+}
+
+/* Of requests that were refused before the first step. */
+static void finish_refused(struct request *r)
+{
+    struct app *app = r->app;
+    site_hide_secret(&app->site, r);
+    r->app = &app->api;
+    router_finish(r);
+}
+
+static void refuse(struct request *r, const char *message)
+{
+    if (r->finish == site_finish)
+        page_refusal(r, message);
+    else
+        answer_refusal(r, message);
+}
+
+/* ---- start ---- */
+
+/* What an import that was killed has left undecided. Not a reason to serve nothing: the next one does it. */
+static void complete_import(const struct config *c, const struct store_options *writes)
+{
+    const struct step_rules rules = step_rules_of(c);
+    struct closing_result done;
+    const char *why = "";
+    if (closing_complete(writes, &rules, &done, &why))
+        log_warn("%s: videos of an unfinished import were not decided: %s", c->store.path, why);
+    else if (done.videos)
+        log_info("%s: decided %lld videos that an unfinished import had left", c->store.path,
+                 (long long)done.videos);
+}
+
+/* Tokens that cannot be opened are told now, not when the first author misses something. */
+static enum err check_secrets(const struct app *app, const char **why)
+{
+    static char message[1024];
+    *why = message;
+    return secrets_check(app->config, app->store, message, sizeof message) ? ERR_INVALID : OK;
+}
+
+static enum err open_store(struct app *app, const char **why)
+{
+    const struct config *c = app->config;
+    int applied;
+    enum err e = store_migrate(c->store.path, &applied, why);
+    if (e)
+        return e;
+    if (applied)
+        log_info("%s: %d migration%s applied", c->store.path, applied, applied == 1 ? "" : "s");
+    const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
+    const struct store_options writes = {
+        .path = c->store.path,
+        .mode = STORE_WRITE,
+        .busy_timeout_ms = (int)c->store.busy_timeout_ms,
+        .checkpointed = true,
+    };
+    complete_import(c, &writes);
+    e = store_open(&app->store, &reads, why);
+    if (e == OK)
+        e = check_secrets(app, why);
+    if (e == OK)
+        e = writer_open(&app->writer, &app->loop, &writes, why);
+    if (e == OK)
+        e = checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_gate(app->writer), why);
+    return e;
+}
+
+static void on_turn_end(uv_prepare_t *turn_end)
+{
+    const struct app *app = turn_end->data;
+    if (app->store)
+        store_end_snapshot(app->store);
+}
+
+/* The reads of one turn of the loop share a snapshot. */
+static void start_turns(struct app *app)
+{
+    app->turn_end.data = app;
+    CHECK(uv_prepare_init(&app->loop, &app->turn_end) == 0 &&
+          uv_prepare_start(&app->turn_end, on_turn_end) == 0);
+    uv_unref((uv_handle_t *)&app->turn_end);
+    store_share_snapshots(app->store);
+}
+
+static enum err open_redis(struct app *app, const char **why)
+{
+    static char message[512];
+    const struct config *c = app->config;
+    struct redis_options options;
+    if (!*c->redis.url)
+        return OK;
+    if (!redis_options_of(&options, c, message, sizeof message)) {
+        *why = message;
+        return ERR_INVALID;
+    }
+    redis_probes_init(&app->redis_probes, c->redis.key_prefix);
+    app->redis = redis_new(&app->loop, &options, redis_scripts, app->redis_probes.probes, REDIS_PROBES);
+    if (!app->redis) {
+        *why = "out of memory: the connection to Redis cannot be set up";
+        return ERR_NOMEM;
+    }
+    return OK;
+}
+
+static bool holds_key(void *ctx, struct str text)
+{
+    const struct app *app = ctx;
+    return key_find_secret(app->api.key_prefix, text) < text.len;
+}
+
+static enum err open_server(struct app *app, const char **why)
+{
+    const struct config *c = app->config;
+    struct items listen = {0}, proxies = {0};
+    config_each_item(c->server.listen, add_item, &listen);
+    config_each_item(c->server.trusted_proxies, add_item, &proxies);
+    const struct http_options options = {
+        .limits = {.head_bytes = HEAD_BYTES,
+                   .target_bytes = TARGET_BYTES,
+                   .field_lines = HTTP_FIELD_LINES_MAX,
+                   .body_bytes = REQUEST_BODY_BYTES,
+                   .max_connections = (int)c->server.max_connections,
+                   .header_timeout_ms = (int)c->server.header_timeout_ms,
+                   .body_timeout_ms = (int)c->server.body_timeout_ms,
+                   .idle_timeout_ms = (int)c->server.idle_timeout_ms,
+                   .write_timeout_ms = (int)c->server.write_timeout_ms,
+                   .request_timeout_ms = REQUEST_TIMEOUT_MS,
+                   .drain_ms = (int)c->server.drain_ms},
+        .listen = (const char *const *)listen.text,
+        .listen_count = listen.count,
+        .reuse_port = c->server.reuse_port,
+        .trusted_proxies = (const char *const *)proxies.text,
+        .trusted_proxy_count = proxies.count,
+        .named_field = c->account.auth_header,
+        .app = {.first = first_step, .finish = finish_refused, .ctx = app},
+        .refuse = refuse,
+        .holds_secret = holds_key,
+        .holds_secret_ctx = app,
+        .over = watch_over,
+        .over_ctx = app->watch,
+    };
+    enum err e = http_server_open(&app->server, &app->loop, &options, why);
+    free_items(&listen);
+    free_items(&proxies);
+    return e;
+}
+
+static enum err open_watch(struct app *app, const char **why)
+{
+    struct admin_view *view = watch_view(app->watch);
+    view->store = app->store;
+    view->writer = app->writer;
+    view->checkpointer = app->checkpointer;
+    view->redis = app->redis;
+    view->limiter = app->api.limiter;
+    watch_cache(app->watch, app->api.cache);
+    view->cursors = app->api.cursors;
+    enum err e = watch_open_log(app->watch, app->config->log.access, why);
+    return e ? e : watch_open(app->watch, why);
+}
+
+/* ---- stop, in reverse ---- */
+
+static void close_redis(struct app *app)
+{
+    cursors_close(app->api.cursors);
+    app->api.cursors = NULL;
+    if (app->api.limiter)
+        limiter_leave_redis(app->api.limiter);
+    if (app->redis)
+        redis_close(app->redis, NULL, NULL);
+    app->redis = NULL;
+}
+
+static void on_writer_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->writer = NULL;
+}
+
+static void close_writer(void *ctx)
+{
+    struct app *app = ctx;
+    app->checkpointer = NULL;
+    if (app->writer)
+        writer_close(app->writer, on_writer_closed, app);
+}
+
+/* The reader first, the writer last: the last one to close writes the log back into the database, which a
+ * reader may not, and should not do on the loop. */
+static void close_store(struct app *app)
+{
+    if (app->store)
+        store_close(app->store);
+    app->store = NULL;
+    if (app->checkpointer)
+        checkpointer_close(app->checkpointer, close_writer, app);
+    else
+        close_writer(app);
+}
+
+static void stop_handles(struct app *app)
+{
+    uv_close((uv_handle_t *)&app->turn_end, NULL);
+    uv_close((uv_handle_t *)&app->sigterm, NULL);
+    uv_close((uv_handle_t *)&app->sigint, NULL);
+    reload_close(&app->reload);
+}
+
+/* Nobody asks and nobody refreshes any more. */
+static void stop_rest(struct app *app)
+{
+    if (app->server || app->schedule)
+        return;
+    watch_close(app->watch);
+    longpoll_close(app->api.longpoll);
+    app->api.longpoll = NULL;
+    usage_close(app->api.usage);
+    site_close(&app->site);
+    expiry_keeper_close(app->expiry_keeper);
+    close_redis(app);
+    close_store(app);
+    stop_handles(app);
+}
+
+static void on_server_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->server = NULL;
+    watch_view(app->watch)->server = NULL;
+    stop_rest(app);
+}
+
+static void on_spool_changed(void *ctx)
+{
+    struct app *app = ctx;
+    schedule_spool_changed(app->schedule);
+}
+
+static void open_refresh(struct app *app)
+{
+    const struct config *c = app->config;
+    app->schedule = schedule_open(&app->loop, c, app->store, writer_gate(app->writer));
+    if (sources_only(c, SOURCE_SPOOL).sources[0])
+        app->spool_watch = spool_watch_open(&app->loop, c->refresh.spool_dir, on_spool_changed, app);
+}
+
+static void on_schedule_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->schedule = NULL;
+    watch_view(app->watch)->schedule = NULL;
+    stop_rest(app);
+}
+
+static void close_refresh(struct app *app)
+{
+    if (app->spool_watch)
+        spool_watch_close(app->spool_watch);
+    app->spool_watch = NULL;
+    schedule_close(app->schedule, on_schedule_closed, app);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct app *app = signal->data;
+    if (!app->server)
+        return;
+    log_info("signal %d: %s", number,
+             app->draining ? "stopping at once" : "finishing the requests in flight");
+    if (!app->draining)
+        close_refresh(app);
+    app->draining = watch_view(app->watch)->draining = true;
+    longpoll_drain(app->api.longpoll);
+    http_server_close(app->server, on_server_closed, app);
+}
+
+/* What was copied from the configuration, or depends on it. */
+static void take_config(void *ctx)
+{
+    struct app *app = ctx;
+    const struct config *c = app->config;
+    log_set(c->log.level, c->log.format);
+    app->api.cors_origins = c->server.cors_origins;
+    app->api.limit_headers = c->limits.headers;
+    if (app->schedule)
+        schedule_reconfigure(app->schedule);
+    limiter_set_limit(app->api.limiter, (int)c->limits.requests_per_minute);
+}
+
+static void start_signals(struct app *app)
+{
+    CHECK(uv_signal_init(&app->loop, &app->sigterm) == 0 && uv_signal_init(&app->loop, &app->sigint) == 0);
+    app->sigterm.data = app->sigint.data = app;
+    CHECK(uv_signal_start(&app->sigterm, on_signal, SIGTERM) == 0);
+    CHECK(uv_signal_start(&app->sigint, on_signal, SIGINT) == 0);
+    reload_open(&app->reload, &app->loop);
+}
+
+/* Everything that was opened before a failure, or the loop has ended. */
+static void close_rest(struct app *app)
+{
+    watch_close(app->watch);
+    if (app->api.longpoll) {
+        longpoll_close(app->api.longpoll);
+        usage_close(app->api.usage);
+    }
+    site_close(&app->site);
+    expiry_keeper_close(app->expiry_keeper);
+    close_redis(app);
+    close_store(app);
+    CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
+    watch_free(app->watch);
+    usage_free(app->api.usage);
+    site_fini(&app->site);
+    expiry_keeper_free(app->expiry_keeper);
+    oauth_guards_free(app->api.guards);
+    limiter_free(app->api.limiter);
+    cache_free(app->api.cache);
+    owners_free(app->api.owners);
+    CHECK(uv_loop_close(&app->loop) == 0);
+}
+
+enum err app_run(struct config *config, const char *config_path, const char **why)
+{
+    struct app app = {.config = config};
+    log_start();
+    CHECK(uv_loop_init(&app.loop) == 0);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* until it can be heeded, and no reason to end */
+    app.watch = watch_new(&app.loop, config);
+    app.reload = (struct reload){
+        .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
+    enum err e = fetch_is_usable(why) ? open_store(&app, why) : ERR_INVALID;
+    if (e == OK)
+        e = open_redis(&app, why);
+    if (e == OK) {
+        init_api(&app);
+        site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
+        app.expiry_keeper = expiry_keeper_new(&app.loop, app.writer);
+        start_signals(&app); /* first: who reads `listening on …` may send one at once */
+        start_turns(&app);
+        e = open_watch(&app, why);
+        if (e == OK)
+            e = open_server(&app, why);
+        if (e)
+            stop_handles(&app);
+    }
+    if (e == OK) {
+        open_refresh(&app);
+        watch_view(app.watch)->schedule = app.schedule;
+        http_server_announce(app.server, "listening on");
+        watch_announce(app.watch);
+        watch_view(app.watch)->server = app.server;
+        (void)uv_run(&app.loop, UV_RUN_DEFAULT);
+        log_info("stopped");
+    }
+    close_rest(&app);
+    log_stop();
+    return e;
+}

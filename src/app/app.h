@@ -1,0 +1,13 @@
+/* The server process: owns and wires everything that `viewtally serve` runs. */
+#ifndef VT_APP_APP_H
+#define VT_APP_APP_H
+
+#include "base/err.h"
+#include "config/config.h"
+
+/* Starts, serves until SIGTERM or SIGINT, drains, stops. Blocks. OK after an orderly stop; else nothing was
+ * left open and `*why` is a sentence. SIGHUP reads `config_path` (NULL: no file) again and changes `config`.
+ */
+MUST_USE enum err app_run(struct config *config, const char *config_path, const char **why);
+
+#endif

@@ -1,0 +1,112 @@
+/* Wires what watches. Knows no metric and no page. */
+#include "app/monitor.h"
+
+#include "admin/access_log.h"
+#include "admin/admin.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+
+#include <stdlib.h>
+
+struct watch {
+    uv_loop_t *loop;
+    struct admin_view view;
+    struct traffic *traffic;
+    struct lag lag;
+    struct access_log *log;
+    struct admin *admin; /* NULL: off, or closing */
+    bool closed;
+};
+
+struct watch *watch_new(uv_loop_t *loop, const struct config *config)
+{
+    struct watch *w = xcalloc(1, sizeof *w);
+    w->loop = loop;
+    w->traffic = traffic_new();
+    w->log = access_log_new(loop);
+    w->view = (struct admin_view){.config = config, .traffic = w->traffic, .lag = &w->lag, .log = w->log};
+    lag_open(&w->lag, loop);
+    return w;
+}
+
+struct admin_view *watch_view(struct watch *w)
+{
+    return &w->view;
+}
+
+static void write_cache(struct buf *b, const void *ctx)
+{
+    struct cache_counts c = cache_counts(ctx);
+    metrics_counter(b, "viewtally_cache_hits_total", "Answers that were given from memory.", c.hits);
+    metrics_counter(b, "viewtally_cache_misses_total",
+                    "Answers that had to be made, of those that may be kept.", c.misses);
+    metrics_counter(b, "viewtally_cache_evicted_total", "Kept answers that made room for others.", c.evicted);
+    metrics_gauge(b, "viewtally_cache_entries",
+                  "Questions that are known in memory, nearly all with their answers.", (int64_t)c.entries);
+    metrics_gauge(b, "viewtally_cache_bytes", "Memory that they take, of [cache] max_bytes.",
+                  (int64_t)c.bytes);
+}
+
+void watch_cache(struct watch *w, const struct cache *cache)
+{
+    w->view.more = write_cache;
+    w->view.more_ctx = cache;
+}
+
+enum err watch_open(struct watch *w, const char **why)
+{
+    const char *listen = w->view.config->admin.listen;
+    enum err e = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
+    if (e != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
+        return e;
+    log_warn("%s; this process shows no metrics: each needs an address of its own", *why);
+    return OK;
+}
+
+enum err watch_open_log(struct watch *w, const char *target, const char **why)
+{
+    return access_log_use(w->log, target, why);
+}
+
+void watch_announce(const struct watch *w)
+{
+    if (w->admin)
+        admin_announce(w->admin);
+}
+
+void watch_over(void *ctx, const struct request *r, bool complete)
+{
+    struct watch *w = ctx;
+    int64_t us = clock_work_us() - r->arrived_us;
+    traffic_note(w->traffic, r, complete, us);
+    access_log_note(w->log, r, complete, us);
+}
+
+static void on_admin_closed(void *ctx)
+{
+    (void)ctx;
+}
+
+void watch_close(struct watch *w)
+{
+    if (w->closed)
+        return;
+    w->closed = true;
+    /* Somebody may still ask while it closes, when these are gone. */
+    w->view = (struct admin_view){
+        .config = w->view.config, .traffic = w->traffic, .lag = &w->lag, .log = w->log, .draining = true};
+    lag_close(&w->lag);
+    access_log_close(w->log);
+    if (w->admin)
+        admin_close(w->admin, on_admin_closed, NULL);
+    w->admin = NULL;
+}
+
+void watch_free(struct watch *w)
+{
+    access_log_free(w->log);
+    traffic_free(w->traffic);
+    free(w);
+}

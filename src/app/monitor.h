@@ -1,0 +1,40 @@
+/* What watches the server while it serves: the counters of its requests, the access log, the admin listener,
+ * the lag of the loop. The app tells it what comes up and goes; it changes nothing. */
+#ifndef VT_APP_MONITOR_H
+#define VT_APP_MONITOR_H
+
+#include "admin/view.h"
+#include "api/cache.h"
+
+struct watch;
+
+/* Begins to measure. `config` must outlive it. */
+struct watch *watch_new(uv_loop_t *loop, const struct config *config);
+
+/* What the pages show: the caller fills it in. */
+struct admin_view *watch_view(struct watch *w);
+
+/* Opens [admin] listen, if it is not empty. Whoever did not choose an address is not kept from serving by
+ * another process that has the default one: that is a warning. */
+MUST_USE enum err watch_open(struct watch *w, const char **why);
+
+/* Shows what is kept of answers. */
+void watch_cache(struct watch *w, const struct cache *cache);
+
+/* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
+ * was. */
+MUST_USE enum err watch_open_log(struct watch *w, const char *target, const char **why);
+
+/* Says on standard output where the pages are. */
+void watch_announce(const struct watch *w);
+
+/* struct http_options.over; its ctx is the watch. */
+void watch_over(void *ctx, const struct request *r, bool complete);
+
+/* Begins to end; what it still holds goes while the loop runs on. Twice is as good as once. */
+void watch_close(struct watch *w);
+
+/* Once the loop has run out. */
+void watch_free(struct watch *w);
+
+#endif

@@ -1,0 +1,204 @@
+/* viewtally platform connect: an account whose tokens come by hand. */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/cmd_platform.h"
+#include "vault/token_vault.h"
+#include "platforms/jsonr.h"
+#include "store/write.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { INPUT_MAX_BYTES = 64 << 10 };
+
+struct connecting {
+    struct uuid author_id;
+    struct linked_account account;
+    struct seal_keys *keys;
+    struct account_record record;
+    int64_t row;
+    const char *why;
+    bool no_author;
+};
+
+/* All of standard input; false: said so. */
+static bool read_input(char *text, size_t *len)
+{
+    *len = 0;
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, text + *len, INPUT_MAX_BYTES - *len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            (void)cli_fail(CLI_COULD_NOT, "platform connect: standard input cannot be read: %s",
+                           strerror(errno));
+        if (n <= 0)
+            return n == 0;
+        *len += (size_t)n;
+        if (*len == INPUT_MAX_BYTES) {
+            (void)cli_fail(CLI_USAGE, "platform connect: what comes on standard input is too long");
+            return false;
+        }
+    }
+}
+
+static bool read_text(struct yyjson_val *root, const char *name, bool must, struct str *out)
+{
+    struct yyjson_val *v = jsonr_get(root, name);
+    *out = jsonr_text(v);
+    if (out->p ? out->len > 0 || !must : !must && (!v || jsonr_is_null(v)))
+        return true;
+    (void)cli_fail(CLI_USAGE, "platform connect: %s wants a text on standard input", name);
+    return false;
+}
+
+static bool read_seconds(struct yyjson_val *root, const char *name, int64_t *out)
+{
+    struct yyjson_val *v = jsonr_get(root, name);
+    *out = 0;
+    if (!v || jsonr_is_null(v) || (jsonr_integer(v, out) && *out > 0))
+        return true;
+    (void)cli_fail(CLI_USAGE, "platform connect: %s wants seconds", name);
+    return false;
+}
+
+/* Never says what it read. What else a platform gives with its tokens is let be. */
+static bool read_grant(struct arena *a, struct str text, struct token_grant *out)
+{
+    struct yyjson_val *root = jsonr_parse(a, text);
+    if (!jsonr_is_object(root)) {
+        (void)cli_fail(CLI_USAGE,
+                       "platform connect: wants an object of JSON on standard input, such as "
+                       "{\"access_token\": \"…\", \"refresh_token\": \"…\", \"expires_in\": 3600}");
+        return false;
+    }
+    /* Pinterest's name for it. */
+    const char *life =
+        jsonr_get(root, "refresh_token_expires_in") ? "refresh_token_expires_in" : "refresh_expires_in";
+    return read_text(root, "access_token", true, &out->access_token) &&
+           read_text(root, "refresh_token", false, &out->refresh_token) &&
+           read_text(root, "scope", false, &out->scopes) &&
+           read_seconds(root, "expires_in", &out->expires_in_s) &&
+           read_seconds(root, life, &out->refresh_expires_in_s);
+}
+
+static enum err save(struct store *store, struct arena *arena, void *ctx)
+{
+    struct connecting *c = ctx;
+    struct author author;
+    enum err err = store_find_author(store, arena, &c->author_id, &author);
+    c->no_author = err == ERR_NOT_FOUND;
+    if (err)
+        return err;
+    if (!account_record_of(&c->record, author.row, &c->account, clock_wall_ms(), &c->why))
+        return ERR_INVALID;
+    return account_record_save(&c->record, c->keys, store, &c->row);
+}
+
+static enum cli_exit print_connected(const struct connecting *c, bool json)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    if (json) {
+        json_open(&out, '{');
+        JSON_I64(&out, "id", c->row);
+        json_close(&out, '}');
+    } else {
+        buf_append_i64(&out, c->row);
+    }
+    buf_append_char(&out, '\n');
+    return cli_print(&out);
+}
+
+static enum cli_exit explain(const struct connecting *c, enum err err)
+{
+    if (err == ERR_EXISTS)
+        return cli_fail(
+            CLI_PART, "platform connect: this account is another author's; `viewtally platform list` has it");
+    if (c->no_author)
+        return cli_fail(CLI_PART, "platform connect: there is no author with this id");
+    if (err == ERR_INVALID)
+        return cli_fail(CLI_USAGE, "platform connect: %s", c->why ? c->why : "the key file has just changed");
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(CLI_USAGE, "platform connect: the key file has gone");
+    return CLI_COULD_NOT;
+}
+
+static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool json)
+{
+    char why[512];
+    enum err err = seal_open(&c->keys, cli->config.secrets.key_file, why, sizeof why);
+    if (err)
+        return cli_fail(CLI_USAGE, "platform connect: %s", why);
+    err = cli_transaction(cli, save, c);
+    seal_close(c->keys);
+    return err ? explain(c, err) : print_connected(c, json);
+}
+
+/* Instagram has two, by the login that the tokens come from. NULL: there is no such platform or login. */
+static const struct platform_desc *desc_of(const char *platform, const char *login)
+{
+    const struct platform_desc *desc = platform_desc_by_name(str_from_cstr(platform));
+    if (!login || !desc)
+        return desc;
+    if (desc->api == API_INSTAGRAM && strcmp(login, "facebook") == 0)
+        return platform_desc(API_INSTAGRAM_FACEBOOK);
+    return desc->api == API_INSTAGRAM && strcmp(login, "instagram") == 0 ? desc : NULL;
+}
+
+static bool take_options(struct cli *cli, int argc, char **argv, struct connecting *c, bool *json)
+{
+    const char *author = NULL, *platform = NULL, *account = NULL, *name = NULL, *login = NULL;
+    int count;
+    const struct cli_option options[] = {{"author", &author, NULL},
+                                         {"platform", &platform, NULL},
+                                         {"account", &account, NULL},
+                                         {"name", &name, NULL},
+                                         {"login", &login, NULL},
+                                         {"json", NULL, json},
+                                         {0}};
+    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
+        !cli_parse_uuid("platform connect: --author", author, &c->author_id))
+        return false;
+    const struct platform_desc *desc = desc_of(platform, login);
+    if (!desc)
+        (void)cli_fail(CLI_USAGE, "platform connect: --platform wants tiktok, instagram, instagram-facebook, "
+                                  "youtube, facebook or pinterest; --login "
+                                  "goes with instagram and wants instagram or facebook");
+    else if (!account || !*account)
+        (void)cli_fail(CLI_USAGE, "platform connect: --account wants the platform's id of the account");
+    else if (!*cli->config.secrets.key_file)
+        (void)cli_fail(CLI_USAGE,
+                       "platform connect: without a key nothing is kept: viewtally secrets init FILE, then "
+                       "[secrets] key_file = FILE");
+    else {
+        c->account = (struct linked_account){
+            .api = desc->api, .id = str_from_cstr(account), .name = str_from_cstr(name)};
+        return true;
+    }
+    return false;
+}
+
+enum cli_exit platform_connect(struct cli *cli, int argc, char **argv)
+{
+    struct connecting *c = xcalloc(1, sizeof *c);
+    char *text = xcalloc(1, INPUT_MAX_BYTES);
+    struct arena arena;
+    size_t len = 0;
+    bool json = false;
+    enum cli_exit code = CLI_USAGE;
+    arena_init(&arena, INPUT_MAX_BYTES);
+    if (take_options(cli, argc, argv, c, &json) && read_input(text, &len) &&
+        read_grant(&arena, str_make(text, len), &c->account.grant))
+        code = connect_with(cli, c, json);
+    arena_wipe(&arena);
+    arena_fini(&arena);
+    sodium_memzero(text, INPUT_MAX_BYTES);
+    sodium_memzero(c, sizeof *c);
+    free(text);
+    free(c);
+    return code;
+}

@@ -1,0 +1,432 @@
+/* viewtally status: how the refresh is doing, from what stands in the database. Only reads. */
+#include "refresh/lease.h"
+#include "refresh/refresh.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "vault/account_states.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { RUNS_SHOWN = 10, COUNTS_MAX = 256, TEXT_MAX = 1 << 20, STALE_MS = 2 * 3600 * 1000 };
+
+struct shown_run {
+    struct run_row row;
+    struct run_count counts[COUNTS_MAX];
+    int count;
+};
+
+struct status {
+    const struct config *config;
+    struct source_list sources;
+    struct slot_rule rule;
+    int64_t now;
+    struct lease_row lease;
+    int64_t last_started_at, last_finished_at; /* of the newest whole run */
+    int64_t live, stale;                       /* videos */
+    int64_t database_bytes, wal_bytes;
+    struct platform_state platforms[PLATFORM_APIS];
+    struct shown_run runs[RUNS_SHOWN];
+    int run_count;
+    struct arena arena; /* of their texts */
+};
+
+/* --- gathering -------------------------------------------------------------------------------------------
+ */
+
+static struct str keep(struct arena *arena, struct str s)
+{
+    if (!s.p)
+        return s;
+    char *copy = arena_alloc(arena, s.len + 1);
+    memcpy(copy, s.p, s.len);
+    return str_make(copy, s.len);
+}
+
+static bool on_run(void *ctx, const struct run_row *run)
+{
+    struct status *s = ctx;
+    struct shown_run *shown = &s->runs[s->run_count++];
+    shown->row = *run;
+    shown->row.holder = keep(&s->arena, run->holder);
+    shown->row.why = keep(&s->arena, run->why);
+    return s->run_count < RUNS_SHOWN;
+}
+
+struct count_reading {
+    struct arena *arena;
+    struct shown_run *run;
+};
+
+static bool on_count(void *ctx, const struct run_count *count)
+{
+    struct count_reading *r = ctx;
+    struct run_count *to = &r->run->counts[r->run->count++];
+    *to = *count;
+    to->name = keep(r->arena, count->name);
+    return r->run->count < COUNTS_MAX;
+}
+
+static enum err read_runs(struct status *s, struct store *store)
+{
+    enum err err = store_list_runs(store, RUNS_SHOWN, on_run, s);
+    for (int i = 0; i < s->run_count && !err; i++) {
+        struct count_reading reading = {&s->arena, &s->runs[i]};
+        err = store_list_run_counts(store, s->runs[i].row.row, on_count, &reading);
+    }
+    return err;
+}
+
+/* Author by author, so that no snapshot is held for long. */
+static enum err count_videos(struct status *s, struct store *store)
+{
+    int64_t author = 0, live, stale;
+    enum err err = store_next_author(store, author, &author);
+    while (!err) {
+        err = store_count_live(store, author, s->now - VIDEO_LIFE_DAYS * DAY_MS, s->now, s->now - STALE_MS,
+                               &live, &stale);
+        if (!err) {
+            s->live += live;
+            s->stale += stale;
+            err = store_next_author(store, author, &author);
+        }
+    }
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err read_all(struct status *s, struct store *store)
+{
+    enum err err = store_read_lease(store, &s->lease);
+    if (!err)
+        err = store_last_whole_run(store, &s->last_started_at, &s->last_finished_at);
+    if (!err)
+        err = read_runs(s, store);
+    for (int api = 0; api < PLATFORM_APIS && !err; api++)
+        err = platform_state_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
+    return err ? err : count_videos(s, store);
+}
+
+static int64_t file_bytes(const char *path, const char *tail)
+{
+    char name[4096];
+    struct stat st;
+    int n = snprintf(name, sizeof name, "%s%s", path, tail);
+    return n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0 ? 0 : st.st_size;
+}
+
+static bool is_held(const struct status *s)
+{
+    return lease_is_held(&s->lease, s->now);
+}
+
+/* A run that is still open when nobody has the lease was killed; the next run will say so. */
+static int outcome_of(const struct status *s, const struct run_row *run)
+{
+    const bool its_own = is_held(s) && str_eq(run->holder, str_from_cstr(s->lease.holder));
+    return run->outcome == RUN_AT_WORK && !its_own ? RUN_LOST : run->outcome;
+}
+
+static bool is_enabled(const struct status *s)
+{
+    return s->sources.sources[0] != NULL;
+}
+
+static bool is_overdue(const struct status *s)
+{
+    return is_enabled(s) && !is_held(s) && slot_is_due(&s->rule, s->now, s->last_started_at);
+}
+
+/* --- as JSON ---------------------------------------------------------------------------------------------
+ */
+
+static void json_counts(struct buf *b, const struct shown_run *run)
+{
+    json_key(b, STR("counts"));
+    json_open(b, '[');
+    for (int i = 0; i < run->count; i++) {
+        const struct run_count *c = &run->counts[i];
+        const bool has_platform = c->platform >= 0 && c->platform < PLATFORM_COUNT;
+        json_open(b, '{');
+        JSON_STR(b, "source",
+                 str_from_cstr(c->source >= 0 && c->source < SOURCE_KINDS
+                                   ? source_name((enum source_kind)c->source)
+                                   : NULL));
+        JSON_STR(b, "platform", has_platform ? platform_name((enum platform)c->platform) : (struct str){0});
+        JSON_STR(b, "name", c->name);
+        JSON_I64(b, "value", c->value);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
+}
+
+static void json_run(struct buf *b, const struct status *s, const struct shown_run *run)
+{
+    const struct run_row *row = &run->row;
+    const bool finished = row->finished_at != TIME_NONE;
+    json_open(b, '{');
+    JSON_I64(b, "id", row->row);
+    JSON_STR(b, "cause", str_from_cstr(run_cause_name(row->cause)));
+    JSON_STR(b, "outcome", str_from_cstr(run_outcome_name((enum run_outcome)outcome_of(s, row))));
+    JSON_STR(b, "why", row->why);
+    JSON_STR(b, "holder", row->holder);
+    JSON_TIME(b, "started_at", row->started_at);
+    JSON_TIME_OR_NULL(b, "finished_at", finished, row->finished_at);
+    JSON_I64_OR_NULL(b, "duration_ms", finished, row->finished_at - row->started_at);
+    json_counts(b, run);
+    json_close(b, '}');
+}
+
+static void json_refresh(struct buf *b, const struct status *s)
+{
+    const bool has_last = s->last_started_at != TIME_NONE;
+    json_key(b, STR("refresh"));
+    json_open(b, '{');
+    json_key(b, STR("sources"));
+    json_open(b, '[');
+    for (int i = 0; s->sources.sources[i]; i++)
+        json_str(b, str_from_cstr(s->sources.sources[i]->name));
+    json_close(b, ']');
+    JSON_BOOL(b, "overdue", is_overdue(s));
+    JSON_TIME_OR_NULL(b, "last_started_at", has_last, s->last_started_at);
+    JSON_TIME_OR_NULL(b, "last_finished_at", has_last && s->last_finished_at != TIME_NONE,
+                      s->last_finished_at);
+    JSON_TIME_OR_NULL(b, "next_at", is_enabled(s), slot_next(&s->rule, s->now, s->last_started_at));
+    JSON_STR(b, "running", is_held(s) ? str_from_cstr(s->lease.holder) : (struct str){0});
+    JSON_TIME_OR_NULL(b, "running_since", is_held(s), s->lease.taken_at);
+    json_close(b, '}');
+}
+
+static void json_backlog(struct buf *b, const struct status *s)
+{
+    json_key(b, STR("waiting"));
+    json_open(b, '[');
+    for (int i = 0; s->sources.sources[i]; i++) {
+        const struct source *source = s->sources.sources[i];
+        struct source_backlog backlog;
+        if (!source->backlog || !source->backlog(s->config, &backlog))
+            continue;
+        json_open(b, '{');
+        JSON_STR(b, "source", str_from_cstr(source->name));
+        JSON_I64(b, "files", backlog.files);
+        JSON_I64(b, "bytes", backlog.bytes);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
+}
+
+static void json_platforms(struct buf *b, const struct status *s)
+{
+    json_key(b, STR("platforms"));
+    json_open(b, '[');
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        const struct platform_state *p = &s->platforms[api];
+        json_open(b, '{');
+        JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
+        JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_FINE]);
+        JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_SIGN_IN]);
+        JSON_BOOL(b, "resting", p->resting_until != TIME_NONE || p->paused_until != TIME_NONE);
+        JSON_BOOL(b, "behind", p->behind);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
+}
+
+static void print_json(struct buf *b, const struct status *s)
+{
+    json_open(b, '{');
+    JSON_TIME(b, "now", s->now);
+    json_refresh(b, s);
+    json_key(b, STR("videos"));
+    json_open(b, '{');
+    JSON_I64(b, "live", s->live);
+    JSON_I64(b, "stale", s->stale);
+    json_close(b, '}');
+    json_backlog(b, s);
+    json_platforms(b, s);
+    json_key(b, STR("database"));
+    json_open(b, '{');
+    JSON_STR(b, "path", str_from_cstr(s->config->store.path));
+    JSON_I64(b, "bytes", s->database_bytes);
+    JSON_I64(b, "wal_bytes", s->wal_bytes);
+    json_close(b, '}');
+    json_key(b, STR("runs"));
+    json_open(b, '[');
+    for (int i = 0; i < s->run_count; i++)
+        json_run(b, s, &s->runs[i]);
+    json_close(b, ']');
+    json_close(b, '}');
+    buf_append_char(b, '\n');
+}
+
+/* --- as text ---------------------------------------------------------------------------------------------
+ */
+
+static int64_t sum_of(const struct shown_run *run, struct str prefix)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < run->count; i++)
+        if (str_starts_with(run->counts[i].name, prefix))
+            sum += run->counts[i].value;
+    return sum;
+}
+
+static void text_refresh(struct buf *b, const struct status *s)
+{
+    buf_printf(b, "refresh    ");
+    if (!is_enabled(s))
+        buf_printf(b, "off: [refresh] source is none");
+    else if (is_held(s))
+        buf_printf(b, "at work since ");
+    else if (is_overdue(s))
+        buf_printf(b, "OVERDUE: no refresh since its hour; is a server running?");
+    else
+        buf_printf(b, "up to date");
+    if (is_enabled(s) && is_held(s)) {
+        cli_append_time(b, s->lease.taken_at);
+        buf_printf(b, " by %s", s->lease.holder);
+    }
+    buf_printf(b, "\nlast       ");
+    if (s->last_started_at == TIME_NONE)
+        buf_printf(b, "never");
+    else
+        cli_append_time(b, s->last_started_at);
+    if (is_enabled(s) && !is_overdue(s)) {
+        buf_printf(b, "\nnext       ");
+        cli_append_time(b, slot_next(&s->rule, s->now, s->last_started_at));
+    }
+    buf_append_char(b, '\n');
+}
+
+static void text_backlog(struct buf *b, const struct status *s)
+{
+    for (int i = 0; s->sources.sources[i]; i++) {
+        const struct source *source = s->sources.sources[i];
+        struct source_backlog backlog;
+        if (source->backlog && source->backlog(s->config, &backlog))
+            buf_printf(b, "%-10s %lld files wait, %lld bytes\n", source->name, (long long)backlog.files,
+                       (long long)backlog.bytes);
+    }
+}
+
+/* Nothing where nobody has an account. */
+static void text_platforms(struct buf *b, const struct status *s)
+{
+    int64_t fine = 0, sign_in = 0;
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        fine += s->platforms[api].accounts[CREDENTIAL_FINE];
+        sign_in += s->platforms[api].accounts[CREDENTIAL_SIGN_IN];
+    }
+    if (!fine && !sign_in)
+        return;
+    buf_printf(b, "platforms  accounts: %lld fine, %lld to sign in again", (long long)fine,
+               (long long)sign_in);
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        const struct platform_state *p = &s->platforms[api];
+        const char *name = platform_desc(p->api)->name;
+        if (p->resting_until != TIME_NONE || p->paused_until != TIME_NONE)
+            buf_printf(b, "; %s is left alone for now", name);
+        if (p->behind)
+            buf_printf(b, "; %s is BEHIND", name);
+    }
+    buf_printf(b, " (viewtally platform status)\n");
+}
+
+static void text_run(struct buf *b, const struct status *s, const struct shown_run *run)
+{
+    const struct run_row *row = &run->row;
+    const bool finished = row->finished_at != TIME_NONE;
+    cli_append_time(b, row->started_at);
+    buf_printf(b, "  %-8s  %-12s  ", run_cause_name(row->cause),
+               run_outcome_name((enum run_outcome)outcome_of(s, row)));
+    if (finished)
+        buf_printf(b, "%7lld ms  ", (long long)(row->finished_at - row->started_at));
+    else
+        buf_printf(b, "%10s  ", "");
+    buf_printf(b, "%lld accepted, %lld refused, %lld bad lines, %lld events",
+               (long long)sum_of(run, STR("accepted")), (long long)sum_of(run, STR("refused:")),
+               (long long)sum_of(run, STR("bad_lines")),
+               (long long)(sum_of(run, STR("viral_events")) + sum_of(run, STR("milestone_events"))));
+    if (row->why.p) {
+        buf_printf(b, ": ");
+        cli_append_text(b, row->why);
+    }
+    buf_append_char(b, '\n');
+}
+
+static void print_text(struct buf *b, const struct status *s)
+{
+    text_refresh(b, s);
+    text_backlog(b, s);
+    text_platforms(b, s);
+    buf_printf(b, "videos     %lld live, %lld of them not updated for two hours\n", (long long)s->live,
+               (long long)s->stale);
+    buf_printf(b, "database   %s: %lld bytes, %lld in its log\n", s->config->store.path,
+               (long long)s->database_bytes, (long long)s->wal_bytes);
+    if (s->run_count)
+        buf_printf(b, "\n");
+    for (int i = 0; i < s->run_count; i++)
+        text_run(b, s, &s->runs[i]);
+}
+
+/* --- the command -----------------------------------------------------------------------------------------
+ */
+
+static enum cli_exit gather(struct status *s)
+{
+    struct store *store = NULL;
+    const char *why = "";
+    const struct store_options options = {.path = s->config->store.path, .mode = STORE_READ};
+    if (store_open(&store, &options, &why))
+        return cli_fail(CLI_COULD_NOT, "%s", why);
+    s->now = clock_wall_ms();
+    s->sources = sources_of(s->config);
+    s->rule = slot_rule_of(s->config, 0);
+    s->rule.jitter_ms = 0; /* each server has its own */
+    enum err err = read_all(s, store);
+    store_close(store);
+    s->database_bytes = file_bytes(s->config->store.path, "");
+    s->wal_bytes = file_bytes(s->config->store.path, "-wal");
+    return err ? cli_fail(CLI_COULD_NOT, "the database says: %s", err_name(err)) : CLI_DONE;
+}
+
+static enum cli_exit run(struct cli *cli, int argc, char **argv)
+{
+    bool json = false;
+    int count;
+    struct buf out;
+    const struct cli_option options[] = {{"json", NULL, &json}, {0}};
+    if (!cli_parse(argc, argv, options, 0, 0, &count))
+        return CLI_USAGE;
+    if (!cli_lock_database(cli, false))
+        return CLI_COULD_NOT;
+    struct status *s = xcalloc(1, sizeof *s);
+    s->config = &cli->config;
+    arena_init(&s->arena, 4096);
+    enum cli_exit code = gather(s);
+    if (code == CLI_DONE) {
+        buf_init(&out, TEXT_MAX);
+        (json ? print_json : print_text)(&out, s);
+        code = cli_print(&out);
+    }
+    arena_fini(&s->arena);
+    free(s);
+    return code;
+}
+
+const struct cli_command cli_status = {
+    .name = "status",
+    .synopsis = "[--json]",
+    .summary = "say how the refresh is doing",
+    .help = "Shows whether a refresh is at work, overdue or up to date, when the next one is, what waits to "
+            "be read, how "
+            "many videos\nare younger than 30 days and how many of these were not updated for two hours, how "
+            "large the "
+            "database is, and\nwhat the last ten runs did. Times are UTC.\n\n  --json   the same for "
+            "programs, with all "
+            "counts by source and platform",
+    .run = run,
+};

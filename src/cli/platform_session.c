@@ -1,0 +1,240 @@
+/* Keys, database, account and network of a command that asks a platform. */
+#include "cli/platform_session.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "net/http_client.h"
+#include "store/write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ARENA_BYTES = 64 * 1024 };
+
+/* ---- transactions for refreshed tokens ---- */
+
+static enum err begin(void *ctx)
+{
+    const struct asker *a = ctx;
+    return store_begin(a->store);
+}
+
+static enum err commit(void *ctx)
+{
+    const struct asker *a = ctx;
+    return store_commit(a->store);
+}
+
+static void rollback(void *ctx)
+{
+    const struct asker *a = ctx;
+    store_rollback(a->store);
+}
+
+/* ---- opening and closing ---- */
+
+static enum err load_account(struct asker *a, int64_t row)
+{
+    enum err err = store_get_credential(a->store, &a->arena, row, &a->account);
+    if (!err)
+        a->desc = platform_desc((enum platform_api)a->account.api);
+    return err;
+}
+
+static bool open_network(struct asker *a)
+{
+    const struct token_turns turns = {
+        .ctx = a, .store = a->store, .begin = begin, .commit = commit, .rollback = rollback};
+    struct fetch_options options;
+    fetch_options_of(&options, a->config);
+    CHECK(uv_loop_init(&a->loop) == 0);
+    a->fetch = fetch_new(&a->loop, &options);
+    if (!a->fetch) {
+        CHECK(uv_loop_close(&a->loop) == 0);
+        return false;
+    }
+    const struct token_sender sender = token_sender_of(a->fetch);
+    a->refresher = token_refresher_new(a->config, &sender, a->keys, &turns);
+    return true;
+}
+
+enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, struct asker **out)
+{
+    char message[512];
+    const char *why;
+    if (!fetch_is_usable(&why))
+        return cli_fail(CLI_COULD_NOT, "%s: %s", command, why);
+    struct asker *a = xcalloc(1, sizeof *a);
+    a->config = &cli->config;
+    arena_init(&a->arena, ARENA_BYTES);
+    arena_init(&a->call_arena, ARENA_BYTES);
+    enum cli_exit code = CLI_COULD_NOT;
+    if (seal_open(&a->keys, cli->config.secrets.key_file, message, sizeof message)) {
+        a->keys = NULL;
+        code = cli_fail(CLI_USAGE, "%s: %s", command, message);
+        goto fail;
+    }
+    a->store = cli_open_store(cli);
+    if (!a->store)
+        goto fail;
+    enum err err = load_account(a, row);
+    if (err) {
+        code =
+            err == ERR_NOT_FOUND
+                ? cli_fail(CLI_PART, "%s: no account has this number (see viewtally platform list)", command)
+                : cli_fail(CLI_COULD_NOT, "%s: database error: %s", command, err_name(err));
+        goto fail;
+    }
+    a->options = platform_options_of(a->config, a->desc->api);
+    a->options.by_key = false;
+    a->token_answer.result = TOKENS_NEWER;
+    if (!open_network(a)) {
+        code = cli_fail(CLI_COULD_NOT, "%s: out of memory", command);
+        goto fail;
+    }
+    *out = a;
+    return CLI_DONE;
+fail:
+    asker_close(a);
+    return code;
+}
+
+static void on_closed(void *ctx)
+{
+    (void)ctx;
+}
+
+void asker_close(struct asker *a)
+{
+    if (a->fetch) {
+        token_refresher_free(a->refresher);
+        fetch_close(a->fetch, on_closed, NULL);
+        (void)uv_run(&a->loop, UV_RUN_DEFAULT);
+        CHECK(uv_loop_close(&a->loop) == 0);
+    }
+    arena_wipe(&a->call_arena);
+    arena_fini(&a->call_arena);
+    arena_fini(&a->arena);
+    if (a->store)
+        store_close(a->store);
+    if (a->keys)
+        seal_close(a->keys);
+    free(a);
+}
+
+/* ---- tokens ---- */
+
+static void wait_for_it(struct asker *a)
+{
+    while (a->waiting)
+        (void)uv_run(&a->loop, UV_RUN_ONCE);
+}
+
+static void on_tokens(void *ctx, const struct token_answer *answer)
+{
+    struct asker *a = ctx;
+    a->token_answer = *answer;
+    a->waiting = false;
+}
+
+bool asker_refresh(struct asker *a)
+{
+    a->refreshed = true;
+    a->waiting = token_refresher_ask(a->refresher, a->account.row, a->account.version, &a->token_answer,
+                                     on_tokens, a) == NEXT_WAIT;
+    wait_for_it(a);
+    return a->token_answer.result == TOKENS_NEWER && load_account(a, a->account.row) == OK;
+}
+
+bool asker_refresh_if_due(struct asker *a)
+{
+    struct credential c = a->account;
+    c.state = CREDENTIAL_FINE;
+    return !tokens_refresh_is_due(a->desc, &c, clock_wall_ms(), false) || asker_refresh(a);
+}
+
+/* ---- one call ---- */
+
+static void on_answer(void *ctx, const struct fetch_result *result)
+{
+    struct asker *a = ctx;
+    struct arena *to = &a->call_arena;
+    const struct platform_response *r = &result->response;
+    a->waiting = false;
+    if (result->error != FETCH_OK) {
+        (void)snprintf(a->network_text, sizeof a->network_text, "%s",
+                       result->why ? result->why : fetch_error_name(result->error));
+        a->network = a->network_text;
+        return;
+    }
+    struct message_header *headers = arena_alloc(to, (r->header_count + 1) * sizeof *headers);
+    for (size_t i = 0; i < r->header_count; i++)
+        headers[i] =
+            (struct message_header){arena_copy(to, r->headers[i].name), arena_copy(to, r->headers[i].value)};
+    a->response = (struct platform_response){.status = r->status,
+                                             .body = arena_copy(to, r->body),
+                                             .headers = headers,
+                                             .header_count = r->header_count};
+}
+
+enum err asker_send(struct asker *a, struct platform_call *call)
+{
+    struct tokens tokens = {.memory = NULL};
+    arena_wipe(&a->call_arena);
+    struct platform_request *request = arena_alloc(&a->call_arena, sizeof *request);
+    *request = (struct platform_request){.method = "GET"};
+    enum err err = call->by_key ? OK : tokens_open(a->keys, &a->account, &tokens);
+    if (err)
+        return err;
+    a->network = NULL;
+    a->request = request;
+    call->access_token = call->by_key ? str_from_cstr(a->config->youtube.api_key) : tokens.grant.access_token;
+    a->desc->build(&a->call_arena, call, request);
+    a->waiting = true;
+    (void)fetch_start(a->fetch, request, on_answer, a);
+    tokens_close(&tokens);
+    call->access_token = str_make(NULL, 0);
+    wait_for_it(a);
+    return OK;
+}
+
+/* ---- messages ---- */
+
+void asker_name(const struct asker *a, char name[ASKER_NAME_MAX])
+{
+    (void)snprintf(name, ASKER_NAME_MAX, "%s account %.*s", a->desc->name, (int)a->account.account_id.len,
+                   a->account.account_id.p);
+}
+
+enum cli_exit asker_tell_tokens(const struct asker *a)
+{
+    const struct token_answer *t = &a->token_answer;
+    char account[ASKER_NAME_MAX];
+    asker_name(a, account);
+    switch (t->result) {
+    case TOKENS_SIGN_IN:
+        return cli_fail(CLI_PART,
+                        "%s: the author has to sign in again: the tokens could not be refreshed (%s)",
+                        account, t->code);
+    case TOKENS_OPERATOR:
+        return cli_fail(CLI_USAGE,
+                        "%s: %s refuses your app when tokens are to be refreshed (%s): see client_id and "
+                        "client_secret in the configuration",
+                        account, a->desc->title, t->code);
+    case TOKENS_GONE: return cli_fail(CLI_PART, "%s: the account was removed in the meantime", account);
+    case TOKENS_FAILED:
+        return cli_fail(CLI_COULD_NOT, "%s: the refreshed tokens could not be stored: %s", account, t->code);
+    case TOKENS_LATER:
+    case TOKENS_NEWER: break;
+    }
+    return cli_fail(CLI_COULD_NOT, "%s: the tokens could not be refreshed now (%s): try again later", account,
+                    t->code);
+}
+
+enum cli_exit asker_tell_error(const char *command, enum err err)
+{
+    if (err == ERR_NOT_FOUND || err == ERR_CORRUPT)
+        return cli_fail(CLI_USAGE, "%s: the tokens cannot be opened (viewtally secrets check shows why)",
+                        command);
+    return cli_fail(CLI_COULD_NOT, "%s: database error: %s", command, err_name(err));
+}

@@ -1,0 +1,108 @@
+/* Token buckets, spreading, repeats. */
+#include "fetch/pace.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+
+enum { CALL = 60000 }; /* of a bucket's level */
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now)
+{
+    *b = (struct bucket){.per_minute = per_minute, .burst = burst > 0 ? burst : 1, .at = now};
+    b->level = (int64_t)b->burst * CALL;
+}
+
+static int64_t bucket_level(const struct bucket *b, bool half, int64_t now)
+{
+    const int64_t passed = now > b->at ? now - b->at : 0, full = (int64_t)b->burst * CALL;
+    if (passed > full) /* even one a minute has filled it; and the product below cannot be too large */
+        return full;
+    const int64_t level = b->level + passed * b->per_minute / (half ? 2 : 1);
+    return level < full ? level : full;
+}
+
+int64_t bucket_ready_at(const struct bucket *b, bool half, int64_t now)
+{
+    if (!b->per_minute)
+        return now;
+    const int64_t lacks = CALL - bucket_level(b, half, now);
+    if (lacks <= 0)
+        return now;
+    const int64_t rate = b->per_minute;
+    return now + (lacks * (half ? 2 : 1) + rate - 1) / rate;
+}
+
+void bucket_take(struct bucket *b, bool half, int64_t now)
+{
+    if (!b->per_minute)
+        return;
+    b->level = bucket_level(b, half, now) - CALL;
+    b->at = later(b->at, now);
+}
+
+void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned)
+{
+    *s = (struct spread){.until = now + length_ms, .planned = planned, .last = now};
+}
+
+int64_t spread_ready_at(const struct spread *s, bool half)
+{
+    if (s->begun == 0 || s->begun >= s->planned || s->until <= s->last)
+        return s->last;
+    return s->last + (s->until - s->last) / (s->planned - s->begun) * (half ? 2 : 1);
+}
+
+void spread_begin(struct spread *s, bool half, int64_t now)
+{
+    s->last = later(spread_ready_at(s, half), now - SECOND_MS);
+    s->begun++;
+}
+
+int64_t retry_delay_ms(int tries, uint64_t random)
+{
+    int64_t most = RETRY_BASE_MS;
+    for (int i = 0; i < tries && most < RETRY_CAP_MS; i++)
+        most *= 2;
+    if (most > RETRY_CAP_MS)
+        most = RETRY_CAP_MS;
+    return (int64_t)(random % (uint64_t)(most + 1));
+}
+
+int64_t retry_budget(int64_t planned, int64_t percent)
+{
+    if (percent <= 0)
+        return 0;
+    return later(RETRY_LEAST, planned * percent / 100);
+}
+
+int64_t pace_ready_at(const struct pace *p, int64_t now)
+{
+    const int cap = p->half ? (p->in_flight_max + 1) / 2 : p->in_flight_max;
+    if (p->in_flight >= cap)
+        return PACE_NEVER;
+    int64_t at = later(p->paused_until, spread_ready_at(&p->spread, p->half));
+    return later(at, bucket_ready_at(&p->bucket, p->half, now));
+}
+
+void pace_begin(struct pace *p, int64_t now)
+{
+    bucket_take(&p->bucket, p->half, now);
+    spread_begin(&p->spread, p->half, now);
+    p->in_flight++;
+}
+
+void pace_end(struct pace *p)
+{
+    CHECK(p->in_flight > 0);
+    p->in_flight--;
+}
+
+void pace_pause(struct pace *p, int64_t until)
+{
+    p->paused_until = later(p->paused_until, until);
+}

@@ -1,0 +1,63 @@
+/* Takes away too much rather than too little: a sample is to show the shape of an answer, for which its
+ * names, its punctuation and its numbers do. */
+#include "fetch/scrub.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WORD_MOST = 24 };
+
+static bool is_word(char c)
+{
+    return c == '_' || isalnum((unsigned char)c) || (c && strchr(".~+/=-|%", c));
+}
+
+/* A name as APIs write them, or a number. */
+static bool is_plain(const char *p, size_t len)
+{
+    size_t digits = 0, lower = 0;
+    for (size_t i = 0; i < len; i++) {
+        digits += isdigit((unsigned char)p[i]) != 0;
+        lower += islower((unsigned char)p[i]) || p[i] == '_';
+    }
+    return digits == len || (lower == len && len <= WORD_MOST);
+}
+
+static void mask_words(char *text, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        size_t n = 0;
+        while (i + n < len && is_word(text[i + n]))
+            n++;
+        if (!is_plain(text + i, n))
+            memset(text + i, '*', n);
+        i += n ? n : 1;
+    }
+}
+
+/* The value behind the name that ends at `at`: up to the end of the string, the parameter or the line. */
+static void mask_value(char *text, size_t len, size_t at)
+{
+    while (at < len && strchr("\"': =", text[at]) && text[at])
+        at++;
+    for (; at < len && text[at] && !strchr("\"'&,}\r\n", text[at]); at++)
+        text[at] = '*';
+}
+
+static void mask_named(char *text, size_t len, const char *name)
+{
+    const size_t n = strlen(name);
+    for (size_t i = 0; i + n <= len; i++)
+        if (strncasecmp(text + i, name, n) == 0)
+            mask_value(text, len, i + n);
+}
+
+void scrub(char *text, size_t len)
+{
+    static const char *const names[] = {"token", "secret", "authorization", "\"code", "code=", "bearer"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        mask_named(text, len, names[i]);
+    mask_words(text, len);
+}

@@ -1,0 +1,453 @@
+/* Refreshing tokens: one request for each account however many ask, and the new pair on disk before anyone
+ * uses it. Each flight:
+ *
+ *     ask --marked in the database--> SENT --pair, committed--> told: NEWER
+ *                                          --no answer, first time--> SENT again with the same pair
+ *                                          --anything else--> told
+ *
+ * The mark says that the pair may be spent: it stays where no clear answer came, so that a refusal
+ * afterwards, perhaps of another run after a crash, is known for what it is ("lost_in_refresh"), and while it
+ * is fresh nobody else refreshes this account. Knows no schedule and no screen. */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/http_client.h"
+#include "vault/tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TRIES_MAX = 2, COMMIT_TRIES = 3, MARK_SLACK_MS = 5000, ARENA_BYTES = 8192 };
+
+struct waiter {
+    struct waiter *next;
+    token_done_fn *done;
+    void *ctx;
+};
+
+struct flight {
+    struct flight *next;
+    struct token_refresher *refresher;
+    struct tokens tokens;
+    struct arena arena; /* of the request and of what is read from its answer */
+    int tries;
+    bool unsure; /* a request with this pair went out before and had no clear answer */
+    struct waiter *waiters;
+};
+
+struct token_refresher {
+    const struct config *config;
+    struct token_sender sender;
+    struct seal_keys *keys;
+    struct token_turns turns;
+    struct flight *flights;
+    size_t in_flight;
+    struct token_refresh_counts counts[PLATFORM_APIS];
+};
+
+static void send_by_fetch(void *ctx, const struct platform_request *request,
+                          void (*done)(void *done_ctx, const struct fetch_result *result), void *done_ctx)
+{
+    (void)fetch_start(ctx, request, done, done_ctx);
+}
+
+struct token_sender token_sender_of(struct fetch *fetch)
+{
+    return (struct token_sender){.ctx = fetch, .send = send_by_fetch};
+}
+
+struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
+                                            struct seal_keys *keys, const struct token_turns *turns)
+{
+    struct token_refresher *r = xcalloc(1, sizeof *r);
+    r->config = config;
+    r->sender = *sender;
+    r->keys = keys;
+    r->turns = *turns;
+    return r;
+}
+
+void token_refresher_free(struct token_refresher *r)
+{
+    if (!r)
+        return;
+    CHECK(!r->in_flight);
+    free(r);
+}
+
+size_t token_refresher_in_flight(const struct token_refresher *r)
+{
+    return r->in_flight;
+}
+
+const struct token_refresh_counts *token_refresher_counts(const struct token_refresher *r,
+                                                          enum platform_api api)
+{
+    return &r->counts[api];
+}
+
+/* ---- answers ---- */
+
+static struct token_answer answer_of(enum token_result result, struct str code)
+{
+    struct token_answer a = {.result = result};
+    (void)snprintf(a.code, sizeof a.code, "%.*s", (int)code.len, code.len ? code.p : "");
+    return a;
+}
+
+static struct token_answer answer_failed(enum err err)
+{
+    struct token_answer a = answer_of(TOKENS_FAILED, str_from_cstr(err_name(err)));
+    a.err = err;
+    return a;
+}
+
+static void count(struct token_refresher *r, enum platform_api api, enum token_result result)
+{
+    struct token_refresh_counts *c = &r->counts[api];
+    switch (result) {
+    case TOKENS_NEWER: c->done++; break;
+    case TOKENS_LATER: c->later++; break;
+    case TOKENS_SIGN_IN: c->sign_in++; break;
+    case TOKENS_OPERATOR: c->operator_side++; break;
+    case TOKENS_FAILED: c->failed++; break;
+    case TOKENS_GONE: break;
+    }
+}
+
+static void flight_free(struct flight *f)
+{
+    tokens_close(&f->tokens);
+    arena_wipe(&f->arena);
+    arena_fini(&f->arena);
+    free(f);
+}
+
+/* Out of the list first: who is told may ask again. */
+static void land(struct flight *f, const struct token_answer *answer)
+{
+    struct token_refresher *r = f->refresher;
+    struct waiter *waiters = f->waiters;
+    const char *name = platform_desc(f->tokens.api)->name;
+    for (struct flight **at = &r->flights; *at; at = &(*at)->next)
+        if (*at == f) {
+            *at = f->next;
+            break;
+        }
+    r->in_flight--;
+    count(r, f->tokens.api, answer->result);
+    if (answer->result == TOKENS_OPERATOR)
+        log_error("%s refuses our app: %s", name, answer->code);
+    else if (answer->result != TOKENS_NEWER)
+        log_warn("%s: the tokens of account %.*s were not refreshed: %s", name,
+                 (int)f->tokens.grant.account_id.len, f->tokens.grant.account_id.p, answer->code);
+    flight_free(f);
+    while (waiters) {
+        struct waiter *w = waiters;
+        waiters = w->next;
+        w->done(w->ctx, answer);
+        free(w);
+    }
+}
+
+/* ---- writing ---- */
+
+typedef enum err turn_fn(struct flight *f, void *ctx);
+
+/* fn in a transaction of its own. */
+static enum err take_turn(struct flight *f, turn_fn *fn, void *ctx)
+{
+    const struct token_turns *turns = &f->refresher->turns;
+    enum err err = turns->begin(turns->ctx);
+    if (err)
+        return err;
+    err = fn(f, ctx);
+    if (!err)
+        return turns->commit(turns->ctx);
+    turns->rollback(turns->ctx);
+    return err;
+}
+
+static enum err mark(struct flight *f, void *ctx)
+{
+    const struct token_refresher *r = f->refresher;
+    const int64_t now = clock_wall_ms();
+    const int64_t not_since = now - TRIES_MAX * r->config->platforms.timeout_ms - MARK_SLACK_MS;
+    return store_begin_token_refresh(r->turns.store, f->tokens.row, f->tokens.version, now, not_since, ctx);
+}
+
+static enum err unmark(struct flight *f, void *ctx)
+{
+    (void)ctx;
+    return store_end_token_refresh(f->refresher->turns.store, f->tokens.row, f->tokens.version);
+}
+
+/* A clear answer that is no pair. A mark that cannot be taken off only makes somebody wait. */
+static void answered(struct flight *f)
+{
+    if (take_turn(f, unmark, NULL))
+        log_warn("the mark of a token refresh could not be taken off");
+}
+
+struct swap {
+    const struct token_grant *got;
+    bool swapped;
+};
+
+/* The row is read again: its scopes stay where the answer says none, and somebody may have removed it. */
+static enum err swap_pair(struct flight *f, void *ctx)
+{
+    struct swap *swap = ctx;
+    const struct token_refresher *r = f->refresher;
+    const struct platform_desc *desc = platform_desc(f->tokens.api);
+    const int64_t now = clock_wall_ms();
+    struct token_grant grant = *swap->got;
+    struct credential c;
+    struct buf access, refresh;
+    struct arena a;
+    arena_init(&a, ARENA_BYTES);
+    buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
+    buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
+    enum err err = store_get_credential(r->turns.store, &a, f->tokens.row, &c);
+    c.version = f->tokens.version;
+    if (!grant.refresh_token.len) {
+        grant.refresh_token = f->tokens.grant.refresh_token;
+        grant.refresh_expires_in_s = 0;
+    }
+    if (!err)
+        err = tokens_seal(r->keys, &c, &grant, &access, &refresh);
+    if (!err) {
+        c.access_expires_at = token_expiry(desc, grant.expires_in_s, now);
+        /* Nothing new said of the same token: what was known of it holds. */
+        if (swap->got->refresh_token.len || grant.refresh_expires_in_s > 0)
+            c.refresh_expires_at = refresh_token_expiry(grant.refresh_expires_in_s, now);
+        c.scopes = grant.scopes.len && grant.scopes.len <= SCOPES_MAX ? grant.scopes : c.scopes;
+        c.obtained_at = now;
+        err = store_swap_tokens(r->turns.store, &c, &swap->swapped);
+    }
+    buf_fini(&access);
+    buf_fini(&refresh);
+    arena_fini(&a);
+    return err;
+}
+
+/* The only copy of the pair is in our hands: a database that is busy or full for a moment is asked again. */
+static struct token_answer save_pair(struct flight *f, const struct token_grant *got)
+{
+    struct swap swap = {.got = got};
+    enum err err = OK;
+    for (int i = 0; i < COMMIT_TRIES; i++) {
+        err = take_turn(f, swap_pair, &swap);
+        if (!err || err == ERR_NOT_FOUND)
+            break;
+    }
+    if (err == ERR_NOT_FOUND) /* the row, or the key to seal with */
+        return seal_has_keys(f->refresher->keys) ? answer_of(TOKENS_GONE, STR("removed"))
+                                                 : answer_failed(err);
+    if (err) {
+        log_error("refreshed tokens of account %.*s could not be kept: %s",
+                  (int)f->tokens.grant.account_id.len, f->tokens.grant.account_id.p, err_name(err));
+        return answer_failed(err);
+    }
+    return answer_of(TOKENS_NEWER, swap.swapped ? STR("ok") : STR("elsewhere"));
+}
+
+/* ---- sending and reading ---- */
+
+static void on_answer(void *ctx, const struct fetch_result *result);
+
+static void send_refresh(struct flight *f)
+{
+    struct token_refresher *r = f->refresher;
+    const struct platform_desc *desc = platform_desc(f->tokens.api);
+    const struct platform_options options = platform_options_of(r->config, desc->api);
+    const struct platform_app app = platform_app_of(r->config, desc->api);
+    struct platform_request request = {.method = "POST"};
+    arena_wipe(&f->arena);
+    desc->build_refresh(&f->arena, &options, &app, &f->tokens.grant, &request);
+    request.once = true;
+    f->tries++;
+    r->sender.send(r->sender.ctx, &request, on_answer, f);
+}
+
+/* Whether the platform may have taken the request and given out a new pair. */
+static bool may_be_spent(enum fetch_error error)
+{
+    switch (error) {
+    case FETCH_DNS:
+    case FETCH_CONNECT:
+    case FETCH_TLS:
+    case FETCH_REQUEST: return false;
+    case FETCH_OK:
+    case FETCH_TIMEOUT:
+    case FETCH_RESET:
+    case FETCH_TOO_LARGE:
+    case FETCH_PROTOCOL: break;
+    }
+    return true;
+}
+
+static bool is_stopping(const struct token_refresher *r)
+{
+    return r->turns.is_stopping && r->turns.is_stopping(r->turns.ctx);
+}
+
+/* While the process stops, the mark in the database is enough: the next run sends the same pair again. A
+ * second try here would outlast the time that service managers give a process to end. */
+static void on_silence(struct flight *f, enum fetch_error error)
+{
+    if (may_be_spent(error)) {
+        f->unsure = true;
+        if (f->tries < TRIES_MAX && !is_stopping(f->refresher)) {
+            send_refresh(f);
+            return;
+        }
+    } else if (!f->unsure) {
+        answered(f); /* nothing went out */
+    }
+    const struct token_answer a = answer_of(TOKENS_LATER, str_from_cstr(fetch_error_name(error)));
+    land(f, &a);
+}
+
+static struct token_answer refused(struct flight *f, const struct outcome *o, int status)
+{
+    struct token_answer a = answer_of(TOKENS_LATER, o->code);
+    a.wait_ms = o->wait_ms;
+    a.scope = o->scope;
+    switch (o->verdict) {
+    case V_RECONNECT:
+    case V_TOKEN:
+        /* It was good until a refresh went out whose answer we never had. */
+        a = answer_of(TOKENS_SIGN_IN, f->unsure ? STR("lost_in_refresh") : o->code);
+        break;
+    case V_OPERATOR:
+    case V_BUG: a = answer_of(TOKENS_OPERATOR, o->code); break;
+    case V_OK:
+    case V_LATER:
+    case V_QUOTA:
+    case V_TIER:
+    case V_SPLIT:
+    case V_MALFORMED: break;
+    }
+    /* A server's error or a page that nobody can read may stand in place of the new pair. */
+    if (status >= 400 && status < 500)
+        answered(f);
+    return a;
+}
+
+static struct token_answer read_answer(struct flight *f, const struct platform_response *response)
+{
+    const struct platform_desc *desc = platform_desc(f->tokens.api);
+    struct token_grant got = {.expires_in_s = 0};
+    const struct outcome o = desc->parse_refresh(&f->arena, response, &got);
+    if (o.verdict != V_OK || !got.access_token.len)
+        return refused(f, &o, response->status);
+    if (got.account_id.p && !str_eq(got.account_id, f->tokens.grant.account_id)) {
+        answered(f);
+        return answer_of(TOKENS_SIGN_IN, STR("other_account"));
+    }
+    return save_pair(f, &got);
+}
+
+static void on_answer(void *ctx, const struct fetch_result *result)
+{
+    struct flight *f = ctx;
+    if (result->error != FETCH_OK) {
+        on_silence(f, result->error);
+        return;
+    }
+    const struct token_answer a = read_answer(f, &result->response);
+    land(f, &a);
+}
+
+/* ---- asking ---- */
+
+static void add_waiter(struct flight *f, token_done_fn *done, void *ctx)
+{
+    struct waiter *w = xcalloc(1, sizeof *w), **at = &f->waiters;
+    *w = (struct waiter){.done = done, .ctx = ctx};
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+}
+
+/* True: there is something to refresh with; else `*answer`. */
+static bool can_refresh(struct token_refresher *r, const struct credential *c, int64_t version,
+                        struct token_answer *answer)
+{
+    const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
+    /* An Instagram token refreshes itself, and there is one sign of that: it wants to be of a certain age. */
+    const bool refreshes_itself = desc->refresh_min_age_s > 0;
+    if (c->version > version)
+        *answer = answer_of(TOKENS_NEWER, STR("ok"));
+    else if (desc->refresh_before_s < 0 || !desc->build_refresh)
+        *answer = answer_of(TOKENS_SIGN_IN, STR("no_refresh"));
+    else if (!c->refresh_sealed.p && !refreshes_itself)
+        *answer = answer_of(TOKENS_SIGN_IN, STR("no_refresh_token"));
+    else if (!platform_app_of(r->config, desc->api).client_id.len)
+        *answer = answer_of(TOKENS_OPERATOR, STR("no_app"));
+    else
+        return true;
+    return false;
+}
+
+static struct flight *flight_new(struct token_refresher *r, const struct credential *c, enum err *err)
+{
+    struct flight *f = xcalloc(1, sizeof *f);
+    f->refresher = r;
+    f->unsure = c->refresh_sent_at != TIME_NONE;
+    arena_init(&f->arena, ARENA_BYTES);
+    *err = tokens_open(r->keys, c, &f->tokens);
+    if (!*err)
+        return f;
+    flight_free(f);
+    return NULL;
+}
+
+static enum next start(struct token_refresher *r, const struct credential *c, struct token_answer *answer,
+                       token_done_fn *done, void *ctx)
+{
+    enum err err;
+    bool ours = false;
+    struct flight *f = flight_new(r, c, &err);
+    if (f)
+        err = take_turn(f, mark, &ours);
+    if (err || !ours) {
+        *answer = err ? answer_failed(err) : answer_of(TOKENS_LATER, STR("elsewhere"));
+        /* Spoilt in the database: nobody's but this account's affair, and signing in mends it. */
+        if (!f && err == ERR_CORRUPT)
+            *answer = answer_of(TOKENS_SIGN_IN, STR("sealed"));
+        if (f)
+            flight_free(f);
+        return NEXT_MORE;
+    }
+    add_waiter(f, done, ctx);
+    f->next = r->flights;
+    r->flights = f;
+    r->in_flight++;
+    send_refresh(f);
+    return NEXT_WAIT;
+}
+
+enum next token_refresher_ask(struct token_refresher *r, int64_t row, int64_t version,
+                              struct token_answer *answer, token_done_fn *done, void *ctx)
+{
+    struct arena a;
+    struct credential c;
+    enum next next = NEXT_MORE;
+    for (struct flight *f = r->flights; f; f = f->next)
+        if (f->tokens.row == row) {
+            add_waiter(f, done, ctx);
+            return NEXT_WAIT;
+        }
+    arena_init(&a, ARENA_BYTES);
+    enum err err = store_get_credential(r->turns.store, &a, row, &c);
+    if (err == ERR_NOT_FOUND)
+        *answer = answer_of(TOKENS_GONE, STR("removed"));
+    else if (err)
+        *answer = answer_failed(err);
+    else if (can_refresh(r, &c, version, answer))
+        next = start(r, &c, answer, done, ctx);
+    arena_fini(&a);
+    return next;
+}

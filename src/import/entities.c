@@ -1,0 +1,321 @@
+/* Each upsert first checks the whole line against the database, then writes, so a refused line leaves nothing
+ * behind. A line that says what is there already writes nothing: importing a file again changes nothing. */
+#include "import/entities.h"
+
+#include "base/check.h"
+#include "rules/comparables.h"
+
+enum { ARENA_BLOCK = 32 * 1024 };
+
+void entities_init(struct entities *e, struct store *store, const struct step_rules *rules, int64_t now_ms)
+{
+    *e = (struct entities){.store = store, .rules = *rules, .now = now_ms};
+    arena_init(&e->arena, ARENA_BLOCK);
+}
+
+void entities_fini(struct entities *e)
+{
+    arena_fini(&e->arena);
+}
+
+void entities_begin(struct entities *e)
+{
+    e->touched_author = 0;
+    memset(e->lines, 0, sizeof e->lines);
+}
+
+/* Refusing is a result, not an error: the transaction goes on with the next line. */
+static enum err refuse(struct str *refused, struct str reason)
+{
+    *refused = reason;
+    return ERR_INVALID;
+}
+
+static bool set_text(struct str *to, const struct field *from, struct str null)
+{
+    if (from->given == GIVEN_NOT)
+        return false;
+    struct str value = from->given == GIVEN_NULL ? null : from->text;
+    bool same = (to->p == NULL) == (value.p == NULL) && str_eq(*to, value);
+    *to = value;
+    return !same;
+}
+
+static bool set_time(int64_t *to, const struct field *from)
+{
+    if (from->given != GIVEN_VALUE || *to == from->time_ms)
+        return false;
+    *to = from->time_ms;
+    return true;
+}
+
+static void count(struct upsert_counts *counts, bool created, bool changed)
+{
+    counts->created += created;
+    counts->changed += !created && changed;
+    counts->unchanged += !created && !changed;
+}
+
+static enum err touch_author(struct entities *e, int64_t author_row)
+{
+    if (e->touched_author == author_row)
+        return OK;
+    e->touched_author = author_row;
+    return store_touch_author(e->store, author_row, TIME_NONE);
+}
+
+/* The author of a book or video: given by the line, which for a row that exists must be its owner. */
+static enum err find_owner(struct entities *e, const struct field *author_id, bool exists,
+                           int64_t *author_row, struct str *refused)
+{
+    struct author author;
+    if (author_id->given == GIVEN_NOT)
+        return exists ? OK : refuse(refused, STR("author_id is missing"));
+    enum err err = store_find_author(e->store, &e->arena, &author_id->id, &author);
+    if (err == ERR_NOT_FOUND)
+        return refuse(refused, STR("author_id is unknown"));
+    if (err)
+        return err;
+    if (exists && author.row != *author_row)
+        return refuse(refused, STR("id belongs to another author"));
+    *author_row = author.row;
+    return OK;
+}
+
+/* --- authors and books ---------------------------------------------------------------------------------- */
+
+static enum err apply_author(struct entities *e, const struct author_record *record, struct str *refused)
+{
+    struct author author = {.id = record->id.id, .plan_active = true, .created_at = e->now};
+    enum err err = store_find_author(e->store, &e->arena, &record->id.id, &author);
+    bool created = err == ERR_NOT_FOUND, changed;
+    if (err && !created)
+        return err;
+    if (created && record->name.given == GIVEN_NOT)
+        return refuse(refused, STR("name is missing"));
+    changed = set_text(&author.name, &record->name, STR(""));
+    if (record->plan_active.given == GIVEN_VALUE && record->plan_active.flag != author.plan_active) {
+        author.plan_active = record->plan_active.flag;
+        changed = true;
+    }
+    count(&e->counts[RECORD_AUTHOR], created, changed);
+    if (created)
+        return store_insert_author(e->store, &author);
+    return changed ? store_update_author(e->store, &author) : OK;
+}
+
+static enum err apply_book(struct entities *e, const struct book_record *record, struct str *refused)
+{
+    struct book book = {.id = record->id.id, .subtitle = STR(""), .created_at = e->now};
+    enum err err = store_find_book(e->store, &e->arena, &record->id.id, &book);
+    bool created = err == ERR_NOT_FOUND, changed;
+    if (err && !created)
+        return err;
+    err = find_owner(e, &record->author_id, !created, &book.author_row, refused);
+    if (err)
+        return err;
+    if (created && record->title.given == GIVEN_NOT)
+        return refuse(refused, STR("title is missing"));
+    changed = set_text(&book.title, &record->title, STR(""));
+    changed = set_text(&book.subtitle, &record->subtitle, STR("")) || changed;
+    changed = set_time(&book.created_at, &record->created_at) || changed;
+    count(&e->counts[RECORD_BOOK], created, changed);
+    if (!created && !changed)
+        return OK;
+    err = created ? store_insert_book(e->store, &book) : store_update_book(e->store, &book);
+    return err ? err : touch_author(e, book.author_row);
+}
+
+/* --- videos --------------------------------------------------------------------------------------------- */
+
+static enum err set_book(struct entities *e, const struct field *book_id, struct video *video, bool *changed,
+                         struct str *refused)
+{
+    struct book book = {0};
+    if (book_id->given == GIVEN_NOT)
+        return OK;
+    if (book_id->given == GIVEN_VALUE) {
+        enum err err = store_find_book(e->store, &e->arena, &book_id->id, &book);
+        if (err == ERR_NOT_FOUND)
+            return refuse(refused, STR("book_id is unknown"));
+        if (err)
+            return err;
+        if (book.author_row != video->author_row)
+            return refuse(refused, STR("book_id belongs to another author"));
+    }
+    *changed = *changed || video->book_row != book.row;
+    video->book_row = book.row;
+    return OK;
+}
+
+static struct post *find_post(struct video *video, enum platform platform)
+{
+    for (size_t i = 0; i < video->post_count; i++)
+        if (video->posts[i].platform == platform)
+            return &video->posts[i];
+    return NULL;
+}
+
+/* Makes room in the order of platforms. */
+static struct post *add_post(struct video *video, enum platform platform)
+{
+    size_t i = video->post_count++;
+    CHECK(video->post_count <= PLATFORM_COUNT);
+    for (; i > 0 && video->posts[i - 1].platform > platform; i--)
+        video->posts[i] = video->posts[i - 1];
+    video->posts[i] = (struct post){
+        .platform = platform,
+        .updated_at = TIME_NONE,
+        .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE},
+    };
+    return &video->posts[i];
+}
+
+static enum err refuse_post(struct entities *e, struct str *refused, size_t i, const char *problem)
+{
+    return refuse(refused, arena_printf(&e->arena, "posts[%zu].%s", i, problem));
+}
+
+/* The platform's own id must be free or this video's (whose row is 0 while it is new). */
+static enum err check_post_id(struct entities *e, const struct video *video, const struct post_record *record,
+                              size_t i, struct str *refused)
+{
+    struct post_owner owner;
+    enum err err = store_find_post(e->store, record->platform.platform, record->post_id.text, &owner);
+    if (err == ERR_NOT_FOUND)
+        return OK;
+    if (!err && owner.video_row != video->row)
+        return refuse_post(e, refused, i, "post_id belongs to another video");
+    return err;
+}
+
+/* Applies the i-th post of the line to `video`. */
+static enum err set_post(struct entities *e, const struct post_record *record, size_t i, struct video *video,
+                         bool *changed, struct str *refused)
+{
+    struct post *post = find_post(video, record->platform.platform);
+    if (!post && record->post_id.given == GIVEN_NOT)
+        return refuse_post(e, refused, i, "post_id is missing");
+    if (!post && record->posted_at.given == GIVEN_NOT)
+        return refuse_post(e, refused, i, "posted_at is missing");
+    if (record->post_id.given == GIVEN_VALUE) {
+        enum err err = check_post_id(e, video, record, i, refused);
+        if (err)
+            return err;
+    }
+    if (!post) {
+        post = add_post(video, record->platform.platform);
+        *changed = true;
+    }
+    *changed = set_text(&post->post_id, &record->post_id, STR("")) || *changed;
+    *changed = set_text(&post->url, &record->url, (struct str){NULL, 0}) || *changed;
+    *changed = set_time(&post->posted_at, &record->posted_at) || *changed;
+    return OK;
+}
+
+static enum err set_posts(struct entities *e, const struct video_record *record, struct video *video,
+                          bool *changed, struct str *refused)
+{
+    for (size_t i = 0; i < record->post_count; i++) {
+        enum err err = set_post(e, &record->posts[i], i, video, changed, refused);
+        if (err)
+            return err;
+    }
+    video->posted_at = TIME_NONE;
+    for (size_t i = 0; i < video->post_count; i++)
+        if (i == 0 || video->posts[i].posted_at < video->posted_at)
+            video->posted_at = video->posts[i].posted_at;
+    return OK;
+}
+
+/* The line of a new video: from what had readings before this import, since readings come after all videos.
+ */
+static enum err creation_line(struct entities *e, int64_t author_row, struct viral_line *out)
+{
+    const size_t slot = (size_t)author_row % CREATION_LINES;
+    if (e->lines[slot].author_row != author_row) {
+        struct line_base base;
+        enum err err = line_base_read(&base, e->store, &e->rules, author_row, e->now);
+        if (err)
+            return err;
+        line_base_sort(&base);
+        e->lines[slot].author_row = author_row;
+        e->lines[slot].line = line_base_for(&base, &e->rules, LINE_NEW_VIDEO);
+    }
+    *out = e->lines[slot].line;
+    return OK;
+}
+
+/* Posts are never taken away; they come, or get another id. */
+static enum err write_post_keys(struct entities *e, struct video *old, const struct video *video)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < video->post_count && !err; i++) {
+        const struct post *post = &video->posts[i], *was = find_post(old, post->platform);
+        if (was && str_eq(was->post_id, post->post_id))
+            continue;
+        if (was)
+            err = store_delete_post_key(e->store, was->platform, was->post_id);
+        if (!err)
+            err = store_put_post_key(e->store, post->platform, post->post_id, video->row);
+    }
+    return err;
+}
+
+static enum err create_video(struct entities *e, struct video *video)
+{
+    enum err err = creation_line(e, video->author_row, &video->line);
+    return err ? err : store_insert_video(e->store, video);
+}
+
+static enum err find_video(struct entities *e, const struct uuid *id, struct video *out)
+{
+    *out = (struct video){
+        .id = *id,
+        .posted_at = TIME_NONE,
+        .first_reading_at = TIME_NONE,
+        .updated_at = TIME_NONE,
+        .went_viral_at = TIME_NONE,
+    };
+    return store_find_video(e->store, &e->arena, id, out);
+}
+
+static enum err apply_video(struct entities *e, const struct video_record *record, struct str *refused)
+{
+    struct video old, video;
+    enum err err = find_video(e, &record->id.id, &old);
+    bool created = err == ERR_NOT_FOUND, changed = false;
+    if (err && !created)
+        return err;
+    video = old;
+    err = find_owner(e, &record->author_id, !created, &video.author_row, refused);
+    if (!err)
+        err = set_book(e, &record->book_id, &video, &changed, refused);
+    if (!err)
+        err = set_posts(e, record, &video, &changed, refused);
+    if (err)
+        return err;
+    changed = set_text(&video.title, &record->title, (struct str){NULL, 0}) || changed;
+    changed = set_text(&video.thumbnail_url, &record->thumbnail_url, (struct str){NULL, 0}) || changed;
+    count(&e->counts[RECORD_VIDEO], created, changed);
+    if (!created && !changed)
+        return OK;
+    err = created ? create_video(e, &video) : store_update_video(e->store, &video);
+    if (!err)
+        err = write_post_keys(e, &old, &video);
+    return err ? err : touch_author(e, video.author_row);
+}
+
+enum err entities_apply(struct entities *e, const struct record *record, struct str *refused)
+{
+    enum err err = ERR_INTERNAL;
+    arena_reset(&e->arena);
+    *refused = (struct str){NULL, 0};
+    switch (record->kind) {
+    case RECORD_AUTHOR: err = apply_author(e, &record->author, refused); break;
+    case RECORD_BOOK: err = apply_book(e, &record->book, refused); break;
+    case RECORD_VIDEO: err = apply_video(e, &record->video, refused); break;
+    case RECORD_READING: CHECK(record->kind != RECORD_READING);
+    }
+    return refused->p ? OK : err;
+}

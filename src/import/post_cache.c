@@ -1,0 +1,119 @@
+/* A set-associative cache before the store's look-up, because an import names each post many times, and a
+ * small one of the authors' ids. */
+#include "import/post_cache.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+/* Direct-mapped, a hundred thousand posts named hour by hour would throw each other out half of the time. */
+enum { SETS = 1 << 15, WAYS = 4, AUTHORS = 1 << 10, ID_BYTES = 39, ARENA_BLOCK = 4096 };
+
+/* Longer ids are not remembered; the platforms' own are up to about 30 bytes. */
+struct entry {
+    struct post_place place;
+    uint8_t platform, len; /* len 0: empty */
+    char id[ID_BYTES];
+};
+
+struct post_finder {
+    struct store *store;
+    struct arena arena;
+    struct entry (*sets)[WAYS];
+    unsigned replaced; /* goes round the ways */
+    struct {
+        int64_t row; /* 0: empty */
+        struct uuid id;
+    } authors[AUTHORS];
+};
+
+struct post_finder *post_finder_new(struct store *store)
+{
+    struct post_finder *f = xcalloc(1, sizeof *f);
+    f->store = store;
+    f->sets = xcalloc(SETS, sizeof f->sets[0]);
+    arena_init(&f->arena, ARENA_BLOCK);
+    return f;
+}
+
+void post_finder_free(struct post_finder *f)
+{
+    if (!f)
+        return;
+    arena_fini(&f->arena);
+    free(f->sets);
+    free(f);
+}
+
+static bool is_entry_of(const struct entry *e, enum platform platform, struct str post_id)
+{
+    return e->len && e->platform == platform && str_eq(str_make(e->id, e->len), post_id);
+}
+
+static struct entry *find_entry(struct entry set[WAYS], enum platform platform, struct str post_id)
+{
+    for (int i = 0; i < WAYS; i++)
+        if (is_entry_of(&set[i], platform, post_id))
+            return &set[i];
+    return NULL;
+}
+
+static enum err find_author(struct post_finder *f, int64_t row, struct uuid *out)
+{
+    struct author author;
+    const size_t slot = (size_t)row % AUTHORS;
+    if (f->authors[slot].row != row) {
+        arena_reset(&f->arena);
+        enum err err = store_get_author(f->store, &f->arena, row, &author);
+        if (err)
+            return err == ERR_NOT_FOUND ? ERR_CORRUPT : err;
+        f->authors[slot].row = row;
+        f->authors[slot].id = author.id;
+    }
+    *out = f->authors[slot].id;
+    return OK;
+}
+
+static enum err look_up(struct post_finder *f, enum platform platform, struct str post_id,
+                        struct post_place *out)
+{
+    struct post_owner owner;
+    enum err err = store_find_post(f->store, platform, post_id, &owner);
+    if (err)
+        return err;
+    out->video_row = owner.video_row;
+    return find_author(f, owner.author_row, &out->author);
+}
+
+static void remember(struct post_finder *f, struct entry set[WAYS], enum platform platform,
+                     struct str post_id, const struct post_place *place)
+{
+    struct entry *e = &set[f->replaced++ % WAYS];
+    for (int i = 0; i < WAYS; i++)
+        if (!set[i].len)
+            e = &set[i];
+    if (post_id.len > ID_BYTES)
+        return;
+    e->place = *place;
+    e->platform = (uint8_t)platform;
+    e->len = (uint8_t)post_id.len;
+    memcpy(e->id, post_id.p, post_id.len);
+}
+
+enum err post_finder_find(struct post_finder *f, enum platform platform, struct str post_id,
+                          struct post_place *out, bool *found)
+{
+    struct entry *set = f->sets[hash_64(post_id, platform) % SETS];
+    const struct entry *e = find_entry(set, platform, post_id);
+    *found = true;
+    if (e) {
+        *out = e->place;
+        return OK;
+    }
+    enum err err = look_up(f, platform, post_id, out);
+    *found = err == OK;
+    if (*found)
+        remember(f, set, platform, post_id, out);
+    return err == ERR_NOT_FOUND ? OK : err;
+}

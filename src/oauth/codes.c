@@ -1,0 +1,175 @@
+/* Codes and secrets. Knows libsodium for SHA-256 and constant-time comparison; knows no request. */
+#include "oauth/codes.h"
+
+#include "base/check.h"
+#include "base/expiry_floor.h"
+#include "store/write.h"
+
+#include <sodium.h>
+
+enum { CLIENT_ID_RANDOM = 22 };
+
+void client_id_generate(struct key_text *out)
+{
+    key_generate(STR("app_"), out);
+    out->len = 4 + CLIENT_ID_RANDOM;
+    out->p[out->len] = '\0';
+}
+
+bool client_secret_matches(const struct app_record *app, struct str secret)
+{
+    static const uint8_t nothing[SECRET_HASH_LEN];
+    uint8_t hash[SECRET_HASH_LEN];
+    bool has_secret = app && app->confidential;
+    key_hash(secret, hash);
+    bool same = sodium_memcmp(hash, has_secret ? app->secret_hash : nothing, sizeof hash) == 0;
+    return same && has_secret;
+}
+
+/* ---- PKCE ---- */
+
+static bool is_unreserved(char c, bool with_dot_and_tilde)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || (with_dot_and_tilde && (c == '.' || c == '~'));
+}
+
+bool pkce_is_challenge(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!is_unreserved(s.p[i], false))
+            return false;
+    return s.len == PKCE_CHALLENGE_LEN;
+}
+
+bool pkce_is_verifier(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!is_unreserved(s.p[i], true))
+            return false;
+    return s.len >= PKCE_VERIFIER_MIN && s.len <= PKCE_VERIFIER_MAX;
+}
+
+void pkce_challenge(struct str verifier, char out[PKCE_CHALLENGE_LEN])
+{
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    char text[sodium_base64_ENCODED_LEN(sizeof hash, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+    key_hash(verifier, hash);
+    (void)sodium_bin2base64(text, sizeof text, hash, sizeof hash, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    memcpy(out, text, PKCE_CHALLENGE_LEN);
+}
+
+bool pkce_matches(struct str challenge, struct str verifier)
+{
+    char text[PKCE_CHALLENGE_LEN];
+    if (!pkce_is_verifier(verifier) || challenge.len != PKCE_CHALLENGE_LEN)
+        return false;
+    pkce_challenge(verifier, text);
+    return sodium_memcmp(text, challenge.p, PKCE_CHALLENGE_LEN) == 0;
+}
+
+/* ---- making a code ---- */
+
+enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now, struct key_text *code,
+                    enum key_limit *reached)
+{
+    uint8_t hash[SECRET_HASH_LEN];
+    const struct code_record record = {.app_row = grant->app_row,
+                                       .author_row = grant->author_row,
+                                       .redirect_uri = grant->redirect_uri,
+                                       .challenge = grant->challenge,
+                                       .created_at = expiry_now_ms()};
+    enum err err = store_check_key_limits(store, grant->author_row, grant->app_row, now, reached);
+    if (err || *reached != KEY_LIMIT_NONE)
+        return err;
+    key_generate(CODE_PREFIX, code);
+    key_hash(str_make(code->p, code->len), hash);
+    int64_t floor = expiry_floor_ms();
+    err = store_purge_codes(store, floor - CODE_IDLE_KEPT_MS, floor - CODE_SPENT_KEPT_MS);
+    return err ? err : store_insert_code(store, hash, &record);
+}
+
+/* ---- changing it for a key ---- */
+
+static enum err insert_key(struct store *store, struct code_exchange *x, struct str name, int64_t now)
+{
+    uint8_t hash[KEY_HASH_LEN];
+    int replaced;
+    enum err err = store_revoke_app_keys(store, x->app_row, x->author.row, now, &replaced);
+    if (err)
+        return err;
+    key_generate(x->key_prefix, &x->key_text);
+    key_hash(str_make(x->key_text.p, x->key_text.len), hash);
+    x->key = (struct api_key){.id = uuid_generate(),
+                              .author_row = x->author.row,
+                              .name = name,
+                              .created_at = now,
+                              .last_used_at = TIME_NONE,
+                              .revoked_at = TIME_NONE,
+                              .app_row = x->app_row};
+    memcpy(x->key.suffix, x->key_text.p + x->key_text.len - KEY_SUFFIX_LEN, KEY_SUFFIX_LEN);
+    return store_insert_key(store, &x->key, hash);
+}
+
+/* A code of the future was issued by a wrong clock, which must not make it live longer. */
+static bool has_expired(const struct code_record *code)
+{
+    return expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
+}
+
+static enum code_outcome judge(const struct code_exchange *x, const struct code_record *code)
+{
+    if (code->used_at != TIME_NONE)
+        return CODE_REPLAYED;
+    if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
+        !pkce_matches(code->challenge, x->verifier))
+        return CODE_MISMATCH;
+    return has_expired(code) ? CODE_EXPIRED : CODE_GAVE_KEY;
+}
+
+static enum err give_key(struct store *store, struct arena *arena, struct code_exchange *x,
+                         const struct code_record *code, int64_t now)
+{
+    struct app_record app;
+    enum err err = store_find_app(store, arena, x->client_id, &app);
+    if (err)
+        return err;
+    /* Removed since the request asked for it. */
+    if (app.removed_at != TIME_NONE || app.row != x->app_row) {
+        x->outcome = CODE_APP_GONE;
+        return OK;
+    }
+    enum key_limit reached;
+    err = store_get_author(store, arena, code->author_row, &x->author);
+    if (!err)
+        err = store_check_key_limits(store, x->author.row, x->app_row, now, &reached);
+    if (err)
+        return err;
+    /* Checked before the old key is revoked: a refused exchange must not disconnect the app. */
+    if (reached != KEY_LIMIT_NONE) {
+        x->outcome = reached == KEY_LIMIT_LIVE ? CODE_LIVE_LIMIT : CODE_DAY_LIMIT;
+        return OK;
+    }
+    return insert_key(store, x, app.name, now);
+}
+
+enum err code_redeem(struct store *store, struct arena *arena, struct code_exchange *x, int64_t now)
+{
+    uint8_t hash[SECRET_HASH_LEN];
+    struct code_record code;
+    x->outcome = CODE_UNKNOWN;
+    if (!key_is_well_formed(CODE_PREFIX, x->code))
+        return OK;
+    key_hash(x->code, hash);
+    enum err err = store_find_code(store, arena, hash, &code);
+    if (err)
+        return err == ERR_NOT_FOUND ? OK : err;
+    x->outcome = judge(x, &code);
+    if (x->outcome == CODE_REPLAYED)
+        return code.key_row ? store_revoke_key(store, code.key_row, now) : OK;
+    if (x->outcome == CODE_GAVE_KEY)
+        err = give_key(store, arena, x, &code, now);
+    if (err)
+        return err;
+    return store_use_code(store, hash, now, x->outcome == CODE_GAVE_KEY ? x->key.row : 0);
+}

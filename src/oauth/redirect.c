@@ -1,0 +1,266 @@
+/* Redirect addresses. What is registered is plain printable ASCII, so that comparing bytes compares
+ * addresses and a Location built from one holds nothing that a client made up. */
+#include "oauth/redirect.h"
+
+#include "http/grammar.h"
+
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static const char *wrong_characters(struct str uri)
+{
+    for (size_t i = 0; i < uri.len; i++) {
+        char c = uri.p[i];
+        if (c == '#')
+            return "has a fragment (#…), which no redirect address may have";
+        if (c <= ' ' || c >= 0x7F || strchr("\"<>\\^`{|}*", c))
+            return "holds a character that stands in no such address (write others as %XX)";
+        if (c == '%' && !(i + 2 < uri.len && is_hex(uri.p[i + 1]) && is_hex(uri.p[i + 2])))
+            return "has a % without two hexadecimal digits";
+    }
+    return NULL;
+}
+
+/* Without the ':'; len 0: there is none. */
+static struct str scheme_of(struct str uri)
+{
+    size_t n = 0;
+    while (n < uri.len && (is_lower(uri.p[n]) || (n && (is_digit(uri.p[n]) || strchr("+-.", uri.p[n])))))
+        n++;
+    return str_make(uri.p, n < uri.len && uri.p[n] == ':' ? n : 0);
+}
+
+/* What stands behind "scheme:". */
+static struct str behind_scheme(struct str uri)
+{
+    size_t n = scheme_of(uri).len + 1;
+    return str_make(uri.p + n, uri.len - n);
+}
+
+/* Between "//" and the path, query or end. p == NULL: there is no "//". */
+static struct str authority_of(struct str uri)
+{
+    struct str rest = behind_scheme(uri);
+    size_t n = 2;
+    if (!str_starts_with(rest, STR("//")))
+        return str_make(NULL, 0);
+    while (n < rest.len && rest.p[n] != '/' && rest.p[n] != '?')
+        n++;
+    return str_make(rest.p + 2, n - 2);
+}
+
+/* "." or "..", also written with %2e. */
+static bool is_dot_segment(struct str segment)
+{
+    size_t dots = 0;
+    for (size_t i = 0; i < segment.len; dots++) {
+        if (segment.p[i] == '.')
+            i++;
+        else if (i + 2 < segment.len && str_eq_nocase(str_make(segment.p + i, 3), STR("%2e")))
+            i += 3;
+        else
+            return false;
+    }
+    return dots == 1 || dots == 2;
+}
+
+static bool has_dot_segment(struct str uri)
+{
+    struct str rest = behind_scheme(uri), path, segment;
+    (void)str_cut(rest, '?', &path);
+    while (path.p) {
+        path = str_cut(path, '/', &segment);
+        if (is_dot_segment(segment))
+            return true;
+    }
+    return false;
+}
+
+/* The answer's own parameters would be ambiguous beside them. */
+static bool has_answer_parameter(struct str uri)
+{
+    static const char *const names[] = {"code", "state", "iss", "error", "error_description"};
+    struct str path, pair, name;
+    struct str query = str_cut(uri, '?', &path);
+    while (query.p) {
+        query = str_cut(query, '&', &pair);
+        (void)str_cut(pair, '=', &name);
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (str_eq(name, str_from_cstr(names[i])))
+                return true;
+    }
+    return false;
+}
+
+/* Digits at the start that are a port, 1 to 65535. */
+static size_t port_len(struct str s)
+{
+    unsigned long long port;
+    size_t n = 0;
+    while (n < s.len && is_digit(s.p[n]))
+        n++;
+    return n <= 5 && str_to_u64(str_make(s.p, n), 65535, &port) && port ? n : 0;
+}
+
+/* Letters, digits, dots and hyphens, or an address in brackets; a port. Narrower than a URI's host: it goes
+ * into a policy that a browser reads. */
+static bool has_host(struct str authority)
+{
+    struct str host, port;
+    if (!authority.len || !grammar_is_host(authority))
+        return false;
+    size_t end = authority.len;
+    while (end && is_digit(authority.p[end - 1]))
+        end--;
+    bool has_port = end && authority.p[end - 1] == ':' && authority.p[0] != '[';
+    has_port |= end > 1 && authority.p[end - 1] == ':' && authority.p[end - 2] == ']';
+    host = str_make(authority.p, has_port ? end - 1 : authority.len);
+    port = str_make(authority.p + end, has_port ? authority.len - end : 0);
+    if (!host.len || (has_port && !port_len(port)))
+        return false;
+    for (size_t i = 0; i < host.len && host.p[0] != '['; i++)
+        if (!is_digit(host.p[i]) && !is_lower(host.p[i] | 0x20) && !strchr(".-", host.p[i]))
+            return false;
+    return true;
+}
+
+/* Behind the address and, with `port`, behind its port; p == NULL: no loopback address. */
+static struct str behind_loopback(struct str uri)
+{
+    static const struct str starts[] = {{"http://127.0.0.1", 16}, {"http://[::1]", 12}};
+    for (size_t i = 0; i < 2; i++) {
+        if (!str_starts_with(uri, starts[i]))
+            continue;
+        struct str rest = str_make(uri.p + starts[i].len, uri.len - starts[i].len);
+        if (rest.len && rest.p[0] == ':') {
+            size_t n = port_len(str_make(rest.p + 1, rest.len - 1));
+            if (!n)
+                break;
+            rest = str_make(rest.p + 1 + n, rest.len - 1 - n);
+        }
+        if (rest.len == 0 || rest.p[0] == '/' || rest.p[0] == '?')
+            return rest;
+    }
+    return str_make(NULL, 0);
+}
+
+static const char *wrong_scheme(struct str uri)
+{
+    struct str scheme = scheme_of(uri), authority = authority_of(uri);
+    if (!scheme.len)
+        return "does not begin with a scheme in lower case, such as https://";
+    if (str_eq(scheme, STR("https")))
+        return has_host(authority) ? NULL : "names no valid host";
+    if (str_eq(scheme, STR("http")))
+        return behind_loopback(uri).p ? NULL
+                                      : "is http, which only http://127.0.0.1 and http://[::1] may be (not "
+                                        "localhost): use https";
+    if (!memchr(scheme.p, '.', scheme.len))
+        return "has a scheme that is neither https nor an app's own with a dot, such as com.example.app:";
+    if (authority.p && authority.len && !has_host(authority))
+        return "names no valid host";
+    return behind_scheme(uri).len && behind_scheme(uri).p[0] == '/' ? NULL : "has no path behind its scheme";
+}
+
+bool redirect_is_allowed(struct str uri, const char **why)
+{
+    *why = NULL;
+    if (!uri.len || uri.len > REDIRECT_MAX) {
+        *why = uri.len ? "is longer than 2,000 bytes" : "is empty";
+        return false;
+    }
+    *why = wrong_characters(uri);
+    if (*why)
+        return false;
+    struct str authority = scheme_of(uri).len ? authority_of(uri) : str_make(NULL, 0);
+    if (authority.p && memchr(authority.p, '@', authority.len))
+        *why = "holds a user name (…@)";
+    else
+        *why = wrong_scheme(uri);
+    if (!*why && has_dot_segment(uri))
+        *why = "has a path with . or .. in it";
+    if (!*why && has_answer_parameter(uri))
+        *why = "has code, state, iss or error in its query, which the answer brings";
+    return !*why;
+}
+
+enum redirect_kind redirect_kind_of(struct str uri)
+{
+    if (str_starts_with(uri, STR("https:")))
+        return REDIRECT_WEB;
+    return str_starts_with(uri, STR("http:")) ? REDIRECT_LOOPBACK : REDIRECT_PRIVATE;
+}
+
+bool redirect_matches(struct str registered, struct str given)
+{
+    struct str a, b;
+    if (str_eq(registered, given))
+        return true;
+    a = behind_loopback(registered);
+    b = behind_loopback(given);
+    return a.p && b.p && (registered.p[7] == '[') == (given.p[7] == '[') && str_eq(a, b);
+}
+
+struct str redirect_origin(struct str uri)
+{
+    struct str authority = authority_of(uri);
+    if (redirect_kind_of(uri) == REDIRECT_PRIVATE)
+        return str_make(uri.p, scheme_of(uri).len + 1);
+    return str_make(uri.p, (size_t)(authority.p - uri.p) + authority.len);
+}
+
+struct str redirect_place(struct str uri)
+{
+    return redirect_kind_of(uri) == REDIRECT_PRIVATE ? scheme_of(uri) : authority_of(uri);
+}
+
+static void append_encoded(struct buf *b, struct str s)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        bool plain =
+            is_digit(s.p[i]) || is_lower(s.p[i]) || (c >= 'A' && c <= 'Z') || (c && strchr("-._~", (int)c));
+        if (plain) {
+            buf_append_char(b, s.p[i]);
+            continue;
+        }
+        const char text[] = {'%', hex[c >> 4], hex[c & 15]};
+        buf_append(b, str_make(text, sizeof text));
+    }
+}
+
+struct str redirect_build(struct arena *a, struct str uri, const struct redirect_param *params, size_t count)
+{
+    struct buf b;
+    bool has_query = memchr(uri.p, '?', uri.len);
+    buf_init(&b, 64 << 10);
+    buf_append(&b, uri);
+    for (size_t i = 0; i < count; i++) {
+        if (!params[i].value.p)
+            continue;
+        if (!has_query)
+            buf_append_char(&b, '?');
+        else if (b.p[b.len - 1] != '?' && b.p[b.len - 1] != '&')
+            buf_append_char(&b, '&');
+        has_query = true;
+        buf_append(&b, str_from_cstr(params[i].name));
+        buf_append_char(&b, '=');
+        append_encoded(&b, params[i].value);
+    }
+    struct str out = arena_copy(a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}

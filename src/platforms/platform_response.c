@@ -1,0 +1,169 @@
+/* Shared reading of answers. Knows HTTP's words, and no platform's. */
+#include "platforms/platform_response.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+
+enum { CODE_MAX = 40 };
+
+struct str response_header(const struct platform_response *r, struct str name)
+{
+    for (size_t i = 0; i < r->header_count; i++)
+        if (str_eq_nocase(r->headers[i].name, name))
+            return str_trim(r->headers[i].value);
+    return (struct str){NULL, 0};
+}
+
+/* ---- waits ---- */
+
+static int month_number(struct str name)
+{
+    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    for (int i = 0; i < 12; i++)
+        if (str_eq(name, str_make(names + 3 * i, 3)))
+            return i + 1;
+    return 0;
+}
+
+/* `Sun, 06 Nov 1994 08:49:37 GMT`; the two obsolete forms are not read. */
+static bool parse_http_date(struct str s, int64_t *out)
+{
+    char text[40];
+    if (s.len != 29 || !str_eq(str_make(s.p + 25, 4), STR(" GMT")))
+        return false;
+    (void)snprintf(text, sizeof text, "%.4s-%02d-%.2sT%.8sZ", s.p + 12, month_number(str_make(s.p + 8, 3)),
+                   s.p + 5, s.p + 17);
+    return time_parse(str_from_cstr(text), out);
+}
+
+int64_t response_retry_after_ms(const struct platform_response *r, int64_t now_ms)
+{
+    struct str value = response_header(r, STR("Retry-After"));
+    unsigned long long seconds;
+    int64_t at, wait = 0;
+    if (str_to_u64(value, UINT32_MAX, &seconds))
+        wait = (int64_t)seconds * SECOND_MS;
+    else if (now_ms && parse_http_date(value, &at) && at > now_ms)
+        wait = at - now_ms;
+    return wait < DAY_MS ? wait : DAY_MS;
+}
+
+/* ---- outcomes ---- */
+
+struct outcome outcome_make(enum verdict verdict, enum outcome_scope scope, struct str code)
+{
+    return (struct outcome){.verdict = verdict, .scope = scope, .code = code};
+}
+
+static bool is_code_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+struct str outcome_code(struct arena *a, struct str word)
+{
+    if (word.len == 0 || word.len > CODE_MAX)
+        return STR("other");
+    for (size_t i = 0; i < word.len; i++)
+        if (!is_code_char(word.p[i]))
+            return STR("other");
+    return arena_copy(a, word);
+}
+
+const struct error_row *error_find(const struct error_row *rows, struct str code, int status)
+{
+    for (; rows->code; rows++)
+        if ((rows->status == 0 || rows->status == status) && str_eq(code, str_from_cstr(rows->code)))
+            return rows;
+    return NULL;
+}
+
+static bool is_later(int status)
+{
+    return status == 429 || status >= 500 || status == 408;
+}
+
+struct outcome outcome_unreadable(struct arena *a, const struct platform_response *r, int64_t now_ms)
+{
+    struct outcome o = outcome_make(is_later(r->status) ? V_LATER : V_MALFORMED, SCOPE_CALL,
+                                    arena_printf(a, "http.%d", r->status));
+    o.wait_ms = response_retry_after_ms(r, now_ms);
+    if (r->status == 429)
+        o.scope = SCOPE_ACCOUNT;
+    return o;
+}
+
+struct outcome outcome_by_status(struct arena *a, struct str code, const struct platform_response *r,
+                                 int64_t now_ms)
+{
+    struct outcome o = outcome_unreadable(a, r, now_ms);
+    o.code = outcome_code(a, code);
+    if (r->status == 401)
+        o.verdict = V_TOKEN;
+    else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
+        o.verdict = V_BUG; /* a 403 of unknown meaning never costs an author the account */
+    return o;
+}
+
+struct outcome outcome_of_error(struct arena *a, const struct error_row *rows, struct str code,
+                                const struct platform_response *r, int64_t now_ms)
+{
+    const struct error_row *row = error_find(rows, code, r->status);
+    if (!row) {
+        struct outcome o = outcome_by_status(a, code, r, now_ms);
+        if (r->status < 500) /* else the code says no more than the status */
+            o.unknown_code = o.code;
+        return o;
+    }
+    struct outcome o = outcome_make(row->verdict, row->scope, str_from_cstr(row->code));
+    o.wait_ms = response_retry_after_ms(r, now_ms);
+    if (!o.wait_ms)
+        o.wait_ms = row->wait_ms;
+    return o;
+}
+
+/* ---- items ---- */
+
+void items_reset(struct platform_call *call)
+{
+    for (size_t i = 0; i < call->item_count; i++) {
+        call->items[i].state = ITEM_PENDING;
+        call->items[i].resolved = (struct str){NULL, 0};
+        for (int k = 0; k < COUNT_KINDS; k++)
+            call->items[i].counts[k] = COUNT_NONE;
+    }
+}
+
+struct str items_ids(struct arena *a, const struct platform_call *call)
+{
+    size_t size = 0, n = 0;
+    for (size_t i = 0; i < call->item_count; i++)
+        size += call->items[i].id.len + 1;
+    char *p = arena_alloc(a, size + 1);
+    for (size_t i = 0; i < call->item_count; i++) {
+        if (i)
+            p[n++] = ',';
+        if (call->items[i].id.len)
+            memcpy(p + n, call->items[i].id.p, call->items[i].id.len);
+        n += call->items[i].id.len;
+    }
+    return str_make(p, n);
+}
+
+struct platform_item *item_take(struct platform_call *call, struct str id)
+{
+    for (size_t i = 0; i < call->item_count; i++)
+        if (call->items[i].state == ITEM_PENDING && str_eq(call->items[i].id, id))
+            return &call->items[i];
+    return NULL;
+}
+
+void item_settle(struct platform_item *item)
+{
+    item->state = ITEM_NO_DATA;
+    for (int k = 0; k < COUNT_KINDS; k++)
+        if (item->counts[k] != COUNT_NONE)
+            item->state = ITEM_OK;
+}

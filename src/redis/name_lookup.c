@@ -1,0 +1,117 @@
+/* Owns one look-up at a time, which cannot be stopped once it runs. Knows no Redis. */
+#include "redis/name_lookup.h"
+
+#include "base/check.h"
+#include "base/fault.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDRESS_MAX = 64 };
+
+struct lookup {
+    uv_loop_t *loop;
+    uv_getaddrinfo_t request;
+    const char *host;
+    lookup_fn *fn;
+    void *ctx;
+    bool running, closed, has_found;
+    unsigned found_count; /* look-ups that found something */
+    char found[ADDRESS_MAX];
+};
+
+struct lookup *lookup_new(uv_loop_t *loop, const char *host, lookup_fn *fn, void *ctx)
+{
+    struct lookup *l = try_calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->loop = loop;
+    l->host = host;
+    l->fn = fn;
+    l->ctx = ctx;
+    l->request.data = l;
+    return l;
+}
+
+void lookup_close(struct lookup *l)
+{
+    if (!l)
+        return;
+    l->closed = true;
+    if (l->running)
+        (void)uv_cancel((uv_req_t *)&l->request);
+    else
+        free(l);
+}
+
+static bool is_numeric(const char *host)
+{
+    unsigned char bytes[16];
+    return uv_inet_pton(AF_INET, host, bytes) == 0 || uv_inet_pton(AF_INET6, host, bytes) == 0;
+}
+
+const char *lookup_take(struct lookup *l)
+{
+    if (is_numeric(l->host))
+        return l->host;
+    bool has = l->has_found;
+    l->has_found = false;
+    return has ? l->found : NULL;
+}
+
+static unsigned count_of(const struct addrinfo *list, int family)
+{
+    unsigned count = 0;
+    for (; list; list = list->ai_next)
+        count += list->ai_family == family;
+    return count;
+}
+
+static const struct addrinfo *nth_of(const struct addrinfo *list, int family, unsigned n)
+{
+    for (; list; list = list->ai_next)
+        if (list->ai_family == family && n-- == 0)
+            return list;
+    return NULL;
+}
+
+/* IPv4 first: Redis listens on 127.0.0.1 for "localhost" more often than on ::1. */
+static const struct addrinfo *pick(const struct lookup *l, const struct addrinfo *list)
+{
+    unsigned v4 = count_of(list, AF_INET), v6 = count_of(list, AF_INET6);
+    unsigned n = v4 + v6 ? l->found_count % (v4 + v6) : 0;
+    return n < v4 ? nth_of(list, AF_INET, n) : nth_of(list, AF_INET6, n - v4);
+}
+
+static bool keep(struct lookup *l, const struct addrinfo *a)
+{
+    if (!a)
+        return false;
+    int err = a->ai_family == AF_INET6 ? uv_ip6_name((const void *)a->ai_addr, l->found, sizeof l->found)
+                                       : uv_ip4_name((const void *)a->ai_addr, l->found, sizeof l->found);
+    return err == 0;
+}
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+{
+    struct lookup *l = request->data;
+    l->running = false;
+    l->has_found = status == 0 && keep(l, pick(l, list));
+    l->found_count += l->has_found;
+    uv_freeaddrinfo(list);
+    if (l->closed)
+        free(l);
+    else
+        l->fn(l->ctx, l->has_found ? NULL : status ? uv_strerror(status) : "the host has no address");
+}
+
+void lookup_start(struct lookup *l)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    if (l->running)
+        return;
+    /* Fails without memory, or for a host that is too long for a name. The attempt then ends by its time. */
+    l->running =
+        FAULT_OR(UV_ENOMEM, uv_getaddrinfo(l->loop, &l->request, on_resolved, l->host, NULL, &hints)) == 0;
+}

@@ -1,0 +1,409 @@
+/* Apply and decide. All of a step happens in memory, on the videos as the transaction sees them; then each
+ * changed video is written once. (A video's first reading can make it comparable to the others of the same
+ * step: such a video is written before the comparable videos are read, and a second time at the end.)
+ *
+ * Knows no file, no configuration and no clock: a video's time comes from the readings. */
+#include "rules/step.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "rules/milestones.h"
+
+#include <stdlib.h>
+
+enum { ARENA_BLOCK = 64 * 1024, SLOTS_LEAST = 64, FUTURE_MS = 60 * SECOND_MS };
+
+/* The readings of one post in this step, merged. */
+struct merged {
+    bool read, baseline;           /* there is a reading, a baseline reading, */
+    bool of_views;                 /* one that counts as a reading of views */
+    int64_t baseline_views, views; /* of baseline and of ordinary readings; COUNT_NONE: none known */
+    int64_t counts[COUNT_KINDS];   /* the others, by enum count_kind */
+};
+
+struct touched_video {
+    struct video video;
+    struct merged posts[PLATFORM_COUNT]; /* as video.posts */
+    bool changed, of_views, first_reading, flipped, viral_event;
+    int64_t t;
+    int64_t before, baseline_gain, gain;
+};
+
+struct str refusal_text(enum refusal refusal)
+{
+    switch (refusal) {
+    case REFUSAL_NONE: break;
+    case REFUSAL_UNKNOWN_POST: return STR("unknown post");
+    case REFUSAL_FUTURE: return STR("observed_at is more than 60 s in the future");
+    case REFUSAL_BEFORE_POST: return STR("observed_at is before the post's posted_at");
+    case REFUSAL_AFTER_LIFE: return STR("observed_at is after the video's posted_at + 30 days");
+    case REFUSAL_STALE: return STR("observed_at is older than the post's last reading");
+    }
+    return STR("");
+}
+
+void step_init(struct step *s, const struct step_rules *rules)
+{
+    *s = (struct step){.rules = *rules, .base_t = TIME_NONE};
+    arena_init(&s->arena, ARENA_BLOCK);
+}
+
+void step_fini(struct step *s)
+{
+    arena_fini(&s->arena);
+    free(s->videos);
+    free(s->slots);
+}
+
+static void reset_slots(struct step *s, size_t count)
+{
+    if (count != s->slot_count) {
+        free(s->slots);
+        s->slots = xmalloc(count * sizeof s->slots[0]);
+        s->slot_count = count;
+    }
+    memset(s->slots, 0, count * sizeof s->slots[0]);
+}
+
+void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int64_t now_ms)
+{
+    s->store = store;
+    s->observed_at = observed_at_ms;
+    s->now = now_ms;
+    s->author_row = 0;
+    s->video_count = 0;
+    s->base_t = TIME_NONE;
+    arena_reset(&s->arena);
+    reset_slots(s, SLOTS_LEAST);
+}
+
+/* --- the videos of the step ----------------------------------------------------------------------------- */
+
+/* The slot of the video, or the empty one where it belongs. Never full: half of the slots stay empty. */
+static uint32_t *find_slot(const struct step *s, int64_t video_row)
+{
+    size_t i = (size_t)((uint64_t)video_row * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (s->slot_count - 1);
+    while (s->slots[i] && s->videos[s->slots[i] - 1]->video.row != video_row)
+        i = (i + 1) & (s->slot_count - 1);
+    return &s->slots[i];
+}
+
+static struct touched_video *find_touched(const struct step *s, int64_t video_row)
+{
+    uint32_t n = *find_slot(s, video_row);
+    return n ? s->videos[n - 1] : NULL;
+}
+
+static void add_touched(struct step *s, struct touched_video *v)
+{
+    if (s->video_count == s->video_cap) {
+        s->video_cap = s->video_cap ? 2 * s->video_cap : SLOTS_LEAST;
+        s->videos = xrealloc(s->videos, s->video_cap * sizeof(struct touched_video *));
+    }
+    s->videos[s->video_count++] = v;
+    *find_slot(s, v->video.row) = (uint32_t)s->video_count;
+    if (2 * s->video_count < s->slot_count)
+        return;
+    reset_slots(s, 2 * s->slot_count);
+    for (size_t i = 0; i < s->video_count; i++)
+        *find_slot(s, s->videos[i]->video.row) = (uint32_t)i + 1;
+}
+
+static const struct merged nothing_merged = {
+    .baseline_views = COUNT_NONE,
+    .views = COUNT_NONE,
+    .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE},
+};
+
+static enum err load_touched(struct step *s, int64_t video_row, struct touched_video **out)
+{
+    *out = find_touched(s, video_row);
+    if (*out)
+        return OK;
+    struct touched_video *v = arena_alloc(&s->arena, sizeof *v);
+    enum err err = store_get_video(s->store, &s->arena, video_row, &v->video);
+    if (err)
+        return err;
+    CHECK(s->author_row == 0 || s->author_row == v->video.author_row);
+    s->author_row = v->video.author_row;
+    for (size_t i = 0; i < PLATFORM_COUNT; i++)
+        v->posts[i] = nothing_merged;
+    add_touched(s, v);
+    *out = v;
+    return OK;
+}
+
+/* --- taking readings in --------------------------------------------------------------------------------- */
+
+static void raise(int64_t *to, int64_t value)
+{
+    if (value > *to) /* COUNT_NONE is below every count */
+        *to = value;
+}
+
+static void merge_reading(struct merged *m, const struct reading *r)
+{
+    m->read = true;
+    m->baseline = m->baseline || r->baseline;
+    m->of_views = m->of_views || !r->not_of_views;
+    raise(r->baseline ? &m->baseline_views : &m->views, r->counts[COUNT_VIEWS]);
+    for (int k = COUNT_LIKES; k < COUNT_KINDS; k++)
+        raise(&m->counts[k], r->counts[k]);
+}
+
+static enum refusal judge(const struct step *s, const struct video *video, const struct post *post)
+{
+    if (s->observed_at > s->now + FUTURE_MS)
+        return REFUSAL_FUTURE;
+    if (s->observed_at < post->posted_at)
+        return REFUSAL_BEFORE_POST;
+    if (s->observed_at > video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS)
+        return REFUSAL_AFTER_LIFE;
+    if (s->observed_at < post->updated_at) /* TIME_NONE is before every time */
+        return REFUSAL_STALE;
+    return REFUSAL_NONE;
+}
+
+enum err step_add(struct step *s, const struct reading *reading, enum refusal *refusal)
+{
+    struct touched_video *v;
+    enum err err = load_touched(s, reading->video_row, &v);
+    if (err)
+        return err;
+    *refusal = REFUSAL_UNKNOWN_POST;
+    for (size_t i = 0; i < v->video.post_count; i++)
+        if (v->video.posts[i].platform == reading->platform) {
+            *refusal = judge(s, &v->video, &v->video.posts[i]);
+            if (*refusal == REFUSAL_NONE)
+                merge_reading(&v->posts[i], reading);
+        }
+    return OK;
+}
+
+/* --- applying ------------------------------------------------------------------------------------------- */
+
+static int64_t zero_or(int64_t count)
+{
+    return count > 0 ? count : 0;
+}
+
+/* The views of a post: the high-water mark of all its readings. True when the mark was raised or is new. */
+static bool apply_views(struct touched_video *v, struct post *post, const struct merged *m)
+{
+    const int64_t mark = post->counts[COUNT_VIEWS];
+    int64_t now = mark;
+    raise(&now, m->baseline_views);
+    v->baseline_gain += zero_or(now) - zero_or(mark);
+    int64_t with_baseline = now;
+    raise(&now, m->views);
+    v->gain += zero_or(now) - zero_or(with_baseline);
+    post->counts[COUNT_VIEWS] = now;
+    return now != mark;
+}
+
+static bool apply_post(const struct step *s, struct touched_video *v, struct post *post,
+                       const struct merged *m)
+{
+    bool changed = m->of_views && s->observed_at != post->updated_at;
+    if (m->of_views)
+        post->updated_at = s->observed_at;
+    if (apply_views(v, post, m))
+        changed = true;
+    for (int k = COUNT_LIKES; k < COUNT_KINDS; k++)
+        if (m->counts[k] != COUNT_NONE && m->counts[k] != post->counts[k]) {
+            post->counts[k] = m->counts[k];
+            changed = true;
+        }
+    return changed;
+}
+
+/* A replay, which changes nothing, must not touch the video either: its line would be computed again, now
+ * from what the other videos have become since. */
+static void apply_video(const struct step *s, struct touched_video *v)
+{
+    struct video *video = &v->video;
+    v->before = video->views;
+    for (size_t i = 0; i < video->post_count; i++)
+        if (v->posts[i].read && apply_post(s, v, &video->posts[i], &v->posts[i])) {
+            v->changed = true;
+            v->of_views = v->of_views || v->posts[i].of_views;
+            video->baseline_pending = video->baseline_pending || v->posts[i].baseline;
+        }
+    v->t = video->updated_at;
+    if (!v->of_views)
+        return;
+    v->first_reading = video->updated_at == TIME_NONE;
+    v->t = s->observed_at > video->updated_at ? s->observed_at : video->updated_at;
+    video->updated_at = v->t;
+    if (video->first_reading_at == TIME_NONE || s->observed_at < video->first_reading_at)
+        video->first_reading_at = s->observed_at;
+    video->baseline += v->baseline_gain;
+    video->views += v->baseline_gain + v->gain;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    struct touched_video *const *x = a, *const *y = b;
+    return uuid_cmp(&(*x)->video.id, &(*y)->video.id);
+}
+
+/* The changed videos come first, in the order of their ids; the others are dropped. */
+static void apply_all(struct step *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->video_count; i++) {
+        apply_video(s, s->videos[i]);
+        if (s->videos[i]->changed)
+            s->videos[kept++] = s->videos[i];
+    }
+    s->video_count = kept;
+    if (kept > 1)
+        qsort(s->videos, kept, sizeof(struct touched_video *), by_id);
+    reset_slots(s, s->slot_count);
+    for (size_t i = 0; i < kept; i++)
+        *find_slot(s, s->videos[i]->video.row) = (uint32_t)i + 1;
+}
+
+/* --- deciding ------------------------------------------------------------------------------------------- */
+
+static enum err read_base(struct step *s, int64_t t)
+{
+    if (s->base_t == t)
+        return OK;
+    enum err err = line_base_read(&s->base, s->store, &s->rules, s->author_row, t);
+    if (err)
+        return err;
+    for (size_t i = 0; i < s->base.count; i++) {
+        const struct touched_video *v = find_touched(s, s->base.videos[i].video_row);
+        if (v)
+            s->base.videos[i].views = v->video.views;
+    }
+    line_base_sort(&s->base);
+    s->base_t = t;
+    return OK;
+}
+
+static enum err decide_viral(struct step *s, struct touched_video *v)
+{
+    struct video *video = &v->video;
+    if (video->went_viral_at != TIME_NONE || !v->of_views)
+        return OK;
+    enum err err = read_base(s, v->t);
+    if (err)
+        return err;
+    struct viral_line line = line_base_for(&s->base, &s->rules, video->row);
+    if (v->gain > 0 && video->views >= line.threshold) {
+        v->flipped = true;
+        v->viral_event = !(video->baseline_pending && video->baseline >= line.threshold);
+        video->line = line;
+        video->went_viral_at = v->t - v->t % HOUR_MS;
+        video->views_when_viral = video->views;
+    } else if (line.threshold > video->views) {
+        video->line = line;
+    }
+    return OK;
+}
+
+static enum err write_event(struct step *s, const struct touched_video *v, struct event *event,
+                            int64_t *written)
+{
+    if (v->t < s->rules.history_start_ms)
+        return OK;
+    event->occurred_at = v->t;
+    event->author_row = v->video.author_row;
+    event->video_row = v->video.row;
+    ++*written;
+    return store_insert_event(s->store, event, s->now);
+}
+
+static enum err write_viral_event(struct step *s, struct touched_video *v, struct step_result *result)
+{
+    struct event event = {
+        .type = EVENT_WENT_VIRAL,
+        .value = v->video.views_when_viral,
+        .threshold = v->video.line.threshold,
+        .median = v->video.line.median,
+    };
+    v->viral_event = false;
+    return write_event(s, v, &event, &result->viral_events);
+}
+
+static enum err write_milestone_event(struct step *s, struct touched_video *v, int64_t value,
+                                      struct step_result *result)
+{
+    struct event event = {.type = EVENT_MILESTONE_REACHED, .value = value, .median = COUNT_NONE};
+    return write_event(s, v, &event, &result->milestone_events);
+}
+
+/* Appends the milestones of this step and writes the events, the viral one in its place among them. */
+static enum err reach_milestones(struct step *s, struct touched_video *v, struct step_result *result)
+{
+    struct video *video = &v->video;
+    int64_t values[MILESTONES_MAX];
+    size_t n = milestones_between(v->before, video->views, values);
+    enum err err = OK;
+    if (video->milestone_count + n > MILESTONES_MAX)
+        return ERR_CORRUPT;
+    result->milestones += (int64_t)n;
+    for (size_t i = 0; i < n && !err; i++) {
+        video->milestones[video->milestone_count++] = (struct milestone){values[i], v->t};
+        if (values[i] <= v->before + v->baseline_gain)
+            continue; /* by baseline alone: silent */
+        if (v->viral_event && video->line.threshold < values[i])
+            err = write_viral_event(s, v, result);
+        if (!err)
+            err = write_milestone_event(s, v, values[i], result);
+    }
+    if (!err && v->viral_event)
+        err = write_viral_event(s, v, result);
+    return err;
+}
+
+static enum err write_video(struct step *s, struct touched_video *v, struct step_result *result)
+{
+    enum err err = reach_milestones(s, v, result);
+    if (!err)
+        err = store_save_gain(s->store, &v->video, v->flipped, date_of(v->t), v->gain);
+    result->videos_changed++;
+    result->gained += v->gain;
+    result->baseline += v->baseline_gain;
+    result->went_viral += v->flipped;
+    return err;
+}
+
+/* --- the whole step ------------------------------------------------------------------------------------- */
+
+static int64_t latest_t(const struct step *s)
+{
+    int64_t t = TIME_NONE;
+    for (size_t i = 0; i < s->video_count; i++)
+        if (s->videos[i]->t > t)
+            t = s->videos[i]->t;
+    return t;
+}
+
+/* Videos that become comparable by this very step have to be found when the comparable videos are read. */
+static enum err save_first_readings(struct step *s, int64_t t)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < s->video_count && !err; i++) {
+        const struct touched_video *v = s->videos[i];
+        if (v->first_reading && v->video.posted_at <= t - s->rules.compare_min_age_ms)
+            err = store_save_counts(s->store, &v->video, false);
+    }
+    return err;
+}
+
+enum err step_finish(struct step *s, struct step_result *result)
+{
+    apply_all(s);
+    if (s->video_count == 0)
+        return OK;
+    const int64_t t = latest_t(s);
+    enum err err = save_first_readings(s, t);
+    for (size_t i = 0; i < s->video_count && !err; i++)
+        err = decide_viral(s, s->videos[i]);
+    for (size_t i = 0; i < s->video_count && !err; i++)
+        err = write_video(s, s->videos[i], result);
+    return err ? err : store_touch_author(s->store, s->author_row, t);
+}

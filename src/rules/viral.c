@@ -1,0 +1,43 @@
+/* Median and threshold in integers only. Knows no video and no time. */
+#include "rules/viral.h"
+
+/* The i-th of the values that count. */
+static int64_t value_at(const int64_t *sorted, size_t skip, size_t i)
+{
+    return sorted[i < skip ? i : i + 1];
+}
+
+/* Floor of the mean; both are below 2^62 (a total is at most five counts of 2^53 - 1), so the sum fits. */
+static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
+{
+    int64_t high = value_at(sorted, skip, n / 2);
+    if (n % 2)
+        return high;
+    return (value_at(sorted, skip, n / 2 - 1) + high) / 2;
+}
+
+/* ceil(median * multiplier): 128 bits, because median * 1,000,000 does not fit in 64. */
+static int64_t times_multiplier(int64_t median, int64_t multiplier_milli)
+{
+    __extension__ __int128 product = (__int128)median * multiplier_milli;
+    product = (product + 999) / 1000;
+    return product > COUNT_MAX ? COUNT_MAX : (int64_t)product;
+}
+
+struct viral_line viral_line_of(const int64_t *sorted, size_t n, size_t skip, const struct step_rules *rules)
+{
+    if (skip < n)
+        n--;
+    struct viral_line line = {
+        .threshold = rules->min_views < COUNT_MAX ? rules->min_views : COUNT_MAX,
+        .median = COUNT_NONE,
+        .compared = (int64_t)n,
+    };
+    if (n < COMPARE_LEAST)
+        return line;
+    line.median = median_of(sorted, skip, n);
+    int64_t multiple = times_multiplier(line.median, rules->multiplier_milli);
+    if (multiple > line.threshold)
+        line.threshold = multiple;
+    return line;
+}

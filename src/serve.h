@@ -1,9 +1,0 @@
-/* The command that runs the server. It stands above cli/, because the server is made of all the rest. */
-#ifndef VT_SERVE_H
-#define VT_SERVE_H
-
-#include "cli/cli.h"
-
-extern const struct cli_command serve_command;
-
-#endif

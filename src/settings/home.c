@@ -1,9 +1,0 @@
-/* GET /: on to the dashboard. */
-#include "settings/page.h"
-
-static enum next home_step(struct request *r)
-{
-    return page_redirect(r, STR("/dashboard"));
-}
-
-const struct site_page home_page = {.path = "/", .methods = SITE_GET, .start = home_step};

@@ -1,0 +1,250 @@
+/* Sealing and opening, with libsodium. Knows no table and no token. */
+#include "vault/seal.h"
+
+#include "base/check.h"
+#include "vault/key_file.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    NONCE_LEN = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES,
+    TAG_LEN = crypto_aead_xchacha20poly1305_ietf_ABYTES,
+    PLACE_ID_MAX = 1000,
+    PLACE_MAX_BYTES = 32 + PLACE_ID_MAX,
+};
+_Static_assert(SEAL_OVERHEAD == SEAL_ID_LEN + NONCE_LEN + TAG_LEN, "the layout in seal.h");
+_Static_assert(SEAL_KEY_LEN == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the cipher's key");
+
+struct seal_keys {
+    char *path; /* NULL: no file */
+    struct stat is;
+    struct key_list *list; /* locked memory where the system gives it */
+};
+
+/* Key lists on the way: locked, and wiped when freed. */
+static struct key_list *list_new(void)
+{
+    struct key_list *list = sodium_malloc(sizeof *list);
+    CHECK(list);
+    sodium_memzero(list, sizeof *list);
+    return list;
+}
+
+enum err seal_open(struct seal_keys **out, const char *path, char *why, size_t why_size)
+{
+    struct seal_keys *keys = xcalloc(1, sizeof *keys);
+    keys->list = list_new();
+    if (path && *path) {
+        enum err err = key_file_read(path, keys->list, &keys->is, why, why_size);
+        if (err) {
+            seal_close(keys);
+            return err;
+        }
+        keys->path = strdup(path);
+        CHECK(keys->path);
+    }
+    *out = keys;
+    return OK;
+}
+
+void seal_close(struct seal_keys *keys)
+{
+    if (!keys)
+        return;
+    sodium_free(keys->list);
+    free(keys->path);
+    free(keys);
+}
+
+bool seal_has_keys(const struct seal_keys *keys)
+{
+    return keys->list->count > 0;
+}
+
+/* ---- the file as it is now ---- */
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* What cannot be read now leaves the keys as they were: they did open rows. */
+static enum err look_again(struct seal_keys *keys)
+{
+    char why[512];
+    struct stat is;
+    if (!keys->path || (stat(keys->path, &is) == 0 && is_same_file(&is, &keys->is)))
+        return OK;
+    struct key_list *fresh = list_new();
+    enum err err = key_file_read(keys->path, fresh, &is, why, sizeof why);
+    if (!err) {
+        struct key_list *old = keys->list;
+        keys->list = fresh;
+        keys->is = is;
+        fresh = old;
+    }
+    sodium_free(fresh);
+    return err;
+}
+
+static const struct key_entry *find_key(const struct seal_keys *keys, uint32_t id)
+{
+    for (size_t i = 0; i < keys->list->count; i++)
+        if (keys->list->entries[i].id == id)
+            return &keys->list->entries[i];
+    return NULL;
+}
+
+bool seal_knows(const struct seal_keys *keys, uint32_t id)
+{
+    return find_key(keys, id) != NULL;
+}
+
+void seal_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX], size_t *count)
+{
+    *count = keys->list->count;
+    for (size_t i = 0; i < *count; i++)
+        ids[i] = keys->list->entries[i].id;
+}
+
+/* ---- sealing ---- */
+
+static void put_i64(uint8_t *out, int64_t v)
+{
+    for (int i = 0; i < 8; i++)
+        out[i] = (uint8_t)((uint64_t)v >> (56 - 8 * i));
+}
+
+static void put_id(uint8_t *out, uint32_t id)
+{
+    for (int i = 0; i < SEAL_ID_LEN; i++)
+        out[i] = (uint8_t)(id >> (24 - 8 * i));
+}
+
+/* The account last, so that no two places have the same bytes. 0: it is too long to be one. */
+static size_t place_bytes(const struct seal_place *place, uint8_t out[PLACE_MAX_BYTES])
+{
+    static const char use[] = "viewtally token";
+    if (place->account_id.len > PLACE_ID_MAX)
+        return 0;
+    memcpy(out, use, sizeof use);
+    size_t len = sizeof use;
+    put_i64(out + len, place->author_row);
+    len += 8;
+    out[len++] = (uint8_t)place->api;
+    out[len++] = (uint8_t)place->column;
+    if (place->account_id.len)
+        memcpy(out + len, place->account_id.p, place->account_id.len);
+    return len + place->account_id.len;
+}
+
+enum err seal_put(struct seal_keys *keys, const struct seal_place *place, struct str plain, struct buf *out)
+{
+    uint8_t place_data[PLACE_MAX_BYTES];
+    unsigned long long len = 0;
+    enum err err = look_again(keys);
+    if (err)
+        return err;
+    if (!keys->list->count)
+        return ERR_NOT_FOUND;
+    const size_t place_len = place_bytes(place, place_data);
+    if (plain.len > SEAL_PLAIN_MAX || !place_len)
+        return ERR_FULL;
+    const struct key_entry *key = &keys->list->entries[0];
+    uint8_t *to = (uint8_t *)buf_reserve(out, plain.len + SEAL_OVERHEAD);
+    if (!to)
+        return ERR_FULL;
+    put_id(to, key->id);
+    uint8_t *nonce = to + SEAL_ID_LEN;
+    randombytes_buf(nonce, NONCE_LEN);
+    (void)crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE_LEN, &len, (const uint8_t *)plain.p,
+                                                     plain.len, place_data, place_len, NULL, nonce, key->key);
+    CHECK(len == plain.len + TAG_LEN);
+    out->len += plain.len + SEAL_OVERHEAD;
+    return OK;
+}
+
+uint32_t seal_id_of(struct str sealed)
+{
+    const uint8_t *b = (const uint8_t *)sealed.p;
+    if (sealed.len < SEAL_OVERHEAD)
+        return 0;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+enum err seal_get(struct seal_keys *keys, const struct seal_place *place, struct str sealed, char *out,
+                  size_t *len)
+{
+    uint8_t place_data[PLACE_MAX_BYTES];
+    unsigned long long got = 0;
+    const uint32_t id = seal_id_of(sealed);
+    const size_t place_len = place_bytes(place, place_data);
+    if (!id || !place_len)
+        return ERR_CORRUPT;
+    const struct key_entry *key = find_key(keys, id);
+    if (!key && look_again(keys) == OK)
+        key = find_key(keys, id);
+    if (!key)
+        return ERR_NOT_FOUND;
+    const uint8_t *nonce = (const uint8_t *)sealed.p + SEAL_ID_LEN;
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt((uint8_t *)out, &got, NULL, nonce + NONCE_LEN,
+                                                   sealed.len - SEAL_ID_LEN - NONCE_LEN, place_data,
+                                                   place_len, nonce, key->key) != 0)
+        return ERR_CORRUPT;
+    *len = (size_t)got;
+    return OK;
+}
+
+/* ---- making and changing the file ---- */
+
+enum err seal_create_file(const char *path, char *why, size_t why_size)
+{
+    struct key_list *list = list_new();
+    key_file_generate(list, &list->entries[0]);
+    list->count = 1;
+    enum err err = key_file_write(path, list, false, why, why_size);
+    sodium_free(list);
+    return err;
+}
+
+enum err seal_add_key(const char *path, uint32_t *id, char *why, size_t why_size)
+{
+    struct stat is;
+    struct key_list *list = list_new();
+    enum err err = key_file_read(path, list, &is, why, why_size);
+    if (!err && list->count == SEAL_KEYS_MAX) {
+        (void)snprintf(why, why_size,
+                       "the key file %s holds %d keys already: let `secrets rotate` come to its end", path,
+                       SEAL_KEYS_MAX);
+        err = ERR_FULL;
+    }
+    if (!err) {
+        struct key_entry fresh;
+        key_file_generate(list, &fresh);
+        memmove(&list->entries[1], &list->entries[0], list->count * sizeof list->entries[0]);
+        list->entries[0] = fresh;
+        list->count++;
+        sodium_memzero(&fresh, sizeof fresh);
+        *id = list->entries[0].id;
+        err = key_file_write(path, list, true, why, why_size);
+    }
+    sodium_free(list);
+    return err;
+}
+
+enum err seal_keep_first_key(const char *path, char *why, size_t why_size)
+{
+    struct stat is;
+    struct key_list *list = list_new();
+    enum err err = key_file_read(path, list, &is, why, why_size);
+    if (!err && list->count > 1) {
+        list->count = 1;
+        err = key_file_write(path, list, true, why, why_size);
+    }
+    sodium_free(list);
+    return err;
+}

@@ -1,0 +1,247 @@
+/* Tokens in the clear: out of the database for one call, into it from a linking. Knows no network. */
+#include "vault/tokens.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CHECK_PAGE = 200,
+    TOKEN_LIFE_UNSAID_S = 3600,               /* Meta may leave expires_in out */
+    IDLE_AGE_MS = 7 * 24 * 3600 * 1000,       /* what lives for hours is kept alive weekly */
+    IDLE_LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* and is told by a life shorter than this */
+};
+
+/* ---- from the configuration ---- */
+
+struct platform_options platform_options_of(const struct config *config, enum platform_api api)
+{
+    struct platform_options o = {.graph_version = config->facebook.graph_version};
+    switch (api) {
+    case API_INSTAGRAM: o.batch = config->instagram.batch; break;
+    case API_YOUTUBE:
+        o.ids_per_call = (int)config->youtube.ids_per_call;
+        o.by_key = *config->youtube.api_key != '\0';
+        break;
+    case API_FACEBOOK:
+        o.more_scopes = config->facebook.more_scopes;
+        o.config_id = config->facebook.config_id;
+        break;
+    case API_TIKTOK:
+    case API_INSTAGRAM_FACEBOOK:
+    case API_PINTEREST: break;
+    }
+    return o;
+}
+
+static struct platform_app app_of(const char *client_id, const char *client_secret)
+{
+    return (struct platform_app){.client_id = str_from_cstr(client_id),
+                                 .client_secret = str_from_cstr(client_secret)};
+}
+
+struct platform_app platform_app_of(const struct config *config, enum platform_api api)
+{
+    switch (api) {
+    case API_TIKTOK: return app_of(config->tiktok.client_id, config->tiktok.client_secret);
+    case API_INSTAGRAM: return app_of(config->instagram.client_id, config->instagram.client_secret);
+    case API_YOUTUBE: return app_of(config->youtube.client_id, config->youtube.client_secret);
+    case API_PINTEREST: return app_of(config->pinterest.client_id, config->pinterest.client_secret);
+    case API_INSTAGRAM_FACEBOOK:
+    case API_FACEBOOK: return app_of(config->facebook.client_id, config->facebook.client_secret);
+    }
+    return app_of("", "");
+}
+
+bool platform_is_configured(const struct config *config, enum platform_api api)
+{
+    return *config->secrets.key_file && platform_app_of(config, api).client_id.len;
+}
+
+/* ---- tokens in the clear ---- */
+
+static enum err open_one(struct seal_keys *keys, const struct credential *c, enum seal_column column,
+                         struct str sealed, char *to, struct str *out)
+{
+    const struct seal_place place = {
+        .author_row = c->author_row, .api = c->api, .account_id = c->account_id, .column = column};
+    size_t len;
+    enum err err = seal_get(keys, &place, sealed, to, &len);
+    if (!err)
+        *out = str_make(to, len);
+    return err;
+}
+
+enum err tokens_open(struct seal_keys *keys, const struct credential *c, struct tokens *out)
+{
+    const size_t plain_max = c->access_sealed.len + c->refresh_sealed.len;
+    *out = (struct tokens){.row = c->row,
+                           .author_row = c->author_row,
+                           .version = c->version,
+                           .api = (enum platform_api)c->api,
+                           .size = plain_max + c->account_id.len + c->scopes.len + 1};
+    char *at = out->memory = xcalloc(1, out->size);
+    enum err err = open_one(keys, c, SEAL_ACCESS, c->access_sealed, at, &out->grant.access_token);
+    at += c->access_sealed.len;
+    if (!err && c->refresh_sealed.p)
+        err = open_one(keys, c, SEAL_REFRESH, c->refresh_sealed, at, &out->grant.refresh_token);
+    if (err) {
+        tokens_close(out);
+        return err;
+    }
+    at += c->refresh_sealed.len;
+    memcpy(at, c->account_id.p, c->account_id.len);
+    out->grant.account_id = str_make(at, c->account_id.len);
+    at += c->account_id.len;
+    memcpy(at, c->scopes.p, c->scopes.len);
+    out->grant.scopes = str_make(at, c->scopes.len);
+    return OK;
+}
+
+void tokens_close(struct tokens *t)
+{
+    if (t->memory)
+        sodium_memzero(t->memory, t->size);
+    free(t->memory);
+    t->memory = NULL;
+    t->grant = (struct token_grant){.expires_in_s = 0};
+}
+
+enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out)
+{
+    struct arena a;
+    struct credential c;
+    *out = (struct tokens){.memory = NULL};
+    arena_init(&a, 4096);
+    enum err err = store_get_credential(s, &a, row, &c);
+    if (!err)
+        err = tokens_open(keys, &c, out);
+    arena_fini(&a);
+    return err;
+}
+
+bool tokens_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
+                           bool idle)
+{
+    if (desc->refresh_before_s < 0 || c->state != CREDENTIAL_FINE || c->access_expires_at == TIME_NONE)
+        return false;
+    const int64_t age_ms = now_ms - c->obtained_at;
+    if (age_ms < desc->refresh_min_age_s * SECOND_MS)
+        return false;
+    if (idle && c->access_expires_at - c->obtained_at < IDLE_LONG_LIFE_MS)
+        return age_ms >= IDLE_AGE_MS;
+    return c->access_expires_at - now_ms < desc->refresh_before_s * SECOND_MS;
+}
+
+/* ---- putting an account in ---- */
+
+static bool take_text(char *out, size_t max, struct str text, bool may_be_empty)
+{
+    if (text.len > max || (!text.len && !may_be_empty) || !str_is_utf8(text))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.p[i] < ' ' || text.p[i] == 0x7F)
+            return false;
+    if (text.len)
+        memcpy(out, text.p, text.len);
+    out[text.len] = '\0';
+    return true;
+}
+
+/* Names are for people: one that is too long or odd is left out, which loses nothing. */
+static void take_name(char *out, struct str name)
+{
+    if (!take_text(out, ACCOUNT_NAME_MAX, name, true))
+        out[0] = '\0';
+}
+
+int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms)
+{
+    enum { YEARS_S = 20 * 366 * 86400 }; /* more is nonsense, and must not overflow */
+    if (expires_in_s < 0 || (!expires_in_s && desc->refresh_before_s < 0))
+        return TIME_NONE;
+    if (!expires_in_s)
+        expires_in_s = TOKEN_LIFE_UNSAID_S;
+    return now_ms + (expires_in_s < YEARS_S ? expires_in_s : YEARS_S) * SECOND_MS;
+}
+
+int64_t refresh_token_expiry(int64_t expires_in_s, int64_t now_ms)
+{
+    enum { YEARS_S = 20 * 366 * 86400 };
+    if (expires_in_s <= 0 || expires_in_s > YEARS_S)
+        return TIME_NONE;
+    return now_ms + expires_in_s * SECOND_MS;
+}
+
+bool account_record_of(struct account_record *out, int64_t author_row, const struct linked_account *account,
+                       int64_t now_ms, const char **why)
+{
+    const struct token_grant *grant = &account->grant;
+    const struct platform_desc *desc = platform_desc(account->api);
+    *out = (struct account_record){.author_row = author_row, .api = account->api, .obtained_at = now_ms};
+    *why = NULL;
+    if (!take_text(out->account_id, ACCOUNT_ID_MAX, account->id, false))
+        *why = "the account's id is missing, too long or no text";
+    else if (!take_text(out->access_token, TOKEN_MAX, grant->access_token, false))
+        *why = "the access token is missing, too long or no text";
+    else if (!take_text(out->refresh_token, TOKEN_MAX, grant->refresh_token, true))
+        *why = "the refresh token is too long or no text";
+    else if (!take_text(out->scopes, SCOPES_MAX, grant->scopes, true))
+        *why = "the scopes are too long or no text";
+    take_name(out->name, account->name);
+    out->is_personal = account->is_personal;
+    out->access_expires_at = token_expiry(desc, grant->expires_in_s, now_ms);
+    out->refresh_expires_at = refresh_token_expiry(grant->refresh_expires_in_s, now_ms);
+    if (*why)
+        account_record_wipe(out);
+    return !*why;
+}
+
+void account_record_wipe(struct account_record *r)
+{
+    sodium_memzero(r, sizeof *r);
+}
+
+enum err tokens_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
+                     struct buf *access, struct buf *refresh)
+{
+    struct seal_place place = {
+        .author_row = c->author_row, .api = c->api, .account_id = c->account_id, .column = SEAL_ACCESS};
+    enum err err = seal_put(keys, &place, grant->access_token, access);
+    place.column = SEAL_REFRESH;
+    if (!err && grant->refresh_token.len)
+        err = seal_put(keys, &place, grant->refresh_token, refresh);
+    c->access_sealed = buf_str(access);
+    c->refresh_sealed = grant->refresh_token.len ? buf_str(refresh) : str_make(NULL, 0);
+    return err;
+}
+
+enum err account_record_save(const struct account_record *r, struct seal_keys *keys, struct store *s,
+                             int64_t *row)
+{
+    struct buf access, refresh;
+    struct credential c = {.author_row = r->author_row,
+                           .api = (int)r->api,
+                           .account_id = str_from_cstr(r->account_id),
+                           .account_name = str_from_cstr(*r->name ? r->name : NULL),
+                           .scopes = str_from_cstr(r->scopes),
+                           .access_expires_at = r->access_expires_at,
+                           .refresh_expires_at = r->refresh_expires_at,
+                           .obtained_at = r->obtained_at,
+                           .is_personal = r->is_personal};
+    const struct token_grant grant = {.access_token = str_from_cstr(r->access_token),
+                                      .refresh_token = str_from_cstr(r->refresh_token)};
+    buf_init(&access, TOKEN_MAX + SEAL_OVERHEAD);
+    buf_init(&refresh, TOKEN_MAX + SEAL_OVERHEAD);
+    enum err err = tokens_seal(keys, &c, &grant, &access, &refresh);
+    if (!err)
+        err = store_put_credential(s, &c);
+    if (!err)
+        *row = c.row;
+    buf_fini(&access);
+    buf_fini(&refresh);
+    return err;
+}

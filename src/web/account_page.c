@@ -1,0 +1,206 @@
+/* /account: the author's sign-in: password, and signing out everywhere. */
+#include "auth/password.h"
+#include "auth/sign_in_limiter.h"
+#include "base/clock.h"
+#include "web/session_start.h"
+#include "web/form_field.h"
+#include "web/page.h"
+#include "store/write_call.h"
+
+struct account_write {
+    struct entry entry;
+    char checked[PASSWORD_STORED_LEN]; /* what was stored, as it was checked */
+    char text[PASSWORD_STORED_LEN];    /* the new one */
+};
+
+struct account {
+    struct password_call call;
+    struct account_write write;
+    enum err result;
+};
+
+/* ---- the page ---- */
+
+static void write_password_form(struct request *r, const char *fault, const char *new_fault)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<section class=\"card\"><h2>Password</h2>\n");
+    page_form(r, STR("/account/password"));
+    field_write(b, &(struct field){.id = "current",
+                                   .label = "Your password until now",
+                                   .type = "password",
+                                   .autocomplete = "current-password",
+                                   .fault = fault});
+    field_write(b, &(struct field){.id = "password",
+                                   .label = "The new password",
+                                   .type = "password",
+                                   .autocomplete = "new-password",
+                                   .hint = "At least 8 characters.",
+                                   .fault = new_fault});
+    field_write(b, &(struct field){.id = "again",
+                                   .label = "The new password again",
+                                   .type = "password",
+                                   .autocomplete = "new-password"});
+    HTML(b, "<button>Change the password</button></form></section>\n");
+}
+
+static void write_sign_out(struct request *r)
+{
+    struct buf *b = &r->res.body;
+    HTML(b,
+         "<section class=\"card\"><h2>Sign out everywhere</h2>\n<p>Ends your sign-in on every device, this "
+         "one too. API keys and connected apps go on working.</p>\n");
+    page_form(r, STR("/account/sign-out"));
+    HTML(b, "<button class=\"danger\">Sign out everywhere</button></form></section>\n");
+}
+
+static enum next show(struct request *r, const char *fault, const char *new_fault)
+{
+    const struct visit *v = visit_of(r);
+    if (fault || new_fault)
+        r->res.status = 422;
+    struct buf *b = page_begin(r, &(struct page){.title = STR("Account"), .current = "/account"});
+    if (v->by_proxy) {
+        HTML(b, "<p>You were signed in by your organisation, so there is no password here to change.</p>");
+        return page_end(r);
+    }
+    if (v->viewer.login.p) {
+        HTML(b, "<p>Your name for signing in is <strong>");
+        html_text(b, v->viewer.login);
+        HTML(b, "</strong>.</p>\n");
+    }
+    HTML(b, "<div class=\"columns\">");
+    write_password_form(r, fault, new_fault);
+    write_sign_out(r);
+    HTML(b, "</div>");
+    return page_end(r);
+}
+
+static enum next account_step(struct request *r)
+{
+    return show(r, NULL, NULL);
+}
+
+const struct site_page account_page = {.path = "/account", .methods = SITE_GET, .start = account_step};
+
+/* ---- another password ---- */
+
+static enum err write_password(struct store *store, void *data)
+{
+    const struct account_write *w = data;
+    enum err e = enter_check(store, &w->entry, w->checked);
+    if (e == OK)
+        e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), w->entry.now);
+    if (e == OK)
+        e = store_delete_sessions_of(store, w->entry.author_row);
+    return e ? e : enter_write(store, &w->entry);
+}
+
+static enum next password_written_step(struct request *r)
+{
+    struct account *a = visit_of(r)->state;
+    if (a->result == ERR_INVALID)
+        return show(r, "This is not your password.", NULL);
+    if (a->result)
+        return page_store_error(r, a->result);
+    enter_done(r);
+    page_set_note(r, NOTE_PASSWORD_SET);
+    return page_redirect(r, STR("/account"));
+}
+
+static enum next refuse_load(struct request *r)
+{
+    return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
+}
+
+static enum next password_made_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct account *a = v->state;
+    if (a->call.err)
+        return refuse_load(r);
+    enter_prepare(r, v->viewer.author_row, &a->write.entry);
+    memcpy(a->write.checked, v->viewer.password.p, v->viewer.password.len);
+    memcpy(a->write.text, a->call.text, sizeof a->write.text);
+    r->step = password_written_step;
+    return write_call(v->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);
+}
+
+/* A browser that is signed in now counts like one that has signed in before. */
+static struct sign_in_try try_of(const struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    return (struct sign_in_try){.account = v->viewer.login,
+                                .address = r->client_address,
+                                .device = str_make((const char *)v->session_hash, sizeof v->session_hash)};
+}
+
+static enum next current_checked_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct account *a = v->state;
+    if (a->call.err)
+        return refuse_load(r);
+    if (!a->call.matches)
+        return show(r, "This is not your password.", NULL);
+    const struct sign_in_try try = try_of(r);
+    sign_in_limiter_succeeded(v->site->sign_in_limiter, &try, clock_mono_ms());
+    r->step = password_made_step;
+    return password_make(v->site->passwords, &r->wait, &a->call, form_get(&v->form, STR("password")));
+}
+
+static enum next password_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct str current = form_get(&v->form, STR("current")), chosen = form_get(&v->form, STR("password"));
+    if (v->by_proxy || !v->viewer.login.p || !current.p || !chosen.p)
+        return page_error(r, 400, "The form wants your password and a new one.");
+    const char *fault = password_refusal(chosen, v->viewer.login);
+    if (!fault && !str_eq(chosen, form_get(&v->form, STR("again"))))
+        fault = "The two new passwords are not the same.";
+    if (fault)
+        return show(r, NULL, fault);
+    const struct sign_in_try try = try_of(r);
+    int64_t wait_ms = sign_in_limiter_try(v->site->sign_in_limiter, &try, clock_mono_ms());
+    if (wait_ms)
+        return page_too_fast(r, wait_ms);
+    struct account *a = arena_alloc(&r->arena, sizeof *a);
+    v->state = a;
+    r->step = current_checked_step;
+    return password_verify(v->site->passwords, &r->wait, &a->call, current, v->viewer.password);
+}
+
+const struct site_page account_password_page = {
+    .path = "/account/password", .methods = SITE_POST, .start = password_step};
+
+/* ---- out everywhere ---- */
+
+static enum err write_out(struct store *store, void *data)
+{
+    const struct entry *entry = data;
+    return store_delete_sessions_of(store, entry->author_row);
+}
+
+static enum next out_step(struct request *r)
+{
+    struct account *a = visit_of(r)->state;
+    if (a->result)
+        return page_store_error(r, a->result);
+    site_forget_session_cookie(r);
+    page_set_note(r, NOTE_SIGNED_OUT_EVERYWHERE);
+    return page_redirect(r, STR("/sign-in"));
+}
+
+static enum next sign_out_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct account *a = arena_alloc(&r->arena, sizeof *a);
+    v->state = a;
+    a->write.entry.author_row = v->viewer.author_row;
+    r->step = out_step;
+    return write_call(v->site->writer, &r->wait, &a->result, write_out, &a->write.entry,
+                      sizeof a->write.entry);
+}
+
+const struct site_page account_sign_out_page = {
+    .path = "/account/sign-out", .methods = SITE_POST, .start = sign_out_step};

@@ -1,0 +1,49 @@
+/* GET /assets/… Kept by browsers for ever: another text has another address (?v=…). */
+#include "web/assets.h"
+
+#include "base/hash.h"
+#include "web/site.h"
+
+extern const char style_css[], copy_js[];
+extern const size_t style_css_len, copy_js_len;
+
+enum { VERSION_LEN = 12 };
+
+static void version_of(struct str text, char out[ASSET_VERSION_SIZE])
+{
+    char hash[HASH_TEXT_LEN];
+    hash_128_text(text, hash);
+    memcpy(out, hash, VERSION_LEN);
+    out[VERSION_LEN] = '\0';
+}
+
+void assets_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE])
+{
+    version_of(str_make(style_css, style_css_len), style);
+    version_of(str_make(copy_js, copy_js_len), script);
+}
+
+static enum next answer(struct request *r, struct str type, struct str text)
+{
+    r->res.status = 200;
+    r->res.content_type = type;
+    r->res.fixed_body = text;
+    response_add_field(r, STR("Cache-Control"), STR("public, max-age=31536000, immutable"));
+    return NEXT_DONE;
+}
+
+static enum next style_step(struct request *r)
+{
+    return answer(r, STR("text/css; charset=utf-8"), str_make(style_css, style_css_len));
+}
+
+static enum next script_step(struct request *r)
+{
+    return answer(r, STR("text/javascript; charset=utf-8"), str_make(copy_js, copy_js_len));
+}
+
+const struct site_page style_page = {
+    .path = "/assets/style.css", .methods = SITE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = style_step};
+
+const struct site_page script_page = {
+    .path = "/assets/copy.js", .methods = SITE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = script_step};

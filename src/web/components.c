@@ -1,0 +1,176 @@
+/* Pieces of pages about videos. Knows markup and records; reads nothing. */
+#include "web/components.h"
+
+#include "base/clock.h"
+#include "web/humanize.h"
+#include "web/page.h"
+
+struct str part_platform(enum platform p)
+{
+    static const struct str names[PLATFORM_COUNT] = {[PLATFORM_TIKTOK] = {"TikTok", 6},
+                                                     [PLATFORM_INSTAGRAM] = {"Instagram", 9},
+                                                     [PLATFORM_YOUTUBE] = {"YouTube", 7},
+                                                     [PLATFORM_FACEBOOK] = {"Facebook", 8},
+                                                     [PLATFORM_PINTEREST] = {"Pinterest", 9}};
+    return names[p];
+}
+
+struct str part_title(const struct video *v, const struct book_ref *book)
+{
+    if (v->title.p)
+        return v->title;
+    return book->title.p ? book->title : STR("Untitled");
+}
+
+void part_video_link(struct request *r, const struct video *v, const struct book_ref *book)
+{
+    char id[UUID_TEXT_LEN];
+    uuid_format(&v->id, id);
+    HTML(&r->res.body, "<a");
+    page_link(r, "href", arena_printf(&r->arena, "/videos/%.*s", UUID_TEXT_LEN, id));
+    HTML(&r->res.body, ">");
+    html_name(&r->res.body, part_title(v, book));
+    HTML(&r->res.body, "</a>");
+}
+
+/* ---- the picture ---- */
+
+static bool is_letter(unsigned char c)
+{
+    return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* The first characters of the first two words that have any, in capitals as far as that is ASCII. */
+static void write_initials(struct buf *b, struct str title)
+{
+    size_t taken = 0;
+    bool in_word = false;
+    for (size_t i = 0; i < title.len && taken < 2;) {
+        unsigned char c = (unsigned char)title.p[i];
+        size_t n = str_utf8_sequence(title.p + i, title.len - i);
+        if (n && is_letter(c) && !in_word) {
+            char capital = (char)(c >= 'a' && c <= 'z' ? c - 32 : c);
+            html_text(b, n == 1 ? str_make(&capital, 1) : str_make(title.p + i, n));
+            taken++;
+        }
+        in_word = is_letter(c) || (in_word && c == '\'');
+        i += n ? n : 1;
+    }
+}
+
+static void draw_thumb(struct buf *b, const struct video *v, struct str title)
+{
+    const uint8_t *id = v->id.b;
+    buf_printf(b,
+               "<svg class=\"thumb thumb-%d\" viewBox=\"0 0 56 76\" aria-hidden=\"true\" focusable=\"false\">"
+               "<rect class=\"a\" width=\"56\" height=\"76\"/><circle class=\"b\" cx=\"%d\" cy=\"%d\" "
+               "r=\"%d\"/><text x=\"28\" y=\"38\" dy=\".35em\" text-anchor=\"middle\">",
+               id[15] % 8, id[14] % 57, id[13] % 77, 14 + id[12] % 20);
+    write_initials(b, title);
+    HTML(b, "</text></svg>");
+}
+
+void part_thumb(struct request *r, const struct video *v, struct str title)
+{
+    struct buf *b = &r->res.body;
+    bool remote = *visit_of(r)->site->config->account.image_sources && html_link_is_safe(v->thumbnail_url) &&
+                  v->thumbnail_url.p[0] != '/';
+    if (!remote) {
+        draw_thumb(b, v, title);
+        return;
+    }
+    HTML(b, "<img class=\"thumb\"");
+    html_link(b, "src", v->thumbnail_url);
+    HTML(b, " alt=\"\" width=\"56\" height=\"76\" loading=\"lazy\" decoding=\"async\" "
+            "referrerpolicy=\"no-referrer\">");
+}
+
+/* ---- words ---- */
+
+void part_viral_line(struct buf *b, int64_t views, int64_t threshold, int64_t median)
+{
+    if (median != COUNT_NONE && median > 0) {
+        number_times(b, views, median);
+        HTML(b, " your typical ");
+        number_html(b, median);
+    } else {
+        HTML(b, "over ");
+        number_of_html(b, threshold, "view", "views");
+    }
+}
+
+void part_platforms(struct buf *b, const struct video *v)
+{
+    for (size_t i = 0; i < v->post_count; i++) {
+        if (i)
+            HTML(b, ", ");
+        buf_append(b, part_platform(v->posts[i].platform));
+    }
+}
+
+static void write_viral(struct buf *b, const struct video *v)
+{
+    if (v->went_viral_at == TIME_NONE)
+        return;
+    HTML(b, "<div class=\"small\"><span class=\"badge viral\">Viral</span> ");
+    part_viral_line(b, v->views_when_viral, v->line.threshold, v->line.median);
+    HTML(b, "</div>");
+}
+
+static void write_facts(struct buf *b, const struct video *v)
+{
+    HTML(b, "<div class=\"small muted\">");
+    date_html(b, date_of(v->posted_at));
+    HTML(b, " on ");
+    part_platforms(b, v);
+    HTML(b, "</div><div>");
+    if (v->first_reading_at == TIME_NONE) {
+        HTML(b, "<span class=\"muted\">Not read yet</span>");
+    } else {
+        HTML(b, "<span class=\"video-views\">");
+        number_of_html(b, v->views, "view", "views");
+        HTML(b, "</span>");
+    }
+    if (v->milestone_count) {
+        HTML(b, " <span class=\"small muted\">· passed ");
+        number_html(b, v->milestones[v->milestone_count - 1].value);
+        HTML(b, "</span>");
+    }
+    HTML(b, "</div>");
+}
+
+void part_video_item(struct request *r, const struct video *v, const struct book_ref *book)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<li>");
+    part_thumb(r, v, part_title(v, book));
+    HTML(b, "<div class=\"video-text\"><div class=\"video-title clamp\">");
+    part_video_link(r, v, book);
+    HTML(b, "</div>");
+    write_facts(b, v);
+    write_viral(b, v);
+    HTML(b, "</div></li>");
+}
+
+void part_event_item(struct request *r, const struct event *e, const struct video *v,
+                     const struct book_ref *book, int64_t now)
+{
+    struct buf *b = &r->res.body;
+    bool viral = e->type == EVENT_WENT_VIRAL;
+    buf_append(b,
+               viral ? STR("<li class=\"viral\"><div class=\"clamp\">") : STR("<li><div class=\"clamp\">"));
+    part_video_link(r, v, book);
+    HTML(b, "</div>");
+    if (viral) {
+        HTML(b, "went viral at ");
+        number_of_html(b, e->value, "view", "views");
+        HTML(b, ", ");
+        part_viral_line(b, e->value, e->threshold, e->median);
+    } else {
+        HTML(b, "reached ");
+        number_of_html(b, e->value, "view", "views");
+    }
+    HTML(b, "<span class=\"when\">");
+    time_ago_html(b, e->occurred_at, now);
+    HTML(b, "</span></li>");
+}

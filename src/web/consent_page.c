@@ -1,0 +1,226 @@
+/* {base_url}/oauth/authorize: an app asks to be connected. The request travels in the address, also of the
+ * form, so it is checked anew with the answer; the form adds what the author decided. */
+#include "oauth/authorize.h"
+#include "oauth/codes.h"
+#include "oauth/redirect.h"
+#include "web/page.h"
+#include "store/write_call.h"
+
+struct consent_write {
+    int64_t author_row;
+    size_t client_id_len, redirect_len;
+    char client_id[CLIENT_ID_MAX], redirect_uri[REDIRECT_MAX], challenge[PKCE_CHALLENGE_LEN];
+    /* The result. */
+    enum key_limit reached;
+    int64_t now;
+    struct key_text code;
+};
+
+struct consent {
+    struct authorize_request request;
+    struct app_lookup app;
+    enum err result;
+    struct consent_write write;
+};
+
+static struct consent *consent_of(const struct request *r)
+{
+    return visit_of(r)->state;
+}
+
+static struct str issuer(const struct request *r)
+{
+    return str_from_cstr(visit_of(r)->site->config->server.base_url);
+}
+
+/* Nothing is redirected: who wrote the request may be nobody that should be sent to. */
+static enum next refuse(struct request *r, const char *why)
+{
+    return page_error(r, 400, "%s Nothing was connected. Whoever made the app can correct this.", why);
+}
+
+/* 303: never a status that would send the form on (RFC 9700, 4.12). */
+static enum next send_back(struct request *r, struct str to)
+{
+    response_reset(r);
+    r->res.status = 303;
+    response_add_field(r, STR("Location"), to);
+    return NEXT_DONE;
+}
+
+static enum next send_error(struct request *r, const char *error, const char *description)
+{
+    return send_back(r, authorize_error(&r->arena, &consent_of(r)->request, issuer(r), error, description));
+}
+
+/* ---- the page ---- */
+
+/* What a browser must let the form lead to: the policy holds for redirects too. The grammar of policies has
+ * no IPv6 addresses: the scheme stands for them. */
+static struct str form_target(struct str uri)
+{
+    struct str origin = redirect_origin(uri);
+    if (memchr(origin.p, '[', origin.len))
+        return redirect_kind_of(uri) == REDIRECT_WEB ? STR("https:") : STR("http:");
+    return origin;
+}
+
+static void write_destination(struct buf *b, struct str uri)
+{
+    struct str place = redirect_place(uri);
+    switch (redirect_kind_of(uri)) {
+    case REDIRECT_WEB: HTML(b, "the web site "); break;
+    case REDIRECT_LOOPBACK: HTML(b, "a program on this computer, at "); break;
+    case REDIRECT_PRIVATE: HTML(b, "an app on this device that goes by "); break;
+    }
+    HTML(b, "<strong>");
+    html_name(b, place);
+    HTML(b, "</strong>");
+}
+
+static void write_facts(struct request *r)
+{
+    struct buf *b = &r->res.body;
+    const struct consent *c = consent_of(r);
+    HTML(b, "<dl class=\"facts\">");
+    if (c->app.app.home_url.p && html_link_is_safe(c->app.app.home_url)) {
+        HTML(b, "<dt>Its home page</dt><dd><a rel=\"noreferrer\"");
+        html_link(b, "href", c->app.app.home_url);
+        HTML(b, ">");
+        html_name(b, c->app.app.home_url);
+        HTML(b, "</a></dd>");
+    }
+    HTML(b, "<dt>Your account</dt><dd>");
+    html_name(b, visit_of(r)->viewer.name);
+    HTML(b, "</dd><dt>You will be sent to</dt><dd>");
+    write_destination(b, c->request.redirect_uri);
+    HTML(b, "</dd></dl>\n");
+}
+
+static enum next show(struct request *r)
+{
+    const struct consent *c = consent_of(r);
+    visit_of(r)->form_target = form_target(c->request.redirect_uri);
+    struct buf *b =
+        page_begin(r, &(struct page){.title = STR("Connect an app"), .narrow = true, .own_heading = true});
+    HTML(b, "<h1>Connect ");
+    html_name(b, c->app.app.name);
+    HTML(b, "?</h1>\n<p>The app ");
+    html_name(b, c->app.app.name);
+    HTML(b, " asks to read your numbers.</p>\n");
+    write_facts(r);
+    HTML(b, "<h2>It may read</h2>\n<ul><li>your name and your books</li>"
+            "<li>your videos, with their views, likes, comments, shares and saves</li>"
+            "<li>your views of each day, your milestones, and which videos went viral</li></ul>\n"
+            "<p>It cannot change anything, and it does not learn your password. It may read until you "
+            "disconnect it under Connected apps. An earlier connection of the same app is replaced.</p>\n"
+            "<form method=\"post\"");
+    html_link(
+        b, "action",
+        arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p, (int)r->query.len, r->query.p));
+    HTML(b, ">");
+    page_form_token(r);
+    HTML(b, "<div class=\"row\"><button name=\"decision\" value=\"allow\">Allow</button>"
+            "<button class=\"quiet\" name=\"decision\" value=\"deny\">Deny</button></div></form>");
+    return page_end(r);
+}
+
+/* ---- the decision ---- */
+
+static enum err write_code(struct store *store, void *data)
+{
+    struct consent_write *w = data;
+    struct arena arena;
+    struct app_record app;
+    arena_init(&arena, 4096);
+    enum err e = store_find_app(store, &arena, str_make(w->client_id, w->client_id_len), &app);
+    /* Removed while the author was reading. */
+    if (e == OK && app.removed_at != TIME_NONE)
+        e = ERR_NOT_FOUND;
+    const struct code_grant grant = {.app_row = app.row,
+                                     .author_row = w->author_row,
+                                     .redirect_uri = str_make(w->redirect_uri, w->redirect_len),
+                                     .challenge = str_make(w->challenge, sizeof w->challenge)};
+    w->now = clock_wall_ms();
+    if (e == OK)
+        e = code_issue(store, &grant, w->now, &w->code, &w->reached);
+    arena_fini(&arena);
+    return e;
+}
+
+static enum next written_step(struct request *r)
+{
+    struct consent *c = consent_of(r);
+    if (c->result == ERR_NOT_FOUND)
+        return refuse(r, authorize_check_redirect(&c->request, NULL));
+    if (c->result)
+        return send_error(r, "server_error", "the database cannot be written at the moment");
+    if (c->write.reached != KEY_LIMIT_NONE)
+        return page_key_limit(r, c->write.reached, c->write.now);
+    return send_back(
+        r, authorize_answer(&r->arena, &c->request, issuer(r), str_make(c->write.code.p, c->write.code.len)));
+}
+
+static enum next allow(struct request *r)
+{
+    struct consent *c = consent_of(r);
+    const struct authorize_request *q = &c->request;
+    c->write = (struct consent_write){.author_row = visit_of(r)->viewer.author_row,
+                                      .client_id_len = q->client_id.len,
+                                      .redirect_len = q->redirect_uri.len};
+    memcpy(c->write.client_id, q->client_id.p, q->client_id.len);
+    memcpy(c->write.redirect_uri, q->redirect_uri.p, q->redirect_uri.len);
+    memcpy(c->write.challenge, q->challenge.p, sizeof c->write.challenge);
+    r->step = written_step;
+    return write_call(visit_of(r)->site->writer, &r->wait, &c->result, write_code, &c->write,
+                      sizeof c->write);
+}
+
+static enum next decide(struct request *r)
+{
+    struct str decision = form_get(&visit_of(r)->form, STR("decision"));
+    if (str_eq(decision, STR("allow")))
+        return allow(r);
+    if (str_eq(decision, STR("deny")))
+        return send_error(r, "access_denied", "the author did not allow it");
+    return page_error(r, 400, "The form does not say whether to allow it. Nothing was connected.");
+}
+
+/* ---- the request ---- */
+
+static enum next app_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct consent *c = consent_of(r);
+    const char *description;
+    if (v->read.err && v->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, v->read.err);
+    const char *why = authorize_check_redirect(&c->request, v->read.err ? NULL : &c->app);
+    if (why)
+        return refuse(r, why);
+    const char *error = authorize_check(&c->request, &description);
+    if (error)
+        return send_error(r, error, description);
+    if (!v->viewer.author_row)
+        return site_ask_to_sign_in(r);
+    return r->method == METHOD_POST ? decide(r) : show(r);
+}
+
+static enum next consent_step(struct request *r)
+{
+    struct consent *c = arena_alloc(&r->arena, sizeof *c);
+    visit_of(r)->state = c;
+    const char *why = authorize_read(&c->request, &r->arena, r->query);
+    if (why)
+        return refuse(r, why);
+    if (c->request.client_id.len > CLIENT_ID_MAX || !str_is_utf8(c->request.client_id))
+        return refuse(r, authorize_check_redirect(&c->request, NULL));
+    r->step = app_step;
+    return store_read_app(&visit_of(r)->read, &r->arena, c->request.client_id, &c->app);
+}
+
+const struct site_page consent_page = {.path = "/oauth/authorize",
+                                       .name = "/v1/oauth/authorize",
+                                       .methods = SITE_GET | SITE_POST,
+                                       .flags = SITE_OPEN | SITE_OWN_QUERY,
+                                       .start = consent_step};

@@ -1,0 +1,321 @@
+/* GET /dashboard: what all videos did, the last 30 days, the newest videos, the latest events.
+ *
+ * Steps: author → summary (in slices, unless it is kept) → figures and chart → videos → events. */
+#include "base/clock.h"
+#include "web/chart.h"
+#include "web/humanize.h"
+#include "web/page.h"
+#include "web/components.h"
+#include "web/summary.h"
+
+enum { CHART_DAYS = 30, EVENTS_SHOWN = 8, VIDEOS_SHOWN = 8 };
+#define STALE_MS (3 * HOUR_MS) /* the refresh is hourly */
+
+struct dashboard {
+    int64_t now, slice_start_us;
+    struct author author;
+    struct summary_work work;
+    struct events_query events;
+    struct events_progress progress;
+    struct videos_query videos;
+    int shown; /* of a list */
+};
+
+static struct dashboard *dashboard_of(const struct request *r)
+{
+    return visit_of(r)->state;
+}
+
+/* ---- how fresh it is ---- */
+
+static void write_freshness(struct buf *b, const struct dashboard *d)
+{
+    const struct summary *sum = &d->work.sum;
+    int64_t at = d->author.views_refreshed_at;
+    if (at == TIME_NONE)
+        return;
+    if (sum->open_videos && d->now - at > STALE_MS) {
+        HTML(b, "<p class=\"notice\">These numbers are not fresh: the last refresh was ");
+        time_ago_html(b, at, d->now);
+        HTML(b, ". They are normally read again every hour; nothing is lost, and what was missed is counted "
+                "with the next reading.</p>");
+        return;
+    }
+    HTML(b, "<p class=\"muted\">Last refreshed ");
+    time_ago_html(b, at, d->now);
+    HTML(b, ". ");
+    if (!sum->open_videos)
+        HTML(b, "Your videos are all older than 30 days: their numbers are final. ");
+    HTML(b, "Days are in UTC.</p>");
+}
+
+/* ---- figures ---- */
+
+static int64_t sum_days(const struct summary *sum, int from, int to)
+{
+    int64_t total = 0;
+    for (int i = from; i < to; i++)
+        total = number_sum(total, sum->gained[i]);
+    return total;
+}
+
+static void write_change(struct buf *b, int64_t now, int64_t before)
+{
+    if (before == 0) {
+        HTML(b, "the 30 days before had none");
+        return;
+    }
+    buf_printf(b, "<span class=\"%s\">", now > before ? "up" : now < before ? "down" : "same");
+    number_change(b, now, before);
+    HTML(b, "</span> the 30 days before");
+}
+
+static void write_figures(struct buf *b, const struct summary *sum)
+{
+    int64_t last = sum_days(sum, SUMMARY_DAYS - CHART_DAYS, SUMMARY_DAYS);
+    int64_t before = sum_days(sum, SUMMARY_DAYS - 2 * CHART_DAYS, SUMMARY_DAYS - CHART_DAYS);
+    HTML(b, "<dl class=\"figures\"><div><dt>Views in all</dt><dd class=\"big\">");
+    number_html(b, sum->views);
+    HTML(b, "</dd></div><div><dt>Views in the last 30 days</dt><dd class=\"big\">");
+    number_html(b, last);
+    HTML(b, "</dd><dd class=\"aside\">");
+    write_change(b, last, before);
+    HTML(b, "</dd></div><div><dt>Videos</dt><dd class=\"big\">");
+    number_html(b, sum->videos);
+    HTML(b, "</dd><dd class=\"aside\">");
+    number_html(b, sum->open_videos);
+    HTML(b, " younger than 30 days</dd></div><div><dt>Went viral</dt><dd class=\"big\">");
+    number_html(b, sum->viral_videos);
+    HTML(b, "</dd><dd class=\"aside\">");
+    if (sum->viral_videos) {
+        number_share(b, sum->viral_videos, sum->videos);
+        HTML(b, " of your videos");
+    } else {
+        HTML(b, "none so far");
+    }
+    HTML(b, "</dd></div></dl>");
+}
+
+/* ---- chart and platforms ---- */
+
+static void write_chart(struct buf *b, const struct summary *sum)
+{
+    struct chart_day days[CHART_DAYS];
+    int64_t total = sum->views;
+    for (int i = CHART_DAYS - 1; i >= 0; i--) {
+        int at = SUMMARY_DAYS - CHART_DAYS + i;
+        days[i] = (struct chart_day){.date = sum->today - (CHART_DAYS - 1) + i,
+                                     .views = sum->gained[at],
+                                     .total = total,
+                                     .viral = sum->viral[at]};
+        total = total > sum->gained[at] ? total - sum->gained[at] : 0;
+    }
+    struct chart chart = {
+        .id = "days", .title = STR("Views on each of the last 30 days"), .days = days, .count = CHART_DAYS};
+    HTML(b, "<section class=\"card\" aria-labelledby=\"days-h\"><h2 id=\"days-h\">The last 30 days</h2>");
+    if (sum->read_videos)
+        chart_write(b, &chart);
+    else
+        HTML(b,
+             "<p class=\"empty\">Your videos have not been read yet. The first reading comes with the next "
+             "hourly refresh; from then on every day gets its bar here.</p>");
+    HTML(b, "</section>");
+}
+
+static void write_platform(struct buf *b, const struct summary *sum, enum platform p, int64_t whole)
+{
+    HTML(b, "<li><div class=\"row\"><span>");
+    buf_append(b, part_platform(p));
+    HTML(b, " <span class=\"small muted\">");
+    number_of_html(b, sum->platform_videos[p], "video", "videos");
+    HTML(b, "</span></span><span><strong>");
+    number_of_html(b, sum->platform_views[p], "view", "views");
+    HTML(b, "</strong> <span class=\"muted\">· ");
+    number_share(b, sum->platform_views[p], whole);
+    HTML(b, "</span></span></div>");
+    chart_meter(b, "", sum->platform_views[p], whole);
+    HTML(b, "</li>");
+}
+
+/* Most views first. */
+static void write_platforms(struct buf *b, const struct summary *sum)
+{
+    bool done[PLATFORM_COUNT] = {false};
+    int64_t whole = 0;
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        whole = number_sum(whole, sum->platform_views[p]);
+    HTML(b, "<section class=\"card\" aria-labelledby=\"platforms-h\"><h2 id=\"platforms-h\">Where the views "
+            "are</h2><ul class=\"platforms\">");
+    for (int n = 0; n < PLATFORM_COUNT; n++) {
+        int best = -1;
+        for (int p = 0; p < PLATFORM_COUNT; p++)
+            if (!done[p] && (best < 0 || sum->platform_views[p] > sum->platform_views[best]))
+                best = p;
+        done[best] = true;
+        if (sum->platform_videos[best])
+            write_platform(b, sum, (enum platform)best, whole);
+    }
+    HTML(b, "</ul></section>");
+}
+
+/* ---- events ---- */
+
+static bool on_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *book)
+{
+    struct request *r = ctx;
+    struct dashboard *d = dashboard_of(r);
+    if (!d->shown++)
+        HTML(&r->res.body, "<ul class=\"events\">");
+    part_event_item(r, e, v, book, d->now);
+    return true;
+}
+
+static enum next events_done_step(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    struct buf *b = &r->res.body;
+    if (visit_of(r)->read.err)
+        return page_store_error(r, visit_of(r)->read.err);
+    buf_append(b, d->shown ? STR("</ul>")
+                           : STR("<p class=\"empty\">Nothing yet. When a video passes 1,000 views, or goes "
+                                 "viral, you read it here first.</p>"));
+    HTML(b, "</section></div></div>");
+    return page_end(r);
+}
+
+static enum next list_events(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    d->shown = 0;
+    d->events = (struct events_query){.author_row = d->author.row,
+                                      .bound = INT64_MAX,
+                                      .descending = true,
+                                      .occurred_after = INT64_MIN,
+                                      .limit = EVENTS_SHOWN,
+                                      .scan_limit = EVENTS_SHOWN};
+    HTML(&r->res.body, "<section class=\"card\" aria-labelledby=\"events-h\"><h2 id=\"events-h\">Latest "
+                       "events</h2>");
+    r->step = events_done_step;
+    return store_list_events(&visit_of(r)->read, &d->events, on_event, r, &d->progress);
+}
+
+/* ---- videos ---- */
+
+static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
+{
+    struct request *r = ctx;
+    if (dashboard_of(r)->shown++ < VIDEOS_SHOWN)
+        part_video_item(r, v, book);
+    return true;
+}
+
+static enum next videos_done_step(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    struct buf *b = &r->res.body;
+    if (visit_of(r)->read.err)
+        return page_store_error(r, visit_of(r)->read.err);
+    HTML(b, "</ul>");
+    if (d->shown > VIDEOS_SHOWN) {
+        HTML(b, "<p class=\"pager\"><a class=\"button quiet\"");
+        page_link(r, "href", STR("/videos"));
+        HTML(b, ">All ");
+        number_html(b, d->work.sum.videos);
+        HTML(b, " videos</a></p>");
+    }
+    HTML(b, "</section><div>");
+    write_platforms(b, &d->work.sum);
+    return list_events(r);
+}
+
+static enum next list_videos(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    d->shown = 0;
+    d->videos = (struct videos_query){.author_row = d->author.row,
+                                      .posted_from = INT64_MIN,
+                                      .posted_to = INT64_MAX,
+                                      .viral = VIRAL_ANY,
+                                      .limit = VIDEOS_SHOWN + 1};
+    HTML(&r->res.body, "<section class=\"card\" aria-labelledby=\"videos-h\"><h2 id=\"videos-h\">Newest "
+                       "videos</h2><ul class=\"videos\">");
+    r->step = videos_done_step;
+    return store_list_videos(&visit_of(r)->read, &d->videos, on_video, r);
+}
+
+/* ---- the page ---- */
+
+static enum next write_empty(struct request *r)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<section class=\"card\"><h2>No video yet</h2><p class=\"empty\">As soon as your first video is "
+            "posted, it appears here with its views on every platform, and from the next hourly refresh on "
+            "with a bar for every day.</p></section>");
+    return page_end(r);
+}
+
+static enum next write_page(struct request *r)
+{
+    const struct dashboard *d = dashboard_of(r);
+    const struct summary *sum = &d->work.sum;
+    struct buf *b = page_begin(r, &(struct page){.title = STR("Dashboard"), .current = "/dashboard"});
+    if (!d->author.plan_active)
+        HTML(b, "<p class=\"notice bad\">Your plan is not active. You still see your numbers here; API keys "
+                "and connected apps get none until it is active again.</p>");
+    if (!sum->videos)
+        return write_empty(r);
+    write_freshness(b, d);
+    write_figures(b, sum);
+    write_chart(b, sum);
+    HTML(b, "<div class=\"columns wide\">");
+    return list_videos(r);
+}
+
+static enum next slice_step(struct request *r);
+
+static enum next slice_done_step(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    switch (summary_slice_done(&d->work, visit_of(r)->site->summaries)) {
+    case SUMMARY_FAILED: return page_store_error(r, visit_of(r)->read.err);
+    case SUMMARY_READY: return write_page(r);
+    case SUMMARY_GOES_ON: break;
+    }
+    r->step = slice_step;
+    if (!request_slice_is_over(d->slice_start_us))
+        return NEXT_MORE;
+    return NEXT_YIELD;
+}
+
+static enum next slice_step(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    if (request_slice_is_over(d->slice_start_us))
+        d->slice_start_us = clock_work_us();
+    r->step = slice_done_step;
+    return summary_slice(&d->work);
+}
+
+static enum next author_step(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    struct store_read *read = &visit_of(r)->read;
+    if (read->err)
+        return page_store_error(r, read->err);
+    if (summary_begin(&d->work, visit_of(r)->site->summaries, read, d->author.row, d->author.rev, d->now))
+        return write_page(r);
+    d->slice_start_us = clock_work_us();
+    return slice_step(r);
+}
+
+static enum next dashboard_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct dashboard *d = arena_alloc(&r->arena, sizeof *d);
+    v->state = d;
+    d->now = clock_wall_ms();
+    r->step = author_step;
+    return store_read_author(&v->read, &r->arena, v->viewer.author_row, &d->author);
+}
+
+const struct site_page dashboard_page = {.path = "/dashboard", .methods = SITE_GET, .start = dashboard_step};

@@ -1,0 +1,9 @@
+/* GET /: on to the dashboard. */
+#include "web/page.h"
+
+static enum next home_step(struct request *r)
+{
+    return page_redirect(r, STR("/dashboard"));
+}
+
+const struct site_page home_page = {.path = "/", .methods = SITE_GET, .start = home_step};

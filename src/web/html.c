@@ -1,0 +1,109 @@
+/* Escaping. Owns what may stand in a page; knows nothing of pages. */
+#include "web/html.h"
+
+/* What stands for the character at p of `n` bytes, and how many bytes it takes. p == NULL: as it is. */
+static struct str replacement(const unsigned char *p, size_t n, size_t *used)
+{
+    *used = 1;
+    switch (p[0]) {
+    case '&': return STR("&amp;");
+    case '<': return STR("&lt;");
+    case '>': return STR("&gt;");
+    case '"': return STR("&quot;");
+    case '\'': return STR("&#39;");
+    case '\t':
+    case '\n':
+    case '\r': return STR(" ");
+    default: break;
+    }
+    if (p[0] < 0x20 || p[0] == 0x7F)
+        return STR("");
+    size_t len = str_utf8_sequence((const char *)p, n);
+    if (len == 0)
+        return STR("\xEF\xBF\xBD");
+    *used = len;
+    if (p[0] == 0xC2 && p[1] < 0xA0) /* U+0080 to U+009F */
+        return STR("");
+    return (struct str){NULL, 0};
+}
+
+void html_text(struct buf *b, struct str s)
+{
+    size_t start = 0, i = 0;
+    while (i < s.len) {
+        size_t used;
+        struct str other = replacement((const unsigned char *)s.p + i, s.len - i, &used);
+        if (other.p) {
+            buf_append(b, str_make(s.p + start, i - start));
+            buf_append(b, other);
+            start = i + used;
+        }
+        i += used;
+    }
+    if (s.len > start)
+        buf_append(b, str_make(s.p + start, s.len - start));
+}
+
+void html_name(struct buf *b, struct str s)
+{
+    HTML(b, "<bdi>");
+    html_text(b, s);
+    HTML(b, "</bdi>");
+}
+
+static void open_attr(struct buf *b, const char *name)
+{
+    buf_append_char(b, ' ');
+    buf_append(b, str_from_cstr(name));
+    HTML(b, "=\"");
+}
+
+void html_attr(struct buf *b, const char *name, struct str value)
+{
+    open_attr(b, name);
+    html_text(b, value);
+    buf_append_char(b, '"');
+}
+
+void html_attr_i64(struct buf *b, const char *name, int64_t value)
+{
+    open_attr(b, name);
+    buf_append_i64(b, value);
+    buf_append_char(b, '"');
+}
+
+/* What is behind `scheme`, without regard to case; p == NULL when it does not begin so. */
+static struct str behind(struct str url, struct str scheme)
+{
+    if (url.len < scheme.len || !str_eq_nocase(str_make(url.p, scheme.len), scheme))
+        return (struct str){NULL, 0};
+    return str_make(url.p + scheme.len, url.len - scheme.len);
+}
+
+bool html_link_is_safe(struct str url)
+{
+    for (size_t i = 0; i < url.len; i++) {
+        unsigned char c = (unsigned char)url.p[i];
+        if (c <= 0x20 || c == 0x7F || c == '\\')
+            return false;
+    }
+    if (url.len && url.p[0] == '/')
+        return url.len == 1 || url.p[1] != '/';
+    struct str host = behind(url, STR("https://"));
+    if (!host.p)
+        host = behind(url, STR("http://"));
+    return host.p && host.len && host.p[0] != '/' && host.p[0] != '?' && host.p[0] != '#';
+}
+
+void html_link(struct buf *b, const char *name, struct str url)
+{
+    if (html_link_is_safe(url))
+        html_attr(b, name, url);
+}
+
+void html_hidden(struct buf *b, struct str s)
+{
+    HTML(b, "<span class=\"sr\">");
+    html_text(b, s);
+    HTML(b, "</span>");
+}

@@ -1,0 +1,44 @@
+/* See linking_request.h. Knows neither of the two pages. */
+#include "web/linking_request.h"
+
+#include "base/expiry_floor.h"
+#include "net/http_client.h"
+
+bool linking_is_offered(const struct config *config, enum platform_api api)
+{
+    return platform_desc(api)->links && platform_is_configured(config, api);
+}
+
+/* Bound to the browser's session, or, where a proxy signs in, to its form cookie. */
+struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
+{
+    const struct visit *v = visit_of(r);
+    struct linking_key key = {
+        .config = v->site->config, .author_row = v->viewer.author_row, .now = expiry_now_ms(), .api = api};
+    secret_hash(state, key.state_hash);
+    secret_derive(&v->secret, STR("linking"), str_make((const char *)v->viewer.id.b, sizeof v->viewer.id.b),
+                  key.session_hash);
+    return key;
+}
+
+struct str linking_redirect_uri(struct request *r, const struct platform_desc *desc)
+{
+    const struct site *site = visit_of(r)->site;
+    return arena_printf(&r->arena, "%.*s%.*s/platforms/callback/%s", (int)site->origin.len, site->origin.p,
+                        (int)site->base.len, site->base.p, desc->name);
+}
+
+/* Platforms send the browser on, to sign-in pages of other hosts of theirs; form-action holds for all of that
+ * way, and which hosts they are is theirs to change: any, as long as it is https. */
+struct str linking_form_targets(struct arena *a, const struct config *config)
+{
+    struct fetch_options where;
+    struct str targets = STR("https:");
+    fetch_options_of(&where, config);
+    for (int i = 0; i < PLATFORM_APIS; i++) {
+        const char *origin = where.origins[platform_desc((enum platform_api)i)->authorize_host];
+        if (linking_is_offered(config, (enum platform_api)i) && strncmp(origin, "https:", 6) != 0)
+            targets = arena_printf(a, "%.*s %s", (int)targets.len, targets.p, origin);
+    }
+    return targets;
+}

@@ -1,0 +1,365 @@
+/* The frame, the errors and the header fields of the pages. Knows no page from inside. */
+#include "web/page.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+
+/* Where the operator has set up none, there is nothing to see. */
+static const char PLATFORMS[] = "/platforms";
+
+static const struct {
+    const char *path, *text;
+} navigation[] = {
+    {"/dashboard", "Dashboard"}, {"/videos", "Videos"},    {"/keys", "API keys"},
+    {"/apps", "Connected apps"}, {PLATFORMS, "Platforms"}, {"/account", "Account"},
+};
+
+static const struct {
+    const char *code, *text;
+} notes[NOTE_COUNT] = {
+    [NOTE_SIGNED_OUT] = {"signed-out", "You are signed out."},
+    [NOTE_SIGNED_OUT_EVERYWHERE] = {"signed-out-everywhere", "You are signed out on every device."},
+    [NOTE_PASSWORD_SET] = {"password-set",
+                           "Your new password is set. Every other device has been signed out."},
+    [NOTE_KEY_REVOKED] = {"key-revoked", "The key is revoked. It does not work any more."},
+    [NOTE_APP_DISCONNECTED] = {"app-disconnected", "The app is disconnected. It cannot read any more."},
+    [NOTE_PLATFORM_CONNECTED] = {"platform-connected", "Connected. Your numbers come with the next refresh."},
+    [NOTE_PLATFORM_DISCONNECTED] = {"platform-disconnected",
+                                    "Disconnected. What gave access to the account is deleted here."},
+};
+
+static const struct str NOTE_COOKIE = {"viewtally-note", 14};
+enum { NOTE_SECONDS = 60 };
+
+/* ---- links and forms ---- */
+
+void page_link(struct request *r, const char *name, struct str path)
+{
+    struct str base = visit_of(r)->site->base;
+    html_link(&r->res.body, name,
+              arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
+}
+
+void page_form_token(struct request *r)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<input type=\"hidden\" name=\"token\"");
+    html_attr(b, "value", site_form_token(r));
+    HTML(b, ">");
+}
+
+void page_form(struct request *r, struct str action)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<form method=\"post\"");
+    page_link(r, "action", action);
+    HTML(b, ">");
+    page_form_token(r);
+}
+
+/* ---- notes ---- */
+
+void page_set_note(struct request *r, enum page_note note)
+{
+    site_set_cookie(r, NOTE_COOKIE, str_from_cstr(notes[note].code), NOTE_SECONDS);
+}
+
+static void show_note(struct request *r)
+{
+    struct str code = site_cookie(r, NOTE_COOKIE);
+    if (!code.p || r->method == METHOD_POST)
+        return;
+    site_set_cookie(r, NOTE_COOKIE, STR(""), 0);
+    for (int i = 1; i < NOTE_COUNT; i++)
+        if (str_eq(code, str_from_cstr(notes[i].code))) {
+            HTML(&r->res.body, "<p class=\"notice good\" role=\"status\">");
+            html_text(&r->res.body, str_from_cstr(notes[i].text));
+            HTML(&r->res.body, "</p>");
+        }
+}
+
+/* ---- the frame ---- */
+
+static void write_head(struct request *r, struct str title)
+{
+    struct buf *b = &r->res.body;
+    const struct site *site = visit_of(r)->site;
+    HTML(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
+    html_text(b, title);
+    HTML(b, " · viewtally</title>\n<meta name=\"viewport\" content=\"width=device-width, "
+            "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
+            "<link rel=\"stylesheet\"");
+    page_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", site->style_version));
+    if (visit_of(r)->has_script) {
+        HTML(b, ">\n<script defer");
+        page_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", site->script_version));
+        HTML(b, "></script");
+    }
+    HTML(b, ">\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n"
+            "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
+}
+
+static void write_navigation(struct request *r, const char *current)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<nav aria-label=\"Pages\"><ul>");
+    for (size_t i = 0; i < sizeof navigation / sizeof navigation[0]; i++) {
+        if (navigation[i].path == PLATFORMS && !visit_of(r)->site->fetch)
+            continue;
+        HTML(b, "<li><a");
+        page_link(r, "href", str_from_cstr(navigation[i].path));
+        if (current && strcmp(current, navigation[i].path) == 0)
+            HTML(b, " aria-current=\"page\"");
+        HTML(b, ">");
+        html_text(b, str_from_cstr(navigation[i].text));
+        HTML(b, "</a></li>");
+    }
+    HTML(b, "</ul></nav>\n");
+}
+
+static void write_top(struct request *r, const char *current)
+{
+    struct buf *b = &r->res.body;
+    const struct visit *v = visit_of(r);
+    HTML(b, "<header class=\"top\"><a class=\"brand\"");
+    page_link(r, "href", STR("/"));
+    HTML(b, ">viewtally</a>\n");
+    if (v->viewer.author_row) {
+        write_navigation(r, current);
+        HTML(b, "<span class=\"muted\">");
+        html_hidden(b, STR("Signed in as "));
+        html_name(b, v->viewer.name);
+        HTML(b, "</span>\n");
+        if (!v->by_proxy) {
+            page_form(r, STR("/sign-out"));
+            HTML(b, "<button class=\"quiet\">Sign out</button></form>\n");
+        }
+    }
+    HTML(b, "</header>\n");
+}
+
+struct buf *page_begin(struct request *r, const struct page *page)
+{
+    struct buf *b = &r->res.body;
+    if (!r->res.status)
+        r->res.status = 200;
+    r->res.content_type = STR("text/html; charset=utf-8");
+    write_head(r, page->title);
+    write_top(r, page->current);
+    if (page->narrow)
+        HTML(b, "<main id=\"main\" class=\"narrow\" tabindex=\"-1\">\n");
+    else
+        HTML(b, "<main id=\"main\" tabindex=\"-1\">\n");
+    show_note(r);
+    if (!page->own_heading) {
+        HTML(b, "<h1>");
+        html_text(b, page->title);
+        HTML(b, "</h1>\n");
+    }
+    return b;
+}
+
+enum next page_end(struct request *r)
+{
+    HTML(&r->res.body, "\n</main>\n<footer class=\"foot\">viewtally · all times are UTC</footer>\n"
+                       "</body>\n</html>\n");
+    return r->res.body.failed ? page_error(r, 500, "This page is larger than the server can send.")
+                              : NEXT_DONE;
+}
+
+/* ---- answers that are no page ---- */
+
+static struct str title_of(int status)
+{
+    switch (status) {
+    case 400: return STR("That could not be understood");
+    case 403: return STR("That is not allowed");
+    case 404: return STR("There is no such page");
+    case 410: return STR("This link does not work any more");
+    case 429: return STR("Please wait");
+    case 503: return STR("Not at the moment");
+    default: return status < 500 ? STR("That did not work") : STR("Something went wrong");
+    }
+}
+
+enum next page_error(struct request *r, int status, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct str message = arena_vprintf(&r->arena, fmt, ap);
+    va_end(ap);
+    response_reset(r);
+    r->res.status = status;
+    if (status == 503)
+        response_add_field(r, STR("Retry-After"), STR("5"));
+    struct buf *b = page_begin(r, &(struct page){.title = title_of(status), .narrow = true});
+    HTML(b, "<p>");
+    html_text(b, message);
+    HTML(b, "</p>\n<p><a");
+    page_link(r, "href", STR("/"));
+    HTML(b, ">Go to the first page</a></p>\n<p class=\"muted small\">Should you ask somebody for help, tell "
+            "them this number: <code>");
+    html_text(b, r->id);
+    HTML(b, "</code></p>");
+    return page_end(r);
+}
+
+enum next page_not_found(struct request *r)
+{
+    return page_error(r, 404, "Nothing of yours is at this address. Was it typed, or has it been removed?");
+}
+
+enum next page_store_error(struct request *r, enum err e)
+{
+    if (e == ERR_NOT_FOUND)
+        return page_not_found(r);
+    return page_error(r, 503,
+                      "The service cannot reach its data right now. Nothing was changed. Please try again in "
+                      "a few seconds.");
+}
+
+enum next page_too_fast(struct request *r, int64_t wait_ms)
+{
+    long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
+    enum next next = page_error(r, 429,
+                                "There were too many tries that did not fit. Please wait %lld second%s, then "
+                                "try again.",
+                                wait_s, wait_s == 1 ? "" : "s");
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
+    return next;
+}
+
+static void add_retry_after(struct request *r, int64_t wait_s)
+{
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));
+}
+
+static int64_t seconds_of(int64_t wait_ms)
+{
+    return (wait_ms + SECOND_MS - 1) / SECOND_MS;
+}
+
+enum next page_too_many_forms(struct request *r, int64_t wait_ms)
+{
+    const int64_t wait_s = seconds_of(wait_ms);
+    (void)page_error(
+        r, 429,
+        "You have sent %d forms within a minute, which is the limit. Nothing was changed. Please "
+        "wait %lld second%s, then send the form again.",
+        SITE_WRITES_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
+    add_retry_after(r, wait_s);
+    return NEXT_DONE;
+}
+
+enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now)
+{
+    if (reached == KEY_LIMIT_LIVE)
+        return page_error(r, 422,
+                          "You have %d keys already, those of connected apps included, which is the limit. "
+                          "Revoke a key or disconnect an app that you do not need, then try again.",
+                          AUTHOR_KEYS_MAX);
+    (void)page_error(r, 429,
+                     "%d keys were created for you today, those of connected apps included, which is the "
+                     "limit. You can create the next one after midnight UTC.",
+                     AUTHOR_KEYS_PER_DAY);
+    add_retry_after(r, seconds_of(date_start_ms(date_of(now) + 1) - now));
+    return NEXT_DONE;
+}
+
+static enum next redirect(struct request *r, struct str to)
+{
+    response_reset(r);
+    r->res.status = 303;
+    response_add_field(r, STR("Location"), to);
+    return NEXT_DONE;
+}
+
+enum next page_redirect(struct request *r, struct str path)
+{
+    struct str base = visit_of(r)->site->base;
+    return redirect(r, arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
+}
+
+enum next page_redirect_away(struct request *r, struct str url)
+{
+    return redirect(r, url);
+}
+
+enum next page_redirect_local(struct request *r, struct str path)
+{
+    return site_is_local(path) ? redirect(r, path) : page_redirect(r, STR("/"));
+}
+
+/* ---- header fields ---- */
+
+struct sources {
+    struct arena *arena;
+    struct str list;
+};
+
+static void add_source(void *ctx, struct str item)
+{
+    struct sources *s = ctx;
+    s->list = arena_printf(s->arena, "%.*s %.*s", (int)s->list.len, s->list.p, (int)item.len, item.p);
+}
+
+/* `form-action` holds for the whole way of a form, redirects too: a page whose form ends elsewhere says where
+ * (visit->form_target). */
+static struct str content_policy(struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    const struct site *site = r->app;
+    struct str to = v && v->form_target.p ? v->form_target : STR("");
+    struct sources images = {.arena = &r->arena, .list = STR("")};
+    config_each_item(site->config->account.image_sources, add_source, &images);
+    return arena_printf(
+        &r->arena,
+        "default-src 'none'; style-src 'self';%s img-src data:%.*s; form-action 'self'%s%.*s; "
+        "base-uri 'none'; frame-ancestors 'none'",
+        v && v->has_script ? " script-src 'self';" : "", (int)images.list.len, images.list.p,
+        to.len ? " " : "", (int)to.len, to.p);
+}
+
+static bool has_field(const struct request *r, struct str name)
+{
+    for (size_t i = 0; i < r->res.field_count; i++)
+        if (str_eq(r->res.fields[i].name, name))
+            return true;
+    return false;
+}
+
+/* A secret in the address must not reach the Referer field of the next request, which proxies write to their
+ * logs. `no-referrer` would do that too, but makes browsers send `Origin: null` with our own forms. */
+static struct str referrer_policy(const struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    const bool has_secret = v && v->page && (v->page->flags & (SITE_SECRET | SITE_SECRET_QUERY));
+    return has_secret ? STR("strict-origin") : STR("same-origin");
+}
+
+void page_add_fields(struct request *r)
+{
+    response_add_field(r, STR("X-Request-Id"), r->id);
+    response_add_field(r, STR("Content-Security-Policy"), content_policy(r));
+    response_add_field(r, STR("X-Frame-Options"), STR("DENY"));
+    response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
+    response_add_field(r, STR("Referrer-Policy"), referrer_policy(r));
+    response_add_field(r, STR("Cross-Origin-Opener-Policy"), STR("same-origin"));
+    response_add_field(r, STR("Cross-Origin-Resource-Policy"), STR("same-origin"));
+    response_add_field(r, STR("Permissions-Policy"),
+                       STR("camera=(), geolocation=(), microphone=(), payment=(), usb=()"));
+    if (!has_field(r, STR("Cache-Control")))
+        response_add_field(r, STR("Cache-Control"), STR("no-store"));
+}
+
+void page_refusal(struct request *r, const char *message)
+{
+    int status = r->res.status;
+    bool close = r->res.close;
+    if (!visit_of(r))
+        r->state = arena_alloc(&r->arena, sizeof(struct visit));
+    visit_of(r)->site = r->app;
+    (void)page_error(r, status, "%s", message);
+    r->res.close = close;
+}

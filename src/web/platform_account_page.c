@@ -1,0 +1,80 @@
+/* /platforms/accounts/{row}: the question before an account is disconnected, and its end: what gave access to
+ * it is deleted. Only by its author. */
+#include "web/linking.h"
+#include "web/page.h"
+#include "store/write_call.h"
+
+struct disconnect {
+    struct linking_remove write;
+    enum err result;
+    bool found;
+};
+
+static bool on_account(void *ctx, const struct credential *c)
+{
+    struct request *r = ctx;
+    struct disconnect *d = visit_of(r)->state;
+    if (c->row != d->write.row)
+        return true;
+    d->found = true;
+    struct buf *b = page_begin(
+        r, &(struct page){.title = STR("Disconnect an account"), .current = "/platforms", .narrow = true});
+    HTML(b, "<p>Disconnect <strong>");
+    html_name(b, c->account_name.len ? c->account_name : c->account_id);
+    HTML(b, "</strong>, ");
+    html_text(b, str_from_cstr(platform_desc((enum platform_api)c->api)->title));
+    HTML(b, "? This service deletes what gives it access and reads the account no more. The numbers that it "
+            "has read "
+            "stay as they are. You can connect it again at any time.</p>\n<p>That you allowed it may still "
+            "be listed "
+            "at the platform, under the apps of your account. You can take it back there as well.</p>\n");
+    return false;
+}
+
+static enum next asked_step(struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    const struct disconnect *d = v->state;
+    struct buf *b = &r->res.body;
+    if (v->read.err)
+        return page_store_error(r, v->read.err);
+    if (!d->found)
+        return page_not_found(r);
+    page_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)v->tail.len, v->tail.p));
+    HTML(b, "<div class=\"row\"><button class=\"danger\">Disconnect it</button><a class=\"button quiet\"");
+    page_link(r, "href", STR("/platforms"));
+    HTML(b, ">Keep it</a></div></form>");
+    return page_end(r);
+}
+
+static enum next ended_step(struct request *r)
+{
+    const struct disconnect *d = visit_of(r)->state;
+    if (d->result && d->result != ERR_NOT_FOUND) /* gone already: it was sent twice */
+        return page_store_error(r, d->result);
+    page_set_note(r, NOTE_PLATFORM_DISCONNECTED);
+    return page_redirect(r, STR("/platforms"));
+}
+
+static enum next account_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct disconnect *d = arena_alloc(&r->arena, sizeof *d);
+    unsigned long long row;
+    v->state = d;
+    if (!str_to_u64(v->tail, INT64_MAX, &row))
+        return page_not_found(r);
+    d->write = (struct linking_remove){.row = (int64_t)row, .author_row = v->viewer.author_row};
+    if (r->method != METHOD_POST) {
+        r->step = asked_step;
+        return store_read_author_credentials(&v->read, v->viewer.author_row, on_account, r);
+    }
+    r->step = ended_step;
+    return write_call(v->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
+}
+
+const struct site_page platform_account_page = {.path = "/platforms/accounts",
+                                                .name = "/platforms/accounts/{id}",
+                                                .methods = SITE_GET | SITE_POST,
+                                                .flags = SITE_TAIL,
+                                                .start = account_step};

@@ -1,0 +1,248 @@
+/* /platforms/callback/{platform}: where a platform sends the browser when the author has signed in there.
+ *
+ * Steps: the linking is taken, which ends it for good -> what the platform says of it (an error, or a code)
+ * -> the code is exchanged, call by call, until the accounts behind it are known -> they are saved -> the
+ * list, with a note. Nothing is asked of the platform before the linking was found to be this session's. */
+#include "base/log.h"
+#include "net/http_client.h"
+#include "web/linking.h"
+#include "web/linking_request.h"
+#include "web/page.h"
+#include "web/platform_text.h"
+#include "store/write_call.h"
+
+#include <inttypes.h>
+
+enum { CODE_MAX_BYTES = 4000, CALLS_MAX = 20 };
+
+struct callback {
+    const struct platform_desc *desc;
+    struct linking_take take;
+    enum err result;
+    struct platform_options options;
+    struct platform_link link;
+    struct outcome outcome;
+    int calls;
+    struct fetch_call *call;
+    struct linking_save *save;
+};
+
+static struct callback *callback_of(const struct request *r)
+{
+    return visit_of(r)->state;
+}
+
+/* ---- answers ---- */
+
+/* `sentence` with the platform's name; 400 for what the browser brought, 502 for what the platform did. */
+static enum next not_connected(struct request *r, int status, const char *sentence)
+{
+    response_reset(r);
+    r->res.status = status;
+    struct buf *b =
+        page_begin(r, &(struct page){.title = STR("Not connected"), .current = "/platforms", .narrow = true});
+    HTML(b, "<p>");
+    platform_words_write(b, sentence, callback_of(r)->desc->title);
+    HTML(b, "</p>\n<p>Nothing was changed.</p>\n<p><a class=\"button\"");
+    page_link(r, "href", STR("/platforms"));
+    HTML(b, ">Back to your platforms</a></p>\n<p class=\"muted small\">Should you ask somebody for help, "
+            "tell them "
+            "this number: <code>");
+    html_text(b, r->id);
+    HTML(b, "</code></p>");
+    return page_end(r);
+}
+
+static void write_result(struct buf *b, const struct linked_account *account, enum linking_result result)
+{
+    HTML(b, "<li><strong>");
+    html_name(b, account->name.len ? account->name : account->id);
+    HTML(b, "</strong>, ");
+    html_text(b, str_from_cstr(platform_desc(account->api)->title));
+    if (result == LINKING_OF_ANOTHER)
+        HTML(
+            b,
+            ": another author of this service has connected it. It has to be disconnected there first.</li>");
+    else
+        HTML(b, ": connected.</li>");
+}
+
+static enum next show_results(struct request *r)
+{
+    const struct callback *c = callback_of(r);
+    r->res.status = 409;
+    struct buf *b = page_begin(
+        r,
+        &(struct page){.title = STR("Not everything is connected"), .current = "/platforms", .narrow = true});
+    HTML(b, "<ul>");
+    for (size_t i = 0; i < c->save->count; i++)
+        write_result(b, &c->link.accounts[i], c->save->accounts[i].result);
+    HTML(b, "</ul>\n<p><a class=\"button\"");
+    page_link(r, "href", STR("/platforms"));
+    HTML(b, ">Go to your platforms</a></p>");
+    return page_end(r);
+}
+
+/* ---- saving ---- */
+
+static enum next saved_step(struct request *r)
+{
+    struct callback *c = callback_of(r);
+    size_t others = 0;
+    for (size_t i = 0; i < c->save->count; i++) {
+        account_record_wipe(&c->save->accounts[i].record);
+        others += c->save->accounts[i].result == LINKING_OF_ANOTHER;
+    }
+    if (c->result)
+        return not_connected(
+            r, 503,
+            "%s gave access, but it could not be kept: the service cannot write its data right now. "
+            "Please try again in a few minutes.");
+    log_info("linking: author %" PRId64 " connected %zu accounts of %s", c->take.key.author_row,
+             c->save->count - others, c->desc->name);
+    if (others)
+        return show_results(r);
+    page_set_note(r, NOTE_PLATFORM_CONNECTED);
+    return page_redirect(r, STR("/platforms"));
+}
+
+static enum next save(struct request *r)
+{
+    struct callback *c = callback_of(r);
+    const size_t count = c->link.account_count;
+    const size_t size = sizeof *c->save + count * sizeof c->save->accounts[0];
+    if (!count)
+        return not_connected(
+            r, 400,
+            "You signed in to %s, but there is no account behind it that can be read: no channel, no "
+            "page, or none that you let this service see.");
+    c->save = arena_alloc(&r->arena, size);
+    c->save->config = visit_of(r)->site->config;
+    c->save->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const char *why;
+        if (!account_record_of(&c->save->accounts[i].record, c->take.key.author_row, &c->link.accounts[i],
+                               c->take.key.now, &why)) {
+            log_warn("linking: %s: %s", c->desc->name, why);
+            c->outcome = (struct outcome){.verdict = V_MALFORMED};
+            return not_connected(r, 502, platform_link_words(&c->outcome));
+        }
+    }
+    r->step = saved_step;
+    return write_call(visit_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
+}
+
+/* ---- asking the platform ---- */
+
+static void cancel_call(struct wait *w)
+{
+    struct request *r = w->call;
+    fetch_cancel(callback_of(r)->call);
+}
+
+static void on_answer(void *ctx, const struct fetch_result *result)
+{
+    struct request *r = ctx;
+    struct callback *c = callback_of(r);
+    c->call = NULL;
+    if (result->error) {
+        log_warn("linking: %s: %s", c->desc->name, result->why);
+        c->outcome =
+            (struct outcome){.verdict = V_LATER, .code = str_from_cstr(fetch_error_name(result->error))};
+    } else {
+        c->outcome = c->desc->link_parse(&r->arena, &c->link, &result->response);
+    }
+    wait_finish(&r->wait);
+}
+
+static enum next ask_step(struct request *r)
+{
+    struct callback *c = callback_of(r);
+    struct platform_request request = {.method = NULL};
+    if (c->calls && c->outcome.verdict != V_OK) {
+        log_warn("linking: %s answered author %" PRId64 " with %s %.*s", c->desc->name,
+                 c->take.key.author_row, verdict_name(c->outcome.verdict), (int)c->outcome.code.len,
+                 c->outcome.code.p);
+        const bool authors = c->outcome.verdict == V_TOKEN || c->outcome.verdict == V_RECONNECT;
+        return not_connected(r, authors ? 400 : 502, platform_link_words(&c->outcome));
+    }
+    if (c->calls == CALLS_MAX || !c->desc->link_build(&r->arena, &c->link, &request))
+        return save(r);
+    request.once = true; /* the code is spent by its use */
+    c->calls++;
+    r->step = ask_step;
+    r->wait.cancel = cancel_call;
+    r->wait.call = r;
+    c->call = fetch_start(visit_of(r)->site->fetch, &request, on_answer, r);
+    return NEXT_WAIT;
+}
+
+static enum next exchange(struct request *r, struct str code)
+{
+    const struct visit *v = visit_of(r);
+    struct callback *c = callback_of(r);
+    if (!code.len || code.len > CODE_MAX_BYTES)
+        return not_connected(r, 400,
+                             "%s sent you back without saying that you allowed it. Please try again.");
+    c->options = platform_options_of(v->site->config, c->desc->api);
+    c->link = (struct platform_link){.options = &c->options,
+                                     .app = platform_app_of(v->site->config, c->desc->api),
+                                     .redirect_uri = linking_redirect_uri(r, c->desc),
+                                     .code = code,
+                                     .verifier = str_make(c->take.verifier, c->take.verifier_len)};
+    return ask_step(r);
+}
+
+/* ---- what the browser brought ---- */
+
+static enum next taken_step(struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    struct callback *c = v->state;
+    struct str error = form_get(&v->query, STR("error"));
+    if (c->result)
+        return page_store_error(r, c->result == ERR_NOT_FOUND ? ERR_IO : c->result);
+    if (c->take.refusal == LINKING_OLD)
+        return not_connected(r, 400, "This took longer than ten minutes. Please connect %s once more.");
+    if (c->take.refusal != LINKING_FITS)
+        return not_connected(
+            r, 400,
+            "This answer of %s belongs to no connection that you began here, or it was used before. "
+            "Please begin again.");
+    if (str_eq(error, STR("access_denied")) || str_eq(error, STR("user_cancelled_login")))
+        return not_connected(r, 200, "You did not allow this service to read your numbers at %s.");
+    if (error.p) {
+        log_warn("linking: %s answered author %" PRId64 " with %.*s", c->desc->name, c->take.key.author_row,
+                 (int)(error.len < 60 ? error.len : 60), error.p);
+        return not_connected(
+            r, 400,
+            "%s has refused. Please try again; should it refuse again, tell whoever runs this service.");
+    }
+    return exchange(r, form_get(&v->query, STR("code")));
+}
+
+static enum next callback_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct callback *c = arena_alloc(&r->arena, sizeof *c);
+    struct secret state;
+    c->desc = platform_desc_by_name(v->tail);
+    if (!c->desc || !linking_is_offered(v->site->config, c->desc->api))
+        return page_not_found(r);
+    v->state = c;
+    if (!v->viewer.author_row || !v->has_secret)
+        return not_connected(r, 403, "You are no longer signed in here. Sign in, then connect %s once more.");
+    const char *wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
+    if (wrong || !secret_parse(form_get(&v->query, STR("state")), &state))
+        return not_connected(r, 400, "This is not how %s sends anybody back. Please begin again.");
+    c->take.key = linking_key_of(r, c->desc->api, &state);
+    r->step = taken_step;
+    return write_call(v->site->writer, &r->wait, &c->result, linking_take, &c->take, sizeof c->take);
+}
+
+const struct site_page platform_callback_page = {.path = "/platforms/callback",
+                                                 .name = "/platforms/callback/{platform}",
+                                                 .methods = SITE_GET,
+                                                 .flags = SITE_TAIL | SITE_OPEN | SITE_OWN_QUERY |
+                                                          SITE_SECRET_QUERY,
+                                                 .start = callback_step};

@@ -1,0 +1,273 @@
+/* /platforms: the author's accounts at the platforms and how it stands with each; a form for each platform
+ * that the operator has set up. The form (POST) begins a linking: the browser is sent to the platform's own
+ * page, which sends it back to platform_callback.c. */
+#include "oauth/codes.h"
+#include "base/clock.h"
+#include "vault/token_vault.h"
+#include "net/http_client.h"
+#include "web/linking.h"
+#include "web/linking_request.h"
+#include "web/humanize.h"
+#include "web/page.h"
+#include "web/platform_text.h"
+#include "store/write_call.h"
+
+enum { ACCOUNTS_SHOWN_MAX = 200 };
+
+struct accounts {
+    size_t count;
+    struct credential list[ACCOUNTS_SHOWN_MAX];
+};
+
+/* ---- one account ---- */
+
+static void write_badge(struct buf *b, const struct platform_words *w)
+{
+    switch (w->mood) {
+    case PLATFORM_FINE: HTML(b, "<span class=\"badge good\">"); break;
+    case PLATFORM_WAITING: HTML(b, "<span class=\"badge off\">"); break;
+    default: HTML(b, "<span class=\"badge bad\">"); break;
+    }
+    html_text(b, str_from_cstr(w->badge));
+    HTML(b, "</span>");
+}
+
+enum offer { OFFER_FIRST, OFFER_ANOTHER, OFFER_AGAIN, OFFER_MISSING };
+
+static void write_connect(struct request *r, enum platform_api api, enum offer offer)
+{
+    static const char *const words[] = {[OFFER_FIRST] = "Connect %s",
+                                        [OFFER_ANOTHER] = "Connect another %s account",
+                                        [OFFER_AGAIN] = "Sign in to %s again",
+                                        [OFFER_MISSING] = "Allow what is missing at %s"};
+    struct buf *b = &r->res.body;
+    const struct platform_desc *desc = platform_desc(api);
+    page_form(r, STR("/platforms"));
+    HTML(b, "<input type=\"hidden\" name=\"platform\"");
+    html_attr(b, "value", str_from_cstr(desc->name));
+    if (offer != OFFER_FIRST)
+        HTML(b, "><input type=\"hidden\" name=\"again\" value=\"1\"");
+    if (offer == OFFER_ANOTHER)
+        HTML(b, "><button class=\"quiet\">");
+    else
+        HTML(b, "><button>");
+    platform_words_write(b, words[offer], desc->title);
+    HTML(b, "</button></form>");
+}
+
+static void write_name(struct buf *b, const struct credential *c)
+{
+    html_name(b, c->account_name.len ? c->account_name : c->account_id);
+}
+
+/* The permissions that the account's API needs and the author has declined, with what each of them costs. */
+static size_t write_missing(struct buf *b, const struct credential *c)
+{
+    const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
+    const struct platform_permission *p = desc->permissions;
+    size_t count = 0;
+    for (; p && p->scope; p++) {
+        if (!platform_permission_is_missing(p, c->scopes))
+            continue;
+        if (!count++)
+            HTML(b, "<p>You did not allow this service to:</p>\n<ul>");
+        HTML(b, "<li>");
+        html_text(b, str_from_cstr(p->words));
+        HTML(b, ". ");
+        html_text(b, str_from_cstr(p->without));
+        HTML(b, "</li>");
+    }
+    if (count)
+        HTML(b, "</ul>\n");
+    return count;
+}
+
+static void write_actions(struct request *r, const struct credential *c, const struct platform_words *w,
+                          size_t missing)
+{
+    struct buf *b = &r->res.body;
+    const enum platform_api by = platform_signs_in_by((enum platform_api)c->api);
+    HTML(b, "<div class=\"row\">");
+    if ((w->mood == PLATFORM_SIGN_IN || missing) && linking_is_offered(visit_of(r)->site->config, by))
+        write_connect(r, by, w->mood == PLATFORM_SIGN_IN ? OFFER_AGAIN : OFFER_MISSING);
+    HTML(b, "<a class=\"button danger\"");
+    page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
+    HTML(b, ">Disconnect<span class=\"sr\"> ");
+    write_name(b, c);
+    HTML(b, "</span></a></div>");
+}
+
+static void write_account(struct request *r, const struct credential *c, int64_t now)
+{
+    struct buf *b = &r->res.body;
+    const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
+    const struct platform_words words = platform_words_of(c, now);
+    const enum platform_api by = platform_signs_in_by(desc->api);
+    HTML(b, "<section class=\"card\"><div class=\"row\"><h2>");
+    write_name(b, c);
+    HTML(b, "</h2>");
+    write_badge(b, &words);
+    HTML(b, "</div>");
+    if (words.sentence) {
+        HTML(b, "<p>");
+        platform_words_write(b, words.sentence,
+                             platform_desc(words.mood == PLATFORM_SIGN_IN ? by : desc->api)->title);
+        HTML(b, "</p>");
+    }
+    const size_t missing = write_missing(b, c);
+    if (c->is_personal)
+        HTML(b,
+             "<p>This is a personal account. Pinterest gives numbers for business accounts only, so its "
+             "views, "
+             "likes, comments and saves stay empty. Convert it to a business account at Pinterest (free of "
+             "charge), then connect it again.</p>");
+    HTML(b, "<dl class=\"facts\"><dt>Platform</dt><dd>");
+    html_text(b, str_from_cstr(desc->title));
+    HTML(b, "</dd><dt>Last read</dt><dd>");
+    if (c->last_ok_at == TIME_NONE)
+        HTML(b, "not yet");
+    else
+        time_ago_html(b, c->last_ok_at, now);
+    HTML(b, "</dd>");
+    if (words.mood != PLATFORM_FINE && c->last_error.p) {
+        HTML(b, "<dt>For support</dt><dd><code>");
+        html_text(b, c->last_error);
+        HTML(b, "</code>, ");
+        time_ago_html(b, c->last_error_at, now);
+        HTML(b, "</dd>");
+    }
+    HTML(b, "</dl>\n");
+    write_actions(r, c, &words, missing);
+    HTML(b, "</section>\n");
+}
+
+/* ---- the page ---- */
+
+static bool has_account(const struct accounts *a, enum platform_api api)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->list[i].api == (int)api)
+            return true;
+    return false;
+}
+
+static void write_offers(struct request *r, const struct accounts *a)
+{
+    struct buf *b = &r->res.body;
+    bool any = false;
+    HTML(b, "<h2>Connect an account</h2>\n");
+    for (int i = 0; i < PLATFORM_APIS; i++)
+        any = any || linking_is_offered(visit_of(r)->site->config, (enum platform_api)i);
+    if (!any) {
+        HTML(b, "<p class=\"empty\">Whoever runs this service has not set up any platform yet.</p>");
+        return;
+    }
+    HTML(b,
+         "<p>You sign in at the platform itself and allow this service to read your numbers there. It never "
+         "learns your password and cannot post or change anything. With Facebook come the Instagram accounts "
+         "that belong to your pages.</p>\n<div class=\"row\">");
+    for (int i = 0; i < PLATFORM_APIS; i++) {
+        const enum platform_api api = (enum platform_api)i;
+        if (linking_is_offered(visit_of(r)->site->config, api))
+            write_connect(r, api, has_account(a, api) ? OFFER_ANOTHER : OFFER_FIRST);
+    }
+    HTML(b, "</div>");
+}
+
+static enum next show(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    const struct accounts *a = v->state;
+    const int64_t now = clock_wall_ms();
+    if (v->read.err)
+        return page_store_error(r, v->read.err);
+    v->form_target = linking_form_targets(&r->arena, v->site->config);
+    struct buf *b = page_begin(r, &(struct page){.title = STR("Platforms"), .current = "/platforms"});
+    HTML(b, "<p>Your accounts that this service reads views, likes, comments, shares and saves from.</p>\n");
+    for (size_t i = 0; i < a->count; i++)
+        write_account(r, &a->list[i], now);
+    if (!a->count)
+        HTML(b, "<p class=\"empty\">No account is connected yet.</p>\n");
+    write_offers(r, a);
+    return page_end(r);
+}
+
+static bool on_account(void *ctx, const struct credential *c)
+{
+    struct request *r = ctx;
+    struct accounts *a = visit_of(r)->state;
+    struct credential *to = &a->list[a->count++];
+    *to = *c;
+    to->account_id = arena_copy(&r->arena, c->account_id);
+    if (c->account_name.p)
+        to->account_name = arena_copy(&r->arena, c->account_name);
+    if (c->last_error.p)
+        to->last_error = arena_copy(&r->arena, c->last_error);
+    to->scopes = arena_copy(&r->arena, c->scopes);
+    to->access_sealed = to->refresh_sealed = to->dropped = STR("");
+    return a->count < ACCOUNTS_SHOWN_MAX;
+}
+
+/* ---- a linking begins ---- */
+
+struct begin {
+    const struct platform_desc *desc;
+    bool again; /* See struct platform_authorize. */
+    struct secret state, verifier;
+    struct linking_begin write;
+    enum err result;
+};
+
+static enum next begun_step(struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    struct begin *b = v->state;
+    char challenge[PKCE_CHALLENGE_LEN];
+    if (b->result)
+        return page_store_error(r, b->result);
+    const struct platform_options options = platform_options_of(v->site->config, b->desc->api);
+    const struct platform_authorize authorize = {.options = &options,
+                                                 .app = platform_app_of(v->site->config, b->desc->api),
+                                                 .redirect_uri = linking_redirect_uri(r, b->desc),
+                                                 .state = secret_text(&r->arena, &b->state),
+                                                 .challenge = str_make(challenge, sizeof challenge),
+                                                 .again = b->again};
+    struct fetch_options where;
+    fetch_options_of(&where, v->site->config);
+    pkce_challenge(secret_text(&r->arena, &b->verifier), challenge);
+    struct str path = b->desc->authorize_path(&r->arena, &authorize);
+    return page_redirect_away(
+        r, arena_printf(&r->arena, "%s%.*s", where.origins[b->desc->authorize_host], (int)path.len, path.p));
+}
+
+static enum next begin(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct begin *b = arena_alloc(&r->arena, sizeof *b);
+    b->desc = platform_desc_by_name(form_get(&v->form, STR("platform")));
+    if (!b->desc || !linking_is_offered(v->site->config, b->desc->api))
+        return page_error(r, 400,
+                          "This service does not connect accounts of that platform. Nothing was changed.");
+    b->again = str_eq(form_get(&v->form, STR("again")), STR("1"));
+    v->state = b;
+    secret_generate(&b->state);
+    secret_generate(&b->verifier);
+    b->write.key = linking_key_of(r, b->desc->api, &b->state);
+    b->write.has_verifier = b->desc->uses_pkce;
+    memcpy(b->write.verifier, secret_text(&r->arena, &b->verifier).p, sizeof b->write.verifier);
+    r->step = begun_step;
+    return write_call(v->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
+}
+
+static enum next platforms_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (r->method == METHOD_POST)
+        return begin(r);
+    v->state = arena_alloc(&r->arena, sizeof(struct accounts));
+    r->step = show;
+    return store_read_author_credentials(&v->read, v->viewer.author_row, on_account, r);
+}
+
+const struct site_page platforms_page = {
+    .path = "/platforms", .methods = SITE_GET | SITE_POST, .start = platforms_step};

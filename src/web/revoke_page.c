@@ -1,0 +1,159 @@
+/* /keys/{id} and /apps/{id}: the question before a key stops working, and its end. The id is the key's. A key
+ * made by hand is found under /keys only, an app's under /apps only, and only by its author. */
+#include "base/clock.h"
+#include "web/humanize.h"
+#include "web/page.h"
+#include "store/author_keys.h"
+#include "store/write.h"
+#include "store/write_call.h"
+
+struct revoke_write {
+    int64_t author_row, now;
+    struct uuid id;
+    bool is_app;
+    int64_t key_row; /* 0: none of the author's, or of the other kind */
+    bool was_revoked;
+};
+
+struct revoke {
+    struct revoke_write write;
+    enum err result;
+    bool found;
+};
+
+static bool is_apps(const struct request *r)
+{
+    return visit_of(r)->page == &app_page;
+}
+
+static struct str list_path(const struct request *r)
+{
+    return is_apps(r) ? STR("/apps") : STR("/keys");
+}
+
+/* ---- the question ---- */
+
+static void write_app(struct buf *b, const struct author_key *key)
+{
+    HTML(b, "<p>Disconnect <strong>");
+    html_name(b, key->app_name);
+    HTML(b,
+         "</strong>? It will not be able to read your numbers any more. What it has read before stays with "
+         "it. You can connect it again from its own pages.</p>\n");
+}
+
+static void write_key(struct request *r, const struct author_key *key, int64_t now)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<p>Revoke the key <strong>");
+    html_name(b, key->key.name);
+    HTML(b, "</strong> (<code>");
+    html_text(b, str_from_cstr(visit_of(r)->site->config->keys.prefix));
+    HTML(b, "…");
+    html_text(b, str_make(key->key.suffix, KEY_SUFFIX_LEN));
+    HTML(b, "</code>)? Programs that use it stop working at once, and it cannot be undone.</p>\n<p>");
+    if (key->key.last_used_at == TIME_NONE) {
+        HTML(b, "It was never used.");
+    } else {
+        HTML(b, "It was last used ");
+        time_ago_html(b, key->key.last_used_at, now);
+        HTML(b, ".");
+    }
+    HTML(b, "</p>\n");
+}
+
+static bool on_key(void *ctx, const struct author_key *key)
+{
+    struct request *r = ctx;
+    struct revoke *revoke = visit_of(r)->state;
+    if (key->is_app != is_apps(r) || key->key.revoked_at != TIME_NONE)
+        return true;
+    revoke->found = true;
+    (void)page_begin(r, &(struct page){.title = is_apps(r) ? STR("Disconnect an app") : STR("Revoke a key"),
+                                       .current = list_path(r).p,
+                                       .narrow = true});
+    if (is_apps(r))
+        write_app(&r->res.body, key);
+    else
+        write_key(r, key, revoke->write.now);
+    return true;
+}
+
+static enum next asked_step(struct request *r)
+{
+    const struct visit *v = visit_of(r);
+    const struct revoke *revoke = v->state;
+    struct buf *b = &r->res.body;
+    if (v->read.err && v->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, v->read.err);
+    if (!revoke->found)
+        return page_not_found(r);
+    page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)v->tail.len, v->tail.p));
+    HTML(b, "<div class=\"row\"><button class=\"danger\">");
+    html_text(b, is_apps(r) ? STR("Disconnect it") : STR("Revoke it"));
+    HTML(b, "</button><a class=\"button quiet\"");
+    page_link(r, "href", list_path(r));
+    HTML(b, ">Keep it</a></div></form>");
+    return page_end(r);
+}
+
+/* ---- the end of a key ---- */
+
+static bool on_key_to_revoke(void *ctx, const struct author_key *key)
+{
+    struct revoke_write *w = ctx;
+    if (key->is_app == w->is_app) {
+        w->key_row = key->key.row;
+        w->was_revoked = key->key.revoked_at != TIME_NONE;
+    }
+    return true;
+}
+
+static enum err write_end(struct store *store, void *data)
+{
+    struct revoke_write *w = data;
+    enum err e = store_get_author_key(store, w->author_row, &w->id, on_key_to_revoke, w);
+    if (e)
+        return e;
+    if (!w->key_row)
+        return ERR_NOT_FOUND;
+    return w->was_revoked ? OK : store_revoke_key(store, w->key_row, w->now);
+}
+
+static enum next ended_step(struct request *r)
+{
+    const struct revoke *revoke = visit_of(r)->state;
+    if (revoke->result)
+        return page_store_error(r, revoke->result);
+    page_set_note(r, is_apps(r) ? NOTE_APP_DISCONNECTED : NOTE_KEY_REVOKED);
+    return page_redirect(r, list_path(r));
+}
+
+static enum next revoke_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct revoke *revoke = arena_alloc(&r->arena, sizeof *revoke);
+    v->state = revoke;
+    revoke->write = (struct revoke_write){
+        .author_row = v->viewer.author_row, .now = clock_wall_ms(), .is_app = is_apps(r)};
+    if (!uuid_parse(v->tail, &revoke->write.id))
+        return page_not_found(r);
+    if (r->method != METHOD_POST) {
+        r->step = asked_step;
+        return store_read_author_key(&v->read, v->viewer.author_row, &revoke->write.id, on_key, r);
+    }
+    r->step = ended_step;
+    return write_call(v->site->writer, &r->wait, &revoke->result, write_end, &revoke->write,
+                      sizeof revoke->write);
+}
+
+const struct site_page key_page = {.path = "/keys",
+                                   .name = "/keys/{id}",
+                                   .methods = SITE_GET | SITE_POST,
+                                   .flags = SITE_TAIL,
+                                   .start = revoke_step};
+const struct site_page app_page = {.path = "/apps",
+                                   .name = "/apps/{id}",
+                                   .methods = SITE_GET | SITE_POST,
+                                   .flags = SITE_TAIL,
+                                   .start = revoke_step};

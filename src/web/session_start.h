@@ -1,0 +1,32 @@
+/* Signing in and staying signed in: the session that a transaction begins, and its cookie once it is on disk.
+ * A session that the browser had before is ended in the same transaction: none is ever taken over. */
+#ifndef VT_WEB_SESSION_START_H
+#define VT_WEB_SESSION_START_H
+
+#include "web/site.h"
+
+struct entry {
+    uint8_t hash[SECRET_HASH_LEN], before[SECRET_HASH_LEN];
+    bool has_before;
+    int64_t author_row, now; /* now: expiry_now_ms() */
+    struct device_record device;
+};
+
+/* The device that the browser says it is, whether there is one or not. False: it says nothing. */
+bool enter_device_hash(struct request *r, uint8_t out[SECRET_HASH_LEN]);
+
+/* Makes the secrets of the session and the device (visit->entering, visit->device) and what is to be written.
+ */
+void enter_prepare(struct request *r, int64_t author_row, struct entry *out);
+
+/* In a write transaction, behind a password that was checked: ERR_INVALID when another one is stored by now.
+ * A check takes a while, and one that was changed meanwhile lets nobody in. */
+MUST_USE enum err enter_check(struct store *store, const struct entry *entry, const char *checked);
+
+/* In a write transaction. */
+MUST_USE enum err enter_write(struct store *store, const struct entry *entry);
+
+/* It is on disk: the browser gets the cookies. */
+void enter_done(struct request *r);
+
+#endif

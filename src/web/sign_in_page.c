@@ -1,0 +1,224 @@
+/* /sign-in and /sign-out.
+ *
+ * POST: device and login look-up -> limiter -> Argon2id on the pool -> the session's transaction -> on to
+ * `next`. Whatever is wrong with name and password gets the same answer after the same work. */
+#include "auth/login.h"
+#include "auth/password.h"
+#include "auth/sign_in_limiter.h"
+#include "base/clock.h"
+#include "base/expiry_floor.h"
+#include "web/session_start.h"
+#include "web/form_field.h"
+#include "web/page.h"
+#include "store/write_call.h"
+
+struct sign_in_write {
+    struct entry entry;
+    char checked[PASSWORD_STORED_LEN]; /* what is stored, as it was checked */
+    char text[PASSWORD_STORED_LEN];    /* the password hashed anew; "": it is not */
+};
+
+struct sign_in {
+    struct str login, next; /* as typed; local */
+    struct str account;     /* folded; for the limiter also what is no login */
+    struct viewer found;
+    uint8_t device[SECRET_HASH_LEN]; /* what the browser says it is */
+    int64_t device_author;           /* 0: the browser is not a known device */
+    struct sign_in_try try;
+    struct password_call check;
+    struct sign_in_write write;
+    enum err result;
+};
+
+/* ---- the form ---- */
+
+static struct str local_or_home(struct str next)
+{
+    return next.p && site_is_local(next) ? next : STR("");
+}
+
+static enum next show_form(struct request *r, struct str login, struct str next, const char *fault)
+{
+    struct buf *b = page_begin(r, &(struct page){.title = STR("Sign in"), .narrow = true});
+    if (fault) {
+        HTML(b, "<p class=\"notice bad\" role=\"alert\">");
+        html_text(b, str_from_cstr(fault));
+        HTML(b, "</p>");
+    }
+    page_form(r, STR("/sign-in"));
+    field_hidden(b, "next", next);
+    field_write(b,
+                &(struct field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
+    field_write(b, &(struct field){.id = "password",
+                                   .label = "Password",
+                                   .type = "password",
+                                   .autocomplete = "current-password"});
+    HTML(b, "<button>Sign in</button></form>\n<p class=\"hint\">No password yet, or forgotten? Ask whoever "
+            "runs this service for a new link.</p>");
+    return page_end(r);
+}
+
+static enum next go_on(struct request *r, struct str next)
+{
+    return next.len ? page_redirect_local(r, next) : page_redirect(r, STR("/"));
+}
+
+/* ---- the steps of a sign-in ---- */
+
+static enum err write_sign_in(struct store *store, void *data)
+{
+    struct sign_in_write *w = data;
+    enum err e = enter_check(store, &w->entry, w->checked);
+    if (e == OK)
+        e = enter_write(store, &w->entry);
+    if (e == OK && *w->text)
+        e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), TIME_NONE);
+    return e;
+}
+
+static enum next refuse_password(struct request *r)
+{
+    const struct sign_in *s = visit_of(r)->state;
+    r->res.status = 422;
+    return show_form(r, s->login, s->next, "This name and this password do not belong together.");
+}
+
+static enum next signed_in_step(struct request *r)
+{
+    struct sign_in *s = visit_of(r)->state;
+    if (s->result == ERR_INVALID)
+        return refuse_password(r);
+    if (s->result)
+        return page_store_error(r, s->result);
+    enter_done(r);
+    return go_on(r, s->next);
+}
+
+static enum next checked_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = v->state;
+    if (s->check.err)
+        return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
+    if (!s->check.matches)
+        return refuse_password(r);
+    sign_in_limiter_succeeded(v->site->sign_in_limiter, &s->try, clock_mono_ms());
+    enter_prepare(r, s->found.author_row, &s->write.entry);
+    memcpy(s->write.checked, s->found.password.p, s->found.password.len);
+    memcpy(s->write.text, s->check.text, sizeof s->write.text);
+    r->step = signed_in_step;
+    return write_call(v->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
+}
+
+/* The form stays, with what was typed but the password. Whether there is such an account makes no difference.
+ */
+static enum next refuse_for_now(struct request *r, int64_t wait_ms)
+{
+    const struct sign_in *s = visit_of(r)->state;
+    const long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
+    const struct str fault = arena_printf(&r->arena,
+                                          "There were too many failed sign-ins. Please wait %lld second%s, "
+                                          "then try again.",
+                                          wait_s, wait_s == 1 ? "" : "s");
+    r->res.status = 429;
+    enum next next = show_form(r, s->login, s->next, fault.p);
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
+    return next;
+}
+
+static enum next found_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = v->state;
+    if (v->read.err && v->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, v->read.err);
+    struct str stored = v->read.err ? (struct str){NULL, 0} : s->found.password;
+    s->try = (struct sign_in_try){.account = s->account, .address = r->client_address};
+    if (s->device_author && !v->read.err && s->device_author == s->found.author_row)
+        s->try.device = str_make((const char *)s->device, sizeof s->device);
+    const int64_t wait_ms = sign_in_limiter_try(v->site->sign_in_limiter, &s->try, clock_mono_ms());
+    if (wait_ms)
+        return refuse_for_now(r, wait_ms);
+    r->step = checked_step;
+    return password_verify(v->site->passwords, &r->wait, &s->check, form_get(&v->form, STR("password")),
+                           stored);
+}
+
+/* If the look-up fails, the browser counts as unknown. */
+static enum next device_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = v->state;
+    if (v->read.err)
+        s->device_author = 0;
+    r->step = found_step;
+    return store_find_login(&v->read, &r->arena, s->account, &s->found);
+}
+
+static enum next begin_sign_in(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_in *s = arena_alloc(&r->arena, sizeof *s);
+    struct str password = form_get(&v->form, STR("password"));
+    v->state = s;
+    s->login = form_get(&v->form, STR("login"));
+    s->next = local_or_home(form_get(&v->form, STR("next")));
+    if (!s->login.p || !password.p)
+        return page_error(r, 400, "The form wants a name and a password.");
+    struct str folded = login_fold(&r->arena, s->login);
+    s->account = folded.p ? folded : s->login;
+    r->step = device_step;
+    if (!enter_device_hash(r, s->device))
+        return NEXT_MORE;
+    return store_find_device(&v->read, s->device, expiry_now_ms(), &s->device_author);
+}
+
+static enum next sign_in_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct str next = local_or_home(form_get(&v->query, STR("next")));
+    if (r->method == METHOD_POST)
+        return begin_sign_in(r);
+    return v->viewer.author_row ? go_on(r, next) : show_form(r, STR(""), next, NULL);
+}
+
+const struct site_page sign_in_page = {
+    .path = "/sign-in", .methods = SITE_GET | SITE_POST, .flags = SITE_OPEN, .start = sign_in_step};
+
+/* ---- signing out ---- */
+
+struct sign_out {
+    uint8_t hash[SECRET_HASH_LEN];
+    enum err result;
+};
+
+static enum err write_sign_out(struct store *store, void *data)
+{
+    const struct sign_out *s = data;
+    return store_delete_session(store, s->hash);
+}
+
+static enum next signed_out_step(struct request *r)
+{
+    struct sign_out *s = visit_of(r)->state;
+    if (s->result)
+        return page_store_error(r, s->result);
+    site_forget_session_cookie(r);
+    page_set_note(r, NOTE_SIGNED_OUT);
+    return page_redirect(r, STR("/sign-in"));
+}
+
+static enum next sign_out_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct sign_out *s = arena_alloc(&r->arena, sizeof *s);
+    if (!v->viewer.author_row || v->by_proxy)
+        return page_redirect(r, STR("/sign-in"));
+    v->state = s;
+    memcpy(s->hash, v->session_hash, sizeof s->hash);
+    r->step = signed_out_step;
+    return write_call(v->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
+}
+
+const struct site_page sign_out_page = {
+    .path = "/sign-out", .methods = SITE_POST, .flags = SITE_OPEN, .start = sign_out_step};

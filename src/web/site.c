@@ -1,0 +1,483 @@
+/* The list of pages and the checks before each. Knows no page from inside. */
+#include "web/site.h"
+
+#include "auth/login.h"
+#include "auth/password.h"
+#include "auth/session.h"
+#include "auth/sign_in_limiter.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/urlencode.h"
+#include "vault/token_vault.h"
+#include "net/http_client.h"
+#include "limit/window.h"
+#include "web/page.h"
+#include "web/assets.h"
+#include "web/summary.h"
+#include "store/writer.h"
+
+enum { LOCAL_MAX_BYTES = 4000, ENCODED_MAX_BYTES = 6000 };
+
+static const struct str SESSION_COOKIE = {"viewtally-session", 17};
+static const struct str FORM_COOKIE = {"viewtally-form", 14};
+
+/* The path of a page stands behind the site's base, that of these few behind the API's. */
+static const struct site_page *const pages_of_api[] = {&consent_page, NULL};
+static const struct site_page *const pages[] = {
+    /* sign-in */
+    &home_page,
+    &sign_in_page,
+    &sign_out_page,
+    &invite_page,
+    &account_page,
+    &account_password_page,
+    &account_sign_out_page,
+    /* dashboard */
+    &style_page,
+    &dashboard_page,
+    &videos_page,
+    &video_page,
+    /* keys and apps */
+    &keys_page,
+    &key_page,
+    &apps_page,
+    &app_page,
+    &script_page,
+    /* platforms */
+    &platforms_page,
+    &platform_account_page,
+    &platform_callback_page,
+    NULL,
+};
+
+/* ---- the site ---- */
+
+static bool has_platforms(const struct config *config)
+{
+    bool has = false;
+    for (int api = 0; api < PLATFORM_APIS; api++)
+        has = has || platform_is_configured(config, (enum platform_api)api);
+    return has;
+}
+
+void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
+               struct writer *writer, struct cursors *cursors)
+{
+    struct str url = str_from_cstr(config->server.base_url);
+    struct str rest = url, head;
+    for (int slashes = 0; slashes < 3; slashes++)
+        rest = str_cut(rest, '/', &head);
+    CHECK(rest.p && rest.len >= 2); /* base_url ends in /v1 */
+    struct str path = str_make(rest.p - 1, rest.len + 1);
+    *site = (struct site){
+        .config = config,
+        .store = store,
+        .writer = writer,
+        .notes = session_notes_new(writer),
+        .summaries = summary_cache_new(),
+        .passwords = passwords_new(loop),
+        .sign_in_limiter = sign_in_limiter_new(),
+        .writes = windows_new(SITE_WRITES_PER_MINUTE),
+        .cursors = cursors,
+        .base = str_make(path.p, path.len - 3),
+        .api_base = path,
+        .origin = str_make(url.p, (size_t)(path.p - url.p)),
+        .secure = str_starts_with(url, STR("https:")),
+    };
+    assets_versions(site->style_version, site->script_version);
+    if (has_platforms(config)) {
+        struct fetch_options options;
+        fetch_options_of(&options, config);
+        site->fetch = fetch_new(loop, &options);
+        if (!site->fetch)
+            log_error("out of memory: the pages cannot connect accounts at platforms until a restart");
+    }
+}
+
+static void on_fetch_closed(void *ctx)
+{
+    (void)ctx;
+}
+
+void site_close(struct site *site)
+{
+    if (site->fetch)
+        fetch_close(site->fetch, on_fetch_closed, NULL);
+    site->fetch = NULL;
+}
+
+void site_fini(struct site *site)
+{
+    session_notes_free(site->notes);
+    summary_cache_free(site->summaries);
+    passwords_free(site->passwords);
+    sign_in_limiter_free(site->sign_in_limiter);
+    windows_free(site->writes);
+    *site = (struct site){.config = NULL};
+}
+
+/* ---- which page ---- */
+
+static bool strip(struct str path, struct str base, struct str *rest)
+{
+    if (!str_starts_with(path, base) || path.len == base.len || path.p[base.len] != '/')
+        return false;
+    *rest = str_make(path.p + base.len, path.len - base.len);
+    return true;
+}
+
+/* `path`: behind the base that the page stands behind. */
+static bool page_matches(const struct site_page *page, struct str path, struct str *tail)
+{
+    struct str want = str_from_cstr(page->path);
+    if (!(page->flags & SITE_TAIL))
+        return str_eq(path, want);
+    if (!str_starts_with(path, want) || path.len <= want.len + 1 || path.p[want.len] != '/')
+        return false;
+    *tail = str_make(path.p + want.len + 1, path.len - want.len - 1);
+    return !memchr(tail->p, '/', tail->len);
+}
+
+/* What a browser gets where there is no page: one that knows who is signed in. */
+static const struct site_page nothing = {
+    .path = "", .methods = SITE_GET, .flags = SITE_OPEN, .start = page_not_found};
+
+static const struct site_page *find_page(const struct site *site, struct str path, struct str *tail)
+{
+    struct str rest;
+    bool of_api = strip(path, site->api_base, &rest);
+    if (!of_api && !strip(path, site->base, &rest))
+        return NULL;
+    const struct site_page *const *page = of_api ? pages_of_api : pages;
+    while (*page && !page_matches(*page, rest, tail))
+        page++;
+    return *page;
+}
+
+bool site_wants(const struct site *site, const struct request *r)
+{
+    struct str rest, accept = r->field[FIELD_ACCEPT];
+    if (find_page(site, r->path, &rest))
+        return true;
+    bool reads = r->method == METHOD_GET || r->method == METHOD_HEAD;
+    return reads && !strip(r->path, site->api_base, &rest) && accept.p &&
+           memmem(accept.p, accept.len, "text/html", 9);
+}
+
+void site_hide_secret(const struct site *site, struct request *r)
+{
+    struct str rest;
+    if (!strip(r->path, site->base, &rest))
+        return;
+    for (size_t i = 0; pages[i]; i++) {
+        if (!(pages[i]->flags & (SITE_SECRET | SITE_SECRET_QUERY)) ||
+            !str_starts_with(rest, str_from_cstr(pages[i]->path)))
+            continue;
+        r->target = pages[i]->flags & SITE_SECRET ? STR("(an address that is a secret)") : r->path;
+    }
+}
+
+/* ---- cookies ---- */
+
+static struct str cookie_name(struct request *r, struct str name)
+{
+    return arena_printf(&r->arena, "%s%.*s", visit_of(r)->site->secure ? "__Host-" : "", (int)name.len,
+                        name.p);
+}
+
+struct str site_cookie(struct request *r, struct str name)
+{
+    return cookie_find(r->field[FIELD_COOKIE], cookie_name(r, name));
+}
+
+void site_set_cookie(struct request *r, struct str name, struct str value, int64_t max_age_s)
+{
+    struct visit *v = visit_of(r);
+    struct str full = cookie_name(r, name), age = STR("");
+    if (max_age_s >= 0)
+        age = arena_printf(&r->arena, "; Max-Age=%lld", (long long)max_age_s);
+    CHECK(v->cookie_count < sizeof v->cookies / sizeof v->cookies[0]);
+    v->cookies[v->cookie_count++] = arena_printf(
+        &r->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Lax%s%.*s", (int)full.len, full.p, (int)value.len,
+        value.p ? value.p : "", v->site->secure ? "; Secure" : "", (int)age.len, age.p);
+}
+
+void site_set_session_cookie(struct request *r, const struct secret *session)
+{
+    site_set_cookie(r, SESSION_COOKIE, secret_text(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
+}
+
+void site_forget_session_cookie(struct request *r)
+{
+    site_set_cookie(r, SESSION_COOKIE, STR(""), 0);
+}
+
+/* ---- form tokens ---- */
+
+/* Who is signed in by the proxy has a form secret as those have who are not signed in; it is bound to who it
+ * is, so that a form of one is not sent in the name of another. */
+static struct str bound_to(const struct visit *v)
+{
+    return v->viewer.author_row ? str_make((const char *)v->viewer.id.b, sizeof v->viewer.id.b) : STR("");
+}
+
+struct str site_form_token(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (!v->has_secret) {
+        secret_generate(&v->secret);
+        v->has_secret = v->new_secret = true;
+    }
+    return secret_form_token(&r->arena, &v->secret, bound_to(v));
+}
+
+static bool is_our_origin(const struct visit *v, const struct request *r, struct str origin)
+{
+    struct str rest = origin, scheme, host = r->field[FIELD_HOST];
+    if (str_eq_nocase(origin, v->site->origin))
+        return true;
+    rest = str_cut(rest, ':', &scheme);
+    return rest.len > 2 && host.len && str_starts_with(rest, STR("//")) &&
+           str_eq_nocase(str_make(rest.p + 2, rest.len - 2), host);
+}
+
+/* Most likely [server] base_url is not what browsers use; or somebody tries a forgery. */
+static void tell_of_origin(struct request *r, struct str origin)
+{
+    struct site *site = visit_of(r)->site;
+    if (site->told_of_origin)
+        return;
+    site->told_of_origin = true;
+    log_warn(
+        "a form came from %.*s and was refused: the pages are at %.*s, says [server] base_url (said once)",
+        (int)origin.len, origin.p, (int)site->origin.len, site->origin.p);
+}
+
+/* What a browser says of where a form stood. One that says nothing is an old one, or none: the token decides.
+ */
+static bool comes_from_us(struct request *r)
+{
+    struct str site = r->field[FIELD_SEC_FETCH_SITE], origin = r->field[FIELD_ORIGIN];
+    if (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")))
+        return false;
+    bool ours = !origin.p || is_our_origin(visit_of(r), r, origin);
+    if (!ours && site.p)
+        tell_of_origin(r, origin);
+    return ours;
+}
+
+static enum next refuse_form(struct request *r)
+{
+    return page_error(
+        r, 403,
+        "This form was not sent from a page of this site, or the page was open for too long. Go "
+        "back, load the page again and repeat it. Nothing was changed.");
+}
+
+/* The last check, so that a form that is refused for another reason does not count: another site must not be
+ * able to use up an author's forms. Forms sent without being signed in are limited where they are handled:
+ * the sign-in by failures, an invitation by its secret. */
+static enum next admit_form(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (v->viewer.author_row) {
+        struct limiter_verdict verdict = windows_take(v->site->writes, v->viewer.author_row, clock_mono_ms());
+        if (!verdict.admitted)
+            return page_too_many_forms(r, verdict.reset_ms);
+    }
+    r->step = v->page->start;
+    return NEXT_MORE;
+}
+
+static enum next check_form(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (!comes_from_us(r))
+        return refuse_form(r);
+    if (!form_is_body(r))
+        return page_error(r, 400, "A form was expected.");
+    const char *wrong = form_parse(&r->arena, r->body, &v->form);
+    if (wrong)
+        return page_error(r, 400, "The form %s.", wrong);
+    if (!v->has_secret || !secret_is_form_token(&v->secret, bound_to(v), form_get(&v->form, STR("token"))))
+        return refuse_form(r);
+    return admit_form(r);
+}
+
+/* ---- who it is ---- */
+
+bool site_is_local(struct str path)
+{
+    if (!path.len || path.len > LOCAL_MAX_BYTES || path.p[0] != '/')
+        return false;
+    for (size_t i = 0; i < path.len; i++) {
+        unsigned char c = (unsigned char)path.p[i];
+        if (c <= 0x20 || c >= 0x7F || c == '\\')
+            return false;
+    }
+    return path.len == 1 || path.p[1] != '/';
+}
+
+/* Where to after the sign-in: here again. A POST has lost its form by then: there is nothing to come back to.
+ */
+enum next site_ask_to_sign_in(struct request *r)
+{
+    struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
+                                                (int)r->query.len, r->query.p)
+                                 : r->path;
+    struct buf encoded;
+    struct str next = STR("");
+    buf_init(&encoded, ENCODED_MAX_BYTES);
+    url_append(&encoded, here);
+    bool has_form = r->method == METHOD_POST && !(visit_of(r)->page->flags & SITE_OWN_QUERY);
+    if (!has_form && site_is_local(here) && !encoded.failed)
+        next = arena_printf(&r->arena, "?next=%.*s", (int)encoded.len, encoded.p);
+    buf_fini(&encoded);
+    return page_redirect(r, arena_printf(&r->arena, "/sign-in%.*s", (int)next.len, next.p));
+}
+
+static enum next begin_page(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (!v->viewer.author_row && !(v->page->flags & SITE_OPEN))
+        return site_ask_to_sign_in(r);
+    const char *wrong = NULL;
+    if (!(v->page->flags & SITE_OWN_QUERY))
+        wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
+    if (wrong)
+        return page_error(r, 400, "The address %s.", wrong);
+    if (r->method == METHOD_POST)
+        return check_form(r);
+    r->step = v->page->start;
+    return NEXT_MORE;
+}
+
+static enum next begin_without_session(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    v->has_secret = secret_parse(site_cookie(r, FORM_COOKIE), &v->secret);
+    return begin_page(r);
+}
+
+static enum next session_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (v->read.err && v->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, v->read.err);
+    if (v->read.err)
+        return begin_without_session(r);
+    if (!session_is_live(&v->session, expiry_now_ms())) {
+        /* A session that has expired only by a wall clock that may be wrong is kept. */
+        if (!session_is_live(&v->session, expiry_floor_ms()))
+            session_forget(v->site->notes, v->session_hash);
+        return begin_without_session(r);
+    }
+    v->viewer = v->session.viewer;
+    r->author_id = &v->viewer.id;
+    v->has_secret = true;
+    session_note(v->site->notes, v->session_hash, &v->session);
+    return begin_page(r);
+}
+
+static enum next find_session(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (!secret_parse(site_cookie(r, SESSION_COOKIE), &v->secret))
+        return begin_without_session(r);
+    secret_hash(&v->secret, v->session_hash);
+    r->step = session_step;
+    return store_find_session(&v->read, &r->arena, v->session_hash, &v->session);
+}
+
+/* ---- signed in by a proxy ---- */
+
+static enum next proxy_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (v->read.err == ERR_NOT_FOUND)
+        return page_error(
+            r, 403,
+            "Your organisation has signed you in, but under a name that no author here has. Ask "
+            "whoever runs this service.");
+    if (v->read.err)
+        return page_store_error(r, v->read.err);
+    v->by_proxy = true;
+    r->author_id = &v->viewer.id;
+    return begin_without_session(r);
+}
+
+/* A field that anybody could have sent says nothing. */
+static bool is_from_proxy(struct request *r)
+{
+    struct site *site = visit_of(r)->site;
+    if (!r->field[FIELD_NAMED].len)
+        return false;
+    if (!r->peer_is_trusted && !site->told_of_spoofing) {
+        log_warn("%s came from %.*s, which is not one of trusted_proxies: it does not count (said once)",
+                 site->config->account.auth_header, (int)r->client_address.len, r->client_address.p);
+        site->told_of_spoofing = true;
+    }
+    return r->peer_is_trusted;
+}
+
+static enum next find_viewer(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct str said = r->field[FIELD_NAMED], login;
+    struct uuid id;
+    if (!is_from_proxy(r))
+        return find_session(r);
+    v->read.err = ERR_NOT_FOUND;
+    r->step = proxy_step;
+    if (r->field_count[FIELD_NAMED] != 1)
+        return NEXT_MORE;
+    if (uuid_parse(said, &id))
+        return store_find_viewer(&v->read, &r->arena, &id, &v->viewer);
+    login = login_fold(&r->arena, said);
+    return login.p ? store_find_login(&v->read, &r->arena, login, &v->viewer) : NEXT_MORE;
+}
+
+/* ---- the first step and the last ---- */
+
+static bool method_fits(const struct site_page *page, enum http_method m)
+{
+    return (page->methods & SITE_GET && (m == METHOD_GET || m == METHOD_HEAD)) ||
+           (page->methods & SITE_POST && m == METHOD_POST);
+}
+
+static enum next refuse_method(struct request *r, const struct site_page *page)
+{
+    static const struct str allowed[] = {[SITE_GET] = {"GET, HEAD", 9},
+                                         [SITE_POST] = {"POST", 4},
+                                         [SITE_GET | SITE_POST] = {"GET, HEAD, POST", 15}};
+    enum next next = page_error(r, 405, "This page cannot be asked for in this way.");
+    response_add_field(r, STR("Allow"), allowed[page->methods & (SITE_GET | SITE_POST)]);
+    return next;
+}
+
+enum next site_first_step(struct request *r)
+{
+    struct site *site = r->app;
+    struct visit *v = arena_alloc(&r->arena, sizeof *v);
+    v->site = site;
+    v->read = (struct store_read){.store = site->store, .wait = &r->wait};
+    r->state = v;
+    v->page = find_page(site, r->path, &v->tail);
+    if (!v->page)
+        v->page = &nothing;
+    else
+        r->route = v->page->name ? v->page->name : v->page->path;
+    if (!method_fits(v->page, r->method))
+        return refuse_method(r, v->page);
+    return v->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);
+}
+
+void site_finish(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    if (v && v->new_secret)
+        site_set_cookie(r, FORM_COOKIE, secret_text(&r->arena, &v->secret), -1);
+    for (size_t i = 0; v && i < v->cookie_count; i++)
+        response_add_field(r, STR("Set-Cookie"), v->cookies[i]);
+    page_add_fields(r);
+}

@@ -1,0 +1,145 @@
+/* The author's pages: which there are, and what happens before one of them begins.
+ *
+ * Pages live beside the API, at base_url without its /v1. A page is a row (struct site_page) and a start
+ * step, in a file of its own; site.c has the list. Before the start step: the method fits; who is signed in
+ * was found (visit->viewer), and whoever is not was sent to the sign-in page, which leads back; the query was
+ * parsed; of a POST, it came from a page of ours (Sec-Fetch-Site, Origin), the form was parsed and its token
+ * was right (CSRF). Frame, errors and redirects: page.h. */
+#ifndef VT_WEB_SITE_H
+#define VT_WEB_SITE_H
+
+#include "auth/secret.h"
+#include "config/config.h"
+#include "http/form.h"
+#include "http/request.h"
+#include "store/accounts.h"
+
+#include <uv.h>
+
+struct cursors;
+struct fetch;
+struct passwords;
+struct session_notes;
+struct summary_cache;
+struct sign_in_limiter;
+struct windows;
+struct writer;
+
+/* Forms that an author may send within any 60 seconds, in each process. */
+enum { SITE_WRITES_PER_MINUTE = 30 };
+
+/* Everything that pages need; owned by the app, lives as long as the server. */
+struct site {
+    const struct config *config;
+    struct store *store;   /* the loop's read connection */
+    struct writer *writer; /* every write; see store/write_call.h */
+    struct session_notes *notes;
+    struct passwords *passwords;
+    struct sign_in_limiter *sign_in_limiter;
+    struct windows *writes; /* forms sent by each author */
+    struct cursors *cursors;
+    struct summary_cache *summaries; /* of the dashboards */
+    struct fetch *fetch;             /* asks the platforms; NULL: the operator has set none up */
+    struct str base;                 /* in front of every page's path: "" or "/x" */
+    struct str api_base;             /* "/v1" or "/x/v1" */
+    struct str origin;               /* https://host[:port] of base_url */
+    bool secure;                     /* base_url is https: cookies are Secure and bound to the host */
+    char style_version[16], script_version[16]; /* for their addresses */
+    bool told_of_spoofing, told_of_origin;
+};
+
+/* `cursors` NULL: where apps stand in the feed of events is not known. */
+void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
+               struct writer *writer, struct cursors *cursors);
+/* No request is running any more; what it had on the loop closes. May be called again. */
+void site_close(struct site *site);
+/* After the loop has ended. Harmless when it was not initialised. */
+void site_fini(struct site *site);
+
+/* See auth/device.h. */
+#define SITE_DEVICE_COOKIE STR("viewtally-device")
+
+enum { SITE_GET = 1, SITE_POST = 2 };
+enum {
+    SITE_OPEN = 1,   /* also for those who are not signed in */
+    SITE_TAIL = 2,   /* the path goes on with "/" and one segment: visit->tail */
+    SITE_SECRET = 4, /* the tail is a secret: it is in no log (with SITE_TAIL) */
+    SITE_STATIC = 8, /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
+    SITE_OWN_QUERY =
+        16, /* the page reads its query itself; who is asked to sign in comes back, also from a POST */
+    SITE_SECRET_QUERY = 32, /* the query holds secrets: it is in no log */
+};
+
+struct site_page {
+    const char *path; /* "/keys" */
+    const char *name; /* in logs and counts, such as /keys/{id}; NULL: as `path` */
+    unsigned methods, flags;
+    request_step *start;
+};
+
+/* One request between its steps: r->state. */
+struct visit {
+    struct site *site;
+    const struct site_page *page;
+    struct str tail;         /* what stands behind the page's path: the {id} */
+    struct store_read read;  /* for starters of store/read.h */
+    struct viewer viewer;    /* who is signed in; author_row 0: nobody */
+    struct form query, form; /* of the URL; of a POST */
+    void *state;             /* the page's own */
+
+    bool by_proxy;                         /* signed in by [account] auth_header: there is no session */
+    struct session session;                /* of the cookie, when the viewer is signed in by one */
+    uint8_t session_hash[SECRET_HASH_LEN]; /* of it */
+    struct secret link;                    /* of the address, when its tail is a secret */
+    struct secret entering, device;        /* of the session that this request begins: web/session_start.h */
+    struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
+    bool has_script;             /* this page wants its script (assets.c), without which it works too */
+    bool has_secret, new_secret; /* new: its cookie is to be set */
+    struct str form_target;      /* CSP: where else forms of this page lead in the end; p == NULL: nowhere */
+    struct str cookies[8];       /* Set-Cookie lines so far */
+    size_t cookie_count;
+};
+
+static inline struct visit *visit_of(const struct request *r)
+{
+    return r->state;
+}
+
+/* The request is for the pages and not for the API: there is such a page, or it is a browser that wants to
+ * see one where no API is. */
+bool site_wants(const struct site *site, const struct request *r);
+
+/* Of a request whose address holds a secret: it is in no log, whoever answers it. */
+void site_hide_secret(const struct site *site, struct request *r);
+
+/* struct http_app's; r->app is the site. */
+enum next site_first_step(struct request *r);
+void site_finish(struct request *r);
+
+/* To the sign-in page, which leads back here. */
+enum next site_ask_to_sign_in(struct request *r);
+
+/* What the pages' forms send as their token, bound to who is signed in. */
+struct str site_form_token(struct request *r);
+
+/* The cookies behind a sign-in and a sign-out. */
+void site_set_session_cookie(struct request *r, const struct secret *session);
+void site_forget_session_cookie(struct request *r);
+
+/* Sets a cookie of ours (name without its prefix). `max_age_s` < 0: until the browser ends; 0: forget it. The
+ * value holds nothing that a cookie cannot. */
+void site_set_cookie(struct request *r, struct str name, struct str value, int64_t max_age_s);
+struct str site_cookie(struct request *r, struct str name); /* p == NULL: none */
+
+/* A path of this server's (one slash, then none; no backslash, control or space), of bounded length: where
+ * the sign-in page may lead. */
+bool site_is_local(struct str path);
+
+/* The pages; one file each. */
+extern const struct site_page consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
+    account_password_page, account_sign_out_page;
+extern const struct site_page keys_page, key_page, apps_page, app_page;
+extern const struct site_page platforms_page, platform_account_page, platform_callback_page;
+extern const struct site_page style_page, script_page, dashboard_page, videos_page, video_page;
+
+#endif

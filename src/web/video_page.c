@@ -1,0 +1,270 @@
+/* GET /videos/{id}: one video over its life. Another author's is not there. */
+#include "base/clock.h"
+#include "web/chart.h"
+#include "web/humanize.h"
+#include "web/page.h"
+#include "web/components.h"
+
+struct video_view {
+    int64_t now;
+};
+
+/* ---- figures ---- */
+
+static int64_t known_sum(const struct video *v, enum count_kind kind)
+{
+    int64_t sum = COUNT_NONE;
+    for (size_t i = 0; i < v->post_count; i++)
+        if (v->posts[i].counts[kind] != COUNT_NONE)
+            sum = number_sum(sum == COUNT_NONE ? 0 : sum, v->posts[i].counts[kind]);
+    return sum;
+}
+
+static void write_count(struct buf *b, int64_t count)
+{
+    if (count == COUNT_NONE)
+        HTML(b, "<span aria-hidden=\"true\">–</span><span class=\"sr\">not known</span>");
+    else
+        number_html(b, count);
+}
+
+static void write_figure(struct buf *b, const char *name, int64_t count)
+{
+    buf_printf(b, "<div><dt>%s</dt><dd class=\"big\">", name);
+    write_count(b, count);
+    HTML(b, "</dd></div>");
+}
+
+static void write_figures(struct buf *b, const struct video *v)
+{
+    HTML(b, "<dl class=\"figures\">");
+    write_figure(b, "Views", v->first_reading_at == TIME_NONE ? COUNT_NONE : v->views);
+    write_figure(b, "Likes", known_sum(v, COUNT_LIKES));
+    write_figure(b, "Comments", known_sum(v, COUNT_COMMENTS));
+    write_figure(b, "Shares", known_sum(v, COUNT_SHARES));
+    HTML(b, "</dl>");
+}
+
+static void write_head(struct request *r, const struct video *v, const struct book_ref *book, int64_t now)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<div class=\"hero\">");
+    part_thumb(r, v, part_title(v, book));
+    HTML(b, "<div class=\"video-text\"><h1>");
+    html_name(b, part_title(v, book));
+    HTML(b, "</h1><p>Posted ");
+    date_html(b, date_of(v->posted_at));
+    HTML(b, " on ");
+    part_platforms(b, v);
+    if (book->title.p) {
+        HTML(b, ", for ");
+        html_name(b, book->title);
+    }
+    HTML(b, ".</p><p class=\"muted\">");
+    if (v->updated_at == TIME_NONE) {
+        HTML(b, "Not read yet: the first numbers come with the next hourly refresh.");
+    } else {
+        HTML(b, "Last read ");
+        time_ago_html(b, v->updated_at, now);
+        if (now > v->posted_at + VIDEO_LIFE_DAYS * DAY_MS)
+            HTML(b, ". It is older than 30 days: its numbers are final.");
+        else
+            HTML(b, ", and every hour until it is 30 days old.");
+    }
+    HTML(b, "</p></div></div>");
+}
+
+/* ---- viral ---- */
+
+static void write_went_viral(struct buf *b, const struct video *v)
+{
+    HTML(b, "<p><span class=\"badge viral\">Viral</span> ");
+    date_html(b, date_of(v->went_viral_at));
+    HTML(b, ", at ");
+    number_of_html(b, v->views_when_viral, "view", "views");
+    HTML(b, ": ");
+    part_viral_line(b, v->views_when_viral, v->line.threshold, v->line.median);
+    HTML(b, ".</p>");
+}
+
+static void write_not_viral(struct buf *b, const struct video *v)
+{
+    HTML(b, "<p>Not viral so far. It goes viral at ");
+    number_of_html(b, v->line.threshold, "view", "views");
+    HTML(b, ".</p>");
+    if (v->first_reading_at != TIME_NONE && v->line.threshold > 0) {
+        chart_meter(b, "", v->views < v->line.threshold ? v->views : v->line.threshold, v->line.threshold);
+        HTML(b, "<p class=\"small muted\">");
+        number_share(b, v->views, v->line.threshold);
+        HTML(b, " of the way.</p>");
+    }
+}
+
+static void write_viral(struct buf *b, const struct video *v)
+{
+    HTML(b, "<section class=\"card\" aria-labelledby=\"viral-h\"><h2 id=\"viral-h\">Going viral</h2>");
+    if (v->went_viral_at != TIME_NONE)
+        write_went_viral(b, v);
+    else
+        write_not_viral(b, v);
+    HTML(b, "<p class=\"small muted\">");
+    if (v->line.median != COUNT_NONE) {
+        HTML(b, "Your typical video has ");
+        number_of_html(b, v->line.median, "view", "views");
+        HTML(b, ": the median of ");
+        number_html(b, v->line.compared);
+        HTML(b, " of your other videos.");
+    } else {
+        HTML(b, "There are not yet enough other videos to tell what is typical for you.");
+    }
+    HTML(b, "</p></section>");
+}
+
+/* ---- chart ---- */
+
+/* Every day from the first reading to today or to the end of its life, zeros filled in. */
+static size_t fill_days(const struct stats_video *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
+{
+    const struct video *v = row->video;
+    if (v->first_reading_at == TIME_NONE)
+        return 0;
+    int32_t first = date_of(v->first_reading_at), last = date_of(v->posted_at + VIDEO_LIFE_DAYS * DAY_MS);
+    int32_t viral = v->went_viral_at == TIME_NONE ? INT32_MIN : date_of(v->went_viral_at);
+    int64_t total = v->baseline;
+    size_t count = 0, next = 0;
+    if (last > date_of(now))
+        last = date_of(now);
+    if (first < last - (CHART_DAYS_MAX - 1))
+        first = last - (CHART_DAYS_MAX - 1);
+    for (int32_t date = first; date <= last; date++) {
+        int64_t gained = 0;
+        for (; next < row->day_count && row->days[next].date <= date; next++) {
+            total = v->baseline + row->days[next].gained_total;
+            gained = row->days[next].date == date ? row->days[next].gained : 0;
+        }
+        days[count++] =
+            (struct chart_day){.date = date, .views = gained, .total = total, .viral = date == viral};
+    }
+    return count;
+}
+
+static void write_chart(struct buf *b, const struct stats_video *row, int64_t now)
+{
+    struct chart_day days[CHART_DAYS_MAX];
+    struct chart chart = {.id = "days",
+                          .title = STR("Views of this video on each day"),
+                          .one_video = true,
+                          .days = days,
+                          .count = fill_days(row, now, days)};
+    HTML(b, "<section class=\"card\" aria-labelledby=\"days-h\"><h2 id=\"days-h\">Day by day</h2>");
+    chart_write(b, &chart);
+    if (chart.count && row->video->baseline > 0) {
+        HTML(b, "<p class=\"small muted\">It had ");
+        number_of_html(b, row->video->baseline, "view", "views");
+        HTML(b, " before its days were counted.</p>");
+    }
+    HTML(b, "</section>");
+}
+
+/* ---- platforms ---- */
+
+static void write_post(struct buf *b, const struct post *post)
+{
+    HTML(b, "<tr><th scope=\"row\">");
+    buf_append(b, part_platform(post->platform));
+    if (html_link_is_safe(post->url) && post->url.p[0] != '/') {
+        HTML(b, "<br><a class=\"small\" rel=\"noopener noreferrer nofollow\"");
+        html_link(b, "href", post->url);
+        HTML(b, ">Open <span class=\"sr\">on ");
+        buf_append(b, part_platform(post->platform));
+        HTML(b, "</span></a>");
+    }
+    HTML(b, "</th>");
+    for (int kind = 0; kind < COUNT_KINDS; kind++) {
+        HTML(b, "<td class=\"num\">");
+        write_count(b, post->counts[kind]);
+        HTML(b, "</td>");
+    }
+    HTML(b, "<td class=\"num\">");
+    date_html(b, date_of(post->posted_at));
+    HTML(b, "</td></tr>");
+}
+
+static void write_posts(struct buf *b, const struct video *v)
+{
+    HTML(b, "<section class=\"card\" aria-labelledby=\"posts-h\"><h2 id=\"posts-h\">On each platform</h2>"
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Counts by "
+            "platform\"><table><thead>"
+            "<tr><th scope=\"col\">Platform</th><th scope=\"col\" class=\"num\">Views</th>"
+            "<th scope=\"col\" class=\"num\">Likes</th><th scope=\"col\" class=\"num\">Comments</th>"
+            "<th scope=\"col\" class=\"num\">Shares</th><th scope=\"col\" class=\"num\">Saves</th>"
+            "<th scope=\"col\" class=\"num\">Posted</th></tr></thead><tbody>");
+    for (size_t i = 0; i < v->post_count; i++)
+        write_post(b, &v->posts[i]);
+    HTML(b, "</tbody></table></div></section>");
+}
+
+/* ---- milestones ---- */
+
+static void write_milestones(struct buf *b, const struct video *v)
+{
+    HTML(b, "<section class=\"card\" aria-labelledby=\"milestones-h\"><h2 id=\"milestones-h\">Milestones"
+            "</h2>");
+    if (!v->milestone_count) {
+        HTML(b, "<p class=\"empty\">The first one is at 1,000 views.</p></section>");
+        return;
+    }
+    HTML(b, "<ol class=\"events\" reversed>");
+    for (size_t i = v->milestone_count; i-- > 0;) {
+        HTML(b, "<li>");
+        number_of_html(b, v->milestones[i].value, "view", "views");
+        HTML(b, "<span class=\"when\">");
+        date_html(b, date_of(v->milestones[i].reached_at));
+        HTML(b, "</span></li>");
+    }
+    HTML(b, "</ol></section>");
+}
+
+/* ---- the page ---- */
+
+static bool on_video(void *ctx, const struct stats_video *row)
+{
+    struct request *r = ctx;
+    const struct video_view *view = visit_of(r)->state;
+    struct str title = part_title(row->video, &row->book);
+    struct buf *b = page_begin(r, &(struct page){.title = title, .current = "/videos", .own_heading = true});
+    write_head(r, row->video, &row->book, view->now);
+    write_figures(b, row->video);
+    write_chart(b, row, view->now);
+    HTML(b, "<div class=\"columns\">");
+    write_viral(b, row->video);
+    write_milestones(b, row->video);
+    HTML(b, "</div>");
+    write_posts(b, row->video);
+    return true;
+}
+
+static enum next video_done_step(struct request *r)
+{
+    enum err e = visit_of(r)->read.err;
+    if (e == ERR_NOT_FOUND)
+        return page_not_found(r);
+    return e ? page_store_error(r, e) : page_end(r);
+}
+
+static enum next video_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct video_view *view = arena_alloc(&r->arena, sizeof *view);
+    struct uuid id;
+    if (!uuid_parse(v->tail, &id))
+        return page_not_found(r);
+    view->now = clock_wall_ms();
+    v->state = view;
+    r->step = video_done_step;
+    return store_read_video_days(&v->read, v->viewer.author_row, &id, INT32_MIN / 2, INT32_MAX / 2, on_video,
+                                 r);
+}
+
+const struct site_page video_page = {
+    .path = "/videos", .name = "/videos/{id}", .methods = SITE_GET, .flags = SITE_TAIL, .start = video_step};

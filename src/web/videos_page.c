@@ -1,0 +1,119 @@
+/* GET /videos: all videos, newest first, a page at a time. `?from=<ms>-<uuid>` goes on behind a video,
+ * `?viral=1` shows those that went viral only. */
+#include "web/humanize.h"
+#include "web/page.h"
+#include "web/components.h"
+
+enum { PAGE_VIDEOS = 24, POSITION_MAX = 20 + 1 + UUID_TEXT_LEN };
+
+struct listing {
+    struct videos_query query;
+    struct video_position last; /* shown */
+    int seen;
+};
+
+static bool read_position(struct str text, struct video_position *out)
+{
+    struct str head, rest = str_cut(text, '-', &head);
+    unsigned long long ms;
+    if (!rest.p || !str_to_u64(head, INT64_MAX, &ms))
+        return false;
+    out->posted_at = (int64_t)ms;
+    return uuid_parse(rest, &out->id);
+}
+
+static struct str position_text(struct request *r, const struct video_position *at)
+{
+    char id[UUID_TEXT_LEN];
+    uuid_format(&at->id, id);
+    return arena_printf(&r->arena, "%lld-%.*s", (long long)at->posted_at, UUID_TEXT_LEN, id);
+}
+
+static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
+{
+    struct request *r = ctx;
+    struct listing *l = visit_of(r)->state;
+    if (l->seen++ == PAGE_VIDEOS)
+        return true;
+    if (l->seen == 1)
+        HTML(&r->res.body, "<div class=\"card\"><ul class=\"videos\">");
+    part_video_item(r, v, book);
+    l->last = (struct video_position){.posted_at = v->posted_at, .id = v->id};
+    return true;
+}
+
+static void write_pager(struct request *r, const struct listing *l)
+{
+    struct buf *b = &r->res.body;
+    bool viral = l->query.viral == VIRAL_ONLY, first = !l->query.has_after;
+    if (first && l->seen <= PAGE_VIDEOS)
+        return;
+    HTML(b, "<nav class=\"pager\" aria-label=\"More videos\">");
+    if (!first) {
+        HTML(b, "<a class=\"button quiet\"");
+        page_link(r, "href", viral ? STR("/videos?viral=1") : STR("/videos"));
+        HTML(b, ">Back to the newest</a>");
+    }
+    if (l->seen > PAGE_VIDEOS) {
+        struct str at = position_text(r, &l->last);
+        HTML(b, "<a class=\"button quiet\" rel=\"next\"");
+        page_link(r, "href",
+                  arena_printf(&r->arena, "/videos?%sfrom=%.*s", viral ? "viral=1&" : "", (int)at.len, at.p));
+        HTML(b, ">Older videos</a>");
+    }
+    HTML(b, "</nav>");
+}
+
+static enum next videos_done_step(struct request *r)
+{
+    const struct listing *l = visit_of(r)->state;
+    struct buf *b = &r->res.body;
+    if (visit_of(r)->read.err)
+        return page_store_error(r, visit_of(r)->read.err);
+    if (l->seen)
+        HTML(b, "</ul></div>");
+    else if (l->query.has_after)
+        HTML(b, "<p class=\"empty\">There are no older videos.</p>");
+    else if (l->query.viral == VIRAL_ONLY)
+        HTML(b, "<p class=\"empty\">No video has gone viral yet. When one does, it is listed here.</p>");
+    else
+        HTML(b, "<p class=\"empty\">No video yet. Your first one appears here as soon as it is posted.</p>");
+    write_pager(r, l);
+    return page_end(r);
+}
+
+static void write_choice(struct request *r, struct str path, const char *words, bool current)
+{
+    HTML(&r->res.body, "<li><a");
+    page_link(r, "href", path);
+    if (current)
+        HTML(&r->res.body, " aria-current=\"page\"");
+    buf_printf(&r->res.body, ">%s</a></li>", words);
+}
+
+static enum next videos_step(struct request *r)
+{
+    struct visit *v = visit_of(r);
+    struct listing *l = arena_alloc(&r->arena, sizeof *l);
+    struct str from = form_get(&v->query, STR("from"));
+    v->state = l;
+    l->query = (struct videos_query){
+        .author_row = v->viewer.author_row,
+        .posted_from = INT64_MIN,
+        .posted_to = INT64_MAX,
+        .viral = str_eq(form_get(&v->query, STR("viral")), STR("1")) ? VIRAL_ONLY : VIRAL_ANY,
+        .has_after = from.p != NULL,
+        .limit = PAGE_VIDEOS + 1,
+    };
+    if (from.p && !read_position(from, &l->query.after))
+        return page_not_found(r);
+    struct buf *b = page_begin(r, &(struct page){.title = STR("Videos"), .current = "/videos"});
+    HTML(b, "<nav class=\"tabs\" aria-label=\"Which videos\"><ul>");
+    write_choice(r, STR("/videos"), "All", l->query.viral == VIRAL_ANY);
+    write_choice(r, STR("/videos?viral=1"), "Went viral", l->query.viral == VIRAL_ONLY);
+    HTML(b, "</ul></nav>");
+    r->step = videos_done_step;
+    return store_list_videos(&v->read, &l->query, on_video, r);
+}
+
+const struct site_page videos_page = {.path = "/videos", .methods = SITE_GET, .start = videos_step};
