@@ -231,7 +231,7 @@ static void build_line(struct buf *b, const struct request *r, bool complete, in
     buf_append_char(b, '\n');
 }
 
-void access_log_note(struct access_log *l, const struct request *r, bool complete, int64_t us)
+void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us)
 {
     if ((l->fd == OFF && !l->switches) || l->closed)
         return;
@@ -279,7 +279,7 @@ static int open_target(const char *target)
     return fd < 0 ? -errno - 1 : fd; /* below OFF */
 }
 
-enum err access_log_use(struct access_log *l, const char *target, const char **why)
+enum err access_log_set_target(struct access_log *l, const char *target, const char **why)
 {
     static char message[1200];
     int fd = open_target(target);

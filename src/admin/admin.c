@@ -48,8 +48,8 @@ static enum next answer_readyz(struct request *r)
     const struct admin *a = r->app;
     struct buf line;
     buf_init(&line, 1024);
-    enum health health = health_check(a->view, &line);
-    (void)answer_text(r, health == HEALTH_NOT ? 503 : 200, buf_str(&line));
+    enum health health = readiness_check(a->view, &line);
+    (void)answer_text(r, health == READINESS_NOT_READY ? 503 : 200, buf_str(&line));
     buf_fini(&line);
     return NEXT_DONE;
 }
@@ -59,7 +59,7 @@ static enum next answer_metrics(struct request *r)
     const struct admin *a = r->app;
     r->res.status = 200;
     r->res.content_type = STR("text/plain; version=0.0.4; charset=utf-8");
-    page_write(a->view, &r->res.body);
+    metrics_page_write(a->view, &r->res.body);
     return NEXT_DONE;
 }
 

@@ -23,7 +23,7 @@ static void on_timer(uv_timer_t *timer)
     start(lag);
 }
 
-void lag_open(struct lag *lag, uv_loop_t *loop)
+void loop_lag_open(struct lag *lag, uv_loop_t *loop)
 {
     *lag = (struct lag){0};
     CHECK(uv_timer_init(loop, &lag->timer) == 0);
@@ -32,7 +32,7 @@ void lag_open(struct lag *lag, uv_loop_t *loop)
     start(lag);
 }
 
-void lag_close(struct lag *lag)
+void loop_lag_close(struct lag *lag)
 {
     uv_close((uv_handle_t *)&lag->timer, NULL);
 }

@@ -14,8 +14,8 @@ struct lag {
 };
 
 /* Does not keep the loop alive. */
-void lag_open(struct lag *lag, uv_loop_t *loop);
+void loop_lag_open(struct lag *lag, uv_loop_t *loop);
 /* The struct must stay until the loop has run on. */
-void lag_close(struct lag *lag);
+void loop_lag_close(struct lag *lag);
 
 #endif

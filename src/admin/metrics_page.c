@@ -74,7 +74,7 @@ static void write_limiter(const struct limiter *limiter, struct buf *b)
 
 static void write_cursors(const struct cursors *cursors, struct buf *b)
 {
-    struct cursor_counts c = cursors_counts(cursors);
+    struct poll_position_counts c = poll_positions_counts(cursors);
     metrics_family(
         b, "viewtally_events_behind", METRICS_HISTOGRAM,
         "How many of its author's events each poll was behind when it came; 1001 is more than 1000.");
@@ -168,11 +168,11 @@ static void write_log(const struct access_log *log, struct buf *b)
                     "Lines that did not get there, as it could not be written for long.", c.dropped);
 }
 
-void page_write(const struct admin_view *v, struct buf *b)
+void metrics_page_write(const struct admin_view *v, struct buf *b)
 {
     write_build(b);
     write_server(v->server, b);
-    traffic_write(v->traffic, b);
+    request_metrics_write(v->traffic, b);
     if (v->limiter)
         write_limiter(v->limiter, b);
     if (v->cursors)
@@ -181,12 +181,12 @@ void page_write(const struct admin_view *v, struct buf *b)
     if (v->store)
         write_store(v, b);
     if (v->schedule)
-        refreshing_write(schedule_state(v->schedule), b);
+        refresh_metrics_write(schedule_state(v->schedule), b);
     if (v->schedule && v->store)
-        platforms_write(v, b);
+        platform_metrics_write(v, b);
     if (v->more)
         v->more(b, v->more_ctx);
     write_lag(v->lag, b);
     write_log(v->log, b);
-    process_write(b);
+    process_metrics_write(b);
 }

@@ -6,6 +6,6 @@
 #include "base/buf.h"
 
 /* Appends every metric in the Prometheus text format. */
-void page_write(const struct admin_view *v, struct buf *b);
+void metrics_page_write(const struct admin_view *v, struct buf *b);
 
 #endif

@@ -115,7 +115,7 @@ static void write_states(const struct admin_view *v, struct buf *b)
     write_flags(states, b);
 }
 
-void platforms_write(const struct admin_view *v, struct buf *b)
+void platform_metrics_write(const struct admin_view *v, struct buf *b)
 {
     const struct schedule_state *s = schedule_state(v->schedule);
     write_by_platform(s, b, "viewtally_platform_calls_total",

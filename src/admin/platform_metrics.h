@@ -5,6 +5,6 @@
 #include "admin/view.h"
 
 /* `v->store` and `v->schedule` are there. */
-void platforms_write(const struct admin_view *v, struct buf *b);
+void platform_metrics_write(const struct admin_view *v, struct buf *b);
 
 #endif

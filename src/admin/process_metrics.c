@@ -83,7 +83,7 @@ static void write_start(struct buf *b)
     metrics_seconds(b, "process_start_time_seconds", NULL, boot_us + (int64_t)ticks * 1000000 / hertz);
 }
 
-void process_write(struct buf *b)
+void process_metrics_write(struct buf *b)
 {
     write_cpu(b);
     write_memory(b);

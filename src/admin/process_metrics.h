@@ -5,6 +5,6 @@
 #include "base/buf.h"
 
 /* Appends its metrics; what the system does not tell is left out. */
-void process_write(struct buf *b);
+void process_metrics_write(struct buf *b);
 
 #endif

@@ -31,15 +31,15 @@ static bool write_failed(const struct writer *writer)
     return c->failed && c->failed_ms > c->succeeded_ms && clock_mono_ms() - c->failed_ms < WRITE_FAILED_MS;
 }
 
-enum health health_check(const struct admin_view *v, struct buf *line)
+enum health readiness_check(const struct admin_view *v, struct buf *line)
 {
     if (v->draining || !v->server) {
         buf_append(line, v->draining ? STR("not ready: the server stops") : STR("not ready: it starts"));
-        return HEALTH_NOT;
+        return READINESS_NOT_READY;
     }
     if (!store_answers(v->store)) {
         buf_append(line, STR("not ready: the database cannot be read"));
-        return HEALTH_NOT;
+        return READINESS_NOT_READY;
     }
     if (v->redis && !redis_is_up(v->redis))
         add_reason(line, "Redis is away");
@@ -47,10 +47,10 @@ enum health health_check(const struct admin_view *v, struct buf *line)
         add_reason(line, "the database does not take writes");
     if (v->checkpointer && checkpointer_counts(v->checkpointer)->too_long)
         add_reason(line, "the write-ahead log cannot be emptied");
-    if (v->schedule && refreshing_is_late(schedule_state(v->schedule)))
+    if (v->schedule && refresh_is_overdue(schedule_state(v->schedule)))
         add_reason(line, "the refresh is late");
     if (line->len)
-        return HEALTH_DEGRADED;
+        return READINESS_DEGRADED;
     buf_append(line, STR("ready"));
-    return HEALTH_READY;
+    return READINESS_READY;
 }

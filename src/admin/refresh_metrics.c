@@ -7,7 +7,7 @@
 
 enum { LATE_MS = 30 * MINUTE_MS };
 
-bool refreshing_is_late(const struct schedule_state *s)
+bool refresh_is_overdue(const struct schedule_state *s)
 {
     return s->enabled && s->next_at != TIME_NONE && clock_wall_ms() - s->next_at > LATE_MS;
 }
@@ -33,9 +33,9 @@ static void write_runs(const struct schedule_state *s, struct buf *b)
                     s->duration_ms < 0 ? 0 : s->duration_ms * 1000);
     metrics_family(b, "viewtally_refresh_runs_total", METRICS_COUNTER,
                    "Runs of this process that have ended, by outcome.");
-    for (int i = 0; i < RUN_OUTCOMES; i++)
+    for (int i = 0; i < RUN_STATES; i++)
         metrics_value(b, "viewtally_refresh_runs_total",
-                      METRICS_LABELS({"outcome", str_from_cstr(run_outcome_name((enum run_outcome)i))}),
+                      METRICS_LABELS({"outcome", str_from_cstr(run_state_name((enum run_state)i))}),
                       s->runs[i]);
 }
 
@@ -63,7 +63,7 @@ static void write_refused(const struct schedule_state *s, struct buf *b)
     }
 }
 
-void refreshing_write(const struct schedule_state *s, struct buf *b)
+void refresh_metrics_write(const struct schedule_state *s, struct buf *b)
 {
     write_runs(s, b);
     write_accepted(s, b);

@@ -6,9 +6,9 @@
 #include "refresh/schedule.h"
 
 /* Appends its metrics. */
-void refreshing_write(const struct schedule_state *s, struct buf *b);
+void refresh_metrics_write(const struct schedule_state *s, struct buf *b);
 
 /* A run is overdue by more than half an hour. */
-bool refreshing_is_late(const struct schedule_state *s);
+bool refresh_is_overdue(const struct schedule_state *s);
 
 #endif

@@ -42,7 +42,7 @@ static struct row *add_row(struct traffic *t, const char *route)
     return row;
 }
 
-struct traffic *traffic_new(void)
+struct traffic *request_metrics_new(void)
 {
     struct traffic *t = xcalloc(1, sizeof *t);
     (void)add_row(t, NO_ROUTE);
@@ -50,7 +50,7 @@ struct traffic *traffic_new(void)
     return t;
 }
 
-void traffic_free(struct traffic *t)
+void request_metrics_free(struct traffic *t)
 {
     if (!t)
         return;
@@ -83,7 +83,7 @@ static struct row *row_of(struct traffic *t, const char *route)
     return t->rows[1];
 }
 
-void traffic_note(struct traffic *t, const struct request *r, bool complete, int64_t us)
+void request_metrics_record(struct traffic *t, const struct request *r, bool complete, int64_t us)
 {
     struct row *row = row_of(t, r->route);
     int status = r->res.status;
@@ -115,7 +115,7 @@ static void write_codes(const struct row *row, struct buf *b)
     }
 }
 
-void traffic_write(const struct traffic *t, struct buf *b)
+void request_metrics_write(const struct traffic *t, struct buf *b)
 {
     metrics_family(
         b, "viewtally_http_requests_total", METRICS_COUNTER,

@@ -8,13 +8,13 @@
 
 struct traffic;
 
-struct traffic *traffic_new(void);
-void traffic_free(struct traffic *t);
+struct traffic *request_metrics_new(void);
+void request_metrics_free(struct traffic *t);
 
 /* One request that is over; `us` since it had arrived. */
-void traffic_note(struct traffic *t, const struct request *r, bool complete, int64_t us);
+void request_metrics_record(struct traffic *t, const struct request *r, bool complete, int64_t us);
 
 /* Appends its metrics. */
-void traffic_write(const struct traffic *t, struct buf *b);
+void request_metrics_write(const struct traffic *t, struct buf *b);
 
 #endif

@@ -44,7 +44,7 @@ struct call {
     struct str path_tail; /* what stands behind the route's path: the {id} */
     struct store_read read;
     uint64_t store_version; /* of before the owner was looked up */
-    uint8_t key_tag[OWNERS_TAG_LEN];
+    uint8_t key_tag[KEY_TAG_LEN];
     struct key_owner owner;
     request_step *resume;          /* while router_authorize_again() is at work */
     bool counted;                  /* by the limit: a use of the key */

@@ -140,7 +140,7 @@ static void log_answer(const struct request *r, const struct api *api)
     enum { TARGET_SHOWN = 1000 };
     if (!log_shows(LOG_DEBUG))
         return;
-    size_t shown = key_find_secret(api->key_prefix, r->target);
+    size_t shown = key_locate_secret(api->key_prefix, r->target);
     if (shown > TARGET_SHOWN)
         shown = TARGET_SHOWN;
     log_debug("%.*s %s %.*s%s %d %.*s", (int)r->client_address.len, r->client_address.p,

@@ -3,7 +3,7 @@
 #ifndef VT_API_ENVELOPE_H
 #define VT_API_ENVELOPE_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "http/request.h"
 

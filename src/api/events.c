@@ -179,17 +179,17 @@ static bool on_event(void *ctx, const struct event *event, const struct video *v
 static void note_position(struct request *r, const struct feed *feed)
 {
     const struct call *call = call_of(r);
-    const struct cursor_note note = {.after = feed->query.descending ? CURSOR_UNCHANGED : feed->after,
+    const struct poll_update note = {.after = feed->query.descending ? POSITION_UNCHANGED : feed->after,
                                      .at_ms = clock_wall_ms(),
                                      .polls = 1};
-    cursors_note(call->api->cursors, &call->owner.key_id, &note);
+    poll_positions_record(call->api->cursors, &call->owner.key_id, &note);
 }
 
 /* Whoever gets an empty page, or the newest events, stands at the head. */
 static void note_answer(struct request *r, const struct feed *feed)
 {
     struct call *call = call_of(r);
-    struct cursor_note note = {.after = CURSOR_UNCHANGED, .at_ms = clock_wall_ms()};
+    struct poll_update note = {.after = POSITION_UNCHANGED, .at_ms = clock_wall_ms()};
     bool at_head = feed->query.descending ? !param_is_given(r, P_BEFORE) : !feed->shown;
     int64_t head = feed->progress.author_last_event_id > call->owner.last_event_id
                        ? feed->progress.author_last_event_id
@@ -199,10 +199,12 @@ static void note_answer(struct request *r, const struct feed *feed)
     if (r->method != METHOD_HEAD)
         note.sent = feed->newest_id;
     if (at_head || note.sent)
-        cursors_note(call->api->cursors, &call->owner.key_id, &note);
+        poll_positions_record(call->api->cursors, &call->owner.key_id, &note);
     if (!feed->query.descending)
-        cursors_observe_behind(call->api->cursors, feed->behind);
-    call->facts[FACT_AFTER] = at_head ? note.after : feed->query.descending ? CURSOR_UNCHANGED : feed->after;
+        poll_positions_observe_lag(call->api->cursors, feed->behind);
+    call->facts[FACT_AFTER] = at_head                  ? note.after
+                              : feed->query.descending ? POSITION_UNCHANGED
+                                                       : feed->after;
     call->facts[FACT_SENT] = feed->newest_id;
     call->facts[FACT_BEHIND] = feed->query.descending ? -1 : feed->behind;
 }
@@ -211,13 +213,13 @@ static void note_answer(struct request *r, const struct feed *feed)
 static void on_kept(struct request *r, const int64_t facts[CACHE_FACTS])
 {
     const struct call *call = call_of(r);
-    const struct cursor_note note = {.after = facts[FACT_AFTER],
+    const struct poll_update note = {.after = facts[FACT_AFTER],
                                      .sent = r->method == METHOD_HEAD ? 0 : facts[FACT_SENT],
                                      .at_ms = clock_wall_ms(),
                                      .polls = 1};
-    cursors_note(call->api->cursors, &call->owner.key_id, &note);
+    poll_positions_record(call->api->cursors, &call->owner.key_id, &note);
     if (facts[FACT_BEHIND] >= 0)
-        cursors_observe_behind(call->api->cursors, facts[FACT_BEHIND]);
+        poll_positions_observe_lag(call->api->cursors, facts[FACT_BEHIND]);
 }
 
 /* ---- the end ---- */
@@ -259,7 +261,7 @@ static enum next finish(struct request *r, struct feed *feed)
     feed->behind_page = filtered ? 0 : feed->shown;
     r->step = add_behind_step;
     return store_count_events(&call->read, call->owner.author_row, filtered ? feed->after : feed->last_id,
-                              CURSOR_BEHIND_MAX + 1 - feed->behind_page, &feed->behind);
+                              LAG_MAX + 1 - feed->behind_page, &feed->behind);
 }
 
 static enum next feed_slice_step(struct request *r);

@@ -70,7 +70,7 @@ static char *put_number(char *to, struct str before, int64_t number)
 
 /* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. Without printf, which
  * costs as much as all the rest of a head. */
-static void add_limit_fields(struct request *r, const struct limiter_verdict *v)
+static void add_limit_fields(struct request *r, const struct limit_verdict *v)
 {
     enum { MOST = 256 }; /* the names, and six numbers of at most 20 digits */
     int64_t reset_s = (v->reset_ms + 999) / 1000;
@@ -86,7 +86,7 @@ static void add_limit_fields(struct request *r, const struct limiter_verdict *v)
     response_add_lines(r, str_make(text, (size_t)(to - text)));
 }
 
-static enum next refuse_rate(struct request *r, const struct limiter_verdict *v)
+static enum next refuse_rate(struct request *r, const struct limit_verdict *v)
 {
     enum { MOST = 128 };
     int64_t wait_s = v->reset_ms > 1000 ? (v->reset_ms + 999) / 1000 : 1;
@@ -119,7 +119,7 @@ static enum next admit(struct request *r)
 {
     struct call *call = call_of(r);
     r->step = verdict_step;
-    return limiter_take(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
+    return limiter_acquire(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
 }
 
 /* The end of router_authorize_again(). */
@@ -162,7 +162,7 @@ static enum next owner_step(struct request *r)
         return refuse_key(r, API_INVALID_KEY, "This API key is not known.");
     if (call->read.err)
         return answer_store_error(r, call->read.err);
-    owners_put(call->api->owners, call->key_tag, call->store_version, &call->owner);
+    key_cache_store(call->api->owners, call->key_tag, call->store_version, &call->owner);
     return check_owner(r);
 }
 
@@ -181,7 +181,7 @@ static enum next find_owner_of(struct request *r, struct str key)
 {
     struct call *call = call_of(r);
     call->store_version = store_version(call->api->store);
-    if (owners_get(call->api->owners, call->key_tag, call->store_version, &call->owner))
+    if (key_cache_lookup(call->api->owners, call->key_tag, call->store_version, &call->owner))
         return check_owner(r);
     return look_up_owner(r, key);
 }
@@ -204,7 +204,7 @@ static enum next find_owner(struct request *r)
         return answer_error(r, API_MISSING_KEY, "Send the API key as: Authorization: Bearer <API_KEY>.");
     if (key.len > KEY_TEXT_MAX)
         return answer_error(r, API_INVALID_KEY, "This is not an API key.");
-    owners_tag(call->api->owners, key, call_of(r)->key_tag);
+    key_cache_tag(call->api->owners, key, call_of(r)->key_tag);
     return find_owner_of(r, key);
 }
 

@@ -14,7 +14,7 @@
 #include "oauth/client.h"
 #include "api/router.h"
 #include "api/usage.h"
-#include "auth/expiry_keeper.h"
+#include "auth/expiry_observer.h"
 #include "auth/api_key.h"
 #include "auth/key_cache.h"
 #include "base/check.h"
@@ -24,6 +24,7 @@
 #include "vault/token_vault.h"
 #include "limit/scripts.h"
 #include "import/finalizing.h"
+#include "fetch/sources.h"
 #include "refresh/schedule.h"
 #include "refresh/spool_watch.h"
 #include "web/page.h"
@@ -61,7 +62,7 @@ struct app {
     struct reload reload;
     struct api api;
     struct site site;
-    struct expiry_keeper *expiry_keeper;
+    struct expiry_observer *expiry_observer;
     bool draining;
 };
 
@@ -107,8 +108,8 @@ static void init_api(struct app *app)
     app->api = (struct api){
         .store = app->store,
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
-        .cursors = cursors_new(&app->loop, app->redis, c->redis.key_prefix),
-        .owners = owners_new(),
+        .cursors = poll_positions_new(&app->loop, app->redis, c->redis.key_prefix),
+        .owners = key_cache_new(),
         .cache = cache_new((size_t)c->cache.max_bytes),
         .longpoll = longpoll_new(&app->loop, app->store),
         .usage = usage_new(&app->loop, app->writer),
@@ -232,7 +233,7 @@ static enum err open_redis(struct app *app, const char **why)
     struct redis_options options;
     if (!*c->redis.url)
         return OK;
-    if (!redis_options_of(&options, c, message, sizeof message)) {
+    if (!redis_options_configured(&options, c, message, sizeof message)) {
         *why = message;
         return ERR_INVALID;
     }
@@ -248,7 +249,7 @@ static enum err open_redis(struct app *app, const char **why)
 static bool holds_key(void *ctx, struct str text)
 {
     const struct app *app = ctx;
-    return key_find_secret(app->api.key_prefix, text) < text.len;
+    return key_locate_secret(app->api.key_prefix, text) < text.len;
 }
 
 static enum err open_server(struct app *app, const char **why)
@@ -279,7 +280,7 @@ static enum err open_server(struct app *app, const char **why)
         .refuse = refuse,
         .holds_secret = holds_key,
         .holds_secret_ctx = app,
-        .over = watch_over,
+        .over = monitor_record_request,
         .over_ctx = app->watch,
     };
     enum err e = http_server_open(&app->server, &app->loop, &options, why);
@@ -290,26 +291,26 @@ static enum err open_server(struct app *app, const char **why)
 
 static enum err open_watch(struct app *app, const char **why)
 {
-    struct admin_view *view = watch_view(app->watch);
+    struct admin_view *view = monitor_view(app->watch);
     view->store = app->store;
     view->writer = app->writer;
     view->checkpointer = app->checkpointer;
     view->redis = app->redis;
     view->limiter = app->api.limiter;
-    watch_cache(app->watch, app->api.cache);
+    monitor_set_response_cache(app->watch, app->api.cache);
     view->cursors = app->api.cursors;
-    enum err e = watch_open_log(app->watch, app->config->log.access, why);
-    return e ? e : watch_open(app->watch, why);
+    enum err e = monitor_set_access_log(app->watch, app->config->log.access, why);
+    return e ? e : monitor_open(app->watch, why);
 }
 
 /* ---- stop, in reverse ---- */
 
 static void close_redis(struct app *app)
 {
-    cursors_close(app->api.cursors);
+    poll_positions_close(app->api.cursors);
     app->api.cursors = NULL;
     if (app->api.limiter)
-        limiter_leave_redis(app->api.limiter);
+        limiter_detach_redis(app->api.limiter);
     if (app->redis)
         redis_close(app->redis, NULL, NULL);
     app->redis = NULL;
@@ -355,12 +356,12 @@ static void stop_rest(struct app *app)
 {
     if (app->server || app->schedule)
         return;
-    watch_close(app->watch);
+    monitor_close(app->watch);
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
     usage_close(app->api.usage);
     site_close(&app->site);
-    expiry_keeper_close(app->expiry_keeper);
+    expiry_observer_close(app->expiry_observer);
     close_redis(app);
     close_store(app);
     stop_handles(app);
@@ -370,7 +371,7 @@ static void on_server_closed(void *ctx)
 {
     struct app *app = ctx;
     app->server = NULL;
-    watch_view(app->watch)->server = NULL;
+    monitor_view(app->watch)->server = NULL;
     stop_rest(app);
 }
 
@@ -383,8 +384,9 @@ static void on_spool_changed(void *ctx)
 static void open_refresh(struct app *app)
 {
     const struct config *c = app->config;
-    app->schedule = schedule_open(&app->loop, c, app->store, writer_gate(app->writer));
-    if (sources_only(c, SOURCE_SPOOL).sources[0])
+    const struct source_list sources = sources_configured(c);
+    app->schedule = schedule_open(&app->loop, c, app->store, writer_gate(app->writer), &sources);
+    if (source_list_only(&sources, SOURCE_SPOOL).sources[0])
         app->spool_watch = spool_watch_open(&app->loop, c->refresh.spool_dir, on_spool_changed, app);
 }
 
@@ -392,7 +394,7 @@ static void on_schedule_closed(void *ctx)
 {
     struct app *app = ctx;
     app->schedule = NULL;
-    watch_view(app->watch)->schedule = NULL;
+    monitor_view(app->watch)->schedule = NULL;
     stop_rest(app);
 }
 
@@ -413,7 +415,7 @@ static void on_signal(uv_signal_t *signal, int number)
              app->draining ? "stopping at once" : "finishing the requests in flight");
     if (!app->draining)
         close_refresh(app);
-    app->draining = watch_view(app->watch)->draining = true;
+    app->draining = monitor_view(app->watch)->draining = true;
     longpoll_drain(app->api.longpoll);
     http_server_close(app->server, on_server_closed, app);
 }
@@ -443,24 +445,24 @@ static void start_signals(struct app *app)
 /* Everything that was opened before a failure, or the loop has ended. */
 static void close_rest(struct app *app)
 {
-    watch_close(app->watch);
+    monitor_close(app->watch);
     if (app->api.longpoll) {
         longpoll_close(app->api.longpoll);
         usage_close(app->api.usage);
     }
     site_close(&app->site);
-    expiry_keeper_close(app->expiry_keeper);
+    expiry_observer_close(app->expiry_observer);
     close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
-    watch_free(app->watch);
+    monitor_free(app->watch);
     usage_free(app->api.usage);
     site_fini(&app->site);
-    expiry_keeper_free(app->expiry_keeper);
+    expiry_observer_free(app->expiry_observer);
     oauth_guards_free(app->api.guards);
     limiter_free(app->api.limiter);
     cache_free(app->api.cache);
-    owners_free(app->api.owners);
+    key_cache_free(app->api.owners);
     CHECK(uv_loop_close(&app->loop) == 0);
 }
 
@@ -474,13 +476,13 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     app.watch = watch_new(&app.loop, config);
     app.reload = (struct reload){
         .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
-    enum err e = fetch_is_usable(why) ? open_store(&app, why) : ERR_INVALID;
+    enum err e = http_client_check(why) ? open_store(&app, why) : ERR_INVALID;
     if (e == OK)
         e = open_redis(&app, why);
     if (e == OK) {
         init_api(&app);
         site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
-        app.expiry_keeper = expiry_keeper_new(&app.loop, app.writer);
+        app.expiry_observer = expiry_observer_new(&app.loop, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
         start_turns(&app);
         e = open_watch(&app, why);
@@ -491,10 +493,10 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     }
     if (e == OK) {
         open_refresh(&app);
-        watch_view(app.watch)->schedule = app.schedule;
+        monitor_view(app.watch)->schedule = app.schedule;
         http_server_announce(app.server, "listening on");
-        watch_announce(app.watch);
-        watch_view(app.watch)->server = app.server;
+        monitor_announce(app.watch);
+        monitor_view(app.watch)->server = app.server;
         (void)uv_run(&app.loop, UV_RUN_DEFAULT);
         log_info("stopped");
     }

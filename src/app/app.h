@@ -2,7 +2,7 @@
 #ifndef VT_APP_APP_H
 #define VT_APP_APP_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "config/config.h"
 
 /* Starts, serves until SIGTERM or SIGINT, drains, stops. Blocks. OK after an orderly stop; else nothing was

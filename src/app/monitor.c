@@ -24,14 +24,14 @@ struct watch *watch_new(uv_loop_t *loop, const struct config *config)
 {
     struct watch *w = xcalloc(1, sizeof *w);
     w->loop = loop;
-    w->traffic = traffic_new();
+    w->traffic = request_metrics_new();
     w->log = access_log_new(loop);
     w->view = (struct admin_view){.config = config, .traffic = w->traffic, .lag = &w->lag, .log = w->log};
-    lag_open(&w->lag, loop);
+    loop_lag_open(&w->lag, loop);
     return w;
 }
 
-struct admin_view *watch_view(struct watch *w)
+struct admin_view *monitor_view(struct watch *w)
 {
     return &w->view;
 }
@@ -49,13 +49,13 @@ static void write_cache(struct buf *b, const void *ctx)
                   (int64_t)c.bytes);
 }
 
-void watch_cache(struct watch *w, const struct cache *cache)
+void monitor_set_response_cache(struct watch *w, const struct cache *cache)
 {
     w->view.more = write_cache;
     w->view.more_ctx = cache;
 }
 
-enum err watch_open(struct watch *w, const char **why)
+enum err monitor_open(struct watch *w, const char **why)
 {
     const char *listen = w->view.config->admin.listen;
     enum err e = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
@@ -65,23 +65,23 @@ enum err watch_open(struct watch *w, const char **why)
     return OK;
 }
 
-enum err watch_open_log(struct watch *w, const char *target, const char **why)
+enum err monitor_set_access_log(struct watch *w, const char *target, const char **why)
 {
-    return access_log_use(w->log, target, why);
+    return access_log_set_target(w->log, target, why);
 }
 
-void watch_announce(const struct watch *w)
+void monitor_announce(const struct watch *w)
 {
     if (w->admin)
         admin_announce(w->admin);
 }
 
-void watch_over(void *ctx, const struct request *r, bool complete)
+void monitor_record_request(void *ctx, const struct request *r, bool complete)
 {
     struct watch *w = ctx;
     int64_t us = clock_work_us() - r->arrived_us;
-    traffic_note(w->traffic, r, complete, us);
-    access_log_note(w->log, r, complete, us);
+    request_metrics_record(w->traffic, r, complete, us);
+    access_log_append(w->log, r, complete, us);
 }
 
 static void on_admin_closed(void *ctx)
@@ -89,7 +89,7 @@ static void on_admin_closed(void *ctx)
     (void)ctx;
 }
 
-void watch_close(struct watch *w)
+void monitor_close(struct watch *w)
 {
     if (w->closed)
         return;
@@ -97,16 +97,16 @@ void watch_close(struct watch *w)
     /* Somebody may still ask while it closes, when these are gone. */
     w->view = (struct admin_view){
         .config = w->view.config, .traffic = w->traffic, .lag = &w->lag, .log = w->log, .draining = true};
-    lag_close(&w->lag);
+    loop_lag_close(&w->lag);
     access_log_close(w->log);
     if (w->admin)
         admin_close(w->admin, on_admin_closed, NULL);
     w->admin = NULL;
 }
 
-void watch_free(struct watch *w)
+void monitor_free(struct watch *w)
 {
     access_log_free(w->log);
-    traffic_free(w->traffic);
+    request_metrics_free(w->traffic);
     free(w);
 }

@@ -12,29 +12,29 @@ struct watch;
 struct watch *watch_new(uv_loop_t *loop, const struct config *config);
 
 /* What the pages show: the caller fills it in. */
-struct admin_view *watch_view(struct watch *w);
+struct admin_view *monitor_view(struct watch *w);
 
 /* Opens [admin] listen, if it is not empty. Whoever did not choose an address is not kept from serving by
  * another process that has the default one: that is a warning. */
-MUST_USE enum err watch_open(struct watch *w, const char **why);
+MUST_USE enum err monitor_open(struct watch *w, const char **why);
 
 /* Shows what is kept of answers. */
-void watch_cache(struct watch *w, const struct cache *cache);
+void monitor_set_response_cache(struct watch *w, const struct cache *cache);
 
 /* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
  * was. */
-MUST_USE enum err watch_open_log(struct watch *w, const char *target, const char **why);
+MUST_USE enum err monitor_set_access_log(struct watch *w, const char *target, const char **why);
 
 /* Says on standard output where the pages are. */
-void watch_announce(const struct watch *w);
+void monitor_announce(const struct watch *w);
 
 /* struct http_options.over; its ctx is the watch. */
-void watch_over(void *ctx, const struct request *r, bool complete);
+void monitor_record_request(void *ctx, const struct request *r, bool complete);
 
 /* Begins to end; what it still holds goes while the loop runs on. Twice is as good as once. */
-void watch_close(struct watch *w);
+void monitor_close(struct watch *w);
 
 /* Once the loop has run out. */
-void watch_free(struct watch *w);
+void monitor_free(struct watch *w);
 
 #endif

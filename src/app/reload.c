@@ -16,7 +16,7 @@ enum { MESSAGE_MAX = 1 << 20 };
 static void rotate(struct reload *r)
 {
     const char *why = "";
-    if (watch_open_log(r->watch, r->config->log.access, &why))
+    if (monitor_set_access_log(r->watch, r->config->log.access, &why))
         log_error("SIGHUP: %s; it is written where it was", why);
 }
 
@@ -46,7 +46,7 @@ static bool read_again(struct reload *r, struct config *fresh)
     bool ok = config_load(fresh, r->path, (const char *const *)environ, &message) == OK;
     if (!ok) {
         log_error("SIGHUP: the configuration stays as it is: %.*s", (int)message.len, message.p);
-    } else if (watch_open_log(r->watch, fresh->log.access, &why)) {
+    } else if (monitor_set_access_log(r->watch, fresh->log.access, &why)) {
         log_error("SIGHUP: the configuration stays as it is: %s", why);
         ok = false;
     }

@@ -82,7 +82,7 @@ static size_t find_secret(struct str prefix, struct str text)
     return text.len;
 }
 
-size_t key_find_secret(struct str prefix, struct str text)
+size_t key_locate_secret(struct str prefix, struct str text)
 {
     /* Each looks only before what the ones before it have found. */
     text.len = find_secret(prefix, text);

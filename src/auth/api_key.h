@@ -30,7 +30,7 @@ bool key_is_well_formed(struct str prefix, struct str key);
 
 /* For the log: where in a text the secret part of a key, code or client secret begins, or of what may have
  * been meant as one (the prefix and eight base62 characters); text.len when nowhere. */
-size_t key_find_secret(struct str prefix, struct str text);
+size_t key_locate_secret(struct str prefix, struct str text);
 
 void key_hash(struct str key, uint8_t out[KEY_HASH_LEN]);
 

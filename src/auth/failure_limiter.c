@@ -12,7 +12,7 @@ enum { SETS = 4096, WAYS = 4, DOUBLINGS_MAX = 20 };
 
 struct entry {
     uint64_t key;
-    int64_t counted_from_ms; /* the next failure is forgotten forget_ms later */
+    int64_t counted_from_ms; /* the next failure is forgotten decay_ms later */
     int64_t wait_until_ms;
     int failures; /* 0: free */
 };
@@ -26,7 +26,7 @@ struct failure_limiter {
 struct failure_limiter *failure_limiter_new(const struct failure_rule *rule)
 {
     struct failure_limiter *l = xcalloc(1, sizeof *l);
-    CHECK(rule->burst > 0 && rule->forget_ms > 0);
+    CHECK(rule->burst > 0 && rule->decay_ms > 0);
     l->rule = *rule;
     randombytes_buf(&l->seed, sizeof l->seed);
     return l;
@@ -41,9 +41,9 @@ void failure_limiter_free(struct failure_limiter *l)
 static struct entry forget(const struct failure_limiter *l, struct entry e, int64_t now_ms)
 {
     const int64_t forgotten =
-        now_ms > e.counted_from_ms ? (now_ms - e.counted_from_ms) / l->rule.forget_ms : 0;
+        now_ms > e.counted_from_ms ? (now_ms - e.counted_from_ms) / l->rule.decay_ms : 0;
     e.failures = forgotten < e.failures ? e.failures - (int)forgotten : 0;
-    e.counted_from_ms += forgotten * l->rule.forget_ms;
+    e.counted_from_ms += forgotten * l->rule.decay_ms;
     return e;
 }
 
@@ -70,12 +70,12 @@ int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name
     const struct entry e = forget(l, *found, now_ms);
     if (l->rule.wait_ms)
         return e.wait_until_ms > now_ms ? e.wait_until_ms - now_ms : 0;
-    return e.failures >= l->rule.burst ? e.counted_from_ms + l->rule.forget_ms - now_ms : 0;
+    return e.failures >= l->rule.burst ? e.counted_from_ms + l->rule.decay_ms - now_ms : 0;
 }
 
 static int64_t forgotten_at(const struct failure_limiter *l, const struct entry *e)
 {
-    return e->failures ? e->counted_from_ms + e->failures * l->rule.forget_ms : INT64_MIN;
+    return e->failures ? e->counted_from_ms + e->failures * l->rule.decay_ms : INT64_MIN;
 }
 
 /* Of equals the last: so newcomers displace each other, and older entries stay. */
@@ -99,7 +99,7 @@ static int64_t doubled_wait(const struct failure_rule *rule, int failures)
     return wait_ms < rule->wait_max_ms ? wait_ms : rule->wait_max_ms;
 }
 
-void failure_limiter_count(struct failure_limiter *l, struct str name, int64_t now_ms)
+void failure_limiter_record(struct failure_limiter *l, struct str name, int64_t now_ms)
 {
     struct entry *e = place_for(l, key_of(l, name));
     const int most = l->rule.burst + (l->rule.wait_ms ? DOUBLINGS_MAX : 0);
@@ -111,7 +111,7 @@ void failure_limiter_count(struct failure_limiter *l, struct str name, int64_t n
         e->wait_until_ms = now_ms + doubled_wait(&l->rule, e->failures);
 }
 
-void failure_limiter_take_back(struct failure_limiter *l, struct str name, int64_t now_ms)
+void failure_limiter_undo(struct failure_limiter *l, struct str name, int64_t now_ms)
 {
     struct entry *e = find(l, key_of(l, name));
     if (!e)

@@ -2,8 +2,8 @@
  * process, and says how long the name has to wait. Needs nothing that could be missing, so it never fails
  * open.
  *
- * A name may fail `burst` times at once, and one failure is forgotten every `forget_ms`. Above that
- *   wait_ms = 0: it waits until the next failure is forgotten, so it has one try every forget_ms;
+ * A name may fail `burst` times at once, and one failure is forgotten every `decay_ms`. Above that
+ *   wait_ms = 0: it waits until the next failure is forgotten, so it has one try every decay_ms;
  *   else:        it waits wait_ms, doubled with each further failure up to wait_max_ms.
  *
  * Memory is fixed. When there is no room for a new name, the one that would be forgotten first makes room:
@@ -17,7 +17,7 @@
 
 struct failure_rule {
     int burst;
-    int64_t forget_ms, wait_ms, wait_max_ms;
+    int64_t decay_ms, wait_ms, wait_max_ms;
 };
 
 struct failure_limiter;
@@ -28,10 +28,10 @@ void failure_limiter_free(struct failure_limiter *l);
 int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* Counts a failure. */
-void failure_limiter_count(struct failure_limiter *l, struct str name, int64_t now_ms);
+void failure_limiter_record(struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* A failure that was counted before its outcome was known was none: takes it back, and its wait. */
-void failure_limiter_take_back(struct failure_limiter *l, struct str name, int64_t now_ms);
+void failure_limiter_undo(struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* Forgets all failures of the name. */
 void failure_limiter_clear(struct failure_limiter *l, struct str name);

@@ -11,7 +11,7 @@ enum { SETS = 16384, WAYS = 4 };
 
 /* What is compared stands together: a look-up touches two lines of memory, and the owner's. */
 struct set {
-    uint8_t tags[WAYS][OWNERS_TAG_LEN];
+    uint8_t tags[WAYS][KEY_TAG_LEN];
     uint64_t versions[WAYS]; /* 0: free */
     struct key_owner owners[WAYS];
 };
@@ -21,53 +21,53 @@ struct owners {
     struct set sets[SETS];
 };
 
-struct owners *owners_new(void)
+struct owners *key_cache_new(void)
 {
     struct owners *o = xcalloc(1, sizeof *o); /* fresh pages: they take memory when they are written */
     randombytes_buf(o->secret, sizeof o->secret);
     return o;
 }
 
-void owners_free(struct owners *o)
+void key_cache_free(struct owners *o)
 {
     free(o);
 }
 
-static size_t set_of(const uint8_t tag[OWNERS_TAG_LEN])
+static size_t set_of(const uint8_t tag[KEY_TAG_LEN])
 {
     return ((size_t)tag[0] << 8 | tag[1]) % SETS;
 }
 
-void owners_tag(const struct owners *o, struct str key, uint8_t tag[OWNERS_TAG_LEN])
+void key_cache_tag(const struct owners *o, struct str key, uint8_t tag[KEY_TAG_LEN])
 {
     CHECK(crypto_shorthash_siphashx24(tag, (const unsigned char *)key.p, key.len, o->secret) == 0);
 }
 
-bool owners_get(const struct owners *o, const uint8_t tag[OWNERS_TAG_LEN], uint64_t version,
-                struct key_owner *out)
+bool key_cache_lookup(const struct owners *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
+                      struct key_owner *out)
 {
     const struct set *set = &o->sets[set_of(tag)];
     for (int i = 0; i < WAYS; i++)
-        if (set->versions[i] == version && memcmp(set->tags[i], tag, OWNERS_TAG_LEN) == 0) {
+        if (set->versions[i] == version && memcmp(set->tags[i], tag, KEY_TAG_LEN) == 0) {
             *out = set->owners[i];
             return true;
         }
     return false;
 }
 
-void owners_put(struct owners *o, const uint8_t tag[OWNERS_TAG_LEN], uint64_t version,
-                const struct key_owner *owner)
+void key_cache_store(struct owners *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
+                     const struct key_owner *owner)
 {
     struct set *set = &o->sets[set_of(tag)];
     int to = 0;
     for (int i = 0; i < WAYS; i++)
-        if (memcmp(set->tags[i], tag, OWNERS_TAG_LEN) == 0) {
+        if (memcmp(set->tags[i], tag, KEY_TAG_LEN) == 0) {
             to = i;
             break;
         } else if (set->versions[i] < set->versions[to]) {
             to = i;
         }
-    memcpy(set->tags[to], tag, OWNERS_TAG_LEN);
+    memcpy(set->tags[to], tag, KEY_TAG_LEN);
     set->versions[to] = version;
     set->owners[to] = *owner;
 }

@@ -4,7 +4,7 @@
 #include "base/uuid.h"
 #include "store/accounts.h"
 
-struct str login_fold(struct arena *a, struct str text)
+struct str login_normalize(struct arena *a, struct str text)
 {
     static const struct str none = {NULL, 0};
     struct uuid id;

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 
 /* Folded to lower case, without spaces around it. p == NULL: it is no such name. */
-struct str login_fold(struct arena *a, struct str text);
+struct str login_normalize(struct arena *a, struct str text);
 
 /* What it says to whom it refuses. */
 #define LOGIN_RULE "1 to 100 letters, digits and signs, without spaces or accents"

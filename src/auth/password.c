@@ -19,7 +19,7 @@ static const char *const common[] = {
     "admin123",  "administrator", "viewtally",   "viewtally1", "11223344", "12341234",
 };
 
-const char *password_refusal(struct str password, struct str login)
+const char *password_check(struct str password, struct str login)
 {
     size_t chars = 0, same = 0;
     for (size_t i = 0; i < password.len; i++) {

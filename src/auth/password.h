@@ -6,7 +6,7 @@
 #ifndef VT_AUTH_PASSWORD_H
 #define VT_AUTH_PASSWORD_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/next.h"
 #include "base/str.h"
 
@@ -25,7 +25,7 @@ enum {
 
 /* NULL when it may be chosen, else a sentence that says why not (NIST SP 800-63B: length counts, no rules of
  * composition, nothing that everybody tries first). `login` is the account's name. */
-const char *password_refusal(struct str password, struct str login);
+const char *password_check(struct str password, struct str login);
 
 /* The hashing jobs of a process. */
 struct passwords;

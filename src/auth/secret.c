@@ -29,7 +29,7 @@ static bool from_text(struct str text, uint8_t *bytes, size_t len)
     return base64_decode(text, BASE64_URL, bytes, len, &got) && got == len;
 }
 
-struct str secret_text(struct arena *a, const struct secret *s)
+struct str secret_format(struct arena *a, const struct secret *s)
 {
     return to_text(a, s->b, sizeof s->b);
 }

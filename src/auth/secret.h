@@ -14,7 +14,7 @@ struct secret {
 };
 
 void secret_generate(struct secret *out);
-struct str secret_text(struct arena *a, const struct secret *s);
+struct str secret_format(struct arena *a, const struct secret *s);
 /* False: not exactly such a text. */
 bool secret_parse(struct str text, struct secret *out);
 void secret_hash(const struct secret *s, uint8_t out[SECRET_HASH_BYTES]);

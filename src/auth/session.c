@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-struct session_notes {
+struct session_recorder {
     struct writer_job job;
     struct writer *writer;
     bool writing, failing;
@@ -36,15 +36,15 @@ struct str cookie_find(struct str field, struct str name)
     return found;
 }
 
-struct session_notes *session_notes_new(struct writer *writer)
+struct session_recorder *session_recorder_new(struct writer *writer)
 {
-    struct session_notes *n = xcalloc(1, sizeof *n);
+    struct session_recorder *n = xcalloc(1, sizeof *n);
     n->writer = writer;
     n->failed_ms = INT64_MIN / 2;
     return n;
 }
 
-void session_notes_free(struct session_notes *n)
+void session_recorder_free(struct session_recorder *n)
 {
     if (!n)
         return;
@@ -54,7 +54,7 @@ void session_notes_free(struct session_notes *n)
 
 static enum err notes_work(struct writer_job *job, struct store *store)
 {
-    const struct session_notes *n = (struct session_notes *)job;
+    const struct session_recorder *n = (struct session_recorder *)job;
     enum err e =
         n->is_over ? store_delete_session(store, n->hash) : store_see_session(store, n->hash, n->at_ms);
     return e ? e : store_purge_sessions(store, expiry_floor_ms());
@@ -62,7 +62,7 @@ static enum err notes_work(struct writer_job *job, struct store *store)
 
 static void notes_done(struct writer_job *job, enum err e)
 {
-    struct session_notes *n = (struct session_notes *)job;
+    struct session_recorder *n = (struct session_recorder *)job;
     n->writing = false;
     if (e && e != ERR_CANCELLED && !n->failing)
         log_warn("the last use of sessions cannot be written: %s", err_name(e));
@@ -71,7 +71,7 @@ static void notes_done(struct writer_job *job, enum err e)
         n->failed_ms = clock_mono_ms();
 }
 
-static void submit(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], bool is_over)
+static void submit(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN], bool is_over)
 {
     if (n->writing || clock_mono_ms() - n->failed_ms < MINUTE_MS)
         return;
@@ -82,12 +82,13 @@ static void submit(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN],
     n->writing = writer_submit(n->writer, &n->job) == OK;
 }
 
-void session_forget(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN])
+void session_record_end(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN])
 {
     submit(n, hash, true);
 }
 
-void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s)
+void session_record_use(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN],
+                        const struct session *s)
 {
     if (llabs(expiry_now_ms() - s->seen_at) >= MINUTE_MS)
         submit(n, hash, false);

@@ -21,12 +21,13 @@ struct str cookie_find(struct str field, struct str name);
 
 /* Stores the last use of sessions in the background, each at most once a minute, and deletes expired ones.
  * One job at a time: a use during a running job is left to the next request. */
-struct session_notes;
-struct session_notes *session_notes_new(struct writer *writer);
+struct session_recorder;
+struct session_recorder *session_recorder_new(struct writer *writer);
 /* After the writer has closed. */
-void session_notes_free(struct session_notes *n);
+void session_recorder_free(struct session_recorder *n);
 /* Precondition: the session is no longer live by expiry_floor_ms(). */
-void session_forget(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN]);
-void session_note(struct session_notes *n, const uint8_t hash[SECRET_HASH_LEN], const struct session *s);
+void session_record_end(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN]);
+void session_record_use(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN],
+                        const struct session *s);
 
 #endif

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 static const struct failure_rule pair_rule = {
-    .burst = 5, .forget_ms = 6 * MINUTE_MS, .wait_ms = 2 * SECOND_MS, .wait_max_ms = 60 * SECOND_MS};
-static const struct failure_rule account_rule = {.burst = 100, .forget_ms = 36 * SECOND_MS};
+    .burst = 5, .decay_ms = 6 * MINUTE_MS, .wait_ms = 2 * SECOND_MS, .wait_max_ms = 60 * SECOND_MS};
+static const struct failure_rule account_rule = {.burst = 100, .decay_ms = 36 * SECOND_MS};
 static const struct failure_rule network_rule = {
-    .burst = 30, .forget_ms = MINUTE_MS, .wait_ms = SECOND_MS, .wait_max_ms = 5 * MINUTE_MS};
-static const struct failure_rule device_rule = {.burst = 10, .forget_ms = MINUTE_MS};
+    .burst = 30, .decay_ms = MINUTE_MS, .wait_ms = SECOND_MS, .wait_max_ms = 5 * MINUTE_MS};
+static const struct failure_rule device_rule = {.burst = 10, .decay_ms = MINUTE_MS};
 
 enum { PAIR_ACCOUNT_MAX = 256 };
 
@@ -49,7 +49,7 @@ struct names {
 };
 
 /* Logins are shorter than PAIR_ACCOUNT_MAX. Longer text is not a login and may share a count. */
-static void name_try(const struct sign_in_try *t, struct names *n)
+static void name_try(const struct sign_in_attempt *t, struct names *n)
 {
     const size_t len = t->account.len < PAIR_ACCOUNT_MAX ? t->account.len : PAIR_ACCOUNT_MAX;
     memset(n->text, 0, NETWORK_ROOM);
@@ -64,7 +64,7 @@ static int64_t longer(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t sign_in_limiter_try(struct sign_in_limiter *l, const struct sign_in_try *t, int64_t now_ms)
+int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_attempt *t, int64_t now_ms)
 {
     struct names n;
     name_try(t, &n);
@@ -76,25 +76,25 @@ int64_t sign_in_limiter_try(struct sign_in_limiter *l, const struct sign_in_try 
                                          failure_limiter_wait_ms(l->accounts, t->account, now_ms)));
     if (wait_ms)
         return wait_ms;
-    failure_limiter_count(l->networks, n.network, now_ms);
+    failure_limiter_record(l->networks, n.network, now_ms);
     if (t->device.p) {
-        failure_limiter_count(l->devices, t->device, now_ms);
+        failure_limiter_record(l->devices, t->device, now_ms);
     } else {
-        failure_limiter_count(l->pairs, n.pair, now_ms);
-        failure_limiter_count(l->accounts, t->account, now_ms);
+        failure_limiter_record(l->pairs, n.pair, now_ms);
+        failure_limiter_record(l->accounts, t->account, now_ms);
     }
     return 0;
 }
 
-void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_try *t, int64_t now_ms)
+void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *t, int64_t now_ms)
 {
     struct names n;
     name_try(t, &n);
-    failure_limiter_take_back(l->networks, n.network, now_ms);
+    failure_limiter_undo(l->networks, n.network, now_ms);
     if (t->device.p) {
         failure_limiter_clear(l->devices, t->device);
     } else {
         failure_limiter_clear(l->pairs, n.pair);
-        failure_limiter_take_back(l->accounts, t->account, now_ms);
+        failure_limiter_undo(l->accounts, t->account, now_ms);
     }
 }

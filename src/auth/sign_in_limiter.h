@@ -20,7 +20,7 @@ struct sign_in_limiter *sign_in_limiter_new(void);
 /* NULL is harmless. */
 void sign_in_limiter_free(struct sign_in_limiter *l);
 
-struct sign_in_try {
+struct sign_in_attempt {
     struct str account; /* the login as typed, folded; it need not exist */
     struct str address; /* of the client, numeric */
     struct str device;  /* of the account; p == NULL: none */
@@ -28,10 +28,10 @@ struct sign_in_try {
 
 /* Before a password is looked at. 0: go on; the try counts as failed until sign_in_limiter_succeeded(), so
  * that many at once are counted. Else how many ms to wait; the try then does not count. */
-int64_t sign_in_limiter_try(struct sign_in_limiter *l, const struct sign_in_try *t, int64_t now_ms);
+int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_attempt *t, int64_t now_ms);
 
 /* The password was right: the failures of the pair, or of the device, are forgotten, and the account and the
  * network have one less. */
-void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_try *t, int64_t now_ms);
+void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *t, int64_t now_ms);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef VT_BASE_ARENA_H
 #define VT_BASE_ARENA_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 
 #include <stdarg.h>

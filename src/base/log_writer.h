@@ -8,7 +8,7 @@
 #ifndef VT_BASE_LOG_WRITER_H
 #define VT_BASE_LOG_WRITER_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 
 #include <stdint.h>

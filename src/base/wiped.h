@@ -2,7 +2,7 @@
 #ifndef VT_BASE_WIPED_H
 #define VT_BASE_WIPED_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 
 /* Zeroed: empty. Terminated behind its end as soon as something was appended. */

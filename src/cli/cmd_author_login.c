@@ -68,7 +68,7 @@ static enum err make_link(struct cli *cli, struct arena *arena, struct plan *p, 
     secret_generate(&secret);
     secret_hash(&secret, p->hash);
     enum err e = cli_transaction(cli, insert, p);
-    struct str text = secret_text(arena, &secret);
+    struct str text = secret_format(arena, &secret);
     if (e == OK)
         *link = arena_printf(arena, "%.*s/invite/%.*s", (int)(url.len - 3), url.p, (int)text.len, text.p);
     secret_wipe(&secret);
@@ -105,7 +105,7 @@ enum cli_exit author_invite(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     arena_init(&arena, 4096);
     if (login)
-        p.login = login_fold(&arena, str_from_cstr(login));
+        p.login = login_normalize(&arena, str_from_cstr(login));
     enum cli_exit code = CLI_DONE;
     if (login && !p.login.p)
         code = cli_fail(CLI_USAGE, "author invite: --login wants " LOGIN_RULE ", and no author's id");
@@ -148,7 +148,7 @@ enum cli_exit author_set_login(struct cli *cli, int argc, char **argv)
         !cli_parse_uuid("author set-login: the author", argv[1], &p.author_id))
         return CLI_USAGE;
     arena_init(&arena, 4096);
-    p.login = login_fold(&arena, str_from_cstr(argv[2]));
+    p.login = login_normalize(&arena, str_from_cstr(argv[2]));
     enum cli_exit code = CLI_DONE;
     if (!p.login.p)
         code = cli_fail(CLI_USAGE, "author set-login: the name wants " LOGIN_RULE ", and no author's id");

@@ -28,7 +28,7 @@ static bool check_redis(const struct config *c)
     char message[512];
     if (!*c->redis.url)
         return true;
-    if (!redis_options_of(&options, c, message, sizeof message)) {
+    if (!redis_options_configured(&options, c, message, sizeof message)) {
         (void)cli_fail(CLI_USAGE, "%s", message);
         return false;
     }

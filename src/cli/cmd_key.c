@@ -108,7 +108,7 @@ static void append_feed(struct listing *l, size_t i)
         buf_append(&l->out, STR("Redis is away             behind ?      "));
     else if (l->feed_state == KEY_FEED_READ && !f->cursor.known)
         buf_printf(&l->out, "%s  %-12s  ", polled, "");
-    else if (l->feed_state == KEY_FEED_READ && f->behind > CURSOR_BEHIND_MAX)
+    else if (l->feed_state == KEY_FEED_READ && f->behind > LAG_MAX)
         buf_printf(&l->out, "%s  %-12s  ", polled, "behind >1000");
     else if (l->feed_state == KEY_FEED_READ)
         buf_printf(&l->out, "%s  behind %-5d  ", polled, f->behind);

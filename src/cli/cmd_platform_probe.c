@@ -182,7 +182,7 @@ static void show_fields(struct probe *p)
 
 static void show_headers(struct probe *p)
 {
-    const struct platform_response *r = &p->asker->response;
+    const struct http_response *r = &p->asker->response;
     for (size_t i = 0; i < r->header_count; i++) {
         struct str name = r->headers[i].name;
         if (!str_starts_with(name, STR("x-ratelimit")) && !str_starts_with(name, STR("x-app-usage")) &&
@@ -199,7 +199,7 @@ static void show_headers(struct probe *p)
 /* The path without an API key; of a batch its operations. */
 static void show_request(struct probe *p, const char *what, const struct platform_call *call)
 {
-    const struct platform_request *q = p->asker->request;
+    const struct http_request *q = p->asker->request;
     struct str path = q->path;
     struct form form;
     for (size_t i = 0; call->by_key && i + 5 <= path.len; i++)
@@ -396,7 +396,7 @@ static void ask_other_kind(struct probe *p, const char *what, const struct platf
     struct platform_item item;
     arena_init(&scratch, 4096);
     struct platform_call other = *call;
-    struct platform_request now, then;
+    struct http_request now, then;
     other.item_count = 1;
     fill_items(&other, p->posts, &item);
     p->asker->desc->build(&scratch, &other, &now);

@@ -1,6 +1,7 @@
 /* viewtally refresh: one run of the refresh, now and in this process. What a run is, is refresh/refresh.c's.
  */
 #include "refresh/refresh.h"
+#include "fetch/sources.h"
 
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -47,16 +48,16 @@ static void print_source(const struct refresh_counts *counts, enum source_kind k
 
 static enum cli_exit print_report(const struct refresh_report *report)
 {
-    printf("refresh: %s in %lld ms\n", run_outcome_name(report->outcome), (long long)report->duration_ms);
+    printf("refresh: %s in %lld ms\n", run_state_name(report->outcome), (long long)report->duration_ms);
     for (int kind = 0; kind < SOURCE_KINDS; kind++)
         print_source(&report->counts, (enum source_kind)kind);
     if (fflush(stdout) != 0)
         return cli_fail(CLI_COULD_NOT, "the output cannot be written");
     switch (report->outcome) {
-    case RUN_DONE: return CLI_DONE;
-    case RUN_PART: return CLI_PART;
+    case RUN_SUCCEEDED: return CLI_DONE;
+    case RUN_PARTIAL: return CLI_PART;
     case RUN_STOPPED: return cli_fail(CLI_PART, "stopped before the end; the next refresh goes on from here");
-    case RUN_LOST: return cli_fail(CLI_COULD_NOT, "another process has taken the refresh over");
+    case RUN_ABANDONED: return cli_fail(CLI_COULD_NOT, "another process has taken the refresh over");
     case RUN_FAILED: break;
     }
     return cli_fail(CLI_COULD_NOT, "%s", report->why);
@@ -119,7 +120,7 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         return cli_fail(CLI_USAGE, "--wait wants seconds, 0 to %d", WAIT_MAX_S);
     const struct refresh_options options = {.rules = step_rules_of(&cli->config),
                                             .config = &cli->config,
-                                            .sources = sources_of(&cli->config),
+                                            .sources = sources_configured(&cli->config),
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};
     if (!options.sources.sources[0])

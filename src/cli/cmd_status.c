@@ -1,4 +1,5 @@
 /* viewtally status: how the refresh is doing, from what stands in the database. Only reads. */
+#include "fetch/sources.h"
 #include "refresh/lease.h"
 #include "refresh/refresh.h"
 
@@ -127,7 +128,7 @@ static bool is_held(const struct status *s)
 static int outcome_of(const struct status *s, const struct run_row *run)
 {
     const bool its_own = is_held(s) && str_eq(run->holder, str_from_cstr(s->lease.holder));
-    return run->outcome == RUN_AT_WORK && !its_own ? RUN_LOST : run->outcome;
+    return run->outcome == RUN_IN_PROGRESS && !its_own ? RUN_ABANDONED : run->outcome;
 }
 
 static bool is_enabled(const struct status *s)
@@ -170,7 +171,7 @@ static void json_run(struct buf *b, const struct status *s, const struct shown_r
     json_open(b, '{');
     JSON_I64(b, "id", row->row);
     JSON_STR(b, "cause", str_from_cstr(run_cause_name(row->cause)));
-    JSON_STR(b, "outcome", str_from_cstr(run_outcome_name((enum run_outcome)outcome_of(s, row))));
+    JSON_STR(b, "outcome", str_from_cstr(run_state_name((enum run_state)outcome_of(s, row))));
     JSON_STR(b, "why", row->why);
     JSON_STR(b, "holder", row->holder);
     JSON_TIME(b, "started_at", row->started_at);
@@ -188,7 +189,7 @@ static void json_refresh(struct buf *b, const struct status *s)
     json_key(b, STR("sources"));
     json_open(b, '[');
     for (int i = 0; s->sources.sources[i]; i++)
-        json_str(b, str_from_cstr(s->sources.sources[i]->name));
+        json_str(b, str_from_cstr(source_name(s->sources.sources[i]->kind)));
     json_close(b, ']');
     JSON_BOOL(b, "overdue", is_overdue(s));
     JSON_TIME_OR_NULL(b, "last_started_at", has_last, s->last_started_at);
@@ -210,7 +211,7 @@ static void json_backlog(struct buf *b, const struct status *s)
         if (!source->backlog || !source->backlog(s->config, &backlog))
             continue;
         json_open(b, '{');
-        JSON_STR(b, "source", str_from_cstr(source->name));
+        JSON_STR(b, "source", str_from_cstr(source_name(source->kind)));
         JSON_I64(b, "files", backlog.files);
         JSON_I64(b, "bytes", backlog.bytes);
         json_close(b, '}');
@@ -307,8 +308,8 @@ static void text_backlog(struct buf *b, const struct status *s)
         const struct source *source = s->sources.sources[i];
         struct source_backlog backlog;
         if (source->backlog && source->backlog(s->config, &backlog))
-            buf_printf(b, "%-10s %lld files wait, %lld bytes\n", source->name, (long long)backlog.files,
-                       (long long)backlog.bytes);
+            buf_printf(b, "%-10s %lld files wait, %lld bytes\n", source_name(source->kind),
+                       (long long)backlog.files, (long long)backlog.bytes);
     }
 }
 
@@ -341,7 +342,7 @@ static void text_run(struct buf *b, const struct status *s, const struct shown_r
     const bool finished = row->finished_at != TIME_NONE;
     cli_append_time(b, row->started_at);
     buf_printf(b, "  %-8s  %-12s  ", run_cause_name(row->cause),
-               run_outcome_name((enum run_outcome)outcome_of(s, row)));
+               run_state_name((enum run_state)outcome_of(s, row)));
     if (finished)
         buf_printf(b, "%7lld ms  ", (long long)(row->finished_at - row->started_at));
     else
@@ -383,7 +384,7 @@ static enum cli_exit gather(struct status *s)
     if (store_open(&store, &options, &why))
         return cli_fail(CLI_COULD_NOT, "%s", why);
     s->now = clock_wall_ms();
-    s->sources = sources_of(s->config);
+    s->sources = sources_configured(s->config);
     s->rule = slot_rule_of(s->config, 0);
     s->rule.jitter_ms = 0; /* each server has its own */
     enum err err = read_all(s, store);

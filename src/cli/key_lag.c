@@ -16,7 +16,7 @@ struct asking {
     struct redis *redis;
     struct cursors *cursors;
     struct wait wait;
-    struct cursors_call *call;
+    struct poll_positions_call *call;
     bool over;
 };
 
@@ -39,15 +39,15 @@ static void open_redis(struct asking *a, const struct config *c, struct redis_op
     a->limit.data = a;
     CHECK(uv_timer_start(&a->limit, on_limit, LIMIT_MS, 0) == 0);
     a->redis = redis_new(&a->loop, options, redis_scripts, probes->probes, REDIS_PROBES);
-    a->cursors = cursors_new(&a->loop, a->redis, c->redis.key_prefix);
+    a->cursors = poll_positions_new(&a->loop, a->redis, c->redis.key_prefix);
     a->wait.wake = wake;
-    while (a->redis && !a->over && !redis_is_up(a->redis) && !redis_is_away(a->redis))
+    while (a->redis && !a->over && !redis_is_up(a->redis) && !redis_is_unavailable(a->redis))
         (void)uv_run(&a->loop, UV_RUN_ONCE);
 }
 
 static void close_redis(struct asking *a)
 {
-    cursors_close(a->cursors);
+    poll_positions_close(a->cursors);
     if (a->redis)
         redis_close(a->redis, NULL, NULL);
     uv_close((uv_handle_t *)&a->limit, NULL);
@@ -58,16 +58,16 @@ static void close_redis(struct asking *a)
 /* False: no answer. */
 static bool ask(struct asking *a, struct key_feed *feeds, int count)
 {
-    struct uuid ids[CURSORS_READ_MAX];
+    struct uuid ids[POLL_POSITIONS_MAX];
     for (int i = 0; i < count; i++)
         ids[i] = feeds[i].key_id;
-    if (cursors_read(a->cursors, ids, count, &a->wait, a->call) == NEXT_WAIT)
+    if (poll_positions_load(a->cursors, ids, count, &a->wait, a->call) == NEXT_WAIT)
         while (wait_is_armed(&a->wait) && !a->over)
             (void)uv_run(&a->loop, UV_RUN_ONCE);
     wait_cancel(&a->wait);
     for (int i = 0; i < count; i++) {
         feeds[i].answered = a->call->answer.ok;
-        feeds[i].cursor = cursors_get(a->call, i);
+        feeds[i].cursor = poll_positions_get(a->call, i);
     }
     return a->call->answer.ok;
 }
@@ -76,7 +76,7 @@ static void count_behind(struct store *store, int64_t author_row, struct key_fee
 {
     struct store_read read = {.store = store};
     if (feed->cursor.known)
-        (void)store_count_events(&read, author_row, feed->cursor.after, CURSOR_BEHIND_MAX + 1, &feed->behind);
+        (void)store_count_events(&read, author_row, feed->cursor.after, LAG_MAX + 1, &feed->behind);
 }
 
 enum key_feed_state key_feed_read(const struct config *c, struct store *store, int64_t author_row,
@@ -89,14 +89,14 @@ enum key_feed_state key_feed_read(const struct config *c, struct store *store, i
     *message = '\0';
     if (!*c->redis.url)
         return KEY_FEED_NONE;
-    if (!redis_options_of(&options, c, message, size))
+    if (!redis_options_configured(&options, c, message, size))
         return KEY_FEED_AWAY;
     redis_probes_init(&probes, c->redis.key_prefix);
     a.call = xcalloc(1, sizeof *a.call);
     log_set(LOG_ERROR, c->log.format); /* the list itself says when Redis is away */
     open_redis(&a, c, &options, &probes);
-    for (size_t i = 0; i < count && ok; i += CURSORS_READ_MAX)
-        ok = ask(&a, feeds + i, count - i < CURSORS_READ_MAX ? (int)(count - i) : CURSORS_READ_MAX);
+    for (size_t i = 0; i < count && ok; i += POLL_POSITIONS_MAX)
+        ok = ask(&a, feeds + i, count - i < POLL_POSITIONS_MAX ? (int)(count - i) : POLL_POSITIONS_MAX);
     close_redis(&a);
     log_set(c->log.level, c->log.format);
     free(a.call);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "platforms/anonymize.h"
 #include "platforms/describe.h"
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@ enum { FILE_MAX_BYTES = 8 << 20, YOUNG_DAYS = 3 };
 struct recording {
     struct asker *asker;
     struct anonymizer ids;
-    struct platform_call call;         /* with the other ids */
-    struct platform_response response; /* without personal data */
+    struct platform_call call;     /* with the other ids */
+    struct http_response response; /* without personal data */
     struct buf out;
 };
 
@@ -42,8 +42,8 @@ static bool is_rate_header(struct str name)
 static void take_response(struct recording *r)
 {
     struct arena *arena = &r->asker->call_arena;
-    const struct platform_response *from = &r->asker->response;
-    struct message_header *headers = arena_alloc(arena, (from->header_count + 1) * sizeof *headers);
+    const struct http_response *from = &r->asker->response;
+    struct http_header *headers = arena_alloc(arena, (from->header_count + 1) * sizeof *headers);
     size_t count = 0;
     for (size_t i = 0; i < from->header_count; i++) {
         struct str value = str_trim(from->headers[i].value);
@@ -51,10 +51,9 @@ static void take_response(struct recording *r)
             continue;
         struct str json = anonymize_json(&r->ids, value);
         headers[count++] =
-            (struct message_header){from->headers[i].name, json.p ? json : anonymize_text(&r->ids, value)};
+            (struct http_header){from->headers[i].name, json.p ? json : anonymize_text(&r->ids, value)};
     }
-    r->response =
-        (struct platform_response){.status = from->status, .headers = headers, .header_count = count};
+    r->response = (struct http_response){.status = from->status, .headers = headers, .header_count = count};
     r->response.body = anonymize_json(&r->ids, from->body);
     if (!r->response.body.p)
         r->response.body = from->body.len ? STR("not JSON") : STR("");
@@ -177,7 +176,7 @@ bool platform_record(struct asker *a, const struct platform_call *call, const ch
     struct recording *r = arena_alloc(&a->call_arena, sizeof *r);
     struct outcome outcome;
     *r = (struct recording){.asker = a};
-    const struct platform_request *q = a->request;
+    const struct http_request *q = a->request;
     anonymizer_init(&r->ids, &a->call_arena,
                     call->by_key ? STR("") /* the path has the key */
                                  : arena_printf(&a->call_arena, "%.*s %.*s", (int)q->path.len, q->path.p,

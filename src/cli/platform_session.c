@@ -43,12 +43,12 @@ static enum err load_account(struct asker *a, int64_t row)
 
 static bool open_network(struct asker *a)
 {
-    const struct token_turns turns = {
+    const struct token_transactions turns = {
         .ctx = a, .store = a->store, .begin = begin, .commit = commit, .rollback = rollback};
-    struct fetch_options options;
-    fetch_options_of(&options, a->config);
+    struct http_client_options options;
+    http_client_options_of(&options, a->config);
     CHECK(uv_loop_init(&a->loop) == 0);
-    a->fetch = fetch_new(&a->loop, &options);
+    a->fetch = http_client_new(&a->loop, &options);
     if (!a->fetch) {
         CHECK(uv_loop_close(&a->loop) == 0);
         return false;
@@ -62,7 +62,7 @@ enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, stru
 {
     char message[512];
     const char *why;
-    if (!fetch_is_usable(&why))
+    if (!http_client_check(&why))
         return cli_fail(CLI_COULD_NOT, "%s: %s", command, why);
     struct asker *a = xcalloc(1, sizeof *a);
     a->config = &cli->config;
@@ -87,7 +87,7 @@ enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, stru
     }
     a->options = platform_options_of(a->config, a->desc->api);
     a->options.by_key = false;
-    a->token_answer.result = TOKENS_NEWER;
+    a->token_refresh_result.result = TOKEN_REFRESHED;
     if (!open_network(a)) {
         code = cli_fail(CLI_COULD_NOT, "%s: out of memory", command);
         goto fail;
@@ -108,7 +108,7 @@ void asker_close(struct asker *a)
 {
     if (a->fetch) {
         token_refresher_free(a->refresher);
-        fetch_close(a->fetch, on_closed, NULL);
+        http_client_close(a->fetch, on_closed, NULL);
         (void)uv_run(&a->loop, UV_RUN_DEFAULT);
         CHECK(uv_loop_close(&a->loop) == 0);
     }
@@ -130,20 +130,20 @@ static void wait_for_it(struct asker *a)
         (void)uv_run(&a->loop, UV_RUN_ONCE);
 }
 
-static void on_tokens(void *ctx, const struct token_answer *answer)
+static void on_tokens(void *ctx, const struct token_refresh_result *answer)
 {
     struct asker *a = ctx;
-    a->token_answer = *answer;
+    a->token_refresh_result = *answer;
     a->waiting = false;
 }
 
 bool asker_refresh(struct asker *a)
 {
     a->refreshed = true;
-    a->waiting = token_refresher_ask(a->refresher, a->account.row, a->account.version, &a->token_answer,
-                                     on_tokens, a) == NEXT_WAIT;
+    a->waiting = token_refresher_start(a->refresher, a->account.row, a->account.version,
+                                       &a->token_refresh_result, on_tokens, a) == NEXT_WAIT;
     wait_for_it(a);
-    return a->token_answer.result == TOKENS_NEWER && load_account(a, a->account.row) == OK;
+    return a->token_refresh_result.result == TOKEN_REFRESHED && load_account(a, a->account.row) == OK;
 }
 
 bool asker_refresh_if_due(struct asker *a)
@@ -155,34 +155,34 @@ bool asker_refresh_if_due(struct asker *a)
 
 /* ---- one call ---- */
 
-static void on_answer(void *ctx, const struct fetch_result *result)
+static void on_answer(void *ctx, const struct http_result *result)
 {
     struct asker *a = ctx;
     struct arena *to = &a->call_arena;
-    const struct platform_response *r = &result->response;
+    const struct http_response *r = &result->response;
     a->waiting = false;
-    if (result->error != FETCH_OK) {
+    if (result->error != TRANSPORT_OK) {
         (void)snprintf(a->network_text, sizeof a->network_text, "%s",
-                       result->why ? result->why : fetch_error_name(result->error));
+                       result->why ? result->why : transport_error_name(result->error));
         a->network = a->network_text;
         return;
     }
-    struct message_header *headers = arena_alloc(to, (r->header_count + 1) * sizeof *headers);
+    struct http_header *headers = arena_alloc(to, (r->header_count + 1) * sizeof *headers);
     for (size_t i = 0; i < r->header_count; i++)
         headers[i] =
-            (struct message_header){arena_copy(to, r->headers[i].name), arena_copy(to, r->headers[i].value)};
-    a->response = (struct platform_response){.status = r->status,
-                                             .body = arena_copy(to, r->body),
-                                             .headers = headers,
-                                             .header_count = r->header_count};
+            (struct http_header){arena_copy(to, r->headers[i].name), arena_copy(to, r->headers[i].value)};
+    a->response = (struct http_response){.status = r->status,
+                                         .body = arena_copy(to, r->body),
+                                         .headers = headers,
+                                         .header_count = r->header_count};
 }
 
 enum err asker_send(struct asker *a, struct platform_call *call)
 {
     struct tokens tokens = {.memory = NULL};
     arena_wipe(&a->call_arena);
-    struct platform_request *request = arena_alloc(&a->call_arena, sizeof *request);
-    *request = (struct platform_request){.method = "GET"};
+    struct http_request *request = arena_alloc(&a->call_arena, sizeof *request);
+    *request = (struct http_request){.method = "GET"};
     enum err err = call->by_key ? OK : tokens_open(a->keys, &a->account, &tokens);
     if (err)
         return err;
@@ -191,7 +191,7 @@ enum err asker_send(struct asker *a, struct platform_call *call)
     call->access_token = call->by_key ? str_from_cstr(a->config->youtube.api_key) : tokens.grant.access_token;
     a->desc->build(&a->call_arena, call, request);
     a->waiting = true;
-    (void)fetch_start(a->fetch, request, on_answer, a);
+    (void)http_client_send(a->fetch, request, on_answer, a);
     tokens_close(&tokens);
     call->access_token = str_make(NULL, 0);
     wait_for_it(a);
@@ -208,24 +208,25 @@ void asker_name(const struct asker *a, char name[ASKER_NAME_MAX])
 
 enum cli_exit asker_tell_tokens(const struct asker *a)
 {
-    const struct token_answer *t = &a->token_answer;
+    const struct token_refresh_result *t = &a->token_refresh_result;
     char account[ASKER_NAME_MAX];
     asker_name(a, account);
     switch (t->result) {
-    case TOKENS_SIGN_IN:
+    case TOKEN_RECONNECT:
         return cli_fail(CLI_PART,
                         "%s: the author has to sign in again: the tokens could not be refreshed (%s)",
                         account, t->code);
-    case TOKENS_OPERATOR:
+    case TOKEN_APP_REJECTED:
         return cli_fail(CLI_USAGE,
                         "%s: %s refuses your app when tokens are to be refreshed (%s): see client_id and "
                         "client_secret in the configuration",
                         account, a->desc->title, t->code);
-    case TOKENS_GONE: return cli_fail(CLI_PART, "%s: the account was removed in the meantime", account);
-    case TOKENS_FAILED:
+    case TOKEN_ACCOUNT_REMOVED:
+        return cli_fail(CLI_PART, "%s: the account was removed in the meantime", account);
+    case TOKEN_STORE_FAILED:
         return cli_fail(CLI_COULD_NOT, "%s: the refreshed tokens could not be stored: %s", account, t->code);
-    case TOKENS_LATER:
-    case TOKENS_NEWER: break;
+    case TOKEN_RETRY_LATER:
+    case TOKEN_REFRESHED: break;
     }
     return cli_fail(CLI_COULD_NOT, "%s: the tokens could not be refreshed now (%s): try again later", account,
                     t->code);

@@ -19,12 +19,13 @@ struct asker {
     struct arena arena;              /* of the account, and of the command's own texts */
     struct credential account;
     bool refreshed, waiting;
-    struct token_answer token_answer; /* why there are no newer tokens, after asker_refresh() */
+    struct token_refresh_result
+        token_refresh_result; /* why there are no newer tokens, after asker_refresh() */
 
     /* Of the last asker_send(): */
-    const struct platform_request *request;
+    const struct http_request *request;
     struct arena call_arena; /* request and response, wiped before the next call */
-    struct platform_response response;
+    struct http_response response;
     const char *network; /* why no response came; NULL: one did */
     char network_text[256];
 };
@@ -34,7 +35,7 @@ struct asker {
 enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, struct asker **out);
 void asker_close(struct asker *a);
 
-/* Refreshes and stores the tokens. False: token_answer holds the reason. */
+/* Refreshes and stores the tokens. False: token_refresh_result holds the reason. */
 bool asker_refresh(struct asker *a);
 /* The same if the access token expires soon. A mark that the author has to sign in again is ignored. */
 bool asker_refresh_if_due(struct asker *a);

@@ -5,7 +5,7 @@
 #define VT_CONFIG_CONFIG_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "base/log.h"
 
 #include <stddef.h>

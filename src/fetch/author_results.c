@@ -111,7 +111,7 @@ static enum err apply(struct engine *e, struct visit *v)
 {
     e->held -= v->count;
     drop_expired(v);
-    const enum err err = run_add_step(e->run, v->answered_at, v->readings, v->count);
+    const enum err err = run_queue_step(e->run, v->answered_at, v->readings, v->count);
     e->gathered += v->count;
     v->count = 0;
     return err;

@@ -227,7 +227,7 @@ struct engine {
     struct seal_keys *keys;
     struct token_sender sender;
     struct token_refresher *refresher;
-    struct token_turns turns;
+    struct token_transactions turns;
     bool fetch_closed;
 
     enum err err;  /* why it stops early; OK: it does not */
@@ -382,7 +382,7 @@ struct flight {
     struct platform_call call;
     int tier; /* that the gate counted the call for */
     struct tokens tokens;
-    struct fetch_call *fetching;   /* NULL: not (yet) on its way */
+    struct http_call *fetching;    /* NULL: not (yet) on its way */
     bool begun;                    /* counted by the gate */
     bool lives;                    /* the token that is there, even if it is due for a refresh */
     bool refresh_tried, refreshed; /* for this call */

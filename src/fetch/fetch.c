@@ -156,7 +156,7 @@ static void take_turn(struct engine *e)
     if (now - e->turned_at < TICK_MOST_MS)
         return;
     e->turned_at = now;
-    const enum err err = run_turn(e->run);
+    const enum err err = run_heartbeat(e->run);
     if (err)
         engine_stop(e, err);
 }
@@ -193,13 +193,13 @@ void engine_pump(struct engine *e)
 static enum err turns_begin(void *ctx)
 {
     struct engine *e = ctx;
-    return run_begin_regardless(e->run);
+    return run_begin_unleased(e->run);
 }
 
 static enum err turns_commit(void *ctx)
 {
     struct engine *e = ctx;
-    return run_commit_regardless(e->run);
+    return run_commit_unleased(e->run);
 }
 
 static void turns_rollback(void *ctx)
@@ -211,7 +211,7 @@ static void turns_rollback(void *ctx)
 static bool turns_is_stopping(void *ctx)
 {
     const struct engine *e = ctx;
-    return run_is_told_to_stop(e->run);
+    return run_is_stopping(e->run);
 }
 
 static void init_lanes(struct engine *e)
@@ -247,12 +247,12 @@ static void init(struct engine *e, struct run *run)
     e->deadline = clock_mono_ms() + e->config->platforms.deadline_s * SECOND_MS;
     e->flushed_at = clock_mono_ms();
     e->random = (uint64_t)clock_work_us() ^ (uint64_t)run_observed_at(run) << 20;
-    e->turns = (struct token_turns){.ctx = e,
-                                    .store = e->store,
-                                    .begin = turns_begin,
-                                    .commit = turns_commit,
-                                    .rollback = turns_rollback,
-                                    .is_stopping = turns_is_stopping};
+    e->turns = (struct token_transactions){.ctx = e,
+                                           .store = e->store,
+                                           .begin = turns_begin,
+                                           .commit = turns_commit,
+                                           .rollback = turns_rollback,
+                                           .is_stopping = turns_is_stopping};
     init_lanes(e);
 }
 
@@ -273,12 +273,12 @@ static void on_fetch_closed(void *ctx)
 
 static enum err open_loop(struct engine *e)
 {
-    struct fetch_options options;
+    struct http_client_options options;
     const int status = FAULT_OR(UV_EMFILE, uv_loop_init(&e->loop));
     if (status)
         return run_fail(e->run, ERR_NOMEM, "no event loop for the platforms: %s", uv_strerror(status));
-    fetch_options_of(&options, e->config);
-    e->fetch = fetch_new(&e->loop, &options);
+    http_client_options_of(&options, e->config);
+    e->fetch = http_client_new(&e->loop, &options);
     if (!e->fetch) {
         CHECK(uv_loop_close(&e->loop) == 0); /* it has no handles */
         return run_fail(e->run, ERR_NOMEM, "no HTTP client for the platforms: out of memory");
@@ -293,7 +293,7 @@ static enum err open_loop(struct engine *e)
 static void on_wait(uv_timer_t *timer)
 {
     const struct engine *e = timer->data;
-    const enum err err = run_turn(e->run); /* whatever it says, the run is at its end */
+    const enum err err = run_heartbeat(e->run); /* whatever it says, the run is at its end */
     (void)err;
 }
 
@@ -304,7 +304,7 @@ static void close_loop(struct engine *e)
     while (token_refresher_in_flight(e->refresher) || e->flight_count)
         (void)uv_run(&e->loop, UV_RUN_ONCE);
     token_refresher_free(e->refresher);
-    fetch_close(e->fetch, on_fetch_closed, e);
+    http_client_close(e->fetch, on_fetch_closed, e);
     uv_close((uv_handle_t *)&e->tick, NULL);
     while (uv_run(&e->loop, UV_RUN_DEFAULT) || !e->fetch_closed)
         ;
@@ -367,4 +367,4 @@ static enum err run_platforms(struct run *run)
     return err;
 }
 
-const struct source platforms_source = {.kind = SOURCE_PLATFORMS, .name = "platforms", .run = run_platforms};
+const struct source platform_source = {.kind = SOURCE_PLATFORMS, .run = run_platforms};

@@ -5,6 +5,6 @@
 
 #include "refresh/source.h"
 
-extern const struct source platforms_source;
+extern const struct source platform_source;
 
 #endif

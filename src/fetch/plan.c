@@ -211,7 +211,7 @@ enum err plan_survey(struct engine *e)
     plan_init(&plan);
     for (int n = 0; !err; n++) {
         if (n % TURN_AUTHORS == 0)
-            err = run_turn(e->run);
+            err = run_heartbeat(e->run);
         if (!err)
             err = store_next_author(e->store, author_row, &author_row);
         if (err == ERR_NOT_FOUND)

@@ -75,7 +75,7 @@ static void wipe(struct str s, struct str token)
         explicit_bzero((char *)(uintptr_t)s.p, s.len);
 }
 
-static void wipe_request(const struct platform_request *request, struct str token)
+static void wipe_request(const struct http_request *request, struct str token)
 {
     wipe(request->path, token);
     wipe(request->body, token);
@@ -108,24 +108,24 @@ static void log_samples(struct flight *f, const struct outcome *o, struct str bo
     }
 }
 
-static struct outcome outcome_of_error(const struct fetch_result *result)
+static struct outcome outcome_of_error(const struct http_result *result)
 {
-    struct outcome o = {.verdict = V_LATER, .code = str_from_cstr(fetch_error_name(result->error))};
-    if (result->error == FETCH_TOO_LARGE || result->error == FETCH_PROTOCOL)
+    struct outcome o = {.verdict = V_LATER, .code = str_from_cstr(transport_error_name(result->error))};
+    if (result->error == TRANSPORT_TOO_LARGE || result->error == TRANSPORT_PROTOCOL)
         o.verdict = V_MALFORMED;
-    else if (result->error == FETCH_REQUEST)
+    else if (result->error == TRANSPORT_REQUEST)
         o.verdict = V_BUG;
     return o;
 }
 
-static void on_answer(void *ctx, const struct fetch_result *result)
+static void on_answer(void *ctx, const struct http_result *result)
 {
     struct flight *f = ctx;
     struct engine *e = f->engine;
     const struct platform_desc *desc = f->account->gate->desc;
     struct outcome outcome;
     f->fetching = NULL;
-    if (result->error == FETCH_OK) {
+    if (result->error == TRANSPORT_OK) {
         outcome = desc->parse(&f->arena, &f->call, &result->response);
         log_samples(f, &outcome, result->response.body);
     } else {
@@ -199,11 +199,11 @@ static void fill_call(struct flight *f)
 static void send_call(struct flight *f)
 {
     struct engine *e = f->engine;
-    struct platform_request request = {0};
+    struct http_request request = {0};
     fill_call(f);
     f->account->gate->desc->build(&f->arena, &f->call, &request);
     run_count(e->run, f->account->gate->desc->platform, RUN_CALLS, 1);
-    f->fetching = fetch_start(e->fetch, &request, on_answer, f);
+    f->fetching = http_client_send(e->fetch, &request, on_answer, f);
     wipe_request(&request, f->call.access_token);
     f->call.access_token = (struct str){0};
     tokens_close(&f->tokens);
@@ -230,7 +230,7 @@ static void database_failed(struct flight *f, enum err err)
 
 static void load_and_send(struct flight *f);
 
-static void take_tokens(struct flight *f, const struct token_answer *answer)
+static void take_tokens(struct flight *f, const struct token_refresh_result *answer)
 {
     struct engine *e = f->engine;
     struct account *account = f->account;
@@ -240,12 +240,12 @@ static void take_tokens(struct flight *f, const struct token_answer *answer)
         return;
     }
     switch (answer->result) {
-    case TOKENS_NEWER:
+    case TOKEN_REFRESHED:
         run_count(e->run, account->gate->desc->platform, RUN_TOKENS, 1);
         f->refreshed = true;
         load_and_send(f);
         return;
-    case TOKENS_LATER: {
+    case TOKEN_RETRY_LATER: {
         /* A token that is only soon too old is still one. */
         if (f->call.item_count == 0 && f->lives) {
             load_and_send(f);
@@ -256,20 +256,20 @@ static void take_tokens(struct flight *f, const struct token_answer *answer)
         verdict_later(f, later);
         return;
     }
-    case TOKENS_SIGN_IN:
+    case TOKEN_RECONNECT:
         give_up(f);
         verdict_sign_in(e, account, answer->code);
         break;
-    case TOKENS_OPERATOR:
+    case TOKEN_APP_REJECTED:
         give_up(f);
         verdict_note_failed(e, account, verdict_name(V_OPERATOR), str_from_cstr(answer->code));
         verdict_operator(e, account->gate, answer->code);
         break;
-    case TOKENS_GONE:
+    case TOKEN_ACCOUNT_REMOVED:
         give_up(f);
         account_give_up(e, account);
         break;
-    case TOKENS_FAILED:
+    case TOKEN_STORE_FAILED:
         give_up(f);
         engine_stop(e, run_fail(e->run, answer->err, "tokens of %s cannot be written: %s",
                                 account->gate->desc->name, err_name(answer->err)));
@@ -278,7 +278,7 @@ static void take_tokens(struct flight *f, const struct token_answer *answer)
     flight_end(f);
 }
 
-static void on_tokens(void *ctx, const struct token_answer *answer)
+static void on_tokens(void *ctx, const struct token_refresh_result *answer)
 {
     struct flight *f = ctx;
     struct engine *e = f->engine;
@@ -288,11 +288,11 @@ static void on_tokens(void *ctx, const struct token_answer *answer)
 
 void flight_refresh(struct flight *f)
 {
-    struct token_answer answer;
+    struct token_refresh_result answer;
     f->refresh_tried = true;
     tokens_close(&f->tokens);
-    const enum next next = token_refresher_ask(f->engine->refresher, f->account->row, f->account->version,
-                                               &answer, on_tokens, f);
+    const enum next next = token_refresher_start(f->engine->refresher, f->account->row, f->account->version,
+                                                 &answer, on_tokens, f);
     if (next == NEXT_MORE)
         take_tokens(f, &answer);
 }
@@ -364,7 +364,7 @@ void flight_cancel_all(struct engine *e)
             f->cancelled = true;
             continue;
         }
-        fetch_cancel(f->fetching);
+        http_client_cancel(f->fetching);
         f->fetching = NULL;
         give_up(f);
         flight_end(f);

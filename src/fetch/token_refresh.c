@@ -39,16 +39,16 @@ struct token_refresher {
     const struct config *config;
     struct token_sender sender;
     struct seal_keys *keys;
-    struct token_turns turns;
+    struct token_transactions turns;
     struct flight *flights;
     size_t in_flight;
     struct token_refresh_counts counts[PLATFORM_APIS];
 };
 
-static void send_by_fetch(void *ctx, const struct platform_request *request,
-                          void (*done)(void *done_ctx, const struct fetch_result *result), void *done_ctx)
+static void send_by_fetch(void *ctx, const struct http_request *request,
+                          void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx)
 {
-    (void)fetch_start(ctx, request, done, done_ctx);
+    (void)http_client_send(ctx, request, done, done_ctx);
 }
 
 struct token_sender token_sender_of(struct fetch *fetch)
@@ -57,7 +57,7 @@ struct token_sender token_sender_of(struct fetch *fetch)
 }
 
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
-                                            struct seal_keys *keys, const struct token_turns *turns)
+                                            struct seal_keys *keys, const struct token_transactions *turns)
 {
     struct token_refresher *r = xcalloc(1, sizeof *r);
     r->config = config;
@@ -88,30 +88,30 @@ const struct token_refresh_counts *token_refresher_counts(const struct token_ref
 
 /* ---- answers ---- */
 
-static struct token_answer answer_of(enum token_result result, struct str code)
+static struct token_refresh_result answer_of(enum token_refresh_status result, struct str code)
 {
-    struct token_answer a = {.result = result};
+    struct token_refresh_result a = {.result = result};
     (void)snprintf(a.code, sizeof a.code, "%.*s", (int)code.len, code.len ? code.p : "");
     return a;
 }
 
-static struct token_answer answer_failed(enum err err)
+static struct token_refresh_result answer_failed(enum err err)
 {
-    struct token_answer a = answer_of(TOKENS_FAILED, str_from_cstr(err_name(err)));
+    struct token_refresh_result a = answer_of(TOKEN_STORE_FAILED, str_from_cstr(err_name(err)));
     a.err = err;
     return a;
 }
 
-static void count(struct token_refresher *r, enum platform_api api, enum token_result result)
+static void count(struct token_refresher *r, enum platform_api api, enum token_refresh_status result)
 {
     struct token_refresh_counts *c = &r->counts[api];
     switch (result) {
-    case TOKENS_NEWER: c->done++; break;
-    case TOKENS_LATER: c->later++; break;
-    case TOKENS_SIGN_IN: c->sign_in++; break;
-    case TOKENS_OPERATOR: c->operator_side++; break;
-    case TOKENS_FAILED: c->failed++; break;
-    case TOKENS_GONE: break;
+    case TOKEN_REFRESHED: c->done++; break;
+    case TOKEN_RETRY_LATER: c->later++; break;
+    case TOKEN_RECONNECT: c->sign_in++; break;
+    case TOKEN_APP_REJECTED: c->operator_side++; break;
+    case TOKEN_STORE_FAILED: c->failed++; break;
+    case TOKEN_ACCOUNT_REMOVED: break;
     }
 }
 
@@ -124,7 +124,7 @@ static void flight_free(struct flight *f)
 }
 
 /* Out of the list first: who is told may ask again. */
-static void land(struct flight *f, const struct token_answer *answer)
+static void land(struct flight *f, const struct token_refresh_result *answer)
 {
     struct token_refresher *r = f->refresher;
     struct waiter *waiters = f->waiters;
@@ -136,9 +136,9 @@ static void land(struct flight *f, const struct token_answer *answer)
         }
     r->in_flight--;
     count(r, f->tokens.api, answer->result);
-    if (answer->result == TOKENS_OPERATOR)
+    if (answer->result == TOKEN_APP_REJECTED)
         log_error("%s refuses our app: %s", name, answer->code);
-    else if (answer->result != TOKENS_NEWER)
+    else if (answer->result != TOKEN_REFRESHED)
         log_warn("%s: the tokens of account %.*s were not refreshed: %s", name,
                  (int)f->tokens.grant.account_id.len, f->tokens.grant.account_id.p, answer->code);
     flight_free(f);
@@ -157,7 +157,7 @@ typedef enum err turn_fn(struct flight *f, void *ctx);
 /* fn in a transaction of its own. */
 static enum err take_turn(struct flight *f, turn_fn *fn, void *ctx)
 {
-    const struct token_turns *turns = &f->refresher->turns;
+    const struct token_transactions *turns = &f->refresher->turns;
     enum err err = turns->begin(turns->ctx);
     if (err)
         return err;
@@ -232,7 +232,7 @@ static enum err swap_pair(struct flight *f, void *ctx)
 }
 
 /* The only copy of the pair is in our hands: a database that is busy or full for a moment is asked again. */
-static struct token_answer save_pair(struct flight *f, const struct token_grant *got)
+static struct token_refresh_result save_pair(struct flight *f, const struct token_grant *got)
 {
     struct swap swap = {.got = got};
     enum err err = OK;
@@ -242,19 +242,19 @@ static struct token_answer save_pair(struct flight *f, const struct token_grant 
             break;
     }
     if (err == ERR_NOT_FOUND) /* the row, or the key to seal with */
-        return seal_has_keys(f->refresher->keys) ? answer_of(TOKENS_GONE, STR("removed"))
+        return seal_has_keys(f->refresher->keys) ? answer_of(TOKEN_ACCOUNT_REMOVED, STR("removed"))
                                                  : answer_failed(err);
     if (err) {
         log_error("refreshed tokens of account %.*s could not be kept: %s",
                   (int)f->tokens.grant.account_id.len, f->tokens.grant.account_id.p, err_name(err));
         return answer_failed(err);
     }
-    return answer_of(TOKENS_NEWER, swap.swapped ? STR("ok") : STR("elsewhere"));
+    return answer_of(TOKEN_REFRESHED, swap.swapped ? STR("ok") : STR("elsewhere"));
 }
 
 /* ---- sending and reading ---- */
 
-static void on_answer(void *ctx, const struct fetch_result *result);
+static void on_answer(void *ctx, const struct http_result *result);
 
 static void send_refresh(struct flight *f)
 {
@@ -262,7 +262,7 @@ static void send_refresh(struct flight *f)
     const struct platform_desc *desc = platform_desc(f->tokens.api);
     const struct platform_options options = platform_options_of(r->config, desc->api);
     const struct platform_app app = platform_app_of(r->config, desc->api);
-    struct platform_request request = {.method = "POST"};
+    struct http_request request = {.method = "POST"};
     arena_wipe(&f->arena);
     desc->build_refresh(&f->arena, &options, &app, &f->tokens.grant, &request);
     request.once = true;
@@ -271,18 +271,18 @@ static void send_refresh(struct flight *f)
 }
 
 /* Whether the platform may have taken the request and given out a new pair. */
-static bool may_be_spent(enum fetch_error error)
+static bool may_be_spent(enum transport_error error)
 {
     switch (error) {
-    case FETCH_DNS:
-    case FETCH_CONNECT:
-    case FETCH_TLS:
-    case FETCH_REQUEST: return false;
-    case FETCH_OK:
-    case FETCH_TIMEOUT:
-    case FETCH_RESET:
-    case FETCH_TOO_LARGE:
-    case FETCH_PROTOCOL: break;
+    case TRANSPORT_DNS:
+    case TRANSPORT_CONNECT:
+    case TRANSPORT_TLS:
+    case TRANSPORT_REQUEST: return false;
+    case TRANSPORT_OK:
+    case TRANSPORT_TIMEOUT:
+    case TRANSPORT_RESET:
+    case TRANSPORT_TOO_LARGE:
+    case TRANSPORT_PROTOCOL: break;
     }
     return true;
 }
@@ -294,7 +294,7 @@ static bool is_stopping(const struct token_refresher *r)
 
 /* While the process stops, the mark in the database is enough: the next run sends the same pair again. A
  * second try here would outlast the time that service managers give a process to end. */
-static void on_silence(struct flight *f, enum fetch_error error)
+static void on_silence(struct flight *f, enum transport_error error)
 {
     if (may_be_spent(error)) {
         f->unsure = true;
@@ -305,23 +305,24 @@ static void on_silence(struct flight *f, enum fetch_error error)
     } else if (!f->unsure) {
         answered(f); /* nothing went out */
     }
-    const struct token_answer a = answer_of(TOKENS_LATER, str_from_cstr(fetch_error_name(error)));
+    const struct token_refresh_result a =
+        answer_of(TOKEN_RETRY_LATER, str_from_cstr(transport_error_name(error)));
     land(f, &a);
 }
 
-static struct token_answer refused(struct flight *f, const struct outcome *o, int status)
+static struct token_refresh_result refused(struct flight *f, const struct outcome *o, int status)
 {
-    struct token_answer a = answer_of(TOKENS_LATER, o->code);
+    struct token_refresh_result a = answer_of(TOKEN_RETRY_LATER, o->code);
     a.wait_ms = o->wait_ms;
     a.scope = o->scope;
     switch (o->verdict) {
     case V_RECONNECT:
     case V_TOKEN:
         /* It was good until a refresh went out whose answer we never had. */
-        a = answer_of(TOKENS_SIGN_IN, f->unsure ? STR("lost_in_refresh") : o->code);
+        a = answer_of(TOKEN_RECONNECT, f->unsure ? STR("lost_in_refresh") : o->code);
         break;
     case V_OPERATOR:
-    case V_BUG: a = answer_of(TOKENS_OPERATOR, o->code); break;
+    case V_BUG: a = answer_of(TOKEN_APP_REJECTED, o->code); break;
     case V_OK:
     case V_LATER:
     case V_QUOTA:
@@ -335,7 +336,7 @@ static struct token_answer refused(struct flight *f, const struct outcome *o, in
     return a;
 }
 
-static struct token_answer read_answer(struct flight *f, const struct platform_response *response)
+static struct token_refresh_result read_answer(struct flight *f, const struct http_response *response)
 {
     const struct platform_desc *desc = platform_desc(f->tokens.api);
     struct token_grant got = {.expires_in_s = 0};
@@ -344,19 +345,19 @@ static struct token_answer read_answer(struct flight *f, const struct platform_r
         return refused(f, &o, response->status);
     if (got.account_id.p && !str_eq(got.account_id, f->tokens.grant.account_id)) {
         answered(f);
-        return answer_of(TOKENS_SIGN_IN, STR("other_account"));
+        return answer_of(TOKEN_RECONNECT, STR("other_account"));
     }
     return save_pair(f, &got);
 }
 
-static void on_answer(void *ctx, const struct fetch_result *result)
+static void on_answer(void *ctx, const struct http_result *result)
 {
     struct flight *f = ctx;
-    if (result->error != FETCH_OK) {
+    if (result->error != TRANSPORT_OK) {
         on_silence(f, result->error);
         return;
     }
-    const struct token_answer a = read_answer(f, &result->response);
+    const struct token_refresh_result a = read_answer(f, &result->response);
     land(f, &a);
 }
 
@@ -373,19 +374,19 @@ static void add_waiter(struct flight *f, token_done_fn *done, void *ctx)
 
 /* True: there is something to refresh with; else `*answer`. */
 static bool can_refresh(struct token_refresher *r, const struct credential *c, int64_t version,
-                        struct token_answer *answer)
+                        struct token_refresh_result *answer)
 {
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
     /* An Instagram token refreshes itself, and there is one sign of that: it wants to be of a certain age. */
     const bool refreshes_itself = desc->refresh_min_age_s > 0;
     if (c->version > version)
-        *answer = answer_of(TOKENS_NEWER, STR("ok"));
+        *answer = answer_of(TOKEN_REFRESHED, STR("ok"));
     else if (desc->refresh_before_s < 0 || !desc->build_refresh)
-        *answer = answer_of(TOKENS_SIGN_IN, STR("no_refresh"));
+        *answer = answer_of(TOKEN_RECONNECT, STR("no_refresh"));
     else if (!c->refresh_sealed.p && !refreshes_itself)
-        *answer = answer_of(TOKENS_SIGN_IN, STR("no_refresh_token"));
+        *answer = answer_of(TOKEN_RECONNECT, STR("no_refresh_token"));
     else if (!platform_app_of(r->config, desc->api).client_id.len)
-        *answer = answer_of(TOKENS_OPERATOR, STR("no_app"));
+        *answer = answer_of(TOKEN_APP_REJECTED, STR("no_app"));
     else
         return true;
     return false;
@@ -404,8 +405,8 @@ static struct flight *flight_new(struct token_refresher *r, const struct credent
     return NULL;
 }
 
-static enum next start(struct token_refresher *r, const struct credential *c, struct token_answer *answer,
-                       token_done_fn *done, void *ctx)
+static enum next start(struct token_refresher *r, const struct credential *c,
+                       struct token_refresh_result *answer, token_done_fn *done, void *ctx)
 {
     enum err err;
     bool ours = false;
@@ -413,10 +414,10 @@ static enum next start(struct token_refresher *r, const struct credential *c, st
     if (f)
         err = take_turn(f, mark, &ours);
     if (err || !ours) {
-        *answer = err ? answer_failed(err) : answer_of(TOKENS_LATER, STR("elsewhere"));
+        *answer = err ? answer_failed(err) : answer_of(TOKEN_RETRY_LATER, STR("elsewhere"));
         /* Spoilt in the database: nobody's but this account's affair, and signing in mends it. */
         if (!f && err == ERR_CORRUPT)
-            *answer = answer_of(TOKENS_SIGN_IN, STR("sealed"));
+            *answer = answer_of(TOKEN_RECONNECT, STR("sealed"));
         if (f)
             flight_free(f);
         return NEXT_MORE;
@@ -429,8 +430,8 @@ static enum next start(struct token_refresher *r, const struct credential *c, st
     return NEXT_WAIT;
 }
 
-enum next token_refresher_ask(struct token_refresher *r, int64_t row, int64_t version,
-                              struct token_answer *answer, token_done_fn *done, void *ctx)
+enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t version,
+                                struct token_refresh_result *answer, token_done_fn *done, void *ctx)
 {
     struct arena a;
     struct credential c;
@@ -443,7 +444,7 @@ enum next token_refresher_ask(struct token_refresher *r, int64_t row, int64_t ve
     arena_init(&a, ARENA_BYTES);
     enum err err = store_get_credential(r->turns.store, &a, row, &c);
     if (err == ERR_NOT_FOUND)
-        *answer = answer_of(TOKENS_GONE, STR("removed"));
+        *answer = answer_of(TOKEN_ACCOUNT_REMOVED, STR("removed"));
     else if (err)
         *answer = answer_failed(err);
     else if (can_refresh(r, &c, version, answer))

@@ -43,29 +43,29 @@ static enum err read_more(struct engine *e)
     return OK;
 }
 
-static void take(struct keeping *kept, const struct token_answer *answer)
+static void take(struct keeping *kept, const struct token_refresh_result *answer)
 {
     struct engine *e = kept->engine;
     struct gate *g = kept->gate;
     e->keeper.in_flight--;
     switch (answer->result) {
-    case TOKENS_NEWER: run_count(e->run, g->desc->platform, RUN_TOKENS, 1); break;
-    case TOKENS_SIGN_IN:
+    case TOKEN_REFRESHED: run_count(e->run, g->desc->platform, RUN_TOKENS, 1); break;
+    case TOKEN_RECONNECT:
         g->accounts_asked++;
         verdict_suspect(e, g, kept->row, kept->version, answer->code);
         break;
-    case TOKENS_OPERATOR: verdict_operator(e, g, answer->code); break;
-    case TOKENS_FAILED:
+    case TOKEN_APP_REJECTED: verdict_operator(e, g, answer->code); break;
+    case TOKEN_STORE_FAILED:
         engine_stop(e, run_fail(e->run, answer->err, "tokens of %s cannot be written: %s", g->desc->name,
                                 err_name(answer->err)));
         break;
-    case TOKENS_LATER: /* the next run tries again: it is days before they die */
-    case TOKENS_GONE: break;
+    case TOKEN_RETRY_LATER: /* the next run tries again: it is days before they die */
+    case TOKEN_ACCOUNT_REMOVED: break;
     }
     free(kept);
 }
 
-static void on_kept(void *ctx, const struct token_answer *answer)
+static void on_kept(void *ctx, const struct token_refresh_result *answer)
 {
     struct keeping *kept = ctx;
     struct engine *e = kept->engine;
@@ -75,12 +75,13 @@ static void on_kept(void *ctx, const struct token_answer *answer)
 
 static void keep(struct engine *e, const struct kept *due)
 {
-    struct token_answer answer;
+    struct token_refresh_result answer;
     struct keeping *kept = xmalloc(sizeof *kept);
     *kept =
         (struct keeping){.engine = e, .gate = &e->gates[due->api], .row = due->row, .version = due->version};
     e->keeper.in_flight++;
-    const enum next next = token_refresher_ask(e->refresher, due->row, due->version, &answer, on_kept, kept);
+    const enum next next =
+        token_refresher_start(e->refresher, due->row, due->version, &answer, on_kept, kept);
     if (next == NEXT_MORE)
         take(kept, &answer);
 }

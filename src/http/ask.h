@@ -4,7 +4,7 @@
 #define VT_HTTP_ASK_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/error.h"
 
 /* `address` as in [server] listen; an address that means "all" is asked on the loopback. Fills status and
  * body (up to its maximum: beyond it the answer counts as broken). ERR_INVALID: no such address, or port 0;

@@ -3,7 +3,7 @@
 #ifndef VT_HTTP_SERVER_H
 #define VT_HTTP_SERVER_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "http/request.h"
 
 #include <uv.h>

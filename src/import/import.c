@@ -108,7 +108,7 @@ static int64_t wall_ms(const struct import *im)
 static enum err take_turn(struct import *im)
 {
     const struct import_hooks *hooks = im->options->hooks;
-    enum err err = hooks ? hooks->on_turn(hooks->ctx) : OK;
+    enum err err = hooks ? hooks->heartbeat(hooks->ctx) : OK;
     return err ? fail(im, err, "stopped: %s", err_name(err)) : OK;
 }
 

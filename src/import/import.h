@@ -36,7 +36,7 @@ struct import_hooks {
      */
     enum err (*on_commit)(void *ctx, const struct import_position *last);
     /* Every few milliseconds outside of transactions; an error ends the import. */
-    enum err (*on_turn)(void *ctx);
+    enum err (*heartbeat)(void *ctx);
     /* Each reading, in the transaction that applies it or, for an unknown post, outside of one. */
     void (*on_reading)(void *ctx, enum platform platform, enum refusal refusal);
 };

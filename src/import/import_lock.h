@@ -4,7 +4,7 @@
 #ifndef VT_IMPORT_IMPORT_LOCK_H
 #define VT_IMPORT_IMPORT_LOCK_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/file_lock.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef VT_IMPORT_LINE_READER_H
 #define VT_IMPORT_LINE_READER_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 
 #include <stdint.h>

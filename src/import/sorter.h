@@ -3,7 +3,7 @@
 #ifndef VT_IMPORT_SORTER_H
 #define VT_IMPORT_SORTER_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/uuid.h"
 #include "store/model.h"
 

@@ -3,7 +3,7 @@
 #ifndef VT_IMPORT_TEMPFILE_H
 #define VT_IMPORT_TEMPFILE_H
 
-#include "base/err.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

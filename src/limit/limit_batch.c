@@ -30,7 +30,7 @@ struct batch {
     struct takes *takes;
     struct list link; /* among those under way */
     struct wait wait; /* ours, for Redis */
-    struct redis_answer answer;
+    struct redis_result answer;
     int64_t asked_ms; /* by the first */
     int limit;
     int count;
@@ -100,8 +100,8 @@ static enum next run(const struct takes *t, struct batch *b)
     args[ARG_LIMIT] = str_make(numbers[TAKES_MAX], fmt_i64(numbers[TAKES_MAX], b->limit));
     for (int i = 0; i < b->count; i++)
         args[ARG_FIRST + i] = str_make(numbers[i], fmt_i64(numbers[i], b->taken[i].key));
-    b->answer = (struct redis_answer){.integers = b->integers, .room = (size_t)b->count};
-    return redis_run(t->redis, SCRIPT_TAKE, args, KEYS, ARG_FIRST + b->count, &b->wait, &b->answer);
+    b->answer = (struct redis_result){.integers = b->integers, .room = (size_t)b->count};
+    return redis_call(t->redis, SCRIPT_LIMIT, args, KEYS, ARG_FIRST + b->count, &b->wait, &b->answer);
 }
 
 static void send_open(struct takes *t)
@@ -190,7 +190,7 @@ struct takes *takes_new(struct redis *redis, const char *key_prefix, takes_heard
         t->names[i] = str_make(t->texts[i], (size_t)len);
     }
     list_init(&t->under_way);
-    redis_on_turn(redis, on_turn, t);
+    redis_set_before_wait(redis, on_turn, t);
     return t;
 }
 
@@ -198,7 +198,7 @@ void takes_free(struct takes *t)
 {
     if (!t)
         return;
-    redis_on_turn(t->redis, NULL, NULL);
+    redis_set_before_wait(t->redis, NULL, NULL);
     while (!list_is_empty(&t->under_way)) {
         struct batch *b = LIST_ENTRY(t->under_way.next, struct batch, link);
         wait_cancel(&b->wait);

@@ -25,7 +25,7 @@ enum { TAKES_MAX = 64 }; /* in one call */
  * not before `asked_ms` (monotonic). */
 typedef void takes_heard(void *ctx, const struct taken *taken, int count, int64_t asked_ms);
 
-/* `key_prefix` must live as long. Takes redis_on_turn(). */
+/* `key_prefix` must live as long. Takes redis_set_before_wait(). */
 struct takes *takes_new(struct redis *redis, const char *key_prefix, takes_heard *heard, void *ctx);
 
 /* Before redis_close(). What is under way is given up; nobody may wait for it any more. NULL is harmless. */

@@ -36,7 +36,7 @@ static void learn(void *ctx, const struct taken *taken, int count, int64_t asked
         if (a->admitted)
             admitted[n++] = taken[i].key;
         else
-            windows_refuse_until(l->windows, taken[i].key, asked_ms + a->reset_ms);
+            windows_store_rejection(l->windows, taken[i].key, asked_ms + a->reset_ms);
     }
     windows_record(l->windows, admitted, n, clock_mono_ms());
 }
@@ -51,7 +51,7 @@ struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const 
     return l;
 }
 
-void limiter_leave_redis(struct limiter *l)
+void limiter_detach_redis(struct limiter *l)
 {
     takes_free(l->takes);
     l->takes = NULL;
@@ -76,16 +76,16 @@ void limiter_set_limit(struct limiter *l, int requests_per_minute)
 
 static bool is_refused_before(struct limiter *l, struct limiter_call *call)
 {
-    int64_t until = windows_refused_until(l->windows, call->key, call->now_ms);
+    int64_t until = windows_find_rejection(l->windows, call->key, call->now_ms);
     if (!until)
         return false;
-    call->source = LIMITER_REFUSED_BEFORE;
-    call->verdict = (struct limiter_verdict){.limit = l->limit, .reset_ms = until - call->now_ms};
+    call->source = LIMITER_CACHED;
+    call->verdict = (struct limit_verdict){.limit = l->limit, .reset_ms = until - call->now_ms};
     return true;
 }
 
-enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,
-                       struct limiter_call *call)
+enum next limiter_acquire(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,
+                          struct limiter_call *call)
 {
     *call = (struct limiter_call){.key = key, .now_ms = now_ms, .verdict = {.admitted = true}};
     if (l->limit == 0 || !l->takes || is_refused_before(l, call))
@@ -97,10 +97,10 @@ static void take_answer(struct limiter *l, struct limiter_call *call)
 {
     const struct take_answer *a = &call->answer;
     call->source = LIMITER_REDIS;
-    call->verdict = (struct limiter_verdict){.admitted = a->admitted == 1,
-                                             .limit = l->limit,
-                                             .remaining = (int)a->remaining,
-                                             .reset_ms = a->reset_ms};
+    call->verdict = (struct limit_verdict){.admitted = a->admitted == 1,
+                                           .limit = l->limit,
+                                           .remaining = (int)a->remaining,
+                                           .reset_ms = a->reset_ms};
 }
 
 void limiter_decide(struct limiter *l, struct limiter_call *call)
@@ -109,9 +109,9 @@ void limiter_decide(struct limiter *l, struct limiter_call *call)
         call->source = LIMITER_OFF;
     else if (makes_sense(l, &call->answer))
         take_answer(l, call);
-    else if (call->source != LIMITER_REFUSED_BEFORE) {
+    else if (call->source != LIMITER_CACHED) {
         call->source = LIMITER_PROCESS;
-        call->verdict = windows_take(l->windows, call->key, call->now_ms);
+        call->verdict = windows_acquire(l->windows, call->key, call->now_ms);
     }
     if (call->verdict.admitted)
         l->counts.admitted[call->source]++;
@@ -123,7 +123,7 @@ const char *limiter_source_name(enum limiter_source source)
 {
     static const char *const names[LIMITER_SOURCES] = {[LIMITER_OFF] = "off",
                                                        [LIMITER_REDIS] = "redis",
-                                                       [LIMITER_REFUSED_BEFORE] = "redis_before",
+                                                       [LIMITER_CACHED] = "redis_before",
                                                        [LIMITER_PROCESS] = "process"};
     return names[source];
 }

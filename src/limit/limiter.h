@@ -9,12 +9,12 @@
 
 struct limiter;
 
-enum limiter_source { LIMITER_OFF, LIMITER_REDIS, LIMITER_REFUSED_BEFORE, LIMITER_PROCESS };
+enum limiter_source { LIMITER_OFF, LIMITER_REDIS, LIMITER_CACHED, LIMITER_PROCESS };
 enum { LIMITER_SOURCES = 4 };
 
 /* One question; zeroed, in the asking request's arena. */
 struct limiter_call {
-    struct limiter_verdict verdict; /* after limiter_verdict() */
+    struct limit_verdict verdict; /* after limit_verdict() */
     enum limiter_source source;
     int64_t key, now_ms;
     struct take_answer answer; /* of Redis */
@@ -24,15 +24,15 @@ struct limiter_call {
  */
 struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix);
 /* Before redis_close(): what was asked is given up, and from then on the process decides. */
-void limiter_leave_redis(struct limiter *l);
+void limiter_detach_redis(struct limiter *l);
 void limiter_free(struct limiter *l);
 
 void limiter_set_limit(struct limiter *l, int requests_per_minute);
 
 /* Starts to take one request of the key at `now_ms` (monotonic). When what it returned is over,
  * limiter_decide() fills the verdict. */
-enum next limiter_take(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,
-                       struct limiter_call *call);
+enum next limiter_acquire(struct limiter *l, int64_t key, int64_t now_ms, struct wait *w,
+                          struct limiter_call *call);
 void limiter_decide(struct limiter *l, struct limiter_call *call);
 
 /* "off", "redis", "redis_before", "process". */

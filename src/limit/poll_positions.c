@@ -16,20 +16,20 @@ static const int64_t position_max = INT64_C(9007199254740991);
 
 struct pending {
     struct uuid key_id;
-    struct cursor_note note;
+    struct poll_update note;
 };
 
 struct cursors {
     uv_timer_t timer; /* of the oldest note */
     struct redis *redis;
     struct str name; /* of the hashes, up to the id of the key; in `text` */
-    char text[CURSOR_KEY_MAX - UUID_TEXT_LEN];
+    char text[POLL_KEY_MAX - UUID_TEXT_LEN];
     int count;
     struct pending pending[NOTES_MAX];
-    struct cursor_counts counts;
+    struct poll_position_counts counts;
 };
 
-static struct str format_key(const struct cursors *c, const struct uuid *key_id, char out[CURSOR_KEY_MAX])
+static struct str format_key(const struct cursors *c, const struct uuid *key_id, char out[POLL_KEY_MAX])
 {
     memcpy(out, c->name.p, c->name.len);
     uuid_format(key_id, out + c->name.len);
@@ -47,18 +47,18 @@ static struct str number(int64_t v, char text[NUMBER_MAX])
 
 static void write_notes(const struct cursors *c)
 {
-    char keys[NOTES_MAX][CURSOR_KEY_MAX], texts[NOTES_MAX][NOTE_NUMBERS][NUMBER_MAX], days[NUMBER_MAX];
+    char keys[NOTES_MAX][POLL_KEY_MAX], texts[NOTES_MAX][NOTE_NUMBERS][NUMBER_MAX], days[NUMBER_MAX];
     struct str args[NOTES_MAX * (1 + NOTE_NUMBERS) + 1], *at = args + c->count;
     *at++ = number(KEEP_DAYS, days);
     for (int i = 0; i < c->count; i++) {
-        const struct cursor_note *n = &c->pending[i].note;
+        const struct poll_update *n = &c->pending[i].note;
         args[i] = format_key(c, &c->pending[i].key_id, keys[i]);
         *at++ = number(n->after, texts[i][0]);
         *at++ = number(n->sent, texts[i][1]);
         *at++ = number(n->at_ms, texts[i][2]);
         *at++ = number(n->polls, texts[i][3]);
     }
-    redis_tell(c->redis, SCRIPT_NOTE_CURSORS, args, c->count, (int)(at - args));
+    redis_send(c->redis, SCRIPT_RECORD_POLLS, args, c->count, (int)(at - args));
 }
 
 static void flush(struct cursors *c)
@@ -85,7 +85,7 @@ static void on_sending(void *ctx)
 
 /* ---- life ---- */
 
-struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix)
+struct cursors *poll_positions_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix)
 {
     struct cursors *c = xcalloc(1, sizeof *c);
     CHECK(uv_timer_init(loop, &c->timer) == 0);
@@ -95,7 +95,7 @@ struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *ke
     CHECK(len > 0 && (size_t)len < sizeof c->text);
     c->name = str_make(c->text, (size_t)len);
     if (redis)
-        redis_on_sending(redis, on_sending, c);
+        redis_set_before_write(redis, on_sending, c);
     return c;
 }
 
@@ -104,12 +104,12 @@ static void on_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-void cursors_close(struct cursors *c)
+void poll_positions_close(struct cursors *c)
 {
     if (!c)
         return;
     if (c->redis)
-        redis_on_sending(c->redis, NULL, NULL);
+        redis_set_before_write(c->redis, NULL, NULL);
     uv_close((uv_handle_t *)&c->timer, on_closed);
 }
 
@@ -120,9 +120,9 @@ static int64_t bounded(int64_t position)
     return position > position_max ? position_max : position;
 }
 
-static void join(struct cursor_note *to, const struct cursor_note *from)
+static void join(struct poll_update *to, const struct poll_update *from)
 {
-    if (from->after != CURSOR_UNCHANGED)
+    if (from->after != POSITION_UNCHANGED)
         to->after = bounded(from->after);
     if (bounded(from->sent) > to->sent)
         to->sent = bounded(from->sent);
@@ -140,11 +140,11 @@ static struct pending *find_pending(struct cursors *c, const struct uuid *key_id
     if (c->count == 0)
         CHECK(uv_timer_start(&c->timer, on_timer, FLUSH_MS, 0) == 0);
     struct pending *p = &c->pending[c->count++];
-    *p = (struct pending){.key_id = *key_id, .note = {.after = CURSOR_UNCHANGED}};
+    *p = (struct pending){.key_id = *key_id, .note = {.after = POSITION_UNCHANGED}};
     return p;
 }
 
-void cursors_note(struct cursors *c, const struct uuid *key_id, const struct cursor_note *note)
+void poll_positions_record(struct cursors *c, const struct uuid *key_id, const struct poll_update *note)
 {
     if (!c->redis)
         return;
@@ -154,24 +154,25 @@ void cursors_note(struct cursors *c, const struct uuid *key_id, const struct cur
 
 /* ---- reading ---- */
 
-enum next cursors_read(struct cursors *c, const struct uuid *key_ids, int count, struct wait *w,
-                       struct cursors_call *call)
+enum next poll_positions_load(struct cursors *c, const struct uuid *key_ids, int count, struct wait *w,
+                              struct poll_positions_call *call)
 {
-    struct str args[CURSORS_READ_MAX];
-    CHECK(count <= CURSORS_READ_MAX);
+    struct str args[POLL_POSITIONS_MAX];
+    CHECK(count <= POLL_POSITIONS_MAX);
     call->count = count;
-    call->answer = (struct redis_answer){.integers = call->integers, .room = (size_t)count * CURSOR_FIELDS};
+    call->answer =
+        (struct redis_result){.integers = call->integers, .room = (size_t)count * POLL_POSITION_FIELDS};
     if (!c->redis || !count)
         return NEXT_MORE;
     for (int i = 0; i < count; i++)
         args[i] = format_key(c, &key_ids[i], call->keys[i]);
-    return redis_run(c->redis, SCRIPT_READ_CURSORS, args, count, count, w, &call->answer);
+    return redis_call(c->redis, SCRIPT_LOAD_POLLS, args, count, count, w, &call->answer);
 }
 
-struct cursor cursors_get(const struct cursors_call *call, int i)
+struct cursor poll_positions_get(const struct poll_positions_call *call, int i)
 {
     CHECK(i >= 0 && i < call->count);
-    const int64_t *n = call->integers + (ptrdiff_t)i * CURSOR_FIELDS;
+    const int64_t *n = call->integers + (ptrdiff_t)i * POLL_POSITION_FIELDS;
     if (!call->answer.ok || call->answer.count != call->answer.room || n[2] <= 0)
         return (struct cursor){.known = false};
     return (struct cursor){.known = true, .after = n[0], .sent = n[1], .at_ms = n[2], .polls = n[3]};
@@ -179,12 +180,12 @@ struct cursor cursors_get(const struct cursors_call *call, int i)
 
 /* ---- counts ---- */
 
-void cursors_observe_behind(struct cursors *c, int64_t events)
+void poll_positions_observe_lag(struct cursors *c, int64_t events)
 {
     metrics_observe_size(&c->counts.behind, events);
 }
 
-struct cursor_counts cursors_counts(const struct cursors *c)
+struct poll_position_counts poll_positions_counts(const struct cursors *c)
 {
     return c->counts;
 }

@@ -15,16 +15,16 @@
 
 struct cursors;
 
-/* `redis` NULL: nothing is kept. Takes redis_on_sending(). */
-struct cursors *cursors_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix);
+/* `redis` NULL: nothing is kept. Takes redis_set_before_write(). */
+struct cursors *poll_positions_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix);
 /* Before redis_close(). Frees itself once its timer is closed. */
-void cursors_close(struct cursors *c);
+void poll_positions_close(struct cursors *c);
 
 /* ---- writing ---- */
 
-enum { CURSOR_UNCHANGED = -1 };
-struct cursor_note {
-    int64_t after; /* the position, or CURSOR_UNCHANGED */
+enum { POSITION_UNCHANGED = -1 };
+struct poll_update {
+    int64_t after; /* the position, or POSITION_UNCHANGED */
     int64_t sent;  /* the newest event id that was sent; 0: none */
     int64_t at_ms; /* wall clock */
     int polls;     /* how many polls this note stands for: 1 for a request, 0 for news of one */
@@ -32,7 +32,7 @@ struct cursor_note {
 
 /* Written with the next command that goes to Redis anyway, or half a second later: neither a round trip nor a
  * write of its own, and all that was noted by then is one call. Notes of one key are joined meanwhile. */
-void cursors_note(struct cursors *c, const struct uuid *key_id, const struct cursor_note *note);
+void poll_positions_record(struct cursors *c, const struct uuid *key_id, const struct poll_update *note);
 
 /* ---- reading ---- */
 
@@ -41,33 +41,33 @@ struct cursor {
     int64_t after, sent, at_ms, polls;
 };
 
-enum { CURSORS_READ_MAX = 50, CURSOR_KEY_MAX = 128, CURSOR_FIELDS = 4 };
+enum { POLL_POSITIONS_MAX = 50, POLL_KEY_MAX = 128, POLL_POSITION_FIELDS = 4 };
 
 /* One question; in the asking request's arena. */
-struct cursors_call {
-    struct redis_answer answer;
+struct poll_positions_call {
+    struct redis_result answer;
     int count;
-    int64_t integers[CURSORS_READ_MAX * CURSOR_FIELDS];
-    char keys[CURSORS_READ_MAX][CURSOR_KEY_MAX];
+    int64_t integers[POLL_POSITIONS_MAX * POLL_POSITION_FIELDS];
+    char keys[POLL_POSITIONS_MAX][POLL_KEY_MAX];
 };
 
-/* Asks for up to CURSORS_READ_MAX keys in one command: NEXT_MORE when Redis is not up, else NEXT_WAIT for at
- * most REDIS_DEADLINE_MS. Then cursors_get() tells each, in the order of the question. */
-enum next cursors_read(struct cursors *c, const struct uuid *key_ids, int count, struct wait *w,
-                       struct cursors_call *call);
-struct cursor cursors_get(const struct cursors_call *call, int i);
+/* Asks for up to POLL_POSITIONS_MAX keys in one command: NEXT_MORE when Redis is not up, else NEXT_WAIT for
+ * at most REDIS_DEADLINE_MS. Then poll_positions_get() tells each, in the order of the question. */
+enum next poll_positions_load(struct cursors *c, const struct uuid *key_ids, int count, struct wait *w,
+                              struct poll_positions_call *call);
+struct cursor poll_positions_get(const struct poll_positions_call *call, int i);
 
 /* "Events behind" of a key are the author's events above its position (store_count_events), counted up to
  * this: more is "more than 1,000". */
-enum { CURSOR_BEHIND_MAX = 1000 };
+enum { LAG_MAX = 1000 };
 
 /* ---- for the metrics ---- */
 
-struct cursor_counts {
+struct poll_position_counts {
     unsigned long long noted, dropped; /* dropped: Redis was away */
-    struct metrics_sizes behind;       /* of each poll when it came: CURSOR_BEHIND_MAX + 1 is more */
+    struct metrics_sizes behind;       /* of each poll when it came: LAG_MAX + 1 is more */
 };
-struct cursor_counts cursors_counts(const struct cursors *c);
-void cursors_observe_behind(struct cursors *c, int64_t events);
+struct poll_position_counts poll_positions_counts(const struct cursors *c);
+void poll_positions_observe_lag(struct cursors *c, int64_t events);
 
 #endif

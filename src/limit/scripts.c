@@ -110,9 +110,9 @@ static const char read_cursors[] =
     "return answer\n";
 
 const char *const redis_scripts[] = {
-    [SCRIPT_TAKE] = take,
-    [SCRIPT_NOTE_CURSORS] = note_cursors,
-    [SCRIPT_READ_CURSORS] = read_cursors,
+    [SCRIPT_LIMIT] = take,
+    [SCRIPT_RECORD_POLLS] = note_cursors,
+    [SCRIPT_LOAD_POLLS] = read_cursors,
     NULL,
 };
 
@@ -127,9 +127,8 @@ void redis_probes_init(struct redis_probes *p, const char *key_prefix)
     }
     const struct str one = STR("1"), zero = STR("0"), a_day = STR("86400000"); /* so that the key expires */
     p->probes[0] = (struct redis_probe){
-        .script = SCRIPT_TAKE, .keys = 2, .count = 4, .args = {key[0], key[1], one, zero}};
+        .script = SCRIPT_LIMIT, .keys = 2, .count = 4, .args = {key[0], key[1], one, zero}};
     p->probes[1] = (struct redis_probe){
-        .script = SCRIPT_NOTE_CURSORS, .keys = 1, .count = 6, .args = {key[2], one, zero, zero, a_day, zero}};
-    p->probes[2] =
-        (struct redis_probe){.script = SCRIPT_READ_CURSORS, .keys = 1, .count = 1, .args = {key[2]}};
+        .script = SCRIPT_RECORD_POLLS, .keys = 1, .count = 6, .args = {key[2], one, zero, zero, a_day, zero}};
+    p->probes[2] = (struct redis_probe){.script = SCRIPT_LOAD_POLLS, .keys = 1, .count = 1, .args = {key[2]}};
 }

@@ -4,7 +4,7 @@
 
 #include "redis/redis.h"
 
-enum redis_script { SCRIPT_TAKE, SCRIPT_NOTE_CURSORS, SCRIPT_READ_CURSORS };
+enum redis_script { SCRIPT_LIMIT, SCRIPT_RECORD_POLLS, SCRIPT_LOAD_POLLS };
 
 /* For redis_new(). */
 extern const char *const redis_scripts[];

@@ -185,16 +185,16 @@ void windows_set_limit(struct windows *l, int limit)
         }
 }
 
-struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_ms)
+struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now_ms)
 {
     if (l->limit == 0)
-        return (struct limiter_verdict){.admitted = true};
+        return (struct limit_verdict){.admitted = true};
     forget_idle(l, now_ms);
     struct window *w = find_or_add(l, key);
     if (!w)
-        return (struct limiter_verdict){.admitted = true, .limit = l->limit, .remaining = l->limit};
+        return (struct limit_verdict){.admitted = true, .limit = l->limit, .remaining = l->limit};
     drop_left(w, now_ms);
-    struct limiter_verdict v = {.admitted = w->count < l->limit, .limit = l->limit};
+    struct limit_verdict v = {.admitted = w->count < l->limit, .limit = l->limit};
     if (v.admitted)
         use(l, w, now_ms);
     v.remaining = l->limit - w->count;
@@ -232,7 +232,7 @@ void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_
     }
 }
 
-void windows_refuse_until(struct windows *l, int64_t key, int64_t until_ms)
+void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms)
 {
     struct window *w = find_or_add(l, key);
     if (!w)
@@ -246,7 +246,7 @@ void windows_refuse_until(struct windows *l, int64_t key, int64_t until_ms)
     list_add_last(&l->by_use, &w->by_use);
 }
 
-int64_t windows_refused_until(struct windows *l, int64_t key, int64_t now_ms)
+int64_t windows_find_rejection(struct windows *l, int64_t key, int64_t now_ms)
 {
     if (*group_of(l, key) <= now_ms)
         return 0;

@@ -11,7 +11,7 @@
 
 struct windows;
 
-struct limiter_verdict {
+struct limit_verdict {
     bool admitted;
     int limit;        /* 0: there is no limit */
     int remaining;    /* requests that would be admitted right now */
@@ -28,7 +28,7 @@ void windows_set_limit(struct windows *l, int limit);
 /* Counts one request of the key at `now_ms` (monotonic) if it is admitted. If there is no memory to count it,
  * the request is admitted and not counted: a shortage of memory must not lock integrations out. The functions
  * below then record nothing. */
-struct limiter_verdict windows_take(struct windows *l, int64_t key, int64_t now_ms);
+struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now_ms);
 
 /* Records a request of each of the keys that somebody else admitted. Above `limit` the oldest of a key gives
  * way. Of many at once costs less than one by one: their places in memory are fetched side by side. */
@@ -36,8 +36,8 @@ void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_
 
 /* Somebody else refused the key until then; 0: nobody did, or it is over at `now_ms`. Forgotten with the key.
  */
-void windows_refuse_until(struct windows *l, int64_t key, int64_t until_ms);
-int64_t windows_refused_until(struct windows *l, int64_t key, int64_t now_ms);
+void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms);
+int64_t windows_find_rejection(struct windows *l, int64_t key, int64_t now_ms);
 
 /* Keys held at the moment. */
 int windows_key_count(const struct windows *l);

@@ -5,8 +5,8 @@
  * Nothing of the caller's runs inside a callback of curl's, where handles must not be added or removed.
  *
  * A call that could not even begin is delivered by a timer of its own, so that `done` never runs within
- * fetch_start(). curl leaves OpenSSL's queue of errors as it falls; hiredis, on the same thread, would take
- * an old error for its own: emptied after each turn. */
+ * http_client_send(). curl leaves OpenSSL's queue of errors as it falls; hiredis, on the same thread, would
+ * take an old error for its own: emptied after each turn. */
 #include "net/http_client.h"
 
 #include "base/build_info.h"
@@ -23,7 +23,7 @@
 
 struct fetch {
     uv_loop_t *loop;
-    struct fetch_options options;
+    struct http_client_options options;
     CURLM *multi;
     uv_timer_t timer, failing; /* curl's; that of calls which could not begin */
     struct list calls, failed; /* in flight; those to deliver as they are */
@@ -34,19 +34,19 @@ struct fetch {
     void *closed_ctx;
 };
 
-struct fetch_call {
+struct http_call {
     struct list link;
     struct fetch *fetch;
     CURL *easy;
     struct wiped url, sent, head, body;
     struct curl_slist *fields;
     char why[CURL_ERROR_SIZE];
-    struct message_header headers[FETCH_HEADERS_MAX];
+    struct http_header headers[HTTP_CLIENT_HEADERS_MAX];
     size_t header_count;
     bool too_large;
-    enum fetch_error refused; /* FETCH_OK: it did begin */
+    enum transport_error refused; /* TRANSPORT_OK: it did begin */
     uint64_t started_ms;
-    void (*done)(void *ctx, const struct fetch_result *result);
+    void (*done)(void *ctx, const struct http_result *result);
     void *ctx;
 };
 
@@ -69,7 +69,7 @@ static void need_library(void)
     uv_once(&once, init_library);
 }
 
-bool fetch_is_usable(const char **why)
+bool http_client_check(const char **why)
 {
     need_library();
     const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
@@ -88,7 +88,7 @@ static void free_fields(struct curl_slist *fields)
     curl_slist_free_all(fields);
 }
 
-static void drop_easy(struct fetch_call *c)
+static void drop_easy(struct http_call *c)
 {
     if (!c->easy)
         return;
@@ -98,7 +98,7 @@ static void drop_easy(struct fetch_call *c)
     ERR_clear_error();
 }
 
-static void free_call(struct fetch_call *c)
+static void free_call(struct http_call *c)
 {
     drop_easy(c);
     list_remove(&c->link);
@@ -115,7 +115,7 @@ static void free_call(struct fetch_call *c)
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
-    struct fetch_call *c = ctx;
+    struct http_call *c = ctx;
     if (n * size > c->fetch->options.body_max - c->body.len) {
         c->too_large = true;
         return 0;
@@ -126,18 +126,18 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 /* One line at a time, the status line first; that of an interim answer (100) begins again. */
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
-    struct fetch_call *c = ctx;
+    struct http_call *c = ctx;
     const struct str line = str_make(p, n * size);
     if (str_starts_with(line, STR("HTTP/")))
         c->head.len = 0;
-    if (line.len > FETCH_HEADER_BYTES - c->head.len) {
+    if (line.len > HTTP_CLIENT_HEADER_BYTES - c->head.len) {
         c->too_large = true;
         return 0;
     }
     return wiped_append(&c->head, line) ? line.len : 0;
 }
 
-static bool read_headers(struct fetch_call *c)
+static bool read_headers(struct http_call *c)
 {
     struct str line, rest = str_make(c->head.p, c->head.len);
     while (rest.p) {
@@ -148,23 +148,23 @@ static bool read_headers(struct fetch_call *c)
         struct str value = str_cut(line, ':', &name);
         if (!value.p || str_starts_with(line, STR("HTTP/")))
             continue;
-        if (c->header_count == FETCH_HEADERS_MAX)
+        if (c->header_count == HTTP_CLIENT_HEADERS_MAX)
             return false;
-        c->headers[c->header_count++] = (struct message_header){str_trim(name), str_trim(value)};
+        c->headers[c->header_count++] = (struct http_header){str_trim(name), str_trim(value)};
     }
     return true;
 }
 
-static enum fetch_error error_of(CURLcode code)
+static enum transport_error error_of(CURLcode code)
 {
     switch (code) {
-    case CURLE_OK: return FETCH_OK;
+    case CURLE_OK: return TRANSPORT_OK;
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY: return FETCH_DNS;
+    case CURLE_COULDNT_RESOLVE_PROXY: return TRANSPORT_DNS;
     case CURLE_COULDNT_CONNECT:
     case CURLE_PROXY:
     case CURLE_INTERFACE_FAILED:
-    case CURLE_NO_CONNECTION_AVAILABLE: return FETCH_CONNECT;
+    case CURLE_NO_CONNECTION_AVAILABLE: return TRANSPORT_CONNECT;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
@@ -175,40 +175,40 @@ static enum fetch_error error_of(CURLcode code)
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:
     case CURLE_SSL_INVALIDCERTSTATUS:
-    case CURLE_USE_SSL_FAILED: return FETCH_TLS;
-    case CURLE_OPERATION_TIMEDOUT: return FETCH_TIMEOUT;
+    case CURLE_USE_SSL_FAILED: return TRANSPORT_TLS;
+    case CURLE_OPERATION_TIMEDOUT: return TRANSPORT_TIMEOUT;
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-    case CURLE_SSL_SHUTDOWN_FAILED: return FETCH_RESET;
+    case CURLE_SSL_SHUTDOWN_FAILED: return TRANSPORT_RESET;
     case CURLE_FILESIZE_EXCEEDED:
-    case CURLE_TOO_LARGE: return FETCH_TOO_LARGE;
-    case CURLE_URL_MALFORMAT: return FETCH_REQUEST;
-    default: return FETCH_PROTOCOL;
+    case CURLE_TOO_LARGE: return TRANSPORT_TOO_LARGE;
+    case CURLE_URL_MALFORMAT: return TRANSPORT_REQUEST;
+    default: return TRANSPORT_PROTOCOL;
     }
 }
 
-static void finish(struct fetch_call *c, CURLcode code)
+static void finish(struct http_call *c, CURLcode code)
 {
-    struct fetch_result r = {.took_ms = (int64_t)(uv_now(c->fetch->loop) - c->started_ms), .why = c->why};
-    r.error = c->refused != FETCH_OK ? c->refused : c->too_large ? FETCH_TOO_LARGE : error_of(code);
-    if (r.error == FETCH_OK && !read_headers(c))
-        r.error = FETCH_TOO_LARGE;
-    if (r.error == FETCH_TOO_LARGE)
+    struct http_result r = {.took_ms = (int64_t)(uv_now(c->fetch->loop) - c->started_ms), .why = c->why};
+    r.error = c->refused != TRANSPORT_OK ? c->refused : c->too_large ? TRANSPORT_TOO_LARGE : error_of(code);
+    if (r.error == TRANSPORT_OK && !read_headers(c))
+        r.error = TRANSPORT_TOO_LARGE;
+    if (r.error == TRANSPORT_TOO_LARGE)
         (void)snprintf(c->why, sizeof c->why, "the answer is larger than it may be");
-    else if (r.error != FETCH_OK && !c->why[0])
+    else if (r.error != TRANSPORT_OK && !c->why[0])
         (void)snprintf(c->why, sizeof c->why, "%s", curl_easy_strerror(code));
-    if (r.error == FETCH_OK) {
+    if (r.error == TRANSPORT_OK) {
         long status = 0;
         (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-        r.response = (struct platform_response){(int)status, str_make(c->body.p, c->body.len), c->headers,
-                                                c->header_count};
+        r.response = (struct http_response){(int)status, str_make(c->body.p, c->body.len), c->headers,
+                                            c->header_count};
         r.why = "";
     }
     drop_easy(c); /* first: `done` may close the whole */
     list_remove(&c->link);
-    void (*done)(void *, const struct fetch_result *) = c->done;
+    void (*done)(void *, const struct http_result *) = c->done;
     c->done = NULL;
     done(c->ctx, &r);
     free_call(c);
@@ -229,7 +229,7 @@ static void deliver(struct fetch *f)
             continue;
         const CURLcode code = m->data.result; /* `m` dies with the handle's removal */
         CHECK(curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &call) == CURLE_OK);
-        finish((struct fetch_call *)(void *)call, code);
+        finish((struct http_call *)(void *)call, code);
     }
 }
 
@@ -238,10 +238,10 @@ static void deliver(struct fetch *f)
 static void fail_all(struct fetch *f, CURLMcode code)
 {
     while (!list_is_empty(&f->calls)) {
-        struct fetch_call *c = LIST_ENTRY(f->calls.next, struct fetch_call, link);
+        struct http_call *c = LIST_ENTRY(f->calls.next, struct http_call, link);
         list_remove(&c->link);
         drop_easy(c);
-        c->refused = FETCH_RESET;
+        c->refused = TRANSPORT_RESET;
         (void)snprintf(c->why, sizeof c->why, "%s", curl_multi_strerror(code));
         list_add_last(&f->failed, &c->link);
     }
@@ -279,7 +279,7 @@ static void on_failing(uv_timer_t *t)
     if (f->failed.next->next != &f->failed) /* one a turn: who begins it again at once gets no further */
         (void)uv_timer_start(t, on_failing, 0, 0);
     if (!list_is_empty(&f->failed))
-        finish(LIST_ENTRY(f->failed.next, struct fetch_call, link), CURLE_OK);
+        finish(LIST_ENTRY(f->failed.next, struct http_call, link), CURLE_OK);
 }
 
 static void one_closed(struct fetch *f)
@@ -373,7 +373,7 @@ static bool is_name(struct str s)
     return s.len > 0;
 }
 
-static bool add_field(struct fetch_call *c, struct str name, struct str value)
+static bool add_field(struct http_call *c, struct str name, struct str value)
 {
     struct wiped line = {0};
     if (!is_name(name) || !is_line(value))
@@ -388,7 +388,7 @@ static bool add_field(struct fetch_call *c, struct str name, struct str value)
     return more != NULL;
 }
 
-static bool add_fields(struct fetch_call *c, const struct platform_request *r)
+static bool add_fields(struct http_call *c, const struct http_request *r)
 {
     struct curl_slist *none = curl_slist_append(NULL, "Expect:"); /* a body goes without asking first */
     c->fields = none;
@@ -416,7 +416,7 @@ static const char *protocol_of(const char *origin)
     return strncmp(origin, "https://", 8) == 0 ? "https" : NULL;
 }
 
-static bool set_body(struct fetch_call *c, const struct platform_request *r)
+static bool set_body(struct http_call *c, const struct http_request *r)
 {
     if (strcmp(r->method, "GET") == 0)
         return !r->body.len && curl_easy_setopt(c->easy, CURLOPT_HTTPGET, 1L) == CURLE_OK;
@@ -427,7 +427,7 @@ static bool set_body(struct fetch_call *c, const struct platform_request *r)
            curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->sent.len) == CURLE_OK;
 }
 
-static void set_limits(CURL *e, const struct fetch_options *o)
+static void set_limits(CURL *e, const struct http_client_options *o)
 {
     (void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
     (void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)o->timeout_ms);
@@ -436,9 +436,9 @@ static void set_limits(CURL *e, const struct fetch_options *o)
     (void)curl_easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)o->body_max);
 }
 
-static bool set_options(struct fetch_call *c, const char *origin)
+static bool set_options(struct http_call *c, const char *origin)
 {
-    const struct fetch_options *o = &c->fetch->options;
+    const struct http_client_options *o = &c->fetch->options;
     CURL *e = c->easy;
     char agent[64];
     (void)snprintf(agent, sizeof agent, "viewtally/%s", build_version);
@@ -473,7 +473,7 @@ static bool set_options(struct fetch_call *c, const char *origin)
     return ok;
 }
 
-static bool begin(struct fetch_call *c, const struct platform_request *r)
+static bool begin(struct http_call *c, const struct http_request *r)
 {
     const char *origin = c->fetch->options.origins[r->host];
     if (!protocol_of(origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
@@ -486,11 +486,11 @@ static bool begin(struct fetch_call *c, const struct platform_request *r)
            curl_multi_add_handle(c->fetch->multi, c->easy) == CURLM_OK;
 }
 
-struct fetch_call *fetch_start(struct fetch *f, const struct platform_request *request,
-                               void (*done)(void *ctx, const struct fetch_result *result), void *ctx)
+struct http_call *http_client_send(struct fetch *f, const struct http_request *request,
+                                   void (*done)(void *ctx, const struct http_result *result), void *ctx)
 {
     CHECK(!f->closing && (unsigned)request->host < PLATFORM_HOSTS);
-    struct fetch_call *c = xcalloc(1, sizeof *c);
+    struct http_call *c = xcalloc(1, sizeof *c);
     c->fetch = f;
     c->done = done;
     c->ctx = ctx;
@@ -502,7 +502,7 @@ struct fetch_call *fetch_start(struct fetch *f, const struct platform_request *r
         return c;
     }
     drop_easy(c);
-    c->refused = FETCH_REQUEST;
+    c->refused = TRANSPORT_REQUEST;
     (void)snprintf(c->why, sizeof c->why, "the request is malformed, or there is no memory to send it");
     list_init(&c->link);
     list_add_last(&f->failed, &c->link);
@@ -510,20 +510,20 @@ struct fetch_call *fetch_start(struct fetch *f, const struct platform_request *r
     return c;
 }
 
-void fetch_cancel(struct fetch_call *c)
+void http_client_cancel(struct http_call *c)
 {
     CHECK(c->done); /* not from within its own `done`, nor after it */
     free_call(c);
 }
 
-size_t fetch_calls(const struct fetch *f)
+size_t http_client_call_count(const struct fetch *f)
 {
     return f->count;
 }
 
 /* ---- the whole ---- */
 
-struct fetch *fetch_new(uv_loop_t *loop, const struct fetch_options *options)
+struct fetch *http_client_new(uv_loop_t *loop, const struct http_client_options *options)
 {
     need_library();
     struct fetch *f = FAULT_OR(NULL, calloc(1, sizeof *f));
@@ -553,16 +553,16 @@ static void on_timer_closed(uv_handle_t *h)
     one_closed(h->data);
 }
 
-void fetch_close(struct fetch *f, void (*closed)(void *ctx), void *ctx)
+void http_client_close(struct fetch *f, void (*closed)(void *ctx), void *ctx)
 {
     CHECK(!f->closing);
     f->closing = true;
     f->closed = closed;
     f->closed_ctx = ctx;
     while (!list_is_empty(&f->calls))
-        free_call(LIST_ENTRY(f->calls.next, struct fetch_call, link));
+        free_call(LIST_ENTRY(f->calls.next, struct http_call, link));
     while (!list_is_empty(&f->failed))
-        free_call(LIST_ENTRY(f->failed.next, struct fetch_call, link));
+        free_call(LIST_ENTRY(f->failed.next, struct http_call, link));
     (void)curl_multi_cleanup(f->multi);
     ERR_clear_error();
     uv_close((uv_handle_t *)&f->timer, on_timer_closed);

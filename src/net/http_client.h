@@ -11,7 +11,7 @@
 #ifndef VT_NET_HTTP_CLIENT_H
 #define VT_NET_HTTP_CLIENT_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "net/http_message.h"
 
 #include <stdint.h>
@@ -19,28 +19,32 @@
 
 struct config;
 struct fetch;
-struct fetch_call;
+struct http_call;
 
-enum fetch_error {
-    FETCH_OK,        /* an answer came, whole; its status may be anything */
-    FETCH_DNS,       /* the name was not found */
-    FETCH_CONNECT,   /* nobody takes the connection, the proxy included */
-    FETCH_TLS,       /* no handshake, or a certificate that is not accepted */
-    FETCH_TIMEOUT,   /* of connecting, of the whole call, or too few bytes for too long */
-    FETCH_RESET,     /* the connection ended before the answer did */
-    FETCH_TOO_LARGE, /* body or headers above their limit */
-    FETCH_PROTOCOL,  /* not HTTP as we know it, or a body that does not unpack */
-    FETCH_REQUEST,   /* ours cannot be sent: a line break in a header, http where only https may be */
+enum transport_error {
+    TRANSPORT_OK,        /* an answer came, whole; its status may be anything */
+    TRANSPORT_DNS,       /* the name was not found */
+    TRANSPORT_CONNECT,   /* nobody takes the connection, the proxy included */
+    TRANSPORT_TLS,       /* no handshake, or a certificate that is not accepted */
+    TRANSPORT_TIMEOUT,   /* of connecting, of the whole call, or too few bytes for too long */
+    TRANSPORT_RESET,     /* the connection ended before the answer did */
+    TRANSPORT_TOO_LARGE, /* body or headers above their limit */
+    TRANSPORT_PROTOCOL,  /* not HTTP as we know it, or a body that does not unpack */
+    TRANSPORT_REQUEST,   /* ours cannot be sent: a line break in a header, http where only https may be */
 };
-enum { FETCH_ERRORS = 9 };
+enum { TRANSPORT_ERRORS = 9 };
 
 /* "ok", "dns", "connect" …: metrics, logs, tables. Static. */
-const char *fetch_error_name(enum fetch_error e);
+const char *transport_error_name(enum transport_error e);
 
-enum { FETCH_HEADER_BYTES = 64 * 1024, FETCH_HEADERS_MAX = 200, FETCH_BODY_BYTES = 2 * 1024 * 1024 };
+enum {
+    HTTP_CLIENT_HEADER_BYTES = 64 * 1024,
+    HTTP_CLIENT_HEADERS_MAX = 200,
+    HTTP_CLIENT_BODY_BYTES = 2 * 1024 * 1024
+};
 
 /* Texts are the caller's and live as long as the fetch. */
-struct fetch_options {
+struct http_client_options {
     const char *origins[PLATFORM_HOSTS]; /* "https://api.example.com" */
     const char *ca_file;                 /* NULL or "": the system's authorities */
     int64_t connect_timeout_ms, timeout_ms;
@@ -49,18 +53,18 @@ struct fetch_options {
 };
 
 /* Those of the configuration. */
-void fetch_options_of(struct fetch_options *o, const struct config *c);
+void http_client_options_of(struct http_client_options *o, const struct config *c);
 
 /* False: the library that this is built with cannot be used, `*why` says what it lacks (it would look names
  * up on the loop). Any thread, any time; asked at start. */
-MUST_USE bool fetch_is_usable(const char **why);
+MUST_USE bool http_client_check(const char **why);
 
 /* NULL: out of memory. */
-struct fetch *fetch_new(uv_loop_t *loop, const struct fetch_options *options);
+struct fetch *http_client_new(uv_loop_t *loop, const struct http_client_options *options);
 
-struct fetch_result {
-    enum fetch_error error;
-    struct platform_response response; /* of FETCH_OK */
+struct http_result {
+    enum transport_error error;
+    struct http_response response; /* of TRANSPORT_OK */
     const char *why; /* of others: a sentence for the log, without path, headers or body of the call */
     int64_t took_ms;
 };
@@ -70,16 +74,16 @@ struct fetch_result {
  * own. The time limits begin now, a wait for a connection counts. `done` is called once, on the loop, never
  * before this has returned, and the result lives as long as that; the call is then over. It may start, cancel
  * others, and close. */
-struct fetch_call *fetch_start(struct fetch *f, const struct platform_request *request,
-                               void (*done)(void *ctx, const struct fetch_result *result), void *ctx);
+struct http_call *http_client_send(struct fetch *f, const struct http_request *request,
+                                   void (*done)(void *ctx, const struct http_result *result), void *ctx);
 
 /* Ends a call whose `done` has not been called, and now never will be. Waits for nothing. */
-void fetch_cancel(struct fetch_call *call);
+void http_client_cancel(struct http_call *call);
 
 /* How many calls are in flight. */
-size_t fetch_calls(const struct fetch *f);
+size_t http_client_call_count(const struct fetch *f);
 
 /* Cancels all calls. `closed` is called on the loop when nothing of it is left there; never from within. */
-void fetch_close(struct fetch *f, void (*closed)(void *ctx), void *ctx);
+void http_client_close(struct fetch *f, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -3,20 +3,20 @@
 #include "config/config.h"
 #include "net/http_client.h"
 
-const char *fetch_error_name(enum fetch_error e)
+const char *transport_error_name(enum transport_error e)
 {
-    static const char *const names[FETCH_ERRORS] = {
+    static const char *const names[TRANSPORT_ERRORS] = {
         "ok", "dns", "connect", "tls", "timeout", "reset", "too_large", "protocol", "request",
     };
-    CHECK((unsigned)e < FETCH_ERRORS);
+    CHECK((unsigned)e < TRANSPORT_ERRORS);
     return names[e];
 }
 
-void fetch_options_of(struct fetch_options *o, const struct config *c)
+void http_client_options_of(struct http_client_options *o, const struct config *c)
 {
     const int64_t in_flight[] = {c->tiktok.in_flight, c->youtube.in_flight, c->instagram.in_flight,
                                  c->facebook.in_flight, c->pinterest.in_flight};
-    *o = (struct fetch_options){
+    *o = (struct http_client_options){
         .origins = {[HOST_TIKTOK] = c->origins.tiktok,
                     [HOST_TIKTOK_AUTH] = c->origins.tiktok_auth,
                     [HOST_YOUTUBE] = c->origins.youtube,
@@ -32,7 +32,7 @@ void fetch_options_of(struct fetch_options *o, const struct config *c)
         .ca_file = c->platforms.ca_file,
         .connect_timeout_ms = c->platforms.connect_timeout_ms,
         .timeout_ms = c->platforms.timeout_ms,
-        .body_max = FETCH_BODY_BYTES,
+        .body_max = HTTP_CLIENT_BODY_BYTES,
         .host_connections = 2, /* a refresh of a token beside the calls */
     };
     for (size_t i = 0; i < sizeof in_flight / sizeof in_flight[0]; i++)

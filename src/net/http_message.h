@@ -25,27 +25,27 @@ enum platform_host {
 };
 enum { PLATFORM_HOSTS = 12 };
 
-struct message_header {
+struct http_header {
     struct str name, value; /* of answers: the name as it came */
 };
 
-enum { REQUEST_HEADERS_MAX = 6 };
+enum { HTTP_REQUEST_HEADERS_MAX = 6 };
 
-struct platform_request {
+struct http_request {
     enum platform_host host;
     const char *method;      /* "GET", "POST": static */
     struct str path;         /* with its query, begins with '/' */
     struct str content_type; /* p == NULL: no body */
     struct str body;
-    struct message_header headers[REQUEST_HEADERS_MAX]; /* beside content type, Accept and User-Agent */
+    struct http_header headers[HTTP_REQUEST_HEADERS_MAX]; /* beside content type, Accept and User-Agent */
     size_t header_count;
     bool once; /* spends what it carries (a code, a token that is refreshed): never sent a second time */
 };
 
-struct platform_response {
+struct http_response {
     int status;
     struct str body; /* decompressed */
-    const struct message_header *headers;
+    const struct http_header *headers;
     size_t header_count;
 };
 

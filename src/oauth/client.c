@@ -23,9 +23,9 @@ struct oauth_guards *oauth_guards_new(void)
 {
     struct oauth_guards *g = xcalloc(1, sizeof *g);
     g->addresses =
-        failure_limiter_new(&(struct failure_rule){.burst = ADDRESS_BURST, .forget_ms = ADDRESS_FORGET_MS});
+        failure_limiter_new(&(struct failure_rule){.burst = ADDRESS_BURST, .decay_ms = ADDRESS_FORGET_MS});
     g->clients =
-        failure_limiter_new(&(struct failure_rule){.burst = CLIENT_BURST, .forget_ms = CLIENT_FORGET_MS});
+        failure_limiter_new(&(struct failure_rule){.burst = CLIENT_BURST, .decay_ms = CLIENT_FORGET_MS});
     return g;
 }
 
@@ -92,7 +92,7 @@ static struct str address_name(struct request *r)
 
 void oauth_note_failure(struct request *r)
 {
-    failure_limiter_count(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
+    failure_limiter_record(call_of(r)->api->guards->addresses, address_name(r), clock_mono_ms());
 }
 
 /* ---- the body ---- */
@@ -171,7 +171,7 @@ static enum next client_step(struct request *r)
     if (known && !app->confidential && !c->secret.p)
         right = true;
     if (!right && clients)
-        failure_limiter_count(clients, c->client_id, clock_mono_ms());
+        failure_limiter_record(clients, c->client_id, clock_mono_ms());
     if (!right)
         return refuse_client(r, "The app is not known here, or its secret is missing or wrong.");
     r->step = c->then;

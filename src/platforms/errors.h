@@ -3,7 +3,7 @@
 #ifndef VT_PLATFORMS_ERRORS_H
 #define VT_PLATFORMS_ERRORS_H
 
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 extern const struct error_row tiktok_errors[], youtube_errors[], pinterest_errors[];
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "platforms/facebook.h"
 #include "platforms/graph.h"
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
 
@@ -100,7 +100,7 @@ static struct str insights_path(struct arena *a, const struct platform_item *ite
                         (int)names.len, names.p);
 }
 
-static void build_read(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build_read(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     struct str paths[GRAPH_BATCH_MAX];
     size_t n = 0;
@@ -281,7 +281,7 @@ static void read_item(struct graph_answer *g, struct form form, struct platform_
 }
 
 static struct outcome parse_read(struct arena *a, struct platform_call *call,
-                                 const struct platform_response *response)
+                                 const struct http_response *response)
 {
     struct graph_answer g;
     struct form forms[GRAPH_BATCH_MAX];
@@ -308,7 +308,7 @@ static bool is_readable(struct str id)
     return !is_post(id);
 }
 
-static void build_resolve(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build_resolve(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     struct str paths[GRAPH_BATCH_MAX];
     CHECK(call->item_count <= GRAPH_BATCH_MAX);
@@ -339,7 +339,7 @@ static struct str reel_of(struct yyjson_val *post)
 /* A post that does not tell what it is about is read as it is: whether it is gone, or the grant is, the
  * reading finds out. */
 static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
-                                    const struct platform_response *response)
+                                    const struct http_response *response)
 {
     struct graph_answer g;
     items_reset(call);
@@ -359,7 +359,7 @@ static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
     return graph_finish(&g);
 }
 
-static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     if (call->kind == CALL_RESOLVE)
         build_resolve(a, call, out);
@@ -367,8 +367,7 @@ static void build(struct arena *a, const struct platform_call *call, struct plat
         build_read(a, call, out);
 }
 
-static struct outcome parse(struct arena *a, struct platform_call *call,
-                            const struct platform_response *response)
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *response)
 {
     return call->kind == CALL_RESOLVE ? parse_resolve(a, call, response) : parse_read(a, call, response);
 }

@@ -11,8 +11,8 @@ extern const struct platform_permission facebook_permissions[], instagram_facebo
  * accounts -> the granted permissions -> the pages of business portfolios, which /me/accounts omits, if
  * business_management was granted. */
 struct str facebook_authorize_path(struct arena *a, const struct platform_authorize *authorize);
-bool facebook_link_build(struct arena *a, const struct platform_link *link, struct platform_request *out);
+bool facebook_link_build(struct arena *a, const struct platform_link *link, struct http_request *out);
 struct outcome facebook_link_parse(struct arena *a, struct platform_link *link,
-                                   const struct platform_response *response);
+                                   const struct http_response *response);
 
 #endif

@@ -61,7 +61,7 @@ struct str facebook_authorize_path(struct arena *a, const struct platform_author
 }
 
 /* Meta documents both as GETs with the secret in the address [V]. */
-static void build_token(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static void build_token(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field code[] = {{"client_id", link->app.client_id},
                                      {"redirect_uri", link->redirect_uri},
@@ -77,7 +77,7 @@ static void build_token(struct arena *a, const struct platform_link *link, struc
 
 /* The next list is requested by its cursor: an address in a response is never followed. */
 static void build_list(struct arena *a, const struct platform_link *link, const char *edge, const char *names,
-                       const char *limit, struct platform_request *out)
+                       const char *limit, struct http_request *out)
 {
     const struct url_field fields[] = {
         {"fields", str_from_cstr(names)}, {"limit", str_from_cstr(limit)}, {"after", link->cursor}};
@@ -86,9 +86,9 @@ static void build_list(struct arena *a, const struct platform_link *link, const 
     request_add_bearer(a, out, link->grant.access_token);
 }
 
-bool facebook_link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+bool facebook_link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
-    *out = (struct platform_request){.host = HOST_FACEBOOK, .method = "GET"};
+    *out = (struct http_request){.host = HOST_FACEBOOK, .method = "GET"};
     if (link->step >= STEP_DONE)
         return false;
     if (link->step < STEP_PAGES) {
@@ -199,7 +199,7 @@ static void read_permissions(struct arena *a, struct platform_link *link, struct
 }
 
 static struct outcome parse_token(struct arena *a, struct platform_link *link,
-                                  const struct platform_response *response)
+                                  const struct http_response *response)
 {
     struct token_grant got;
     struct outcome o = graph_grant(a, response, &got);
@@ -211,7 +211,7 @@ static struct outcome parse_token(struct arena *a, struct platform_link *link,
 }
 
 struct outcome facebook_link_parse(struct arena *a, struct platform_link *link,
-                                   const struct platform_response *response)
+                                   const struct http_response *response)
 {
     struct graph_answer g;
     const int step = link->step;

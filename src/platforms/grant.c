@@ -50,7 +50,7 @@ bool grant_read(struct yyjson_val *root, const char *refresh_life, struct token_
            (got->refresh_token.len == 0 || grant_token_is_plain(got->refresh_token));
 }
 
-struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struct platform_response *r)
+struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struct http_response *r)
 {
     struct yyjson_val *error = jsonr_get(root, "error");
     struct str code = jsonr_text(error);
@@ -97,21 +97,21 @@ struct str grant_name(struct arena *a, struct str name)
     return n ? str_make(p, n) : (struct str){NULL, 0};
 }
 
-void request_add_header(struct platform_request *out, struct str name, struct str value)
+void request_add_header(struct http_request *out, struct str name, struct str value)
 {
-    CHECK(out->header_count < REQUEST_HEADERS_MAX);
-    out->headers[out->header_count++] = (struct message_header){name, value};
+    CHECK(out->header_count < HTTP_REQUEST_HEADERS_MAX);
+    out->headers[out->header_count++] = (struct http_header){name, value};
 }
 
 void request_form(struct arena *a, enum platform_host host, struct str path, const struct url_field *fields,
-                  size_t count, struct platform_request *out)
+                  size_t count, struct http_request *out)
 {
-    *out = (struct platform_request){.host = host, .method = "POST", .path = path};
+    *out = (struct http_request){.host = host, .method = "POST", .path = path};
     out->content_type = STR("application/x-www-form-urlencoded");
     out->body = url_fields(a, STR(""), fields, count);
 }
 
-void request_add_bearer(struct arena *a, struct platform_request *out, struct str token)
+void request_add_bearer(struct arena *a, struct http_request *out, struct str token)
 {
     char *p = arena_alloc(a, token.len + 8);
     memcpy(p, "Bearer ", 7);

@@ -3,7 +3,7 @@
 #define VT_PLATFORMS_GRANT_H
 
 #include "platforms/jsonr.h"
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 /* Can stand in a header: visible ASCII, 1 to 4096 characters. */
 bool grant_token_is_plain(struct str token);
@@ -18,7 +18,7 @@ extern const struct error_row grant_errors[];
 
 /* An answer that is no grant: `error` as a string, or, since TikTok's host uses both, as an object with a
  * `code`. */
-struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struct platform_response *r);
+struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struct http_response *r);
 
 /* Whether `scopes`, separated by spaces or commas, hold `scope`. True as well if they are empty: then the
  * platform did not report them. */
@@ -30,10 +30,10 @@ struct str grant_name(struct arena *a, struct str name);
 /* A request that posts these fields as a form, with no headers yet. */
 struct url_field;
 void request_form(struct arena *a, enum platform_host host, struct str path, const struct url_field *fields,
-                  size_t count, struct platform_request *out);
+                  size_t count, struct http_request *out);
 
 /* `Authorization: Bearer …` as the next header. */
-void request_add_bearer(struct arena *a, struct platform_request *out, struct str token);
-void request_add_header(struct platform_request *out, struct str name, struct str value);
+void request_add_bearer(struct arena *a, struct http_request *out, struct str token);
+void request_add_header(struct http_request *out, struct str name, struct str value);
 
 #endif

@@ -7,16 +7,16 @@
 #include "base/clock.h"
 #include "base/urlencode.h"
 #include "platforms/grant.h"
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 enum { BATCH_TEXT_MAX = 256 << 10 };
 
 /* ---- requests ---- */
 
 void graph_get(struct arena *a, const struct platform_call *call, enum platform_host host, struct str path,
-               struct platform_request *out)
+               struct http_request *out)
 {
-    *out = (struct platform_request){.host = host, .method = "GET"};
+    *out = (struct http_request){.host = host, .method = "GET"};
     out->path = arena_printf(a, "/%s/%.*s", call->options->graph_version, (int)path.len, path.p);
     request_add_bearer(a, out, call->access_token);
 }
@@ -31,7 +31,7 @@ static void add_operation(struct buf *json, const struct platform_call *call, st
  * field of the form as in the sample: whether a header counts for the operations too is not said. The headers
  * of the operations are wanted because the usage of the account stands only there. */
 void graph_batch(struct arena *a, const struct platform_call *call, enum platform_host host,
-                 const struct str *paths, size_t count, struct platform_request *out)
+                 const struct str *paths, size_t count, struct http_request *out)
 {
     struct buf json;
     CHECK(count > 0 && count + call->with_account <= GRAPH_BATCH_MAX);
@@ -305,7 +305,7 @@ static void read_entry_usage(struct graph_answer *g, struct yyjson_val *headers)
  * that of the row. An account that Meta does not serve is taken as used up, whatever the verdict. */
 static void settle_usage(struct graph_answer *g, struct outcome *o)
 {
-    const struct platform_response *r = g->response;
+    const struct http_response *r = g->response;
     const int64_t after = response_retry_after_ms(r, g->call ? g->call->now_ms : 0);
     for (size_t i = 0; i < r->header_count; i++)
         read_usage_header(g, r->headers[i].name, str_trim(r->headers[i].value));
@@ -418,7 +418,7 @@ static bool open_batch(struct graph_answer *g, size_t count)
 }
 
 bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
-                const struct platform_response *response, bool refreshes, size_t count)
+                const struct http_response *response, bool refreshes, size_t count)
 {
     *g = (struct graph_answer){.arena = a,
                                .call = call,

@@ -24,12 +24,12 @@ enum {
 
 /* GET /{version}/{path} with the call's token. */
 void graph_get(struct arena *a, const struct platform_call *call, enum platform_host host, struct str path,
-               struct platform_request *out);
+               struct http_request *out);
 
 /* POST /{version}/ with `count` operations, GETs of `paths`; with call->with_account one more before them,
  * which asks for the account. At most GRAPH_BATCH_MAX in all. */
 void graph_batch(struct arena *a, const struct platform_call *call, enum platform_host host,
-                 const struct str *paths, size_t count, struct platform_request *out);
+                 const struct str *paths, size_t count, struct http_request *out);
 
 /* Of lists of names, comma separated. */
 bool graph_has_name(struct str names, struct str name);
@@ -59,7 +59,7 @@ struct graph_part {
 struct graph_answer {
     struct arena *arena;
     const struct platform_call *call; /* NULL: of a refresh or a linking */
-    const struct platform_response *response;
+    const struct http_response *response;
     bool refreshes; /* this API's tokens can be refreshed */
     bool batch;
     struct yyjson_val *root;
@@ -81,7 +81,7 @@ struct graph_answer {
 /* False: there are no operations to take, graph_finish() says why. `count` of a batch, without the one for
  * the account, which is taken here; 0: no batch. */
 bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
-                const struct platform_response *response, bool refreshes, size_t count);
+                const struct http_response *response, bool refreshes, size_t count);
 
 /* The next operation. */
 struct graph_part graph_next(struct graph_answer *g);
@@ -121,11 +121,10 @@ int64_t graph_sum(struct yyjson_val *v);
 /* The answer of a token endpoint of graph.facebook.com or graph.instagram.com into `got`. An error says
  * RECONNECT when the token is dead, OPERATOR when it is our app that is refused; nothing else is held against
  * the account. */
-struct outcome graph_grant(struct arena *a, const struct platform_response *response,
-                           struct token_grant *got);
+struct outcome graph_grant(struct arena *a, const struct http_response *response, struct token_grant *got);
 
 /* An answer that is no grant: Meta's error, or api.instagram.com's own form of one. */
-struct outcome graph_grant_error(struct arena *a, const struct platform_response *response,
+struct outcome graph_grant_error(struct arena *a, const struct http_response *response,
                                  struct yyjson_val *root);
 
 #endif

@@ -1,7 +1,7 @@
 /* Meta's token endpoints. Knows no step of a linking. */
 #include "platforms/grant.h"
 #include "platforms/graph.h"
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 /* {"error_type":"OAuthException","code":400,"error_message":"Invalid platform app"}: api.instagram.com [P].
  * Its code is that of HTTP, so which of the two is wrong, the author's code or our app, only the words tell.
@@ -26,7 +26,7 @@ static struct outcome without_blame(struct outcome o, struct graph_part part)
     return o;
 }
 
-struct outcome graph_grant_error(struct arena *a, const struct platform_response *response,
+struct outcome graph_grant_error(struct arena *a, const struct http_response *response,
                                  struct yyjson_val *root)
 {
     struct graph_answer g;
@@ -41,7 +41,7 @@ struct outcome graph_grant_error(struct arena *a, const struct platform_response
     return without_blame(graph_finish(&g), part);
 }
 
-struct outcome graph_grant(struct arena *a, const struct platform_response *response, struct token_grant *got)
+struct outcome graph_grant(struct arena *a, const struct http_response *response, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, response->body);
     if (response->status == 200 && !jsonr_get(root, "error") && grant_read(root, NULL, got))

@@ -9,7 +9,7 @@
 #include "platforms/facebook.h"
 #include "platforms/graph.h"
 #include "platforms/grant.h"
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 #define METRICS STR("views,likes,comments,shares,saved")
 #define FEWER   STR("views,likes,comments") /* of old; what else there is, is then asked for by itself */
@@ -57,7 +57,7 @@ static struct str node_path(struct arena *a, const struct platform_item *item)
 }
 
 static void build_any(struct arena *a, const struct platform_call *call, enum platform_host host, bool batch,
-                      struct platform_request *out)
+                      struct http_request *out)
 {
     struct str lists[OPERATIONS_MAX], paths[GRAPH_BATCH_MAX];
     size_t each = plan(a, call, batch, lists), n = 0;
@@ -144,7 +144,7 @@ static void read_item(struct graph_answer *g, size_t each, const struct str *lis
 }
 
 static struct outcome parse_any(struct arena *a, struct platform_call *call,
-                                const struct platform_response *response, bool refreshes, bool batch)
+                                const struct http_response *response, bool refreshes, bool batch)
 {
     struct graph_answer g;
     struct str lists[OPERATIONS_MAX];
@@ -164,24 +164,23 @@ static bool is_batch(const struct platform_call *call)
     return call->item_count > 1;
 }
 
-static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     build_any(a, call, HOST_INSTAGRAM, is_batch(call), out);
 }
 
-static struct outcome parse(struct arena *a, struct platform_call *call,
-                            const struct platform_response *response)
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *response)
 {
     return parse_any(a, call, response, true, is_batch(call));
 }
 
-static void build_by_facebook(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build_by_facebook(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     build_any(a, call, HOST_FACEBOOK, true, out);
 }
 
 static struct outcome parse_by_facebook(struct arena *a, struct platform_call *call,
-                                        const struct platform_response *response)
+                                        const struct http_response *response)
 {
     return parse_any(a, call, response, false, true);
 }
@@ -191,18 +190,18 @@ static struct outcome parse_by_facebook(struct arena *a, struct platform_call *c
 /* Meta documents these as GETs with the token and the secret in the address, and nothing else [V]. */
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
-                          struct platform_request *out)
+                          struct http_request *out)
 {
     const struct url_field fields[] = {{"grant_type", STR("ig_refresh_token")},
                                        {"access_token", have->access_token}};
     (void)options;
     (void)app;
-    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET"};
+    *out = (struct http_request){.host = HOST_INSTAGRAM, .method = "GET"};
     out->path = url_fields(a, STR("/refresh_access_token?"), fields, 2);
 }
 
 /* The token itself is what is new each time; there is no second one. */
-static struct outcome parse_refresh(struct arena *a, const struct platform_response *response,
+static struct outcome parse_refresh(struct arena *a, const struct http_response *response,
                                     struct token_grant *got)
 {
     return graph_grant(a, response, got);
@@ -232,7 +231,7 @@ static struct str plain_code(struct str code)
     return plain;
 }
 
-static void build_code(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static void build_code(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field fields[] = {{"client_id", link->app.client_id},
                                        {"client_secret", link->app.client_secret},
@@ -242,7 +241,7 @@ static void build_code(struct arena *a, const struct platform_link *link, struct
     request_form(a, HOST_INSTAGRAM_OAUTH, STR("/oauth/access_token"), fields, 5, out);
 }
 
-static void build_long(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static void build_long(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field fields[] = {{"grant_type", STR("ig_exchange_token")},
                                        {"client_secret", link->app.client_secret},
@@ -250,9 +249,9 @@ static void build_long(struct arena *a, const struct platform_link *link, struct
     out->path = url_fields(a, STR("/access_token?"), fields, 3);
 }
 
-static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static bool link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
-    *out = (struct platform_request){.host = HOST_INSTAGRAM, .method = "GET"};
+    *out = (struct http_request){.host = HOST_INSTAGRAM, .method = "GET"};
     switch (link->step) {
     case STEP_CODE: build_code(a, link, out); return true;
     case STEP_LONG: build_long(a, link, out); return true;
@@ -280,7 +279,7 @@ static struct str permissions(struct arena *a, struct yyjson_val *v)
 
 /* Documented as a list of one below `data`; seen without it too [P]. */
 static struct outcome parse_code(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *response)
+                                 const struct http_response *response)
 {
     struct yyjson_val *root = jsonr_parse(a, response->body), *first = root;
     struct jsonr_iter it = jsonr_iterate(jsonr_get(root, "data"));
@@ -293,7 +292,7 @@ static struct outcome parse_code(struct arena *a, struct platform_link *link,
 }
 
 static struct outcome parse_long(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *response)
+                                 const struct http_response *response)
 {
     struct token_grant got;
     struct outcome o = graph_grant(a, response, &got);
@@ -308,7 +307,7 @@ static struct outcome parse_long(struct arena *a, struct platform_link *link,
 /* `user_id` is the id of the professional account, which its media belong to; `id` is another for each app.
  */
 static struct outcome parse_me(struct arena *a, struct platform_link *link,
-                               const struct platform_response *response)
+                               const struct http_response *response)
 {
     struct graph_answer g;
     if (graph_open(&g, a, NULL, response, false, 0)) {
@@ -332,7 +331,7 @@ static struct outcome parse_me(struct arena *a, struct platform_link *link,
 }
 
 static struct outcome link_parse(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *response)
+                                 const struct http_response *response)
 {
     CHECK(link->step < STEP_DONE);
     if (link->step == STEP_CODE)

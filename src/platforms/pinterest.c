@@ -85,7 +85,7 @@ static int32_t first_day(const struct platform_call *call, int32_t today)
     return first < today - DAYS_MAX ? today - DAYS_MAX : first;
 }
 
-static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     const bool bulk = call->tier == TIER_BULK;
     const int32_t today = date_of(call->now_ms);
@@ -103,7 +103,7 @@ static void build(struct arena *a, const struct platform_call *call, struct plat
     struct str id = url_part(a, call->items[0].id);
     struct str path =
         bulk ? STR("/v5/pins/analytics?") : arena_printf(a, "/v5/pins/%.*s/analytics?", (int)id.len, id.p);
-    *out = (struct platform_request){.host = HOST_PINTEREST, .method = "GET"};
+    *out = (struct http_request){.host = HOST_PINTEREST, .method = "GET"};
     out->path = url_fields(a, path, fields, sizeof fields / sizeof fields[0]);
     request_add_bearer(a, out, call->access_token);
 }
@@ -138,7 +138,7 @@ static int64_t limit_window(struct str items, int64_t limit)
 
 /* A minute's limit of one account is kept by its bucket: only longer ones are told. Text that is not
  * understood is as good as none. */
-static void read_rate(const struct platform_response *r, struct outcome *o)
+static void read_rate(const struct http_response *r, struct outcome *o)
 {
     struct str limits = response_header(r, STR("x-ratelimit-limit")), first;
     struct str rest = str_cut(limits, ',', &first);
@@ -210,7 +210,7 @@ static void next_form(struct platform_call *call, struct outcome *o)
 }
 
 static struct outcome read_error(struct arena *a, struct platform_call *call, struct yyjson_val *root,
-                                 const struct platform_response *r)
+                                 const struct http_response *r)
 {
     struct str code = error_code(a, root);
     if (!code.p)
@@ -245,7 +245,7 @@ static enum combined what_works(const struct platform_call *call)
     return found;
 }
 
-static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *r)
 {
     items_reset(call);
     struct yyjson_val *root = jsonr_parse(a, r->body);
@@ -265,7 +265,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 /* ---- tokens ---- */
 
 static void build_token(struct arena *a, const struct platform_app *app, const struct url_field *fields,
-                        size_t count, struct platform_request *out)
+                        size_t count, struct http_request *out)
 {
     request_form(a, HOST_PINTEREST, STR("/v5/oauth/token"), fields, count, out);
     struct str pair = arena_printf(a, "%.*s:%.*s", (int)app->client_id.len, app->client_id.p,
@@ -281,7 +281,7 @@ static void build_token(struct arena *a, const struct platform_app *app, const s
 
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
-                          struct platform_request *out)
+                          struct http_request *out)
 {
     (void)options;
     const struct url_field fields[] = {
@@ -292,8 +292,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
 }
 
 /* The refresh token is renewed with every refresh and the old one spent [P]. */
-static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
-                                    struct token_grant *got)
+static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
     if (r->status == 200 && grant_read(root, "refresh_token_expires_in", got))
@@ -321,7 +320,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
 
 enum { LINK_TOKEN, LINK_ACCOUNT, LINK_DONE };
 
-static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static bool link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field fields[] = {
         {"grant_type", STR("authorization_code")},
@@ -332,15 +331,14 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
     if (link->step == LINK_TOKEN)
         build_token(a, &link->app, fields, sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_ACCOUNT) {
-        *out = (struct platform_request){.host = HOST_PINTEREST, .method = "GET"};
+        *out = (struct http_request){.host = HOST_PINTEREST, .method = "GET"};
         out->path = STR("/v5/user_account");
         request_add_bearer(a, out, link->grant.access_token);
     }
     return link->step < LINK_DONE;
 }
 
-static struct outcome read_token(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *r)
+static struct outcome read_token(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     struct outcome o = parse_refresh(a, r, &link->grant);
     if (o.verdict != V_OK)
@@ -356,7 +354,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
 
 /* The table is of pins: what it says of one means here that a scope is missing. */
 static struct outcome read_account_error(struct arena *a, struct yyjson_val *root,
-                                         const struct platform_response *r)
+                                         const struct http_response *r)
 {
     struct platform_item none = {.id = STR("")};
     struct platform_call call = {.tier = TIER_LIFETIME, .items = &none, .item_count = 1};
@@ -368,8 +366,7 @@ static struct outcome read_account_error(struct arena *a, struct yyjson_val *roo
     return o;
 }
 
-static struct outcome link_parse(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *r)
+static struct outcome link_parse(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     if (link->step == LINK_TOKEN)
         return read_token(a, link, r);

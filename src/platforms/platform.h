@@ -230,23 +230,23 @@ struct platform_desc {
     /* Whether a post's id can be read as it is; NULL: always. False: CALL_RESOLVE first. */
     bool (*is_readable)(struct str post_id);
 
-    void (*build)(struct arena *a, const struct platform_call *call, struct platform_request *out);
+    void (*build)(struct arena *a, const struct platform_call *call, struct http_request *out);
     struct outcome (*parse)(struct arena *a, struct platform_call *call,
-                            const struct platform_response *response);
+                            const struct http_response *response);
 
     /* NULL where refresh_before_s is -1. `have` is the grant in force. */
     void (*build_refresh)(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
-                          struct platform_request *out);
-    struct outcome (*parse_refresh)(struct arena *a, const struct platform_response *response,
+                          struct http_request *out);
+    struct outcome (*parse_refresh)(struct arena *a, const struct http_response *response,
                                     struct token_grant *got);
 
     /* The address of the consent page, without its origin. */
     struct str (*authorize_path)(struct arena *a, const struct platform_authorize *authorize);
     enum platform_host authorize_host;
-    bool (*link_build)(struct arena *a, const struct platform_link *link, struct platform_request *out);
+    bool (*link_build)(struct arena *a, const struct platform_link *link, struct http_request *out);
     struct outcome (*link_parse)(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *response);
+                                 const struct http_response *response);
 };
 
 /* The six, by api. */

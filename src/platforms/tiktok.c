@@ -37,7 +37,7 @@ static bool is_readable(struct str post_id)
 
 /* ---- reading ---- */
 
-static void build_read(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build_read(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     struct buf b;
     buf_init(&b, BODY_MAX);
@@ -54,7 +54,7 @@ static void build_read(struct arena *a, const struct platform_call *call, struct
     buf_fini(&b);
 }
 
-static void build_resolve(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build_resolve(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     struct buf b;
     buf_init(&b, BODY_MAX);
@@ -66,9 +66,9 @@ static void build_resolve(struct arena *a, const struct platform_call *call, str
     buf_fini(&b);
 }
 
-static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
-    *out = (struct platform_request){.host = HOST_TIKTOK, .method = "POST"};
+    *out = (struct http_request){.host = HOST_TIKTOK, .method = "POST"};
     out->content_type = STR("application/json");
     request_add_bearer(a, out, call->access_token);
     if (call->kind == CALL_RESOLVE)
@@ -163,7 +163,7 @@ static struct str error_code(struct yyjson_val *root)
     return code.p ? code : jsonr_text(error); /* a string, as on the token endpoint of the same host [P] */
 }
 
-static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *r)
 {
     items_reset(call);
     struct yyjson_val *root = jsonr_parse(a, r->body), *data = jsonr_get(root, "data");
@@ -187,7 +187,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
  * tokens rotate [V]. */
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
-                          struct platform_request *out)
+                          struct http_request *out)
 {
     (void)options;
     const struct url_field fields[] = {
@@ -199,8 +199,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
     request_form(a, HOST_TIKTOK, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
 }
 
-static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
-                                    struct token_grant *got)
+static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
     *got = (struct token_grant){0};
@@ -236,7 +235,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
 
 enum { LINK_TOKEN, LINK_NAME, LINK_DONE };
 
-static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static bool link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field fields[] = {
         {"client_key", link->app.client_id},
@@ -248,15 +247,14 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
     if (link->step == LINK_TOKEN)
         request_form(a, HOST_TIKTOK, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_NAME) {
-        *out = (struct platform_request){.host = HOST_TIKTOK, .method = "GET"};
+        *out = (struct http_request){.host = HOST_TIKTOK, .method = "GET"};
         out->path = STR("/v2/user/info/?fields=open_id,display_name");
         request_add_bearer(a, out, link->grant.access_token);
     }
     return link->step < LINK_DONE;
 }
 
-static struct outcome read_token(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *r)
+static struct outcome read_token(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     struct outcome o = parse_refresh(a, r, &link->grant);
     if (o.verdict != V_OK)
@@ -272,8 +270,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
     return o;
 }
 
-static struct outcome link_parse(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *r)
+static struct outcome link_parse(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     if (link->step == LINK_TOKEN)
         return read_token(a, link, r);

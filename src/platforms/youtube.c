@@ -17,7 +17,7 @@ enum { TIER_BATCH, TIER_LIST };
 
 /* ---- requests ---- */
 
-static void build(struct arena *a, const struct platform_call *call, struct platform_request *out)
+static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
     const bool batch = call->tier == TIER_BATCH;
     const struct url_field fields[] = {
@@ -25,7 +25,7 @@ static void build(struct arena *a, const struct platform_call *call, struct plat
         {"id", items_ids(a, call)},
         {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
     };
-    *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET"};
+    *out = (struct http_request){.host = HOST_YOUTUBE, .method = "GET"};
     out->path = url_fields(a, batch ? STR("/youtube/v3/videos:batchGetStats?") : STR("/youtube/v3/videos?"),
                            fields, sizeof fields / sizeof fields[0]);
     if (!call->by_key)
@@ -73,7 +73,7 @@ static struct str error_reason(struct yyjson_val *error)
 }
 
 static struct outcome read_error(struct arena *a, struct platform_call *call, struct yyjson_val *error,
-                                 const struct platform_response *r)
+                                 const struct http_response *r)
 {
     struct str reason = error_reason(error);
     const bool known = error_find(youtube_errors, reason, 0);
@@ -145,7 +145,7 @@ static bool read_videos(struct platform_call *call, struct yyjson_val *root)
     return read_failed(call, failed);
 }
 
-static struct outcome parse(struct arena *a, struct platform_call *call, const struct platform_response *r)
+static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *r)
 {
     items_reset(call);
     struct yyjson_val *root = jsonr_parse(a, r->body), *error = jsonr_get(root, "error");
@@ -161,7 +161,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
-                          struct platform_request *out)
+                          struct http_request *out)
 {
     (void)options;
     const struct url_field fields[] = {
@@ -174,8 +174,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
 }
 
 /* Mostly without a refresh token: the one there is stays good [V]. */
-static struct outcome parse_refresh(struct arena *a, const struct platform_response *r,
-                                    struct token_grant *got)
+static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
     if (r->status == 200 && !jsonr_get(root, "error") && grant_read(root, "refresh_token_expires_in", got))
@@ -206,7 +205,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
 
 enum { LINK_TOKEN, LINK_CHANNELS, LINK_DONE };
 
-static bool link_build(struct arena *a, const struct platform_link *link, struct platform_request *out)
+static bool link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field fields[] = {
         {"client_id", link->app.client_id},
@@ -219,15 +218,14 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
     if (link->step == LINK_TOKEN)
         request_form(a, HOST_GOOGLE_OAUTH, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_CHANNELS) {
-        *out = (struct platform_request){.host = HOST_YOUTUBE, .method = "GET"};
+        *out = (struct http_request){.host = HOST_YOUTUBE, .method = "GET"};
         out->path = STR("/youtube/v3/channels?part=id,snippet&mine=true");
         request_add_bearer(a, out, link->grant.access_token);
     }
     return link->step < LINK_DONE;
 }
 
-static struct outcome read_token(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *r)
+static struct outcome read_token(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     struct outcome o = parse_refresh(a, r, &link->grant);
     if (o.verdict != V_OK)
@@ -242,7 +240,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link,
 
 /* The author has chosen one channel on the way here: mostly there is one. */
 static struct outcome read_channels(struct arena *a, struct platform_link *link,
-                                    const struct platform_response *r)
+                                    const struct http_response *r)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body), *error = jsonr_get(root, "error"), *channel;
     if (error || r->status != 200) {
@@ -264,8 +262,7 @@ static struct outcome read_channels(struct arena *a, struct platform_link *link,
     return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
 }
 
-static struct outcome link_parse(struct arena *a, struct platform_link *link,
-                                 const struct platform_response *r)
+static struct outcome link_parse(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     return link->step == LINK_TOKEN ? read_token(a, link, r) : read_channels(a, link, r);
 }

@@ -14,14 +14,14 @@ struct lookup {
     uv_loop_t *loop;
     uv_getaddrinfo_t request;
     const char *host;
-    lookup_fn *fn;
+    name_lookup_done_fn *fn;
     void *ctx;
     bool running, closed, has_found;
     unsigned found_count; /* look-ups that found something */
     char found[ADDRESS_MAX];
 };
 
-struct lookup *lookup_new(uv_loop_t *loop, const char *host, lookup_fn *fn, void *ctx)
+struct lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *fn, void *ctx)
 {
     struct lookup *l = try_calloc(1, sizeof *l);
     if (!l)
@@ -34,7 +34,7 @@ struct lookup *lookup_new(uv_loop_t *loop, const char *host, lookup_fn *fn, void
     return l;
 }
 
-void lookup_close(struct lookup *l)
+void name_lookup_close(struct lookup *l)
 {
     if (!l)
         return;
@@ -51,7 +51,7 @@ static bool is_numeric(const char *host)
     return uv_inet_pton(AF_INET, host, bytes) == 0 || uv_inet_pton(AF_INET6, host, bytes) == 0;
 }
 
-const char *lookup_take(struct lookup *l)
+const char *name_lookup_next_address(struct lookup *l)
 {
     if (is_numeric(l->host))
         return l->host;
@@ -106,7 +106,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
         l->fn(l->ctx, l->has_found ? NULL : status ? uv_strerror(status) : "the host has no address");
 }
 
-void lookup_start(struct lookup *l)
+void name_lookup_start(struct lookup *l)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     if (l->running)

@@ -46,7 +46,7 @@ struct redis {
     struct ssl_st *session;     /* the context's, which frees it; NULL: none */
     char reason[REASON_MAX];
     enum state state;
-    struct redis_health health;
+    struct redis_status health;
     bool trying; /* an attempt (OPENING, a probe) is under way; the retry timer is its end */
     struct backoff backoff;
     const struct redis_probe *probes;
@@ -66,7 +66,7 @@ struct call {
     struct redis *redis;
     struct list link;  /* in calls, until it is answered or late */
     struct wait *wait; /* NULL: nobody waits (any more) */
-    struct redis_answer *out;
+    struct redis_result *out;
     int64_t sent_ms;  /* monotonic; for the deadline */
     uint64_t sent_ns; /* for the metrics */
 };
@@ -87,9 +87,9 @@ static void enter(struct redis *r, enum state state, const char *reason)
     r->state = state;
     r->trying = state == STATE_OPENING;
     if (state == STATE_UP)
-        health_came_up(&r->health);
+        redis_status_up(&r->health);
     else if (state == STATE_DOWN || state == STATE_BROKEN)
-        health_lost(&r->health, reason);
+        redis_status_lost(&r->health, reason);
 }
 
 static void retry_later(struct redis *r)
@@ -123,7 +123,7 @@ static void go_broken(struct redis *r, const char *reason)
 {
     if (r->state != STATE_UP)
         return;
-    health_call_failed(&r->health);
+    redis_status_call_failed(&r->health);
     enter(r, STATE_BROKEN, reason);
     retry_later(r);
 }
@@ -138,7 +138,7 @@ static void go_up(struct redis *r)
  * left and found again some 20 times a second. */
 static void call_succeeded(struct redis *r)
 {
-    health_call_succeeded(&r->health);
+    redis_status_call_succeeded(&r->health);
     backoff_reset(&r->backoff);
 }
 
@@ -203,7 +203,7 @@ static void on_reply(redisAsyncContext *context, void *raw, void *privdata)
     struct redis *r = context->data;
     CHECK(c->magic == CALL_MAGIC);
     bool is_error = reply && reply->type == REDIS_REPLY_ERROR;
-    redis_events_replied(context);
+    redis_poll_reply_complete(context);
     if (c->out) {
         c->out->ok = redis_reply_integers(reply, c->out);
         c->redis->counts.failed += !c->out->ok;
@@ -239,8 +239,8 @@ static int send_script(struct redis *r, redisCallbackFn *fn, void *privdata, int
     return send_strings(r, fn, privdata, command, count + 3);
 }
 
-enum next redis_run(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
-                    struct redis_answer *out)
+enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
+                     struct redis_result *out)
 {
     out->ok = false;
     out->count = 0;
@@ -268,19 +268,19 @@ enum next redis_run(struct redis *r, int script, const struct str *args, int key
     return NEXT_WAIT;
 }
 
-void redis_tell(struct redis *r, int script, const struct str *args, int keys, int count)
+void redis_send(struct redis *r, int script, const struct str *args, int keys, int count)
 {
     if (r->state == STATE_UP)
         (void)send_script(r, NULL, NULL, script, args, keys, count);
 }
 
-void redis_on_turn(struct redis *r, void (*gather)(void *ctx), void *ctx)
+void redis_set_before_wait(struct redis *r, void (*gather)(void *ctx), void *ctx)
 {
     r->gather = gather;
     r->gather_ctx = ctx;
 }
 
-void redis_on_sending(struct redis *r, void (*ride)(void *ctx), void *ctx)
+void redis_set_before_write(struct redis *r, void (*ride)(void *ctx), void *ctx)
 {
     r->ride = ride;
     r->ride_ctx = ctx;
@@ -291,10 +291,10 @@ static void on_prepare(uv_prepare_t *prepare)
     struct redis *r = prepare->data;
     if (r->gather)
         r->gather(r->gather_ctx);
-    if (r->ride && r->context && redis_events_want_write(r->context))
+    if (r->ride && r->context && redis_poll_wants_write(r->context))
         r->ride(r->ride_ctx);
     if (r->context)
-        redis_events_write(r->context);
+        redis_poll_write(r->context);
 }
 
 /* ---- attempts: connecting, and probing a connection that stopped answering ---- */
@@ -317,7 +317,7 @@ static void on_probe(redisAsyncContext *context, void *raw, void *privdata)
 {
     struct redis *r = context->data;
     const redisReply *reply = raw;
-    redis_events_replied(context);
+    redis_poll_reply_complete(context);
     if (!r || !reply || !is_probing(r))
         return;
     if (reply->type != REDIS_REPLY_ARRAY || r->probed != (int)(size_t)privdata)
@@ -340,7 +340,7 @@ static void on_script(redisAsyncContext *context, void *raw, void *privdata)
 {
     struct redis *r = context->data;
     const redisReply *reply = raw;
-    redis_events_replied(context);
+    redis_poll_reply_complete(context);
     if (!r || !reply || !is_probing(r))
         return;
     if (reply->type != REDIS_REPLY_STRING || reply->len != SHA_LEN) {
@@ -386,7 +386,7 @@ static void log_in(struct redis *r)
 static const char *why_lost(struct redis *r, struct ssl_st *session, const char *socket_says)
 {
     const char *why =
-        redis_tls_why_lost(session, r->state == STATE_OPENING, socket_says, r->reason, sizeof r->reason);
+        redis_tls_explain_loss(session, r->state == STATE_OPENING, socket_says, r->reason, sizeof r->reason);
     if (why == r->reason) {
         redis_tls_free(r->tls);
         r->tls = NULL;
@@ -459,7 +459,7 @@ static void open_socket(struct redis *r, const char *address)
     else
         REDIS_OPTIONS_SET_UNIX(&o, r->options.unix_path);
     r->context = redisAsyncConnectWithOptions(&o);
-    if (!r->context || r->context->err || !redis_events_attach(r->context, r->loop, on_too_large)) {
+    if (!r->context || r->context->err || !redis_poll_attach(r->context, r->loop, on_too_large)) {
         go_down(r, r->context && r->context->err ? r->context->errstr : "out of memory");
         return;
     }
@@ -478,18 +478,18 @@ static void on_looked_up(void *ctx, const char *why)
     if (why)
         go_down(r, why);
     else
-        open_socket(r, lookup_take(r->lookup));
+        open_socket(r, name_lookup_next_address(r->lookup));
 }
 
 static void attempt(struct redis *r)
 {
     enter(r, STATE_OPENING, "");
     CHECK(uv_timer_start(&r->retry, on_retry, OPEN_MS, 0) == 0);
-    const char *address = r->options.unix_path ? NULL : lookup_take(r->lookup);
+    const char *address = r->options.unix_path ? NULL : name_lookup_next_address(r->lookup);
     if (address || r->options.unix_path)
         open_socket(r, address);
     else
-        lookup_start(r->lookup);
+        name_lookup_start(r->lookup);
 }
 
 /* Time for the next attempt, or the end of one that was not answered. */
@@ -530,7 +530,7 @@ static bool allocate_parts(struct redis *r)
 {
     buf_init_fallible(&r->command, COMMAND_MAX);
     if (r->options.host)
-        r->lookup = lookup_new(r->loop, r->options.host, on_looked_up, r);
+        r->lookup = name_lookup_new(r->loop, r->options.host, on_looked_up, r);
     return buf_reserve(&r->command, COMMAND_MAX) && (r->lookup || !r->options.host);
 }
 
@@ -555,7 +555,7 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     backoff_reset(&r->backoff);
     list_init(&r->calls);
     if (!allocate_parts(r)) {
-        lookup_close(r->lookup);
+        name_lookup_close(r->lookup);
         release(r);
         return NULL;
     }
@@ -577,7 +577,7 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
     enter(r, STATE_CLOSED, "");
     drop_context(r);
     CHECK(list_is_empty(&r->calls));
-    lookup_close(r->lookup);
+    name_lookup_close(r->lookup);
     uv_close((uv_handle_t *)&r->retry, on_own_handle_closed);
     uv_close((uv_handle_t *)&r->deadline, on_own_handle_closed);
     uv_close((uv_handle_t *)&r->prepare, on_own_handle_closed);
@@ -588,7 +588,7 @@ bool redis_is_up(const struct redis *r)
     return r->state == STATE_UP;
 }
 
-bool redis_is_away(const struct redis *r)
+bool redis_is_unavailable(const struct redis *r)
 {
     return r->health.reported == HEALTH_AWAY;
 }

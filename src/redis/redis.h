@@ -13,7 +13,7 @@
 #ifndef VT_REDIS_REDIS_H
 #define VT_REDIS_REDIS_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/metrics.h"
 #include "base/next.h"
 #include "base/str.h"
@@ -41,7 +41,8 @@ void redis_options_fini(struct redis_options *o);
 /* Those of the configuration, whose texts must outlive the connection; the files of TLS are tried. False:
  * `message` says which key is wrong and why; nothing is to be released. */
 struct config;
-MUST_USE bool redis_options_of(struct redis_options *o, const struct config *c, char *message, size_t size);
+MUST_USE bool redis_options_configured(struct redis_options *o, const struct config *c, char *message,
+                                       size_t size);
 
 enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4 };
 
@@ -64,11 +65,11 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
 bool redis_is_up(const struct redis *r);
 /* An attempt or a call has failed, and the next attempt has not succeeded yet. Neither, before the first one
  * has ended. */
-bool redis_is_away(const struct redis *r);
+bool redis_is_unavailable(const struct redis *r);
 
 /* An array of integers, as the scripts answer. The asking side sets where they go and how many fit; that must
  * live as long as the wait is armed. */
-struct redis_answer {
+struct redis_result {
     bool ok; /* false: not up, late, an error reply, not integers, too many */
     size_t count, room;
     int64_t *integers;
@@ -76,17 +77,17 @@ struct redis_answer {
 
 /* Runs scripts[script]; the first `keys` of the `count` args are its keys. NEXT_MORE with ok = false when
  * Redis is not up; else NEXT_WAIT: `w` is woken with `*out` filled within REDIS_DEADLINE_MS. */
-enum next redis_run(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
-                    struct redis_answer *out);
+enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
+                     struct redis_result *out);
 
 /* The same for a script whose answer does not matter; nothing happens when Redis is not up. */
-void redis_tell(struct redis *r, int script, const struct str *args, int keys, int count);
+void redis_send(struct redis *r, int script, const struct str *args, int keys, int count);
 
 /* All commands of one turn of the loop leave in one write, before the loop waits. `gather` is called just
  * before that, and may add to it; then, if there is anything to write, `ride` with what could wait for that.
  * One each at a time; NULL: nobody. */
-void redis_on_turn(struct redis *r, void (*gather)(void *ctx), void *ctx);
-void redis_on_sending(struct redis *r, void (*ride)(void *ctx), void *ctx);
+void redis_set_before_wait(struct redis *r, void (*gather)(void *ctx), void *ctx);
+void redis_set_before_write(struct redis *r, void (*ride)(void *ctx), void *ctx);
 
 struct redis_counts {
     unsigned long long calls, failed, late;

@@ -100,8 +100,8 @@ static void cleanup(void *data)
     uv_close((uv_handle_t *)&e->poll, on_closed);
 }
 
-bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop,
-                         void (*too_large)(redisAsyncContext *context))
+bool redis_poll_attach(redisAsyncContext *context, uv_loop_t *loop,
+                       void (*too_large)(redisAsyncContext *context))
 {
     struct events *e = try_calloc(1, sizeof *e);
     if (!e)
@@ -122,20 +122,20 @@ bool redis_events_attach(redisAsyncContext *context, uv_loop_t *loop,
     return true;
 }
 
-void redis_events_replied(redisAsyncContext *context)
+void redis_poll_reply_complete(redisAsyncContext *context)
 {
     struct events *e = context->ev.data;
     if (e)
         e->replied = true;
 }
 
-bool redis_events_want_write(const redisAsyncContext *context)
+bool redis_poll_wants_write(const redisAsyncContext *context)
 {
     const struct events *e = context->ev.data;
     return e->wants_write;
 }
 
-void redis_events_write(redisAsyncContext *context)
+void redis_poll_write(redisAsyncContext *context)
 {
     struct events *e = context->ev.data;
     if (!e->wants_write || e->watched & UV_WRITABLE)

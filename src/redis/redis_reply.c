@@ -3,7 +3,7 @@
 
 #include <hiredis/hiredis.h>
 
-bool redis_reply_integers(const struct redisReply *reply, struct redis_answer *out)
+bool redis_reply_integers(const struct redisReply *reply, struct redis_result *out)
 {
     if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements > out->room)
         return false;

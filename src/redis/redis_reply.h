@@ -8,6 +8,6 @@ struct redisReply;
 
 /* Copies an array of integers to `out`. False if `reply` is NULL, something else, or has more elements than
  * `out` has room for. */
-MUST_USE bool redis_reply_integers(const struct redisReply *reply, struct redis_answer *out);
+MUST_USE bool redis_reply_integers(const struct redisReply *reply, struct redis_result *out);
 
 #endif

@@ -5,33 +5,33 @@
 
 enum { UNPROVEN_LOSSES_MAX = 2 };
 
-static void report_up(struct redis_health *h)
+static void report_up(struct redis_status *h)
 {
     if (h->reported != HEALTH_UP)
         log_info("redis: up");
     h->reported = HEALTH_UP;
 }
 
-void health_came_up(struct redis_health *h)
+void redis_status_up(struct redis_status *h)
 {
     h->proven = false;
     if (h->unproven_losses < UNPROVEN_LOSSES_MAX)
         report_up(h);
 }
 
-void health_lost(struct redis_health *h, const char *reason)
+void redis_status_lost(struct redis_status *h, const char *reason)
 {
     if (h->reported != HEALTH_AWAY)
         log_warn("redis: away (%s); each process counts for itself until it is back", reason);
     h->reported = HEALTH_AWAY;
 }
 
-void health_call_failed(struct redis_health *h)
+void redis_status_call_failed(struct redis_status *h)
 {
     h->unproven_losses += !h->proven;
 }
 
-void health_call_succeeded(struct redis_health *h)
+void redis_status_call_succeeded(struct redis_status *h)
 {
     h->proven = true;
     h->unproven_losses = 0;

@@ -5,18 +5,18 @@
 
 #include <stdbool.h>
 
-struct redis_health {
+struct redis_status {
     enum { HEALTH_UNKNOWN, HEALTH_UP, HEALTH_AWAY } reported;
     bool proven;         /* a call has succeeded since it came up; a probe is no proof of that */
     int unproven_losses; /* times in a row that it came up and the first call failed */
 };
 
 /* All probes have succeeded. Reported, unless the last two times the first call failed all the same. */
-void health_came_up(struct redis_health *h);
-void health_lost(struct redis_health *h, const char *reason);
+void redis_status_up(struct redis_status *h);
+void redis_status_lost(struct redis_status *h, const char *reason);
 
 /* Of a call while Redis is up. */
-void health_call_failed(struct redis_health *h);
-void health_call_succeeded(struct redis_health *h);
+void redis_status_call_failed(struct redis_status *h);
+void redis_status_call_succeeded(struct redis_status *h);
 
 #endif

@@ -141,8 +141,8 @@ static bool explain(struct ssl_st *s, char *out, size_t size)
 
 /* The words of TLS come before those of the socket. With TLS 1.3 a server refuses our certificate behind the
  * handshake, and its reset may overtake its reason. */
-const char *redis_tls_why_lost(struct ssl_st *s, bool opening, const char *socket_says, char *room,
-                               size_t size)
+const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_says, char *room,
+                                   size_t size)
 {
     if (!s)
         return socket_says;

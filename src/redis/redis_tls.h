@@ -6,7 +6,7 @@
 #ifndef VT_REDIS_REDIS_TLS_H
 #define VT_REDIS_REDIS_TLS_H
 
-#include "base/err.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ void redis_tls_session_free(struct ssl_st *s);
 
 /* Why the connection has just been lost: `room` if TLS is the reason, else `socket_says`. `opening`: before
  * the first reply. `s` NULL: a connection without TLS. */
-const char *redis_tls_why_lost(struct ssl_st *s, bool opening, const char *socket_says, char *room,
-                               size_t size);
+const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_says, char *room,
+                                   size_t size);
 
 #endif

@@ -121,7 +121,7 @@ static bool files_fit(const struct redis_options *o, char *message, size_t size)
     return !o->tls || tls;
 }
 
-bool redis_options_of(struct redis_options *o, const struct config *c, char *message, size_t size)
+bool redis_options_configured(struct redis_options *o, const struct config *c, char *message, size_t size)
 {
     const char *why = "";
     bool ok = redis_options_parse(o, c->redis.url, c->redis.password, &why);

@@ -28,7 +28,7 @@ static enum err put(struct lease *l, struct store *store, int64_t now_ms)
     return store_put_lease(store, &row);
 }
 
-enum err lease_take(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row)
+enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row)
 {
     enum err err = store_read_lease(store, row);
     if (err)
@@ -40,7 +40,7 @@ enum err lease_take(struct lease *l, struct store *store, int64_t now_ms, struct
     return put(l, store, now_ms);
 }
 
-bool lease_is_due(const struct lease *l, int64_t now_ms)
+bool lease_renewal_is_due(const struct lease *l, int64_t now_ms)
 {
     return now_ms >= l->renewed_at + LEASE_RENEW_MS || now_ms < l->renewed_at;
 }
@@ -54,13 +54,13 @@ static enum err check(const struct lease *l, struct store *store)
     return row.fence == l->fence ? OK : ERR_CANCELLED;
 }
 
-enum err lease_hold(struct lease *l, struct store *store, int64_t now_ms)
+enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms)
 {
     enum err err = check(l, store);
-    return err || !lease_is_due(l, now_ms) ? err : put(l, store, now_ms);
+    return err || !lease_renewal_is_due(l, now_ms) ? err : put(l, store, now_ms);
 }
 
-enum err lease_give_back(struct lease *l, struct store *store)
+enum err lease_release(struct lease *l, struct store *store)
 {
     enum err err = check(l, store);
     const struct lease_row free_again = {.fence = l->fence, .taken_at = l->taken_at};

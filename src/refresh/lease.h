@@ -1,7 +1,7 @@
 /* The right to run the refresh: one row in the database, held by at most one run of all processes.
  *
- *   free or expired --lease_take--> held --lease_hold in each transaction--> held
- *   held --lease_give_back--> free;   held, and its process died or slept --30 s--> expired
+ *   free or expired --lease_acquire--> held --lease_renew in each transaction--> held
+ *   held --lease_release--> free;   held, and its process died or slept --30 s--> expired
  *
  * Every taking raises the fence. Who holds an old fence has lost the lease, whatever its clock says, and
  * finds out in its next transaction, before it writes anything: a process that slept cannot spoil what
@@ -29,11 +29,11 @@ bool lease_is_held(const struct lease_row *row, int64_t now_ms);
 
 /* These three in an open write transaction. take: ERR_BUSY, and `*row` says who has it. hold: ERR_CANCELLED,
  * the lease has gone to another; renews it when it is time. */
-MUST_USE enum err lease_take(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row);
-MUST_USE enum err lease_hold(struct lease *l, struct store *store, int64_t now_ms);
-MUST_USE enum err lease_give_back(struct lease *l, struct store *store);
+MUST_USE enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row);
+MUST_USE enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms);
+MUST_USE enum err lease_release(struct lease *l, struct store *store);
 
-/* Whether lease_hold() would renew it: in a transaction for that alone, when there is no other. */
-bool lease_is_due(const struct lease *l, int64_t now_ms);
+/* Whether lease_renew() would renew it: in a transaction for that alone, when there is no other. */
+bool lease_renewal_is_due(const struct lease *l, int64_t now_ms);
 
 #endif

@@ -19,10 +19,10 @@
 /* More than a year of hours; by number, for a clock may be wrong by years. */
 enum { RUNS_KEPT = 10000 };
 
-const char *run_outcome_name(enum run_outcome outcome)
+const char *run_state_name(enum run_state outcome)
 {
-    static const char *const names[RUN_OUTCOMES] = {"done", "done in part", "failed", "stopped", "lost"};
-    return (int)outcome >= 0 && (int)outcome < RUN_OUTCOMES ? names[outcome] : "at work";
+    static const char *const names[RUN_STATES] = {"succeeded", "partial", "failed", "stopped", "abandoned"};
+    return (int)outcome >= 0 && (int)outcome < RUN_STATES ? names[outcome] : "running";
 }
 
 const char *run_cause_name(enum run_cause cause)
@@ -57,15 +57,15 @@ static enum err take_lease(struct run *run)
     enum err err = run_open_unleased(run);
     if (err)
         return err;
-    err = lease_take(&run->lease, run->store, clock_wall_ms(), &row);
+    err = lease_acquire(&run->lease, run->store, clock_wall_ms(), &row);
     if (!err)
-        err = store_lose_runs(run->store);
+        err = store_abandon_runs(run->store);
     if (!err)
         return run_commit(run);
     run_rollback(run);
     run->held_by_another = err == ERR_BUSY;
     if (run->held_by_another)
-        return run_fail(run, err, "a refresh is at work already, by %s", row.holder);
+        return run_fail(run, err, "another refresh is running (%s)", row.holder);
     return run_fail(run, err, "the database says: %s", err_name(err));
 }
 
@@ -74,7 +74,7 @@ static enum err give_back(struct run *run)
     enum err err = run_open_transaction(run);
     if (err)
         return err;
-    err = lease_give_back(&run->lease, run->store);
+    err = lease_release(&run->lease, run->store);
     if (!err)
         return run_commit(run);
     run_rollback(run);
@@ -152,7 +152,7 @@ static enum err record_end(struct run *run)
     if (!err)
         err = store_finish_run(run->store, &run->row);
     if (!err)
-        err = lease_give_back(&run->lease, run->store);
+        err = lease_release(&run->lease, run->store);
     if (!err)
         return run_commit(run);
     run_rollback(run);
@@ -173,34 +173,35 @@ static enum err ask_sources(struct run *run)
         run->step_count = run->reading_count = 0;
         run->report->source_failed[run->source->kind] = err != OK;
         if (err && err != ERR_CANCELLED)
-            log_error("refresh: source %s: %s", run->source->name, run->report->why);
+            log_error("refresh: source %s: %s", source_name(run->source->kind), run->report->why);
         result = err == ERR_CANCELLED || !result ? err : result;
     }
     run->source = NULL;
     return result;
 }
 
-static enum run_outcome outcome_of(const struct run *run, enum err err)
+static enum run_state outcome_of(const struct run *run, enum err err)
 {
     const struct refresh_counts *counts = &run->report->counts;
     if (run->lost)
-        return RUN_LOST;
+        return RUN_ABANDONED;
     if (err)
         return err == ERR_CANCELLED ? RUN_STOPPED : RUN_FAILED;
-    return refresh_count_refused(counts) || refresh_count(counts, RUN_BAD_LINES) ? RUN_PART : RUN_DONE;
+    return refresh_count_refused(counts) || refresh_count(counts, RUN_BAD_LINES) ? RUN_PARTIAL
+                                                                                 : RUN_SUCCEEDED;
 }
 
 static void say_end(const struct run *run)
 {
     const struct refresh_report *r = run->report;
-    if (r->outcome == RUN_LOST) {
+    if (r->outcome == RUN_ABANDONED) {
         log_warn("refresh: another process has taken it over; this one writes nothing more");
         return;
     }
     const enum log_level level = r->outcome == RUN_FAILED ? LOG_ERROR : LOG_INFO;
     log_at(level,
            "refresh: %s in %lld ms: %lld readings accepted, %lld refused, %lld bad lines, %lld events%s%s",
-           run_outcome_name(r->outcome), (long long)r->duration_ms,
+           run_state_name(r->outcome), (long long)r->duration_ms,
            (long long)refresh_count(&r->counts, RUN_ACCEPTED), (long long)refresh_count_refused(&r->counts),
            (long long)refresh_count(&r->counts, RUN_BAD_LINES),
            (long long)(refresh_count(&r->counts, RUN_VIRAL_EVENTS) +
@@ -219,7 +220,7 @@ static enum err run_sources(struct run *run)
     run->report->outcome = outcome_of(run, err);
     run->report->duration_ms = (clock_work_us() - run->started_us) / 1000;
     if (!run->lost && record_end(run))
-        run->report->outcome = run->lost ? RUN_LOST : RUN_FAILED;
+        run->report->outcome = run->lost ? RUN_ABANDONED : RUN_FAILED;
     say_end(run);
     return OK;
 }

@@ -28,8 +28,8 @@ struct refresh_counts {
 };
 
 struct refresh_report {
-    bool ran;                 /* there was something to do, and the lease was had */
-    enum run_outcome outcome; /* of a run */
+    bool ran;               /* there was something to do, and the lease was had */
+    enum run_state outcome; /* of a run */
     int64_t started_at, duration_ms;
     bool source_failed[SOURCE_KINDS];
     struct refresh_counts counts; /* committed */
@@ -44,7 +44,7 @@ MUST_USE enum err refresh_run(const struct refresh_options *options, struct refr
 int64_t refresh_count(const struct refresh_counts *counts, enum run_counter counter);
 int64_t refresh_count_refused(const struct refresh_counts *counts);
 
-const char *run_outcome_name(enum run_outcome outcome);
+const char *run_state_name(enum run_state outcome);
 const char *run_cause_name(enum run_cause cause);
 
 #endif

@@ -59,7 +59,7 @@ static enum err database_failed(struct run *run, enum err err)
 /* --- transactions ----------------------------------------------------------------------------------------
  */
 
-bool run_is_told_to_stop(const struct run *run)
+bool run_is_stopping(const struct run *run)
 {
     return run->lost || (run->options->stop && atomic_load(run->options->stop));
 }
@@ -92,7 +92,7 @@ enum err run_open_transaction(struct run *run)
     enum err err = run_open_unleased(run);
     if (err)
         return err;
-    err = lease_hold(&run->lease, run->store, clock_wall_ms());
+    err = lease_renew(&run->lease, run->store, clock_wall_ms());
     if (!err)
         return OK;
     run->lost = err == ERR_CANCELLED;
@@ -102,7 +102,7 @@ enum err run_open_transaction(struct run *run)
 
 enum err run_begin(struct run *run)
 {
-    return run_is_told_to_stop(run) ? ERR_CANCELLED : run_open_transaction(run);
+    return run_is_stopping(run) ? ERR_CANCELLED : run_open_transaction(run);
 }
 
 static void add_counts(struct run *run)
@@ -119,7 +119,7 @@ enum err run_commit(struct run *run)
     const struct timespec pause = {.tv_nsec = BETWEEN_TRANSACTIONS_US * 1000L};
     CHECK(run->open);
     /* A transaction may have been long, for a step is never cut: the lease begins anew at its end. */
-    enum err err = run->source ? lease_hold(&run->lease, run->store, clock_wall_ms()) : OK;
+    enum err err = run->source ? lease_renew(&run->lease, run->store, clock_wall_ms()) : OK;
     if (err)
         store_rollback(run->store);
     else
@@ -135,12 +135,12 @@ enum err run_commit(struct run *run)
     return OK;
 }
 
-enum err run_begin_regardless(struct run *run)
+enum err run_begin_unleased(struct run *run)
 {
     return run_open_unleased(run);
 }
 
-enum err run_commit_regardless(struct run *run)
+enum err run_commit_unleased(struct run *run)
 {
     CHECK(run->open);
     enum err err = store_commit(run->store);
@@ -158,11 +158,11 @@ void run_rollback(struct run *run)
     leave_gate(run);
 }
 
-enum err run_turn(struct run *run)
+enum err run_heartbeat(struct run *run)
 {
-    if (run_is_told_to_stop(run))
+    if (run_is_stopping(run))
         return ERR_CANCELLED;
-    if (!lease_is_due(&run->lease, clock_wall_ms()))
+    if (!lease_renewal_is_due(&run->lease, clock_wall_ms()))
         return OK;
     enum err err = run_open_transaction(run);
     return err ? err : run_commit(run);
@@ -233,7 +233,7 @@ static void count_steps(struct run *run, const struct step_result *now, const st
 /* --- way one: steps --------------------------------------------------------------------------------------
  */
 
-static enum err apply_step(struct run *run, const struct gathered_step *gathered)
+static enum err apply_step(struct run *run, const struct queued_step *gathered)
 {
     struct step_result result = {0};
     const struct step_result nothing = {0};
@@ -285,7 +285,7 @@ static void *grow(void *p, size_t *cap, size_t need, size_t size)
     return xrealloc(p, *cap * size);
 }
 
-enum err run_add_step(struct run *run, int64_t observed_at, const struct reading *readings, size_t count)
+enum err run_queue_step(struct run *run, int64_t observed_at, const struct reading *readings, size_t count)
 {
     if (!count)
         return OK;
@@ -293,7 +293,7 @@ enum err run_add_step(struct run *run, int64_t observed_at, const struct reading
     run->readings = grow(run->readings, &run->reading_cap, run->reading_count + count, sizeof *run->readings);
     memcpy(run->readings + run->reading_count, readings, count * sizeof *readings);
     run->steps[run->step_count++] =
-        (struct gathered_step){.observed_at = observed_at, .first = run->reading_count, .count = count};
+        (struct queued_step){.observed_at = observed_at, .first = run->reading_count, .count = count};
     run->reading_count += count;
     return run->reading_count < TRANSACTION_READINGS ? OK : run_flush(run);
 }
@@ -337,7 +337,7 @@ static void rollback_hook(void *ctx)
 static enum err turn_hook(void *ctx)
 {
     const struct file_import *f = ctx;
-    return run_turn(f->run);
+    return run_heartbeat(f->run);
 }
 
 static void reading_hook(void *ctx, enum platform platform, enum refusal refusal)
@@ -361,7 +361,7 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
                                        .commit = commit_hook,
                                        .rollback = rollback_hook,
                                        .on_commit = on_commit_hook,
-                                       .on_turn = turn_hook,
+                                       .heartbeat = turn_hook,
                                        .on_reading = reading_hook};
     char dir[PATH_MAX];
     temp_dir_beside(run_config(run)->store.path, dir);

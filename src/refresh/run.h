@@ -25,10 +25,10 @@ int64_t run_observed_at(const struct run *run);
 
 /* Keeps the lease while nothing is written. To be called outside of transactions whenever some time has
  * passed (a file being read, an answer being waited for), at least every second; costs next to nothing. */
-MUST_USE enum err run_turn(struct run *run);
+MUST_USE enum err run_heartbeat(struct run *run);
 
 /* The process is to end, or another process holds the lease: the run begins nothing new. */
-bool run_is_told_to_stop(const struct run *run);
+bool run_is_stopping(const struct run *run);
 
 /* One transaction: short (some 2,000 rows or 200 ms), never open while anything else than the database is
  * waited for. After an error of run_begin() or run_commit() none is open; after any other error call
@@ -39,8 +39,8 @@ void run_rollback(struct run *run);
 
 /* For what must be written even when the run was told to stop or has lost its lease: tokens that a platform
  * gave in exchange for older ones, which are worth nothing any more. */
-MUST_USE enum err run_begin_regardless(struct run *run);
-MUST_USE enum err run_commit_regardless(struct run *run);
+MUST_USE enum err run_begin_unleased(struct run *run);
+MUST_USE enum err run_commit_unleased(struct run *run);
 
 /* Says why the source stops; returns err. The first sentence is kept. */
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -74,17 +74,17 @@ enum { RUN_NO_PLATFORM = -1 }; /* videos and events are of all platforms of a vi
 const char *run_counter_name(enum run_counter counter);
 
 /* Adds to the running source's counters. Between run_begin() and run_commit() it counts only if the
- * transaction is committed. run_add_step() and run_import_file() count by themselves. */
+ * transaction is committed. run_queue_step() and run_import_file() count by themselves. */
 void run_count(struct run *run, int platform, enum run_counter counter, int64_t n);
 
 /* ---- way one: readings of posts that are known, author by author ---- */
 
 /* One step: all readings of one author that were observed at that instant, the posts each at most once.
  * Copied, gathered, and applied together with others in one transaction, at the latest by run_flush(). */
-MUST_USE enum err run_add_step(struct run *run, int64_t observed_at, const struct reading *readings,
-                               size_t count);
+MUST_USE enum err run_queue_step(struct run *run, int64_t observed_at, const struct reading *readings,
+                                 size_t count);
 
-/* Applies what was gathered. Once at the end of a source that uses run_add_step(). */
+/* Applies what was gathered. Once at the end of a source that uses run_queue_step(). */
 MUST_USE enum err run_flush(struct run *run);
 
 /* ---- way two: a file in the import format, authors, books, videos and readings ---- */

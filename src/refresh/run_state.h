@@ -6,7 +6,7 @@
 #include "refresh/refresh.h"
 
 /* Steps that a source gave and that are not applied yet. */
-struct gathered_step {
+struct queued_step {
     int64_t observed_at;
     size_t first, count; /* of `readings` */
 };
@@ -27,7 +27,7 @@ struct run {
     int64_t pending[REFRESH_PLATFORMS][RUN_COUNTERS]; /* and this is what it adds */
 
     struct step step;
-    struct gathered_step *steps;
+    struct queued_step *steps;
     struct reading *readings;
     size_t step_count, step_cap, reading_count, reading_cap;
 };

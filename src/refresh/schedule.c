@@ -38,6 +38,7 @@ struct schedule {
     const struct config *config;
     struct store *store;
     struct gate *gate;
+    struct source_list sources;
     uv_timer_t timer;
     uv_async_t ended;
     uv_thread_t thread;
@@ -75,14 +76,13 @@ static void on_thread(void *arg)
 static struct source_list sources_to_ask(const struct schedule *s, enum run_cause cause)
 {
     if (cause == CAUSE_SPOOL)
-        return sources_only(s->config, SOURCE_SPOOL);
-    const struct source_list all = sources_of(s->config);
+        return source_list_only(&s->sources, SOURCE_SPOOL);
     if (slot_of(&s->rule, clock_wall_ms()) != s->failed_slot)
-        return all;
+        return s->sources;
     struct source_list list = {{NULL}};
-    for (int i = 0, n = 0; all.sources[i]; i++)
-        if (s->source_failed[all.sources[i]->kind])
-            list.sources[n++] = all.sources[i];
+    for (int i = 0, n = 0; s->sources.sources[i]; i++)
+        if (s->source_failed[s->sources.sources[i]->kind])
+            list.sources[n++] = s->sources.sources[i];
     return list;
 }
 
@@ -216,16 +216,17 @@ static void on_ended(uv_async_t *ended)
 /* ---- life ---- */
 
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
-                               struct gate *gate)
+                               struct gate *gate, const struct source_list *sources)
 {
     struct schedule *s = xcalloc(1, sizeof *s);
     randombytes_buf(&s->seed, sizeof s->seed);
     s->config = config;
     s->store = store;
     s->gate = gate;
+    s->sources = *sources;
     s->rule = slot_rule_of(config, s->seed);
     s->state = (struct schedule_state){
-        .enabled = sources_of(config).sources[0] != NULL,
+        .enabled = sources->sources[0] != NULL,
         .last_started_at = TIME_NONE,
         .last_finished_at = TIME_NONE,
         .next_at = TIME_NONE,

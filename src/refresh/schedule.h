@@ -21,9 +21,9 @@ struct schedule_state {
     int64_t
         next_at; /* when the next one is due; in the past: since when it is overdue; TIME_NONE: not known */
 
-    /* Of this process since it started. A run whose outcome is RUN_LOST is in `runs`, and what it committed
-     * in `counts`. */
-    int64_t runs[RUN_OUTCOMES];
+    /* Of this process since it started. A run whose outcome is RUN_ABANDONED is in `runs`, and what it
+     * committed in `counts`. */
+    int64_t runs[RUN_STATES];
     struct refresh_counts counts;
     int64_t duration_ms; /* of its last run; -1: none yet */
 };
@@ -31,7 +31,7 @@ struct schedule_state {
 /* `store` is a STORE_READ connection of the loop, `gate` that of the writer queue; both must live until the
  * schedule is closed. Without a source in the configuration it does nothing. */
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
-                               struct gate *gate);
+                               struct gate *gate, const struct source_list *sources);
 
 /* Lets a run end after the transaction that is open, then calls `closed` on the loop, once, never before it
  * returned. */

@@ -76,7 +76,7 @@ static enum err read_author(struct run *run, struct live_videos *live, const str
     if (err)
         return run_fail(run, err, "the database says: %s", err_name(err));
     make_readings(live, m);
-    return run_add_step(run, m->now_ms, live->readings, live->reading_count);
+    return run_queue_step(run, m->now_ms, live->readings, live->reading_count);
 }
 
 static struct growth_moment moment_of(const struct run *run)
@@ -96,7 +96,7 @@ static enum err run_simulated(struct run *run)
     int64_t author_row = 0;
     enum err err = OK;
     arena_init(&live.arena, ARENA_BLOCK);
-    while (!err && (err = run_turn(run)) == OK) {
+    while (!err && (err = run_heartbeat(run)) == OK) {
         err = store_next_author(run_store(run), author_row, &author_row);
         if (!err)
             err = read_author(run, &live, &m, author_row);
@@ -111,4 +111,4 @@ static enum err run_simulated(struct run *run)
     return err;
 }
 
-const struct source simulated_source = {.kind = SOURCE_SIMULATED, .name = "simulated", .run = run_simulated};
+const struct source simulated_source = {.kind = SOURCE_SIMULATED, .run = run_simulated};

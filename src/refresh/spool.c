@@ -343,7 +343,7 @@ static enum err take(struct run *run, const struct spool_dir *dir, struct arena 
     struct taking t;
     taking_init(&t, run, dir);
     t.file = (struct spool_file){.name = name, .applied_at = TIME_NONE, .step_at = TIME_NONE};
-    enum err err = spool_dir_take(dir, name, &t.fd, &t.file.identity);
+    enum err err = spool_dir_open_file(dir, name, &t.fd, &t.file.identity);
     if (err == ERR_IO || err == ERR_READONLY || err == ERR_NOT_FOUND) {
         taking_fini(&t);
         return OK; /* told in the log */
@@ -417,7 +417,7 @@ static bool is_for_one(struct run *run, enum err err, int *failures)
     if (err != ERR_IO || ++*failures > FAILURES_MAX)
         return false;
     log_error("spool: a file cannot be read and is left for later");
-    return run_turn(run) == OK;
+    return run_heartbeat(run) == OK;
 }
 
 static enum err take_each(struct run *run, const struct spool_dir *dir, const struct spool_list *list,
@@ -429,7 +429,7 @@ static enum err take_each(struct run *run, const struct spool_dir *dir, const st
     arena_init(&arena, ARENA_BLOCK);
     for (size_t i = 0; !err && i < list->count; i++) {
         arena_reset(&arena);
-        err = run_turn(run);
+        err = run_heartbeat(run);
         if (!err)
             err = take(run, dir, &arena, list->entries[i].name, finished);
         if (err && is_for_one(run, err, &failures)) {
@@ -547,7 +547,7 @@ static bool backlog(const struct config *config, struct source_backlog *out)
     struct arena arena;
     *out = (struct source_backlog){0};
     arena_init(&arena, ARENA_BLOCK);
-    const bool listed = spool_dir_look(config->refresh.spool_dir, &arena, &list);
+    const bool listed = spool_dir_scan(config->refresh.spool_dir, &arena, &list);
     for (size_t i = 0; listed && i < list.count; i++) {
         out->files++;
         out->bytes += list.entries[i].identity.size;
@@ -558,7 +558,6 @@ static bool backlog(const struct config *config, struct source_backlog *out)
 
 const struct source spool_source = {
     .kind = SOURCE_SPOOL,
-    .name = "spool",
     .has_work = has_work,
     .backlog = backlog,
     .run = run_spool,

@@ -201,7 +201,7 @@ enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool
     return code ? failed("cannot be listed", "") : OK;
 }
 
-bool spool_dir_look(const char *path, struct arena *a, struct spool_list *out)
+bool spool_dir_scan(const char *path, struct arena *a, struct spool_list *out)
 {
     const struct spool_dir d = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .places = {-1, -1}};
     if (d.fd < 0)
@@ -270,7 +270,8 @@ enum err spool_dir_identify(const struct spool_dir *d, struct str name, struct f
     return regular ? OK : ERR_NOT_FOUND;
 }
 
-enum err spool_dir_take(const struct spool_dir *d, struct str name, int *fd, struct file_identity *identity)
+enum err spool_dir_open_file(const struct spool_dir *d, struct str name, int *fd,
+                             struct file_identity *identity)
 {
     const struct c_name n = c_name(name);
     /* O_NONBLOCK: a FIFO of that name would be waited for. */

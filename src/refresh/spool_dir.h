@@ -44,15 +44,15 @@ struct spool_list {
 MUST_USE enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool_list *out);
 
 /* The same for who only wants to know: creates nothing. False: the directory cannot be read. */
-MUST_USE bool spool_dir_look(const char *path, struct arena *a, struct spool_list *out);
+MUST_USE bool spool_dir_scan(const char *path, struct arena *a, struct spool_list *out);
 
 /* Whether anything waits. Looks no further than the first. */
 bool spool_dir_has_any(const char *path);
 
 /* Opens the regular file of that name, never through a link and never waiting for anything. ERR_NOT_FOUND:
  * gone, or no regular file any more. Others: may not be read; logged. */
-MUST_USE enum err spool_dir_take(const struct spool_dir *d, struct str name, int *fd,
-                                 struct file_identity *identity);
+MUST_USE enum err spool_dir_open_file(const struct spool_dir *d, struct str name, int *fd,
+                                      struct file_identity *identity);
 
 /* What the open file is now; it may have changed since. */
 MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);

@@ -5,7 +5,7 @@
 #define VT_STORE_APPS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "base/next.h"
 #include "store/accounts.h"
 #include "store/model.h"

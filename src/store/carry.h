@@ -27,7 +27,7 @@
 #ifndef VT_STORE_CARRY_H
 #define VT_STORE_CARRY_H
 
-#include "base/err.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

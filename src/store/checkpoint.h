@@ -4,7 +4,7 @@
 #ifndef VT_STORE_CHECKPOINT_H
 #define VT_STORE_CHECKPOINT_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/metrics.h"
 #include "store/store.h"
 

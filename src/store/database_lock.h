@@ -6,7 +6,7 @@
 #ifndef VT_STORE_DATABASE_LOCK_H
 #define VT_STORE_DATABASE_LOCK_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/file_lock.h"
 
 struct database_lock {

@@ -15,7 +15,7 @@
 #ifndef VT_STORE_DB_H
 #define VT_STORE_DB_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "store/queries.h"

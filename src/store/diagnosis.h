@@ -2,7 +2,7 @@
 #ifndef VT_STORE_DIAGNOSIS_H
 #define VT_STORE_DIAGNOSIS_H
 
-#include "base/err.h"
+#include "base/error.h"
 
 #include <stdint.h>
 

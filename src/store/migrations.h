@@ -4,7 +4,7 @@
 #ifndef VT_STORE_MIGRATIONS_H
 #define VT_STORE_MIGRATIONS_H
 
-#include "base/err.h"
+#include "base/error.h"
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #define VT_STORE_PLATFORM_CREDENTIALS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "base/next.h"
 #include "store/model.h"
 #include "store/read.h"

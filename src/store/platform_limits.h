@@ -4,7 +4,7 @@
 #ifndef VT_STORE_PLATFORM_LIMITS_H
 #define VT_STORE_PLATFORM_LIMITS_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 #include "store/store.h"
 

@@ -4,7 +4,7 @@
 #define VT_STORE_PLATFORM_POSTS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "store/model.h"
 #include "store/store.h"
 

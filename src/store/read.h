@@ -16,7 +16,7 @@
 #define VT_STORE_READ_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "base/next.h"
 #include "store/model.h"
 #include "store/store.h"

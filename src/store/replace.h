@@ -14,7 +14,7 @@
 #ifndef VT_STORE_REPLACE_H
 #define VT_STORE_REPLACE_H
 
-#include "base/err.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -75,7 +75,7 @@ enum err store_put_run_count(struct store *s, int64_t run_row, int source, int p
     return db_run(&s->db, q);
 }
 
-enum err store_lose_runs(struct store *s)
+enum err store_abandon_runs(struct store *s)
 {
     CHECK(db_in_transaction(&s->db));
     return db_run(&s->db, db_use(&s->db, QUERY_RUNS_LOSE));
@@ -114,7 +114,7 @@ enum err store_list_runs(struct store *s, int limit, store_run_fn fn, void *ctx)
             .holder = db_text(q, 2),
             .started_at = db_i64(q, 3),
             .finished_at = db_i64_or(q, 4, TIME_NONE),
-            .outcome = (int)db_i64_or(q, 5, RUN_AT_WORK),
+            .outcome = (int)db_i64_or(q, 5, RUN_IN_PROGRESS),
             .why = db_text(q, 6),
         };
         if (!fn(ctx, &run)) {

@@ -4,7 +4,7 @@
 #define VT_STORE_RUNS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "store/model.h"
 #include "store/store.h"
 
@@ -24,8 +24,8 @@ MUST_USE enum err store_put_lease(struct store *s, const struct lease_row *lease
 /* ---- runs ---- */
 
 enum run_cause { CAUSE_SCHEDULE, CAUSE_COMMAND, CAUSE_SPOOL };
-enum run_outcome { RUN_DONE, RUN_PART, RUN_FAILED, RUN_STOPPED, RUN_LOST };
-enum { RUN_OUTCOMES = 5, RUN_AT_WORK = -1 };
+enum run_state { RUN_SUCCEEDED, RUN_PARTIAL, RUN_FAILED, RUN_STOPPED, RUN_ABANDONED };
+enum { RUN_STATES = 5, RUN_IN_PROGRESS = -1 };
 
 struct run_row {
     int64_t row;
@@ -33,7 +33,7 @@ struct run_row {
     struct str holder;
     int64_t started_at;
     int64_t finished_at; /* TIME_NONE: at work, or lost */
-    int outcome;         /* enum run_outcome or RUN_AT_WORK */
+    int outcome;         /* enum run_state or RUN_IN_PROGRESS */
     struct str why;      /* p == NULL: nothing to say */
 };
 
@@ -44,7 +44,7 @@ MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int sour
                                       const char *name, int64_t value);
 
 /* Every run that is still at work becomes lost: for who has just taken the lease. */
-MUST_USE enum err store_lose_runs(struct store *s);
+MUST_USE enum err store_abandon_runs(struct store *s);
 
 /* Deletes this run and the older ones, but never the newest whole run: the schedule depends on its record. */
 MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);

@@ -5,7 +5,7 @@
 #define VT_STORE_SPOOL_RECORDS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "store/model.h"
 #include "store/store.h"
 

@@ -12,7 +12,7 @@
 #ifndef VT_STORE_STORE_H
 #define VT_STORE_STORE_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/metrics.h"
 #include "base/str.h"
 

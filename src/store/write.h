@@ -7,7 +7,7 @@
 #define VT_STORE_WRITE_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "store/model.h"
 #include "store/store.h"
 

@@ -5,7 +5,7 @@
 #ifndef VT_STORE_WRITER_H
 #define VT_STORE_WRITER_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "base/metrics.h"
 #include "store/store.h"
 

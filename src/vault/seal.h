@@ -14,7 +14,7 @@
 #define VT_VAULT_SEAL_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/error.h"
 #include "base/str.h"
 
 #include <stdbool.h>

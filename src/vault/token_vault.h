@@ -90,20 +90,20 @@ MUST_USE enum err account_record_save(const struct account_record *r, struct sea
 /* ---- refreshing tokens ---- */
 
 struct fetch;
-struct fetch_result;
+struct http_result;
 
-/* How the refresher asks: fetch_start(), or what a test has in its place. `done` is called once, never before
- * send() has returned. */
+/* How the refresher asks: http_client_send(), or what a test has in its place. `done` is called once, never
+ * before send() has returned. */
 struct token_sender {
     void *ctx;
-    void (*send)(void *ctx, const struct platform_request *request,
-                 void (*done)(void *done_ctx, const struct fetch_result *result), void *done_ctx);
+    void (*send)(void *ctx, const struct http_request *request,
+                 void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx);
 };
 struct token_sender token_sender_of(struct fetch *fetch);
 
 /* How the refresher writes: a run of the refresh in its transactions, a command in its own. begin: neither an
  * order to stop nor a lost lease may refuse it, for the tokens that came must not be lost. */
-struct token_turns {
+struct token_transactions {
     void *ctx;
     struct store *store;
     enum err (*begin)(void *ctx);
@@ -113,19 +113,19 @@ struct token_turns {
     bool (*is_stopping)(void *ctx);
 };
 
-enum token_result {
-    TOKENS_NEWER,    /* on disk: load them, and ask again */
-    TOKENS_LATER,    /* transport, throttled, 5xx, or another process is at it; wait_ms, 0: none given */
-    TOKENS_SIGN_IN,  /* the platform refused the refresh token (or there is none to refresh with): the author
+enum token_refresh_status {
+    TOKEN_REFRESHED,   /* on disk: load them, and ask again */
+    TOKEN_RETRY_LATER, /* transport, throttled, 5xx, or another process is at it; wait_ms, 0: none given */
+    TOKEN_RECONNECT, /* the platform refused the refresh token (or there is none to refresh with): the author
                       * must sign in again. Nothing is marked: store_credential_failed() is the caller's, who
                       * sees whether it is one account or all */
-    TOKENS_OPERATOR, /* our app was refused: pause the platform, leave the accounts alone */
-    TOKENS_GONE,     /* the account was removed meanwhile */
-    TOKENS_FAILED,   /* the database, or the keys: `err` */
+    TOKEN_APP_REJECTED,    /* our app was refused: pause the platform, leave the accounts alone */
+    TOKEN_ACCOUNT_REMOVED, /* the account was removed meanwhile */
+    TOKEN_STORE_FAILED,    /* the database, or the keys: `err` */
 };
 
-struct token_answer {
-    enum token_result result;
+struct token_refresh_result {
+    enum token_refresh_status result;
     enum err err;
     int64_t wait_ms;
     enum outcome_scope scope; /* of LATER */
@@ -139,16 +139,16 @@ struct token_refresher;
 /* What is pointed to outlives the refresher; `keys` and turns->store are used on this thread.
  */
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
-                                            struct seal_keys *keys, const struct token_turns *turns);
+                                            struct seal_keys *keys, const struct token_transactions *turns);
 /* CHECKs that nothing is in flight. */
 void token_refresher_free(struct token_refresher *r);
 
-/* `version`: of the tokens that were found too old. NEXT_MORE: `*answer` is there (TOKENS_NEWER when the row
- * has newer ones by now, without a request). NEXT_WAIT: `done` is called once, from the loop; it may ask
+/* `version`: of the tokens that were found too old. NEXT_MORE: `*answer` is there (TOKEN_REFRESHED when the
+ * row has newer ones by now, without a request). NEXT_WAIT: `done` is called once, from the loop; it may ask
  * again. Not to be called inside a transaction. */
-typedef void token_done_fn(void *ctx, const struct token_answer *answer);
-enum next token_refresher_ask(struct token_refresher *r, int64_t row, int64_t version,
-                              struct token_answer *answer, token_done_fn *done, void *ctx);
+typedef void token_done_fn(void *ctx, const struct token_refresh_result *answer);
+enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t version,
+                                struct token_refresh_result *answer, token_done_fn *done, void *ctx);
 
 /* Refreshes in flight: the loop has to be run until there are none, also after an order to stop, for a pair
  * that was sent is lost if nobody takes it. Each ends within twice [platforms] timeout_ms, and within that

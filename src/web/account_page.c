@@ -26,21 +26,21 @@ static void write_password_form(struct request *r, const char *fault, const char
     struct buf *b = &r->res.body;
     HTML(b, "<section class=\"card\"><h2>Password</h2>\n");
     page_form(r, STR("/account/password"));
-    field_write(b, &(struct field){.id = "current",
-                                   .label = "Your password until now",
-                                   .type = "password",
-                                   .autocomplete = "current-password",
-                                   .fault = fault});
-    field_write(b, &(struct field){.id = "password",
-                                   .label = "The new password",
-                                   .type = "password",
-                                   .autocomplete = "new-password",
-                                   .hint = "At least 8 characters.",
-                                   .fault = new_fault});
-    field_write(b, &(struct field){.id = "again",
-                                   .label = "The new password again",
-                                   .type = "password",
-                                   .autocomplete = "new-password"});
+    form_field_write(b, &(struct field){.id = "current",
+                                        .label = "Your password until now",
+                                        .type = "password",
+                                        .autocomplete = "current-password",
+                                        .fault = fault});
+    form_field_write(b, &(struct field){.id = "password",
+                                        .label = "The new password",
+                                        .type = "password",
+                                        .autocomplete = "new-password",
+                                        .hint = "At least 8 characters.",
+                                        .fault = new_fault});
+    form_field_write(b, &(struct field){.id = "again",
+                                        .label = "The new password again",
+                                        .type = "password",
+                                        .autocomplete = "new-password"});
     HTML(b, "<button>Change the password</button></form></section>\n");
 }
 
@@ -56,7 +56,7 @@ static void write_sign_out(struct request *r)
 
 static enum next show(struct request *r, const char *fault, const char *new_fault)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     if (fault || new_fault)
         r->res.status = 422;
     struct buf *b = page_begin(r, &(struct page){.title = STR("Account"), .current = "/account"});
@@ -88,22 +88,22 @@ const struct site_page account_page = {.path = "/account", .methods = SITE_GET, 
 static enum err write_password(struct store *store, void *data)
 {
     const struct account_write *w = data;
-    enum err e = enter_check(store, &w->entry, w->checked);
+    enum err e = session_start_check_password(store, &w->entry, w->checked);
     if (e == OK)
         e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), w->entry.now);
     if (e == OK)
         e = store_delete_sessions_of(store, w->entry.author_row);
-    return e ? e : enter_write(store, &w->entry);
+    return e ? e : session_start_write(store, &w->entry);
 }
 
 static enum next password_written_step(struct request *r)
 {
-    struct account *a = visit_of(r)->state;
+    struct account *a = page_context_of(r)->state;
     if (a->result == ERR_INVALID)
         return show(r, "This is not your password.", NULL);
     if (a->result)
         return page_store_error(r, a->result);
-    enter_done(r);
+    session_start_set_cookies(r);
     page_set_note(r, NOTE_PASSWORD_SET);
     return page_redirect(r, STR("/account"));
 }
@@ -115,11 +115,11 @@ static enum next refuse_load(struct request *r)
 
 static enum next password_made_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct account *a = v->state;
     if (a->call.err)
         return refuse_load(r);
-    enter_prepare(r, v->viewer.author_row, &a->write.entry);
+    session_start_prepare(r, v->viewer.author_row, &a->write.entry);
     memcpy(a->write.checked, v->viewer.password.p, v->viewer.password.len);
     memcpy(a->write.text, a->call.text, sizeof a->write.text);
     r->step = password_written_step;
@@ -127,23 +127,24 @@ static enum next password_made_step(struct request *r)
 }
 
 /* A browser that is signed in now counts like one that has signed in before. */
-static struct sign_in_try try_of(const struct request *r)
+static struct sign_in_attempt try_of(const struct request *r)
 {
-    const struct visit *v = visit_of(r);
-    return (struct sign_in_try){.account = v->viewer.login,
-                                .address = r->client_address,
-                                .device = str_make((const char *)v->session_hash, sizeof v->session_hash)};
+    const struct visit *v = page_context_of(r);
+    return (struct sign_in_attempt){.account = v->viewer.login,
+                                    .address = r->client_address,
+                                    .device =
+                                        str_make((const char *)v->session_hash, sizeof v->session_hash)};
 }
 
 static enum next current_checked_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct account *a = v->state;
     if (a->call.err)
         return refuse_load(r);
     if (!a->call.matches)
         return show(r, "This is not your password.", NULL);
-    const struct sign_in_try try = try_of(r);
+    const struct sign_in_attempt try = try_of(r);
     sign_in_limiter_succeeded(v->site->sign_in_limiter, &try, clock_mono_ms());
     r->step = password_made_step;
     return password_make(v->site->passwords, &r->wait, &a->call, form_get(&v->form, STR("password")));
@@ -151,19 +152,19 @@ static enum next current_checked_step(struct request *r)
 
 static enum next password_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct str current = form_get(&v->form, STR("current")), chosen = form_get(&v->form, STR("password"));
     if (v->by_proxy || !v->viewer.login.p || !current.p || !chosen.p)
         return page_error(r, 400, "The form wants your password and a new one.");
-    const char *fault = password_refusal(chosen, v->viewer.login);
+    const char *fault = password_check(chosen, v->viewer.login);
     if (!fault && !str_eq(chosen, form_get(&v->form, STR("again"))))
         fault = "The two new passwords are not the same.";
     if (fault)
         return show(r, NULL, fault);
-    const struct sign_in_try try = try_of(r);
-    int64_t wait_ms = sign_in_limiter_try(v->site->sign_in_limiter, &try, clock_mono_ms());
+    const struct sign_in_attempt try = try_of(r);
+    int64_t wait_ms = sign_in_limiter_begin(v->site->sign_in_limiter, &try, clock_mono_ms());
     if (wait_ms)
-        return page_too_fast(r, wait_ms);
+        return page_too_many_sign_ins(r, wait_ms);
     struct account *a = arena_alloc(&r->arena, sizeof *a);
     v->state = a;
     r->step = current_checked_step;
@@ -183,17 +184,17 @@ static enum err write_out(struct store *store, void *data)
 
 static enum next out_step(struct request *r)
 {
-    struct account *a = visit_of(r)->state;
+    struct account *a = page_context_of(r)->state;
     if (a->result)
         return page_store_error(r, a->result);
-    site_forget_session_cookie(r);
+    session_cookie_clear(r);
     page_set_note(r, NOTE_SIGNED_OUT_EVERYWHERE);
     return page_redirect(r, STR("/sign-in"));
 }
 
 static enum next sign_out_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct account *a = arena_alloc(&r->arena, sizeof *a);
     v->state = a;
     a->write.entry.author_row = v->viewer.author_row;

@@ -19,12 +19,12 @@ struct app {
 struct apps {
     int count, counted;
     struct app list[AUTHOR_KEYS_MAX];
-    struct cursors_call cursors;
+    struct poll_positions_call cursors;
 };
 
 static struct apps *apps_of(const struct request *r)
 {
-    return visit_of(r)->state;
+    return page_context_of(r)->state;
 }
 
 /* ---- the page ---- */
@@ -52,10 +52,10 @@ static void write_behind(struct buf *b, int behind)
     HTML(b, "<dt>Events it has not dealt with</dt><dd>");
     if (behind == 0)
         HTML(b, "none");
-    else if (behind > CURSOR_BEHIND_MAX)
+    else if (behind > LAG_MAX)
         HTML(b, "more than 1,000");
     else
-        number_html(b, behind);
+        html_number(b, behind);
     HTML(b, "</dd>");
 }
 
@@ -65,12 +65,12 @@ static void write_app(struct request *r, const struct app *app, int64_t now)
     HTML(b, "<section class=\"card\"><h2>");
     html_name(b, app->name);
     HTML(b, "</h2><dl class=\"facts\"><dt>Connected</dt><dd>");
-    time_ago_html(b, app->connected_at, now);
+    html_time_ago(b, app->connected_at, now);
     HTML(b, "</dd><dt>Last read</dt><dd>");
     if (app->read_at == TIME_NONE)
         HTML(b, "never");
     else
-        time_ago_html(b, app->read_at, now);
+        html_time_ago(b, app->read_at, now);
     HTML(b, "</dd>");
     if (app->behind != NOT_KNOWN)
         write_behind(b, app->behind);
@@ -99,21 +99,20 @@ static enum next show(struct request *r)
 
 static enum next count_step(struct request *r);
 
-/* The next one whose position is known; a count at a time, each at most CURSOR_BEHIND_MAX rows. */
+/* The next one whose position is known; a count at a time, each at most LAG_MAX rows. */
 static enum next count_next(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct apps *apps = v->state;
     for (; apps->counted < apps->cursors.count; apps->counted++) {
-        struct cursor cursor = cursors_get(&apps->cursors, apps->counted);
+        struct cursor cursor = poll_positions_get(&apps->cursors, apps->counted);
         struct app *app = &apps->list[apps->counted];
         if (!cursor.known)
             continue;
         if (cursor.at_ms > app->read_at)
             app->read_at = cursor.at_ms;
         r->step = count_step;
-        return store_count_events(&v->read, v->viewer.author_row, cursor.after, CURSOR_BEHIND_MAX + 1,
-                                  &app->behind);
+        return store_count_events(&v->read, v->viewer.author_row, cursor.after, LAG_MAX + 1, &app->behind);
     }
     return show(r);
 }
@@ -121,24 +120,24 @@ static enum next count_next(struct request *r)
 static enum next count_step(struct request *r)
 {
     struct apps *apps = apps_of(r);
-    if (visit_of(r)->read.err)
-        return page_store_error(r, visit_of(r)->read.err);
+    if (page_context_of(r)->read.err)
+        return page_store_error(r, page_context_of(r)->read.err);
     apps->counted++;
     return count_next(r);
 }
 
 static enum next ask_cursors(struct request *r)
 {
-    const struct site *site = visit_of(r)->site;
+    const struct site *site = page_context_of(r)->site;
     struct apps *apps = apps_of(r);
-    struct uuid ids[CURSORS_READ_MAX];
-    int count = apps->count < CURSORS_READ_MAX ? apps->count : CURSORS_READ_MAX;
+    struct uuid ids[POLL_POSITIONS_MAX];
+    int count = apps->count < POLL_POSITIONS_MAX ? apps->count : POLL_POSITIONS_MAX;
     if (!count || !site->cursors)
         return show(r);
     for (int i = 0; i < count; i++)
         ids[i] = apps->list[i].key_id;
     r->step = count_next;
-    return cursors_read(site->cursors, ids, count, &r->wait, &apps->cursors);
+    return poll_positions_load(site->cursors, ids, count, &r->wait, &apps->cursors);
 }
 
 /* ---- the keys ---- */
@@ -163,13 +162,13 @@ static bool on_key(void *ctx, const struct author_key *key)
 
 static enum next listed_step(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     return v->read.err ? page_store_error(r, v->read.err) : ask_cursors(r);
 }
 
 static enum next apps_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     v->state = arena_alloc(&r->arena, sizeof(struct apps));
     r->step = listed_step;
     return store_list_author_keys(&v->read, v->viewer.author_row, KEYS_LIVE, AUTHOR_KEYS_MAX, on_key, r);

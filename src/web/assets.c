@@ -17,7 +17,7 @@ static void version_of(struct str text, char out[ASSET_VERSION_SIZE])
     out[VERSION_LEN] = '\0';
 }
 
-void assets_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE])
+void assets_compute_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE])
 {
     version_of(str_make(style_css, style_css_len), style);
     version_of(str_make(copy_js, copy_js_len), script);

@@ -6,6 +6,6 @@
 enum { ASSET_VERSION_SIZE = 16 };
 
 /* Of their texts; NUL-terminated. */
-void assets_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE]);
+void assets_compute_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE]);
 
 #endif

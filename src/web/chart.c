@@ -9,7 +9,7 @@
 static const double TOP = 14, FLOOR = 88;
 enum { LINES_MAX = 4 };
 
-int64_t chart_step(int64_t max)
+int64_t chart_grid_step(int64_t max)
 {
     static const int factors[] = {2, 5, 10};
     int64_t power = 1, step = 1;
@@ -35,7 +35,7 @@ static struct plot plot_of(const struct chart *c)
             p.max = c->days[i].views;
         p.viral_days += c->days[i].viral > 0;
     }
-    p.step = chart_step(p.max);
+    p.step = chart_grid_step(p.max);
     p.top = p.max ? (p.max + p.step - 1) / p.step * p.step : p.step;
     return p;
 }
@@ -52,7 +52,7 @@ static void write_axis(struct buf *b, const struct plot *p)
     HTML(b, "<svg class=\"chart-axis\" aria-hidden=\"true\" focusable=\"false\">");
     for (int64_t v = 0; v <= p->top; v += p->step) {
         buf_printf(b, "<text x=\"100%%\" y=\"%.2f%%\" dy=\"4\" text-anchor=\"end\">", y_of(p, v));
-        number_short(b, v);
+        format_number_short(b, v);
         HTML(b, "</text>");
     }
     HTML(b, "</svg>");
@@ -95,7 +95,7 @@ static void write_day(struct buf *b, const struct plot *p, size_t i)
     HTML(b, "<g><title>");
     date_text(b, day->date);
     HTML(b, ": ");
-    number_exact(b, day->views);
+    format_number(b, day->views);
     buf_append(b, day->views == 1 ? STR(" view") : STR(" views"));
     if (day->viral) {
         HTML(b, ", ");
@@ -155,7 +155,7 @@ static void write_description(struct buf *b, const struct plot *p)
     size_t best = 0;
     int64_t sum = 0;
     for (size_t i = 0; i < c->count; i++) {
-        sum = number_sum(sum, c->days[i].views);
+        sum = count_sum(sum, c->days[i].views);
         best = c->days[i].views > c->days[best].views ? i : best;
     }
     HTML(b, "From ");
@@ -163,13 +163,13 @@ static void write_description(struct buf *b, const struct plot *p)
     HTML(b, " to ");
     date_text(b, c->days[c->count - 1].date);
     HTML(b, ": ");
-    number_exact(b, sum);
+    format_number(b, sum);
     buf_append(b, sum == 1 ? STR(" view.") : STR(" views."));
     if (p->max) {
         HTML(b, " Most on ");
         date_text(b, c->days[best].date);
         HTML(b, ": ");
-        number_exact(b, p->max);
+        format_number(b, p->max);
         HTML(b, ".");
     }
     if (p->viral_days) {
@@ -219,9 +219,9 @@ static void write_row(struct buf *b, const struct plot *p, const struct chart_da
     HTML(b, "<tr><th scope=\"row\">");
     date_html(b, day->date);
     HTML(b, "</th><td class=\"num\">");
-    number_exact(b, day->views);
+    format_number(b, day->views);
     HTML(b, "</td><td class=\"num\">");
-    number_exact(b, day->total);
+    format_number(b, day->total);
     HTML(b, "</td>");
     if (p->viral_days) {
         HTML(b, "<td class=\"num\">");

@@ -31,7 +31,7 @@ void chart_write(struct buf *b, const struct chart *c);
 
 /* The lowest round value (1, 2 or 5 times a power of ten) of which at most four reach `max`: the distance of
  * the lines of the axis. At least 1. */
-int64_t chart_step(int64_t max);
+int64_t chart_grid_step(int64_t max);
 
 /* Views of the video's or author's share as a bar: `width` out of 1,000. */
 void chart_meter(struct buf *b, const char *class, int64_t part, int64_t whole);

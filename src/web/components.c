@@ -5,7 +5,7 @@
 #include "web/humanize.h"
 #include "web/page.h"
 
-struct str part_platform(enum platform p)
+struct str component_platform_name(enum platform p)
 {
     static const struct str names[PLATFORM_COUNT] = {[PLATFORM_TIKTOK] = {"TikTok", 6},
                                                      [PLATFORM_INSTAGRAM] = {"Instagram", 9},
@@ -15,21 +15,21 @@ struct str part_platform(enum platform p)
     return names[p];
 }
 
-struct str part_title(const struct video *v, const struct book_ref *book)
+struct str component_video_title(const struct video *v, const struct book_ref *book)
 {
     if (v->title.p)
         return v->title;
     return book->title.p ? book->title : STR("Untitled");
 }
 
-void part_video_link(struct request *r, const struct video *v, const struct book_ref *book)
+void component_video_link(struct request *r, const struct video *v, const struct book_ref *book)
 {
     char id[UUID_TEXT_LEN];
     uuid_format(&v->id, id);
     HTML(&r->res.body, "<a");
     page_link(r, "href", arena_printf(&r->arena, "/videos/%.*s", UUID_TEXT_LEN, id));
     HTML(&r->res.body, ">");
-    html_name(&r->res.body, part_title(v, book));
+    html_name(&r->res.body, component_video_title(v, book));
     HTML(&r->res.body, "</a>");
 }
 
@@ -70,11 +70,11 @@ static void draw_thumb(struct buf *b, const struct video *v, struct str title)
     HTML(b, "</text></svg>");
 }
 
-void part_thumb(struct request *r, const struct video *v, struct str title)
+void component_thumbnail(struct request *r, const struct video *v, struct str title)
 {
     struct buf *b = &r->res.body;
-    bool remote = *visit_of(r)->site->config->account.image_sources && html_link_is_safe(v->thumbnail_url) &&
-                  v->thumbnail_url.p[0] != '/';
+    bool remote = *page_context_of(r)->site->config->account.image_sources &&
+                  html_link_is_safe(v->thumbnail_url) && v->thumbnail_url.p[0] != '/';
     if (!remote) {
         draw_thumb(b, v, title);
         return;
@@ -87,24 +87,24 @@ void part_thumb(struct request *r, const struct video *v, struct str title)
 
 /* ---- words ---- */
 
-void part_viral_line(struct buf *b, int64_t views, int64_t threshold, int64_t median)
+void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold, int64_t median)
 {
     if (median != COUNT_NONE && median > 0) {
-        number_times(b, views, median);
+        format_multiplier(b, views, median);
         HTML(b, " your typical ");
-        number_html(b, median);
+        html_number(b, median);
     } else {
         HTML(b, "over ");
-        number_of_html(b, threshold, "view", "views");
+        html_quantity(b, threshold, "view", "views");
     }
 }
 
-void part_platforms(struct buf *b, const struct video *v)
+void component_platform_list(struct buf *b, const struct video *v)
 {
     for (size_t i = 0; i < v->post_count; i++) {
         if (i)
             HTML(b, ", ");
-        buf_append(b, part_platform(v->posts[i].platform));
+        buf_append(b, component_platform_name(v->posts[i].platform));
     }
 }
 
@@ -113,7 +113,7 @@ static void write_viral(struct buf *b, const struct video *v)
     if (v->went_viral_at == TIME_NONE)
         return;
     HTML(b, "<div class=\"small\"><span class=\"badge viral\">Viral</span> ");
-    part_viral_line(b, v->views_when_viral, v->line.threshold, v->line.median);
+    component_viral_comparison(b, v->views_when_viral, v->line.threshold, v->line.median);
     HTML(b, "</div>");
 }
 
@@ -122,55 +122,55 @@ static void write_facts(struct buf *b, const struct video *v)
     HTML(b, "<div class=\"small muted\">");
     date_html(b, date_of(v->posted_at));
     HTML(b, " on ");
-    part_platforms(b, v);
+    component_platform_list(b, v);
     HTML(b, "</div><div>");
     if (v->first_reading_at == TIME_NONE) {
         HTML(b, "<span class=\"muted\">Not read yet</span>");
     } else {
         HTML(b, "<span class=\"video-views\">");
-        number_of_html(b, v->views, "view", "views");
+        html_quantity(b, v->views, "view", "views");
         HTML(b, "</span>");
     }
     if (v->milestone_count) {
         HTML(b, " <span class=\"small muted\">· passed ");
-        number_html(b, v->milestones[v->milestone_count - 1].value);
+        html_number(b, v->milestones[v->milestone_count - 1].value);
         HTML(b, "</span>");
     }
     HTML(b, "</div>");
 }
 
-void part_video_item(struct request *r, const struct video *v, const struct book_ref *book)
+void component_video_item(struct request *r, const struct video *v, const struct book_ref *book)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<li>");
-    part_thumb(r, v, part_title(v, book));
+    component_thumbnail(r, v, component_video_title(v, book));
     HTML(b, "<div class=\"video-text\"><div class=\"video-title clamp\">");
-    part_video_link(r, v, book);
+    component_video_link(r, v, book);
     HTML(b, "</div>");
     write_facts(b, v);
     write_viral(b, v);
     HTML(b, "</div></li>");
 }
 
-void part_event_item(struct request *r, const struct event *e, const struct video *v,
-                     const struct book_ref *book, int64_t now)
+void component_event_item(struct request *r, const struct event *e, const struct video *v,
+                          const struct book_ref *book, int64_t now)
 {
     struct buf *b = &r->res.body;
     bool viral = e->type == EVENT_WENT_VIRAL;
     buf_append(b,
                viral ? STR("<li class=\"viral\"><div class=\"clamp\">") : STR("<li><div class=\"clamp\">"));
-    part_video_link(r, v, book);
+    component_video_link(r, v, book);
     HTML(b, "</div>");
     if (viral) {
         HTML(b, "went viral at ");
-        number_of_html(b, e->value, "view", "views");
+        html_quantity(b, e->value, "view", "views");
         HTML(b, ", ");
-        part_viral_line(b, e->value, e->threshold, e->median);
+        component_viral_comparison(b, e->value, e->threshold, e->median);
     } else {
         HTML(b, "reached ");
-        number_of_html(b, e->value, "view", "views");
+        html_quantity(b, e->value, "view", "views");
     }
     HTML(b, "<span class=\"when\">");
-    time_ago_html(b, e->occurred_at, now);
+    html_time_ago(b, e->occurred_at, now);
     HTML(b, "</span></li>");
 }

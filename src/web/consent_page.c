@@ -25,12 +25,12 @@ struct consent {
 
 static struct consent *consent_of(const struct request *r)
 {
-    return visit_of(r)->state;
+    return page_context_of(r)->state;
 }
 
 static struct str issuer(const struct request *r)
 {
-    return str_from_cstr(visit_of(r)->site->config->server.base_url);
+    return str_from_cstr(page_context_of(r)->site->config->server.base_url);
 }
 
 /* Nothing is redirected: who wrote the request may be nobody that should be sent to. */
@@ -91,7 +91,7 @@ static void write_facts(struct request *r)
         HTML(b, "</a></dd>");
     }
     HTML(b, "<dt>Your account</dt><dd>");
-    html_name(b, visit_of(r)->viewer.name);
+    html_name(b, page_context_of(r)->viewer.name);
     HTML(b, "</dd><dt>You will be sent to</dt><dd>");
     write_destination(b, c->request.redirect_uri);
     HTML(b, "</dd></dl>\n");
@@ -100,7 +100,7 @@ static void write_facts(struct request *r)
 static enum next show(struct request *r)
 {
     const struct consent *c = consent_of(r);
-    visit_of(r)->form_target = form_target(c->request.redirect_uri);
+    page_context_of(r)->form_target = form_target(c->request.redirect_uri);
     struct buf *b =
         page_begin(r, &(struct page){.title = STR("Connect an app"), .narrow = true, .own_heading = true});
     HTML(b, "<h1>Connect ");
@@ -165,20 +165,20 @@ static enum next allow(struct request *r)
 {
     struct consent *c = consent_of(r);
     const struct authorize_request *q = &c->request;
-    c->write = (struct consent_write){.author_row = visit_of(r)->viewer.author_row,
+    c->write = (struct consent_write){.author_row = page_context_of(r)->viewer.author_row,
                                       .client_id_len = q->client_id.len,
                                       .redirect_len = q->redirect_uri.len};
     memcpy(c->write.client_id, q->client_id.p, q->client_id.len);
     memcpy(c->write.redirect_uri, q->redirect_uri.p, q->redirect_uri.len);
     memcpy(c->write.challenge, q->challenge.p, sizeof c->write.challenge);
     r->step = written_step;
-    return write_call(visit_of(r)->site->writer, &r->wait, &c->result, write_code, &c->write,
+    return write_call(page_context_of(r)->site->writer, &r->wait, &c->result, write_code, &c->write,
                       sizeof c->write);
 }
 
 static enum next decide(struct request *r)
 {
-    struct str decision = form_get(&visit_of(r)->form, STR("decision"));
+    struct str decision = form_get(&page_context_of(r)->form, STR("decision"));
     if (str_eq(decision, STR("allow")))
         return allow(r);
     if (str_eq(decision, STR("deny")))
@@ -190,7 +190,7 @@ static enum next decide(struct request *r)
 
 static enum next app_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct consent *c = consent_of(r);
     const char *description;
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
@@ -202,21 +202,21 @@ static enum next app_step(struct request *r)
     if (error)
         return send_error(r, error, description);
     if (!v->viewer.author_row)
-        return site_ask_to_sign_in(r);
+        return web_redirect_to_sign_in(r);
     return r->method == METHOD_POST ? decide(r) : show(r);
 }
 
 static enum next consent_step(struct request *r)
 {
     struct consent *c = arena_alloc(&r->arena, sizeof *c);
-    visit_of(r)->state = c;
+    page_context_of(r)->state = c;
     const char *why = authorize_read(&c->request, &r->arena, r->query);
     if (why)
         return refuse(r, why);
     if (c->request.client_id.len > CLIENT_ID_MAX || !str_is_utf8(c->request.client_id))
         return refuse(r, authorize_check_redirect(&c->request, NULL));
     r->step = app_step;
-    return store_read_app(&visit_of(r)->read, &r->arena, c->request.client_id, &c->app);
+    return store_read_app(&page_context_of(r)->read, &r->arena, c->request.client_id, &c->app);
 }
 
 const struct site_page consent_page = {.path = "/oauth/authorize",

@@ -23,7 +23,7 @@ struct dashboard {
 
 static struct dashboard *dashboard_of(const struct request *r)
 {
-    return visit_of(r)->state;
+    return page_context_of(r)->state;
 }
 
 /* ---- how fresh it is ---- */
@@ -36,13 +36,13 @@ static void write_freshness(struct buf *b, const struct dashboard *d)
         return;
     if (sum->open_videos && d->now - at > STALE_MS) {
         HTML(b, "<p class=\"notice\">These numbers are not fresh: the last refresh was ");
-        time_ago_html(b, at, d->now);
+        html_time_ago(b, at, d->now);
         HTML(b, ". They are normally read again every hour; nothing is lost, and what was missed is counted "
                 "with the next reading.</p>");
         return;
     }
     HTML(b, "<p class=\"muted\">Last refreshed ");
-    time_ago_html(b, at, d->now);
+    html_time_ago(b, at, d->now);
     HTML(b, ". ");
     if (!sum->open_videos)
         HTML(b, "Your videos are all older than 30 days: their numbers are final. ");
@@ -55,7 +55,7 @@ static int64_t sum_days(const struct summary *sum, int from, int to)
 {
     int64_t total = 0;
     for (int i = from; i < to; i++)
-        total = number_sum(total, sum->gained[i]);
+        total = count_sum(total, sum->gained[i]);
     return total;
 }
 
@@ -66,7 +66,7 @@ static void write_change(struct buf *b, int64_t now, int64_t before)
         return;
     }
     buf_printf(b, "<span class=\"%s\">", now > before ? "up" : now < before ? "down" : "same");
-    number_change(b, now, before);
+    format_change(b, now, before);
     HTML(b, "</span> the 30 days before");
 }
 
@@ -75,20 +75,20 @@ static void write_figures(struct buf *b, const struct summary *sum)
     int64_t last = sum_days(sum, SUMMARY_DAYS - CHART_DAYS, SUMMARY_DAYS);
     int64_t before = sum_days(sum, SUMMARY_DAYS - 2 * CHART_DAYS, SUMMARY_DAYS - CHART_DAYS);
     HTML(b, "<dl class=\"figures\"><div><dt>Views in all</dt><dd class=\"big\">");
-    number_html(b, sum->views);
+    html_number(b, sum->views);
     HTML(b, "</dd></div><div><dt>Views in the last 30 days</dt><dd class=\"big\">");
-    number_html(b, last);
+    html_number(b, last);
     HTML(b, "</dd><dd class=\"aside\">");
     write_change(b, last, before);
     HTML(b, "</dd></div><div><dt>Videos</dt><dd class=\"big\">");
-    number_html(b, sum->videos);
+    html_number(b, sum->videos);
     HTML(b, "</dd><dd class=\"aside\">");
-    number_html(b, sum->open_videos);
+    html_number(b, sum->open_videos);
     HTML(b, " younger than 30 days</dd></div><div><dt>Went viral</dt><dd class=\"big\">");
-    number_html(b, sum->viral_videos);
+    html_number(b, sum->viral_videos);
     HTML(b, "</dd><dd class=\"aside\">");
     if (sum->viral_videos) {
-        number_share(b, sum->viral_videos, sum->videos);
+        format_percentage(b, sum->viral_videos, sum->videos);
         HTML(b, " of your videos");
     } else {
         HTML(b, "none so far");
@@ -125,13 +125,13 @@ static void write_chart(struct buf *b, const struct summary *sum)
 static void write_platform(struct buf *b, const struct summary *sum, enum platform p, int64_t whole)
 {
     HTML(b, "<li><div class=\"row\"><span>");
-    buf_append(b, part_platform(p));
+    buf_append(b, component_platform_name(p));
     HTML(b, " <span class=\"small muted\">");
-    number_of_html(b, sum->platform_videos[p], "video", "videos");
+    html_quantity(b, sum->platform_videos[p], "video", "videos");
     HTML(b, "</span></span><span><strong>");
-    number_of_html(b, sum->platform_views[p], "view", "views");
+    html_quantity(b, sum->platform_views[p], "view", "views");
     HTML(b, "</strong> <span class=\"muted\">· ");
-    number_share(b, sum->platform_views[p], whole);
+    format_percentage(b, sum->platform_views[p], whole);
     HTML(b, "</span></span></div>");
     chart_meter(b, "", sum->platform_views[p], whole);
     HTML(b, "</li>");
@@ -143,7 +143,7 @@ static void write_platforms(struct buf *b, const struct summary *sum)
     bool done[PLATFORM_COUNT] = {false};
     int64_t whole = 0;
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        whole = number_sum(whole, sum->platform_views[p]);
+        whole = count_sum(whole, sum->platform_views[p]);
     HTML(b, "<section class=\"card\" aria-labelledby=\"platforms-h\"><h2 id=\"platforms-h\">Where the views "
             "are</h2><ul class=\"platforms\">");
     for (int n = 0; n < PLATFORM_COUNT; n++) {
@@ -166,7 +166,7 @@ static bool on_event(void *ctx, const struct event *e, const struct video *v, co
     struct dashboard *d = dashboard_of(r);
     if (!d->shown++)
         HTML(&r->res.body, "<ul class=\"events\">");
-    part_event_item(r, e, v, book, d->now);
+    component_event_item(r, e, v, book, d->now);
     return true;
 }
 
@@ -174,8 +174,8 @@ static enum next events_done_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
     struct buf *b = &r->res.body;
-    if (visit_of(r)->read.err)
-        return page_store_error(r, visit_of(r)->read.err);
+    if (page_context_of(r)->read.err)
+        return page_store_error(r, page_context_of(r)->read.err);
     buf_append(b, d->shown ? STR("</ul>")
                            : STR("<p class=\"empty\">Nothing yet. When a video passes 1,000 views, or goes "
                                  "viral, you read it here first.</p>"));
@@ -196,7 +196,7 @@ static enum next list_events(struct request *r)
     HTML(&r->res.body, "<section class=\"card\" aria-labelledby=\"events-h\"><h2 id=\"events-h\">Latest "
                        "events</h2>");
     r->step = events_done_step;
-    return store_list_events(&visit_of(r)->read, &d->events, on_event, r, &d->progress);
+    return store_list_events(&page_context_of(r)->read, &d->events, on_event, r, &d->progress);
 }
 
 /* ---- videos ---- */
@@ -205,7 +205,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
 {
     struct request *r = ctx;
     if (dashboard_of(r)->shown++ < VIDEOS_SHOWN)
-        part_video_item(r, v, book);
+        component_video_item(r, v, book);
     return true;
 }
 
@@ -213,14 +213,14 @@ static enum next videos_done_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
     struct buf *b = &r->res.body;
-    if (visit_of(r)->read.err)
-        return page_store_error(r, visit_of(r)->read.err);
+    if (page_context_of(r)->read.err)
+        return page_store_error(r, page_context_of(r)->read.err);
     HTML(b, "</ul>");
     if (d->shown > VIDEOS_SHOWN) {
         HTML(b, "<p class=\"pager\"><a class=\"button quiet\"");
         page_link(r, "href", STR("/videos"));
         HTML(b, ">All ");
-        number_html(b, d->work.sum.videos);
+        html_number(b, d->work.sum.videos);
         HTML(b, " videos</a></p>");
     }
     HTML(b, "</section><div>");
@@ -240,7 +240,7 @@ static enum next list_videos(struct request *r)
     HTML(&r->res.body, "<section class=\"card\" aria-labelledby=\"videos-h\"><h2 id=\"videos-h\">Newest "
                        "videos</h2><ul class=\"videos\">");
     r->step = videos_done_step;
-    return store_list_videos(&visit_of(r)->read, &d->videos, on_video, r);
+    return store_list_videos(&page_context_of(r)->read, &d->videos, on_video, r);
 }
 
 /* ---- the page ---- */
@@ -276,10 +276,10 @@ static enum next slice_step(struct request *r);
 static enum next slice_done_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
-    switch (summary_slice_done(&d->work, visit_of(r)->site->summaries)) {
-    case SUMMARY_FAILED: return page_store_error(r, visit_of(r)->read.err);
+    switch (summary_finish_batch(&d->work, page_context_of(r)->site->summaries)) {
+    case SUMMARY_FAILED: return page_store_error(r, page_context_of(r)->read.err);
     case SUMMARY_READY: return write_page(r);
-    case SUMMARY_GOES_ON: break;
+    case SUMMARY_MORE: break;
     }
     r->step = slice_step;
     if (!request_slice_is_over(d->slice_start_us))
@@ -293,16 +293,17 @@ static enum next slice_step(struct request *r)
     if (request_slice_is_over(d->slice_start_us))
         d->slice_start_us = clock_work_us();
     r->step = slice_done_step;
-    return summary_slice(&d->work);
+    return summary_read_batch(&d->work);
 }
 
 static enum next author_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
-    struct store_read *read = &visit_of(r)->read;
+    struct store_read *read = &page_context_of(r)->read;
     if (read->err)
         return page_store_error(r, read->err);
-    if (summary_begin(&d->work, visit_of(r)->site->summaries, read, d->author.row, d->author.rev, d->now))
+    if (summary_begin(&d->work, page_context_of(r)->site->summaries, read, d->author.row, d->author.rev,
+                      d->now))
         return write_page(r);
     d->slice_start_us = clock_work_us();
     return slice_step(r);
@@ -310,7 +311,7 @@ static enum next author_step(struct request *r)
 
 static enum next dashboard_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct dashboard *d = arena_alloc(&r->arena, sizeof *d);
     v->state = d;
     d->now = clock_wall_ms();

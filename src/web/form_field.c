@@ -60,7 +60,7 @@ static void write_remark(struct buf *b, const struct field *f, const char *kind,
     HTML(b, "</span>");
 }
 
-void field_write(struct buf *b, const struct field *f)
+void form_field_write(struct buf *b, const struct field *f)
 {
     HTML(b, "<div class=\"field\"><label for=\"");
     append(b, f->id);
@@ -73,7 +73,7 @@ void field_write(struct buf *b, const struct field *f)
     HTML(b, "</div>\n");
 }
 
-void field_hidden(struct buf *b, const char *name, struct str value)
+void form_field_write_hidden(struct buf *b, const char *name, struct str value)
 {
     HTML(b, "<input type=\"hidden\"");
     html_attr(b, "name", str_from_cstr(name));

@@ -15,9 +15,9 @@ struct field {
 };
 
 /* A block with the field. */
-void field_write(struct buf *b, const struct field *field);
+void form_field_write(struct buf *b, const struct field *field);
 
 /* `<input type="hidden">` */
-void field_hidden(struct buf *b, const char *name, struct str value);
+void form_field_write_hidden(struct buf *b, const char *name, struct str value);
 
 #endif

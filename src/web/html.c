@@ -101,7 +101,7 @@ void html_link(struct buf *b, const char *name, struct str url)
         html_attr(b, name, url);
 }
 
-void html_hidden(struct buf *b, struct str s)
+void html_screen_reader_text(struct buf *b, struct str s)
 {
     HTML(b, "<span class=\"sr\">");
     html_text(b, s);

@@ -31,6 +31,6 @@ bool html_link_is_safe(struct str url);
 void html_link(struct buf *b, const char *name, struct str url);
 
 /* Text that only screen readers get (class "sr" of the stylesheet). */
-void html_hidden(struct buf *b, struct str s);
+void html_screen_reader_text(struct buf *b, struct str s);
 
 #endif

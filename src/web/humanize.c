@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "web/html.h"
 
-void number_exact(struct buf *b, int64_t v)
+void format_number(struct buf *b, int64_t v)
 {
     char digits[20];
     size_t n = fmt_i64(digits, v), i = 0;
@@ -17,7 +17,7 @@ void number_exact(struct buf *b, int64_t v)
     }
 }
 
-void number_short(struct buf *b, int64_t v)
+void format_number_short(struct buf *b, int64_t v)
 {
     static const struct {
         int64_t value;
@@ -25,13 +25,13 @@ void number_short(struct buf *b, int64_t v)
     } units[] = {{INT64_C(1000000000000), 'T'}, {1000000000, 'B'}, {1000000, 'M'}, {1000, 'K'}};
     size_t u = 0;
     if (v < 10000) {
-        number_exact(b, v);
+        format_number(b, v);
         return;
     }
     while (v < units[u].value)
         u++;
     int64_t whole = v / units[u].value, tenth = v % units[u].value / (units[u].value / 10);
-    number_exact(b, whole);
+    format_number(b, whole);
     if (whole < 100 && tenth) {
         buf_append_char(b, '.');
         buf_append_i64(b, tenth);
@@ -39,24 +39,24 @@ void number_short(struct buf *b, int64_t v)
     buf_append_char(b, units[u].letter);
 }
 
-void number_html(struct buf *b, int64_t v)
+void html_number(struct buf *b, int64_t v)
 {
     if (v < 10000) {
-        number_exact(b, v);
+        format_number(b, v);
         return;
     }
     HTML(b, "<span class=\"n\" aria-hidden=\"true\" title=\"");
-    number_exact(b, v);
+    format_number(b, v);
     HTML(b, "\">");
-    number_short(b, v);
+    format_number_short(b, v);
     HTML(b, "</span><span class=\"sr\">");
-    number_exact(b, v);
+    format_number(b, v);
     HTML(b, "</span>");
 }
 
-void number_of_html(struct buf *b, int64_t v, const char *one, const char *many)
+void html_quantity(struct buf *b, int64_t v, const char *one, const char *many)
 {
-    number_html(b, v);
+    html_number(b, v);
     buf_append_char(b, ' ');
     buf_append(b, str_from_cstr(v == 1 ? one : many));
 }
@@ -64,14 +64,14 @@ void number_of_html(struct buf *b, int64_t v, const char *one, const char *many)
 static void tenths(struct buf *b, int64_t v, int64_t base)
 {
     int64_t whole = v / base, tenth = (int64_t)((__int128)(v % base) * 10 / base);
-    number_exact(b, whole);
+    format_number(b, whole);
     if (whole < 100 && tenth) {
         buf_append_char(b, '.');
         buf_append_i64(b, tenth);
     }
 }
 
-void number_times(struct buf *b, int64_t v, int64_t base)
+void format_multiplier(struct buf *b, int64_t v, int64_t base)
 {
     tenths(b, v, base);
     HTML(b, " times");
@@ -83,7 +83,7 @@ static int64_t percent(int64_t part, int64_t whole)
     return (int64_t)(((__int128)part * 200 + whole) / ((__int128)whole * 2));
 }
 
-void number_share(struct buf *b, int64_t part, int64_t whole)
+void format_percentage(struct buf *b, int64_t part, int64_t whole)
 {
     int64_t p = whole > 0 ? percent(part, whole) : 0;
     if (p == 0 && part > 0)
@@ -96,7 +96,7 @@ void number_share(struct buf *b, int64_t part, int64_t whole)
     }
 }
 
-void number_change(struct buf *b, int64_t now, int64_t before)
+void format_change(struct buf *b, int64_t now, int64_t before)
 {
     int64_t more = now - before, p = percent(more < 0 ? -more : more, before);
     if (more == 0) {
@@ -115,9 +115,9 @@ void number_change(struct buf *b, int64_t now, int64_t before)
     }
 }
 
-int64_t number_sum(int64_t a, int64_t b)
+int64_t count_sum(int64_t a, int64_t b)
 {
-    return a > NUMBER_SUM_MAX - b ? NUMBER_SUM_MAX : a + b;
+    return a > COUNT_SUM_MAX - b ? COUNT_SUM_MAX : a + b;
 }
 
 /* ---- dates ---- */
@@ -173,7 +173,7 @@ static void ago(struct buf *b, int64_t n, const char *unit)
     buf_printf(b, "%lld %s%s ago", (long long)n, unit, n == 1 ? "" : "s");
 }
 
-void time_ago_html(struct buf *b, int64_t t_ms, int64_t now_ms)
+void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms)
 {
     char t[TIME_TEXT_LEN];
     int64_t age = now_ms - t_ms;

@@ -44,37 +44,39 @@ static void write_fields(struct buf *b, const struct invite *i, struct str login
                          const char *fault)
 {
     bool given = given_login(i).p;
-    field_write(b, &(struct field){.id = "login",
-                                   .label = "Your name for signing in",
-                                   .autocomplete = "username",
-                                   .hint = given ? NULL : "For example your mail address.",
-                                   .fault = login_fault,
-                                   .value = given ? given_login(i) : login,
-                                   .max_chars = LOGIN_MAX_BYTES,
-                                   .readonly = given});
-    field_write(b, &(struct field){.id = "password",
-                                   .label = "Password",
-                                   .type = "password",
-                                   .autocomplete = "new-password",
-                                   .hint = "At least 8 characters. Several words are easy to remember and "
-                                           "hard to guess.",
-                                   .fault = fault});
-    field_write(b, &(struct field){.id = "again",
-                                   .label = "The password again",
-                                   .type = "password",
-                                   .autocomplete = "new-password"});
+    form_field_write(b, &(struct field){.id = "login",
+                                        .label = "Your name for signing in",
+                                        .autocomplete = "username",
+                                        .hint = given ? NULL : "For example your mail address.",
+                                        .fault = login_fault,
+                                        .value = given ? given_login(i) : login,
+                                        .max_chars = LOGIN_MAX_BYTES,
+                                        .readonly = given});
+    form_field_write(b,
+                     &(struct field){.id = "password",
+                                     .label = "Password",
+                                     .type = "password",
+                                     .autocomplete = "new-password",
+                                     .hint = "At least 8 characters. Several words are easy to remember and "
+                                             "hard to guess.",
+                                     .fault = fault});
+    form_field_write(b, &(struct field){.id = "again",
+                                        .label = "The password again",
+                                        .type = "password",
+                                        .autocomplete = "new-password"});
 }
 
 static enum next show_form(struct request *r, struct str login, const char *login_fault, const char *fault)
 {
-    const struct invite *i = visit_of(r)->state;
+    const struct invite *i = page_context_of(r)->state;
     if (login_fault || fault)
         r->res.status = 422;
     struct buf *b = page_begin(r, &(struct page){.title = STR("Choose a password"), .narrow = true});
     HTML(b, "<p>This link is for ");
     html_name(b, i->invitation.viewer.name);
     HTML(b, ". It works once.</p>\n");
-    page_form(r, arena_printf(&r->arena, "/invite/%.*s", (int)visit_of(r)->tail.len, visit_of(r)->tail.p));
+    page_form(r, arena_printf(&r->arena, "/invite/%.*s", (int)page_context_of(r)->tail.len,
+                              page_context_of(r)->tail.p));
     write_fields(b, i, login, login_fault, fault);
     HTML(b, "<button>Set the password and sign in</button></form>");
     return page_end(r);
@@ -94,31 +96,31 @@ static enum err write_invite(struct store *store, void *data)
     w->login_is_taken = e == ERR_EXISTS;
     if (e == OK)
         e = store_delete_sessions_of(store, author_row);
-    return e ? e : enter_write(store, &w->entry);
+    return e ? e : session_start_write(store, &w->entry);
 }
 
 static enum next written_step(struct request *r)
 {
-    struct invite *i = visit_of(r)->state;
+    struct invite *i = page_context_of(r)->state;
     if (i->write.login_is_taken)
         return show_form(r, i->login, "Somebody else has this name already. Please choose another.", NULL);
     if (i->result == ERR_NOT_FOUND)
         return refuse_link(r);
     if (i->result)
         return page_store_error(r, i->result);
-    enter_done(r);
+    session_start_set_cookies(r);
     return page_redirect(r, STR("/"));
 }
 
 static enum next made_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct invite *i = v->state;
     struct invite_write *w = &i->write;
     if (i->made.err)
         return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
     secret_hash(&v->link, w->hash);
-    enter_prepare(r, i->invitation.viewer.author_row, &w->entry);
+    session_start_prepare(r, i->invitation.viewer.author_row, &w->entry);
     memcpy(w->login, i->login.p, i->login.len);
     w->login_len = i->login.len;
     memcpy(w->text, i->made.text, sizeof w->text);
@@ -128,15 +130,15 @@ static enum next made_step(struct request *r)
 
 static enum next take_form(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct invite *i = v->state;
     struct str password = form_get(&v->form, STR("password")), typed = form_get(&v->form, STR("login"));
     if (!password.p || !typed.p)
         return page_error(r, 400, "The form wants a name and a password.");
-    i->login = given_login(i).p ? given_login(i) : login_fold(&r->arena, typed);
+    i->login = given_login(i).p ? given_login(i) : login_normalize(&r->arena, typed);
     if (!i->login.p)
         return show_form(r, typed, "The name has to be " LOGIN_RULE ".", NULL);
-    const char *fault = password_refusal(password, i->login);
+    const char *fault = password_check(password, i->login);
     if (!fault && !str_eq(password, form_get(&v->form, STR("again"))))
         fault = "The two passwords are not the same.";
     if (fault)
@@ -147,7 +149,7 @@ static enum next take_form(struct request *r)
 
 static enum next found_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct invite *i = v->state;
     const struct invitation *in = &i->invitation;
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
@@ -159,7 +161,7 @@ static enum next found_step(struct request *r)
 
 static enum next invite_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct invite *i = arena_alloc(&r->arena, sizeof *i);
     uint8_t hash[SECRET_HASH_LEN];
     v->state = i;

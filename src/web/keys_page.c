@@ -32,7 +32,7 @@ static void write_shown(struct request *r, const struct api_key *key)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<code>");
-    html_text(b, str_from_cstr(visit_of(r)->site->config->keys.prefix));
+    html_text(b, str_from_cstr(page_context_of(r)->site->config->keys.prefix));
     HTML(b, "…");
     html_text(b, str_make(key->suffix, KEY_SUFFIX_LEN));
     HTML(b, "</code>");
@@ -48,13 +48,13 @@ static struct str key_path(struct request *r, const struct uuid *id)
 static void write_times(struct buf *b, const struct api_key *key, int64_t now)
 {
     HTML(b, "<span class=\"muted small\">Made ");
-    time_ago_html(b, key->created_at, now);
+    html_time_ago(b, key->created_at, now);
     if (key->revoked_at != TIME_NONE) {
         HTML(b, ", revoked ");
-        time_ago_html(b, key->revoked_at, now);
+        html_time_ago(b, key->revoked_at, now);
     } else if (key->last_used_at != TIME_NONE) {
         HTML(b, ", last used ");
-        time_ago_html(b, key->last_used_at, now);
+        html_time_ago(b, key->last_used_at, now);
     } else {
         HTML(b, ", never used");
     }
@@ -74,7 +74,7 @@ static void write_revoke(struct request *r, const struct api_key *key)
 static bool on_key(void *ctx, const struct author_key *key)
 {
     struct request *r = ctx;
-    struct keys *keys = visit_of(r)->state;
+    struct keys *keys = page_context_of(r)->state;
     struct buf *b = &r->res.body;
     bool live = key->key.revoked_at == TIME_NONE;
     if (key->is_app)
@@ -98,7 +98,7 @@ static bool on_key(void *ctx, const struct author_key *key)
 
 static enum next revoked_listed_step(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     const struct keys *keys = v->state;
     if (v->read.err)
         return page_store_error(r, v->read.err);
@@ -109,7 +109,7 @@ static enum next revoked_listed_step(struct request *r)
 
 static enum next listed_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct keys *keys = v->state;
     struct buf *b = &r->res.body;
     if (v->read.err)
@@ -131,20 +131,20 @@ static void write_form(struct request *r, const struct keys *keys)
     secret_generate(&ticket);
     HTML(b, "<section class=\"card\"><h2>A new key</h2>\n");
     page_form(r, str_from_cstr(PATH));
-    field_hidden(b, "ticket", secret_text(&r->arena, &ticket));
-    field_write(b,
-                &(struct field){.id = "name",
-                                .label = "What is it for?",
-                                .hint = "A name that tells you later what to revoke, such as “Spreadsheet”.",
-                                .fault = keys->fault,
-                                .value = keys->name,
-                                .max_chars = NAME_MAX_CHARS});
+    form_field_write_hidden(b, "ticket", secret_format(&r->arena, &ticket));
+    form_field_write(
+        b, &(struct field){.id = "name",
+                           .label = "What is it for?",
+                           .hint = "A name that tells you later what to revoke, such as “Spreadsheet”.",
+                           .fault = keys->fault,
+                           .value = keys->name,
+                           .max_chars = NAME_MAX_CHARS});
     HTML(b, "<button>Make a key</button></form></section>\n");
 }
 
 static enum next show_list(struct request *r, struct str name, const char *fault)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct keys *keys = arena_alloc(&r->arena, sizeof *keys);
     *keys = (struct keys){.now = clock_wall_ms(), .fault = fault, .name = name};
     v->state = keys;
@@ -208,9 +208,9 @@ static enum err write_key(struct store *store, void *data)
 static enum next show_key(struct request *r, const struct make *make)
 {
     struct buf *b;
-    const struct site *site = visit_of(r)->site;
+    const struct site *site = page_context_of(r)->site;
     struct str key = str_make(make->text.p, make->text.len);
-    visit_of(r)->has_script = true;
+    page_context_of(r)->has_script = true;
     b = page_begin(r, &(struct page){.title = STR("Your new key"), .current = PATH});
     HTML(b, "<div class=\"notice good\" role=\"status\"><p>The key <strong>");
     html_name(b, str_make(make->write.name, make->write.name_len));
@@ -233,7 +233,7 @@ static enum next show_key(struct request *r, const struct make *make)
 
 static enum next made_step(struct request *r)
 {
-    const struct make *make = visit_of(r)->state;
+    const struct make *make = page_context_of(r)->state;
     if (make->result)
         return page_store_error(r, make->result);
     if (make->write.reached != KEY_LIMIT_NONE)
@@ -269,7 +269,7 @@ static size_t count_chars(struct str s)
 
 static enum next make_key(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct str name = str_trim(form_get(&v->form, STR("name"))), ticket = form_get(&v->form, STR("ticket"));
     struct secret random;
     if (!secret_parse(ticket, &random))

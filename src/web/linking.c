@@ -56,7 +56,7 @@ enum err linking_begin(struct store *store, void *begin)
     return err;
 }
 
-static enum err open_verifier(struct linking_take *t, struct str sealed)
+static enum err open_verifier(struct linking_consume *t, struct str sealed)
 {
     struct seal_keys *keys;
     char plain[SEAL_OVERHEAD + SECRET_TEXT_LEN];
@@ -83,21 +83,21 @@ static bool is_of(const struct linking_key *key, const struct link_record *link)
            memcmp(link->session_hash, key->session_hash, sizeof link->session_hash) == 0;
 }
 
-enum err linking_take(struct store *store, void *take)
+enum err linking_consume(struct store *store, void *take)
 {
-    struct linking_take *t = take;
+    struct linking_consume *t = take;
     struct arena arena;
     struct link_record link;
     arena_init(&arena, 1024);
     enum err err = store_take_link(store, &arena, t->key.state_hash, &link);
-    t->refusal = LINKING_FITS;
+    t->refusal = LINKING_VALID;
     if (err == ERR_NOT_FOUND) {
         t->refusal = LINKING_UNKNOWN;
         err = OK;
     } else if (!err && !is_of(&t->key, &link)) {
-        t->refusal = LINKING_FOREIGN;
+        t->refusal = LINKING_MISMATCH;
     } else if (!err && expiry_has_passed(link.created_at, LINKING_LIFE_MS + 1, t->key.now)) {
-        t->refusal = LINKING_OLD;
+        t->refusal = LINKING_EXPIRED;
     } else if (!err && link.verifier.len) {
         err = open_verifier(t, link.verifier);
     }
@@ -115,7 +115,7 @@ enum err linking_save(struct store *store, void *save)
     for (size_t i = 0; i < s->count && !err; i++) {
         int64_t row;
         err = account_record_save(&s->accounts[i].record, keys, store, &row);
-        s->accounts[i].result = err == ERR_EXISTS ? LINKING_OF_ANOTHER : LINKING_SAVED;
+        s->accounts[i].result = err == ERR_EXISTS ? LINKING_OWNED_BY_OTHER : LINKING_SAVED;
         if (err == ERR_EXISTS)
             err = OK;
     }

@@ -30,21 +30,21 @@ struct linking_begin {
 MUST_USE enum err linking_begin(struct store *store, void *begin);
 
 enum linking_refusal {
-    LINKING_FITS,
-    LINKING_UNKNOWN, /* never begun, used before, or purged */
-    LINKING_FOREIGN, /* of another session, author or platform */
-    LINKING_OLD,
+    LINKING_VALID,
+    LINKING_UNKNOWN,  /* never begun, used before, or purged */
+    LINKING_MISMATCH, /* of another session, author or platform */
+    LINKING_EXPIRED,
 };
 
-struct linking_take {
+struct linking_consume {
     struct linking_key key;
     enum linking_refusal refusal; /* out */
     size_t verifier_len;          /* out; 0: none */
     char verifier[SECRET_TEXT_LEN];
 };
-MUST_USE enum err linking_take(struct store *store, void *take);
+MUST_USE enum err linking_consume(struct store *store, void *take);
 
-enum linking_result { LINKING_SAVED, LINKING_OF_ANOTHER };
+enum linking_result { LINKING_SAVED, LINKING_OWNED_BY_OTHER };
 
 /* All of them or, on an error, none; but an account that is another author's is passed over. */
 struct linking_save {

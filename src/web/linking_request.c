@@ -12,7 +12,7 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
 /* Bound to the browser's session, or, where a proxy signs in, to its form cookie. */
 struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     struct linking_key key = {
         .config = v->site->config, .author_row = v->viewer.author_row, .now = expiry_now_ms(), .api = api};
     secret_hash(state, key.state_hash);
@@ -23,18 +23,18 @@ struct linking_key linking_key_of(struct request *r, enum platform_api api, cons
 
 struct str linking_redirect_uri(struct request *r, const struct platform_desc *desc)
 {
-    const struct site *site = visit_of(r)->site;
+    const struct site *site = page_context_of(r)->site;
     return arena_printf(&r->arena, "%.*s%.*s/platforms/callback/%s", (int)site->origin.len, site->origin.p,
                         (int)site->base.len, site->base.p, desc->name);
 }
 
 /* Platforms send the browser on, to sign-in pages of other hosts of theirs; form-action holds for all of that
  * way, and which hosts they are is theirs to change: any, as long as it is https. */
-struct str linking_form_targets(struct arena *a, const struct config *config)
+struct str linking_form_action_sources(struct arena *a, const struct config *config)
 {
-    struct fetch_options where;
+    struct http_client_options where;
     struct str targets = STR("https:");
-    fetch_options_of(&where, config);
+    http_client_options_of(&where, config);
     for (int i = 0; i < PLATFORM_APIS; i++) {
         const char *origin = where.origins[platform_desc((enum platform_api)i)->authorize_host];
         if (linking_is_offered(config, (enum platform_api)i) && strncmp(origin, "https:", 6) != 0)

@@ -17,6 +17,6 @@ struct linking_key linking_key_of(struct request *r, enum platform_api api, cons
 struct str linking_redirect_uri(struct request *r, const struct platform_desc *desc);
 
 /* For visit->form_target. */
-struct str linking_form_targets(struct arena *a, const struct config *config);
+struct str linking_form_action_sources(struct arena *a, const struct config *config);
 
 #endif

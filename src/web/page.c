@@ -36,7 +36,7 @@ enum { NOTE_SECONDS = 60 };
 
 void page_link(struct request *r, const char *name, struct str path)
 {
-    struct str base = visit_of(r)->site->base;
+    struct str base = page_context_of(r)->site->base;
     html_link(&r->res.body, name,
               arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
 }
@@ -45,7 +45,7 @@ void page_form_token(struct request *r)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<input type=\"hidden\" name=\"token\"");
-    html_attr(b, "value", site_form_token(r));
+    html_attr(b, "value", web_form_token(r));
     HTML(b, ">");
 }
 
@@ -62,15 +62,15 @@ void page_form(struct request *r, struct str action)
 
 void page_set_note(struct request *r, enum page_note note)
 {
-    site_set_cookie(r, NOTE_COOKIE, str_from_cstr(notes[note].code), NOTE_SECONDS);
+    web_cookie_set(r, NOTE_COOKIE, str_from_cstr(notes[note].code), NOTE_SECONDS);
 }
 
 static void show_note(struct request *r)
 {
-    struct str code = site_cookie(r, NOTE_COOKIE);
+    struct str code = web_cookie_find(r, NOTE_COOKIE);
     if (!code.p || r->method == METHOD_POST)
         return;
-    site_set_cookie(r, NOTE_COOKIE, STR(""), 0);
+    web_cookie_set(r, NOTE_COOKIE, STR(""), 0);
     for (int i = 1; i < NOTE_COUNT; i++)
         if (str_eq(code, str_from_cstr(notes[i].code))) {
             HTML(&r->res.body, "<p class=\"notice good\" role=\"status\">");
@@ -84,14 +84,14 @@ static void show_note(struct request *r)
 static void write_head(struct request *r, struct str title)
 {
     struct buf *b = &r->res.body;
-    const struct site *site = visit_of(r)->site;
+    const struct site *site = page_context_of(r)->site;
     HTML(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
     html_text(b, title);
     HTML(b, " · viewtally</title>\n<meta name=\"viewport\" content=\"width=device-width, "
             "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
             "<link rel=\"stylesheet\"");
     page_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", site->style_version));
-    if (visit_of(r)->has_script) {
+    if (page_context_of(r)->has_script) {
         HTML(b, ">\n<script defer");
         page_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", site->script_version));
         HTML(b, "></script");
@@ -105,7 +105,7 @@ static void write_navigation(struct request *r, const char *current)
     struct buf *b = &r->res.body;
     HTML(b, "<nav aria-label=\"Pages\"><ul>");
     for (size_t i = 0; i < sizeof navigation / sizeof navigation[0]; i++) {
-        if (navigation[i].path == PLATFORMS && !visit_of(r)->site->fetch)
+        if (navigation[i].path == PLATFORMS && !page_context_of(r)->site->fetch)
             continue;
         HTML(b, "<li><a");
         page_link(r, "href", str_from_cstr(navigation[i].path));
@@ -121,14 +121,14 @@ static void write_navigation(struct request *r, const char *current)
 static void write_top(struct request *r, const char *current)
 {
     struct buf *b = &r->res.body;
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     HTML(b, "<header class=\"top\"><a class=\"brand\"");
     page_link(r, "href", STR("/"));
     HTML(b, ">viewtally</a>\n");
     if (v->viewer.author_row) {
         write_navigation(r, current);
         HTML(b, "<span class=\"muted\">");
-        html_hidden(b, STR("Signed in as "));
+        html_screen_reader_text(b, STR("Signed in as "));
         html_name(b, v->viewer.name);
         HTML(b, "</span>\n");
         if (!v->by_proxy) {
@@ -219,7 +219,7 @@ enum next page_store_error(struct request *r, enum err e)
                       "a few seconds.");
 }
 
-enum next page_too_fast(struct request *r, int64_t wait_ms)
+enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms)
 {
     long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
     enum next next = page_error(r, 429,
@@ -247,7 +247,7 @@ enum next page_too_many_forms(struct request *r, int64_t wait_ms)
         r, 429,
         "You have sent %d forms within a minute, which is the limit. Nothing was changed. Please "
         "wait %lld second%s, then send the form again.",
-        SITE_WRITES_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
+        WEB_FORMS_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
     add_retry_after(r, wait_s);
     return NEXT_DONE;
 }
@@ -277,7 +277,7 @@ static enum next redirect(struct request *r, struct str to)
 
 enum next page_redirect(struct request *r, struct str path)
 {
-    struct str base = visit_of(r)->site->base;
+    struct str base = page_context_of(r)->site->base;
     return redirect(r, arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
 }
 
@@ -288,7 +288,7 @@ enum next page_redirect_away(struct request *r, struct str url)
 
 enum next page_redirect_local(struct request *r, struct str path)
 {
-    return site_is_local(path) ? redirect(r, path) : page_redirect(r, STR("/"));
+    return web_path_is_local(path) ? redirect(r, path) : page_redirect(r, STR("/"));
 }
 
 /* ---- header fields ---- */
@@ -308,7 +308,7 @@ static void add_source(void *ctx, struct str item)
  * (visit->form_target). */
 static struct str content_policy(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     const struct site *site = r->app;
     struct str to = v && v->form_target.p ? v->form_target : STR("");
     struct sources images = {.arena = &r->arena, .list = STR("")};
@@ -333,7 +333,7 @@ static bool has_field(const struct request *r, struct str name)
  * logs. `no-referrer` would do that too, but makes browsers send `Origin: null` with our own forms. */
 static struct str referrer_policy(const struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     const bool has_secret = v && v->page && (v->page->flags & (SITE_SECRET | SITE_SECRET_QUERY));
     return has_secret ? STR("strict-origin") : STR("same-origin");
 }
@@ -357,9 +357,9 @@ void page_refusal(struct request *r, const char *message)
 {
     int status = r->res.status;
     bool close = r->res.close;
-    if (!visit_of(r))
+    if (!page_context_of(r))
         r->state = arena_alloc(&r->arena, sizeof(struct visit));
-    visit_of(r)->site = r->app;
+    page_context_of(r)->site = r->app;
     (void)page_error(r, status, "%s", message);
     r->res.close = close;
 }

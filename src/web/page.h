@@ -2,7 +2,7 @@
 #ifndef VT_WEB_PAGE_H
 #define VT_WEB_PAGE_H
 
-#include "base/err.h"
+#include "base/error.h"
 #include "web/html.h"
 #include "web/site.h"
 #include "store/author_keys.h"
@@ -28,8 +28,8 @@ enum next page_not_found(struct request *r);
 enum next page_store_error(struct request *r, enum err e);
 
 /* 429: wrong passwords, one after the other (auth/sign_in_limiter.h). */
-enum next page_too_fast(struct request *r, int64_t wait_ms);
-/* 429: the author has sent SITE_WRITES_PER_MINUTE forms within a minute (site.h). */
+enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms);
+/* 429: the author has sent WEB_FORMS_PER_MINUTE forms within a minute (site.h). */
 enum next page_too_many_forms(struct request *r, int64_t wait_ms);
 /* The author cannot get another key at `now`: 422 for KEY_LIMIT_LIVE, 429 for KEY_LIMIT_DAY. */
 enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now);
@@ -38,7 +38,7 @@ enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now)
 enum next page_redirect(struct request *r, struct str path);
 /* 303 to an address that is not of this server: one of ours to build, never one that was sent to us. */
 enum next page_redirect_away(struct request *r, struct str url);
-/* 303 to a local path as it stands in the address bar (site_is_local). */
+/* 303 to a local path as it stands in the address bar (web_path_is_local). */
 enum next page_redirect_local(struct request *r, struct str path);
 
 /* ` href="…"` or ` action="…"` to a page of ours: "/keys" becomes "/x/keys". */

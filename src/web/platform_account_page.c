@@ -13,7 +13,7 @@ struct disconnect {
 static bool on_account(void *ctx, const struct credential *c)
 {
     struct request *r = ctx;
-    struct disconnect *d = visit_of(r)->state;
+    struct disconnect *d = page_context_of(r)->state;
     if (c->row != d->write.row)
         return true;
     d->found = true;
@@ -33,7 +33,7 @@ static bool on_account(void *ctx, const struct credential *c)
 
 static enum next asked_step(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     const struct disconnect *d = v->state;
     struct buf *b = &r->res.body;
     if (v->read.err)
@@ -49,7 +49,7 @@ static enum next asked_step(struct request *r)
 
 static enum next ended_step(struct request *r)
 {
-    const struct disconnect *d = visit_of(r)->state;
+    const struct disconnect *d = page_context_of(r)->state;
     if (d->result && d->result != ERR_NOT_FOUND) /* gone already: it was sent twice */
         return page_store_error(r, d->result);
     page_set_note(r, NOTE_PLATFORM_DISCONNECTED);
@@ -58,7 +58,7 @@ static enum next ended_step(struct request *r)
 
 static enum next account_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct disconnect *d = arena_alloc(&r->arena, sizeof *d);
     unsigned long long row;
     v->state = d;

@@ -17,19 +17,19 @@ enum { CODE_MAX_BYTES = 4000, CALLS_MAX = 20 };
 
 struct callback {
     const struct platform_desc *desc;
-    struct linking_take take;
+    struct linking_consume take;
     enum err result;
     struct platform_options options;
     struct platform_link link;
     struct outcome outcome;
     int calls;
-    struct fetch_call *call;
+    struct http_call *call;
     struct linking_save *save;
 };
 
 static struct callback *callback_of(const struct request *r)
 {
-    return visit_of(r)->state;
+    return page_context_of(r)->state;
 }
 
 /* ---- answers ---- */
@@ -42,7 +42,7 @@ static enum next not_connected(struct request *r, int status, const char *senten
     struct buf *b =
         page_begin(r, &(struct page){.title = STR("Not connected"), .current = "/platforms", .narrow = true});
     HTML(b, "<p>");
-    platform_words_write(b, sentence, callback_of(r)->desc->title);
+    platform_text_write(b, sentence, callback_of(r)->desc->title);
     HTML(b, "</p>\n<p>Nothing was changed.</p>\n<p><a class=\"button\"");
     page_link(r, "href", STR("/platforms"));
     HTML(b, ">Back to your platforms</a></p>\n<p class=\"muted small\">Should you ask somebody for help, "
@@ -59,7 +59,7 @@ static void write_result(struct buf *b, const struct linked_account *account, en
     html_name(b, account->name.len ? account->name : account->id);
     HTML(b, "</strong>, ");
     html_text(b, str_from_cstr(platform_desc(account->api)->title));
-    if (result == LINKING_OF_ANOTHER)
+    if (result == LINKING_OWNED_BY_OTHER)
         HTML(
             b,
             ": another author of this service has connected it. It has to be disconnected there first.</li>");
@@ -91,7 +91,7 @@ static enum next saved_step(struct request *r)
     size_t others = 0;
     for (size_t i = 0; i < c->save->count; i++) {
         account_record_wipe(&c->save->accounts[i].record);
-        others += c->save->accounts[i].result == LINKING_OF_ANOTHER;
+        others += c->save->accounts[i].result == LINKING_OWNED_BY_OTHER;
     }
     if (c->result)
         return not_connected(
@@ -117,7 +117,7 @@ static enum next save(struct request *r)
             "You signed in to %s, but there is no account behind it that can be read: no channel, no "
             "page, or none that you let this service see.");
     c->save = arena_alloc(&r->arena, size);
-    c->save->config = visit_of(r)->site->config;
+    c->save->config = page_context_of(r)->site->config;
     c->save->count = count;
     for (size_t i = 0; i < count; i++) {
         const char *why;
@@ -125,11 +125,11 @@ static enum next save(struct request *r)
                                c->take.key.now, &why)) {
             log_warn("linking: %s: %s", c->desc->name, why);
             c->outcome = (struct outcome){.verdict = V_MALFORMED};
-            return not_connected(r, 502, platform_link_words(&c->outcome));
+            return not_connected(r, 502, platform_text_of_link_failure(&c->outcome));
         }
     }
     r->step = saved_step;
-    return write_call(visit_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
+    return write_call(page_context_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
 }
 
 /* ---- asking the platform ---- */
@@ -137,10 +137,10 @@ static enum next save(struct request *r)
 static void cancel_call(struct wait *w)
 {
     struct request *r = w->call;
-    fetch_cancel(callback_of(r)->call);
+    http_client_cancel(callback_of(r)->call);
 }
 
-static void on_answer(void *ctx, const struct fetch_result *result)
+static void on_answer(void *ctx, const struct http_result *result)
 {
     struct request *r = ctx;
     struct callback *c = callback_of(r);
@@ -148,7 +148,7 @@ static void on_answer(void *ctx, const struct fetch_result *result)
     if (result->error) {
         log_warn("linking: %s: %s", c->desc->name, result->why);
         c->outcome =
-            (struct outcome){.verdict = V_LATER, .code = str_from_cstr(fetch_error_name(result->error))};
+            (struct outcome){.verdict = V_LATER, .code = str_from_cstr(transport_error_name(result->error))};
     } else {
         c->outcome = c->desc->link_parse(&r->arena, &c->link, &result->response);
     }
@@ -158,13 +158,13 @@ static void on_answer(void *ctx, const struct fetch_result *result)
 static enum next ask_step(struct request *r)
 {
     struct callback *c = callback_of(r);
-    struct platform_request request = {.method = NULL};
+    struct http_request request = {.method = NULL};
     if (c->calls && c->outcome.verdict != V_OK) {
         log_warn("linking: %s answered author %" PRId64 " with %s %.*s", c->desc->name,
                  c->take.key.author_row, verdict_name(c->outcome.verdict), (int)c->outcome.code.len,
                  c->outcome.code.p);
         const bool authors = c->outcome.verdict == V_TOKEN || c->outcome.verdict == V_RECONNECT;
-        return not_connected(r, authors ? 400 : 502, platform_link_words(&c->outcome));
+        return not_connected(r, authors ? 400 : 502, platform_text_of_link_failure(&c->outcome));
     }
     if (c->calls == CALLS_MAX || !c->desc->link_build(&r->arena, &c->link, &request))
         return save(r);
@@ -173,13 +173,13 @@ static enum next ask_step(struct request *r)
     r->step = ask_step;
     r->wait.cancel = cancel_call;
     r->wait.call = r;
-    c->call = fetch_start(visit_of(r)->site->fetch, &request, on_answer, r);
+    c->call = http_client_send(page_context_of(r)->site->fetch, &request, on_answer, r);
     return NEXT_WAIT;
 }
 
 static enum next exchange(struct request *r, struct str code)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     struct callback *c = callback_of(r);
     if (!code.len || code.len > CODE_MAX_BYTES)
         return not_connected(r, 400,
@@ -197,14 +197,14 @@ static enum next exchange(struct request *r, struct str code)
 
 static enum next taken_step(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     struct callback *c = v->state;
     struct str error = form_get(&v->query, STR("error"));
     if (c->result)
         return page_store_error(r, c->result == ERR_NOT_FOUND ? ERR_IO : c->result);
-    if (c->take.refusal == LINKING_OLD)
+    if (c->take.refusal == LINKING_EXPIRED)
         return not_connected(r, 400, "This took longer than ten minutes. Please connect %s once more.");
-    if (c->take.refusal != LINKING_FITS)
+    if (c->take.refusal != LINKING_VALID)
         return not_connected(
             r, 400,
             "This answer of %s belongs to no connection that you began here, or it was used before. "
@@ -223,7 +223,7 @@ static enum next taken_step(struct request *r)
 
 static enum next callback_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct callback *c = arena_alloc(&r->arena, sizeof *c);
     struct secret state;
     c->desc = platform_desc_by_name(v->tail);
@@ -237,7 +237,7 @@ static enum next callback_step(struct request *r)
         return not_connected(r, 400, "This is not how %s sends anybody back. Please begin again.");
     c->take.key = linking_key_of(r, c->desc->api, &state);
     r->step = taken_step;
-    return write_call(v->site->writer, &r->wait, &c->result, linking_take, &c->take, sizeof c->take);
+    return write_call(v->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
 }
 
 const struct site_page platform_callback_page = {.path = "/platforms/callback",

@@ -25,44 +25,42 @@ static bool failed_lately(const struct credential *c)
            (c->last_ok_at == TIME_NONE || c->last_error_at >= c->last_ok_at);
 }
 
-static struct platform_words failing(const struct credential *c)
+static struct platform_text failing(const struct credential *c)
 {
     if (says(c, V_OPERATOR) || says(c, V_BUG))
-        return (struct platform_words){
-            PLATFORM_OPERATOR, "Not working",
-            "%s does not accept this service's own registration. You cannot change "
-            "that: tell whoever runs this service. Your numbers stay as they are "
-            "until then."};
+        return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
+                                      "%s does not accept this service's own registration. You cannot change "
+                                      "that: tell whoever runs this service. Your numbers stay as they are "
+                                      "until then."};
     if (says(c, V_QUOTA))
-        return (struct platform_words){PLATFORM_WAITING, "Waiting",
-                                       "Today's share of questions to %s is used up. It goes on by itself; "
-                                       "there is nothing you need to do."};
+        return (struct platform_text){ACCOUNT_WAITING, "Waiting",
+                                      "Today's share of questions to %s is used up. It goes on by itself; "
+                                      "there is nothing you need to do."};
     if (says(c, V_RECONNECT) || says(c, V_TOKEN))
-        return (struct platform_words){PLATFORM_WAITING, "Not working",
-                                       "%s does not let this service read the account at the moment. It is "
-                                       "tried again with every refresh; should this stay, sign in again."};
+        return (struct platform_text){ACCOUNT_WAITING, "Not working",
+                                      "%s does not let this service read the account at the moment. It is "
+                                      "tried again with every refresh; should this stay, sign in again."};
     if (says_word(c, STR("missing")))
-        return (struct platform_words){
-            PLATFORM_WAITING, "Nothing found",
+        return (struct platform_text){
+            ACCOUNT_WAITING, "Nothing found",
             "%s showed none of your videos for this account. They may be private, or posted by another of "
             "your accounts: then connect that one. It is tried again with every refresh."};
     if (says_word(c, STR("insights")))
-        return (struct platform_words){PLATFORM_WAITING, "Views missing",
-                                       "%s shows your posts, but not their views. Most likely you did not "
-                                       "allow this service to read insights: "
-                                       "sign in again and leave every permission switched on."};
+        return (struct platform_text){ACCOUNT_WAITING, "Views missing",
+                                      "%s shows your posts, but not their views. Most likely you did not "
+                                      "allow this service to read insights: "
+                                      "sign in again and leave every permission switched on."};
     if (says_word(c, STR("sealed")))
-        return (struct platform_words){
-            PLATFORM_OPERATOR, "Not working",
+        return (struct platform_text){
+            ACCOUNT_OPERATOR_REQUIRED, "Not working",
             "This service cannot open what gives it access to %s any more. Connect the account again; should "
             "that not help, tell whoever runs this service."};
     if (c->failures < FEW_FAILURES)
-        return (struct platform_words){
-            PLATFORM_WAITING, "Late",
-            "The last try to read %s did not work. It is tried again with the next "
-            "refresh."};
-    return (struct platform_words){
-        PLATFORM_WAITING, "Not working",
+        return (struct platform_text){ACCOUNT_WAITING, "Late",
+                                      "The last try to read %s did not work. It is tried again with the next "
+                                      "refresh."};
+    return (struct platform_text){
+        ACCOUNT_WAITING, "Not working",
         "%s could not be read for some time. It is tried again with every refresh; "
         "there is nothing you need to do. Your numbers stay as they are until then."};
 }
@@ -74,26 +72,25 @@ static bool ends_soon(const struct credential *c, int64_t now)
            c->access_expires_at != TIME_NONE && c->access_expires_at - now < ENDS_SOON_MS;
 }
 
-struct platform_words platform_words_of(const struct credential *c, int64_t now)
+struct platform_text platform_text_of_account(const struct credential *c, int64_t now)
 {
     if (c->state == CREDENTIAL_SIGN_IN)
-        return (struct platform_words){PLATFORM_SIGN_IN, "Sign in again",
-                                       "%s wants you to sign in again before it tells us more. That happens "
-                                       "when a password was changed, access was taken back, or nothing was "
-                                       "read for a long time. Your numbers stay as they are until then."};
+        return (struct platform_text){ACCOUNT_RECONNECT_REQUIRED, "Sign in again",
+                                      "%s wants you to sign in again before it tells us more. That happens "
+                                      "when a password was changed, access was taken back, or nothing was "
+                                      "read for a long time. Your numbers stay as they are until then."};
     if (failed_lately(c))
         return failing(c);
     if (ends_soon(c, now))
-        return (struct platform_words){
-            PLATFORM_SIGN_IN, "Ends soon",
-            "The access that %s gave ends soon, and only you can renew it: sign in "
-            "again."};
+        return (struct platform_text){ACCOUNT_RECONNECT_REQUIRED, "Ends soon",
+                                      "The access that %s gave ends soon, and only you can renew it: sign in "
+                                      "again."};
     if (c->last_ok_at == TIME_NONE)
-        return (struct platform_words){PLATFORM_WAITING, "Connected", "It is read with the next refresh."};
-    return (struct platform_words){PLATFORM_FINE, "Fine", NULL};
+        return (struct platform_text){ACCOUNT_WAITING, "Connected", "It is read with the next refresh."};
+    return (struct platform_text){ACCOUNT_CONNECTED, "Fine", NULL};
 }
 
-void platform_words_write(struct buf *b, const char *sentence, const char *title)
+void platform_text_write(struct buf *b, const char *sentence, const char *title)
 {
     const char *gap = strstr(sentence, "%s");
     if (!gap) {
@@ -105,12 +102,12 @@ void platform_words_write(struct buf *b, const char *sentence, const char *title
     html_text(b, str_from_cstr(gap + 2));
 }
 
-enum platform_api platform_signs_in_by(enum platform_api api)
+enum platform_api platform_sign_in_api(enum platform_api api)
 {
     return api == API_INSTAGRAM_FACEBOOK ? API_FACEBOOK : api;
 }
 
-const char *platform_link_words(const struct outcome *o)
+const char *platform_text_of_link_failure(const struct outcome *o)
 {
     switch (o->verdict) {
     case V_LATER:

@@ -21,11 +21,11 @@ struct accounts {
 
 /* ---- one account ---- */
 
-static void write_badge(struct buf *b, const struct platform_words *w)
+static void write_badge(struct buf *b, const struct platform_text *w)
 {
     switch (w->mood) {
-    case PLATFORM_FINE: HTML(b, "<span class=\"badge good\">"); break;
-    case PLATFORM_WAITING: HTML(b, "<span class=\"badge off\">"); break;
+    case ACCOUNT_CONNECTED: HTML(b, "<span class=\"badge good\">"); break;
+    case ACCOUNT_WAITING: HTML(b, "<span class=\"badge off\">"); break;
     default: HTML(b, "<span class=\"badge bad\">"); break;
     }
     html_text(b, str_from_cstr(w->badge));
@@ -51,7 +51,7 @@ static void write_connect(struct request *r, enum platform_api api, enum offer o
         HTML(b, "><button class=\"quiet\">");
     else
         HTML(b, "><button>");
-    platform_words_write(b, words[offer], desc->title);
+    platform_text_write(b, words[offer], desc->title);
     HTML(b, "</button></form>");
 }
 
@@ -82,14 +82,15 @@ static size_t write_missing(struct buf *b, const struct credential *c)
     return count;
 }
 
-static void write_actions(struct request *r, const struct credential *c, const struct platform_words *w,
+static void write_actions(struct request *r, const struct credential *c, const struct platform_text *w,
                           size_t missing)
 {
     struct buf *b = &r->res.body;
-    const enum platform_api by = platform_signs_in_by((enum platform_api)c->api);
+    const enum platform_api by = platform_sign_in_api((enum platform_api)c->api);
     HTML(b, "<div class=\"row\">");
-    if ((w->mood == PLATFORM_SIGN_IN || missing) && linking_is_offered(visit_of(r)->site->config, by))
-        write_connect(r, by, w->mood == PLATFORM_SIGN_IN ? OFFER_AGAIN : OFFER_MISSING);
+    if ((w->mood == ACCOUNT_RECONNECT_REQUIRED || missing) &&
+        linking_is_offered(page_context_of(r)->site->config, by))
+        write_connect(r, by, w->mood == ACCOUNT_RECONNECT_REQUIRED ? OFFER_AGAIN : OFFER_MISSING);
     HTML(b, "<a class=\"button danger\"");
     page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
     HTML(b, ">Disconnect<span class=\"sr\"> ");
@@ -101,8 +102,8 @@ static void write_account(struct request *r, const struct credential *c, int64_t
 {
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
-    const struct platform_words words = platform_words_of(c, now);
-    const enum platform_api by = platform_signs_in_by(desc->api);
+    const struct platform_text words = platform_text_of_account(c, now);
+    const enum platform_api by = platform_sign_in_api(desc->api);
     HTML(b, "<section class=\"card\"><div class=\"row\"><h2>");
     write_name(b, c);
     HTML(b, "</h2>");
@@ -110,8 +111,8 @@ static void write_account(struct request *r, const struct credential *c, int64_t
     HTML(b, "</div>");
     if (words.sentence) {
         HTML(b, "<p>");
-        platform_words_write(b, words.sentence,
-                             platform_desc(words.mood == PLATFORM_SIGN_IN ? by : desc->api)->title);
+        platform_text_write(b, words.sentence,
+                            platform_desc(words.mood == ACCOUNT_RECONNECT_REQUIRED ? by : desc->api)->title);
         HTML(b, "</p>");
     }
     const size_t missing = write_missing(b, c);
@@ -127,13 +128,13 @@ static void write_account(struct request *r, const struct credential *c, int64_t
     if (c->last_ok_at == TIME_NONE)
         HTML(b, "not yet");
     else
-        time_ago_html(b, c->last_ok_at, now);
+        html_time_ago(b, c->last_ok_at, now);
     HTML(b, "</dd>");
-    if (words.mood != PLATFORM_FINE && c->last_error.p) {
+    if (words.mood != ACCOUNT_CONNECTED && c->last_error.p) {
         HTML(b, "<dt>For support</dt><dd><code>");
         html_text(b, c->last_error);
         HTML(b, "</code>, ");
-        time_ago_html(b, c->last_error_at, now);
+        html_time_ago(b, c->last_error_at, now);
         HTML(b, "</dd>");
     }
     HTML(b, "</dl>\n");
@@ -157,7 +158,7 @@ static void write_offers(struct request *r, const struct accounts *a)
     bool any = false;
     HTML(b, "<h2>Connect an account</h2>\n");
     for (int i = 0; i < PLATFORM_APIS; i++)
-        any = any || linking_is_offered(visit_of(r)->site->config, (enum platform_api)i);
+        any = any || linking_is_offered(page_context_of(r)->site->config, (enum platform_api)i);
     if (!any) {
         HTML(b, "<p class=\"empty\">Whoever runs this service has not set up any platform yet.</p>");
         return;
@@ -168,7 +169,7 @@ static void write_offers(struct request *r, const struct accounts *a)
          "that belong to your pages.</p>\n<div class=\"row\">");
     for (int i = 0; i < PLATFORM_APIS; i++) {
         const enum platform_api api = (enum platform_api)i;
-        if (linking_is_offered(visit_of(r)->site->config, api))
+        if (linking_is_offered(page_context_of(r)->site->config, api))
             write_connect(r, api, has_account(a, api) ? OFFER_ANOTHER : OFFER_FIRST);
     }
     HTML(b, "</div>");
@@ -176,12 +177,12 @@ static void write_offers(struct request *r, const struct accounts *a)
 
 static enum next show(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     const struct accounts *a = v->state;
     const int64_t now = clock_wall_ms();
     if (v->read.err)
         return page_store_error(r, v->read.err);
-    v->form_target = linking_form_targets(&r->arena, v->site->config);
+    v->form_target = linking_form_action_sources(&r->arena, v->site->config);
     struct buf *b = page_begin(r, &(struct page){.title = STR("Platforms"), .current = "/platforms"});
     HTML(b, "<p>Your accounts that this service reads views, likes, comments, shares and saves from.</p>\n");
     for (size_t i = 0; i < a->count; i++)
@@ -195,7 +196,7 @@ static enum next show(struct request *r)
 static bool on_account(void *ctx, const struct credential *c)
 {
     struct request *r = ctx;
-    struct accounts *a = visit_of(r)->state;
+    struct accounts *a = page_context_of(r)->state;
     struct credential *to = &a->list[a->count++];
     *to = *c;
     to->account_id = arena_copy(&r->arena, c->account_id);
@@ -220,7 +221,7 @@ struct begin {
 
 static enum next begun_step(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     struct begin *b = v->state;
     char challenge[PKCE_CHALLENGE_LEN];
     if (b->result)
@@ -229,12 +230,12 @@ static enum next begun_step(struct request *r)
     const struct platform_authorize authorize = {.options = &options,
                                                  .app = platform_app_of(v->site->config, b->desc->api),
                                                  .redirect_uri = linking_redirect_uri(r, b->desc),
-                                                 .state = secret_text(&r->arena, &b->state),
+                                                 .state = secret_format(&r->arena, &b->state),
                                                  .challenge = str_make(challenge, sizeof challenge),
                                                  .again = b->again};
-    struct fetch_options where;
-    fetch_options_of(&where, v->site->config);
-    pkce_challenge(secret_text(&r->arena, &b->verifier), challenge);
+    struct http_client_options where;
+    http_client_options_of(&where, v->site->config);
+    pkce_challenge(secret_format(&r->arena, &b->verifier), challenge);
     struct str path = b->desc->authorize_path(&r->arena, &authorize);
     return page_redirect_away(
         r, arena_printf(&r->arena, "%s%.*s", where.origins[b->desc->authorize_host], (int)path.len, path.p));
@@ -242,7 +243,7 @@ static enum next begun_step(struct request *r)
 
 static enum next begin(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct begin *b = arena_alloc(&r->arena, sizeof *b);
     b->desc = platform_desc_by_name(form_get(&v->form, STR("platform")));
     if (!b->desc || !linking_is_offered(v->site->config, b->desc->api))
@@ -254,14 +255,14 @@ static enum next begin(struct request *r)
     secret_generate(&b->verifier);
     b->write.key = linking_key_of(r, b->desc->api, &b->state);
     b->write.has_verifier = b->desc->uses_pkce;
-    memcpy(b->write.verifier, secret_text(&r->arena, &b->verifier).p, sizeof b->write.verifier);
+    memcpy(b->write.verifier, secret_format(&r->arena, &b->verifier).p, sizeof b->write.verifier);
     r->step = begun_step;
     return write_call(v->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
 }
 
 static enum next platforms_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (r->method == METHOD_POST)
         return begin(r);
     v->state = arena_alloc(&r->arena, sizeof(struct accounts));

@@ -23,7 +23,7 @@ struct revoke {
 
 static bool is_apps(const struct request *r)
 {
-    return visit_of(r)->page == &app_page;
+    return page_context_of(r)->page == &app_page;
 }
 
 static struct str list_path(const struct request *r)
@@ -48,7 +48,7 @@ static void write_key(struct request *r, const struct author_key *key, int64_t n
     HTML(b, "<p>Revoke the key <strong>");
     html_name(b, key->key.name);
     HTML(b, "</strong> (<code>");
-    html_text(b, str_from_cstr(visit_of(r)->site->config->keys.prefix));
+    html_text(b, str_from_cstr(page_context_of(r)->site->config->keys.prefix));
     HTML(b, "…");
     html_text(b, str_make(key->key.suffix, KEY_SUFFIX_LEN));
     HTML(b, "</code>)? Programs that use it stop working at once, and it cannot be undone.</p>\n<p>");
@@ -56,7 +56,7 @@ static void write_key(struct request *r, const struct author_key *key, int64_t n
         HTML(b, "It was never used.");
     } else {
         HTML(b, "It was last used ");
-        time_ago_html(b, key->key.last_used_at, now);
+        html_time_ago(b, key->key.last_used_at, now);
         HTML(b, ".");
     }
     HTML(b, "</p>\n");
@@ -65,7 +65,7 @@ static void write_key(struct request *r, const struct author_key *key, int64_t n
 static bool on_key(void *ctx, const struct author_key *key)
 {
     struct request *r = ctx;
-    struct revoke *revoke = visit_of(r)->state;
+    struct revoke *revoke = page_context_of(r)->state;
     if (key->is_app != is_apps(r) || key->key.revoked_at != TIME_NONE)
         return true;
     revoke->found = true;
@@ -81,7 +81,7 @@ static bool on_key(void *ctx, const struct author_key *key)
 
 static enum next asked_step(struct request *r)
 {
-    const struct visit *v = visit_of(r);
+    const struct visit *v = page_context_of(r);
     const struct revoke *revoke = v->state;
     struct buf *b = &r->res.body;
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
@@ -122,7 +122,7 @@ static enum err write_end(struct store *store, void *data)
 
 static enum next ended_step(struct request *r)
 {
-    const struct revoke *revoke = visit_of(r)->state;
+    const struct revoke *revoke = page_context_of(r)->state;
     if (revoke->result)
         return page_store_error(r, revoke->result);
     page_set_note(r, is_apps(r) ? NOTE_APP_DISCONNECTED : NOTE_KEY_REVOKED);
@@ -131,7 +131,7 @@ static enum next ended_step(struct request *r)
 
 static enum next revoke_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct revoke *revoke = arena_alloc(&r->arena, sizeof *revoke);
     v->state = revoke;
     revoke->write = (struct revoke_write){

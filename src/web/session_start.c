@@ -5,10 +5,10 @@
 #include "auth/session.h"
 #include "base/expiry_floor.h"
 
-bool enter_device_hash(struct request *r, uint8_t out[SECRET_HASH_LEN])
+bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN])
 {
     struct secret device;
-    if (!secret_parse(site_cookie(r, SITE_DEVICE_COOKIE), &device))
+    if (!secret_parse(web_cookie_find(r, DEVICE_COOKIE_NAME), &device))
         return false;
     secret_hash(&device, out);
     return true;
@@ -21,14 +21,14 @@ static void prepare_device(struct request *r, struct entry *entry)
                                 .now = entry->now,
                                 .expires_at = entry->now + DEVICE_LIFE_MS,
                                 .expired_before = expiry_floor_ms()};
-    secret_generate(&visit_of(r)->device);
-    secret_hash(&visit_of(r)->device, d->hash);
-    d->has_before = enter_device_hash(r, d->before);
+    secret_generate(&page_context_of(r)->device);
+    secret_hash(&page_context_of(r)->device, d->hash);
+    d->has_before = session_start_read_device(r, d->before);
 }
 
-void enter_prepare(struct request *r, int64_t author_row, struct entry *out)
+void session_start_prepare(struct request *r, int64_t author_row, struct entry *out)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     *out = (struct entry){.author_row = author_row, .now = expiry_now_ms()};
     secret_generate(&v->entering);
     secret_hash(&v->entering, out->hash);
@@ -39,7 +39,7 @@ void enter_prepare(struct request *r, int64_t author_row, struct entry *out)
     }
 }
 
-enum err enter_check(struct store *store, const struct entry *entry, const char *checked)
+enum err session_start_check_password(struct store *store, const struct entry *entry, const char *checked)
 {
     struct arena arena;
     struct viewer viewer;
@@ -51,7 +51,7 @@ enum err enter_check(struct store *store, const struct entry *entry, const char 
     return e;
 }
 
-enum err enter_write(struct store *store, const struct entry *entry)
+enum err session_start_write(struct store *store, const struct entry *entry)
 {
     enum err e = entry->has_before ? store_delete_session(store, entry->before) : OK;
     if (e == OK)
@@ -62,9 +62,9 @@ enum err enter_write(struct store *store, const struct entry *entry)
     return e ? e : store_put_device(store, &entry->device, DEVICES_MAX);
 }
 
-void enter_done(struct request *r)
+void session_start_set_cookies(struct request *r)
 {
-    site_set_session_cookie(r, &visit_of(r)->entering);
-    site_set_cookie(r, SITE_DEVICE_COOKIE, secret_text(&r->arena, &visit_of(r)->device),
-                    DEVICE_LIFE_MS / SECOND_MS);
+    session_cookie_set(r, &page_context_of(r)->entering);
+    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_format(&r->arena, &page_context_of(r)->device),
+                   DEVICE_LIFE_MS / SECOND_MS);
 }

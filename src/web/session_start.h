@@ -13,20 +13,21 @@ struct entry {
 };
 
 /* The device that the browser says it is, whether there is one or not. False: it says nothing. */
-bool enter_device_hash(struct request *r, uint8_t out[SECRET_HASH_LEN]);
+bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN]);
 
 /* Makes the secrets of the session and the device (visit->entering, visit->device) and what is to be written.
  */
-void enter_prepare(struct request *r, int64_t author_row, struct entry *out);
+void session_start_prepare(struct request *r, int64_t author_row, struct entry *out);
 
 /* In a write transaction, behind a password that was checked: ERR_INVALID when another one is stored by now.
  * A check takes a while, and one that was changed meanwhile lets nobody in. */
-MUST_USE enum err enter_check(struct store *store, const struct entry *entry, const char *checked);
+MUST_USE enum err session_start_check_password(struct store *store, const struct entry *entry,
+                                               const char *checked);
 
 /* In a write transaction. */
-MUST_USE enum err enter_write(struct store *store, const struct entry *entry);
+MUST_USE enum err session_start_write(struct store *store, const struct entry *entry);
 
 /* It is on disk: the browser gets the cookies. */
-void enter_done(struct request *r);
+void session_start_set_cookies(struct request *r);
 
 #endif

@@ -24,7 +24,7 @@ struct sign_in {
     struct viewer found;
     uint8_t device[SECRET_HASH_LEN]; /* what the browser says it is */
     int64_t device_author;           /* 0: the browser is not a known device */
-    struct sign_in_try try;
+    struct sign_in_attempt try;
     struct password_call check;
     struct sign_in_write write;
     enum err result;
@@ -34,7 +34,7 @@ struct sign_in {
 
 static struct str local_or_home(struct str next)
 {
-    return next.p && site_is_local(next) ? next : STR("");
+    return next.p && web_path_is_local(next) ? next : STR("");
 }
 
 static enum next show_form(struct request *r, struct str login, struct str next, const char *fault)
@@ -46,13 +46,13 @@ static enum next show_form(struct request *r, struct str login, struct str next,
         HTML(b, "</p>");
     }
     page_form(r, STR("/sign-in"));
-    field_hidden(b, "next", next);
-    field_write(b,
-                &(struct field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
-    field_write(b, &(struct field){.id = "password",
-                                   .label = "Password",
-                                   .type = "password",
-                                   .autocomplete = "current-password"});
+    form_field_write_hidden(b, "next", next);
+    form_field_write(
+        b, &(struct field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
+    form_field_write(b, &(struct field){.id = "password",
+                                        .label = "Password",
+                                        .type = "password",
+                                        .autocomplete = "current-password"});
     HTML(b, "<button>Sign in</button></form>\n<p class=\"hint\">No password yet, or forgotten? Ask whoever "
             "runs this service for a new link.</p>");
     return page_end(r);
@@ -68,9 +68,9 @@ static enum next go_on(struct request *r, struct str next)
 static enum err write_sign_in(struct store *store, void *data)
 {
     struct sign_in_write *w = data;
-    enum err e = enter_check(store, &w->entry, w->checked);
+    enum err e = session_start_check_password(store, &w->entry, w->checked);
     if (e == OK)
-        e = enter_write(store, &w->entry);
+        e = session_start_write(store, &w->entry);
     if (e == OK && *w->text)
         e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), TIME_NONE);
     return e;
@@ -78,32 +78,32 @@ static enum err write_sign_in(struct store *store, void *data)
 
 static enum next refuse_password(struct request *r)
 {
-    const struct sign_in *s = visit_of(r)->state;
+    const struct sign_in *s = page_context_of(r)->state;
     r->res.status = 422;
     return show_form(r, s->login, s->next, "This name and this password do not belong together.");
 }
 
 static enum next signed_in_step(struct request *r)
 {
-    struct sign_in *s = visit_of(r)->state;
+    struct sign_in *s = page_context_of(r)->state;
     if (s->result == ERR_INVALID)
         return refuse_password(r);
     if (s->result)
         return page_store_error(r, s->result);
-    enter_done(r);
+    session_start_set_cookies(r);
     return go_on(r, s->next);
 }
 
 static enum next checked_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct sign_in *s = v->state;
     if (s->check.err)
         return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
     if (!s->check.matches)
         return refuse_password(r);
     sign_in_limiter_succeeded(v->site->sign_in_limiter, &s->try, clock_mono_ms());
-    enter_prepare(r, s->found.author_row, &s->write.entry);
+    session_start_prepare(r, s->found.author_row, &s->write.entry);
     memcpy(s->write.checked, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
@@ -114,7 +114,7 @@ static enum next checked_step(struct request *r)
  */
 static enum next refuse_for_now(struct request *r, int64_t wait_ms)
 {
-    const struct sign_in *s = visit_of(r)->state;
+    const struct sign_in *s = page_context_of(r)->state;
     const long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
     const struct str fault = arena_printf(&r->arena,
                                           "There were too many failed sign-ins. Please wait %lld second%s, "
@@ -128,15 +128,15 @@ static enum next refuse_for_now(struct request *r, int64_t wait_ms)
 
 static enum next found_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct sign_in *s = v->state;
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
         return page_store_error(r, v->read.err);
     struct str stored = v->read.err ? (struct str){NULL, 0} : s->found.password;
-    s->try = (struct sign_in_try){.account = s->account, .address = r->client_address};
+    s->try = (struct sign_in_attempt){.account = s->account, .address = r->client_address};
     if (s->device_author && !v->read.err && s->device_author == s->found.author_row)
         s->try.device = str_make((const char *)s->device, sizeof s->device);
-    const int64_t wait_ms = sign_in_limiter_try(v->site->sign_in_limiter, &s->try, clock_mono_ms());
+    const int64_t wait_ms = sign_in_limiter_begin(v->site->sign_in_limiter, &s->try, clock_mono_ms());
     if (wait_ms)
         return refuse_for_now(r, wait_ms);
     r->step = checked_step;
@@ -147,7 +147,7 @@ static enum next found_step(struct request *r)
 /* If the look-up fails, the browser counts as unknown. */
 static enum next device_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct sign_in *s = v->state;
     if (v->read.err)
         s->device_author = 0;
@@ -157,7 +157,7 @@ static enum next device_step(struct request *r)
 
 static enum next begin_sign_in(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct sign_in *s = arena_alloc(&r->arena, sizeof *s);
     struct str password = form_get(&v->form, STR("password"));
     v->state = s;
@@ -165,17 +165,17 @@ static enum next begin_sign_in(struct request *r)
     s->next = local_or_home(form_get(&v->form, STR("next")));
     if (!s->login.p || !password.p)
         return page_error(r, 400, "The form wants a name and a password.");
-    struct str folded = login_fold(&r->arena, s->login);
+    struct str folded = login_normalize(&r->arena, s->login);
     s->account = folded.p ? folded : s->login;
     r->step = device_step;
-    if (!enter_device_hash(r, s->device))
+    if (!session_start_read_device(r, s->device))
         return NEXT_MORE;
     return store_find_device(&v->read, s->device, expiry_now_ms(), &s->device_author);
 }
 
 static enum next sign_in_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct str next = local_or_home(form_get(&v->query, STR("next")));
     if (r->method == METHOD_POST)
         return begin_sign_in(r);
@@ -200,17 +200,17 @@ static enum err write_sign_out(struct store *store, void *data)
 
 static enum next signed_out_step(struct request *r)
 {
-    struct sign_out *s = visit_of(r)->state;
+    struct sign_out *s = page_context_of(r)->state;
     if (s->result)
         return page_store_error(r, s->result);
-    site_forget_session_cookie(r);
+    session_cookie_clear(r);
     page_set_note(r, NOTE_SIGNED_OUT);
     return page_redirect(r, STR("/sign-in"));
 }
 
 static enum next sign_out_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct sign_out *s = arena_alloc(&r->arena, sizeof *s);
     if (!v->viewer.author_row || v->by_proxy)
         return page_redirect(r, STR("/sign-in"));

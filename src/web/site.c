@@ -73,22 +73,22 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
         .config = config,
         .store = store,
         .writer = writer,
-        .notes = session_notes_new(writer),
+        .notes = session_recorder_new(writer),
         .summaries = summary_cache_new(),
         .passwords = passwords_new(loop),
         .sign_in_limiter = sign_in_limiter_new(),
-        .writes = windows_new(SITE_WRITES_PER_MINUTE),
+        .writes = windows_new(WEB_FORMS_PER_MINUTE),
         .cursors = cursors,
         .base = str_make(path.p, path.len - 3),
         .api_base = path,
         .origin = str_make(url.p, (size_t)(path.p - url.p)),
         .secure = str_starts_with(url, STR("https:")),
     };
-    assets_versions(site->style_version, site->script_version);
+    assets_compute_versions(site->style_version, site->script_version);
     if (has_platforms(config)) {
-        struct fetch_options options;
-        fetch_options_of(&options, config);
-        site->fetch = fetch_new(loop, &options);
+        struct http_client_options options;
+        http_client_options_of(&options, config);
+        site->fetch = http_client_new(loop, &options);
         if (!site->fetch)
             log_error("out of memory: the pages cannot connect accounts at platforms until a restart");
     }
@@ -102,13 +102,13 @@ static void on_fetch_closed(void *ctx)
 void site_close(struct site *site)
 {
     if (site->fetch)
-        fetch_close(site->fetch, on_fetch_closed, NULL);
+        http_client_close(site->fetch, on_fetch_closed, NULL);
     site->fetch = NULL;
 }
 
 void site_fini(struct site *site)
 {
-    session_notes_free(site->notes);
+    session_recorder_free(site->notes);
     summary_cache_free(site->summaries);
     passwords_free(site->passwords);
     sign_in_limiter_free(site->sign_in_limiter);
@@ -181,18 +181,18 @@ void site_hide_secret(const struct site *site, struct request *r)
 
 static struct str cookie_name(struct request *r, struct str name)
 {
-    return arena_printf(&r->arena, "%s%.*s", visit_of(r)->site->secure ? "__Host-" : "", (int)name.len,
+    return arena_printf(&r->arena, "%s%.*s", page_context_of(r)->site->secure ? "__Host-" : "", (int)name.len,
                         name.p);
 }
 
-struct str site_cookie(struct request *r, struct str name)
+struct str web_cookie_find(struct request *r, struct str name)
 {
     return cookie_find(r->field[FIELD_COOKIE], cookie_name(r, name));
 }
 
-void site_set_cookie(struct request *r, struct str name, struct str value, int64_t max_age_s)
+void web_cookie_set(struct request *r, struct str name, struct str value, int64_t max_age_s)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct str full = cookie_name(r, name), age = STR("");
     if (max_age_s >= 0)
         age = arena_printf(&r->arena, "; Max-Age=%lld", (long long)max_age_s);
@@ -202,14 +202,14 @@ void site_set_cookie(struct request *r, struct str name, struct str value, int64
         value.p ? value.p : "", v->site->secure ? "; Secure" : "", (int)age.len, age.p);
 }
 
-void site_set_session_cookie(struct request *r, const struct secret *session)
+void session_cookie_set(struct request *r, const struct secret *session)
 {
-    site_set_cookie(r, SESSION_COOKIE, secret_text(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
+    web_cookie_set(r, SESSION_COOKIE, secret_format(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
 }
 
-void site_forget_session_cookie(struct request *r)
+void session_cookie_clear(struct request *r)
 {
-    site_set_cookie(r, SESSION_COOKIE, STR(""), 0);
+    web_cookie_set(r, SESSION_COOKIE, STR(""), 0);
 }
 
 /* ---- form tokens ---- */
@@ -221,9 +221,9 @@ static struct str bound_to(const struct visit *v)
     return v->viewer.author_row ? str_make((const char *)v->viewer.id.b, sizeof v->viewer.id.b) : STR("");
 }
 
-struct str site_form_token(struct request *r)
+struct str web_form_token(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (!v->has_secret) {
         secret_generate(&v->secret);
         v->has_secret = v->new_secret = true;
@@ -244,7 +244,7 @@ static bool is_our_origin(const struct visit *v, const struct request *r, struct
 /* Most likely [server] base_url is not what browsers use; or somebody tries a forgery. */
 static void tell_of_origin(struct request *r, struct str origin)
 {
-    struct site *site = visit_of(r)->site;
+    struct site *site = page_context_of(r)->site;
     if (site->told_of_origin)
         return;
     site->told_of_origin = true;
@@ -260,7 +260,7 @@ static bool comes_from_us(struct request *r)
     struct str site = r->field[FIELD_SEC_FETCH_SITE], origin = r->field[FIELD_ORIGIN];
     if (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")))
         return false;
-    bool ours = !origin.p || is_our_origin(visit_of(r), r, origin);
+    bool ours = !origin.p || is_our_origin(page_context_of(r), r, origin);
     if (!ours && site.p)
         tell_of_origin(r, origin);
     return ours;
@@ -279,9 +279,10 @@ static enum next refuse_form(struct request *r)
  * the sign-in by failures, an invitation by its secret. */
 static enum next admit_form(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (v->viewer.author_row) {
-        struct limiter_verdict verdict = windows_take(v->site->writes, v->viewer.author_row, clock_mono_ms());
+        struct limit_verdict verdict =
+            windows_acquire(v->site->writes, v->viewer.author_row, clock_mono_ms());
         if (!verdict.admitted)
             return page_too_many_forms(r, verdict.reset_ms);
     }
@@ -291,7 +292,7 @@ static enum next admit_form(struct request *r)
 
 static enum next check_form(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (!comes_from_us(r))
         return refuse_form(r);
     if (!form_is_body(r))
@@ -306,7 +307,7 @@ static enum next check_form(struct request *r)
 
 /* ---- who it is ---- */
 
-bool site_is_local(struct str path)
+bool web_path_is_local(struct str path)
 {
     if (!path.len || path.len > LOCAL_MAX_BYTES || path.p[0] != '/')
         return false;
@@ -320,7 +321,7 @@ bool site_is_local(struct str path)
 
 /* Where to after the sign-in: here again. A POST has lost its form by then: there is nothing to come back to.
  */
-enum next site_ask_to_sign_in(struct request *r)
+enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
                                                 (int)r->query.len, r->query.p)
@@ -329,8 +330,8 @@ enum next site_ask_to_sign_in(struct request *r)
     struct str next = STR("");
     buf_init(&encoded, ENCODED_MAX_BYTES);
     url_append(&encoded, here);
-    bool has_form = r->method == METHOD_POST && !(visit_of(r)->page->flags & SITE_OWN_QUERY);
-    if (!has_form && site_is_local(here) && !encoded.failed)
+    bool has_form = r->method == METHOD_POST && !(page_context_of(r)->page->flags & SITE_OWN_QUERY);
+    if (!has_form && web_path_is_local(here) && !encoded.failed)
         next = arena_printf(&r->arena, "?next=%.*s", (int)encoded.len, encoded.p);
     buf_fini(&encoded);
     return page_redirect(r, arena_printf(&r->arena, "/sign-in%.*s", (int)next.len, next.p));
@@ -338,9 +339,9 @@ enum next site_ask_to_sign_in(struct request *r)
 
 static enum next begin_page(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (!v->viewer.author_row && !(v->page->flags & SITE_OPEN))
-        return site_ask_to_sign_in(r);
+        return web_redirect_to_sign_in(r);
     const char *wrong = NULL;
     if (!(v->page->flags & SITE_OWN_QUERY))
         wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
@@ -354,14 +355,14 @@ static enum next begin_page(struct request *r)
 
 static enum next begin_without_session(struct request *r)
 {
-    struct visit *v = visit_of(r);
-    v->has_secret = secret_parse(site_cookie(r, FORM_COOKIE), &v->secret);
+    struct visit *v = page_context_of(r);
+    v->has_secret = secret_parse(web_cookie_find(r, FORM_COOKIE), &v->secret);
     return begin_page(r);
 }
 
 static enum next session_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (v->read.err && v->read.err != ERR_NOT_FOUND)
         return page_store_error(r, v->read.err);
     if (v->read.err)
@@ -369,20 +370,20 @@ static enum next session_step(struct request *r)
     if (!session_is_live(&v->session, expiry_now_ms())) {
         /* A session that has expired only by a wall clock that may be wrong is kept. */
         if (!session_is_live(&v->session, expiry_floor_ms()))
-            session_forget(v->site->notes, v->session_hash);
+            session_record_end(v->site->notes, v->session_hash);
         return begin_without_session(r);
     }
     v->viewer = v->session.viewer;
     r->author_id = &v->viewer.id;
     v->has_secret = true;
-    session_note(v->site->notes, v->session_hash, &v->session);
+    session_record_use(v->site->notes, v->session_hash, &v->session);
     return begin_page(r);
 }
 
 static enum next find_session(struct request *r)
 {
-    struct visit *v = visit_of(r);
-    if (!secret_parse(site_cookie(r, SESSION_COOKIE), &v->secret))
+    struct visit *v = page_context_of(r);
+    if (!secret_parse(web_cookie_find(r, SESSION_COOKIE), &v->secret))
         return begin_without_session(r);
     secret_hash(&v->secret, v->session_hash);
     r->step = session_step;
@@ -393,7 +394,7 @@ static enum next find_session(struct request *r)
 
 static enum next proxy_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (v->read.err == ERR_NOT_FOUND)
         return page_error(
             r, 403,
@@ -409,7 +410,7 @@ static enum next proxy_step(struct request *r)
 /* A field that anybody could have sent says nothing. */
 static bool is_from_proxy(struct request *r)
 {
-    struct site *site = visit_of(r)->site;
+    struct site *site = page_context_of(r)->site;
     if (!r->field[FIELD_NAMED].len)
         return false;
     if (!r->peer_is_trusted && !site->told_of_spoofing) {
@@ -422,7 +423,7 @@ static bool is_from_proxy(struct request *r)
 
 static enum next find_viewer(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct str said = r->field[FIELD_NAMED], login;
     struct uuid id;
     if (!is_from_proxy(r))
@@ -433,7 +434,7 @@ static enum next find_viewer(struct request *r)
         return NEXT_MORE;
     if (uuid_parse(said, &id))
         return store_find_viewer(&v->read, &r->arena, &id, &v->viewer);
-    login = login_fold(&r->arena, said);
+    login = login_normalize(&r->arena, said);
     return login.p ? store_find_login(&v->read, &r->arena, login, &v->viewer) : NEXT_MORE;
 }
 
@@ -474,9 +475,9 @@ enum next site_first_step(struct request *r)
 
 void site_finish(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     if (v && v->new_secret)
-        site_set_cookie(r, FORM_COOKIE, secret_text(&r->arena, &v->secret), -1);
+        web_cookie_set(r, FORM_COOKIE, secret_format(&r->arena, &v->secret), -1);
     for (size_t i = 0; v && i < v->cookie_count; i++)
         response_add_field(r, STR("Set-Cookie"), v->cookies[i]);
     page_add_fields(r);

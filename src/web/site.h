@@ -19,21 +19,21 @@
 struct cursors;
 struct fetch;
 struct passwords;
-struct session_notes;
+struct session_recorder;
 struct summary_cache;
 struct sign_in_limiter;
 struct windows;
 struct writer;
 
 /* Forms that an author may send within any 60 seconds, in each process. */
-enum { SITE_WRITES_PER_MINUTE = 30 };
+enum { WEB_FORMS_PER_MINUTE = 30 };
 
 /* Everything that pages need; owned by the app, lives as long as the server. */
 struct site {
     const struct config *config;
     struct store *store;   /* the loop's read connection */
     struct writer *writer; /* every write; see store/write_call.h */
-    struct session_notes *notes;
+    struct session_recorder *notes;
     struct passwords *passwords;
     struct sign_in_limiter *sign_in_limiter;
     struct windows *writes; /* forms sent by each author */
@@ -57,7 +57,7 @@ void site_close(struct site *site);
 void site_fini(struct site *site);
 
 /* See auth/device.h. */
-#define SITE_DEVICE_COOKIE STR("viewtally-device")
+#define DEVICE_COOKIE_NAME STR("viewtally-device")
 
 enum { SITE_GET = 1, SITE_POST = 2 };
 enum {
@@ -100,7 +100,7 @@ struct visit {
     size_t cookie_count;
 };
 
-static inline struct visit *visit_of(const struct request *r)
+static inline struct visit *page_context_of(const struct request *r)
 {
     return r->state;
 }
@@ -117,23 +117,23 @@ enum next site_first_step(struct request *r);
 void site_finish(struct request *r);
 
 /* To the sign-in page, which leads back here. */
-enum next site_ask_to_sign_in(struct request *r);
+enum next web_redirect_to_sign_in(struct request *r);
 
 /* What the pages' forms send as their token, bound to who is signed in. */
-struct str site_form_token(struct request *r);
+struct str web_form_token(struct request *r);
 
 /* The cookies behind a sign-in and a sign-out. */
-void site_set_session_cookie(struct request *r, const struct secret *session);
-void site_forget_session_cookie(struct request *r);
+void session_cookie_set(struct request *r, const struct secret *session);
+void session_cookie_clear(struct request *r);
 
 /* Sets a cookie of ours (name without its prefix). `max_age_s` < 0: until the browser ends; 0: forget it. The
  * value holds nothing that a cookie cannot. */
-void site_set_cookie(struct request *r, struct str name, struct str value, int64_t max_age_s);
-struct str site_cookie(struct request *r, struct str name); /* p == NULL: none */
+void web_cookie_set(struct request *r, struct str name, struct str value, int64_t max_age_s);
+struct str web_cookie_find(struct request *r, struct str name); /* p == NULL: none */
 
 /* A path of this server's (one slash, then none; no backslash, control or space), of bounded length: where
  * the sign-in page may lead. */
-bool site_is_local(struct str path);
+bool web_path_is_local(struct str path);
 
 /* The pages; one file each. */
 extern const struct site_page consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,

@@ -67,7 +67,7 @@ static int index_of(const struct summary *sum, int32_t date)
 
 static void add(int64_t *sum, int64_t v)
 {
-    *sum = number_sum(*sum, v);
+    *sum = count_sum(*sum, v);
 }
 
 static void add_posts(struct summary *sum, const struct video *v)
@@ -113,7 +113,7 @@ static bool on_days(void *ctx, const struct stats_video *row)
     return true;
 }
 
-enum next summary_slice(struct summary_work *w)
+enum next summary_read_batch(struct summary_work *w)
 {
     w->seen = 0;
     if (!w->counted)
@@ -121,19 +121,19 @@ enum next summary_slice(struct summary_work *w)
     return store_list_stats(w->read, &w->days, on_days, w, &w->progress);
 }
 
-enum summary_state summary_slice_done(struct summary_work *w, struct summary_cache *cache)
+enum summary_state summary_finish_batch(struct summary_work *w, struct summary_cache *cache)
 {
     if (w->read->err)
         return SUMMARY_FAILED;
     if (!w->counted) {
         w->counted = w->seen < VIDEOS_A_SLICE;
-        return SUMMARY_GOES_ON;
+        return SUMMARY_MORE;
     }
     w->mixed |= w->progress.author_rev != w->sum.author_rev;
     w->days.has_after = true;
     w->days.after = w->progress.next;
     if (w->progress.more)
-        return SUMMARY_GOES_ON;
+        return SUMMARY_MORE;
     if (!w->mixed)
         cache->slots[slot_of(w->sum.author_row)] = w->sum;
     return SUMMARY_READY;

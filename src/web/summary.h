@@ -45,9 +45,9 @@ struct summary_work {
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now);
 
-/* A starter: reads one slice. Then summary_slice_done() says what it brought. */
-enum next summary_slice(struct summary_work *w);
-enum summary_state { SUMMARY_GOES_ON, SUMMARY_READY, SUMMARY_FAILED /* read->err */ };
-enum summary_state summary_slice_done(struct summary_work *w, struct summary_cache *cache);
+/* A starter: reads one slice. Then summary_finish_batch() says what it brought. */
+enum next summary_read_batch(struct summary_work *w);
+enum summary_state { SUMMARY_MORE, SUMMARY_READY, SUMMARY_FAILED /* read->err */ };
+enum summary_state summary_finish_batch(struct summary_work *w, struct summary_cache *cache);
 
 #endif

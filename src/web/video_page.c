@@ -16,7 +16,7 @@ static int64_t known_sum(const struct video *v, enum count_kind kind)
     int64_t sum = COUNT_NONE;
     for (size_t i = 0; i < v->post_count; i++)
         if (v->posts[i].counts[kind] != COUNT_NONE)
-            sum = number_sum(sum == COUNT_NONE ? 0 : sum, v->posts[i].counts[kind]);
+            sum = count_sum(sum == COUNT_NONE ? 0 : sum, v->posts[i].counts[kind]);
     return sum;
 }
 
@@ -25,7 +25,7 @@ static void write_count(struct buf *b, int64_t count)
     if (count == COUNT_NONE)
         HTML(b, "<span aria-hidden=\"true\">–</span><span class=\"sr\">not known</span>");
     else
-        number_html(b, count);
+        html_number(b, count);
 }
 
 static void write_figure(struct buf *b, const char *name, int64_t count)
@@ -49,13 +49,13 @@ static void write_head(struct request *r, const struct video *v, const struct bo
 {
     struct buf *b = &r->res.body;
     HTML(b, "<div class=\"hero\">");
-    part_thumb(r, v, part_title(v, book));
+    component_thumbnail(r, v, component_video_title(v, book));
     HTML(b, "<div class=\"video-text\"><h1>");
-    html_name(b, part_title(v, book));
+    html_name(b, component_video_title(v, book));
     HTML(b, "</h1><p>Posted ");
     date_html(b, date_of(v->posted_at));
     HTML(b, " on ");
-    part_platforms(b, v);
+    component_platform_list(b, v);
     if (book->title.p) {
         HTML(b, ", for ");
         html_name(b, book->title);
@@ -65,7 +65,7 @@ static void write_head(struct request *r, const struct video *v, const struct bo
         HTML(b, "Not read yet: the first numbers come with the next hourly refresh.");
     } else {
         HTML(b, "Last read ");
-        time_ago_html(b, v->updated_at, now);
+        html_time_ago(b, v->updated_at, now);
         if (now > v->posted_at + VIDEO_LIFE_DAYS * DAY_MS)
             HTML(b, ". It is older than 30 days: its numbers are final.");
         else
@@ -81,21 +81,21 @@ static void write_went_viral(struct buf *b, const struct video *v)
     HTML(b, "<p><span class=\"badge viral\">Viral</span> ");
     date_html(b, date_of(v->went_viral_at));
     HTML(b, ", at ");
-    number_of_html(b, v->views_when_viral, "view", "views");
+    html_quantity(b, v->views_when_viral, "view", "views");
     HTML(b, ": ");
-    part_viral_line(b, v->views_when_viral, v->line.threshold, v->line.median);
+    component_viral_comparison(b, v->views_when_viral, v->line.threshold, v->line.median);
     HTML(b, ".</p>");
 }
 
 static void write_not_viral(struct buf *b, const struct video *v)
 {
     HTML(b, "<p>Not viral so far. It goes viral at ");
-    number_of_html(b, v->line.threshold, "view", "views");
+    html_quantity(b, v->line.threshold, "view", "views");
     HTML(b, ".</p>");
     if (v->first_reading_at != TIME_NONE && v->line.threshold > 0) {
         chart_meter(b, "", v->views < v->line.threshold ? v->views : v->line.threshold, v->line.threshold);
         HTML(b, "<p class=\"small muted\">");
-        number_share(b, v->views, v->line.threshold);
+        format_percentage(b, v->views, v->line.threshold);
         HTML(b, " of the way.</p>");
     }
 }
@@ -110,9 +110,9 @@ static void write_viral(struct buf *b, const struct video *v)
     HTML(b, "<p class=\"small muted\">");
     if (v->line.median != COUNT_NONE) {
         HTML(b, "Your typical video has ");
-        number_of_html(b, v->line.median, "view", "views");
+        html_quantity(b, v->line.median, "view", "views");
         HTML(b, ": the median of ");
-        number_html(b, v->line.compared);
+        html_number(b, v->line.compared);
         HTML(b, " of your other videos.");
     } else {
         HTML(b, "There are not yet enough other videos to tell what is typical for you.");
@@ -160,7 +160,7 @@ static void write_chart(struct buf *b, const struct stats_video *row, int64_t no
     chart_write(b, &chart);
     if (chart.count && row->video->baseline > 0) {
         HTML(b, "<p class=\"small muted\">It had ");
-        number_of_html(b, row->video->baseline, "view", "views");
+        html_quantity(b, row->video->baseline, "view", "views");
         HTML(b, " before its days were counted.</p>");
     }
     HTML(b, "</section>");
@@ -171,12 +171,12 @@ static void write_chart(struct buf *b, const struct stats_video *row, int64_t no
 static void write_post(struct buf *b, const struct post *post)
 {
     HTML(b, "<tr><th scope=\"row\">");
-    buf_append(b, part_platform(post->platform));
+    buf_append(b, component_platform_name(post->platform));
     if (html_link_is_safe(post->url) && post->url.p[0] != '/') {
         HTML(b, "<br><a class=\"small\" rel=\"noopener noreferrer nofollow\"");
         html_link(b, "href", post->url);
         HTML(b, ">Open <span class=\"sr\">on ");
-        buf_append(b, part_platform(post->platform));
+        buf_append(b, component_platform_name(post->platform));
         HTML(b, "</span></a>");
     }
     HTML(b, "</th>");
@@ -217,7 +217,7 @@ static void write_milestones(struct buf *b, const struct video *v)
     HTML(b, "<ol class=\"events\" reversed>");
     for (size_t i = v->milestone_count; i-- > 0;) {
         HTML(b, "<li>");
-        number_of_html(b, v->milestones[i].value, "view", "views");
+        html_quantity(b, v->milestones[i].value, "view", "views");
         HTML(b, "<span class=\"when\">");
         date_html(b, date_of(v->milestones[i].reached_at));
         HTML(b, "</span></li>");
@@ -230,8 +230,8 @@ static void write_milestones(struct buf *b, const struct video *v)
 static bool on_video(void *ctx, const struct stats_video *row)
 {
     struct request *r = ctx;
-    const struct video_view *view = visit_of(r)->state;
-    struct str title = part_title(row->video, &row->book);
+    const struct video_view *view = page_context_of(r)->state;
+    struct str title = component_video_title(row->video, &row->book);
     struct buf *b = page_begin(r, &(struct page){.title = title, .current = "/videos", .own_heading = true});
     write_head(r, row->video, &row->book, view->now);
     write_figures(b, row->video);
@@ -246,7 +246,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
 
 static enum next video_done_step(struct request *r)
 {
-    enum err e = visit_of(r)->read.err;
+    enum err e = page_context_of(r)->read.err;
     if (e == ERR_NOT_FOUND)
         return page_not_found(r);
     return e ? page_store_error(r, e) : page_end(r);
@@ -254,7 +254,7 @@ static enum next video_done_step(struct request *r)
 
 static enum next video_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct video_view *view = arena_alloc(&r->arena, sizeof *view);
     struct uuid id;
     if (!uuid_parse(v->tail, &id))

@@ -32,12 +32,12 @@ static struct str position_text(struct request *r, const struct video_position *
 static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct listing *l = visit_of(r)->state;
+    struct listing *l = page_context_of(r)->state;
     if (l->seen++ == PAGE_VIDEOS)
         return true;
     if (l->seen == 1)
         HTML(&r->res.body, "<div class=\"card\"><ul class=\"videos\">");
-    part_video_item(r, v, book);
+    component_video_item(r, v, book);
     l->last = (struct video_position){.posted_at = v->posted_at, .id = v->id};
     return true;
 }
@@ -66,10 +66,10 @@ static void write_pager(struct request *r, const struct listing *l)
 
 static enum next videos_done_step(struct request *r)
 {
-    const struct listing *l = visit_of(r)->state;
+    const struct listing *l = page_context_of(r)->state;
     struct buf *b = &r->res.body;
-    if (visit_of(r)->read.err)
-        return page_store_error(r, visit_of(r)->read.err);
+    if (page_context_of(r)->read.err)
+        return page_store_error(r, page_context_of(r)->read.err);
     if (l->seen)
         HTML(b, "</ul></div>");
     else if (l->query.has_after)
@@ -93,7 +93,7 @@ static void write_choice(struct request *r, struct str path, const char *words, 
 
 static enum next videos_step(struct request *r)
 {
-    struct visit *v = visit_of(r);
+    struct visit *v = page_context_of(r);
     struct listing *l = arena_alloc(&r->arena, sizeof *l);
     struct str from = form_get(&v->query, STR("from"));
     v->state = l;

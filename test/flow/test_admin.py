@@ -183,7 +183,7 @@ def test_what_a_refresh_did(viewtally, clock, tmp_path):
     viewtally.configure({"refresh": {"source": "spool", "spool_dir": spool.path}})
     viewtally.import_lines([author("Ada"), video("a", "Ada", "2026-07-01T08:00:00Z"), video("b", "Ada", "2026-07-01T08:00:00Z", platforms=("tiktok",))])
     with viewtally:
-        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total", outcome="done") == 1, "the run at the start")
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total", outcome="succeeded") == 1, "the run at the start")
         before = scrape(viewtally)
         assert before.get("viewtally_refresh_last_success_timestamp_seconds") // 60 == 1783684800 // 60, "2026-07-10T12:00:00Z"
         assert before.get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
@@ -198,7 +198,7 @@ def test_what_a_refresh_did(viewtally, clock, tmp_path):
         assert metrics.get("viewtally_refresh_readings_refused_total") == 1 and metrics.get("viewtally_refresh_bad_lines_total") == 1
         assert metrics.get("viewtally_refresh_events_total", type="video.went_viral") == 1
         assert metrics.get("viewtally_refresh_events_total", type="video.milestone_reached") == 3
-        assert metrics.get("viewtally_refresh_runs_total", outcome="done in part") == 1
+        assert metrics.get("viewtally_refresh_runs_total", outcome="partial") == 1
         assert metrics.get("viewtally_refresh_last_duration_seconds") > 0
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_running") == 0, "nothing to be at work")
 

@@ -97,7 +97,7 @@ def desk(viewtally):
 
 
 def number(text):
-    """An exact number out of what number_html() wrote."""
+    """An exact number out of what html_number() wrote."""
     exact = re.search(r'class="sr">([\d,]+)<', text)
     return int((exact.group(1) if exact else re.match(r"[\d,]+", text).group(0)).replace(",", ""))
 

@@ -167,7 +167,7 @@ def test_refresh_waits_for_another_process_or_says_who_it_is(make, time, large_w
     with server:
         runs.freeze(server)
         refused = server.run("refresh", "--wait", "0", status=3)
-        assert f":{server.pid}:" in refused.err and "at work already" in refused.err
+        assert f":{server.pid}:" in refused.err and "another refresh is running" in refused.err
         time.advance(1000)
         waiting = server.command("refresh")
         assert b"waiting" in waiting.stderr.readline()
@@ -204,7 +204,7 @@ def test_a_backup_of_the_middle_of_a_run_holds_up_nobody(make, make_viewtally, t
         restored = make_viewtally({"refresh": {"source": "simulated"}}, clock=time)
         restored.run("restore", backup)
         status = restored.run("status", "--json").json()
-        assert status["refresh"]["running"] is None and status["runs"][0]["outcome"] == "lost"
+        assert status["refresh"]["running"] is None and status["runs"][0]["outcome"] == "abandoned"
         restored.run("refresh", "--wait", "0")
         assert Refreshing(restored).outcomes == [LOST, DONE]
 
@@ -234,7 +234,7 @@ def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
         runs.freeze(server)
         status = server.run("status", "--json").json()
         assert f":{server.pid}:" in status["refresh"]["running"] and not status["refresh"]["overdue"]
-        assert status["runs"][0]["outcome"] == "at work"
+        assert status["runs"][0]["outcome"] == "running"
         assert "at work since 2026-07-10 12:00:00" in server.run("status").out
         server.signal(signal.SIGCONT)
         runs.wait_for_runs(1)
@@ -244,7 +244,7 @@ def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
                                  "running": None, "running_since": None}
     assert status["videos"] == {"live": AUTHORS * VIDEOS, "stale": 0}
     run = status["runs"][0]
-    assert (run["cause"], run["outcome"], run["why"]) == ("schedule", "done", None)
+    assert (run["cause"], run["outcome"], run["why"]) == ("schedule", "succeeded", None)
     counts = {(count["source"], count["platform"], count["name"]): count["value"] for count in run["counts"]}
     assert counts["simulated", "youtube", "accepted"] == counts["simulated", "tiktok", "accepted"] == AUTHORS * VIDEOS
     assert status["database"]["bytes"] > 0

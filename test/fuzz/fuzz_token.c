@@ -33,7 +33,7 @@ static void check_credentials(struct arena *a, struct str field)
         CHECK(id.len + secret.len < BASIC_DECODED_MAX);
     if (key_from_authorization(field, &token) == BEARER_PRESENT)
         CHECK(token.len > 0 && token.len < field.len);
-    CHECK(key_find_secret(STR("service_live_"), field) <= field.len);
+    CHECK(key_locate_secret(STR("service_live_"), field) <= field.len);
     if (key_is_well_formed(CODE_PREFIX, field))
         CHECK(field.len == CODE_PREFIX.len + KEY_RANDOM_LEN + KEY_CHECK_LEN);
 }

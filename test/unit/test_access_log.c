@@ -89,17 +89,17 @@ static void a_pool_that_stands_still_loses_little_and_says_so(void **state)
     struct access_log *l = access_log_new(&loop);
     const char *why = "";
     (void)state;
-    assert_int_equal(access_log_use(l, path, &why), OK);
+    assert_int_equal(access_log_set_target(l, path, &why), OK);
     stop_pool();
     begin_to_listen();
     while (access_log_counts(l).dropped < 1000)
-        access_log_note(l, &r, true, 5);
+        access_log_append(l, &r, true, 5);
     uint64_t lines = access_log_counts(l).lines;
     start_pool();
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     (void)read_text(path);
     assert_int_equal(count("\n"), lines);
-    access_log_note(l, &r, true, 5);
+    access_log_append(l, &r, true, 5);
     end_of(l);
 
     size_t bytes = read_text(path);
@@ -120,12 +120,12 @@ static void a_full_disk_is_told_of_once(void **state)
     const char *why = "";
     (void)state;
     begin_to_listen();
-    assert_int_equal(access_log_use(l, "/dev/full", &why), OK);
-    access_log_note(l, &r, true, 5);
+    assert_int_equal(access_log_set_target(l, "/dev/full", &why), OK);
+    access_log_append(l, &r, true, 5);
     for (int tries = 0; tries < 100 && read_text(said_path) == 0; tries++)
         (void)uv_run(&loop, UV_RUN_ONCE);
     while (access_log_counts(l).dropped < 1000)
-        access_log_note(l, &r, true, 5);
+        access_log_append(l, &r, true, 5);
     end_of(l);
     (void)read_text(said_path);
     assert_int_equal(count("\n"), 1);

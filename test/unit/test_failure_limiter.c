@@ -13,20 +13,20 @@
 
 static void a_burst_and_then_one_each_time_a_failure_is_forgotten(void **state)
 {
-    struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 3, .forget_ms = 1000});
+    struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 3, .decay_ms = 1000});
     (void)state;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 0);
-        failure_limiter_count(l, STR("x"), 0);
+        failure_limiter_record(l, STR("x"), 0);
     }
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 999), 1);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 1000), 0);
     assert_int_equal(failure_limiter_wait_ms(l, STR("y"), 0), 0);
-    failure_limiter_count(l, STR("x"), 1000);
+    failure_limiter_record(l, STR("x"), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 1000), 1000);
     for (int i = 0; i < 100; i++) /* no wait grows beyond one */
-        failure_limiter_count(l, STR("x"), 1000);
+        failure_limiter_record(l, STR("x"), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 1000), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 4000), 0);
     failure_limiter_clear(l, STR("x"));
@@ -38,14 +38,14 @@ static void a_doubling_wait_ends_at_its_maximum(void **state)
 {
     static const int64_t waits_ms[] = {0, 0, 2, 4, 8, 10, 10, 10};
     struct failure_limiter *l = failure_limiter_new(
-        &(struct failure_rule){.burst = 3, .forget_ms = 1000000, .wait_ms = 2, .wait_max_ms = 10});
+        &(struct failure_rule){.burst = 3, .decay_ms = 1000000, .wait_ms = 2, .wait_max_ms = 10});
     (void)state;
     for (size_t i = 0; i < sizeof waits_ms / sizeof *waits_ms; i++) {
-        failure_limiter_count(l, STR("x"), 0);
+        failure_limiter_record(l, STR("x"), 0);
         assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), waits_ms[i]);
     }
     for (int i = 0; i < 1000; i++)
-        failure_limiter_count(l, STR("x"), 0);
+        failure_limiter_record(l, STR("x"), 0);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 10);
     failure_limiter_free(l);
 }
@@ -53,30 +53,30 @@ static void a_doubling_wait_ends_at_its_maximum(void **state)
 static void what_was_no_failure_is_taken_back(void **state)
 {
     struct failure_limiter *l = failure_limiter_new(
-        &(struct failure_rule){.burst = 2, .forget_ms = 1000, .wait_ms = 100, .wait_max_ms = 100});
+        &(struct failure_rule){.burst = 2, .decay_ms = 1000, .wait_ms = 100, .wait_max_ms = 100});
     (void)state;
-    failure_limiter_take_back(l, STR("x"), 0); /* unknown: nothing happens */
-    failure_limiter_count(l, STR("x"), 0);
-    failure_limiter_count(l, STR("x"), 0);
+    failure_limiter_undo(l, STR("x"), 0); /* unknown: nothing happens */
+    failure_limiter_record(l, STR("x"), 0);
+    failure_limiter_record(l, STR("x"), 0);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 100);
-    failure_limiter_take_back(l, STR("x"), 0);
+    failure_limiter_undo(l, STR("x"), 0);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 0);
-    failure_limiter_count(l, STR("x"), 0);
+    failure_limiter_record(l, STR("x"), 0);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 100);
     failure_limiter_free(l);
 }
 
 static void sprayed_names_do_not_displace_one_that_waits(void **state)
 {
-    struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 20, .forget_ms = 6000});
+    struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 20, .decay_ms = 6000});
     char name[16];
     (void)state;
-    failure_limiter_count(l, STR("waits"), 0);
+    failure_limiter_record(l, STR("waits"), 0);
     for (int round = 0; round < 20; round++) {
-        failure_limiter_count(l, STR("waits"), 0);
+        failure_limiter_record(l, STR("waits"), 0);
         for (int i = 0; i < 10000; i++) {
             const int len = snprintf(name, sizeof name, "%d", round * 10000 + i);
-            failure_limiter_count(l, str_make(name, (size_t)len), 0);
+            failure_limiter_record(l, str_make(name, (size_t)len), 0);
         }
     }
     assert_true(failure_limiter_wait_ms(l, STR("waits"), 0) > 0);
@@ -122,8 +122,8 @@ static void networks_of_addresses(void **state)
 
 static int64_t attempt(struct sign_in_limiter *l, struct str account, struct str address, int64_t now_ms)
 {
-    const struct sign_in_try t = {.account = account, .address = address};
-    return sign_in_limiter_try(l, &t, now_ms);
+    const struct sign_in_attempt t = {.account = account, .address = address};
+    return sign_in_limiter_begin(l, &t, now_ms);
 }
 
 static void five_tries_and_then_two_seconds_doubled_to_sixty(void **state)
@@ -182,34 +182,34 @@ static void an_account_has_a_hundred_failures_an_hour(void **state)
 static void a_known_device_is_exempt_and_has_ten_tries(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
-    const struct sign_in_try t = {.account = STR("ann"), .address = OWNER, .device = STR("device 1")};
-    struct sign_in_try other = t;
+    const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER, .device = STR("device 1")};
+    struct sign_in_attempt other = t;
     (void)state;
     other.device = STR("device 2");
     assert_int_equal(failures_from_many(l, 300, 1000), 100);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(sign_in_limiter_try(l, &t, 1000), 0);
-    assert_int_equal(sign_in_limiter_try(l, &t, 1000), MINUTE_MS);
-    assert_int_equal(sign_in_limiter_try(l, &other, 1000), 0);
-    assert_int_equal(sign_in_limiter_try(l, &t, 1000 + MINUTE_MS), 0);
-    assert_int_equal(sign_in_limiter_try(l, &t, 1000 + MINUTE_MS), MINUTE_MS);
+        assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
+    assert_int_equal(sign_in_limiter_begin(l, &t, 1000), MINUTE_MS);
+    assert_int_equal(sign_in_limiter_begin(l, &other, 1000), 0);
+    assert_int_equal(sign_in_limiter_begin(l, &t, 1000 + MINUTE_MS), 0);
+    assert_int_equal(sign_in_limiter_begin(l, &t, 1000 + MINUTE_MS), MINUTE_MS);
     sign_in_limiter_succeeded(l, &t, 1000 + MINUTE_MS);
-    assert_int_equal(sign_in_limiter_try(l, &t, 1000 + MINUTE_MS), 0);
+    assert_int_equal(sign_in_limiter_begin(l, &t, 1000 + MINUTE_MS), 0);
     sign_in_limiter_free(l);
 }
 
 static void a_right_password_forgets_the_failures_of_the_pair_only(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
-    const struct sign_in_try t = {.account = STR("ann"), .address = OWNER};
+    const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER};
     (void)state;
     assert_int_equal(failures_from_many(l, 99, 1000), 99);
     for (int i = 0; i < 3; i++) { /* each takes back its own count of the account */
-        assert_int_equal(sign_in_limiter_try(l, &t, 1000), 0);
+        assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
         sign_in_limiter_succeeded(l, &t, 1000);
     }
-    assert_int_equal(sign_in_limiter_try(l, &t, 1000), 0);
-    assert_true(sign_in_limiter_try(l, &t, 1000) > 0); /* the hundredth failure of the account */
+    assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
+    assert_true(sign_in_limiter_begin(l, &t, 1000) > 0); /* the hundredth failure of the account */
     sign_in_limiter_free(l);
 }
 

@@ -58,7 +58,7 @@ static void names_are_isolated(void **state)
     html_name(&out, STR("\xE2\x80\xAE<b>"));
     assert_str(buf_str(&out), "<bdi>\xE2\x80\xAE&lt;b&gt;</bdi>");
     begin();
-    html_hidden(&out, STR("1 & 2"));
+    html_screen_reader_text(&out, STR("1 & 2"));
     assert_str(buf_str(&out), "<span class=\"sr\">1 &amp; 2</span>");
 }
 

@@ -61,13 +61,13 @@ static void authorization_is_read_as_rfc_6750_says(void **state)
 static void secret_is_found_in_any_text(void **state)
 {
     (void)state;
-    assert_int_equal(key_find_secret(PREFIX, STR("/v1/videos?limit=1")), 18);
-    assert_int_equal(key_find_secret(PREFIX, STR("/v1/videos?key=service_live_01234567")), 28);
-    assert_int_equal(key_find_secret(PREFIX, STR("service_live_service_live_0123abcdEF")), 26);
-    assert_int_equal(key_find_secret(PREFIX, STR("?key=service_live_0123456")), 25);
-    assert_int_equal(key_find_secret(PREFIX, STR("?key=service_live_0123-4567")), 27);
-    assert_int_equal(key_find_secret(PREFIX, STR("")), 0);
-    assert_int_equal(key_find_secret(PREFIX, str_make(NULL, 0)), 0);
+    assert_int_equal(key_locate_secret(PREFIX, STR("/v1/videos?limit=1")), 18);
+    assert_int_equal(key_locate_secret(PREFIX, STR("/v1/videos?key=service_live_01234567")), 28);
+    assert_int_equal(key_locate_secret(PREFIX, STR("service_live_service_live_0123abcdEF")), 26);
+    assert_int_equal(key_locate_secret(PREFIX, STR("?key=service_live_0123456")), 25);
+    assert_int_equal(key_locate_secret(PREFIX, STR("?key=service_live_0123-4567")), 27);
+    assert_int_equal(key_locate_secret(PREFIX, STR("")), 0);
+    assert_int_equal(key_locate_secret(PREFIX, str_make(NULL, 0)), 0);
 }
 
 int main(void)

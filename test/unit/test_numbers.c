@@ -73,7 +73,7 @@ static void short_numbers_never_say_more_than_there_is(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         begin();
-        number_short(&out, cases[i].v);
+        format_number_short(&out, cases[i].v);
         end(cases[i].text);
     }
 }
@@ -82,13 +82,13 @@ static void exact_numbers_are_grouped(void **state)
 {
     (void)state;
     begin();
-    number_exact(&out, 12);
-    number_exact(&out, -123);
-    number_exact(&out, -1234);
-    number_exact(&out, 1234567);
+    format_number(&out, 12);
+    format_number(&out, -123);
+    format_number(&out, -1234);
+    format_number(&out, 1234567);
     end("12-123-1,2341,234,567");
     begin();
-    number_exact(&out, COUNT_MAX);
+    format_number(&out, COUNT_MAX);
     end("9,007,199,254,740,991");
 }
 
@@ -96,14 +96,14 @@ static void a_short_number_carries_the_exact_one(void **state)
 {
     (void)state;
     begin();
-    number_html(&out, 2400);
+    html_number(&out, 2400);
     end("2,400");
     begin();
-    number_of_html(&out, 12431, "view", "views");
+    html_quantity(&out, 12431, "view", "views");
     end("<span class=\"n\" aria-hidden=\"true\" title=\"12,431\">12.4K</span><span "
         "class=\"sr\">12,431</span> views");
     begin();
-    number_of_html(&out, 1, "view", "views");
+    html_quantity(&out, 1, "view", "views");
     end("1 view");
 }
 
@@ -119,38 +119,38 @@ static const char *in_words(void (*write)(struct buf *, int64_t, int64_t), int64
 static void comparisons_are_said_in_words(void **state)
 {
     (void)state;
-    assert_string_equal(in_words(number_times, 12480, 2400), "5.2 times");
-    assert_string_equal(in_words(number_times, 12719, 2400), "5.2 times");
-    assert_string_equal(in_words(number_times, 12000, 2400), "5 times");
-    assert_string_equal(in_words(number_times, 24010, 24), "1,000 times");
-    assert_string_equal(in_words(number_times, COUNT_MAX, 1), "9,007,199,254,740,991 times");
-    assert_string_equal(in_words(number_share, 1, 3), "33%");
-    assert_string_equal(in_words(number_share, 2, 3), "67%");
-    assert_string_equal(in_words(number_share, 1, 1000), "&lt;1%");
-    assert_string_equal(in_words(number_share, 999, 1000), "&gt;99%");
-    assert_string_equal(in_words(number_share, 0, 1000), "0%");
-    assert_string_equal(in_words(number_share, 0, 0), "0%");
-    assert_string_equal(in_words(number_share, COUNT_MAX, COUNT_MAX), "100%");
-    assert_string_equal(in_words(number_change, 124, 100), "up 24% on");
-    assert_string_equal(in_words(number_change, 97, 100), "down 3% on");
-    assert_string_equal(in_words(number_change, 0, 100), "down 100% on");
-    assert_string_equal(in_words(number_change, 1, 1000), "down more than 99% on");
-    assert_string_equal(in_words(number_change, 100, 100), "the same number as in");
-    assert_string_equal(in_words(number_change, 1001, 1000), "up less than 1% on");
-    assert_string_equal(in_words(number_change, 350, 100), "3.5 times as many as in");
-    assert_string_equal(in_words(number_change, COUNT_MAX, 1), "9,007,199,254,740,991 times as many as in");
+    assert_string_equal(in_words(format_multiplier, 12480, 2400), "5.2 times");
+    assert_string_equal(in_words(format_multiplier, 12719, 2400), "5.2 times");
+    assert_string_equal(in_words(format_multiplier, 12000, 2400), "5 times");
+    assert_string_equal(in_words(format_multiplier, 24010, 24), "1,000 times");
+    assert_string_equal(in_words(format_multiplier, COUNT_MAX, 1), "9,007,199,254,740,991 times");
+    assert_string_equal(in_words(format_percentage, 1, 3), "33%");
+    assert_string_equal(in_words(format_percentage, 2, 3), "67%");
+    assert_string_equal(in_words(format_percentage, 1, 1000), "&lt;1%");
+    assert_string_equal(in_words(format_percentage, 999, 1000), "&gt;99%");
+    assert_string_equal(in_words(format_percentage, 0, 1000), "0%");
+    assert_string_equal(in_words(format_percentage, 0, 0), "0%");
+    assert_string_equal(in_words(format_percentage, COUNT_MAX, COUNT_MAX), "100%");
+    assert_string_equal(in_words(format_change, 124, 100), "up 24% on");
+    assert_string_equal(in_words(format_change, 97, 100), "down 3% on");
+    assert_string_equal(in_words(format_change, 0, 100), "down 100% on");
+    assert_string_equal(in_words(format_change, 1, 1000), "down more than 99% on");
+    assert_string_equal(in_words(format_change, 100, 100), "the same number as in");
+    assert_string_equal(in_words(format_change, 1001, 1000), "up less than 1% on");
+    assert_string_equal(in_words(format_change, 350, 100), "3.5 times as many as in");
+    assert_string_equal(in_words(format_change, COUNT_MAX, 1), "9,007,199,254,740,991 times as many as in");
 }
 
 static void sums_do_not_overflow(void **state)
 {
     (void)state;
-    assert_int_equal(number_sum(2, 3), 5);
-    assert_int_equal(number_sum(NUMBER_SUM_MAX - 1, 1), NUMBER_SUM_MAX);
-    assert_int_equal(number_sum(NUMBER_SUM_MAX, COUNT_MAX), NUMBER_SUM_MAX);
+    assert_int_equal(count_sum(2, 3), 5);
+    assert_int_equal(count_sum(COUNT_SUM_MAX - 1, 1), COUNT_SUM_MAX);
+    assert_int_equal(count_sum(COUNT_SUM_MAX, COUNT_MAX), COUNT_SUM_MAX);
     begin();
-    number_short(&out, NUMBER_SUM_MAX);
+    format_number_short(&out, COUNT_SUM_MAX);
     end("1,000,000T");
-    assert_int_equal(chart_step(NUMBER_SUM_MAX), NUMBER_SUM_MAX / 2);
+    assert_int_equal(chart_grid_step(COUNT_SUM_MAX), COUNT_SUM_MAX / 2);
 }
 
 /* ---- dates ---- */
@@ -193,7 +193,7 @@ static void ages_are_written_for_people(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         begin();
-        time_ago_html(&out, at("2026-11-14T12:00:00Z"), at(cases[i].now));
+        html_time_ago(&out, at("2026-11-14T12:00:00Z"), at(cases[i].now));
         assert_true(holds(cases[i].text));
         assert_true(holds("<time datetime=\"2026-11-14T12:00:00.000Z\" title=\"14 Nov 2026, 12:00 UTC\">"));
     }
@@ -214,7 +214,7 @@ static void lines_of_the_axis_are_round(void **state)
                  {80001, 50000}, {COUNT_MAX, INT64_C(5000000000000000)}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(chart_step(cases[i].max), cases[i].step);
+        assert_int_equal(chart_grid_step(cases[i].max), cases[i].step);
 }
 
 static struct chart_day days[CHART_DAYS_MAX];

@@ -37,7 +37,7 @@ static struct outcome read_two(const struct platform_desc *desc, int status, str
     struct platform_item items[2] = {{.id = STR("1")}, {.id = STR("2")}};
     const struct platform_options options = {.graph_version = "v26.0"};
     struct platform_call call = {.options = &options, .now_ms = HOUR_MS, .items = items, .item_count = 2};
-    const struct platform_response response = {.status = status, .body = body};
+    const struct http_response response = {.status = status, .body = body};
     struct outcome o = desc->parse(&arena, &call, &response);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(items[i].state, ITEM_PENDING);
@@ -261,7 +261,7 @@ static void errors_of_token_endpoints(void **state)
     for (size_t i = 0; i < 3 * COUNT(grants); i++) {
         const struct expected *e = &grants[i / 3];
         struct str body = arena_printf(&arena, "{\"error\":\"%s\",\"error_description\":\"x\"}", e->code);
-        const struct platform_response response = {.status = e->status, .body = body};
+        const struct http_response response = {.status = e->status, .body = body};
         struct token_grant got = {.access_token = STR("left")};
         check(e, descs[i % 3]->parse_refresh(&arena, &response, &got));
         assert_null(got.access_token.p);
@@ -306,13 +306,13 @@ static void waits(void **state)
         {"Fri, 01 Jan 2100 00:00:00 GMT", INT64_C(784111770000), DAY_MS},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const struct message_header headers[] = {{STR("Content-Type"), STR("text/html")},
-                                                 {STR("rEtry-aFter"), str_from_cstr(rows[i].text)}};
-        const struct platform_response response = {.headers = headers, .header_count = 2};
+        const struct http_header headers[] = {{STR("Content-Type"), STR("text/html")},
+                                              {STR("rEtry-aFter"), str_from_cstr(rows[i].text)}};
+        const struct http_response response = {.headers = headers, .header_count = 2};
         if (response_retry_after_ms(&response, rows[i].now_ms) != rows[i].wait_ms)
             fail_msg("%s", rows[i].text);
     }
-    const struct platform_response none = {.status = 200};
+    const struct http_response none = {.status = 200};
     assert_int_equal(response_retry_after_ms(&none, 1), 0);
     assert_null(response_header(&none, STR("x")).p);
 }

@@ -16,7 +16,7 @@ static void init(struct graph_rig *r)
 static struct outcome link_answer(struct graph_rig *r, struct platform_link *link, int status,
                                   const char *body)
 {
-    struct platform_response response = {status, meta_json(r, body), NULL, 0};
+    struct http_response response = {status, meta_json(r, body), NULL, 0};
     return facebook_desc.link_parse(&r->arena, link, &response);
 }
 

@@ -190,7 +190,7 @@ static void fields_of_the_samples(void **state)
 
 static void build(struct arena *arena, const struct platform_desc *desc, struct platform_call call)
 {
-    struct platform_request request;
+    struct http_request request;
     arena_reset(arena);
     (void)snprintf(context, sizeof context, "%s %s %d", desc->name, functions[call.kind], call.tier);
     desc->build(arena, &call, &request);
@@ -229,7 +229,7 @@ static void link_requests(struct arena *arena, const struct platform_desc *desc)
     const struct platform_options options = {.graph_version = "v26.0"};
     for (int step = 0; step < LINK_STEPS_MAX; step++) {
         struct platform_link *link = calloc(1, sizeof *link);
-        struct platform_request request;
+        struct http_request request;
         *link = (struct platform_link){.options = &options,
                                        .app = {STR("ID"), STR("SECRET")},
                                        .redirect_uri = STR("https://a.example/linked"),

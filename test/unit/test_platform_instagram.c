@@ -313,7 +313,7 @@ static void dead_metric_in_a_batch(void **state)
 
 static struct outcome refresh(struct graph_rig *r, int status, const char *body, struct token_grant *got)
 {
-    struct platform_response response = {status, meta_json(r, body), NULL, 0};
+    struct http_response response = {status, meta_json(r, body), NULL, 0};
     return instagram_desc.parse_refresh(&r->arena, &response, got);
 }
 
@@ -368,7 +368,7 @@ static void refreshing(void **state)
 static struct outcome link_answer(struct graph_rig *r, struct platform_link *link, int status,
                                   const char *body)
 {
-    struct platform_response response = {status, meta_json(r, body), NULL, 0};
+    struct http_response response = {status, meta_json(r, body), NULL, 0};
     return link->accounts[0].api == API_FACEBOOK ? facebook_desc.link_parse(&r->arena, link, &response)
                                                  : instagram_desc.link_parse(&r->arena, link, &response);
 }

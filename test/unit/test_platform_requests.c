@@ -9,7 +9,7 @@
     INT64_C(1795262400000) /* 2026-11-21T12:00:00Z, an hour by which forms of Pinterest do not differ */
 
 static struct arena arena;
-static struct platform_request request;
+static struct http_request request;
 static const struct platform_options options = {.graph_version = "v26.0"};
 static const struct platform_app app = {{"CK/1", 4}, {"C&S", 3}};
 

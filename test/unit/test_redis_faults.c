@@ -94,8 +94,8 @@ static void reply(struct rig *rig, struct buf *out, const struct str *words, int
     }
     assert_str(words[0], "EVALSHA");
     switch (words[1].p[0] - '0') {
-    case SCRIPT_TAKE: reply_integers(out, count - 6, ADMITTED); break;
-    case SCRIPT_READ_CURSORS: reply_integers(out, 4 * (count - 3), 0); break;
+    case SCRIPT_LIMIT: reply_integers(out, count - 6, ADMITTED); break;
+    case SCRIPT_LOAD_POLLS: reply_integers(out, 4 * (count - 3), 0); break;
     default: reply_integers(out, 0, 0);
     }
 }
@@ -187,7 +187,7 @@ static struct rig *rig_new(void)
 static void rig_free(struct rig *rig)
 {
     if (rig->limiter)
-        limiter_leave_redis(rig->limiter);
+        limiter_detach_redis(rig->limiter);
     if (rig->redis)
         redis_close(rig->redis, NULL, NULL);
     uv_close((uv_handle_t *)&rig->tick, NULL);
@@ -210,7 +210,7 @@ static enum limiter_source take(struct rig *rig, int64_t key)
 {
     struct wait w = {.wake = wake};
     struct limiter_call call;
-    if (limiter_take(rig->limiter, key, clock_mono_ms(), &w, &call) == NEXT_WAIT)
+    if (limiter_acquire(rig->limiter, key, clock_mono_ms(), &w, &call) == NEXT_WAIT)
         until(rig, !wait_is_armed(&w));
     limiter_decide(rig->limiter, &call);
     assert_true(call.verdict.admitted);
@@ -235,7 +235,7 @@ static bool try_connecting(const char *host, unsigned n, bool for_ever)
     fault_arm(n, for_ever);
     start(rig, host);
     if (rig->redis)
-        until(rig, redis_is_up(rig->redis) || redis_is_away(rig->redis));
+        until(rig, redis_is_up(rig->redis) || redis_is_unavailable(rig->redis));
     bool happened = fault_count() > 0;
     fault_arm(0, false);
     assert_true(rig->redis || happened);

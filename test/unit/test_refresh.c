@@ -73,7 +73,7 @@ static enum err run_with(const struct source *source, enum run_cause cause, stru
 
 static enum err run_as(enum err (*fn)(struct run *run), enum run_cause cause, struct refresh_report *to)
 {
-    const struct source source = {.kind = SOURCE_SIMULATED, .name = "fake", .run = fn};
+    const struct source source = {.kind = SOURCE_SIMULATED, .run = fn};
     return run_with(&source, cause, to);
 }
 
@@ -93,13 +93,13 @@ static struct reading views(int64_t row, enum platform platform, int64_t n)
 static enum err step_of(struct run *run, int64_t n)
 {
     const struct reading reading = views(post_row, PLATFORM_YOUTUBE, n);
-    enum err err = run_add_step(run, clock_wall_ms(), &reading, 1);
+    enum err err = run_queue_step(run, clock_wall_ms(), &reading, 1);
     return err ? err : run_flush(run);
 }
 
 static enum err brings_nothing(struct run *run)
 {
-    return run_turn(run);
+    return run_heartbeat(run);
 }
 
 static enum err brings_5000(struct run *run)
@@ -133,7 +133,7 @@ static enum err brings_good_and_bad(struct run *run)
                                        views(post_row + 1, PLATFORM_TIKTOK, 20000)};
     assert_int_equal(run_observed_at(run), NOW);
     assert_ptr_equal(run_config(run), &config);
-    enum err err = run_add_step(run, NOW, readings, 3);
+    enum err err = run_queue_step(run, NOW, readings, 3);
     assert_int_equal(views_now(), 0); /* gathered only */
     return err ? err : run_flush(run);
 }
@@ -142,7 +142,7 @@ static void a_run_applies_counts_and_is_recorded(void **state)
 {
     (void)state;
     run_well(brings_good_and_bad);
-    assert_int_equal(report.outcome, RUN_PART);
+    assert_int_equal(report.outcome, RUN_PARTIAL);
     assert_int_equal(views_now(), 21500);
     const int64_t(*n)[RUN_COUNTERS] = report.counts.n[SOURCE_SIMULATED];
     assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
@@ -179,7 +179,7 @@ static void what_is_rolled_back_is_not_counted(void **state)
     run_well(changes_its_mind);
     assert_int_equal(refresh_count(&report.counts, RUN_ACCEPTED), 0);
     assert_int_equal(refresh_count(&report.counts, RUN_BAD_LINES), 7);
-    assert_int_equal(report.outcome, RUN_PART);
+    assert_int_equal(report.outcome, RUN_PARTIAL);
 }
 
 static enum err breaks_down(struct run *run)
@@ -193,8 +193,8 @@ static enum err breaks_down(struct run *run)
 static void a_source_that_fails_keeps_no_other_from_being_asked(void **state)
 {
     (void)state;
-    const struct source bad = {.kind = SOURCE_SPOOL, .name = "bad", .run = breaks_down};
-    const struct source good = {.kind = SOURCE_SIMULATED, .name = "good", .run = brings_5000};
+    const struct source bad = {.kind = SOURCE_SPOOL, .run = breaks_down};
+    const struct source good = {.kind = SOURCE_SIMULATED, .run = brings_5000};
     const struct refresh_options options = {.rules = step_rules_of(&config),
                                             .config = &config,
                                             .sources = {{&bad, &good}},
@@ -215,7 +215,7 @@ static enum err brings_many(struct run *run)
     enum err err = OK;
     for (int i = 0; i < 5000 && !err; i++) {
         const struct reading reading = views(post_row, PLATFORM_YOUTUBE, i);
-        err = run_add_step(run, NOW - 10000 + i, &reading, 1);
+        err = run_queue_step(run, NOW - 10000 + i, &reading, 1);
         if (i == 1999 && !err)
             assert_int_equal(views_now(), 1999); /* does not wait for the end */
     }
@@ -226,7 +226,7 @@ static void steps_are_applied_in_bounded_transactions(void **state)
 {
     (void)state;
     run_well(brings_many);
-    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_SUCCEEDED);
     assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 5000);
     assert_int_equal(views_now(), 4999);
 }
@@ -273,10 +273,10 @@ static enum err is_not_alone(struct run *run)
 {
     for (int i = 0; i < 20; i++) {
         the_clock[0] += 9 * SECOND_MS;
-        assert_int_equal(run_turn(run), OK);
+        assert_int_equal(run_heartbeat(run), OK);
         assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
         assert_false(inner.ran);
-        assert_non_null(strstr(inner.why, "at work already, by "));
+        assert_non_null(strstr(inner.why, "another refresh is running ("));
     }
     return step_of(run, 1200);
 }
@@ -285,7 +285,7 @@ static void a_lease_is_kept_for_as_long_as_the_run_is(void **state)
 {
     (void)state;
     run_well(is_not_alone);
-    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_SUCCEEDED);
     assert_int_equal(views_now(), 1200);
     run_well(brings_5000);
     assert_int_equal(views_now(), 5000);
@@ -296,21 +296,21 @@ static enum err sleeps_too_long(struct run *run)
     assert_int_equal(step_of(run, 1200), OK);
     the_clock[0] += 31 * SECOND_MS;
     assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), OK);
-    assert_int_equal(outcome_of_run(1), RUN_LOST);
+    assert_int_equal(outcome_of_run(1), RUN_ABANDONED);
     assert_int_equal(step_of(run, 9999), ERR_CANCELLED);
     assert_int_equal(run_begin(run), ERR_CANCELLED);
-    return run_turn(run);
+    return run_heartbeat(run);
 }
 
 static void who_slept_writes_nothing_more(void **state)
 {
     (void)state;
     run_well(sleeps_too_long);
-    assert_int_equal(report.outcome, RUN_LOST);
-    assert_int_equal(inner.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_ABANDONED);
+    assert_int_equal(inner.outcome, RUN_SUCCEEDED);
     assert_int_equal(views_now(), 5000);
-    assert_int_equal(outcome_of_run(1), RUN_LOST);
-    assert_int_equal(outcome_of_run(2), RUN_DONE);
+    assert_int_equal(outcome_of_run(1), RUN_ABANDONED);
+    assert_int_equal(outcome_of_run(2), RUN_SUCCEEDED);
     assert_int_equal(sql("SELECT count(*) FROM refresh_runs WHERE finished_at IS NULL"), 1);
     assert_true(lease_is_free());
 }
@@ -327,7 +327,7 @@ static void a_late_lease_that_nobody_took_is_still_held(void **state)
 {
     (void)state;
     run_well(is_late);
-    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_SUCCEEDED);
     assert_int_equal(views_now(), 1200);
 }
 
@@ -337,7 +337,7 @@ static enum err renews_in_vain(struct run *run)
     assert_int_equal(run_begin(run), OK); /* renewed in here, */
     run_rollback(run);                    /* and not */
     the_clock[0] += 9 * SECOND_MS;
-    assert_int_equal(run_turn(run), OK);
+    assert_int_equal(run_heartbeat(run), OK);
     the_clock[0] += 11 * SECOND_MS; /* 31 s after it was taken */
     assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
     return OK;
@@ -347,7 +347,7 @@ static void a_renewal_that_was_rolled_back_is_made_up_for(void **state)
 {
     (void)state;
     run_well(renews_in_vain);
-    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_SUCCEEDED);
 }
 
 static enum err takes_its_time(struct run *run)
@@ -364,7 +364,7 @@ static void a_long_transaction_does_not_lose_the_lease(void **state)
 {
     (void)state;
     run_well(takes_its_time);
-    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_SUCCEEDED);
 }
 
 static enum err is_killed(struct run *run)
@@ -397,7 +397,7 @@ static void a_dead_holder_is_followed_after_thirty_seconds(void **state)
     the_clock[0] += 1;
     assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
     assert_true(report.ran); /* the killed one counts for nothing */
-    assert_int_equal(outcome_of_run(1), RUN_LOST);
+    assert_int_equal(outcome_of_run(1), RUN_ABANDONED);
     assert_int_equal(views_now(), 5000);
 }
 
@@ -409,13 +409,13 @@ static void a_lease_of_a_clock_that_was_wrong_holds_nobody_up(void **state)
     the_clock[0] = NOW;
     assert_int_equal(run_as(brings_5000, CAUSE_SCHEDULE, &report), OK);
     assert_true(report.ran);
-    assert_int_equal(outcome_of_run(1), RUN_LOST);
+    assert_int_equal(outcome_of_run(1), RUN_ABANDONED);
 }
 
 static enum err clock_is_set_back(struct run *run)
 {
     the_clock[0] -= HOUR_MS;
-    assert_int_equal(run_turn(run), OK);
+    assert_int_equal(run_heartbeat(run), OK);
     /* A lease that ends in more than 30 s is not held by anyone: it had to be renewed. */
     assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), ERR_BUSY);
     return OK;
@@ -425,7 +425,7 @@ static void lease_is_renewed_when_the_clock_is_set_back(void **state)
 {
     (void)state;
     run_well(clock_is_set_back);
-    assert_int_equal(report.outcome, RUN_DONE);
+    assert_int_equal(report.outcome, RUN_SUCCEEDED);
 }
 
 static void the_schedule_runs_once_in_an_hour(void **state)
@@ -461,8 +461,7 @@ static bool no_work(const struct config *c)
 static void a_spool_without_a_file_leaves_no_trace(void **state)
 {
     (void)state;
-    const struct source empty = {
-        .kind = SOURCE_SPOOL, .name = "spool", .has_work = no_work, .run = brings_5000};
+    const struct source empty = {.kind = SOURCE_SPOOL, .has_work = no_work, .run = brings_5000};
     assert_int_equal(run_with(&empty, CAUSE_SPOOL, &report), OK);
     assert_false(report.ran);
     assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 0);
@@ -510,7 +509,7 @@ static enum err is_told_to_stop(struct run *run)
     atomic_store(&stop, true);
     run_count(run, RUN_NO_PLATFORM, RUN_VIDEOS, 10);
     assert_int_equal(run_commit(run), OK); /* what is open is finished */
-    assert_int_equal(run_turn(run), ERR_CANCELLED);
+    assert_int_equal(run_heartbeat(run), ERR_CANCELLED);
     return step_of(run, 5000);
 }
 

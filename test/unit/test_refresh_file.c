@@ -74,7 +74,7 @@ static enum err brings_file(struct run *run)
     return err;
 }
 
-static const struct source file_source = {.kind = SOURCE_SIMULATED, .name = "file", .run = brings_file};
+static const struct source file_source = {.kind = SOURCE_SIMULATED, .run = brings_file};
 
 static void a_file_is_applied_with_its_position(void **state)
 {
@@ -83,7 +83,7 @@ static void a_file_is_applied_with_its_position(void **state)
     bad_lines = commits_with_steps = commits_before_steps = 0;
     file_path = write_file(&r.t, "f", STR(THREE_HOURS));
     refreshing_run(&r, &file_source);
-    assert_int_equal(r.report.outcome, RUN_PART);
+    assert_int_equal(r.report.outcome, RUN_PARTIAL);
     assert_int_equal(refreshing_sql(&r, "SELECT sum(views) FROM videos"), 300);
     assert_int_equal(bad_lines, 2);
     const int64_t(*n)[RUN_COUNTERS] = r.report.counts.n[SOURCE_SIMULATED];

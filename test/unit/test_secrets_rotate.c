@@ -68,16 +68,16 @@ static void nothing_to_seal_is_fine(void **state)
 
 static void a_refresh_under_way_keeps_its_answer(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct rotated done;
-    struct token_answer answer;
+    struct token_refresh_result answer;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
-    assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
     assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
     rig_deliver();
-    assert_int_equal(rig.answers[0].result, TOKENS_NEWER);
+    assert_int_equal(rig.answers[0].result, TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
     assert_int_equal(seal_id_of(rig_get(row).access_sealed), done.key_id);
 }

@@ -279,7 +279,7 @@ static void overtake(void *ctx)
     char path[128];
     the_clock[0] += LEASE_OVER_MS;
     w->config.store.busy_timeout_ms = 1;
-    if (refresh_run(&options, &report) != OK || report.outcome > RUN_PART)
+    if (refresh_run(&options, &report) != OK || report.outcome > RUN_PARTIAL)
         return;
     w->overtaken = 1;
     (void)snprintf(path, sizeof path, "%s/g.ndjson", w->spool);

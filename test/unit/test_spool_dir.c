@@ -170,12 +170,12 @@ static void taking_waits_for_nothing_and_follows_nothing(void **state)
     assert_int_equal(mkfifoat(d.fd, "f.ndjson", 0600), 0);
     put("real", "x");
     assert_int_equal(symlinkat("real", d.fd, "l.ndjson"), 0);
-    assert_int_equal(spool_dir_take(&d, STR("d.ndjson"), &fd, &id), ERR_NOT_FOUND);
-    assert_int_equal(spool_dir_take(&d, STR("f.ndjson"), &fd, &id), ERR_NOT_FOUND);
-    assert_int_equal(spool_dir_take(&d, STR("l.ndjson"), &fd, &id), ERR_NOT_FOUND);
-    assert_int_equal(spool_dir_take(&d, STR("none.ndjson"), &fd, &id), ERR_NOT_FOUND);
+    assert_int_equal(spool_dir_open_file(&d, STR("d.ndjson"), &fd, &id), ERR_NOT_FOUND);
+    assert_int_equal(spool_dir_open_file(&d, STR("f.ndjson"), &fd, &id), ERR_NOT_FOUND);
+    assert_int_equal(spool_dir_open_file(&d, STR("l.ndjson"), &fd, &id), ERR_NOT_FOUND);
+    assert_int_equal(spool_dir_open_file(&d, STR("none.ndjson"), &fd, &id), ERR_NOT_FOUND);
     put("a.ndjson", "12345");
-    assert_int_equal(spool_dir_take(&d, STR("a.ndjson"), &fd, &id), OK);
+    assert_int_equal(spool_dir_open_file(&d, STR("a.ndjson"), &fd, &id), OK);
     assert_int_equal(id.size, 5);
     assert_int_equal(spool_file_identify(fd, &again), OK);
     assert_true(file_identity_eq(&id, &again));
@@ -191,7 +191,7 @@ static void who_still_has_it_open_for_writing_is_noticed(void **state)
     struct file_identity id;
     int fd, writer;
     put("a.ndjson", "12345");
-    assert_int_equal(spool_dir_take(&d, STR("a.ndjson"), &fd, &id), OK);
+    assert_int_equal(spool_dir_open_file(&d, STR("a.ndjson"), &fd, &id), OK);
     assert_false(spool_file_has_writer(fd));
     writer = openat(d.fd, "a.ndjson", O_WRONLY | O_APPEND | O_CLOEXEC);
     assert_true(spool_file_has_writer(fd));

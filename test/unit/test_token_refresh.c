@@ -11,10 +11,10 @@
 
 static void a_new_pair_is_on_disk_before_anyone_is_told(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     assert_int_equal(rig.version_when_told, 2);
     assert_int_equal(rig.sent, 1);
     assert_non_null(strstr(rig.bodies[0], "refresh_token=rft.1"));
@@ -22,35 +22,35 @@ static void a_new_pair_is_on_disk_before_anyone_is_told(void **state)
     assert_int_equal(rig_get(row).refresh_sent_at, TIME_NONE);
     assert_str(rig_get(row).scopes, "user.info.basic,video.list");
     /* Who comes with the old tokens only now needs no request. */
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 0);
     assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->done, 1);
 }
 
 static void many_who_ask_make_one_request(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
-    struct token_answer answer;
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
+    struct token_refresh_result answer;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
     for (int i = 0; i < 5; i++)
-        assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+        assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
     assert_int_equal(token_refresher_in_flight(rig.refresher), 1);
     rig_deliver();
     assert_int_equal(rig.sent, 1);
     assert_int_equal(rig.told, 5);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(rig.answers[i].result, TOKENS_NEWER);
+        assert_int_equal(rig.answers[i].result, TOKEN_REFRESHED);
 }
 
 static void what_an_answer_leaves_out_stays(void **state)
 {
     static const struct reply replies[] = {
-        {FETCH_OK, 200, "{\"access_token\":\"act.2\",\"refresh_token\":\"\"}"}};
+        {TRANSPORT_OK, 200, "{\"access_token\":\"act.2\",\"refresh_token\":\"\"}"}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.1");
     const struct credential c = rig_get(row);
     assert_int_equal(c.refresh_expires_at, NOW + 86400 * SECOND_MS);
@@ -62,24 +62,24 @@ static void each_refusal_is_somebodys(void **state)
 {
     static const struct {
         struct reply reply;
-        enum token_result result;
+        enum token_refresh_status result;
         const char *code;
         bool marked; /* still: the pair may be spent */
     } rows[] = {
-        {{FETCH_OK, 400, INVALID_GRANT}, TOKENS_SIGN_IN, "invalid_grant", false},
-        {{FETCH_OK, 401, "{\"error\":\"invalid_client\"}"}, TOKENS_OPERATOR, "invalid_client", false},
-        {{FETCH_OK, 400, "{\"error\":\"unauthorized_client\"}"},
-         TOKENS_OPERATOR,
+        {{TRANSPORT_OK, 400, INVALID_GRANT}, TOKEN_RECONNECT, "invalid_grant", false},
+        {{TRANSPORT_OK, 401, "{\"error\":\"invalid_client\"}"}, TOKEN_APP_REJECTED, "invalid_client", false},
+        {{TRANSPORT_OK, 400, "{\"error\":\"unauthorized_client\"}"},
+         TOKEN_APP_REJECTED,
          "unauthorized_client",
          false},
-        {{FETCH_OK, 503, "busy"}, TOKENS_LATER, NULL, true},
-        {{FETCH_OK, 429, "{\"error\":\"rate_limit_exceeded\"}"}, TOKENS_LATER, NULL, false},
-        {{FETCH_OK, 200, "<html>"}, TOKENS_LATER, NULL, true},
-        {{FETCH_CONNECT, 0, ""}, TOKENS_LATER, "connect", false},
-        {{FETCH_TLS, 0, ""}, TOKENS_LATER, "tls", false},
-        {{FETCH_OK, 200,
+        {{TRANSPORT_OK, 503, "busy"}, TOKEN_RETRY_LATER, NULL, true},
+        {{TRANSPORT_OK, 429, "{\"error\":\"rate_limit_exceeded\"}"}, TOKEN_RETRY_LATER, NULL, false},
+        {{TRANSPORT_OK, 200, "<html>"}, TOKEN_RETRY_LATER, NULL, true},
+        {{TRANSPORT_CONNECT, 0, ""}, TOKEN_RETRY_LATER, "connect", false},
+        {{TRANSPORT_TLS, 0, ""}, TOKEN_RETRY_LATER, "tls", false},
+        {{TRANSPORT_OK, 200,
           "{\"access_token\":\"act.2\",\"expires_in\":1,\"open_id\":\"open-9\",\"refresh_token\":\"r\"}"},
-         TOKENS_SIGN_IN,
+         TOKEN_RECONNECT,
          "other_account",
          false},
     };
@@ -101,19 +101,19 @@ static void each_refusal_is_somebodys(void **state)
 
 static void an_answer_that_was_lost_is_asked_for_once_more(void **state)
 {
-    static const struct reply heals[] = {{FETCH_TIMEOUT, 0, ""}, {FETCH_OK, 200, PAIR("2")}};
-    static const struct reply lost[] = {{FETCH_RESET, 0, ""}, {FETCH_OK, 400, INVALID_GRANT}};
-    static const struct reply silent[] = {{FETCH_TIMEOUT, 0, ""}, {FETCH_TIMEOUT, 0, ""}};
+    static const struct reply heals[] = {{TRANSPORT_TIMEOUT, 0, ""}, {TRANSPORT_OK, 200, PAIR("2")}};
+    static const struct reply lost[] = {{TRANSPORT_RESET, 0, ""}, {TRANSPORT_OK, 400, INVALID_GRANT}};
+    static const struct reply silent[] = {{TRANSPORT_TIMEOUT, 0, ""}, {TRANSPORT_TIMEOUT, 0, ""}};
     int64_t row = rig_put_tiktok();
     (void)state;
-    assert_int_equal(rig_ask(row, 1, heals), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, heals), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 2);
     assert_string_equal(rig.bodies[0], rig.bodies[1]);
     rig_assert_tokens(row, "act.2", "rft.2");
-    assert_int_equal(rig_ask(row, 2, lost), TOKENS_SIGN_IN);
+    assert_int_equal(rig_ask(row, 2, lost), TOKEN_RECONNECT);
     assert_string_equal(rig.answers[0].code, "lost_in_refresh");
     row = rig_put_tiktok();
-    assert_int_equal(rig_ask(row, rig_get(row).version, silent), TOKENS_LATER);
+    assert_int_equal(rig_ask(row, rig_get(row).version, silent), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 2);
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
 }
@@ -128,15 +128,15 @@ static bool is_stopping(void *ctx)
 
 static void a_stopping_process_does_not_try_again(void **state)
 {
-    static const struct reply silent[] = {{FETCH_TIMEOUT, 0, ""}, {FETCH_OK, 200, PAIR("2")}};
-    static const struct reply next[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply silent[] = {{TRANSPORT_TIMEOUT, 0, ""}, {TRANSPORT_OK, 200, PAIR("2")}};
+    static const struct reply next[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
     token_refresher_free(rig.refresher);
     rig.is_stopping = is_stopping;
     rig_open_refresher();
     stopping = true;
-    assert_int_equal(rig_ask(row, 1, silent), TOKENS_LATER);
+    assert_int_equal(rig_ask(row, 1, silent), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 1);
     /* The next process knows that the pair may be spent, and sends it again. */
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
@@ -144,13 +144,13 @@ static void a_stopping_process_does_not_try_again(void **state)
     test_begin(&rig.db);
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     test_commit(&rig.db);
-    assert_int_equal(rig_ask(row, 1, next), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, next), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
 static void a_pair_that_arrives_while_stopping_is_stored(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
     token_refresher_free(rig.refresher);
@@ -158,13 +158,13 @@ static void a_pair_that_arrives_while_stopping_is_stored(void **state)
     rig_open_refresher();
     stopping = true;
     rig.commits_to_fail = 2; /* the second commit, which stores the pair, fails once */
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
 static void somebody_elses_refresh_is_waited_for(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     bool ours;
     (void)state;
@@ -172,7 +172,7 @@ static void somebody_elses_refresh_is_waited_for(void **state)
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms(), 0, &ours), OK);
     assert_true(ours);
     test_commit(&rig.db);
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_LATER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 0);
     assert_string_equal(rig.answers[0].code, "elsewhere");
     /* One that must have ended is not. */
@@ -180,48 +180,48 @@ static void somebody_elses_refresh_is_waited_for(void **state)
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);
     test_commit(&rig.db);
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
 }
 
 static void a_pair_that_somebody_else_wrote_meanwhile_stays(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
-    struct token_answer answer;
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
+    struct token_refresh_result answer;
     int64_t again, row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
-    assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.signed-in", "rft.signed-in", &again),
                      OK);
     rig_deliver();
-    assert_int_equal(rig.answers[0].result, TOKENS_NEWER);
+    assert_int_equal(rig.answers[0].result, TOKEN_REFRESHED);
     assert_string_equal(rig.answers[0].code, "elsewhere");
     rig_assert_tokens(row, "act.signed-in", "rft.signed-in");
 }
 
 static void an_account_that_was_removed_meanwhile_stays_away(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
-    struct token_answer answer;
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
+    struct token_refresh_result answer;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
-    assert_int_equal(token_refresher_ask(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
     test_begin(&rig.db);
     assert_int_equal(store_delete_credential(rig.db.w, row, 0), OK);
     test_commit(&rig.db);
     rig_deliver();
-    assert_int_equal(rig.answers[0].result, TOKENS_GONE);
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_GONE);
+    assert_int_equal(rig.answers[0].result, TOKEN_ACCOUNT_REMOVED);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_ACCOUNT_REMOVED);
 }
 
 static void a_commit_that_fails_is_tried_again(void **state)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
     rig.commits_to_fail = 2; /* the mark's goes well, the pair's first one fails */
-    assert_int_equal(rig_ask(row, 1, replies), TOKENS_NEWER);
+    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
@@ -230,13 +230,13 @@ static void without_a_refresh_token_the_author_is_asked(void **state)
     int64_t row;
     (void)state;
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.1", "", &row), OK);
-    assert_int_equal(rig_ask(row, 1, NULL), TOKENS_SIGN_IN);
+    assert_int_equal(rig_ask(row, 1, NULL), TOKEN_RECONNECT);
     assert_string_equal(rig.answers[0].code, "no_refresh_token");
     assert_int_equal(rig_put(&rig.author, API_FACEBOOK, "page-1", "EAA1", "", &row), OK);
-    assert_int_equal(rig_ask(row, 1, NULL), TOKENS_SIGN_IN);
+    assert_int_equal(rig_ask(row, 1, NULL), TOKEN_RECONNECT);
     assert_string_equal(rig.answers[0].code, "no_refresh");
     rig.config.tiktok.client_id[0] = '\0';
-    assert_int_equal(rig_ask(rig_put_tiktok(), 2, NULL), TOKENS_OPERATOR);
+    assert_int_equal(rig_ask(rig_put_tiktok(), 2, NULL), TOKEN_APP_REJECTED);
     assert_int_equal(rig.sent, 0);
 }
 
@@ -245,7 +245,7 @@ static void without_a_refresh_token_the_author_is_asked(void **state)
 /* In a process of its own, with connections of its own. */
 static int refresh_once(void *ctx)
 {
-    static const struct reply replies[] = {{FETCH_OK, 200, PAIR("2")}};
+    static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t *row = ctx;
     store_close(rig.db.r);
     store_close(rig.db.w);
@@ -253,14 +253,14 @@ static int refresh_once(void *ctx)
     rig.db.r = temp_db_open(&rig.db, STORE_READ);
     token_refresher_free(rig.refresher);
     rig_open_refresher();
-    return rig_ask(*row, 1, replies) == TOKENS_NEWER ? 0 : 1;
+    return rig_ask(*row, 1, replies) == TOKEN_REFRESHED ? 0 : 1;
 }
 
 /* Killed before each of its changes to a file in turn: whatever is left is one pair or the other, whole, and
  * where it is the old one, the mark says whether it may be spent. */
 static void a_process_that_dies_leaves_one_whole_pair(void **state)
 {
-    static const struct reply spent[] = {{FETCH_OK, 400, INVALID_GRANT}};
+    static const struct reply spent[] = {{TRANSPORT_OK, 400, INVALID_GRANT}};
     int old = 0, marked = 0, fresh = 0, at = 1;
     (void)state;
     for (enum crash_end end = CRASH_KILLED; end != CRASH_ENDED; at++) {
@@ -296,7 +296,7 @@ static void a_process_that_dies_leaves_one_whole_pair(void **state)
         bool ours;
         assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, NOW, INT64_MAX, &ours), OK);
         test_commit(&rig.db);
-        assert_int_equal(rig_ask(row, 1, spent), TOKENS_SIGN_IN);
+        assert_int_equal(rig_ask(row, 1, spent), TOKEN_RECONNECT);
         assert_string_equal(rig.answers[0].code, "lost_in_refresh");
     }
     assert_true(old > marked && marked > 0 && fresh > 0);

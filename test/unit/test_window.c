@@ -9,20 +9,21 @@
 static void sixty_at_once_then_one_a_place(void **state)
 {
     struct windows *l = windows_new(60);
-    struct limiter_verdict v;
+    struct limit_verdict v;
     (void)state;
     for (int i = 0; i < 60; i++) {
-        v = windows_take(l, 1, 1000 + i);
+        v = windows_acquire(l, 1, 1000 + i);
         assert_true(v.admitted);
         assert_int_equal(v.remaining, 59 - i);
     }
-    v = windows_take(l, 1, 1060);
+    v = windows_acquire(l, 1, 1060);
     assert_false(v.admitted);
     assert_int_equal(v.reset_ms, 1000 + 60000 - 1060);
-    assert_false(windows_take(l, 1, 1000 + 59999).admitted);
-    assert_true(windows_take(l, 1, 1000 + 60000).admitted);
-    assert_false(windows_take(l, 1, 1000 + 60000).admitted); /* the second one leaves a millisecond later */
-    assert_true(windows_take(l, 2, 1060).admitted);          /* another key is another window */
+    assert_false(windows_acquire(l, 1, 1000 + 59999).admitted);
+    assert_true(windows_acquire(l, 1, 1000 + 60000).admitted);
+    assert_false(
+        windows_acquire(l, 1, 1000 + 60000).admitted); /* the second one leaves a millisecond later */
+    assert_true(windows_acquire(l, 2, 1060).admitted); /* another key is another window */
     windows_free(l);
 }
 
@@ -31,11 +32,11 @@ static void refused_requests_do_not_count(void **state)
 {
     struct windows *l = windows_new(2);
     (void)state;
-    assert_true(windows_take(l, 5, 0).admitted);
-    assert_true(windows_take(l, 5, 10).admitted);
+    assert_true(windows_acquire(l, 5, 0).admitted);
+    assert_true(windows_acquire(l, 5, 10).admitted);
     for (int t = 11; t < 60000; t += 7)
-        assert_false(windows_take(l, 5, t).admitted);
-    assert_true(windows_take(l, 5, 60000).admitted);
+        assert_false(windows_acquire(l, 5, t).admitted);
+    assert_true(windows_acquire(l, 5, 60000).admitted);
     windows_free(l);
 }
 
@@ -63,7 +64,7 @@ static void equals_a_plain_recount(void **state)
             int key = (int)(next_random(&random) % KEYS), inside = 0;
             for (int j = count[key]; j-- > 0 && admitted[key][j] > now - 60000;)
                 inside++;
-            struct limiter_verdict v = windows_take(l, key, now);
+            struct limit_verdict v = windows_acquire(l, key, now);
             assert_int_equal(v.admitted, inside < limit);
             if (v.admitted)
                 admitted[key][count[key]++] = now;
@@ -80,10 +81,10 @@ static void quiet_keys_are_forgotten(void **state)
     struct windows *l = windows_new(3);
     (void)state;
     for (int64_t key = 0; key < 100000; key++)
-        assert_true(windows_take(l, key, key).admitted);
+        assert_true(windows_acquire(l, key, key).admitted);
     assert_true(windows_key_count(l) <= 60001);
     for (int64_t i = 0; i < 50000; i++)
-        (void)windows_take(l, 7, 200000 + i);
+        (void)windows_acquire(l, 7, 200000 + i);
     assert_int_equal(windows_key_count(l), 1);
     windows_free(l);
 }
@@ -109,9 +110,9 @@ static void what_is_recorded_together_is_recorded(void **state)
             windows_record(l, keys + i, 50, turn * 100);
     assert_int_equal(windows_key_count(l), MANY);
     for (int i = 0; i < MANY; i++) {
-        assert_false(windows_take(l, keys[i], 60199).admitted);
-        assert_true(windows_take(l, keys[i], 60200).admitted);
-        assert_false(windows_take(l, keys[i], 60299).admitted);
+        assert_false(windows_acquire(l, keys[i], 60199).admitted);
+        assert_true(windows_acquire(l, keys[i], 60200).admitted);
+        assert_false(windows_acquire(l, keys[i], 60299).admitted);
     }
     windows_free(l);
 }
@@ -123,7 +124,7 @@ static void what_has_left_goes_when_its_room_is_needed(void **state)
     (void)state;
     for (int64_t t = 0; t < 50; t++)
         record(l, 1, t * 30000); /* two in a minute */
-    struct limiter_verdict v = windows_take(l, 1, 49 * 30000 + 1);
+    struct limit_verdict v = windows_acquire(l, 1, 49 * 30000 + 1);
     assert_true(v.admitted);
     assert_int_equal(v.remaining, 1);
     assert_int_equal(v.reset_ms, 30000 - 1);
@@ -137,17 +138,17 @@ static void each_key_is_refused_for_itself(void **state)
     struct windows *l = windows_new(5);
     (void)state;
     for (int64_t key = 0; key < MANY; key += 2)
-        windows_refuse_until(l, key, 1000 + key);
+        windows_store_rejection(l, key, 1000 + key);
     for (int64_t key = 0; key < MANY; key++) {
         const int64_t until = key % 2 ? 0 : 1000 + key;
-        assert_int_equal(windows_refused_until(l, key, 0), until);
-        assert_int_equal(windows_refused_until(l, key, 999 + key), until);
-        assert_int_equal(windows_refused_until(l, key, 1000 + key), 0);
+        assert_int_equal(windows_find_rejection(l, key, 0), until);
+        assert_int_equal(windows_find_rejection(l, key, 999 + key), until);
+        assert_int_equal(windows_find_rejection(l, key, 1000 + key), 0);
     }
     for (int64_t key = 0; key < MANY; key += 4)
-        windows_refuse_until(l, key, 500); /* earlier than before: the last word counts */
+        windows_store_rejection(l, key, 500); /* earlier than before: the last word counts */
     for (int64_t key = 0; key < MANY; key++)
-        assert_int_equal(windows_refused_until(l, key, 600), key % 4 == 2 ? 1000 + key : 0);
+        assert_int_equal(windows_find_rejection(l, key, 600), key % 4 == 2 ? 1000 + key : 0);
     windows_free(l);
 }
 
@@ -158,9 +159,9 @@ static void what_is_recorded_out_of_turn_counts(void **state)
     (void)state;
     record(l, 1, 1020);
     record(l, 1, 1000);
-    assert_false(windows_take(l, 1, 1021).admitted);
-    assert_false(windows_take(l, 1, 61010).admitted);
-    assert_true(windows_take(l, 1, 61020).admitted);
+    assert_false(windows_acquire(l, 1, 1021).admitted);
+    assert_false(windows_acquire(l, 1, 61010).admitted);
+    assert_true(windows_acquire(l, 1, 61020).admitted);
     windows_free(l);
 }
 
@@ -169,8 +170,8 @@ static void zero_is_no_limit(void **state)
     struct windows *l = windows_new(0);
     (void)state;
     for (int i = 0; i < 1000; i++)
-        assert_true(windows_take(l, 1, 0).admitted);
-    assert_int_equal(windows_take(l, 1, 0).limit, 0);
+        assert_true(windows_acquire(l, 1, 0).admitted);
+    assert_int_equal(windows_acquire(l, 1, 0).limit, 0);
     windows_free(l);
 }
 
@@ -180,24 +181,24 @@ static void the_limit_may_change(void **state)
     struct windows *l = windows_new(10);
     (void)state;
     for (int i = 0; i < 10; i++)
-        assert_true(windows_take(l, 1, i).admitted);
-    windows_refuse_until(l, 2, 50000);
+        assert_true(windows_acquire(l, 1, i).admitted);
+    windows_store_rejection(l, 2, 50000);
     windows_set_limit(l, 12);
-    assert_int_equal(windows_refused_until(l, 2, 10), 0);
-    assert_int_equal(windows_take(l, 1, 10).remaining, 1);
-    assert_true(windows_take(l, 1, 11).admitted);
-    assert_false(windows_take(l, 1, 12).admitted);
+    assert_int_equal(windows_find_rejection(l, 2, 10), 0);
+    assert_int_equal(windows_acquire(l, 1, 10).remaining, 1);
+    assert_true(windows_acquire(l, 1, 11).admitted);
+    assert_false(windows_acquire(l, 1, 12).admitted);
     windows_set_limit(l, 3); /* of those at 9, 10 and 11 the first leaves at 60009 */
-    struct limiter_verdict v = windows_take(l, 1, 59999);
+    struct limit_verdict v = windows_acquire(l, 1, 59999);
     assert_false(v.admitted);
     assert_int_equal(v.remaining, 0);
     assert_int_equal(v.reset_ms, 10);
-    assert_true(windows_take(l, 1, 60009).admitted);
+    assert_true(windows_acquire(l, 1, 60009).admitted);
     windows_set_limit(l, 0);
-    assert_true(windows_take(l, 1, 60009).admitted);
+    assert_true(windows_acquire(l, 1, 60009).admitted);
     windows_set_limit(l, 1);
-    assert_true(windows_take(l, 1, 60010).admitted);
-    assert_false(windows_take(l, 1, 60011).admitted);
+    assert_true(windows_acquire(l, 1, 60010).admitted);
+    assert_false(windows_acquire(l, 1, 60011).admitted);
     windows_free(l);
 }
 

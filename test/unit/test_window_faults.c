@@ -10,8 +10,8 @@ enum { LIMIT = 5, KEYS = 40, TRIES = 8, FAULTS_MAX = 400, LATER_MS = 120 * 1000 
 static void expect_the_limit_holds(struct windows *l, int64_t key, int64_t now_ms)
 {
     for (int i = 0; i < LIMIT; i++)
-        assert_true(windows_take(l, key, now_ms).admitted);
-    struct limiter_verdict v = windows_take(l, key, now_ms);
+        assert_true(windows_acquire(l, key, now_ms).admitted);
+    struct limit_verdict v = windows_acquire(l, key, now_ms);
     assert_false(v.admitted);
     assert_int_equal(v.remaining, 0);
     assert_int_equal(v.reset_ms, 60000);
@@ -21,7 +21,7 @@ static void expect_the_limit_holds(struct windows *l, int64_t key, int64_t now_m
 static void expect_idle_keys_are_forgotten(struct windows *l, int64_t key)
 {
     for (int i = 0; i < 2 * KEYS; i++)
-        (void)windows_take(l, key, LATER_MS);
+        (void)windows_acquire(l, key, LATER_MS);
     assert_int_equal(windows_key_count(l), 1);
 }
 
@@ -31,7 +31,7 @@ static unsigned take_from_every_key(struct windows *l)
     unsigned admitted = 0;
     for (int i = 0; i < TRIES; i++)
         for (int64_t key = 1; key <= KEYS; key++) {
-            struct limiter_verdict v = windows_take(l, key, 1000);
+            struct limit_verdict v = windows_acquire(l, key, 1000);
             assert_int_equal(v.limit, LIMIT);
             assert_in_range(v.remaining, 0, LIMIT);
             assert_in_range(v.reset_ms, 0, 60000);
@@ -85,15 +85,15 @@ static void records_and_refusals_without_memory_are_dropped(void **state)
         fault_arm(n, true);
         windows_record(l, keys, KEYS, 1000);
         for (int i = 0; i < KEYS; i++)
-            windows_refuse_until(l, -keys[i], 5000);
+            windows_store_rejection(l, -keys[i], 5000);
         fault_arm(0, false);
         for (int i = 0; i < KEYS; i++) {
-            int64_t until_ms = windows_refused_until(l, -keys[i], 1000);
+            int64_t until_ms = windows_find_rejection(l, -keys[i], 1000);
             assert_true(until_ms == 0 || until_ms == 5000);
-            assert_in_range(windows_take(l, keys[i], 1000).remaining, LIMIT - 2, LIMIT - 1);
+            assert_in_range(windows_acquire(l, keys[i], 1000).remaining, LIMIT - 2, LIMIT - 1);
         }
-        windows_refuse_until(l, -1, 6000);
-        assert_int_equal(windows_refused_until(l, -1, 1000), 6000);
+        windows_store_rejection(l, -1, 6000);
+        assert_int_equal(windows_find_rejection(l, -1, 1000), 6000);
         windows_free(l);
     }
 }
@@ -104,13 +104,13 @@ static void a_table_that_cannot_grow_goes_on_counting(void **state)
     struct windows *l = windows_new(LIMIT);
     (void)state;
     for (int64_t key = 1; key <= 32; key++) /* half of the first table's buckets: the next new key grows it */
-        (void)windows_take(l, key, 1000);
+        (void)windows_acquire(l, key, 1000);
     fault_arm(1, false);
-    assert_int_equal(windows_take(l, 33, 1000).remaining, LIMIT - 1);
+    assert_int_equal(windows_acquire(l, 33, 1000).remaining, LIMIT - 1);
     assert_int_equal(fault_count(), 1);
     fault_arm(0, false);
     for (int64_t key = 1; key <= 33; key++)
-        assert_int_equal(windows_take(l, key, 1000).remaining, LIMIT - 2);
+        assert_int_equal(windows_acquire(l, key, 1000).remaining, LIMIT - 2);
     windows_free(l);
 }
 

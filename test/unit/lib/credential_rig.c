@@ -11,8 +11,8 @@ struct credential_rig rig;
 
 /* ---- the platform, and the transactions ---- */
 
-static void send_request(void *ctx, const struct platform_request *request,
-                         void (*done)(void *done_ctx, const struct fetch_result *result), void *done_ctx)
+static void send_request(void *ctx, const struct http_request *request,
+                         void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx)
 {
     (void)ctx;
     assert_true(rig.sent < SENDS_MAX);
@@ -29,8 +29,8 @@ void rig_deliver(void)
 {
     while (rig.delivered < rig.sent) {
         const struct reply *r = &rig.replies[rig.delivered];
-        struct fetch_result result = {.error = r->error,
-                                      .response = {.status = r->status, .body = str_from_cstr(r->body)}};
+        struct http_result result = {.error = r->error,
+                                     .response = {.status = r->status, .body = str_from_cstr(r->body)}};
         int i = rig.delivered++;
         rig.done[i](rig.done_ctx[i], &result);
     }
@@ -61,11 +61,11 @@ static void rollback(void *ctx)
 void rig_open_refresher(void)
 {
     const struct token_sender sender = {.send = send_request};
-    const struct token_turns turns = {.store = rig.db.w,
-                                      .begin = begin,
-                                      .commit = commit,
-                                      .rollback = rollback,
-                                      .is_stopping = rig.is_stopping};
+    const struct token_transactions turns = {.store = rig.db.w,
+                                             .begin = begin,
+                                             .commit = commit,
+                                             .rollback = rollback,
+                                             .is_stopping = rig.is_stopping};
     rig.refresher = token_refresher_new(&rig.config, &sender, rig.keys, &turns);
 }
 
@@ -151,7 +151,7 @@ void rig_assert_tokens(int64_t row, const char *access, const char *refresh)
     tokens_close(&k);
 }
 
-void rig_on_told(void *ctx, const struct token_answer *answer)
+void rig_on_told(void *ctx, const struct token_refresh_result *answer)
 {
     const int64_t *row = ctx;
     struct credential c;
@@ -161,12 +161,12 @@ void rig_on_told(void *ctx, const struct token_answer *answer)
         rig.version_when_told = c.version;
 }
 
-enum token_result rig_ask(int64_t row, int64_t version, const struct reply *replies)
+enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct reply *replies)
 {
-    struct token_answer answer;
+    struct token_refresh_result answer;
     rig.replies = replies;
     rig.told = rig.sent = rig.delivered = 0;
-    if (token_refresher_ask(rig.refresher, row, version, &answer, rig_on_told, &row) == NEXT_MORE) {
+    if (token_refresher_start(rig.refresher, row, version, &answer, rig_on_told, &row) == NEXT_MORE) {
         rig.answers[0] = answer;
         return answer.result;
     }

@@ -15,7 +15,7 @@ enum { SENDS_MAX = 16, WAITERS_MAX = 8 };
 
 /* What the platform answers to one request after the other. */
 struct reply {
-    enum fetch_error error;
+    enum transport_error error;
     int status;
     const char *body;
 };
@@ -33,12 +33,12 @@ struct credential_rig {
     const struct reply *replies;
     int sent, delivered;
     char bodies[SENDS_MAX][1024]; /* of requests */
-    void (*done[SENDS_MAX])(void *ctx, const struct fetch_result *result);
+    void (*done[SENDS_MAX])(void *ctx, const struct http_result *result);
     void *done_ctx[SENDS_MAX];
 
     /* who waits */
     int told;
-    struct token_answer answers[WAITERS_MAX];
+    struct token_refresh_result answers[WAITERS_MAX];
     int64_t version_when_told;
     int commits_to_fail;
     bool (*is_stopping)(void *ctx); /* of the refreshers opened from now on */
@@ -59,9 +59,9 @@ void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
 /* Hands out what was answered, as the loop would. */
 void rig_deliver(void);
 /* `ctx`: the int64_t that is the row. */
-void rig_on_told(void *ctx, const struct token_answer *answer);
+void rig_on_told(void *ctx, const struct token_refresh_result *answer);
 /* Asks, and has it answered. */
-enum token_result rig_ask(int64_t row, int64_t version, const struct reply *replies);
+enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct reply *replies);
 
 /* A pair of TikTok's, and its refusal. */
 #define PAIR(n)                                                                                              \

@@ -73,14 +73,14 @@ struct str meta_batch(struct graph_rig *r, const struct str *entries, size_t cou
 
 void meta_header(struct graph_rig *r, const char *name, const char *value)
 {
-    r->headers[r->header_count++] = (struct message_header){str_from_cstr(name), str_from_cstr(value)};
+    r->headers[r->header_count++] = (struct http_header){str_from_cstr(name), str_from_cstr(value)};
 }
 
 struct outcome meta_parse(struct graph_rig *r, int status, struct str body)
 {
     char *copy = malloc(body.len + !body.len);
     memcpy(copy, body.p, body.len);
-    struct platform_response response = {status, str_make(copy, body.len), r->headers, r->header_count};
+    struct http_response response = {status, str_make(copy, body.len), r->headers, r->header_count};
     r->got = r->desc->parse(&r->arena, &r->call, &response);
     free(copy);
     return r->got;

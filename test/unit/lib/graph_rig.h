@@ -16,8 +16,8 @@ struct graph_rig {
     struct platform_options options;
     struct platform_item items[RIG_ITEMS_MAX];
     struct platform_call call;
-    struct platform_request request;
-    struct message_header headers[4]; /* of the next answers */
+    struct http_request request;
+    struct http_header headers[4]; /* of the next answers */
     size_t header_count;
     struct outcome got;
 };

@@ -91,7 +91,7 @@ static void read_line(struct sample *s, struct str line)
     } else if (str_eq(name, STR("options"))) {
         read_options(s, str_trim(value));
     } else if (line.p[0] != '#' && value.p && s->response.header_count < SAMPLE_HEADERS) {
-        s->headers[s->response.header_count++] = (struct message_header){name, str_trim(value)};
+        s->headers[s->response.header_count++] = (struct http_header){name, str_trim(value)};
     }
 }
 
@@ -161,7 +161,7 @@ static void check_outcome(const struct outcome *o)
 
 static void play_call(struct arena *a, struct sample *s)
 {
-    struct platform_request request;
+    struct http_request request;
     s->call.kind = s->function == SAMPLE_RESOLVE ? CALL_RESOLVE : CALL_READ;
     s->call.options = &s->options;
     s->call.account_id = STR("1784");
@@ -179,7 +179,7 @@ static void play_call(struct arena *a, struct sample *s)
 
 static void play_link(struct arena *a, struct sample *s)
 {
-    struct platform_request request;
+    struct http_request request;
     s->link = (struct platform_link){.options = &s->options, .step = s->tier};
     s->link.app = (struct platform_app){STR("ID"), STR("SECRET")};
     s->link.redirect_uri = STR("https://a.example/linked");

@@ -33,8 +33,8 @@ struct sample {
     struct platform_options options;
     bool by_key;
     struct platform_item items[SAMPLE_ITEMS];
-    struct message_header headers[SAMPLE_HEADERS];
-    struct platform_response response;
+    struct http_header headers[SAMPLE_HEADERS];
+    struct http_response response;
     struct platform_call call;
     struct platform_link link;
     struct token_grant grant;

@@ -5,11 +5,11 @@
 #include "platforms/platform.h"
 
 /* By its name, whatever its case; the first of several. p == NULL: there is none. */
-struct str response_header(const struct platform_response *r, struct str name);
+struct str response_header(const struct http_response *r, struct str name);
 
 /* Retry-After as of RFC 9110, 10.2.3, in seconds or as a date (which wants now_ms; 0: is passed over). 0:
  * none, or it cannot be read; never above a day. */
-int64_t response_retry_after_ms(const struct platform_response *r, int64_t now_ms);
+int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms);
 
 /* One documented error of a platform. Ends with code == NULL. */
 struct error_row {
@@ -27,13 +27,13 @@ struct outcome outcome_make(enum verdict verdict, enum outcome_scope scope, stru
 
 /* By its row, or, without one, by its status as of outcome_by_status() under its own code. */
 struct outcome outcome_of_error(struct arena *a, const struct error_row *rows, struct str code,
-                                const struct platform_response *r, int64_t now_ms);
+                                const struct http_response *r, int64_t now_ms);
 
 /* An answer whose body tells nothing: LATER for 429 and 5xx, else MALFORMED. */
-struct outcome outcome_unreadable(struct arena *a, const struct platform_response *r, int64_t now_ms);
+struct outcome outcome_unreadable(struct arena *a, const struct http_response *r, int64_t now_ms);
 
 /* An error in the platform's own form whose code is not documented: by status alone. */
-struct outcome outcome_by_status(struct arena *a, struct str code, const struct platform_response *r,
+struct outcome outcome_by_status(struct arena *a, struct str code, const struct http_response *r,
                                  int64_t now_ms);
 
 /* A platform's word as a code of ours: "other" where it is long or holds what does not belong in a name. In

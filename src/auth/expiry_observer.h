@@ -7,13 +7,13 @@
 
 #include <uv.h>
 
-struct expiry_keeper;
+struct expiry_observer;
 
 /* Does not keep the loop alive. */
-struct expiry_keeper *expiry_keeper_new(uv_loop_t *loop, struct writer *writer);
+struct expiry_observer *expiry_observer_new(uv_loop_t *loop, struct writer *writer);
 /* Before the writer closes. NULL is harmless. */
-void expiry_keeper_close(struct expiry_keeper *k);
+void expiry_observer_close(struct expiry_observer *k);
 /* After the loop has ended. NULL is harmless. */
-void expiry_keeper_free(struct expiry_keeper *k);
+void expiry_observer_free(struct expiry_observer *k);
 
 #endif

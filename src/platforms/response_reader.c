@@ -1,5 +1,5 @@
 /* Shared reading of answers. Knows HTTP's words, and no platform's. */
-#include "platforms/platform_response.h"
+#include "platforms/response_reader.h"
 
 #include "base/clock.h"
 
@@ -7,7 +7,7 @@
 
 enum { CODE_MAX = 40 };
 
-struct str response_header(const struct platform_response *r, struct str name)
+struct str response_header(const struct http_response *r, struct str name)
 {
     for (size_t i = 0; i < r->header_count; i++)
         if (str_eq_nocase(r->headers[i].name, name))
@@ -37,7 +37,7 @@ static bool parse_http_date(struct str s, int64_t *out)
     return time_parse(str_from_cstr(text), out);
 }
 
-int64_t response_retry_after_ms(const struct platform_response *r, int64_t now_ms)
+int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms)
 {
     struct str value = response_header(r, STR("Retry-After"));
     unsigned long long seconds;
@@ -85,7 +85,7 @@ static bool is_later(int status)
     return status == 429 || status >= 500 || status == 408;
 }
 
-struct outcome outcome_unreadable(struct arena *a, const struct platform_response *r, int64_t now_ms)
+struct outcome outcome_unreadable(struct arena *a, const struct http_response *r, int64_t now_ms)
 {
     struct outcome o = outcome_make(is_later(r->status) ? V_LATER : V_MALFORMED, SCOPE_CALL,
                                     arena_printf(a, "http.%d", r->status));
@@ -95,7 +95,7 @@ struct outcome outcome_unreadable(struct arena *a, const struct platform_respons
     return o;
 }
 
-struct outcome outcome_by_status(struct arena *a, struct str code, const struct platform_response *r,
+struct outcome outcome_by_status(struct arena *a, struct str code, const struct http_response *r,
                                  int64_t now_ms)
 {
     struct outcome o = outcome_unreadable(a, r, now_ms);
@@ -108,7 +108,7 @@ struct outcome outcome_by_status(struct arena *a, struct str code, const struct 
 }
 
 struct outcome outcome_of_error(struct arena *a, const struct error_row *rows, struct str code,
-                                const struct platform_response *r, int64_t now_ms)
+                                const struct http_response *r, int64_t now_ms)
 {
     const struct error_row *row = error_find(rows, code, r->status);
     if (!row) {

@@ -1,5 +1,5 @@
 /* Ports are told on the servers' standard output; closing their standard input ends them. */
-#include "lib/fetch_peers.h"
+#include "lib/http_peers.h"
 
 #include "unit.h"
 
@@ -21,12 +21,12 @@ static struct peers {
     int count;
 } peers;
 
-const char *fetch_peers_ca(void)
+const char *http_peers_ca(void)
 {
     return peers.ca;
 }
 
-int fetch_peer_port(const char *name)
+int http_peer_port(const char *name)
 {
     for (int i = 0; i < peers.count; i++)
         if (strcmp(peers.all[i].name, name) == 0)
@@ -35,7 +35,7 @@ int fetch_peer_port(const char *name)
     return 0;
 }
 
-int fetch_peers_start(void **state)
+int http_peers_start(void **state)
 {
     int in[2], out[2];
     (void)state;
@@ -64,7 +64,7 @@ int fetch_peers_start(void **state)
     return peers.count > 0 && strcmp(peers.all[peers.count - 1].name, "ready") == 0 ? 0 : -1;
 }
 
-int fetch_peers_stop(void **state)
+int http_peers_stop(void **state)
 {
     char command[2][96] = {"", ""};
     int status;

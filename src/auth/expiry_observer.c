@@ -1,5 +1,5 @@
 /* A timer and one writer job. */
-#include "auth/expiry_keeper.h"
+#include "auth/expiry_observer.h"
 
 #include "base/check.h"
 #include "base/log.h"
@@ -11,7 +11,7 @@
 enum { TICK_MS = 1000 };
 #define INTERVAL_MS MINUTE_MS
 
-struct expiry_keeper {
+struct expiry_observer {
     struct writer_job job; /* first: a job is its keeper */
     struct writer *writer;
     uv_timer_t timer;
@@ -25,7 +25,7 @@ struct expiry_keeper {
 
 static enum err observe(struct writer_job *job, struct store *store)
 {
-    struct expiry_keeper *k = (struct expiry_keeper *)job;
+    struct expiry_observer *k = (struct expiry_observer *)job;
     int64_t elapsed_ms = k->observed_mono_ms ? k->mono_ms - k->observed_mono_ms : 0;
     enum err err = store_get_expiry(store, &k->state);
     if (err)
@@ -34,7 +34,7 @@ static enum err observe(struct writer_job *job, struct store *store)
     return store_put_expiry(store, &k->state);
 }
 
-static void report(struct expiry_keeper *k)
+static void report(struct expiry_observer *k)
 {
     const bool differs = k->state.ahead_wall_ms || k->state.floor_ms - k->wall_ms > EXPIRY_JUMP_MS;
     if (differs && !k->is_reported && k->state.ahead_wall_ms)
@@ -48,7 +48,7 @@ static void report(struct expiry_keeper *k)
 
 static void observed(struct writer_job *job, enum err err)
 {
-    struct expiry_keeper *k = (struct expiry_keeper *)job;
+    struct expiry_observer *k = (struct expiry_observer *)job;
     k->is_writing = false;
     if (err && err != ERR_CANCELLED && !k->is_failing)
         log_warn("the time that expiry is decided by cannot be stored: %s; retrying every minute",
@@ -61,7 +61,7 @@ static void observed(struct writer_job *job, enum err err)
     report(k);
 }
 
-static void tick(struct expiry_keeper *k)
+static void tick(struct expiry_observer *k)
 {
     int64_t now_ms = clock_mono_ms();
     if (k->is_writing || now_ms < k->due_ms)
@@ -78,9 +78,9 @@ static void on_timer(uv_timer_t *timer)
     tick(timer->data);
 }
 
-struct expiry_keeper *expiry_keeper_new(uv_loop_t *loop, struct writer *writer)
+struct expiry_observer *expiry_observer_new(uv_loop_t *loop, struct writer *writer)
 {
-    struct expiry_keeper *k = xcalloc(1, sizeof *k);
+    struct expiry_observer *k = xcalloc(1, sizeof *k);
     k->writer = writer;
     k->due_ms = INT64_MIN;
     CHECK(uv_timer_init(loop, &k->timer) == 0);
@@ -91,13 +91,13 @@ struct expiry_keeper *expiry_keeper_new(uv_loop_t *loop, struct writer *writer)
     return k;
 }
 
-void expiry_keeper_close(struct expiry_keeper *k)
+void expiry_observer_close(struct expiry_observer *k)
 {
     if (k && !uv_is_closing((uv_handle_t *)&k->timer))
         uv_close((uv_handle_t *)&k->timer, NULL);
 }
 
-void expiry_keeper_free(struct expiry_keeper *k)
+void expiry_observer_free(struct expiry_observer *k)
 {
     free(k);
 }

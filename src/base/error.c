@@ -1,5 +1,5 @@
 /* Names of errors, for logs and messages. */
-#include "base/err.h"
+#include "base/error.h"
 
 const char *err_name(enum err e)
 {

@@ -3,13 +3,13 @@
 #define VT_TEST_FETCH_PEERS_H
 
 /* For a group of tests: its setup and teardown. */
-int fetch_peers_start(void **state);
-int fetch_peers_stop(void **state);
+int http_peers_start(void **state);
+int http_peers_stop(void **state);
 
 /* Fails the test when there is no such server. */
-int fetch_peer_port(const char *name);
+int http_peer_port(const char *name);
 
 /* A file with the certificate that vouches for them. */
-const char *fetch_peers_ca(void);
+const char *http_peers_ca(void);
 
 #endif

@@ -1,0 +1,11 @@
+/* The sources of readings that a configuration enables. This is the only place that lists all sources: it is
+ * above both src/refresh and src/fetch. */
+#ifndef VT_FETCH_SOURCES_H
+#define VT_FETCH_SOURCES_H
+
+#include "refresh/source.h"
+
+/* The sources that [refresh] source names, in the order in which a run reads them. */
+struct source_list sources_configured(const struct config *config);
+
+#endif
