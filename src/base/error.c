@@ -1,9 +1,13 @@
-/* Names of errors, for logs and messages. */
+/* Names of error codes, and texts of errors. */
 #include "base/error.h"
 
-const char *err_name(enum err e)
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *err_name(enum err code)
 {
-    switch (e) {
+    switch (code) {
     case OK: return "ok";
     case ERR_NOT_FOUND: return "not found";
     case ERR_EXISTS: return "exists already";
@@ -20,4 +24,18 @@ const char *err_name(enum err e)
     case ERR_INTERNAL: return "internal error";
     }
     return "unknown error";
+}
+
+enum err error_set(struct error *error, enum err code, const char *format, ...)
+{
+    if (!error)
+        return code;
+    char text[sizeof error->text]; /* a caller that adds context passes the old text as an argument */
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    memcpy(error->text, text, sizeof text);
+    error->code = code;
+    return code;
 }

@@ -9,6 +9,15 @@
 /* 64 bits (XXH3); `seed` chains several texts into one hash. */
 uint64_t hash_64(struct str s, uint64_t seed);
 
+/* The hash of an integer. Consecutive integers spread evenly. Not for values that a client
+ * chooses. */
+static inline uint64_t hash_i64(int64_t v)
+{
+    uint64_t x = (uint64_t)v;
+    x = (x ^ x >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return x ^ x >> 32;
+}
+
 /* 128 bits (XXH3) as 32 lower-case hexadecimal digits. */
 enum { HASH_TEXT_LEN = 32 };
 void hash_128_text(struct str s, char out[HASH_TEXT_LEN]);
