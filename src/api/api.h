@@ -2,7 +2,7 @@
 #ifndef VT_API_API_H
 #define VT_API_API_H
 
-#include "api/cache.h"
+#include "api/response_cache.h"
 #include "auth/key_cache.h"
 #include "http/request.h"
 #include "limit/poll_positions.h"
@@ -22,7 +22,7 @@ struct api {
     struct limiter *limiter;
     struct cursors *cursors;
     struct owners *owners;
-    struct cache *cache;
+    struct response_cache *cache;
     struct longpoll *longpoll;
     struct usage *usage;
     struct writer *writer;
@@ -54,7 +54,7 @@ struct call {
     /* Wall clock: from then on the answer may be another one though the data is the same. INT64_MAX: never;
      * 0: it may not be kept at all. The endpoint lowers it. */
     int64_t valid_until_ms;
-    int64_t facts[CACHE_FACTS]; /* kept with the answer, for the route's on_kept() */
+    int64_t facts[RESPONSE_FACTS]; /* stored with the response, for the route's on_cache_hit() */
 };
 
 /* The answer being made stays the same only until before `t_ms`. */

@@ -10,7 +10,7 @@
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
 /* The most that those parts of an event take. */
 enum { EVENT_HEAD_ROOM = 128, EVENT_TAIL_ROOM = 128 };
-enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* of a kept answer */
+enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* stored with a response */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
 static const char *const type_words[] = {
@@ -209,8 +209,8 @@ static void note_answer(struct request *r, const struct feed *feed)
     call->facts[FACT_BEHIND] = feed->query.descending ? -1 : feed->behind;
 }
 
-/* The same, of an answer that was kept. */
-static void on_kept(struct request *r, const int64_t facts[CACHE_FACTS])
+/* The same for a response from the cache. */
+static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
     const struct call *call = call_of(r);
     const struct poll_update note = {.after = facts[FACT_AFTER],
@@ -336,6 +336,6 @@ const struct route events_route = {
     .methods = ROUTE_GET,
     .flags = ROUTE_BY_FEED,
     .start = events_step,
-    .on_kept = on_kept,
+    .on_cache_hit = on_cache_hit,
     .params = {"after", "limit", "type", "occurred_after", "order", "before", "wait"},
 };

@@ -2,7 +2,6 @@
 #include "api/router.h"
 
 #include "api/envelope.h"
-#include "api/kept.h"
 #include "oauth/metadata.h"
 #include "api/params.h"
 #include "api/usage.h"
@@ -63,6 +62,64 @@ static enum next start_endpoint(struct request *r)
     return NEXT_MORE;
 }
 
+/* ---- the response cache ---- */
+
+/* The revision is the one that the key's owner had before the response was made: it may be older than the
+ * data in the response, never newer. Two spellings of one query are two entries. */
+static struct response_key response_key_of(const struct request *r)
+{
+    const struct call *call = call_of(r);
+    const unsigned flags = call->route->flags;
+    struct response_key key = {
+        .route = call->route,
+        .scope = flags & ROUTE_BY_KEY ? call->owner.key_row : call->owner.author_row,
+        .path = call->path_tail,
+        .query = r->query,
+        .revision = flags & ROUTE_BY_FEED ? call->owner.feed_rev : call->owner.author_rev,
+    };
+    /* Of what /account shows of a key, only the time of its last use ever changes. */
+    if (flags & ROUTE_BY_KEY)
+        key.revision += call->owner.last_used_at;
+    if (flags & ROUTE_BY_ACCEPT)
+        key.accept = r->field[FIELD_ACCEPT];
+    return key;
+}
+
+static bool serve_from_cache(struct request *r)
+{
+    struct call *call = call_of(r);
+    const struct response_key key = response_key_of(r);
+    const struct cached_response *cached = response_cache_look_up(call->api->cache, &key, clock_wall_ms());
+    if (!cached)
+        return false;
+    r->res.status = 200;
+    r->res.content_type = cached->content_type;
+    r->res.etag = cached->etag;
+    if (call->route->on_cache_hit)
+        call->route->on_cache_hit(r, cached->facts);
+    response_lend_body(r, cached->body, NULL, response_cache_release, (void *)(uintptr_t)cached);
+    return true;
+}
+
+/* Only complete responses of admitted requests, without header fields of their own. A 304 has its body too.
+ */
+static void offer_to_cache(struct request *r)
+{
+    const struct call *call = call_of(r);
+    const struct response *res = &r->res;
+    bool complete =
+        (res->status == 200 || res->status == 304) && !res->streaming && !res->fixed_body.p && res->body.len;
+    if (!call->counted || !complete || res->field_count || !call->valid_until_ms)
+        return;
+    const struct response_key key = response_key_of(r);
+    struct cached_response response = {
+        .body = buf_str(&res->body), .etag = res->etag, .content_type = res->content_type};
+    memcpy(response.facts, call->facts, sizeof response.facts);
+    response_cache_store(call->api->cache, &key, &response, clock_wall_ms(), call->valid_until_ms);
+}
+
+/* ---- the rate limit ---- */
+
 static char *put_number(char *to, struct str before, int64_t number)
 {
     return put_i64(put_text(to, before), number);
@@ -112,7 +169,7 @@ static enum next verdict_step(struct request *r)
     call->counted = true;
     if (!call->owner.plan_active)
         return answer_error(r, API_PLAN_INACTIVE, "The author's plan is not active.");
-    return kept_answer(r) ? NEXT_DONE : start_endpoint(r);
+    return serve_from_cache(r) ? NEXT_DONE : start_endpoint(r);
 }
 
 static enum next admit(struct request *r)
@@ -264,7 +321,7 @@ void router_finish(struct request *r)
     const struct api *api = r->app;
     struct call *call = call_of(r);
     if (call)
-        kept_offer(r);
+        offer_to_cache(r);
     if (call && call->limit.verdict.limit && api->limit_headers)
         add_limit_fields(r, &call->limit.verdict);
     /* Behind the answer, so that an /account never shows its own request as the last use. */

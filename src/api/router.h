@@ -19,9 +19,8 @@ struct route {
     const char *name; /* in logs and counts: the whole template, as /v1/videos/{id} */
     unsigned methods, flags;
     request_step *start; /* the endpoint: params are parsed, the owner is known */
-    /* Optional: the answer was kept, the endpoint does not run; what it noted in call->facts is given back.
-     */
-    void (*on_kept)(struct request *r, const int64_t facts[CACHE_FACTS]);
+    /* Optional. Called on a cache hit instead of the endpoint, with the facts that it recorded. */
+    void (*on_cache_hit)(struct request *r, const int64_t facts[RESPONSE_FACTS]);
     const char *params[PARAMS_MAX + 1]; /* names that are known; NULL-terminated */
 };
 

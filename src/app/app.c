@@ -8,7 +8,7 @@
 #include "app/app.h"
 
 #include "api/envelope.h"
-#include "api/cache.h"
+#include "api/response_cache.h"
 #include "api/longpoll.h"
 #include "oauth/metadata.h"
 #include "oauth/client.h"
@@ -110,7 +110,7 @@ static void init_api(struct app *app)
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
         .cursors = poll_positions_new(&app->loop, app->redis, c->redis.key_prefix),
         .owners = key_cache_new(),
-        .cache = cache_new((size_t)c->cache.max_bytes),
+        .cache = response_cache_new((size_t)c->cache.max_bytes),
         .longpoll = longpoll_new(&app->loop, app->store),
         .usage = usage_new(&app->loop, app->writer),
         .writer = app->writer,
@@ -461,7 +461,7 @@ static void close_rest(struct app *app)
     expiry_observer_free(app->expiry_observer);
     oauth_guards_free(app->api.guards);
     limiter_free(app->api.limiter);
-    cache_free(app->api.cache);
+    response_cache_free(app->api.cache);
     key_cache_free(app->api.owners);
     CHECK(uv_loop_close(&app->loop) == 0);
 }

@@ -38,18 +38,19 @@ struct admin_view *monitor_view(struct watch *w)
 
 static void write_cache(struct buf *b, const void *ctx)
 {
-    struct cache_counts c = cache_counts(ctx);
-    metrics_counter(b, "viewtally_cache_hits_total", "Answers that were given from memory.", c.hits);
+    struct response_cache_counts c = response_cache_counts(ctx);
+    metrics_counter(b, "viewtally_cache_hits_total", "Responses served from the response cache.", c.hits);
     metrics_counter(b, "viewtally_cache_misses_total",
-                    "Answers that had to be made, of those that may be kept.", c.misses);
-    metrics_counter(b, "viewtally_cache_evicted_total", "Kept answers that made room for others.", c.evicted);
-    metrics_gauge(b, "viewtally_cache_entries",
-                  "Questions that are known in memory, nearly all with their answers.", (int64_t)c.entries);
-    metrics_gauge(b, "viewtally_cache_bytes", "Memory that they take, of [cache] max_bytes.",
+                    "Cacheable responses that were not in the response cache.", c.misses);
+    metrics_counter(b, "viewtally_cache_evicted_total",
+                    "Entries evicted from the response cache to make room.", c.evicted);
+    metrics_gauge(b, "viewtally_cache_entries", "Entries in the response cache.", (int64_t)c.entries);
+    metrics_gauge(b, "viewtally_cache_bytes",
+                  "Memory used by the entries of the response cache (limit: [cache] max_bytes).",
                   (int64_t)c.bytes);
 }
 
-void monitor_set_response_cache(struct watch *w, const struct cache *cache)
+void monitor_set_response_cache(struct watch *w, const struct response_cache *cache)
 {
     w->view.more = write_cache;
     w->view.more_ctx = cache;

@@ -4,7 +4,7 @@
 #define VT_APP_MONITOR_H
 
 #include "admin/view.h"
-#include "api/cache.h"
+#include "api/response_cache.h"
 
 struct watch;
 
@@ -19,7 +19,7 @@ struct admin_view *monitor_view(struct watch *w);
 MUST_USE enum err monitor_open(struct watch *w, const char **why);
 
 /* Shows what is kept of answers. */
-void monitor_set_response_cache(struct watch *w, const struct cache *cache);
+void monitor_set_response_cache(struct watch *w, const struct response_cache *cache);
 
 /* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
  * was. */

@@ -1,18 +1,13 @@
-"""Kept answers that are large enough, and asked for often enough, to lie in pages which the socket takes without a copy: whatever becomes of them meanwhile, each client
-gets all bytes of its own."""
+"""Large responses from the response cache: each client receives the complete response, also while its entry is evicted."""
 import contextlib
 import http.client
 import itertools
-import pathlib
-import shlex
 import socket
-import subprocess
 
 import pytest
 
 from lib.lines import author, reading, video
 from lib.metrics import scrape
-from lib.processes import open_files
 
 VIDEOS = 60
 DATA = [
@@ -127,41 +122,3 @@ def test_a_kept_answer_without_its_body(server, expected):
             assert (whole.body, last.body) == (expected[path], expected[path])
             assert (head.status, head.body, head.headers["Content-Length"]) == (200, b"", str(len(whole.body)))
             assert (again.status, again.body) == (304, b"")
-
-
-# What stands in the files of /sys/kernel/mm/transparent_hugepage, and whether there are pages to be sent then; None: there is no /sys.
-SMALL, LARGE = "always inherit within_size advise [never]", "[always] inherit within_size advise never"
-SYSTEMS = {
-    "none tells": (None, False),
-    "none made": ({}, True),
-    "small": ({"shmem_enabled": SMALL, "hugepages-64kB/shmem_enabled": SMALL}, True),
-    "as the one for all": ({"shmem_enabled": SMALL, "hugepages-64kB/shmem_enabled": "always [inherit] never"}, True),
-    "large": ({"shmem_enabled": LARGE, "hugepages-64kB/shmem_enabled": SMALL}, False),
-    "large within a file": ({"shmem_enabled": "always [within_size] never"}, False),
-    "one size of several": ({"shmem_enabled": SMALL, "hugepages-32kB/shmem_enabled": SMALL, "hugepages-64kB/shmem_enabled": LARGE}, False),
-}
-
-
-def with_system(files, binary, script):
-    """Writes a script that runs the binary where /sys says this, and nowhere else."""
-    lines = ["mount -t tmpfs none /sys"]
-    for name, text in (files or {}).items():
-        path = pathlib.Path("/sys/kernel/mm/transparent_hugepage") / name
-        lines += [f"mkdir -p {path.parent}", f"echo {shlex.quote(text)} > {path}"]
-    lines += ["mkdir -p /sys/kernel/mm"] if files is not None else []
-    inside = " && ".join([*lines, 'exec "$0" "$@"'])
-    script.write_text(f"#!/bin/sh\nexec unshare -m sh -c {shlex.quote(inside)} {shlex.quote(str(binary))} \"$@\"\n")
-    script.chmod(0o755)
-    return script
-
-
-@pytest.mark.skipif(subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0, reason="needs a mount namespace")
-@pytest.mark.parametrize("files, expected_pages", SYSTEMS.values(), ids=SYSTEMS)
-def test_where_the_system_makes_larger_pages_bodies_are_copied(make_viewtally, tmp_path, files, expected_pages):
-    server = make_viewtally({"cache": {"max_bytes": CACHE}})
-    server.import_lines(DATA)
-    key = server.create_key(DATA[0]["id"])
-    server.binary = with_system(files, server.binary, tmp_path / "with-system")
-    with server.start().client(key) as client:
-        assert len({client.request("GET", PATHS[0]).body for _ in range(8)}) == 1
-    assert any(file.startswith("/memfd:viewtally") for file in open_files(server.pid)) == expected_pages

@@ -1,0 +1,206 @@
+/* A chained hash table whose entries are also linked in a list, least recently used first. An entry that is
+ * evicted while its response is being sent is freed when the response is released. */
+#include "api/response_cache.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/list.h"
+
+#include <stdlib.h>
+
+enum {
+    ENTRY_MAGIC = 0x43616368,
+    BYTES_PER_BUCKET = 1024,
+    LARGEST_FRACTION = 8, /* a response above 1/8 of max_bytes is not stored */
+    SEEN_BITS = 1 << 20,
+    SEEN_MAX = 1 << 17,
+};
+
+struct cache_entry {
+    struct cached_response response; /* first: what callers hold */
+    unsigned magic;
+    int references; /* one of the cache itself, one of each holder */
+    struct cache_entry *next_in_bucket;
+    struct list by_use;
+    uint64_t hash;
+    struct response_key key;
+    int64_t stored_ms, valid_until_ms;
+    size_t bytes;
+    char text[]; /* path, query, accept, etag, body */
+};
+
+struct response_cache {
+    size_t max_bytes;
+    uint64_t seed;
+    struct list by_use;
+    struct response_cache_counts counts;
+    /* Hashes of the requests that were offered, one bit each; cleared after SEEN_MAX of them. Two requests
+     * that share a bit only store a response early. */
+    unsigned char seen[SEEN_BITS / 8];
+    int seen_count;
+    size_t bucket_count;
+    struct cache_entry *buckets[];
+};
+
+struct response_cache *response_cache_new(size_t max_bytes)
+{
+    const size_t buckets = max_bytes / BYTES_PER_BUCKET + 1;
+    struct response_cache *c = xcalloc(1, sizeof *c + buckets * sizeof c->buckets[0]);
+    c->max_bytes = max_bytes;
+    c->seed = (uint64_t)(uintptr_t)c; /* hard to guess; a collision costs time, as full keys are compared */
+    c->bucket_count = buckets;
+    list_init(&c->by_use);
+    return c;
+}
+
+static uint64_t hash_of(const struct response_cache *c, const struct response_key *key)
+{
+    uint64_t h = c->seed ^ (uint64_t)key->scope * UINT64_C(0x9E3779B97F4A7C15) ^ (uintptr_t)key->route;
+    h = hash_64(key->query, h);
+    h = hash_64(key->path, h);
+    return hash_64(key->accept, h);
+}
+
+static bool is_same_request(const struct response_key *a, const struct response_key *b)
+{
+    return a->route == b->route && a->scope == b->scope && str_eq(a->query, b->query) &&
+           str_eq(a->path, b->path) && str_eq(a->accept, b->accept);
+}
+
+static struct cache_entry *find_entry(struct response_cache *c, uint64_t hash, const struct response_key *key)
+{
+    struct cache_entry *e = c->buckets[hash % c->bucket_count];
+    while (e && !(e->hash == hash && is_same_request(&e->key, key)))
+        e = e->next_in_bucket;
+    return e;
+}
+
+void response_cache_release(void *response)
+{
+    struct cache_entry *e = response;
+    CHECK(e->magic == ENTRY_MAGIC && e->references > 0);
+    if (--e->references > 0)
+        return;
+    e->magic = 0;
+    free(e);
+}
+
+static void remove_entry(struct response_cache *c, struct cache_entry *e)
+{
+    struct cache_entry **at = &c->buckets[e->hash % c->bucket_count];
+    while (*at != e)
+        at = &(*at)->next_in_bucket;
+    *at = e->next_in_bucket;
+    list_remove(&e->by_use);
+    c->counts.entries--;
+    c->counts.bytes -= e->bytes;
+    response_cache_release(e);
+}
+
+void response_cache_free(struct response_cache *c)
+{
+    if (!c)
+        return;
+    while (!list_is_empty(&c->by_use))
+        remove_entry(c, LIST_ENTRY(c->by_use.next, struct cache_entry, by_use));
+    free(c);
+}
+
+/* A clock that was set back to before the response was made invalidates it too. */
+static bool is_valid(const struct cache_entry *e, int64_t revision, int64_t now_ms)
+{
+    return e->key.revision == revision && now_ms >= e->stored_ms && now_ms < e->valid_until_ms;
+}
+
+const struct cached_response *response_cache_look_up(struct response_cache *c, const struct response_key *key,
+                                                     int64_t now_ms)
+{
+    struct cache_entry *e = find_entry(c, hash_of(c, key), key);
+    if (!e || !is_valid(e, key->revision, now_ms)) {
+        c->counts.misses++;
+        return NULL;
+    }
+    list_remove(&e->by_use);
+    list_add_last(&c->by_use, &e->by_use);
+    e->references++;
+    c->counts.hits++;
+    return &e->response;
+}
+
+static struct str copy_text(char **to, struct str s)
+{
+    struct str copy = str_make(*to, s.len);
+    if (s.len)
+        memcpy(*to, s.p, s.len);
+    *to += s.len;
+    return copy;
+}
+
+static struct cache_entry *new_entry(const struct response_key *key, const struct cached_response *response)
+{
+    const size_t bytes = sizeof(struct cache_entry) + key->path.len + key->query.len + key->accept.len +
+                         response->etag.len + response->body.len;
+    struct cache_entry *e = xmalloc(bytes);
+    char *to = e->text;
+    *e = (struct cache_entry){
+        .response = *response, .magic = ENTRY_MAGIC, .references = 1, .key = *key, .bytes = bytes};
+    e->key.path = copy_text(&to, key->path);
+    e->key.query = copy_text(&to, key->query);
+    e->key.accept = copy_text(&to, key->accept);
+    e->response.etag = copy_text(&to, response->etag);
+    e->response.body = copy_text(&to, response->body);
+    list_init(&e->by_use);
+    return e;
+}
+
+static void add_entry(struct response_cache *c, struct cache_entry *e)
+{
+    struct cache_entry **bucket = &c->buckets[e->hash % c->bucket_count];
+    e->next_in_bucket = *bucket;
+    *bucket = e;
+    list_add_last(&c->by_use, &e->by_use);
+    c->counts.stored++;
+    c->counts.entries++;
+    c->counts.bytes += e->bytes;
+}
+
+static bool was_seen(struct response_cache *c, uint64_t hash)
+{
+    if (c->seen_count == SEEN_MAX) {
+        memset(c->seen, 0, sizeof c->seen);
+        c->seen_count = 0;
+    }
+    const uint64_t bit = hash % SEEN_BITS;
+    const unsigned char mask = (unsigned char)(1u << bit % 8);
+    const bool seen = c->seen[bit / 8] & mask;
+    c->seen[bit / 8] |= mask;
+    c->seen_count += !seen;
+    return seen;
+}
+
+void response_cache_store(struct response_cache *c, const struct response_key *key,
+                          const struct cached_response *response, int64_t now_ms, int64_t valid_until_ms)
+{
+    const uint64_t hash = hash_of(c, key);
+    if (response->body.len > c->max_bytes / LARGEST_FRACTION || now_ms >= valid_until_ms)
+        return;
+    struct cache_entry *old = find_entry(c, hash, key);
+    if (!old && !was_seen(c, hash))
+        return;
+    if (old)
+        remove_entry(c, old);
+    struct cache_entry *e = new_entry(key, response);
+    e->hash = hash;
+    e->stored_ms = now_ms;
+    e->valid_until_ms = valid_until_ms;
+    add_entry(c, e);
+    while (c->counts.bytes > c->max_bytes) {
+        remove_entry(c, LIST_ENTRY(c->by_use.next, struct cache_entry, by_use));
+        c->counts.evicted++;
+    }
+}
+
+struct response_cache_counts response_cache_counts(const struct response_cache *c)
+{
+    return c->counts;
+}

@@ -1,0 +1,235 @@
+/* The response cache: what is a hit, what is stored, what is evicted. */
+#include "api/response_cache.h"
+
+#include <stdio.h>
+
+#include "unit.h"
+
+enum { NOW = 1000000 };
+
+static struct response_key key_of(int64_t scope, const char *query, int64_t revision)
+{
+    static const int route;
+    return (struct response_key){
+        .route = &route, .scope = scope, .query = str_from_cstr(query), .revision = revision};
+}
+
+static void offer(struct response_cache *c, const struct response_key *key, const char *body, int64_t until)
+{
+    const struct cached_response response = {.body = str_from_cstr(body),
+                                             .etag = STR("\"e\""),
+                                             .content_type = STR("text/plain"),
+                                             .facts = {1, 2, 3}};
+    response_cache_store(c, key, &response, NOW, until);
+}
+
+/* Offers the response twice: the second time it is stored. */
+static void store(struct response_cache *c, const struct response_key *key, const char *body)
+{
+    offer(c, key, body, INT64_MAX);
+    offer(c, key, body, INT64_MAX);
+}
+
+static bool hits(struct response_cache *c, const struct response_key *key, int64_t now, const char *body)
+{
+    const struct cached_response *found = response_cache_look_up(c, key, now);
+    if (!found)
+        return false;
+    assert_true(str_eq(found->body, str_from_cstr(body)));
+    assert_true(str_eq(found->etag, STR("\"e\"")));
+    assert_true(str_eq(found->content_type, STR("text/plain")));
+    assert_int_equal(found->facts[2], 3);
+    response_cache_release((void *)(uintptr_t)found);
+    return true;
+}
+
+static bool misses(struct response_cache *c, const struct response_key *key, int64_t now)
+{
+    return !hits(c, key, now, "");
+}
+
+static void stores_a_response_on_its_second_request(void **state)
+{
+    (void)state;
+    struct response_cache *c = response_cache_new(1 << 20);
+    struct response_key key = key_of(1, "a=1", 5);
+    assert_true(misses(c, &key, NOW));
+    offer(c, &key, "body", INT64_MAX);
+    assert_true(misses(c, &key, NOW));
+    assert_int_equal(response_cache_counts(c).bytes, 0);
+    offer(c, &key, "body", INT64_MAX);
+    assert_true(hits(c, &key, NOW, "body"));
+    assert_int_equal(response_cache_counts(c).stored, 1);
+    assert_int_equal(response_cache_counts(c).hits, 1);
+    assert_int_equal(response_cache_counts(c).misses, 2);
+    response_cache_free(c);
+}
+
+/* Some requests of a scan share a bit with an earlier one: at most one in eight. */
+static void scan_of_new_requests_evicts_nothing(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 100000 };
+    struct response_cache *c = response_cache_new(64 << 20);
+    struct response_key hot = key_of(-1, "", 5);
+    store(c, &hot, "hot");
+    for (int64_t i = 0; i < REQUESTS; i++) {
+        struct response_key key = key_of(i, "", 5);
+        assert_true(misses(c, &key, NOW));
+        offer(c, &key, "body", INT64_MAX);
+    }
+    assert_true(hits(c, &hot, NOW, "hot"));
+    assert_in_range(response_cache_counts(c).stored, 1, REQUESTS / 8);
+    response_cache_free(c);
+}
+
+static void requests_of_a_repeated_cycle_are_all_stored(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 60000, ROUNDS = 3 };
+    struct response_cache *c = response_cache_new(64 << 20);
+    for (int round = 1; round <= ROUNDS; round++)
+        for (int64_t i = 0; i < REQUESTS; i++) {
+            struct response_key key = key_of(i, "", 5);
+            bool hit = hits(c, &key, NOW, "body");
+            assert_true(round < ROUNDS || hit);
+            if (!hit)
+                offer(c, &key, "body", INT64_MAX);
+        }
+    assert_int_equal(response_cache_counts(c).entries, REQUESTS);
+    response_cache_free(c);
+}
+
+/* Also after so many other requests that the first one is no longer remembered as seen. */
+static void newer_revision_replaces_an_entry_at_once(void **state)
+{
+    (void)state;
+    enum { OTHERS = 300000 };
+    struct response_cache *c = response_cache_new(64 << 20);
+    struct response_key key = key_of(-1, "", 5);
+    store(c, &key, "old");
+    for (int64_t i = 0; i < OTHERS; i++) {
+        struct response_key other = key_of(i, "", 5);
+        offer(c, &other, "body", INT64_MAX);
+    }
+    const size_t entries = response_cache_counts(c).entries;
+    key.revision = 6;
+    assert_true(misses(c, &key, NOW));
+    offer(c, &key, "new", INT64_MAX);
+    assert_true(hits(c, &key, NOW, "new"));
+    key.revision = 5;
+    assert_true(misses(c, &key, NOW));
+    assert_int_equal(response_cache_counts(c).entries, entries);
+    assert_int_equal(response_cache_counts(c).evicted, 0);
+    response_cache_free(c);
+}
+
+static void every_part_of_the_key_distinguishes_requests(void **state)
+{
+    (void)state;
+    struct response_cache *c = response_cache_new(1 << 20);
+    struct response_key key = key_of(1, "a=1", 5), other;
+    store(c, &key, "body");
+    other = key_of(2, "a=1", 5);
+    assert_true(misses(c, &other, NOW));
+    other = key_of(1, "a=2", 5);
+    assert_true(misses(c, &other, NOW));
+    other = key;
+    other.path = STR("a=1");
+    assert_true(misses(c, &other, NOW));
+    other = key;
+    other.accept = STR("text/csv");
+    assert_true(misses(c, &other, NOW));
+    other = key;
+    other.route = &c;
+    assert_true(misses(c, &other, NOW));
+    assert_true(hits(c, &key, NOW, "body"));
+    response_cache_free(c);
+}
+
+static void entry_is_valid_from_its_storing_to_its_expiry(void **state)
+{
+    (void)state;
+    struct response_cache *c = response_cache_new(1 << 20);
+    struct response_key key = key_of(1, "", 5);
+    offer(c, &key, "body", NOW + 10);
+    offer(c, &key, "body", NOW + 10);
+    assert_true(hits(c, &key, NOW, "body"));
+    assert_true(hits(c, &key, NOW + 9, "body"));
+    assert_true(misses(c, &key, NOW + 10));
+    assert_true(misses(c, &key, NOW - 1)); /* the clock was set back */
+    offer(c, &key, "expired", NOW);        /* ignored */
+    assert_true(hits(c, &key, NOW, "body"));
+    response_cache_free(c);
+}
+
+static void evicts_the_least_recently_used_entry(void **state)
+{
+    (void)state;
+    char body[901] = "", query[16];
+    memset(body, 'x', sizeof body - 1);
+    struct response_cache *c = response_cache_new(20000);
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(query, sizeof query, "%d", i);
+        struct response_key key = key_of(1, query, 1), first = key_of(1, "0", 1);
+        store(c, &key, body);
+        assert_true(hits(c, &first, NOW, body));
+        assert_true(response_cache_counts(c).bytes <= 20000);
+    }
+    struct response_key second = key_of(1, "1", 1), last = key_of(1, "39", 1);
+    assert_true(misses(c, &second, NOW));
+    assert_true(hits(c, &last, NOW, body));
+    assert_true(response_cache_counts(c).entries > 10);
+    assert_true(response_cache_counts(c).stored >= 40);
+    assert_int_equal(response_cache_counts(c).entries + response_cache_counts(c).evicted, 40);
+    response_cache_free(c);
+}
+
+static void removed_entry_lives_until_its_last_release(void **state)
+{
+    (void)state;
+    struct response_cache *c = response_cache_new(1 << 20);
+    struct response_key key = key_of(1, "", 5);
+    store(c, &key, "body");
+    const struct cached_response *held = response_cache_look_up(c, &key, NOW),
+                                 *twice = response_cache_look_up(c, &key, NOW);
+    key.revision = 6;
+    store(c, &key, "other");
+    response_cache_release((void *)(uintptr_t)twice);
+    assert_true(str_eq(held->body, STR("body")));
+    response_cache_free(c);
+    assert_true(str_eq(held->body, STR("body")));
+    response_cache_release((void *)(uintptr_t)held);
+}
+
+static void oversized_response_is_not_stored(void **state)
+{
+    (void)state;
+    char body[1001] = "";
+    memset(body, 'x', sizeof body - 1);
+    struct response_key key = key_of(1, "", 5);
+    const size_t sizes[] = {0, 1, 7999, 8000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct response_cache *c = response_cache_new(sizes[i]);
+        store(c, &key, body);
+        assert_int_equal(hits(c, &key, NOW, body), sizes[i] == 8000);
+        assert_true(response_cache_counts(c).bytes <= sizes[i]);
+        response_cache_free(c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stores_a_response_on_its_second_request),
+        cmocka_unit_test(scan_of_new_requests_evicts_nothing),
+        cmocka_unit_test(requests_of_a_repeated_cycle_are_all_stored),
+        cmocka_unit_test(newer_revision_replaces_an_entry_at_once),
+        cmocka_unit_test(every_part_of_the_key_distinguishes_requests),
+        cmocka_unit_test(entry_is_valid_from_its_storing_to_its_expiry),
+        cmocka_unit_test(evicts_the_least_recently_used_entry),
+        cmocka_unit_test(removed_entry_lives_until_its_last_release),
+        cmocka_unit_test(oversized_response_is_not_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
