@@ -17,18 +17,26 @@ BIN := $(B)/viewtally
 all: $(BIN)
 
 # --- what a bare machine lacks ---------------------------------------------------------------------------
-# Checked once for each group of targets. BOOTSTRAP=0 leaves the machine alone, as does SYSTEM_LIBS=1: who packages
-# declares what the build depends on.
+# Building and installing only check for missing packages and name them. The goals below need more than a compiler
+# (`make run` and `make test` are meant for a bare machine), so they install what is missing and print it.
+# BOOTSTRAP=1 always installs, BOOTSTRAP=0 never checks; SYSTEM_LIBS=1 implies 0, because packagers declare their
+# build dependencies themselves.
 
 SYSTEM_LIBS ?= 0
-BOOTSTRAP ?= $(if $(filter 1,$(SYSTEM_LIBS)),0,1)
+INSTALLING_GOALS := deps run check test test-long test-day lint tidy mutants fuzz soak bench%
+BOOTSTRAP ?= $(if $(filter 1,$(SYSTEM_LIBS)),0,$(if $(filter $(INSTALLING_GOALS),$(MAKECMDGOALS)),1,check))
 HAVE_BUILD := build/.have-build
 HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench)
 
 $(HAVE_GROUPS): build/.have-%: scripts/bootstrap
 	@mkdir -p $(@D)
-	$(if $(filter 1,$(BOOTSTRAP)),@scripts/bootstrap $*)
+	$(if $(filter-out 0,$(BOOTSTRAP)),@scripts/bootstrap $(if $(filter 1,$(BOOTSTRAP)),,--check )$*)
 	@touch $@
+
+.PHONY: deps
+## make deps              installs the Debian packages that the build needs (as root or with sudo)
+deps:
+	@scripts/bootstrap build
 
 # All processors, unless the caller chose.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -136,18 +144,7 @@ $(V)/stamp: FORCE | $(HAVE_BUILD)
 keep = @cmp -s $1.new $1 && rm $1.new || mv $1.new $1
 
 GEN := $(B)/gen/build_info.c
-ifneq ($(wildcard src/store/migrations.h),)
-GEN += $(B)/gen/schema.c
-endif
-ifneq ($(wildcard src/api/openapi.json),)
-GEN += $(B)/gen/openapi.c
-endif
-ifneq ($(wildcard src/web/style.css),)
-GEN += $(B)/gen/style.c
-endif
-ifneq ($(wildcard src/web/copy.js),)
-GEN += $(B)/gen/copy.c
-endif
+GEN += $(B)/gen/schema.c $(B)/gen/openapi.c $(B)/gen/style.c $(B)/gen/copy.c $(B)/gen/notices.c
 
 $(B)/gen/flags: FORCE | $(HAVE_BUILD)
 	@mkdir -p $(@D)
@@ -174,6 +171,10 @@ $(B)/gen/copy.c: scripts/gen-embed src/web/copy.js
 $(B)/gen/openapi.c: scripts/gen-embed src/api/openapi.json
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed text openapi_json src/api/openapi.json >$@.new && mv $@.new $@
+
+$(B)/gen/notices.c: scripts/gen-embed THIRD-PARTY-NOTICES
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text third_party_notices THIRD-PARTY-NOTICES >$@.new && mv $@.new $@
 
 # --- the program -----------------------------------------------------------------------------------------
 
@@ -268,10 +269,35 @@ $(TEST_BUILDS): test-build-%:
 vendor-facts:
 	@scripts/vendor-facts
 
-.PHONY: lint format
-## make lint              format, layers, lengths, banned calls; `make format` formats
+## make check             under a minute, before each commit: lint, the unit tests of the debug build, the contract
+.PHONY: check
+check: build/.have-test
+	@$(MAKE) --no-print-directory test-build-release test-build-debug
+	@scripts/run-tests --quick
+
+## make test-long         what does not fit into `make test`: 1,000 worlds, 1,000 kills, no response cache (by hand, an hour)
+.PHONY: test-long
+test-long: build/.have-test
+	@$(MAKE) --no-print-directory test-builds
+	@scripts/run-tests --long
+
+## make compile-clang     checks src with clang as a second compiler: no warnings, no output files
+.PHONY: compile-clang
+CLANG_SYNTAX := $(patsubst %,%.clang-syntax,src/main.c $(SRC))
+compile-clang: build/.have-test
+	@$(MAKE) --no-print-directory MODE=debug clang-syntax
+.PHONY: clang-syntax $(CLANG_SYNTAX)
+clang-syntax: $(CLANG_SYNTAX)
+$(CLANG_SYNTAX): %.clang-syntax: $(VENDOR_STAMP) $(GEN)
+	$(Q)clang $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Wno-cast-qual -Werror -fsyntax-only $*
+
+.PHONY: lint format tidy
+## make lint              format, layers, lengths, names, phrases, scripts, banned calls; `make format` formats
 lint: build/.have-test
 	@scripts/lint
+## make tidy              clang-tidy with the checks of .clang-tidy, a few minutes
+tidy: build/.have-test compile_commands.json
+	@clang-tidy -quiet -p . $(SRC) 2>/dev/null
 format:
 	clang-format -i $$(find src test -name '*.[ch]')
 

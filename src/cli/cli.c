@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 extern char **environ;
+extern const char third_party_notices[]; /* generated from THIRD-PARTY-NOTICES */
 
 /* The server's is put in front by cli_main(). */
 enum { COMMAND_COUNT = 15 };
@@ -35,7 +36,7 @@ static void print_usage(void)
            "Commands:\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nviewtally COMMAND --help tells more about one; --version names the build.\n"
+    printf("\nviewtally COMMAND --help tells more about one; --version and --licenses describe the build.\n"
            "The configuration is FILE, else $VIEWTALLY_CONFIG, else ./config.ini, else the defaults;\n"
            "VIEWTALLY_<SECTION>_<KEY> in the environment overrides a key.\n\n"
            "Exit status: 0 done, 1 done in part or found bad input, 2 wrong usage or configuration,\n"
@@ -142,6 +143,10 @@ static int find_and_run(int argc, char **argv, bool *prints)
     }
     if (strcmp(argv[1], "--version") == 0) {
         print_version();
+        return CLI_DONE;
+    }
+    if (strcmp(argv[1], "--licenses") == 0) {
+        (void)fputs(third_party_notices, stdout);
         return CLI_DONE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
