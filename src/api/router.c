@@ -97,7 +97,7 @@ static bool serve_from_cache(struct request *r)
     r->res.etag = cached->etag;
     if (call->route->on_cache_hit)
         call->route->on_cache_hit(r, cached->facts);
-    response_lend_body(r, cached->body, NULL, response_cache_release, (void *)(uintptr_t)cached);
+    response_lend_body(r, cached->body, response_cache_release, (void *)(uintptr_t)cached);
     return true;
 }
 

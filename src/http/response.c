@@ -24,12 +24,10 @@ void response_add_lines(struct request *r, struct str lines)
     r->res.fields[r->res.field_count++] = (struct response_field){.value = lines};
 }
 
-void response_lend_body(struct request *r, struct str body, const struct page_file *pages,
-                        void (*release)(void *ctx), void *ctx)
+void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx)
 {
     CHECK(!r->res.release);
     r->res.fixed_body = body;
-    r->res.pages = pages;
     r->res.release = release;
     r->res.release_ctx = ctx;
 }

@@ -3,7 +3,6 @@
 #define VT_HTTP_RESPONSE_H
 
 #include "base/buf.h"
-#include "base/page_file.h"
 
 struct request;
 
@@ -19,9 +18,8 @@ struct response {
     struct str etag;         /* with the quotes; p == NULL: made from the body for a 200 of GET and HEAD */
     size_t field_count;
     struct response_field fields[RESPONSE_FIELDS_MAX];
-    struct buf body;               /* hard maximum BODY_MAX_BYTES: a handler flushes before */
-    struct str fixed_body;         /* p != NULL: sent instead of `body`; lives until it is released */
-    const struct page_file *pages; /* fixed_body lies in them; NULL: it does not */
+    struct buf body;            /* hard maximum BODY_MAX_BYTES: a handler flushes before */
+    struct str fixed_body;      /* p != NULL: sent instead of `body`; lives until it is released */
     void (*release)(void *ctx); /* NULL: it lives as long as the process. Called when the response is sent or
                                    given up */
     void *release_ctx;
@@ -44,9 +42,9 @@ void response_add_lines(struct request *r, struct str lines);
 /* Forgets status, fields and body: for an error after a half-built answer. Not once streaming. */
 void response_reset(struct request *r);
 
-/* Sends a body that is somebody else's; see fixed_body. `pages` NULL: in no page file. */
-void response_lend_body(struct request *r, struct str body, const struct page_file *pages,
-                        void (*release)(void *ctx), void *ctx);
+/* Sends a body that the caller owns, without copying it. `release` is called with `ctx` when the response is
+ * sent or given up; NULL if the body lives as long as the process. */
+void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx);
 
 /* The strong entity tag for a text that stands for the body: quoted hash, in the request's arena. */
 struct str response_make_etag(struct request *r, struct str text);

@@ -4,9 +4,6 @@
 
 #include "base/check.h"
 
-#include <errno.h>
-#include <sys/socket.h>
-
 enum { BUFS_MAX = 4 };
 
 static uv_buf_t buf_of(struct str s)
@@ -144,35 +141,10 @@ static size_t skip(uv_buf_t *bufs, size_t count, size_t n)
     return first;
 }
 
-/* The head, and behind it a body of which the socket takes hold, where it would copy other memory. Past
- * libuv's queue, which is empty. What uv_try_write() returns. */
-static int send_pages(struct conn *c, const uv_buf_t head, const uv_buf_t body)
-{
-    uv_os_fd_t fd;
-    int error = uv_fileno(&c->handle, &fd);
-    if (error)
-        return error;
-    ssize_t sent = send(fd, head.base, head.len, MSG_MORE | MSG_NOSIGNAL);
-    if (sent < 0)
-        return uv_translate_sys_error(errno);
-    if ((size_t)sent < head.len)
-        return (int)sent;
-    long of_body = page_file_send(c->x->r.res.pages, str_make(body.base, body.len), fd);
-    return (int)sent + (of_body > 0 ? (int)of_body : 0); /* an error comes again with the rest */
-}
-
-static int send_at_once(struct conn *c, const uv_buf_t *bufs, size_t count)
-{
-    bool head_and_pages = c->x->r.res.pages && count == 2;
-    if (head_and_pages && uv_stream_get_write_queue_size(&c->stream) == 0)
-        return send_pages(c, bufs[0], bufs[1]);
-    return uv_try_write(&c->stream, bufs, (unsigned)count);
-}
-
 /* Hands the buffers over. 1: all is out; 0: on_written() will say so; negative: the connection is lost. */
 static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
 {
-    int n = count ? send_at_once(c, bufs, count) : 0;
+    int n = count ? uv_try_write(&c->stream, bufs, (unsigned)count) : 0;
     if (n < 0 && n != UV_EAGAIN)
         return n;
     size_t first = skip(bufs, count, n > 0 ? (size_t)n : 0);
