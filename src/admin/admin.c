@@ -48,7 +48,7 @@ static enum next answer_readyz(struct request *r)
     const struct admin *a = r->app;
     struct buf line;
     buf_init(&line, 1024);
-    enum health health = readiness_check(a->view, &line);
+    enum readiness health = readiness_check(a->view, &line);
     (void)answer_text(r, health == READINESS_NOT_READY ? 503 : 200, buf_str(&line));
     buf_fini(&line);
     return NEXT_DONE;

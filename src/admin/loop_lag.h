@@ -7,15 +7,15 @@
 
 #include <uv.h>
 
-struct lag {
+struct loop_lag {
     uv_timer_t timer;
     uint64_t due_ns;
     struct metrics_times times;
 };
 
 /* Does not keep the loop alive. */
-void loop_lag_open(struct lag *lag, uv_loop_t *loop);
+void loop_lag_open(struct loop_lag *lag, uv_loop_t *loop);
 /* The struct must stay until the loop has run on. */
-void loop_lag_close(struct lag *lag);
+void loop_lag_close(struct loop_lag *lag);
 
 #endif

@@ -148,7 +148,7 @@ static void write_store(const struct admin_view *v, struct buf *b)
         write_checkpoints(checkpointer_counts(v->checkpointer), b);
 }
 
-static void write_lag(const struct lag *lag, struct buf *b)
+static void write_lag(const struct loop_lag *lag, struct buf *b)
 {
     metrics_family(b, "viewtally_loop_lag_seconds", METRICS_HISTOGRAM,
                    "How late a timer of 100 ms fires: what holds up every request of the process.");

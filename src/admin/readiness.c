@@ -31,7 +31,7 @@ static bool write_failed(const struct writer *writer)
     return c->failed && c->failed_ms > c->succeeded_ms && clock_mono_ms() - c->failed_ms < WRITE_FAILED_MS;
 }
 
-enum health readiness_check(const struct admin_view *v, struct buf *line)
+enum readiness readiness_check(const struct admin_view *v, struct buf *line)
 {
     if (v->draining || !v->server) {
         buf_append(line, v->draining ? STR("not ready: the server stops") : STR("not ready: it starts"));

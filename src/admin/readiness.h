@@ -5,9 +5,9 @@
 #include "admin/view.h"
 #include "base/buf.h"
 
-enum health { READINESS_READY, READINESS_DEGRADED, READINESS_NOT_READY };
+enum readiness { READINESS_READY, READINESS_DEGRADED, READINESS_NOT_READY };
 
 /* Looks, and appends one line that says it: `ready`, `degraded: …, …`, `not ready: …`. */
-enum health readiness_check(const struct admin_view *v, struct buf *line);
+enum readiness readiness_check(const struct admin_view *v, struct buf *line);
 
 #endif

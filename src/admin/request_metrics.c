@@ -27,14 +27,14 @@ struct slot {
     struct row *row;
 };
 
-struct traffic {
+struct request_metrics {
     struct slot slots[SLOTS];
     struct row *rows[ROUTES_MAX];
     size_t count;
     uint64_t bytes, broken;
 };
 
-static struct row *add_row(struct traffic *t, const char *route)
+static struct row *add_row(struct request_metrics *t, const char *route)
 {
     struct row *row = xcalloc(1, sizeof *row);
     row->route = route;
@@ -42,15 +42,15 @@ static struct row *add_row(struct traffic *t, const char *route)
     return row;
 }
 
-struct traffic *request_metrics_new(void)
+struct request_metrics *request_metrics_new(void)
 {
-    struct traffic *t = xcalloc(1, sizeof *t);
+    struct request_metrics *t = xcalloc(1, sizeof *t);
     (void)add_row(t, NO_ROUTE);
     (void)add_row(t, OTHER_ROUTE);
     return t;
 }
 
-void request_metrics_free(struct traffic *t)
+void request_metrics_free(struct request_metrics *t)
 {
     if (!t)
         return;
@@ -60,7 +60,7 @@ void request_metrics_free(struct traffic *t)
 }
 
 /* Two literals may say the same. */
-static struct row *row_for_text(struct traffic *t, const char *route)
+static struct row *row_for_text(struct request_metrics *t, const char *route)
 {
     for (size_t i = 0; i < t->count; i++)
         if (strcmp(t->rows[i]->route, route) == 0)
@@ -68,7 +68,7 @@ static struct row *row_for_text(struct traffic *t, const char *route)
     return t->count < ROUTES_MAX ? add_row(t, route) : t->rows[1];
 }
 
-static struct row *row_of(struct traffic *t, const char *route)
+static struct row *row_of(struct request_metrics *t, const char *route)
 {
     if (!route)
         return t->rows[0];
@@ -83,7 +83,7 @@ static struct row *row_of(struct traffic *t, const char *route)
     return t->rows[1];
 }
 
-void request_metrics_record(struct traffic *t, const struct request *r, bool complete, int64_t us)
+void request_metrics_record(struct request_metrics *t, const struct request *r, bool complete, int64_t us)
 {
     struct row *row = row_of(t, r->route);
     int status = r->res.status;
@@ -115,7 +115,7 @@ static void write_codes(const struct row *row, struct buf *b)
     }
 }
 
-void request_metrics_write(const struct traffic *t, struct buf *b)
+void request_metrics_write(const struct request_metrics *t, struct buf *b)
 {
     metrics_family(
         b, "viewtally_http_requests_total", METRICS_COUNTER,

@@ -6,15 +6,15 @@
 #include "base/buf.h"
 #include "http/request.h"
 
-struct traffic;
+struct request_metrics;
 
-struct traffic *request_metrics_new(void);
-void request_metrics_free(struct traffic *t);
+struct request_metrics *request_metrics_new(void);
+void request_metrics_free(struct request_metrics *t);
 
 /* One request that is over; `us` since it had arrived. */
-void request_metrics_record(struct traffic *t, const struct request *r, bool complete, int64_t us);
+void request_metrics_record(struct request_metrics *t, const struct request *r, bool complete, int64_t us);
 
 /* Appends its metrics. */
-void request_metrics_write(const struct traffic *t, struct buf *b);
+void request_metrics_write(const struct request_metrics *t, struct buf *b);
 
 #endif

@@ -25,8 +25,8 @@ struct admin_view {
     const struct writer *writer;
     const struct checkpointer *checkpointer; /* NULL: as the schedule */
     const struct schedule *schedule;         /* NULL: not there yet, or gone */
-    const struct traffic *traffic;
-    const struct lag *lag;
+    const struct request_metrics *traffic;
+    const struct loop_lag *lag;
     const struct access_log *log;
     void (*more)(struct buf *b, const void *ctx); /* further metrics; NULL: none */
     const void *more_ctx;

@@ -57,7 +57,7 @@ struct app {
     struct redis_probes redis_probes;
     struct http_server *server;
     struct schedule *schedule;
-    struct watch *watch;
+    struct monitor *watch;
     struct spool_watch *spool_watch; /* NULL: no spool */
     struct reload reload;
     struct api api;
@@ -473,7 +473,7 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN); /* until it can be heeded, and no reason to end */
-    app.watch = watch_new(&app.loop, config);
+    app.watch = monitor_new(&app.loop, config);
     app.reload = (struct reload){
         .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
     enum err e = http_client_check(why) ? open_store(&app, why) : ERR_INVALID;

@@ -10,19 +10,19 @@
 
 #include <stdlib.h>
 
-struct watch {
+struct monitor {
     uv_loop_t *loop;
     struct admin_view view;
-    struct traffic *traffic;
-    struct lag lag;
+    struct request_metrics *traffic;
+    struct loop_lag lag;
     struct access_log *log;
     struct admin *admin; /* NULL: off, or closing */
     bool closed;
 };
 
-struct watch *watch_new(uv_loop_t *loop, const struct config *config)
+struct monitor *monitor_new(uv_loop_t *loop, const struct config *config)
 {
-    struct watch *w = xcalloc(1, sizeof *w);
+    struct monitor *w = xcalloc(1, sizeof *w);
     w->loop = loop;
     w->traffic = request_metrics_new();
     w->log = access_log_new(loop);
@@ -31,7 +31,7 @@ struct watch *watch_new(uv_loop_t *loop, const struct config *config)
     return w;
 }
 
-struct admin_view *monitor_view(struct watch *w)
+struct admin_view *monitor_view(struct monitor *w)
 {
     return &w->view;
 }
@@ -50,13 +50,13 @@ static void write_cache(struct buf *b, const void *ctx)
                   (int64_t)c.bytes);
 }
 
-void monitor_set_response_cache(struct watch *w, const struct response_cache *cache)
+void monitor_set_response_cache(struct monitor *w, const struct cache *cache)
 {
     w->view.more = write_cache;
     w->view.more_ctx = cache;
 }
 
-enum err monitor_open(struct watch *w, const char **why)
+enum err monitor_open(struct monitor *w, const char **why)
 {
     const char *listen = w->view.config->admin.listen;
     enum err e = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
@@ -66,12 +66,12 @@ enum err monitor_open(struct watch *w, const char **why)
     return OK;
 }
 
-enum err monitor_set_access_log(struct watch *w, const char *target, const char **why)
+enum err monitor_set_access_log(struct monitor *w, const char *target, const char **why)
 {
     return access_log_set_target(w->log, target, why);
 }
 
-void monitor_announce(const struct watch *w)
+void monitor_announce(const struct monitor *w)
 {
     if (w->admin)
         admin_announce(w->admin);
@@ -79,7 +79,7 @@ void monitor_announce(const struct watch *w)
 
 void monitor_record_request(void *ctx, const struct request *r, bool complete)
 {
-    struct watch *w = ctx;
+    struct monitor *w = ctx;
     int64_t us = clock_work_us() - r->arrived_us;
     request_metrics_record(w->traffic, r, complete, us);
     access_log_append(w->log, r, complete, us);
@@ -90,7 +90,7 @@ static void on_admin_closed(void *ctx)
     (void)ctx;
 }
 
-void monitor_close(struct watch *w)
+void monitor_close(struct monitor *w)
 {
     if (w->closed)
         return;
@@ -105,7 +105,7 @@ void monitor_close(struct watch *w)
     w->admin = NULL;
 }
 
-void monitor_free(struct watch *w)
+void monitor_free(struct monitor *w)
 {
     access_log_free(w->log);
     request_metrics_free(w->traffic);

@@ -6,35 +6,35 @@
 #include "admin/view.h"
 #include "api/response_cache.h"
 
-struct watch;
+struct monitor;
 
 /* Begins to measure. `config` must outlive it. */
-struct watch *watch_new(uv_loop_t *loop, const struct config *config);
+struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
 
 /* What the pages show: the caller fills it in. */
-struct admin_view *monitor_view(struct watch *w);
+struct admin_view *monitor_view(struct monitor *w);
 
 /* Opens [admin] listen, if it is not empty. Whoever did not choose an address is not kept from serving by
  * another process that has the default one: that is a warning. */
-MUST_USE enum err monitor_open(struct watch *w, const char **why);
+MUST_USE enum err monitor_open(struct monitor *w, const char **why);
 
 /* Shows what is kept of answers. */
-void monitor_set_response_cache(struct watch *w, const struct response_cache *cache);
+void monitor_set_response_cache(struct monitor *w, const struct cache *cache);
 
 /* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
  * was. */
-MUST_USE enum err monitor_set_access_log(struct watch *w, const char *target, const char **why);
+MUST_USE enum err monitor_set_access_log(struct monitor *w, const char *target, const char **why);
 
 /* Says on standard output where the pages are. */
-void monitor_announce(const struct watch *w);
+void monitor_announce(const struct monitor *w);
 
 /* struct http_options.over; its ctx is the watch. */
 void monitor_record_request(void *ctx, const struct request *r, bool complete);
 
 /* Begins to end; what it still holds goes while the loop runs on. Twice is as good as once. */
-void monitor_close(struct watch *w);
+void monitor_close(struct monitor *w);
 
 /* Once the loop has run out. */
-void monitor_free(struct watch *w);
+void monitor_free(struct monitor *w);
 
 #endif

@@ -9,7 +9,7 @@ struct reload {
     uv_signal_t signal;
     struct config *config; /* in force */
     const char *path;      /* NULL: no file */
-    struct watch *watch;
+    struct monitor *watch;
     void (*changed)(void *ctx); /* values of `config` are new; texts of before are gone when it returns */
     void *ctx;
 };

@@ -8,7 +8,7 @@
 #include "store/write_call.h"
 
 struct account_write {
-    struct entry entry;
+    struct session_start entry;
     char checked[PASSWORD_STORED_LEN]; /* what was stored, as it was checked */
     char text[PASSWORD_STORED_LEN];    /* the new one */
 };
@@ -26,21 +26,21 @@ static void write_password_form(struct request *r, const char *fault, const char
     struct buf *b = &r->res.body;
     HTML(b, "<section class=\"card\"><h2>Password</h2>\n");
     page_form(r, STR("/account/password"));
-    form_field_write(b, &(struct field){.id = "current",
-                                        .label = "Your password until now",
-                                        .type = "password",
-                                        .autocomplete = "current-password",
-                                        .fault = fault});
-    form_field_write(b, &(struct field){.id = "password",
-                                        .label = "The new password",
-                                        .type = "password",
-                                        .autocomplete = "new-password",
-                                        .hint = "At least 8 characters.",
-                                        .fault = new_fault});
-    form_field_write(b, &(struct field){.id = "again",
-                                        .label = "The new password again",
-                                        .type = "password",
-                                        .autocomplete = "new-password"});
+    form_field_write(b, &(struct form_field){.id = "current",
+                                             .label = "Your password until now",
+                                             .type = "password",
+                                             .autocomplete = "current-password",
+                                             .fault = fault});
+    form_field_write(b, &(struct form_field){.id = "password",
+                                             .label = "The new password",
+                                             .type = "password",
+                                             .autocomplete = "new-password",
+                                             .hint = "At least 8 characters.",
+                                             .fault = new_fault});
+    form_field_write(b, &(struct form_field){.id = "again",
+                                             .label = "The new password again",
+                                             .type = "password",
+                                             .autocomplete = "new-password"});
     HTML(b, "<button>Change the password</button></form></section>\n");
 }
 
@@ -56,17 +56,17 @@ static void write_sign_out(struct request *r)
 
 static enum next show(struct request *r, const char *fault, const char *new_fault)
 {
-    const struct visit *v = page_context_of(r);
+    const struct page_context *page = page_context_of(r);
     if (fault || new_fault)
         r->res.status = 422;
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Account"), .current = "/account"});
-    if (v->by_proxy) {
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Account"), .current = "/account"});
+    if (page->by_proxy) {
         HTML(b, "<p>You were signed in by your organisation, so there is no password here to change.</p>");
         return page_end(r);
     }
-    if (v->viewer.login.p) {
+    if (page->viewer.login.p) {
         HTML(b, "<p>Your name for signing in is <strong>");
-        html_text(b, v->viewer.login);
+        html_text(b, page->viewer.login);
         HTML(b, "</strong>.</p>\n");
     }
     HTML(b, "<div class=\"columns\">");
@@ -115,60 +115,61 @@ static enum next refuse_load(struct request *r)
 
 static enum next password_made_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct account *a = v->state;
+    struct page_context *page = page_context_of(r);
+    struct account *a = page->state;
     if (a->call.err)
         return refuse_load(r);
-    session_start_prepare(r, v->viewer.author_row, &a->write.entry);
-    memcpy(a->write.checked, v->viewer.password.p, v->viewer.password.len);
+    session_start_prepare(r, page->viewer.author_row, &a->write.entry);
+    memcpy(a->write.checked, page->viewer.password.p, page->viewer.password.len);
     memcpy(a->write.text, a->call.text, sizeof a->write.text);
     r->step = password_written_step;
-    return write_call(v->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);
+    return write_call(page->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);
 }
 
 /* A browser that is signed in now counts like one that has signed in before. */
 static struct sign_in_attempt try_of(const struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    return (struct sign_in_attempt){.account = v->viewer.login,
-                                    .address = r->client_address,
-                                    .device =
-                                        str_make((const char *)v->session_hash, sizeof v->session_hash)};
+    const struct page_context *page = page_context_of(r);
+    return (struct sign_in_try){.account = page->viewer.login,
+                                .address = r->client_address,
+                                .device =
+                                    str_make((const char *)page->session_hash, sizeof page->session_hash)};
 }
 
 static enum next current_checked_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct account *a = v->state;
+    struct page_context *page = page_context_of(r);
+    struct account *a = page->state;
     if (a->call.err)
         return refuse_load(r);
     if (!a->call.matches)
         return show(r, "This is not your password.", NULL);
-    const struct sign_in_attempt try = try_of(r);
-    sign_in_limiter_succeeded(v->site->sign_in_limiter, &try, clock_mono_ms());
+    const struct sign_in_try try = try_of(r);
+    sign_in_limiter_succeeded(page->site->sign_in_limiter, &try, clock_mono_ms());
     r->step = password_made_step;
-    return password_make(v->site->passwords, &r->wait, &a->call, form_get(&v->form, STR("password")));
+    return password_make(page->site->passwords, &r->wait, &a->call, form_get(&page->form, STR("password")));
 }
 
 static enum next password_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct str current = form_get(&v->form, STR("current")), chosen = form_get(&v->form, STR("password"));
-    if (v->by_proxy || !v->viewer.login.p || !current.p || !chosen.p)
+    struct page_context *page = page_context_of(r);
+    struct str current = form_get(&page->form, STR("current")),
+               chosen = form_get(&page->form, STR("password"));
+    if (page->by_proxy || !page->viewer.login.p || !current.p || !chosen.p)
         return page_error(r, 400, "The form wants your password and a new one.");
-    const char *fault = password_check(chosen, v->viewer.login);
-    if (!fault && !str_eq(chosen, form_get(&v->form, STR("again"))))
+    const char *fault = password_refusal(chosen, page->viewer.login);
+    if (!fault && !str_eq(chosen, form_get(&page->form, STR("again"))))
         fault = "The two new passwords are not the same.";
     if (fault)
         return show(r, NULL, fault);
-    const struct sign_in_attempt try = try_of(r);
-    int64_t wait_ms = sign_in_limiter_begin(v->site->sign_in_limiter, &try, clock_mono_ms());
+    const struct sign_in_try try = try_of(r);
+    int64_t wait_ms = sign_in_limiter_try(page->site->sign_in_limiter, &try, clock_mono_ms());
     if (wait_ms)
         return page_too_many_sign_ins(r, wait_ms);
     struct account *a = arena_alloc(&r->arena, sizeof *a);
-    v->state = a;
+    page->state = a;
     r->step = current_checked_step;
-    return password_verify(v->site->passwords, &r->wait, &a->call, current, v->viewer.password);
+    return password_verify(page->site->passwords, &r->wait, &a->call, current, page->viewer.password);
 }
 
 const struct site_page account_password_page = {
@@ -178,7 +179,7 @@ const struct site_page account_password_page = {
 
 static enum err write_out(struct store *store, void *data)
 {
-    const struct entry *entry = data;
+    const struct session_start *entry = data;
     return store_delete_sessions_of(store, entry->author_row);
 }
 
@@ -194,12 +195,12 @@ static enum next out_step(struct request *r)
 
 static enum next sign_out_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct account *a = arena_alloc(&r->arena, sizeof *a);
-    v->state = a;
-    a->write.entry.author_row = v->viewer.author_row;
+    page->state = a;
+    a->write.entry.author_row = page->viewer.author_row;
     r->step = out_step;
-    return write_call(v->site->writer, &r->wait, &a->result, write_out, &a->write.entry,
+    return write_call(page->site->writer, &r->wait, &a->result, write_out, &a->write.entry,
                       sizeof a->write.entry);
 }
 

@@ -83,7 +83,7 @@ static enum next show(struct request *r)
 {
     const struct apps *apps = apps_of(r);
     int64_t now = clock_wall_ms();
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Connected apps"), .current = "/apps"});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Connected apps"), .current = "/apps"});
     HTML(b, "<p>These apps may read your numbers, because you allowed it. None of them can change "
             "anything.</p>\n");
     for (int i = 0; i < apps->count; i++)
@@ -102,8 +102,8 @@ static enum next count_step(struct request *r);
 /* The next one whose position is known; a count at a time, each at most LAG_MAX rows. */
 static enum next count_next(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct apps *apps = v->state;
+    struct page_context *page = page_context_of(r);
+    struct apps *apps = page->state;
     for (; apps->counted < apps->cursors.count; apps->counted++) {
         struct cursor cursor = poll_positions_get(&apps->cursors, apps->counted);
         struct app *app = &apps->list[apps->counted];
@@ -112,7 +112,8 @@ static enum next count_next(struct request *r)
         if (cursor.at_ms > app->read_at)
             app->read_at = cursor.at_ms;
         r->step = count_step;
-        return store_count_events(&v->read, v->viewer.author_row, cursor.after, LAG_MAX + 1, &app->behind);
+        return store_count_events(&page->read, page->viewer.author_row, cursor.after, CURSOR_BEHIND_MAX + 1,
+                                  &app->behind);
     }
     return show(r);
 }
@@ -162,16 +163,17 @@ static bool on_key(void *ctx, const struct author_key *key)
 
 static enum next listed_step(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    return v->read.err ? page_store_error(r, v->read.err) : ask_cursors(r);
+    const struct page_context *page = page_context_of(r);
+    return page->read.err ? page_store_error(r, page->read.err) : ask_cursors(r);
 }
 
 static enum next apps_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    v->state = arena_alloc(&r->arena, sizeof(struct apps));
+    struct page_context *page = page_context_of(r);
+    page->state = arena_alloc(&r->arena, sizeof(struct apps));
     r->step = listed_step;
-    return store_list_author_keys(&v->read, v->viewer.author_row, KEYS_LIVE, AUTHOR_KEYS_MAX, on_key, r);
+    return store_list_author_keys(&page->read, page->viewer.author_row, KEYS_LIVE, AUTHOR_KEYS_MAX, on_key,
+                                  r);
 }
 
 const struct site_page apps_page = {.path = "/apps", .methods = SITE_GET, .start = apps_step};

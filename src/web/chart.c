@@ -93,7 +93,7 @@ static void write_day(struct buf *b, const struct plot *p, size_t i)
     double slot = 100.0 / (double)p->chart->count, x = slot * (double)i, y = y_of(p, day->views);
     double width = slot > 12 ? 8 : slot * 0.72;
     HTML(b, "<g><title>");
-    date_text(b, day->date);
+    format_date(b, day->date);
     HTML(b, ": ");
     format_number(b, day->views);
     buf_append(b, day->views == 1 ? STR(" view") : STR(" views"));
@@ -129,7 +129,7 @@ static void write_date(struct buf *b, const struct plot *p, size_t i, const char
     else if (anchor[0] == 'e')
         x = slot * (double)(i + 1);
     buf_printf(b, "<text x=\"%.2f%%\" y=\"98%%\" text-anchor=\"%s\">", x, anchor);
-    date_text_short(b, p->chart->days[i].date);
+    format_date_short(b, p->chart->days[i].date);
     HTML(b, "</text>");
 }
 
@@ -159,15 +159,15 @@ static void write_description(struct buf *b, const struct plot *p)
         best = c->days[i].views > c->days[best].views ? i : best;
     }
     HTML(b, "From ");
-    date_text(b, c->days[0].date);
+    format_date(b, c->days[0].date);
     HTML(b, " to ");
-    date_text(b, c->days[c->count - 1].date);
+    format_date(b, c->days[c->count - 1].date);
     HTML(b, ": ");
     format_number(b, sum);
     buf_append(b, sum == 1 ? STR(" view.") : STR(" views."));
     if (p->max) {
         HTML(b, " Most on ");
-        date_text(b, c->days[best].date);
+        format_date(b, c->days[best].date);
         HTML(b, ": ");
         format_number(b, p->max);
         HTML(b, ".");
@@ -217,7 +217,7 @@ static void write_legend(struct buf *b, const struct plot *p)
 static void write_row(struct buf *b, const struct plot *p, const struct chart_day *day)
 {
     HTML(b, "<tr><th scope=\"row\">");
-    date_html(b, day->date);
+    html_date(b, day->date);
     HTML(b, "</th><td class=\"num\">");
     format_number(b, day->views);
     HTML(b, "</td><td class=\"num\">");

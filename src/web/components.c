@@ -120,7 +120,7 @@ static void write_viral(struct buf *b, const struct video *v)
 static void write_facts(struct buf *b, const struct video *v)
 {
     HTML(b, "<div class=\"small muted\">");
-    date_html(b, date_of(v->posted_at));
+    html_date(b, date_of(v->posted_at));
     HTML(b, " on ");
     component_platform_list(b, v);
     HTML(b, "</div><div>");

@@ -101,8 +101,8 @@ static enum next show(struct request *r)
 {
     const struct consent *c = consent_of(r);
     page_context_of(r)->form_target = form_target(c->request.redirect_uri);
-    struct buf *b =
-        page_begin(r, &(struct page){.title = STR("Connect an app"), .narrow = true, .own_heading = true});
+    struct buf *b = page_begin(
+        r, &(struct page_frame){.title = STR("Connect an app"), .narrow = true, .own_heading = true});
     HTML(b, "<h1>Connect ");
     html_name(b, c->app.app.name);
     HTML(b, "?</h1>\n<p>The app ");
@@ -190,18 +190,18 @@ static enum next decide(struct request *r)
 
 static enum next app_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct consent *c = consent_of(r);
     const char *description;
-    if (v->read.err && v->read.err != ERR_NOT_FOUND)
-        return page_store_error(r, v->read.err);
-    const char *why = authorize_check_redirect(&c->request, v->read.err ? NULL : &c->app);
+    if (page->read.err && page->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, page->read.err);
+    const char *why = authorize_check_redirect(&c->request, page->read.err ? NULL : &c->app);
     if (why)
         return refuse(r, why);
     const char *error = authorize_check(&c->request, &description);
     if (error)
         return send_error(r, error, description);
-    if (!v->viewer.author_row)
+    if (!page->viewer.author_row)
         return web_redirect_to_sign_in(r);
     return r->method == METHOD_POST ? decide(r) : show(r);
 }

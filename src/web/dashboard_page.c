@@ -258,7 +258,7 @@ static enum next write_page(struct request *r)
 {
     const struct dashboard *d = dashboard_of(r);
     const struct summary *sum = &d->work.sum;
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Dashboard"), .current = "/dashboard"});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Dashboard"), .current = "/dashboard"});
     if (!d->author.plan_active)
         HTML(b, "<p class=\"notice bad\">Your plan is not active. You still see your numbers here; API keys "
                 "and connected apps get none until it is active again.</p>");
@@ -311,12 +311,12 @@ static enum next author_step(struct request *r)
 
 static enum next dashboard_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct dashboard *d = arena_alloc(&r->arena, sizeof *d);
-    v->state = d;
+    page->state = d;
     d->now = clock_wall_ms();
     r->step = author_step;
-    return store_read_author(&v->read, &r->arena, v->viewer.author_row, &d->author);
+    return store_read_author(&page->read, &r->arena, page->viewer.author_row, &d->author);
 }
 
 const struct site_page dashboard_page = {.path = "/dashboard", .methods = SITE_GET, .start = dashboard_step};

@@ -6,7 +6,7 @@ static void append(struct buf *b, const char *text)
     buf_append(b, str_from_cstr(text));
 }
 
-static void write_described_by(struct buf *b, const struct field *f)
+static void write_described_by(struct buf *b, const struct form_field *f)
 {
     if (!f->hint && !f->fault)
         return;
@@ -24,7 +24,7 @@ static void write_described_by(struct buf *b, const struct field *f)
     HTML(b, "\"");
 }
 
-static void write_input(struct buf *b, const struct field *f)
+static void write_input(struct buf *b, const struct form_field *f)
 {
     const char *type = f->type ? f->type : "text";
     HTML(b, "<input");
@@ -45,7 +45,7 @@ static void write_input(struct buf *b, const struct field *f)
     HTML(b, ">");
 }
 
-static void write_remark(struct buf *b, const struct field *f, const char *kind, const char *text)
+static void write_remark(struct buf *b, const struct form_field *f, const char *kind, const char *text)
 {
     if (!text)
         return;
@@ -60,7 +60,7 @@ static void write_remark(struct buf *b, const struct field *f, const char *kind,
     HTML(b, "</span>");
 }
 
-void form_field_write(struct buf *b, const struct field *f)
+void form_field_write(struct buf *b, const struct form_field *f)
 {
     HTML(b, "<div class=\"field\"><label for=\"");
     append(b, f->id);

@@ -4,7 +4,7 @@
 
 #include "web/html.h"
 
-struct field {
+struct form_field {
     const char *id, *label, *type; /* type NULL: text. `id` is the name too */
     const char *autocomplete;      /* NULL: off */
     const char *hint;              /* NULL: none */
@@ -15,7 +15,7 @@ struct field {
 };
 
 /* A block with the field. */
-void form_field_write(struct buf *b, const struct field *field);
+void form_field_write(struct buf *b, const struct form_field *field);
 
 /* `<input type="hidden">` */
 void form_field_write_hidden(struct buf *b, const char *name, struct str value);

@@ -137,7 +137,7 @@ static struct date_parts parts_of(int32_t date)
     };
 }
 
-void date_text_short(struct buf *b, int32_t date)
+void format_date_short(struct buf *b, int32_t date)
 {
     static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -145,26 +145,26 @@ void date_text_short(struct buf *b, int32_t date)
     buf_printf(b, "%d %s", p.day, months[(p.month + 11) % 12]);
 }
 
-void date_text(struct buf *b, int32_t date)
+void format_date(struct buf *b, int32_t date)
 {
-    date_text_short(b, date);
+    format_date_short(b, date);
     buf_printf(b, " %d", parts_of(date).year);
 }
 
-void time_text(struct buf *b, int64_t t_ms)
+void format_date_time(struct buf *b, int64_t t_ms)
 {
     char t[TIME_TEXT_LEN];
     time_format(t_ms, t);
-    date_text(b, date_of(t_ms));
+    format_date(b, date_of(t_ms));
     buf_printf(b, ", %.5s UTC", t + DATE_TEXT_LEN + 1);
 }
 
-void date_html(struct buf *b, int32_t date)
+void html_date(struct buf *b, int32_t date)
 {
     char t[DATE_TEXT_LEN];
     date_format(date, t);
     buf_printf(b, "<time datetime=\"%.*s\">", DATE_TEXT_LEN, t);
-    date_text(b, date);
+    format_date(b, date);
     HTML(b, "</time>");
 }
 
@@ -179,7 +179,7 @@ void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms)
     int64_t age = now_ms - t_ms;
     time_format(t_ms, t);
     buf_printf(b, "<time datetime=\"%.*s\" title=\"", TIME_TEXT_LEN, t);
-    time_text(b, t_ms);
+    format_date_time(b, t_ms);
     HTML(b, "\">");
     if (age < MINUTE_MS)
         HTML(b, "just now");
@@ -190,6 +190,6 @@ void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms)
     else if (age < 31 * DAY_MS)
         ago(b, age / DAY_MS, "day");
     else
-        date_text(b, date_of(t_ms));
+        format_date(b, date_of(t_ms));
     HTML(b, "</time>");
 }

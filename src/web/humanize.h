@@ -33,12 +33,12 @@ void format_change(struct buf *b, int64_t now, int64_t before);
 int64_t count_sum(int64_t a, int64_t b);
 
 /* `14 Nov 2026`; `14 Nov`. */
-void date_text(struct buf *b, int32_t date);
-void date_text_short(struct buf *b, int32_t date);
+void format_date(struct buf *b, int32_t date);
+void format_date_short(struct buf *b, int32_t date);
 /* `14 Nov 2026, 09:05 UTC` */
-void time_text(struct buf *b, int64_t t_ms);
+void format_date_time(struct buf *b, int64_t t_ms);
 /* The date in a <time>. */
-void date_html(struct buf *b, int32_t date);
+void html_date(struct buf *b, int32_t date);
 /* `just now`, `5 minutes ago`, `3 hours ago`, `12 days ago`, else the date; in a <time> with the exact time
  * on hover. */
 void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms);

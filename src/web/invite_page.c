@@ -11,7 +11,7 @@
 
 struct invite_write {
     uint8_t hash[SECRET_HASH_LEN];
-    struct entry entry;
+    struct session_start entry;
     size_t login_len;
     char login[LOGIN_MAX_BYTES], text[PASSWORD_STORED_LEN];
     bool login_is_taken;
@@ -44,26 +44,26 @@ static void write_fields(struct buf *b, const struct invite *i, struct str login
                          const char *fault)
 {
     bool given = given_login(i).p;
-    form_field_write(b, &(struct field){.id = "login",
-                                        .label = "Your name for signing in",
-                                        .autocomplete = "username",
-                                        .hint = given ? NULL : "For example your mail address.",
-                                        .fault = login_fault,
-                                        .value = given ? given_login(i) : login,
-                                        .max_chars = LOGIN_MAX_BYTES,
-                                        .readonly = given});
-    form_field_write(b,
-                     &(struct field){.id = "password",
-                                     .label = "Password",
-                                     .type = "password",
-                                     .autocomplete = "new-password",
-                                     .hint = "At least 8 characters. Several words are easy to remember and "
-                                             "hard to guess.",
-                                     .fault = fault});
-    form_field_write(b, &(struct field){.id = "again",
-                                        .label = "The password again",
-                                        .type = "password",
-                                        .autocomplete = "new-password"});
+    form_field_write(b, &(struct form_field){.id = "login",
+                                             .label = "Your name for signing in",
+                                             .autocomplete = "username",
+                                             .hint = given ? NULL : "For example your mail address.",
+                                             .fault = login_fault,
+                                             .value = given ? given_login(i) : login,
+                                             .max_chars = LOGIN_MAX_BYTES,
+                                             .readonly = given});
+    form_field_write(
+        b, &(struct form_field){.id = "password",
+                                .label = "Password",
+                                .type = "password",
+                                .autocomplete = "new-password",
+                                .hint = "At least 8 characters. Several words are easy to remember and "
+                                        "hard to guess.",
+                                .fault = fault});
+    form_field_write(b, &(struct form_field){.id = "again",
+                                             .label = "The password again",
+                                             .type = "password",
+                                             .autocomplete = "new-password"});
 }
 
 static enum next show_form(struct request *r, struct str login, const char *login_fault, const char *fault)
@@ -71,7 +71,7 @@ static enum next show_form(struct request *r, struct str login, const char *logi
     const struct invite *i = page_context_of(r)->state;
     if (login_fault || fault)
         r->res.status = 422;
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Choose a password"), .narrow = true});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Choose a password"), .narrow = true});
     HTML(b, "<p>This link is for ");
     html_name(b, i->invitation.viewer.name);
     HTML(b, ". It works once.</p>\n");
@@ -114,62 +114,62 @@ static enum next written_step(struct request *r)
 
 static enum next made_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct invite *i = v->state;
+    struct page_context *page = page_context_of(r);
+    struct invite *i = page->state;
     struct invite_write *w = &i->write;
     if (i->made.err)
         return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
-    secret_hash(&v->link, w->hash);
+    secret_hash(&page->link, w->hash);
     session_start_prepare(r, i->invitation.viewer.author_row, &w->entry);
     memcpy(w->login, i->login.p, i->login.len);
     w->login_len = i->login.len;
     memcpy(w->text, i->made.text, sizeof w->text);
     r->step = written_step;
-    return write_call(v->site->writer, &r->wait, &i->result, write_invite, w, sizeof *w);
+    return write_call(page->site->writer, &r->wait, &i->result, write_invite, w, sizeof *w);
 }
 
 static enum next take_form(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct invite *i = v->state;
-    struct str password = form_get(&v->form, STR("password")), typed = form_get(&v->form, STR("login"));
+    struct page_context *page = page_context_of(r);
+    struct invite *i = page->state;
+    struct str password = form_get(&page->form, STR("password")), typed = form_get(&page->form, STR("login"));
     if (!password.p || !typed.p)
         return page_error(r, 400, "The form wants a name and a password.");
     i->login = given_login(i).p ? given_login(i) : login_normalize(&r->arena, typed);
     if (!i->login.p)
         return show_form(r, typed, "The name has to be " LOGIN_RULE ".", NULL);
-    const char *fault = password_check(password, i->login);
-    if (!fault && !str_eq(password, form_get(&v->form, STR("again"))))
+    const char *fault = password_refusal(password, i->login);
+    if (!fault && !str_eq(password, form_get(&page->form, STR("again"))))
         fault = "The two passwords are not the same.";
     if (fault)
         return show_form(r, typed, NULL, fault);
     r->step = made_step;
-    return password_make(v->site->passwords, &r->wait, &i->made, password);
+    return password_make(page->site->passwords, &r->wait, &i->made, password);
 }
 
 static enum next found_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct invite *i = v->state;
+    struct page_context *page = page_context_of(r);
+    struct invite *i = page->state;
     const struct invitation *in = &i->invitation;
-    if (v->read.err && v->read.err != ERR_NOT_FOUND)
-        return page_store_error(r, v->read.err);
-    if (v->read.err || in->used_at != TIME_NONE || expiry_now_ms() >= in->expires_at)
+    if (page->read.err && page->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, page->read.err);
+    if (page->read.err || in->used_at != TIME_NONE || expiry_now_ms() >= in->expires_at)
         return refuse_link(r);
     return r->method == METHOD_POST ? take_form(r) : show_form(r, STR(""), NULL, NULL);
 }
 
 static enum next invite_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct invite *i = arena_alloc(&r->arena, sizeof *i);
     uint8_t hash[SECRET_HASH_LEN];
-    v->state = i;
-    if (!secret_parse(v->tail, &v->link))
+    page->state = i;
+    if (!secret_parse(page->tail, &page->link))
         return refuse_link(r);
-    secret_hash(&v->link, hash);
+    secret_hash(&page->link, hash);
     r->step = found_step;
-    return store_find_invitation(&v->read, &r->arena, hash, &i->invitation);
+    return store_find_invitation(&page->read, &r->arena, hash, &i->invitation);
 }
 
 const struct site_page invite_page = {.path = "/invite",

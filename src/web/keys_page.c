@@ -98,10 +98,10 @@ static bool on_key(void *ctx, const struct author_key *key)
 
 static enum next revoked_listed_step(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    const struct keys *keys = v->state;
-    if (v->read.err)
-        return page_store_error(r, v->read.err);
+    const struct page_context *page = page_context_of(r);
+    const struct keys *keys = page->state;
+    if (page->read.err)
+        return page_store_error(r, page->read.err);
     if (keys->shown)
         HTML(&r->res.body, "</ul></details>\n");
     return page_end(r);
@@ -109,11 +109,11 @@ static enum next revoked_listed_step(struct request *r)
 
 static enum next listed_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct keys *keys = v->state;
+    struct page_context *page = page_context_of(r);
+    struct keys *keys = page->state;
     struct buf *b = &r->res.body;
-    if (v->read.err)
-        return page_store_error(r, v->read.err);
+    if (page->read.err)
+        return page_store_error(r, page->read.err);
     if (keys->shown)
         HTML(b, "</ul></section>\n");
     else
@@ -121,7 +121,8 @@ static enum next listed_step(struct request *r)
                 "numbers.</p></section>\n");
     keys->shown = 0;
     r->step = revoked_listed_step;
-    return store_list_author_keys(&v->read, v->viewer.author_row, KEYS_REVOKED, REVOKED_SHOWN, on_key, r);
+    return store_list_author_keys(&page->read, page->viewer.author_row, KEYS_REVOKED, REVOKED_SHOWN, on_key,
+                                  r);
 }
 
 static void write_form(struct request *r, const struct keys *keys)
@@ -131,33 +132,34 @@ static void write_form(struct request *r, const struct keys *keys)
     secret_generate(&ticket);
     HTML(b, "<section class=\"card\"><h2>A new key</h2>\n");
     page_form(r, str_from_cstr(PATH));
-    form_field_write_hidden(b, "ticket", secret_format(&r->arena, &ticket));
+    form_field_write_hidden(b, "ticket", secret_text(&r->arena, &ticket));
     form_field_write(
-        b, &(struct field){.id = "name",
-                           .label = "What is it for?",
-                           .hint = "A name that tells you later what to revoke, such as “Spreadsheet”.",
-                           .fault = keys->fault,
-                           .value = keys->name,
-                           .max_chars = NAME_MAX_CHARS});
+        b, &(struct form_field){.id = "name",
+                                .label = "What is it for?",
+                                .hint = "A name that tells you later what to revoke, such as “Spreadsheet”.",
+                                .fault = keys->fault,
+                                .value = keys->name,
+                                .max_chars = NAME_MAX_CHARS});
     HTML(b, "<button>Make a key</button></form></section>\n");
 }
 
 static enum next show_list(struct request *r, struct str name, const char *fault)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct keys *keys = arena_alloc(&r->arena, sizeof *keys);
     *keys = (struct keys){.now = clock_wall_ms(), .fault = fault, .name = name};
-    v->state = keys;
+    page->state = keys;
     if (fault)
         r->res.status = 422;
-    struct buf *b = page_begin(r, &(struct page){.title = STR("API keys"), .current = PATH});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("API keys"), .current = PATH});
     HTML(b,
          "<p>A program that has one of your keys can read your numbers, and nothing else. Give each program "
          "its own, so that you can take it back.</p>\n");
     write_form(r, keys);
     HTML(b, "<section class=\"card\"><h2>Your keys</h2>\n");
     r->step = listed_step;
-    return store_list_author_keys(&v->read, v->viewer.author_row, KEYS_LIVE, AUTHOR_KEYS_MAX, on_key, r);
+    return store_list_author_keys(&page->read, page->viewer.author_row, KEYS_LIVE, AUTHOR_KEYS_MAX, on_key,
+                                  r);
 }
 
 /* ---- making one ---- */
@@ -211,7 +213,7 @@ static enum next show_key(struct request *r, const struct make *make)
     const struct site *site = page_context_of(r)->site;
     struct str key = str_make(make->text.p, make->text.len);
     page_context_of(r)->has_script = true;
-    b = page_begin(r, &(struct page){.title = STR("Your new key"), .current = PATH});
+    b = page_begin(r, &(struct page_frame){.title = STR("Your new key"), .current = PATH});
     HTML(b, "<div class=\"notice good\" role=\"status\"><p>The key <strong>");
     html_name(b, str_make(make->write.name, make->write.name_len));
     HTML(b,
@@ -247,12 +249,12 @@ static enum next made_step(struct request *r)
 }
 
 /* Both are as hard to guess as the browser's secret and the ticket together. */
-static void derive(const struct visit *v, struct str ticket, struct make *make)
+static void derive(const struct page_context *page, struct str ticket, struct make *make)
 {
     uint8_t bytes[SECRET_LEN];
-    secret_derive(&v->secret, STR("key"), ticket, bytes);
-    key_from_random(str_from_cstr(v->site->config->keys.prefix), bytes, &make->text);
-    secret_derive(&v->secret, STR("key id"), ticket, bytes);
+    secret_derive(&page->secret, STR("key"), ticket, bytes);
+    key_from_random(str_from_cstr(page->site->config->keys.prefix), bytes, &make->text);
+    secret_derive(&page->secret, STR("key id"), ticket, bytes);
     make->write.id = uuid_from_random(bytes);
     explicit_bzero(bytes, sizeof bytes);
     key_hash(str_make(make->text.p, make->text.len), make->write.hash);
@@ -269,22 +271,24 @@ static size_t count_chars(struct str s)
 
 static enum next make_key(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct str name = str_trim(form_get(&v->form, STR("name"))), ticket = form_get(&v->form, STR("ticket"));
+    struct page_context *page = page_context_of(r);
+    struct str name = str_trim(form_get(&page->form, STR("name"))),
+               ticket = form_get(&page->form, STR("ticket"));
     struct secret random;
     if (!secret_parse(ticket, &random))
         return page_error(r, 400, "The form is not complete. Go back, load the page again and repeat it.");
     if (!name.len || count_chars(name) > NAME_MAX_CHARS)
         return show_list(r, name, "A name has 1 to 200 characters.");
     struct make *make = arena_alloc(&r->arena, sizeof *make);
-    v->state = make;
-    make->write.author_row = v->viewer.author_row;
+    page->state = make;
+    make->write.author_row = page->viewer.author_row;
     make->write.now = clock_wall_ms();
     make->write.name_len = name.len;
     memcpy(make->write.name, name.p, name.len);
-    derive(v, ticket, make);
+    derive(page, ticket, make);
     r->step = made_step;
-    return write_call(v->site->writer, &r->wait, &make->result, write_key, &make->write, sizeof make->write);
+    return write_call(page->site->writer, &r->wait, &make->result, write_key, &make->write,
+                      sizeof make->write);
 }
 
 static enum next keys_step(struct request *r)

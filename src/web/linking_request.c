@@ -12,12 +12,14 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
 /* Bound to the browser's session, or, where a proxy signs in, to its form cookie. */
 struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
 {
-    const struct visit *v = page_context_of(r);
-    struct linking_key key = {
-        .config = v->site->config, .author_row = v->viewer.author_row, .now = expiry_now_ms(), .api = api};
+    const struct page_context *page = page_context_of(r);
+    struct linking_key key = {.config = page->site->config,
+                              .author_row = page->viewer.author_row,
+                              .now = expiry_now_ms(),
+                              .api = api};
     secret_hash(state, key.state_hash);
-    secret_derive(&v->secret, STR("linking"), str_make((const char *)v->viewer.id.b, sizeof v->viewer.id.b),
-                  key.session_hash);
+    secret_derive(&page->secret, STR("linking"),
+                  str_make((const char *)page->viewer.id.b, sizeof page->viewer.id.b), key.session_hash);
     return key;
 }
 

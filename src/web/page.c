@@ -121,17 +121,17 @@ static void write_navigation(struct request *r, const char *current)
 static void write_top(struct request *r, const char *current)
 {
     struct buf *b = &r->res.body;
-    const struct visit *v = page_context_of(r);
+    const struct page_context *page = page_context_of(r);
     HTML(b, "<header class=\"top\"><a class=\"brand\"");
     page_link(r, "href", STR("/"));
     HTML(b, ">viewtally</a>\n");
-    if (v->viewer.author_row) {
+    if (page->viewer.author_row) {
         write_navigation(r, current);
         HTML(b, "<span class=\"muted\">");
         html_screen_reader_text(b, STR("Signed in as "));
-        html_name(b, v->viewer.name);
+        html_name(b, page->viewer.name);
         HTML(b, "</span>\n");
-        if (!v->by_proxy) {
+        if (!page->by_proxy) {
             page_form(r, STR("/sign-out"));
             HTML(b, "<button class=\"quiet\">Sign out</button></form>\n");
         }
@@ -139,7 +139,7 @@ static void write_top(struct request *r, const char *current)
     HTML(b, "</header>\n");
 }
 
-struct buf *page_begin(struct request *r, const struct page *page)
+struct buf *page_begin(struct request *r, const struct page_frame *page)
 {
     struct buf *b = &r->res.body;
     if (!r->res.status)
@@ -193,7 +193,7 @@ enum next page_error(struct request *r, int status, const char *fmt, ...)
     r->res.status = status;
     if (status == 503)
         response_add_field(r, STR("Retry-After"), STR("5"));
-    struct buf *b = page_begin(r, &(struct page){.title = title_of(status), .narrow = true});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = title_of(status), .narrow = true});
     HTML(b, "<p>");
     html_text(b, message);
     HTML(b, "</p>\n<p><a");
@@ -305,19 +305,19 @@ static void add_source(void *ctx, struct str item)
 }
 
 /* `form-action` holds for the whole way of a form, redirects too: a page whose form ends elsewhere says where
- * (visit->form_target). */
+ * (page_context->form_target). */
 static struct str content_policy(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
+    const struct page_context *page = page_context_of(r);
     const struct site *site = r->app;
-    struct str to = v && v->form_target.p ? v->form_target : STR("");
+    struct str to = page && page->form_target.p ? page->form_target : STR("");
     struct sources images = {.arena = &r->arena, .list = STR("")};
     config_each_item(site->config->account.image_sources, add_source, &images);
     return arena_printf(
         &r->arena,
         "default-src 'none'; style-src 'self';%s img-src data:%.*s; form-action 'self'%s%.*s; "
         "base-uri 'none'; frame-ancestors 'none'",
-        v && v->has_script ? " script-src 'self';" : "", (int)images.list.len, images.list.p,
+        page && page->has_script ? " script-src 'self';" : "", (int)images.list.len, images.list.p,
         to.len ? " " : "", (int)to.len, to.p);
 }
 
@@ -333,8 +333,8 @@ static bool has_field(const struct request *r, struct str name)
  * logs. `no-referrer` would do that too, but makes browsers send `Origin: null` with our own forms. */
 static struct str referrer_policy(const struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    const bool has_secret = v && v->page && (v->page->flags & (SITE_SECRET | SITE_SECRET_QUERY));
+    const struct page_context *page = page_context_of(r);
+    const bool has_secret = page && page->page && (page->page->flags & (SITE_SECRET | SITE_SECRET_QUERY));
     return has_secret ? STR("strict-origin") : STR("same-origin");
 }
 
@@ -358,7 +358,7 @@ void page_refusal(struct request *r, const char *message)
     int status = r->res.status;
     bool close = r->res.close;
     if (!page_context_of(r))
-        r->state = arena_alloc(&r->arena, sizeof(struct visit));
+        r->state = arena_alloc(&r->arena, sizeof(struct page_context));
     page_context_of(r)->site = r->app;
     (void)page_error(r, status, "%s", message);
     r->res.close = close;

@@ -7,7 +7,7 @@
 #include "web/site.h"
 #include "store/author_keys.h"
 
-struct page {
+struct page_frame {
     struct str title;    /* of the window; the <h1> too, unless own_heading */
     const char *current; /* the path in the navigation that this page belongs to; NULL: none */
     bool narrow;         /* a form alone: sign-in, consent */
@@ -16,7 +16,7 @@ struct page {
 
 /* Status 200 (unless the caller has set another) and everything up to the content of <main>, which the caller
  * appends to the buffer. */
-struct buf *page_begin(struct request *r, const struct page *page);
+struct buf *page_begin(struct request *r, const struct page_frame *page);
 /* Closes <main> and the frame. NEXT_DONE; a 500 when the page grew above its maximum. */
 enum next page_end(struct request *r);
 

@@ -18,7 +18,8 @@ static bool on_account(void *ctx, const struct credential *c)
         return true;
     d->found = true;
     struct buf *b = page_begin(
-        r, &(struct page){.title = STR("Disconnect an account"), .current = "/platforms", .narrow = true});
+        r,
+        &(struct page_frame){.title = STR("Disconnect an account"), .current = "/platforms", .narrow = true});
     HTML(b, "<p>Disconnect <strong>");
     html_name(b, c->account_name.len ? c->account_name : c->account_id);
     HTML(b, "</strong>, ");
@@ -33,14 +34,14 @@ static bool on_account(void *ctx, const struct credential *c)
 
 static enum next asked_step(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    const struct disconnect *d = v->state;
+    const struct page_context *page = page_context_of(r);
+    const struct disconnect *d = page->state;
     struct buf *b = &r->res.body;
-    if (v->read.err)
-        return page_store_error(r, v->read.err);
+    if (page->read.err)
+        return page_store_error(r, page->read.err);
     if (!d->found)
         return page_not_found(r);
-    page_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)v->tail.len, v->tail.p));
+    page_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)page->tail.len, page->tail.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">Disconnect it</button><a class=\"button quiet\"");
     page_link(r, "href", STR("/platforms"));
     HTML(b, ">Keep it</a></div></form>");
@@ -58,19 +59,19 @@ static enum next ended_step(struct request *r)
 
 static enum next account_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct disconnect *d = arena_alloc(&r->arena, sizeof *d);
     unsigned long long row;
-    v->state = d;
-    if (!str_to_u64(v->tail, INT64_MAX, &row))
+    page->state = d;
+    if (!str_to_u64(page->tail, INT64_MAX, &row))
         return page_not_found(r);
-    d->write = (struct linking_remove){.row = (int64_t)row, .author_row = v->viewer.author_row};
+    d->write = (struct linking_remove){.row = (int64_t)row, .author_row = page->viewer.author_row};
     if (r->method != METHOD_POST) {
         r->step = asked_step;
-        return store_read_author_credentials(&v->read, v->viewer.author_row, on_account, r);
+        return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
     }
     r->step = ended_step;
-    return write_call(v->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
+    return write_call(page->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
 }
 
 const struct site_page platform_account_page = {.path = "/platforms/accounts",

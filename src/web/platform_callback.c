@@ -39,8 +39,8 @@ static enum next not_connected(struct request *r, int status, const char *senten
 {
     response_reset(r);
     r->res.status = status;
-    struct buf *b =
-        page_begin(r, &(struct page){.title = STR("Not connected"), .current = "/platforms", .narrow = true});
+    struct buf *b = page_begin(
+        r, &(struct page_frame){.title = STR("Not connected"), .current = "/platforms", .narrow = true});
     HTML(b, "<p>");
     platform_text_write(b, sentence, callback_of(r)->desc->title);
     HTML(b, "</p>\n<p>Nothing was changed.</p>\n<p><a class=\"button\"");
@@ -71,9 +71,9 @@ static enum next show_results(struct request *r)
 {
     const struct callback *c = callback_of(r);
     r->res.status = 409;
-    struct buf *b = page_begin(
-        r,
-        &(struct page){.title = STR("Not everything is connected"), .current = "/platforms", .narrow = true});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Not everything is connected"),
+                                                       .current = "/platforms",
+                                                       .narrow = true});
     HTML(b, "<ul>");
     for (size_t i = 0; i < c->save->count; i++)
         write_result(b, &c->link.accounts[i], c->save->accounts[i].result);
@@ -173,20 +173,20 @@ static enum next ask_step(struct request *r)
     r->step = ask_step;
     r->wait.cancel = cancel_call;
     r->wait.call = r;
-    c->call = http_client_send(page_context_of(r)->site->fetch, &request, on_answer, r);
+    c->call = fetch_start(page_context_of(r)->site->fetch, &request, on_answer, r);
     return NEXT_WAIT;
 }
 
 static enum next exchange(struct request *r, struct str code)
 {
-    const struct visit *v = page_context_of(r);
+    const struct page_context *page = page_context_of(r);
     struct callback *c = callback_of(r);
     if (!code.len || code.len > CODE_MAX_BYTES)
         return not_connected(r, 400,
                              "%s sent you back without saying that you allowed it. Please try again.");
-    c->options = platform_options_of(v->site->config, c->desc->api);
+    c->options = platform_options_of(page->site->config, c->desc->api);
     c->link = (struct platform_link){.options = &c->options,
-                                     .app = platform_app_of(v->site->config, c->desc->api),
+                                     .app = platform_app_of(page->site->config, c->desc->api),
                                      .redirect_uri = linking_redirect_uri(r, c->desc),
                                      .code = code,
                                      .verifier = str_make(c->take.verifier, c->take.verifier_len)};
@@ -197,9 +197,9 @@ static enum next exchange(struct request *r, struct str code)
 
 static enum next taken_step(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    struct callback *c = v->state;
-    struct str error = form_get(&v->query, STR("error"));
+    const struct page_context *page = page_context_of(r);
+    struct callback *c = page->state;
+    struct str error = form_get(&page->query, STR("error"));
     if (c->result)
         return page_store_error(r, c->result == ERR_NOT_FOUND ? ERR_IO : c->result);
     if (c->take.refusal == LINKING_EXPIRED)
@@ -218,26 +218,26 @@ static enum next taken_step(struct request *r)
             r, 400,
             "%s has refused. Please try again; should it refuse again, tell whoever runs this service.");
     }
-    return exchange(r, form_get(&v->query, STR("code")));
+    return exchange(r, form_get(&page->query, STR("code")));
 }
 
 static enum next callback_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct callback *c = arena_alloc(&r->arena, sizeof *c);
     struct secret state;
-    c->desc = platform_desc_by_name(v->tail);
-    if (!c->desc || !linking_is_offered(v->site->config, c->desc->api))
+    c->desc = platform_desc_by_name(page->tail);
+    if (!c->desc || !linking_is_offered(page->site->config, c->desc->api))
         return page_not_found(r);
-    v->state = c;
-    if (!v->viewer.author_row || !v->has_secret)
+    page->state = c;
+    if (!page->viewer.author_row || !page->has_secret)
         return not_connected(r, 403, "You are no longer signed in here. Sign in, then connect %s once more.");
-    const char *wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
-    if (wrong || !secret_parse(form_get(&v->query, STR("state")), &state))
+    const char *wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query);
+    if (wrong || !secret_parse(form_get(&page->query, STR("state")), &state))
         return not_connected(r, 400, "This is not how %s sends anybody back. Please begin again.");
     c->take.key = linking_key_of(r, c->desc->api, &state);
     r->step = taken_step;
-    return write_call(v->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
+    return write_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
 }
 
 const struct site_page platform_callback_page = {.path = "/platforms/callback",

@@ -177,13 +177,13 @@ static void write_offers(struct request *r, const struct accounts *a)
 
 static enum next show(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    const struct accounts *a = v->state;
+    struct page_context *page = page_context_of(r);
+    const struct accounts *a = page->state;
     const int64_t now = clock_wall_ms();
-    if (v->read.err)
-        return page_store_error(r, v->read.err);
-    v->form_target = linking_form_action_sources(&r->arena, v->site->config);
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Platforms"), .current = "/platforms"});
+    if (page->read.err)
+        return page_store_error(r, page->read.err);
+    page->form_target = linking_form_action_sources(&r->arena, page->site->config);
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Platforms"), .current = "/platforms"});
     HTML(b, "<p>Your accounts that this service reads views, likes, comments, shares and saves from.</p>\n");
     for (size_t i = 0; i < a->count; i++)
         write_account(r, &a->list[i], now);
@@ -221,21 +221,21 @@ struct begin {
 
 static enum next begun_step(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    struct begin *b = v->state;
+    const struct page_context *page = page_context_of(r);
+    struct begin *b = page->state;
     char challenge[PKCE_CHALLENGE_LEN];
     if (b->result)
         return page_store_error(r, b->result);
-    const struct platform_options options = platform_options_of(v->site->config, b->desc->api);
+    const struct platform_options options = platform_options_of(page->site->config, b->desc->api);
     const struct platform_authorize authorize = {.options = &options,
-                                                 .app = platform_app_of(v->site->config, b->desc->api),
+                                                 .app = platform_app_of(page->site->config, b->desc->api),
                                                  .redirect_uri = linking_redirect_uri(r, b->desc),
                                                  .state = secret_format(&r->arena, &b->state),
                                                  .challenge = str_make(challenge, sizeof challenge),
                                                  .again = b->again};
-    struct http_client_options where;
-    http_client_options_of(&where, v->site->config);
-    pkce_challenge(secret_format(&r->arena, &b->verifier), challenge);
+    struct fetch_options where;
+    fetch_options_of(&where, page->site->config);
+    pkce_challenge(secret_text(&r->arena, &b->verifier), challenge);
     struct str path = b->desc->authorize_path(&r->arena, &authorize);
     return page_redirect_away(
         r, arena_printf(&r->arena, "%s%.*s", where.origins[b->desc->authorize_host], (int)path.len, path.p));
@@ -243,31 +243,31 @@ static enum next begun_step(struct request *r)
 
 static enum next begin(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct begin *b = arena_alloc(&r->arena, sizeof *b);
-    b->desc = platform_desc_by_name(form_get(&v->form, STR("platform")));
-    if (!b->desc || !linking_is_offered(v->site->config, b->desc->api))
+    b->desc = platform_desc_by_name(form_get(&page->form, STR("platform")));
+    if (!b->desc || !linking_is_offered(page->site->config, b->desc->api))
         return page_error(r, 400,
                           "This service does not connect accounts of that platform. Nothing was changed.");
-    b->again = str_eq(form_get(&v->form, STR("again")), STR("1"));
-    v->state = b;
+    b->again = str_eq(form_get(&page->form, STR("again")), STR("1"));
+    page->state = b;
     secret_generate(&b->state);
     secret_generate(&b->verifier);
     b->write.key = linking_key_of(r, b->desc->api, &b->state);
     b->write.has_verifier = b->desc->uses_pkce;
     memcpy(b->write.verifier, secret_format(&r->arena, &b->verifier).p, sizeof b->write.verifier);
     r->step = begun_step;
-    return write_call(v->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
+    return write_call(page->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
 }
 
 static enum next platforms_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     if (r->method == METHOD_POST)
         return begin(r);
-    v->state = arena_alloc(&r->arena, sizeof(struct accounts));
+    page->state = arena_alloc(&r->arena, sizeof(struct accounts));
     r->step = show;
-    return store_read_author_credentials(&v->read, v->viewer.author_row, on_account, r);
+    return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
 }
 
 const struct site_page platforms_page = {

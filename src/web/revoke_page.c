@@ -69,9 +69,10 @@ static bool on_key(void *ctx, const struct author_key *key)
     if (key->is_app != is_apps(r) || key->key.revoked_at != TIME_NONE)
         return true;
     revoke->found = true;
-    (void)page_begin(r, &(struct page){.title = is_apps(r) ? STR("Disconnect an app") : STR("Revoke a key"),
-                                       .current = list_path(r).p,
-                                       .narrow = true});
+    (void)page_begin(
+        r, &(struct page_frame){.title = is_apps(r) ? STR("Disconnect an app") : STR("Revoke a key"),
+                                .current = list_path(r).p,
+                                .narrow = true});
     if (is_apps(r))
         write_app(&r->res.body, key);
     else
@@ -81,14 +82,14 @@ static bool on_key(void *ctx, const struct author_key *key)
 
 static enum next asked_step(struct request *r)
 {
-    const struct visit *v = page_context_of(r);
-    const struct revoke *revoke = v->state;
+    const struct page_context *page = page_context_of(r);
+    const struct revoke *revoke = page->state;
     struct buf *b = &r->res.body;
-    if (v->read.err && v->read.err != ERR_NOT_FOUND)
-        return page_store_error(r, v->read.err);
+    if (page->read.err && page->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, page->read.err);
     if (!revoke->found)
         return page_not_found(r);
-    page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)v->tail.len, v->tail.p));
+    page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)page->tail.len, page->tail.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">");
     html_text(b, is_apps(r) ? STR("Disconnect it") : STR("Revoke it"));
     HTML(b, "</button><a class=\"button quiet\"");
@@ -131,19 +132,19 @@ static enum next ended_step(struct request *r)
 
 static enum next revoke_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct revoke *revoke = arena_alloc(&r->arena, sizeof *revoke);
-    v->state = revoke;
+    page->state = revoke;
     revoke->write = (struct revoke_write){
-        .author_row = v->viewer.author_row, .now = clock_wall_ms(), .is_app = is_apps(r)};
-    if (!uuid_parse(v->tail, &revoke->write.id))
+        .author_row = page->viewer.author_row, .now = clock_wall_ms(), .is_app = is_apps(r)};
+    if (!uuid_parse(page->tail, &revoke->write.id))
         return page_not_found(r);
     if (r->method != METHOD_POST) {
         r->step = asked_step;
-        return store_read_author_key(&v->read, v->viewer.author_row, &revoke->write.id, on_key, r);
+        return store_read_author_key(&page->read, page->viewer.author_row, &revoke->write.id, on_key, r);
     }
     r->step = ended_step;
-    return write_call(v->site->writer, &r->wait, &revoke->result, write_end, &revoke->write,
+    return write_call(page->site->writer, &r->wait, &revoke->result, write_end, &revoke->write,
                       sizeof revoke->write);
 }
 

@@ -14,7 +14,7 @@ bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN])
     return true;
 }
 
-static void prepare_device(struct request *r, struct entry *entry)
+static void prepare_device(struct request *r, struct session_start *entry)
 {
     struct device_record *d = &entry->device;
     *d = (struct device_record){.author_row = entry->author_row,
@@ -26,20 +26,21 @@ static void prepare_device(struct request *r, struct entry *entry)
     d->has_before = session_start_read_device(r, d->before);
 }
 
-void session_start_prepare(struct request *r, int64_t author_row, struct entry *out)
+void session_start_prepare(struct request *r, int64_t author_row, struct session_start *out)
 {
-    struct visit *v = page_context_of(r);
-    *out = (struct entry){.author_row = author_row, .now = expiry_now_ms()};
-    secret_generate(&v->entering);
-    secret_hash(&v->entering, out->hash);
+    struct page_context *page = page_context_of(r);
+    *out = (struct session_start){.author_row = author_row, .now = expiry_now_ms()};
+    secret_generate(&page->entering);
+    secret_hash(&page->entering, out->hash);
     prepare_device(r, out);
-    if (v->viewer.author_row && !v->by_proxy) {
+    if (page->viewer.author_row && !page->by_proxy) {
         out->has_before = true;
-        memcpy(out->before, v->session_hash, sizeof out->before);
+        memcpy(out->before, page->session_hash, sizeof out->before);
     }
 }
 
-enum err session_start_check_password(struct store *store, const struct entry *entry, const char *checked)
+enum err session_start_check_password(struct store *store, const struct session_start *entry,
+                                      const char *checked)
 {
     struct arena arena;
     struct viewer viewer;
@@ -51,7 +52,7 @@ enum err session_start_check_password(struct store *store, const struct entry *e
     return e;
 }
 
-enum err session_start_write(struct store *store, const struct entry *entry)
+enum err session_start_write(struct store *store, const struct session_start *entry)
 {
     enum err e = entry->has_before ? store_delete_session(store, entry->before) : OK;
     if (e == OK)
@@ -65,6 +66,6 @@ enum err session_start_write(struct store *store, const struct entry *entry)
 void session_start_set_cookies(struct request *r)
 {
     session_cookie_set(r, &page_context_of(r)->entering);
-    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_format(&r->arena, &page_context_of(r)->device),
+    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_text(&r->arena, &page_context_of(r)->device),
                    DEVICE_LIFE_MS / SECOND_MS);
 }

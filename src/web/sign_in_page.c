@@ -13,7 +13,7 @@
 #include "store/write_call.h"
 
 struct sign_in_write {
-    struct entry entry;
+    struct session_start entry;
     char checked[PASSWORD_STORED_LEN]; /* what is stored, as it was checked */
     char text[PASSWORD_STORED_LEN];    /* the password hashed anew; "": it is not */
 };
@@ -39,7 +39,7 @@ static struct str local_or_home(struct str next)
 
 static enum next show_form(struct request *r, struct str login, struct str next, const char *fault)
 {
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Sign in"), .narrow = true});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Sign in"), .narrow = true});
     if (fault) {
         HTML(b, "<p class=\"notice bad\" role=\"alert\">");
         html_text(b, str_from_cstr(fault));
@@ -48,11 +48,11 @@ static enum next show_form(struct request *r, struct str login, struct str next,
     page_form(r, STR("/sign-in"));
     form_field_write_hidden(b, "next", next);
     form_field_write(
-        b, &(struct field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
-    form_field_write(b, &(struct field){.id = "password",
-                                        .label = "Password",
-                                        .type = "password",
-                                        .autocomplete = "current-password"});
+        b, &(struct form_field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
+    form_field_write(b, &(struct form_field){.id = "password",
+                                             .label = "Password",
+                                             .type = "password",
+                                             .autocomplete = "current-password"});
     HTML(b, "<button>Sign in</button></form>\n<p class=\"hint\">No password yet, or forgotten? Ask whoever "
             "runs this service for a new link.</p>");
     return page_end(r);
@@ -96,18 +96,18 @@ static enum next signed_in_step(struct request *r)
 
 static enum next checked_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct sign_in *s = v->state;
+    struct page_context *page = page_context_of(r);
+    struct sign_in *s = page->state;
     if (s->check.err)
         return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
     if (!s->check.matches)
         return refuse_password(r);
-    sign_in_limiter_succeeded(v->site->sign_in_limiter, &s->try, clock_mono_ms());
+    sign_in_limiter_succeeded(page->site->sign_in_limiter, &s->try, clock_mono_ms());
     session_start_prepare(r, s->found.author_row, &s->write.entry);
     memcpy(s->write.checked, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
-    return write_call(v->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
+    return write_call(page->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
 }
 
 /* The form stays, with what was typed but the password. Whether there is such an account makes no difference.
@@ -128,41 +128,41 @@ static enum next refuse_for_now(struct request *r, int64_t wait_ms)
 
 static enum next found_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct sign_in *s = v->state;
-    if (v->read.err && v->read.err != ERR_NOT_FOUND)
-        return page_store_error(r, v->read.err);
-    struct str stored = v->read.err ? (struct str){NULL, 0} : s->found.password;
-    s->try = (struct sign_in_attempt){.account = s->account, .address = r->client_address};
-    if (s->device_author && !v->read.err && s->device_author == s->found.author_row)
+    struct page_context *page = page_context_of(r);
+    struct sign_in *s = page->state;
+    if (page->read.err && page->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, page->read.err);
+    struct str stored = page->read.err ? (struct str){NULL, 0} : s->found.password;
+    s->try = (struct sign_in_try){.account = s->account, .address = r->client_address};
+    if (s->device_author && !page->read.err && s->device_author == s->found.author_row)
         s->try.device = str_make((const char *)s->device, sizeof s->device);
-    const int64_t wait_ms = sign_in_limiter_begin(v->site->sign_in_limiter, &s->try, clock_mono_ms());
+    const int64_t wait_ms = sign_in_limiter_try(page->site->sign_in_limiter, &s->try, clock_mono_ms());
     if (wait_ms)
         return refuse_for_now(r, wait_ms);
     r->step = checked_step;
-    return password_verify(v->site->passwords, &r->wait, &s->check, form_get(&v->form, STR("password")),
+    return password_verify(page->site->passwords, &r->wait, &s->check, form_get(&page->form, STR("password")),
                            stored);
 }
 
 /* If the look-up fails, the browser counts as unknown. */
 static enum next device_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct sign_in *s = v->state;
-    if (v->read.err)
+    struct page_context *page = page_context_of(r);
+    struct sign_in *s = page->state;
+    if (page->read.err)
         s->device_author = 0;
     r->step = found_step;
-    return store_find_login(&v->read, &r->arena, s->account, &s->found);
+    return store_find_login(&page->read, &r->arena, s->account, &s->found);
 }
 
 static enum next begin_sign_in(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct sign_in *s = arena_alloc(&r->arena, sizeof *s);
-    struct str password = form_get(&v->form, STR("password"));
-    v->state = s;
-    s->login = form_get(&v->form, STR("login"));
-    s->next = local_or_home(form_get(&v->form, STR("next")));
+    struct str password = form_get(&page->form, STR("password"));
+    page->state = s;
+    s->login = form_get(&page->form, STR("login"));
+    s->next = local_or_home(form_get(&page->form, STR("next")));
     if (!s->login.p || !password.p)
         return page_error(r, 400, "The form wants a name and a password.");
     struct str folded = login_normalize(&r->arena, s->login);
@@ -170,16 +170,16 @@ static enum next begin_sign_in(struct request *r)
     r->step = device_step;
     if (!session_start_read_device(r, s->device))
         return NEXT_MORE;
-    return store_find_device(&v->read, s->device, expiry_now_ms(), &s->device_author);
+    return store_find_device(&page->read, s->device, expiry_now_ms(), &s->device_author);
 }
 
 static enum next sign_in_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    struct str next = local_or_home(form_get(&v->query, STR("next")));
+    struct page_context *page = page_context_of(r);
+    struct str next = local_or_home(form_get(&page->query, STR("next")));
     if (r->method == METHOD_POST)
         return begin_sign_in(r);
-    return v->viewer.author_row ? go_on(r, next) : show_form(r, STR(""), next, NULL);
+    return page->viewer.author_row ? go_on(r, next) : show_form(r, STR(""), next, NULL);
 }
 
 const struct site_page sign_in_page = {
@@ -210,14 +210,14 @@ static enum next signed_out_step(struct request *r)
 
 static enum next sign_out_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct sign_out *s = arena_alloc(&r->arena, sizeof *s);
-    if (!v->viewer.author_row || v->by_proxy)
+    if (!page->viewer.author_row || page->by_proxy)
         return page_redirect(r, STR("/sign-in"));
-    v->state = s;
-    memcpy(s->hash, v->session_hash, sizeof s->hash);
+    page->state = s;
+    memcpy(s->hash, page->session_hash, sizeof s->hash);
     r->step = signed_out_step;
-    return write_call(v->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
+    return write_call(page->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
 }
 
 const struct site_page sign_out_page = {

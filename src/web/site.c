@@ -192,19 +192,19 @@ struct str web_cookie_find(struct request *r, struct str name)
 
 void web_cookie_set(struct request *r, struct str name, struct str value, int64_t max_age_s)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct str full = cookie_name(r, name), age = STR("");
     if (max_age_s >= 0)
         age = arena_printf(&r->arena, "; Max-Age=%lld", (long long)max_age_s);
-    CHECK(v->cookie_count < sizeof v->cookies / sizeof v->cookies[0]);
-    v->cookies[v->cookie_count++] = arena_printf(
+    CHECK(page->cookie_count < sizeof page->cookies / sizeof page->cookies[0]);
+    page->cookies[page->cookie_count++] = arena_printf(
         &r->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Lax%s%.*s", (int)full.len, full.p, (int)value.len,
-        value.p ? value.p : "", v->site->secure ? "; Secure" : "", (int)age.len, age.p);
+        value.p ? value.p : "", page->site->secure ? "; Secure" : "", (int)age.len, age.p);
 }
 
 void session_cookie_set(struct request *r, const struct secret *session)
 {
-    web_cookie_set(r, SESSION_COOKIE, secret_format(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
+    web_cookie_set(r, SESSION_COOKIE, secret_text(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
 }
 
 void session_cookie_clear(struct request *r)
@@ -216,25 +216,26 @@ void session_cookie_clear(struct request *r)
 
 /* Who is signed in by the proxy has a form secret as those have who are not signed in; it is bound to who it
  * is, so that a form of one is not sent in the name of another. */
-static struct str bound_to(const struct visit *v)
+static struct str bound_to(const struct page_context *page)
 {
-    return v->viewer.author_row ? str_make((const char *)v->viewer.id.b, sizeof v->viewer.id.b) : STR("");
+    return page->viewer.author_row ? str_make((const char *)page->viewer.id.b, sizeof page->viewer.id.b)
+                                   : STR("");
 }
 
 struct str web_form_token(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (!v->has_secret) {
-        secret_generate(&v->secret);
-        v->has_secret = v->new_secret = true;
+    struct page_context *page = page_context_of(r);
+    if (!page->has_secret) {
+        secret_generate(&page->secret);
+        page->has_secret = page->new_secret = true;
     }
-    return secret_form_token(&r->arena, &v->secret, bound_to(v));
+    return secret_form_token(&r->arena, &page->secret, bound_to(page));
 }
 
-static bool is_our_origin(const struct visit *v, const struct request *r, struct str origin)
+static bool is_our_origin(const struct page_context *page, const struct request *r, struct str origin)
 {
     struct str rest = origin, scheme, host = r->field[FIELD_HOST];
-    if (str_eq_nocase(origin, v->site->origin))
+    if (str_eq_nocase(origin, page->site->origin))
         return true;
     rest = str_cut(rest, ':', &scheme);
     return rest.len > 2 && host.len && str_starts_with(rest, STR("//")) &&
@@ -279,28 +280,29 @@ static enum next refuse_form(struct request *r)
  * the sign-in by failures, an invitation by its secret. */
 static enum next admit_form(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (v->viewer.author_row) {
-        struct limit_verdict verdict =
-            windows_acquire(v->site->writes, v->viewer.author_row, clock_mono_ms());
+    struct page_context *page = page_context_of(r);
+    if (page->viewer.author_row) {
+        struct limiter_verdict verdict =
+            windows_take(page->site->writes, page->viewer.author_row, clock_mono_ms());
         if (!verdict.admitted)
             return page_too_many_forms(r, verdict.reset_ms);
     }
-    r->step = v->page->start;
+    r->step = page->page->start;
     return NEXT_MORE;
 }
 
 static enum next check_form(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     if (!comes_from_us(r))
         return refuse_form(r);
     if (!form_is_body(r))
         return page_error(r, 400, "A form was expected.");
-    const char *wrong = form_parse(&r->arena, r->body, &v->form);
+    const char *wrong = form_parse(&r->arena, r->body, &page->form);
     if (wrong)
         return page_error(r, 400, "The form %s.", wrong);
-    if (!v->has_secret || !secret_is_form_token(&v->secret, bound_to(v), form_get(&v->form, STR("token"))))
+    if (!page->has_secret ||
+        !secret_is_form_token(&page->secret, bound_to(page), form_get(&page->form, STR("token"))))
         return refuse_form(r);
     return admit_form(r);
 }
@@ -339,71 +341,71 @@ enum next web_redirect_to_sign_in(struct request *r)
 
 static enum next begin_page(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (!v->viewer.author_row && !(v->page->flags & SITE_OPEN))
+    struct page_context *page = page_context_of(r);
+    if (!page->viewer.author_row && !(page->page->flags & SITE_OPEN))
         return web_redirect_to_sign_in(r);
     const char *wrong = NULL;
-    if (!(v->page->flags & SITE_OWN_QUERY))
-        wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &v->query);
+    if (!(page->page->flags & SITE_OWN_QUERY))
+        wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query);
     if (wrong)
         return page_error(r, 400, "The address %s.", wrong);
     if (r->method == METHOD_POST)
         return check_form(r);
-    r->step = v->page->start;
+    r->step = page->page->start;
     return NEXT_MORE;
 }
 
 static enum next begin_without_session(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    v->has_secret = secret_parse(web_cookie_find(r, FORM_COOKIE), &v->secret);
+    struct page_context *page = page_context_of(r);
+    page->has_secret = secret_parse(web_cookie_find(r, FORM_COOKIE), &page->secret);
     return begin_page(r);
 }
 
 static enum next session_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (v->read.err && v->read.err != ERR_NOT_FOUND)
-        return page_store_error(r, v->read.err);
-    if (v->read.err)
+    struct page_context *page = page_context_of(r);
+    if (page->read.err && page->read.err != ERR_NOT_FOUND)
+        return page_store_error(r, page->read.err);
+    if (page->read.err)
         return begin_without_session(r);
-    if (!session_is_live(&v->session, expiry_now_ms())) {
+    if (!session_is_live(&page->session, expiry_now_ms())) {
         /* A session that has expired only by a wall clock that may be wrong is kept. */
-        if (!session_is_live(&v->session, expiry_floor_ms()))
-            session_record_end(v->site->notes, v->session_hash);
+        if (!session_is_live(&page->session, expiry_floor_ms()))
+            session_forget(page->site->notes, page->session_hash);
         return begin_without_session(r);
     }
-    v->viewer = v->session.viewer;
-    r->author_id = &v->viewer.id;
-    v->has_secret = true;
-    session_record_use(v->site->notes, v->session_hash, &v->session);
+    page->viewer = page->session.viewer;
+    r->author_id = &page->viewer.id;
+    page->has_secret = true;
+    session_note(page->site->notes, page->session_hash, &page->session);
     return begin_page(r);
 }
 
 static enum next find_session(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (!secret_parse(web_cookie_find(r, SESSION_COOKIE), &v->secret))
+    struct page_context *page = page_context_of(r);
+    if (!secret_parse(web_cookie_find(r, SESSION_COOKIE), &page->secret))
         return begin_without_session(r);
-    secret_hash(&v->secret, v->session_hash);
+    secret_hash(&page->secret, page->session_hash);
     r->step = session_step;
-    return store_find_session(&v->read, &r->arena, v->session_hash, &v->session);
+    return store_find_session(&page->read, &r->arena, page->session_hash, &page->session);
 }
 
 /* ---- signed in by a proxy ---- */
 
 static enum next proxy_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (v->read.err == ERR_NOT_FOUND)
+    struct page_context *page = page_context_of(r);
+    if (page->read.err == ERR_NOT_FOUND)
         return page_error(
             r, 403,
             "Your organisation has signed you in, but under a name that no author here has. Ask "
             "whoever runs this service.");
-    if (v->read.err)
-        return page_store_error(r, v->read.err);
-    v->by_proxy = true;
-    r->author_id = &v->viewer.id;
+    if (page->read.err)
+        return page_store_error(r, page->read.err);
+    page->by_proxy = true;
+    r->author_id = &page->viewer.id;
     return begin_without_session(r);
 }
 
@@ -423,19 +425,19 @@ static bool is_from_proxy(struct request *r)
 
 static enum next find_viewer(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct str said = r->field[FIELD_NAMED], login;
     struct uuid id;
     if (!is_from_proxy(r))
         return find_session(r);
-    v->read.err = ERR_NOT_FOUND;
+    page->read.err = ERR_NOT_FOUND;
     r->step = proxy_step;
     if (r->field_count[FIELD_NAMED] != 1)
         return NEXT_MORE;
     if (uuid_parse(said, &id))
-        return store_find_viewer(&v->read, &r->arena, &id, &v->viewer);
-    login = login_normalize(&r->arena, said);
-    return login.p ? store_find_login(&v->read, &r->arena, login, &v->viewer) : NEXT_MORE;
+        return store_find_viewer(&page->read, &r->arena, &id, &page->viewer);
+    login = login_fold(&r->arena, said);
+    return login.p ? store_find_login(&page->read, &r->arena, login, &page->viewer) : NEXT_MORE;
 }
 
 /* ---- the first step and the last ---- */
@@ -459,26 +461,26 @@ static enum next refuse_method(struct request *r, const struct site_page *page)
 enum next site_first_step(struct request *r)
 {
     struct site *site = r->app;
-    struct visit *v = arena_alloc(&r->arena, sizeof *v);
-    v->site = site;
-    v->read = (struct store_read){.store = site->store, .wait = &r->wait};
-    r->state = v;
-    v->page = find_page(site, r->path, &v->tail);
-    if (!v->page)
-        v->page = &nothing;
+    struct page_context *page = arena_alloc(&r->arena, sizeof *page);
+    page->site = site;
+    page->read = (struct store_read){.store = site->store, .wait = &r->wait};
+    r->state = page;
+    page->page = find_page(site, r->path, &page->tail);
+    if (!page->page)
+        page->page = &nothing;
     else
-        r->route = v->page->name ? v->page->name : v->page->path;
-    if (!method_fits(v->page, r->method))
-        return refuse_method(r, v->page);
-    return v->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);
+        r->route = page->page->name ? page->page->name : page->page->path;
+    if (!method_fits(page->page, r->method))
+        return refuse_method(r, page->page);
+    return page->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);
 }
 
 void site_finish(struct request *r)
 {
-    struct visit *v = page_context_of(r);
-    if (v && v->new_secret)
-        web_cookie_set(r, FORM_COOKIE, secret_format(&r->arena, &v->secret), -1);
-    for (size_t i = 0; v && i < v->cookie_count; i++)
-        response_add_field(r, STR("Set-Cookie"), v->cookies[i]);
+    struct page_context *page = page_context_of(r);
+    if (page && page->new_secret)
+        web_cookie_set(r, FORM_COOKIE, secret_text(&r->arena, &page->secret), -1);
+    for (size_t i = 0; page && i < page->cookie_count; i++)
+        response_add_field(r, STR("Set-Cookie"), page->cookies[i]);
     page_add_fields(r);
 }

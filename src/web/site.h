@@ -2,9 +2,9 @@
  *
  * Pages live beside the API, at base_url without its /v1. A page is a row (struct site_page) and a start
  * step, in a file of its own; site.c has the list. Before the start step: the method fits; who is signed in
- * was found (visit->viewer), and whoever is not was sent to the sign-in page, which leads back; the query was
- * parsed; of a POST, it came from a page of ours (Sec-Fetch-Site, Origin), the form was parsed and its token
- * was right (CSRF). Frame, errors and redirects: page.h. */
+ * was found (page_context->viewer), and whoever is not was sent to the sign-in page, which leads back; the
+ * query was parsed; of a POST, it came from a page of ours (Sec-Fetch-Site, Origin), the form was parsed and
+ * its token was right (CSRF). Frame, errors and redirects: page.h. */
 #ifndef VT_WEB_SITE_H
 #define VT_WEB_SITE_H
 
@@ -62,7 +62,7 @@ void site_fini(struct site *site);
 enum { SITE_GET = 1, SITE_POST = 2 };
 enum {
     SITE_OPEN = 1,   /* also for those who are not signed in */
-    SITE_TAIL = 2,   /* the path goes on with "/" and one segment: visit->tail */
+    SITE_TAIL = 2,   /* the path goes on with "/" and one segment: page_context->tail */
     SITE_SECRET = 4, /* the tail is a secret: it is in no log (with SITE_TAIL) */
     SITE_STATIC = 8, /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
     SITE_OWN_QUERY =
@@ -78,7 +78,7 @@ struct site_page {
 };
 
 /* One request between its steps: r->state. */
-struct visit {
+struct page_context {
     struct site *site;
     const struct site_page *page;
     struct str tail;         /* what stands behind the page's path: the {id} */
@@ -100,7 +100,7 @@ struct visit {
     size_t cookie_count;
 };
 
-static inline struct visit *page_context_of(const struct request *r)
+static inline struct page_context *page_context_of(const struct request *r)
 {
     return r->state;
 }

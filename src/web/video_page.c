@@ -53,7 +53,7 @@ static void write_head(struct request *r, const struct video *v, const struct bo
     HTML(b, "<div class=\"video-text\"><h1>");
     html_name(b, component_video_title(v, book));
     HTML(b, "</h1><p>Posted ");
-    date_html(b, date_of(v->posted_at));
+    html_date(b, date_of(v->posted_at));
     HTML(b, " on ");
     component_platform_list(b, v);
     if (book->title.p) {
@@ -79,7 +79,7 @@ static void write_head(struct request *r, const struct video *v, const struct bo
 static void write_went_viral(struct buf *b, const struct video *v)
 {
     HTML(b, "<p><span class=\"badge viral\">Viral</span> ");
-    date_html(b, date_of(v->went_viral_at));
+    html_date(b, date_of(v->went_viral_at));
     HTML(b, ", at ");
     html_quantity(b, v->views_when_viral, "view", "views");
     HTML(b, ": ");
@@ -186,7 +186,7 @@ static void write_post(struct buf *b, const struct post *post)
         HTML(b, "</td>");
     }
     HTML(b, "<td class=\"num\">");
-    date_html(b, date_of(post->posted_at));
+    html_date(b, date_of(post->posted_at));
     HTML(b, "</td></tr>");
 }
 
@@ -219,7 +219,7 @@ static void write_milestones(struct buf *b, const struct video *v)
         HTML(b, "<li>");
         html_quantity(b, v->milestones[i].value, "view", "views");
         HTML(b, "<span class=\"when\">");
-        date_html(b, date_of(v->milestones[i].reached_at));
+        html_date(b, date_of(v->milestones[i].reached_at));
         HTML(b, "</span></li>");
     }
     HTML(b, "</ol></section>");
@@ -232,7 +232,8 @@ static bool on_video(void *ctx, const struct stats_video *row)
     struct request *r = ctx;
     const struct video_view *view = page_context_of(r)->state;
     struct str title = component_video_title(row->video, &row->book);
-    struct buf *b = page_begin(r, &(struct page){.title = title, .current = "/videos", .own_heading = true});
+    struct buf *b =
+        page_begin(r, &(struct page_frame){.title = title, .current = "/videos", .own_heading = true});
     write_head(r, row->video, &row->book, view->now);
     write_figures(b, row->video);
     write_chart(b, row, view->now);
@@ -254,16 +255,16 @@ static enum next video_done_step(struct request *r)
 
 static enum next video_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct video_view *view = arena_alloc(&r->arena, sizeof *view);
     struct uuid id;
-    if (!uuid_parse(v->tail, &id))
+    if (!uuid_parse(page->tail, &id))
         return page_not_found(r);
     view->now = clock_wall_ms();
-    v->state = view;
+    page->state = view;
     r->step = video_done_step;
-    return store_read_video_days(&v->read, v->viewer.author_row, &id, INT32_MIN / 2, INT32_MAX / 2, on_video,
-                                 r);
+    return store_read_video_days(&page->read, page->viewer.author_row, &id, INT32_MIN / 2, INT32_MAX / 2,
+                                 on_video, r);
 }
 
 const struct site_page video_page = {

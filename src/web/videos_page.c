@@ -93,27 +93,27 @@ static void write_choice(struct request *r, struct str path, const char *words, 
 
 static enum next videos_step(struct request *r)
 {
-    struct visit *v = page_context_of(r);
+    struct page_context *page = page_context_of(r);
     struct listing *l = arena_alloc(&r->arena, sizeof *l);
-    struct str from = form_get(&v->query, STR("from"));
-    v->state = l;
+    struct str from = form_get(&page->query, STR("from"));
+    page->state = l;
     l->query = (struct videos_query){
-        .author_row = v->viewer.author_row,
+        .author_row = page->viewer.author_row,
         .posted_from = INT64_MIN,
         .posted_to = INT64_MAX,
-        .viral = str_eq(form_get(&v->query, STR("viral")), STR("1")) ? VIRAL_ONLY : VIRAL_ANY,
+        .viral = str_eq(form_get(&page->query, STR("viral")), STR("1")) ? VIRAL_ONLY : VIRAL_ANY,
         .has_after = from.p != NULL,
         .limit = PAGE_VIDEOS + 1,
     };
     if (from.p && !read_position(from, &l->query.after))
         return page_not_found(r);
-    struct buf *b = page_begin(r, &(struct page){.title = STR("Videos"), .current = "/videos"});
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Videos"), .current = "/videos"});
     HTML(b, "<nav class=\"tabs\" aria-label=\"Which videos\"><ul>");
     write_choice(r, STR("/videos"), "All", l->query.viral == VIRAL_ANY);
     write_choice(r, STR("/videos?viral=1"), "Went viral", l->query.viral == VIRAL_ONLY);
     HTML(b, "</ul></nav>");
     r->step = videos_done_step;
-    return store_list_videos(&v->read, &l->query, on_video, r);
+    return store_list_videos(&page->read, &l->query, on_video, r);
 }
 
 const struct site_page videos_page = {.path = "/videos", .methods = SITE_GET, .start = videos_step};

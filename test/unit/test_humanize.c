@@ -166,16 +166,16 @@ static void dates_are_written_for_people(void **state)
 {
     (void)state;
     begin();
-    date_text(&out, date_of(at("2026-11-14T23:59:59Z")));
+    format_date(&out, date_of(at("2026-11-14T23:59:59Z")));
     end("14 Nov 2026");
     begin();
-    date_text_short(&out, date_of(at("2027-01-01T00:00:00Z")));
+    format_date_short(&out, date_of(at("2027-01-01T00:00:00Z")));
     end("1 Jan");
     begin();
-    time_text(&out, at("2026-02-09T09:05:59.999Z"));
+    format_date_time(&out, at("2026-02-09T09:05:59.999Z"));
     end("9 Feb 2026, 09:05 UTC");
     begin();
-    date_html(&out, date_of(at("2026-12-01T00:00:00Z")));
+    html_date(&out, date_of(at("2026-12-01T00:00:00Z")));
     end("<time datetime=\"2026-12-01\">1 Dec 2026</time>");
 }
 
