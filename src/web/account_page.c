@@ -130,10 +130,10 @@ static enum next password_made_step(struct request *r)
 static struct sign_in_attempt try_of(const struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    return (struct sign_in_try){.account = page->viewer.login,
-                                .address = r->client_address,
-                                .device =
-                                    str_make((const char *)page->session_hash, sizeof page->session_hash)};
+    return (struct sign_in_attempt){
+        .account = page->viewer.login,
+        .address = r->client_address,
+        .device = str_make((const char *)page->session_hash, sizeof page->session_hash)};
 }
 
 static enum next current_checked_step(struct request *r)
@@ -144,7 +144,7 @@ static enum next current_checked_step(struct request *r)
         return refuse_load(r);
     if (!a->call.matches)
         return show(r, "This is not your password.", NULL);
-    const struct sign_in_try try = try_of(r);
+    const struct sign_in_attempt try = try_of(r);
     sign_in_limiter_succeeded(page->site->sign_in_limiter, &try, clock_mono_ms());
     r->step = password_made_step;
     return password_make(page->site->passwords, &r->wait, &a->call, form_get(&page->form, STR("password")));
@@ -157,13 +157,13 @@ static enum next password_step(struct request *r)
                chosen = form_get(&page->form, STR("password"));
     if (page->by_proxy || !page->viewer.login.p || !current.p || !chosen.p)
         return page_error(r, 400, "The form wants your password and a new one.");
-    const char *fault = password_refusal(chosen, page->viewer.login);
+    const char *fault = password_check(chosen, page->viewer.login);
     if (!fault && !str_eq(chosen, form_get(&page->form, STR("again"))))
         fault = "The two new passwords are not the same.";
     if (fault)
         return show(r, NULL, fault);
-    const struct sign_in_try try = try_of(r);
-    int64_t wait_ms = sign_in_limiter_try(page->site->sign_in_limiter, &try, clock_mono_ms());
+    const struct sign_in_attempt try = try_of(r);
+    int64_t wait_ms = sign_in_limiter_begin(page->site->sign_in_limiter, &try, clock_mono_ms());
     if (wait_ms)
         return page_too_many_sign_ins(r, wait_ms);
     struct account *a = arena_alloc(&r->arena, sizeof *a);

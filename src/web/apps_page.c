@@ -112,7 +112,7 @@ static enum next count_next(struct request *r)
         if (cursor.at_ms > app->read_at)
             app->read_at = cursor.at_ms;
         r->step = count_step;
-        return store_count_events(&page->read, page->viewer.author_row, cursor.after, CURSOR_BEHIND_MAX + 1,
+        return store_count_events(&page->read, page->viewer.author_row, cursor.after, LAG_MAX + 1,
                                   &app->behind);
     }
     return show(r);

@@ -1,4 +1,5 @@
-/* GET /assets/… Kept by browsers for ever: another text has another address (?v=…). */
+/* GET /assets/…: static files that browsers may cache forever, because a changed file has another URL (?v=…).
+ */
 #include "web/assets.h"
 
 #include "base/hash.h"
@@ -9,7 +10,7 @@ extern const size_t style_css_len, copy_js_len;
 
 enum { VERSION_LEN = 12 };
 
-static void version_of(struct str text, char out[ASSET_VERSION_SIZE])
+static void format_version(struct str text, char out[ASSET_VERSION_SIZE])
 {
     char hash[HASH_TEXT_LEN];
     hash_128_text(text, hash);
@@ -19,11 +20,11 @@ static void version_of(struct str text, char out[ASSET_VERSION_SIZE])
 
 void assets_compute_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE])
 {
-    version_of(str_make(style_css, style_css_len), style);
-    version_of(str_make(copy_js, copy_js_len), script);
+    format_version(str_make(style_css, style_css_len), style);
+    format_version(str_make(copy_js, copy_js_len), script);
 }
 
-static enum next answer(struct request *r, struct str type, struct str text)
+static enum next send_asset(struct request *r, struct str type, struct str text)
 {
     r->res.status = 200;
     r->res.content_type = type;
@@ -34,12 +35,12 @@ static enum next answer(struct request *r, struct str type, struct str text)
 
 static enum next style_step(struct request *r)
 {
-    return answer(r, STR("text/css; charset=utf-8"), str_make(style_css, style_css_len));
+    return send_asset(r, STR("text/css; charset=utf-8"), str_make(style_css, style_css_len));
 }
 
 static enum next script_step(struct request *r)
 {
-    return answer(r, STR("text/javascript; charset=utf-8"), str_make(copy_js, copy_js_len));
+    return send_asset(r, STR("text/javascript; charset=utf-8"), str_make(copy_js, copy_js_len));
 }
 
 const struct site_page style_page = {

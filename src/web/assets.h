@@ -1,11 +1,11 @@
-/* The stylesheet and the one script, embedded from style.css and copy.js and served under addresses that
- * change with them. */
+/* The stylesheet and the script, embedded into the binary from style.css and copy.js. Their URLs carry a hash
+ * of their content, so that browsers may cache them forever. */
 #ifndef VT_WEB_ASSETS_H
 #define VT_WEB_ASSETS_H
 
 enum { ASSET_VERSION_SIZE = 16 };
 
-/* Of their texts; NUL-terminated. */
+/* Stores the NUL-terminated content hashes that follow `?v=` in the URLs. */
 void assets_compute_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE]);
 
 #endif

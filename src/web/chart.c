@@ -1,19 +1,20 @@
-/* The chart. Pure: days in, markup out. Percentages are of the whole picture: the plot lies between TOP and
- * FLOOR, the marks of viral days above it, the dates below. */
+/* Writes the chart. Vertical positions are percentages of the SVG: bars lie between PLOT_TOP and PLOT_BOTTOM,
+ * the stars of viral days above them, the dates below. */
 #include "web/chart.h"
 
 #include "base/check.h"
 #include "web/html.h"
 #include "web/humanize.h"
 
-static const double TOP = 14, FLOOR = 88;
-enum { LINES_MAX = 4 };
+static const double PLOT_TOP = 14, PLOT_BOTTOM = 88;
+static const double BAR_HEIGHT_MIN = 0.6; /* a single view stays visible */
+enum { GRID_LINES_MAX = 4 };
 
 int64_t chart_grid_step(int64_t max)
 {
     static const int factors[] = {2, 5, 10};
     int64_t power = 1, step = 1;
-    for (size_t i = 0; max > step * LINES_MAX; i++) {
+    for (size_t i = 0; max > step * GRID_LINES_MAX; i++) {
         step = power * factors[i % 3];
         if (i % 3 == 2)
             power *= 10;
@@ -23,7 +24,7 @@ int64_t chart_grid_step(int64_t max)
 
 struct plot {
     const struct chart *chart;
-    int64_t max, step, top; /* views; top: of the highest line */
+    int64_t max, step, top; /* in views: the highest bar, the grid distance, the highest grid line */
     int viral_days;
 };
 
@@ -42,10 +43,10 @@ static struct plot plot_of(const struct chart *c)
 
 static double y_of(const struct plot *p, int64_t views)
 {
-    return FLOOR - (FLOOR - TOP) * (double)views / (double)p->top;
+    return PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * (double)views / (double)p->top;
 }
 
-/* ---- the axis: a picture of its own beside the plot, so that its text never lies over a bar ---- */
+/* ---- axis: a separate SVG beside the plot, so that its text never covers a bar ---- */
 
 static void write_axis(struct buf *b, const struct plot *p)
 {
@@ -58,7 +59,7 @@ static void write_axis(struct buf *b, const struct plot *p)
     HTML(b, "</svg>");
 }
 
-static void write_lines(struct buf *b, const struct plot *p)
+static void write_grid(struct buf *b, const struct plot *p)
 {
     for (int64_t v = 0; v <= p->top; v += p->step) {
         double y = y_of(p, v);
@@ -69,7 +70,7 @@ static void write_lines(struct buf *b, const struct plot *p)
 
 /* ---- days ---- */
 
-static void write_viral_words(struct buf *b, const struct chart *c, int32_t viral)
+static void write_viral_note(struct buf *b, const struct chart *c, int32_t viral)
 {
     if (c->one_video)
         HTML(b, "went viral");
@@ -99,18 +100,18 @@ static void write_day(struct buf *b, const struct plot *p, size_t i)
     buf_append(b, day->views == 1 ? STR(" view") : STR(" views"));
     if (day->viral) {
         HTML(b, ", ");
-        write_viral_words(b, p->chart, day->viral);
+        write_viral_note(b, p->chart, day->viral);
     }
     buf_printf(b,
                "</title><rect class=\"chart-slot\" x=\"%.2f%%\" y=\"0\" width=\"%.2f%%\" height=\"%.2f%%\"/>",
-               x, slot, FLOOR);
+               x, slot, PLOT_BOTTOM);
     if (day->views > 0) {
-        if (FLOOR - y < 0.6)
-            y = FLOOR - 0.6; /* something is not nothing */
+        if (PLOT_BOTTOM - y < BAR_HEIGHT_MIN)
+            y = PLOT_BOTTOM - BAR_HEIGHT_MIN;
         buf_printf(b,
                    "<rect class=\"chart-bar\" x=\"%.2f%%\" y=\"%.2f%%\" width=\"%.2f%%\" height=\"%.2f%%\" "
                    "rx=\"2\"",
-                   x + (slot - width) / 2, y, width, FLOOR - y);
+                   x + (slot - width) / 2, y, width, PLOT_BOTTOM - y);
         if (day->viral)
             buf_printf(b, " fill=\"url(#%s-hatch)\"", p->chart->id);
         HTML(b, "/>");
@@ -133,7 +134,7 @@ static void write_date(struct buf *b, const struct plot *p, size_t i, const char
     HTML(b, "</text>");
 }
 
-/* First, middle and last: as many as a phone has room for. */
+/* The first, middle and last date: a phone has no room for more. */
 static void write_dates(struct buf *b, const struct plot *p)
 {
     size_t n = p->chart->count;
@@ -147,7 +148,7 @@ static void write_dates(struct buf *b, const struct plot *p)
     write_date(b, p, n - 1, "end");
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static void write_description(struct buf *b, const struct plot *p)
 {
@@ -166,19 +167,19 @@ static void write_description(struct buf *b, const struct plot *p)
     format_number(b, sum);
     buf_append(b, sum == 1 ? STR(" view.") : STR(" views."));
     if (p->max) {
-        HTML(b, " Most on ");
+        HTML(b, " Highest on ");
         format_date(b, c->days[best].date);
         HTML(b, ": ");
         format_number(b, p->max);
         HTML(b, ".");
     }
     if (p->viral_days) {
-        buf_printf(b, " %d day%s marked: ", p->viral_days, p->viral_days == 1 ? " is" : "s are");
+        buf_printf(b, " %d day%s marked because ", p->viral_days, p->viral_days == 1 ? " is" : "s are");
         buf_append(b, c->one_video ? STR("the video went viral.") : STR("a video went viral."));
     }
 }
 
-static void write_picture(struct buf *b, const struct plot *p)
+static void write_svg(struct buf *b, const struct plot *p)
 {
     const char *id = p->chart->id;
     HTML(b, "<div class=\"chart\">");
@@ -196,7 +197,7 @@ static void write_picture(struct buf *b, const struct plot *p)
                "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" "
                "height=\"6\"/><line y2=\"6\"/></pattern></defs>",
                id);
-    write_lines(b, p);
+    write_grid(b, p);
     for (size_t i = 0; i < p->chart->count; i++)
         write_day(b, p, i);
     write_dates(b, p);
@@ -226,7 +227,7 @@ static void write_row(struct buf *b, const struct plot *p, const struct chart_da
     if (p->viral_days) {
         HTML(b, "<td class=\"num\">");
         if (day->viral)
-            write_viral_words(b, p->chart, day->viral);
+            write_viral_note(b, p->chart, day->viral);
         HTML(b, "</td>");
     }
     HTML(b, "</tr>");
@@ -234,12 +235,12 @@ static void write_row(struct buf *b, const struct plot *p, const struct chart_da
 
 static void write_table(struct buf *b, const struct plot *p)
 {
-    HTML(b, "<details class=\"numbers\"><summary>The numbers as a table</summary><div class=\"scroll\" "
-            "role=\"region\" tabindex=\"0\" aria-label=\"Numbers of each day\"><table><caption "
+    HTML(b, "<details class=\"numbers\"><summary>Show the numbers as a table</summary><div class=\"scroll\" "
+            "role=\"region\" tabindex=\"0\" aria-label=\"Numbers for each day\"><table><caption "
             "class=\"sr\">");
     html_text(b, p->chart->title);
     HTML(b, "</caption><thead><tr><th scope=\"col\">Day</th><th scope=\"col\" class=\"num\">Views</th>"
-            "<th scope=\"col\" class=\"num\">In all</th>");
+            "<th scope=\"col\" class=\"num\">Total</th>");
     if (p->viral_days)
         HTML(b, "<th scope=\"col\" class=\"num\">Went viral</th>");
     HTML(b, "</tr></thead><tbody>");
@@ -252,11 +253,11 @@ void chart_write(struct buf *b, const struct chart *c)
 {
     CHECK(c->count <= CHART_DAYS_MAX);
     if (c->count == 0) {
-        HTML(b, "<p class=\"empty\">There is nothing to draw yet.</p>");
+        HTML(b, "<p class=\"empty\">There are no numbers to show yet.</p>");
         return;
     }
     struct plot p = plot_of(c);
-    write_picture(b, &p);
+    write_svg(b, &p);
     if (p.viral_days)
         write_legend(b, &p);
     write_table(b, &p);

@@ -1,7 +1,8 @@
-/* A bar chart of views per day as inline SVG, with the same numbers in a table behind it.
+/* A bar chart of views per day as inline SVG, followed by the same numbers in a table.
  *
- * It scales without a script and without inline styles: places are per cent, text keeps its size. Days on
- * which a video went viral carry a star, a hatched bar and words in the table. */
+ * The chart scales without a script and without inline styles: positions are percentages, text keeps its
+ * size. A day on which a video went viral has a star, a hatched bar and a note in the table, so that color is
+ * never the only sign. */
 #ifndef VT_WEB_CHART_H
 #define VT_WEB_CHART_H
 
@@ -15,25 +16,25 @@ enum { CHART_DAYS_MAX = 92 };
 struct chart_day {
     int32_t date;
     int64_t views;
-    int64_t total; /* views in all by the end of that day */
-    int32_t viral; /* how many videos went viral on it */
+    int64_t total; /* all views up to the end of the day */
+    int32_t viral; /* number of videos that went viral on this day */
 };
 
 struct chart {
-    const char *id;               /* of the page's elements: a literal, unique on the page */
-    struct str title;             /* "Views per day": plain text */
-    bool one_video;               /* words: "went viral" instead of how many did */
-    const struct chart_day *days; /* consecutive, ascending; none: nothing is drawn but a sentence */
-    size_t count;                 /* at most CHART_DAYS_MAX */
+    const char *id;               /* prefix of element ids; a literal, unique on the page */
+    struct str title;             /* plain text, for example "Views per day" */
+    bool one_video;               /* the notes say "went viral" instead of "2 videos went viral" */
+    const struct chart_day *days; /* consecutive dates in ascending order */
+    size_t count;                 /* at most CHART_DAYS_MAX; 0 writes a sentence instead of a chart */
 };
 
 void chart_write(struct buf *b, const struct chart *c);
 
-/* The lowest round value (1, 2 or 5 times a power of ten) of which at most four reach `max`: the distance of
- * the lines of the axis. At least 1. */
+/* Returns the distance between grid lines: the lowest round value (1, 2 or 5 times a power of ten) of which
+ * at most four are needed to reach `max`. At least 1. */
 int64_t chart_grid_step(int64_t max);
 
-/* Views of the video's or author's share as a bar: `width` out of 1,000. */
+/* Writes a horizontal bar that shows `part` of `whole`. */
 void chart_meter(struct buf *b, const char *class, int64_t part, int64_t whole);
 
 #endif

@@ -1,7 +1,8 @@
-/* Escaping. Owns what may stand in a page; knows nothing of pages. */
+/* HTML escaping and link checks. */
 #include "web/html.h"
 
-/* What stands for the character at p of `n` bytes, and how many bytes it takes. p == NULL: as it is. */
+/* Returns the replacement for the character at `p`, or p == NULL if it needs none. `*used` receives the
+ * number of input bytes that the character has. */
 static struct str replacement(const unsigned char *p, size_t n, size_t *used)
 {
     *used = 1;
@@ -72,8 +73,8 @@ void html_attr_i64(struct buf *b, const char *name, int64_t value)
     buf_append_char(b, '"');
 }
 
-/* What is behind `scheme`, without regard to case; p == NULL when it does not begin so. */
-static struct str behind(struct str url, struct str scheme)
+/* Returns the rest of `url` after `scheme`, compared without regard to case, or p == NULL. */
+static struct str strip_scheme(struct str url, struct str scheme)
 {
     if (url.len < scheme.len || !str_eq_nocase(str_make(url.p, scheme.len), scheme))
         return (struct str){NULL, 0};
@@ -89,9 +90,9 @@ bool html_link_is_safe(struct str url)
     }
     if (url.len && url.p[0] == '/')
         return url.len == 1 || url.p[1] != '/';
-    struct str host = behind(url, STR("https://"));
+    struct str host = strip_scheme(url, STR("https://"));
     if (!host.p)
-        host = behind(url, STR("http://"));
+        host = strip_scheme(url, STR("http://"));
     return host.p && host.len && host.p[0] != '/' && host.p[0] != '?' && host.p[0] != '#';
 }
 

@@ -1,4 +1,4 @@
-/* Numbers and times in words. Pure functions into a buffer; the words are English. */
+/* English text for numbers, dates and times. */
 #include "web/humanize.h"
 
 #include "base/clock.h"
@@ -54,14 +54,14 @@ void html_number(struct buf *b, int64_t v)
     HTML(b, "</span>");
 }
 
-void html_quantity(struct buf *b, int64_t v, const char *one, const char *many)
+void html_quantity(struct buf *b, int64_t v, const char *singular, const char *plural)
 {
     html_number(b, v);
     buf_append_char(b, ' ');
-    buf_append(b, str_from_cstr(v == 1 ? one : many));
+    buf_append(b, str_from_cstr(v == 1 ? singular : plural));
 }
 
-static void tenths(struct buf *b, int64_t v, int64_t base)
+static void format_ratio(struct buf *b, int64_t v, int64_t base)
 {
     int64_t whole = v / base, tenth = (int64_t)((__int128)(v % base) * 10 / base);
     format_number(b, whole);
@@ -73,11 +73,11 @@ static void tenths(struct buf *b, int64_t v, int64_t base)
 
 void format_multiplier(struct buf *b, int64_t v, int64_t base)
 {
-    tenths(b, v, base);
+    format_ratio(b, v, base);
     HTML(b, " times");
 }
 
-/* part * 100 / whole, to the nearest. */
+/* Returns part * 100 / whole, rounded to the nearest integer. */
 static int64_t percent(int64_t part, int64_t whole)
 {
     return (int64_t)(((__int128)part * 200 + whole) / ((__int128)whole * 2));
@@ -102,16 +102,16 @@ void format_change(struct buf *b, int64_t now, int64_t before)
     if (more == 0) {
         HTML(b, "the same number as in");
     } else if (now / before >= 3) {
-        tenths(b, now, before);
+        format_ratio(b, now, before);
         HTML(b, " times as many as in");
     } else {
         buf_append(b, more > 0 ? STR("up ") : STR("down "));
         if (p == 0)
-            HTML(b, "less than 1% on");
+            HTML(b, "less than 1% from");
         else if (p == 100 && now > 0 && more < 0)
-            HTML(b, "more than 99% on");
+            HTML(b, "more than 99% from");
         else
-            buf_printf(b, "%lld%% on", (long long)p);
+            buf_printf(b, "%lld%% from", (long long)p);
     }
 }
 
@@ -168,7 +168,7 @@ void html_date(struct buf *b, int32_t date)
     HTML(b, "</time>");
 }
 
-static void ago(struct buf *b, int64_t n, const char *unit)
+static void format_age(struct buf *b, int64_t n, const char *unit)
 {
     buf_printf(b, "%lld %s%s ago", (long long)n, unit, n == 1 ? "" : "s");
 }
@@ -184,11 +184,11 @@ void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms)
     if (age < MINUTE_MS)
         HTML(b, "just now");
     else if (age < HOUR_MS)
-        ago(b, age / MINUTE_MS, "minute");
+        format_age(b, age / MINUTE_MS, "minute");
     else if (age < DAY_MS)
-        ago(b, age / HOUR_MS, "hour");
+        format_age(b, age / HOUR_MS, "hour");
     else if (age < 31 * DAY_MS)
-        ago(b, age / DAY_MS, "day");
+        format_age(b, age / DAY_MS, "day");
     else
         format_date(b, date_of(t_ms));
     HTML(b, "</time>");

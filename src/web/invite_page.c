@@ -138,7 +138,7 @@ static enum next take_form(struct request *r)
     i->login = given_login(i).p ? given_login(i) : login_normalize(&r->arena, typed);
     if (!i->login.p)
         return show_form(r, typed, "The name has to be " LOGIN_RULE ".", NULL);
-    const char *fault = password_refusal(password, i->login);
+    const char *fault = password_check(password, i->login);
     if (!fault && !str_eq(password, form_get(&page->form, STR("again"))))
         fault = "The two passwords are not the same.";
     if (fault)

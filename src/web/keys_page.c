@@ -132,7 +132,7 @@ static void write_form(struct request *r, const struct keys *keys)
     secret_generate(&ticket);
     HTML(b, "<section class=\"card\"><h2>A new key</h2>\n");
     page_form(r, str_from_cstr(PATH));
-    form_field_write_hidden(b, "ticket", secret_text(&r->arena, &ticket));
+    form_field_write_hidden(b, "ticket", secret_format(&r->arena, &ticket));
     form_field_write(
         b, &(struct form_field){.id = "name",
                                 .label = "What is it for?",

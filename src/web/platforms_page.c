@@ -233,9 +233,9 @@ static enum next begun_step(struct request *r)
                                                  .state = secret_format(&r->arena, &b->state),
                                                  .challenge = str_make(challenge, sizeof challenge),
                                                  .again = b->again};
-    struct fetch_options where;
-    fetch_options_of(&where, page->site->config);
-    pkce_challenge(secret_text(&r->arena, &b->verifier), challenge);
+    struct http_client_options where;
+    http_client_options_of(&where, page->site->config);
+    pkce_challenge(secret_format(&r->arena, &b->verifier), challenge);
     struct str path = b->desc->authorize_path(&r->arena, &authorize);
     return page_redirect_away(
         r, arena_printf(&r->arena, "%s%.*s", where.origins[b->desc->authorize_host], (int)path.len, path.p));

@@ -66,6 +66,6 @@ enum err session_start_write(struct store *store, const struct session_start *en
 void session_start_set_cookies(struct request *r)
 {
     session_cookie_set(r, &page_context_of(r)->entering);
-    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_text(&r->arena, &page_context_of(r)->device),
+    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_format(&r->arena, &page_context_of(r)->device),
                    DEVICE_LIFE_MS / SECOND_MS);
 }

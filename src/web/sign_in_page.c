@@ -133,10 +133,10 @@ static enum next found_step(struct request *r)
     if (page->read.err && page->read.err != ERR_NOT_FOUND)
         return page_store_error(r, page->read.err);
     struct str stored = page->read.err ? (struct str){NULL, 0} : s->found.password;
-    s->try = (struct sign_in_try){.account = s->account, .address = r->client_address};
+    s->try = (struct sign_in_attempt){.account = s->account, .address = r->client_address};
     if (s->device_author && !page->read.err && s->device_author == s->found.author_row)
         s->try.device = str_make((const char *)s->device, sizeof s->device);
-    const int64_t wait_ms = sign_in_limiter_try(page->site->sign_in_limiter, &s->try, clock_mono_ms());
+    const int64_t wait_ms = sign_in_limiter_begin(page->site->sign_in_limiter, &s->try, clock_mono_ms());
     if (wait_ms)
         return refuse_for_now(r, wait_ms);
     r->step = checked_step;

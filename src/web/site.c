@@ -204,7 +204,7 @@ void web_cookie_set(struct request *r, struct str name, struct str value, int64_
 
 void session_cookie_set(struct request *r, const struct secret *session)
 {
-    web_cookie_set(r, SESSION_COOKIE, secret_text(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
+    web_cookie_set(r, SESSION_COOKIE, secret_format(&r->arena, session), SESSION_LIFE_MS / SECOND_MS);
 }
 
 void session_cookie_clear(struct request *r)
@@ -282,8 +282,8 @@ static enum next admit_form(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     if (page->viewer.author_row) {
-        struct limiter_verdict verdict =
-            windows_take(page->site->writes, page->viewer.author_row, clock_mono_ms());
+        struct limit_verdict verdict =
+            windows_acquire(page->site->writes, page->viewer.author_row, clock_mono_ms());
         if (!verdict.admitted)
             return page_too_many_forms(r, verdict.reset_ms);
     }
@@ -372,13 +372,13 @@ static enum next session_step(struct request *r)
     if (!session_is_live(&page->session, expiry_now_ms())) {
         /* A session that has expired only by a wall clock that may be wrong is kept. */
         if (!session_is_live(&page->session, expiry_floor_ms()))
-            session_forget(page->site->notes, page->session_hash);
+            session_record_end(page->site->notes, page->session_hash);
         return begin_without_session(r);
     }
     page->viewer = page->session.viewer;
     r->author_id = &page->viewer.id;
     page->has_secret = true;
-    session_note(page->site->notes, page->session_hash, &page->session);
+    session_record_use(page->site->notes, page->session_hash, &page->session);
     return begin_page(r);
 }
 
@@ -436,7 +436,7 @@ static enum next find_viewer(struct request *r)
         return NEXT_MORE;
     if (uuid_parse(said, &id))
         return store_find_viewer(&page->read, &r->arena, &id, &page->viewer);
-    login = login_fold(&r->arena, said);
+    login = login_normalize(&r->arena, said);
     return login.p ? store_find_login(&page->read, &r->arena, login, &page->viewer) : NEXT_MORE;
 }
 
@@ -479,7 +479,7 @@ void site_finish(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     if (page && page->new_secret)
-        web_cookie_set(r, FORM_COOKIE, secret_text(&r->arena, &page->secret), -1);
+        web_cookie_set(r, FORM_COOKIE, secret_format(&r->arena, &page->secret), -1);
     for (size_t i = 0; page && i < page->cookie_count; i++)
         response_add_field(r, STR("Set-Cookie"), page->cookies[i]);
     page_add_fields(r);

@@ -140,7 +140,7 @@ def test_the_change_to_the_month_before(desk):
         sums.append(sum(day["views"] for row in rows for day in row["days"]))
     now, before = sums
     change = round(abs(now - before) * 100 / before)
-    words = f"{now * 10 // before / 10:g} times as many as in" if now >= 3 * before else f"{'up' if now > before else 'down'} {change}% on"
+    words = f"{now * 10 // before / 10:g} times as many as in" if now >= 3 * before else f"{'up' if now > before else 'down'} {change}% from"
     assert words in desk.page("/dashboard").text
 
 

@@ -1,11 +1,11 @@
-/* web/html: nothing that is stored can leave its place in a page, and links lead only where they may. */
+/* web/html: escaping and link checks. */
 #include "unit.h"
 
 #include "web/html.h"
 
 static struct buf out;
 
-static void begin(void)
+static void reset(void)
 {
     buf_fini(&out);
     buf_init(&out, 4096);
@@ -13,7 +13,7 @@ static void begin(void)
 
 static struct str text_of(struct str s)
 {
-    begin();
+    reset();
     html_text(&out, s);
     assert_false(out.failed);
     return buf_str(&out);
@@ -30,7 +30,7 @@ static void text_is_escaped(void **state)
     assert_str(text_of(STR("a<")), "a&lt;");
 }
 
-static void other_scripts_pass_and_broken_ones_are_marked(void **state)
+static void unicode_passes_and_invalid_utf8_becomes_a_replacement_character(void **state)
 {
     (void)state;
     assert_str(text_of(STR("כותרת 日本 \xF0\x9F\x93\x9A é")), "כותרת 日本 \xF0\x9F\x93\x9A é");
@@ -38,12 +38,13 @@ static void other_scripts_pass_and_broken_ones_are_marked(void **state)
                            "b")),
                "a\xEF\xBF\xBD"
                "b");
-    assert_str(text_of(STR("\xC3")), "\xEF\xBF\xBD"); /* cut at the end */
+    assert_str(text_of(STR("\xC3")), "\xEF\xBF\xBD"); /* truncated sequence */
     assert_str(text_of(STR("\xC0\xBC<")), "\xEF\xBF\xBD\xEF\xBF\xBD&lt;");
-    assert_str(text_of(STR("\xE2\x82<b>")), "\xEF\xBF\xBD\xEF\xBF\xBD&lt;b&gt;"); /* swallows nothing */
+    assert_str(text_of(STR("\xE2\x82<b>")),
+               "\xEF\xBF\xBD\xEF\xBF\xBD&lt;b&gt;"); /* the "<" after it is kept */
 }
 
-static void control_characters_vanish(void **state)
+static void control_characters_are_removed(void **state)
 {
     (void)state;
     assert_str(text_of(STR("a\0b\x01\x1b[31m\x7f\xC2\x85z")), "ab[31mz");
@@ -51,13 +52,13 @@ static void control_characters_vanish(void **state)
     assert_str(text_of(STR("\xC2\xA0")), "\xC2\xA0");
 }
 
-static void names_are_isolated(void **state)
+static void names_are_isolated_from_surrounding_text(void **state)
 {
     (void)state;
-    begin();
+    reset();
     html_name(&out, STR("\xE2\x80\xAE<b>"));
     assert_str(buf_str(&out), "<bdi>\xE2\x80\xAE&lt;b&gt;</bdi>");
-    begin();
+    reset();
     html_screen_reader_text(&out, STR("1 & 2"));
     assert_str(buf_str(&out), "<span class=\"sr\">1 &amp; 2</span>");
 }
@@ -65,13 +66,13 @@ static void names_are_isolated(void **state)
 static void attributes_are_quoted(void **state)
 {
     (void)state;
-    begin();
+    reset();
     html_attr(&out, "title", STR("a\"b"));
     html_attr_i64(&out, "width", -12);
     assert_str(buf_str(&out), " title=\"a&quot;b\" width=\"-12\"");
 }
 
-static void links_lead_where_they_may(void **state)
+static void unsafe_links_are_rejected(void **state)
 {
     static const char *const good[] = {
         "/", "/videos/1?a=b#c", "https://example.org", "HTTP://example.org/x", "http://[::1]:8080/?q=<\">",
@@ -104,7 +105,7 @@ static void links_lead_where_they_may(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(html_link_is_safe(str_from_cstr(bad[i])));
     assert_false(html_link_is_safe(STR("/a\0b")));
-    begin();
+    reset();
     html_link(&out, "href", STR("javascript:alert(1)"));
     assert_str(buf_str(&out), "");
     html_link(&out, "href", STR("https://example.org/?a=1&b=\"2\""));
@@ -120,8 +121,8 @@ static bool is_entity(struct str s)
     return false;
 }
 
-/* Whatever goes in: what comes out is UTF-8 and has nothing that could end a text or an attribute. */
-static void nothing_gets_out_of_its_place(void **state)
+/* For random input, the output is valid UTF-8 and contains no character that ends a text or an attribute. */
+static void random_input_is_always_escaped(void **state)
 {
     static const char likely[] = "<>&\"'\0\n\x1b\x7f\xC2\x85\xE2\x80\xAE\xF0\x9F\xED\xA0\xFF;#ab";
     uint64_t random = 0x1234567;
@@ -143,7 +144,7 @@ static void nothing_gets_out_of_its_place(void **state)
     }
 }
 
-static void a_full_buffer_fails(void **state)
+static void full_buffer_sets_failed(void **state)
 {
     (void)state;
     buf_fini(&out);
@@ -157,13 +158,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(other_scripts_pass_and_broken_ones_are_marked),
-        cmocka_unit_test(control_characters_vanish),
-        cmocka_unit_test(names_are_isolated),
+        cmocka_unit_test(unicode_passes_and_invalid_utf8_becomes_a_replacement_character),
+        cmocka_unit_test(control_characters_are_removed),
+        cmocka_unit_test(names_are_isolated_from_surrounding_text),
         cmocka_unit_test(attributes_are_quoted),
-        cmocka_unit_test(links_lead_where_they_may),
-        cmocka_unit_test(nothing_gets_out_of_its_place),
-        cmocka_unit_test(a_full_buffer_fails),
+        cmocka_unit_test(unsafe_links_are_rejected),
+        cmocka_unit_test(random_input_is_always_escaped),
+        cmocka_unit_test(full_buffer_sets_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
