@@ -50,7 +50,7 @@ static void write_cache(struct buf *b, const void *ctx)
                   (int64_t)c.bytes);
 }
 
-void monitor_set_response_cache(struct monitor *w, const struct cache *cache)
+void monitor_set_response_cache(struct monitor *w, const struct response_cache *cache)
 {
     w->view.more = write_cache;
     w->view.more_ctx = cache;

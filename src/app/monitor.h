@@ -19,7 +19,7 @@ struct admin_view *monitor_view(struct monitor *w);
 MUST_USE enum err monitor_open(struct monitor *w, const char **why);
 
 /* Shows what is kept of answers. */
-void monitor_set_response_cache(struct monitor *w, const struct cache *cache);
+void monitor_set_response_cache(struct monitor *w, const struct response_cache *cache);
 
 /* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
  * was. */
