@@ -48,12 +48,12 @@ static bool open_network(struct asker *a)
     struct http_client_options options;
     http_client_options_of(&options, a->config);
     CHECK(uv_loop_init(&a->loop) == 0);
-    a->fetch = http_client_new(&a->loop, &options);
-    if (!a->fetch) {
+    a->client = http_client_new(&a->loop, &options);
+    if (!a->client) {
         CHECK(uv_loop_close(&a->loop) == 0);
         return false;
     }
-    const struct token_sender sender = token_sender_of(a->fetch);
+    const struct token_sender sender = token_sender_of(a->client);
     a->refresher = token_refresher_new(a->config, &sender, a->keys, &turns);
     return true;
 }
@@ -106,9 +106,9 @@ static void on_closed(void *ctx)
 
 void asker_close(struct asker *a)
 {
-    if (a->fetch) {
+    if (a->client) {
         token_refresher_free(a->refresher);
-        http_client_close(a->fetch, on_closed, NULL);
+        http_client_close(a->client, on_closed, NULL);
         (void)uv_run(&a->loop, UV_RUN_DEFAULT);
         CHECK(uv_loop_close(&a->loop) == 0);
     }
@@ -191,7 +191,7 @@ enum err asker_send(struct asker *a, struct platform_call *call)
     call->access_token = call->by_key ? str_from_cstr(a->config->youtube.api_key) : tokens.grant.access_token;
     a->desc->build(&a->call_arena, call, request);
     a->waiting = true;
-    (void)http_client_send(a->fetch, request, on_answer, a);
+    (void)http_client_send(a->client, request, on_answer, a);
     tokens_close(&tokens);
     call->access_token = str_make(NULL, 0);
     wait_for_it(a);

@@ -12,7 +12,7 @@ struct asker {
     struct store *store;
     struct seal_keys *keys;
     uv_loop_t loop;
-    struct fetch *fetch;
+    struct http_client *client;
     struct token_refresher *refresher;
     const struct platform_desc *desc;
     struct platform_options options; /* by_key false: calls carry the account's token */

@@ -223,7 +223,7 @@ struct engine {
     struct store *store;
     uv_loop_t loop;
     uv_timer_t tick;
-    struct fetch *fetch;
+    struct http_client *client;
     struct seal_keys *keys;
     struct token_sender sender;
     struct token_refresher *refresher;

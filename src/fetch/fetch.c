@@ -278,14 +278,14 @@ static enum err open_loop(struct engine *e)
     if (status)
         return run_fail(e->run, ERR_NOMEM, "no event loop for the platforms: %s", uv_strerror(status));
     http_client_options_of(&options, e->config);
-    e->fetch = http_client_new(&e->loop, &options);
-    if (!e->fetch) {
+    e->client = http_client_new(&e->loop, &options);
+    if (!e->client) {
         CHECK(uv_loop_close(&e->loop) == 0); /* it has no handles */
         return run_fail(e->run, ERR_NOMEM, "no HTTP client for the platforms: out of memory");
     }
     CHECK(uv_timer_init(&e->loop, &e->tick) == 0);
     e->tick.data = e;
-    e->sender = token_sender_of(e->fetch);
+    e->sender = token_sender_of(e->client);
     e->refresher = token_refresher_new(e->config, &e->sender, e->keys, &e->turns);
     return OK;
 }
@@ -304,7 +304,7 @@ static void close_loop(struct engine *e)
     while (token_refresher_in_flight(e->refresher) || e->flight_count)
         (void)uv_run(&e->loop, UV_RUN_ONCE);
     token_refresher_free(e->refresher);
-    http_client_close(e->fetch, on_fetch_closed, e);
+    http_client_close(e->client, on_fetch_closed, e);
     uv_close((uv_handle_t *)&e->tick, NULL);
     while (uv_run(&e->loop, UV_RUN_DEFAULT) || !e->fetch_closed)
         ;

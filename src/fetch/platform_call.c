@@ -203,7 +203,7 @@ static void send_call(struct flight *f)
     fill_call(f);
     f->account->gate->desc->build(&f->arena, &f->call, &request);
     run_count(e->run, f->account->gate->desc->platform, RUN_CALLS, 1);
-    f->fetching = http_client_send(e->fetch, &request, on_answer, f);
+    f->fetching = http_client_send(e->client, &request, on_answer, f);
     wipe_request(&request, f->call.access_token);
     f->call.access_token = (struct str){0};
     tokens_close(&f->tokens);

@@ -51,9 +51,9 @@ static void send_by_fetch(void *ctx, const struct http_request *request,
     (void)http_client_send(ctx, request, done, done_ctx);
 }
 
-struct token_sender token_sender_of(struct fetch *fetch)
+struct token_sender token_sender_of(struct http_client *client)
 {
-    return (struct token_sender){.ctx = fetch, .send = send_by_fetch};
+    return (struct token_sender){.ctx = client, .send = send_by_fetch};
 }
 
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,

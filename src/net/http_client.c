@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct fetch {
+struct http_client {
     uv_loop_t *loop;
     struct http_client_options options;
     CURLM *multi;
@@ -36,7 +36,7 @@ struct fetch {
 
 struct http_call {
     struct list link;
-    struct fetch *fetch;
+    struct http_client *client;
     CURL *easy;
     struct wiped url, sent, head, body;
     struct curl_slist *fields;
@@ -50,9 +50,9 @@ struct http_call {
     void *ctx;
 };
 
-struct watch {
+struct socket_watch {
     uv_poll_t poll;
-    struct fetch *fetch;
+    struct http_client *client;
     curl_socket_t socket;
 };
 
@@ -92,7 +92,7 @@ static void drop_easy(struct http_call *c)
 {
     if (!c->easy)
         return;
-    (void)curl_multi_remove_handle(c->fetch->multi, c->easy);
+    (void)curl_multi_remove_handle(c->client->multi, c->easy);
     curl_easy_cleanup(c->easy);
     c->easy = NULL;
     ERR_clear_error();
@@ -102,7 +102,7 @@ static void free_call(struct http_call *c)
 {
     drop_easy(c);
     list_remove(&c->link);
-    c->fetch->count--;
+    c->client->count--;
     free_fields(c->fields);
     wiped_fini(&c->url);
     wiped_fini(&c->sent);
@@ -116,7 +116,7 @@ static void free_call(struct http_call *c)
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_call *c = ctx;
-    if (n * size > c->fetch->options.body_max - c->body.len) {
+    if (n * size > c->client->options.body_max - c->body.len) {
         c->too_large = true;
         return 0;
     }
@@ -191,7 +191,7 @@ static enum transport_error error_of(CURLcode code)
 
 static void finish(struct http_call *c, CURLcode code)
 {
-    struct http_result r = {.took_ms = (int64_t)(uv_now(c->fetch->loop) - c->started_ms), .why = c->why};
+    struct http_result r = {.took_ms = (int64_t)(uv_now(c->client->loop) - c->started_ms), .why = c->why};
     r.error = c->refused != TRANSPORT_OK ? c->refused : c->too_large ? TRANSPORT_TOO_LARGE : error_of(code);
     if (r.error == TRANSPORT_OK && !read_headers(c))
         r.error = TRANSPORT_TOO_LARGE;
@@ -218,7 +218,7 @@ static void finish(struct http_call *c, CURLcode code)
 
 static void on_failing(uv_timer_t *t);
 
-static void deliver(struct fetch *f)
+static void deliver(struct http_client *f)
 {
     CURLMsg *m;
     int left;
@@ -235,7 +235,7 @@ static void deliver(struct fetch *f)
 
 /* curl has failed as a whole, which is a lack of memory: every call ends with an error, one in each loop
  * iteration. Whether a request went out is unknown then. */
-static void fail_all(struct fetch *f, CURLMcode code)
+static void fail_all(struct http_client *f, CURLMcode code)
 {
     while (!list_is_empty(&f->calls)) {
         struct http_call *c = LIST_ENTRY(f->calls.next, struct http_call, link);
@@ -248,7 +248,7 @@ static void fail_all(struct fetch *f, CURLMcode code)
     (void)uv_timer_start(&f->failing, on_failing, 0, 0);
 }
 
-static void act(struct fetch *f, curl_socket_t socket, int events)
+static void act(struct http_client *f, curl_socket_t socket, int events)
 {
     int running;
     const CURLMcode code =
@@ -261,11 +261,11 @@ static void act(struct fetch *f, curl_socket_t socket, int events)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    struct watch *w = poll->data;
+    struct socket_watch *w = poll->data;
     const int flags = status < 0 ? CURL_CSELECT_ERR
                                  : (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
                                        (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
-    act(w->fetch, w->socket, flags);
+    act(w->client, w->socket, flags);
 }
 
 static void on_timeout(uv_timer_t *t)
@@ -275,14 +275,14 @@ static void on_timeout(uv_timer_t *t)
 
 static void on_failing(uv_timer_t *t)
 {
-    struct fetch *f = t->data;
+    struct http_client *f = t->data;
     if (f->failed.next->next != &f->failed) /* one a turn: who begins it again at once gets no further */
         (void)uv_timer_start(t, on_failing, 0, 0);
     if (!list_is_empty(&f->failed))
         finish(LIST_ENTRY(f->failed.next, struct http_call, link), CURLE_OK);
 }
 
-static void one_closed(struct fetch *f)
+static void one_closed(struct http_client *f)
 {
     if (--f->open || !f->closing)
         return;
@@ -294,18 +294,18 @@ static void one_closed(struct fetch *f)
 
 static void on_watch_closed(uv_handle_t *h)
 {
-    struct watch *w = h->data;
-    struct fetch *f = w->fetch;
+    struct socket_watch *w = h->data;
+    struct http_client *f = w->client;
     free(w);
     one_closed(f);
 }
 
-static struct watch *watch_new(struct fetch *f, curl_socket_t socket)
+static struct socket_watch *socket_watch_new(struct http_client *f, curl_socket_t socket)
 {
-    struct watch *w = FAULT_OR(NULL, calloc(1, sizeof *w));
+    struct socket_watch *w = FAULT_OR(NULL, calloc(1, sizeof *w));
     if (!w)
         return NULL;
-    w->fetch = f;
+    w->client = f;
     w->socket = socket;
     w->poll.data = w;
     if (uv_poll_init_socket(f->loop, &w->poll, socket) != 0) {
@@ -319,8 +319,8 @@ static struct watch *watch_new(struct fetch *f, curl_socket_t socket)
 
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *ctx, void *watch)
 {
-    struct fetch *f = ctx;
-    struct watch *w = watch;
+    struct http_client *f = ctx;
+    struct socket_watch *w = watch;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
         /* Stopped at once, as curl closes the socket next. */
@@ -330,7 +330,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *ctx, void
         }
         return 0;
     }
-    if (!w && !(w = watch_new(f, socket)))
+    if (!w && !(w = socket_watch_new(f, socket)))
         return -1;
     const int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
     return uv_poll_start(&w->poll, events, on_poll) == 0 ? 0 : -1;
@@ -338,7 +338,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *ctx, void
 
 static int on_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
-    struct fetch *f = ctx;
+    struct http_client *f = ctx;
     (void)multi;
     if (timeout_ms < 0)
         return uv_timer_stop(&f->timer);
@@ -438,7 +438,7 @@ static void set_limits(CURL *e, const struct http_client_options *o)
 
 static bool set_options(struct http_call *c, const char *origin)
 {
-    const struct http_client_options *o = &c->fetch->options;
+    const struct http_client_options *o = &c->client->options;
     CURL *e = c->easy;
     char agent[64];
     (void)snprintf(agent, sizeof agent, "viewtally/%s", build_version);
@@ -475,7 +475,7 @@ static bool set_options(struct http_call *c, const char *origin)
 
 static bool begin(struct http_call *c, const struct http_request *r)
 {
-    const char *origin = c->fetch->options.origins[r->host];
+    const char *origin = c->client->options.origins[r->host];
     if (!protocol_of(origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
         return false;
     if (!wiped_append(&c->url, str_from_cstr(origin)) || !wiped_append(&c->url, r->path))
@@ -483,15 +483,15 @@ static bool begin(struct http_call *c, const struct http_request *r)
     /* Only what goes by a kept connection is sent again when nothing comes back. */
     (void)curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, (long)r->once);
     return add_fields(c, r) && set_options(c, origin) && set_body(c, r) &&
-           curl_multi_add_handle(c->fetch->multi, c->easy) == CURLM_OK;
+           curl_multi_add_handle(c->client->multi, c->easy) == CURLM_OK;
 }
 
-struct http_call *http_client_send(struct fetch *f, const struct http_request *request,
+struct http_call *http_client_send(struct http_client *f, const struct http_request *request,
                                    void (*done)(void *ctx, const struct http_result *result), void *ctx)
 {
     CHECK(!f->closing && (unsigned)request->host < PLATFORM_HOSTS);
     struct http_call *c = xcalloc(1, sizeof *c);
-    c->fetch = f;
+    c->client = f;
     c->done = done;
     c->ctx = ctx;
     c->started_ms = uv_now(f->loop);
@@ -516,17 +516,17 @@ void http_client_cancel(struct http_call *c)
     free_call(c);
 }
 
-size_t http_client_call_count(const struct fetch *f)
+size_t http_client_call_count(const struct http_client *f)
 {
     return f->count;
 }
 
 /* ---- the whole ---- */
 
-struct fetch *http_client_new(uv_loop_t *loop, const struct http_client_options *options)
+struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_options *options)
 {
     need_library();
-    struct fetch *f = FAULT_OR(NULL, calloc(1, sizeof *f));
+    struct http_client *f = FAULT_OR(NULL, calloc(1, sizeof *f));
     CURLM *multi = f ? FAULT_OR(NULL, curl_multi_init()) : NULL;
     if (!multi) {
         free(f);
@@ -553,7 +553,7 @@ static void on_timer_closed(uv_handle_t *h)
     one_closed(h->data);
 }
 
-void http_client_close(struct fetch *f, void (*closed)(void *ctx), void *ctx)
+void http_client_close(struct http_client *f, void (*closed)(void *ctx), void *ctx)
 {
     CHECK(!f->closing);
     f->closing = true;

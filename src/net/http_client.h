@@ -18,7 +18,7 @@
 #include <uv.h>
 
 struct config;
-struct fetch;
+struct http_client;
 struct http_call;
 
 enum transport_error {
@@ -60,7 +60,7 @@ void http_client_options_of(struct http_client_options *o, const struct config *
 MUST_USE bool http_client_check(const char **why);
 
 /* NULL: out of memory. */
-struct fetch *http_client_new(uv_loop_t *loop, const struct http_client_options *options);
+struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_options *options);
 
 struct http_result {
     enum transport_error error;
@@ -74,16 +74,16 @@ struct http_result {
  * own. The time limits begin now, a wait for a connection counts. `done` is called once, on the loop, never
  * before this has returned, and the result lives as long as that; the call is then over. It may start, cancel
  * others, and close. */
-struct http_call *http_client_send(struct fetch *f, const struct http_request *request,
+struct http_call *http_client_send(struct http_client *f, const struct http_request *request,
                                    void (*done)(void *ctx, const struct http_result *result), void *ctx);
 
 /* Ends a call whose `done` has not been called, and now never will be. Waits for nothing. */
 void http_client_cancel(struct http_call *call);
 
 /* How many calls are in flight. */
-size_t http_client_call_count(const struct fetch *f);
+size_t http_client_call_count(const struct http_client *f);
 
 /* Cancels all calls. `closed` is called on the loop when nothing of it is left there; never from within. */
-void http_client_close(struct fetch *f, void (*closed)(void *ctx), void *ctx);
+void http_client_close(struct http_client *f, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -1,6 +1,6 @@
 /* What the connectors share in reading answers: headers, waits, outcomes, tables of errors, items. */
-#ifndef VT_PLATFORMS_PLATFORM_RESPONSE_H
-#define VT_PLATFORMS_PLATFORM_RESPONSE_H
+#ifndef VT_PLATFORMS_RESPONSE_READER_H
+#define VT_PLATFORMS_RESPONSE_READER_H
 
 #include "platforms/platform.h"
 

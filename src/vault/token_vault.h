@@ -89,7 +89,7 @@ MUST_USE enum err account_record_save(const struct account_record *r, struct sea
 
 /* ---- refreshing tokens ---- */
 
-struct fetch;
+struct http_client;
 struct http_result;
 
 /* How the refresher asks: http_client_send(), or what a test has in its place. `done` is called once, never
@@ -99,7 +99,7 @@ struct token_sender {
     void (*send)(void *ctx, const struct http_request *request,
                  void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx);
 };
-struct token_sender token_sender_of(struct fetch *fetch);
+struct token_sender token_sender_of(struct http_client *client);
 
 /* How the refresher writes: a run of the refresh in its transactions, a command in its own. begin: neither an
  * order to stop nor a lost lease may refuse it, for the tokens that came must not be lost. */

@@ -105,7 +105,7 @@ static void write_navigation(struct request *r, const char *current)
     struct buf *b = &r->res.body;
     HTML(b, "<nav aria-label=\"Pages\"><ul>");
     for (size_t i = 0; i < sizeof navigation / sizeof navigation[0]; i++) {
-        if (navigation[i].path == PLATFORMS && !page_context_of(r)->site->fetch)
+        if (navigation[i].path == PLATFORMS && !page_context_of(r)->site->client)
             continue;
         HTML(b, "<li><a");
         page_link(r, "href", str_from_cstr(navigation[i].path));

@@ -173,7 +173,7 @@ static enum next ask_step(struct request *r)
     r->step = ask_step;
     r->wait.cancel = cancel_call;
     r->wait.call = r;
-    c->call = http_client_send(page_context_of(r)->site->fetch, &request, on_answer, r);
+    c->call = http_client_send(page_context_of(r)->site->client, &request, on_answer, r);
     return NEXT_WAIT;
 }
 

@@ -88,8 +88,8 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
     if (has_platforms(config)) {
         struct http_client_options options;
         http_client_options_of(&options, config);
-        site->fetch = http_client_new(loop, &options);
-        if (!site->fetch)
+        site->client = http_client_new(loop, &options);
+        if (!site->client)
             log_error("out of memory: the pages cannot connect accounts at platforms until a restart");
     }
 }
@@ -101,9 +101,9 @@ static void on_fetch_closed(void *ctx)
 
 void site_close(struct site *site)
 {
-    if (site->fetch)
-        http_client_close(site->fetch, on_fetch_closed, NULL);
-    site->fetch = NULL;
+    if (site->client)
+        http_client_close(site->client, on_fetch_closed, NULL);
+    site->client = NULL;
 }
 
 void site_fini(struct site *site)

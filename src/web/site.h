@@ -17,7 +17,7 @@
 #include <uv.h>
 
 struct cursors;
-struct fetch;
+struct http_client;
 struct passwords;
 struct session_recorder;
 struct summary_cache;
@@ -39,7 +39,7 @@ struct site {
     struct windows *writes; /* forms sent by each author */
     struct cursors *cursors;
     struct summary_cache *summaries; /* of the dashboards */
-    struct fetch *fetch;             /* asks the platforms; NULL: the operator has set none up */
+    struct http_client *client;      /* asks the platforms; NULL: the operator has set none up */
     struct str base;                 /* in front of every page's path: "" or "/x" */
     struct str api_base;             /* "/v1" or "/x/v1" */
     struct str origin;               /* https://host[:port] of base_url */

@@ -39,7 +39,7 @@ int http_peers_start(void **state)
 {
     int in[2], out[2];
     (void)state;
-    memcpy(peers.directory, "/tmp/vt-fetch-XXXXXX", 21);
+    memcpy(peers.directory, "/tmp/vt-peers-XXXXXX", 21);
     if (!mkdtemp(peers.directory) || pipe(in) || pipe(out))
         return -1;
     (void)snprintf(peers.ca, sizeof peers.ca, "%s/ca.crt", peers.directory);
@@ -49,7 +49,7 @@ int http_peers_start(void **state)
         (void)close(in[1]);
         (void)close(out[0]);
         (void)unsetenv("LD_PRELOAD");
-        (void)execl("/usr/bin/python3", "python3", "test/lib/fetchpeers.py", peers.directory, (char *)NULL);
+        (void)execl("/usr/bin/python3", "python3", "test/lib/http_peers.py", peers.directory, (char *)NULL);
         _exit(127);
     }
     (void)close(in[0]);

@@ -1,6 +1,6 @@
-/* The servers of test/lib/fetchpeers.py, well and ill behaved, in a process of their own. */
-#ifndef VT_TEST_FETCH_PEERS_H
-#define VT_TEST_FETCH_PEERS_H
+/* The servers of test/lib/http_peers.py, well and ill behaved, in a process of their own. */
+#ifndef VT_TEST_HTTP_PEERS_H
+#define VT_TEST_HTTP_PEERS_H
 
 /* For a group of tests: its setup and teardown. */
 int http_peers_start(void **state);

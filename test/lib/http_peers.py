@@ -1,4 +1,4 @@
-"""Servers that a fetch meets, well and ill behaved, for test/unit/test_fetch.c. Usage: fetchpeers.py DIRECTORY
+"""Servers that a fetch meets, well and ill behaved, for test/unit/test_http_client.c. Usage: http_peers.py DIRECTORY
 
 Prints a line "NAME PORT" for each, then "ready", and ends when its standard input ends. The certificates are made in
 DIRECTORY, whose ca.crt vouches for those that are to be accepted.

@@ -1,4 +1,4 @@
-/* Fetch against real servers, well and ill behaved (test/lib/fetchpeers.py). Each test ends with a loop that
+/* Fetch against real servers, well and ill behaved (test/lib/http_peers.py). Each test ends with a loop that
  * has no handle left. */
 #include "unit.h"
 
@@ -21,7 +21,7 @@ struct rig {
     uv_loop_t loop;
     struct http_client_options options;
     char origin[96];
-    struct fetch *fetch;
+    struct http_client *client;
     bool closed;
     size_t answers;
     struct answer {
@@ -47,7 +47,7 @@ static void rig_open(struct rig *rig, const char *origin, const char *peer)
                                                 .host_connections = 10};
     for (int i = 0; i < PLATFORM_HOSTS; i++)
         rig->options.origins[i] = rig->origin;
-    rig->fetch = http_client_new(&rig->loop, &rig->options);
+    rig->client = http_client_new(&rig->loop, &rig->options);
 }
 
 static void on_closed(void *ctx)
@@ -58,7 +58,7 @@ static void on_closed(void *ctx)
 static void rig_close(struct rig *rig)
 {
     if (!rig->close_in_done) {
-        http_client_close(rig->fetch, on_closed, rig);
+        http_client_close(rig->client, on_closed, rig);
         assert_false(rig->closed);
     }
     assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
@@ -70,11 +70,11 @@ static void rig_close(struct rig *rig)
 /* With options that were changed. */
 static void rig_reopen(struct rig *rig)
 {
-    http_client_close(rig->fetch, on_closed, rig);
+    http_client_close(rig->client, on_closed, rig);
     while (!rig->closed)
         (void)uv_run(&rig->loop, UV_RUN_ONCE);
     rig->closed = false;
-    rig->fetch = http_client_new(&rig->loop, &rig->options);
+    rig->client = http_client_new(&rig->loop, &rig->options);
 }
 
 static void start(struct rig *rig, const char *path);
@@ -102,12 +102,12 @@ static void on_done(void *ctx, const struct http_result *r)
         start(rig, "/ok");
     rig->start_in_done = false;
     if (rig->close_in_done)
-        http_client_close(rig->fetch, on_closed, rig);
+        http_client_close(rig->client, on_closed, rig);
 }
 
 static struct http_call *start_request(struct rig *rig, const struct http_request *r)
 {
-    return http_client_send(rig->fetch, r, on_done, rig);
+    return http_client_send(rig->client, r, on_done, rig);
 }
 
 static struct http_request get(const char *path)
@@ -123,8 +123,8 @@ static void start(struct rig *rig, const char *path)
 
 static void finish(struct rig *rig)
 {
-    while (http_client_call_count(rig->fetch))
-        assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !http_client_call_count(rig->fetch));
+    while (http_client_call_count(rig->client))
+        assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !http_client_call_count(rig->client));
 }
 
 /* One call to `peer`, whose answer is in rig->answer[0]. */
@@ -422,7 +422,7 @@ static void two_hundred_at_once(void **state)
     rig_open(&rig, TLS_LOCALHOST, "good");
     for (int i = 0; i < 200; i++)
         start(&rig, i % 10 ? "/ok" : "/reset");
-    assert_int_equal(http_client_call_count(rig.fetch), 200);
+    assert_int_equal(http_client_call_count(rig.client), 200);
     finish(&rig);
     int ok = 0;
     for (size_t i = 0; i < rig.answers; i++)
@@ -463,7 +463,7 @@ static void cancel_after(const char *origin, const char *peer, const char *path,
     const size_t before = rig.answers;
     if (!before) {
         http_client_cancel(call);
-        assert_int_equal(http_client_call_count(rig.fetch), 0);
+        assert_int_equal(http_client_call_count(rig.client), 0);
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
         assert_int_equal(rig.answers, 0);
     }
@@ -494,7 +494,7 @@ static void closed_with_calls_in_flight(void **state)
             for (int j = 0; j < 40; j++)
                 start(&rig, "/silent");
             start(&rig, "bad path");
-            const size_t calls = http_client_call_count(rig.fetch);
+            const size_t calls = http_client_call_count(rig.client);
             assert_int_equal(calls, 41);
             for (int j = 0; j < turns && !rig.answers; j++)
                 (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
