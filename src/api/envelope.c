@@ -43,11 +43,6 @@ enum next answer_error(struct request *r, enum api_error e, const char *fmt, ...
     va_start(ap, fmt);
     struct str message = arena_vprintf(&r->arena, fmt, ap);
     va_end(ap);
-    return answer_error_text(r, e, message);
-}
-
-enum next answer_error_text(struct request *r, enum api_error e, struct str message)
-{
     response_reset(r);
     r->res.status = errors[e].status;
     if (errors[e].status == 401)

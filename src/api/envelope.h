@@ -25,9 +25,6 @@ enum api_error {
 enum next answer_error(struct request *r, enum api_error e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same with a text that lives as long as the request: for refusals that come in floods. */
-enum next answer_error_text(struct request *r, enum api_error e, struct str message);
-
 /* The answer to a failed read: 503 with Retry-After (NEXT_DONE), or an abort once streaming. */
 enum next answer_store_error(struct request *r, enum err e);
 /* The same for STREAM_GIVE_UP. */

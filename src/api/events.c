@@ -5,11 +5,8 @@
 #include "api/render.h"
 #include "api/router.h"
 #include "base/clock.h"
-#include "base/numbering.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
-/* The most that those parts of an event take. */
-enum { EVENT_HEAD_ROOM = 128, EVENT_TAIL_ROOM = 128 };
 enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* stored with a response */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
@@ -27,10 +24,6 @@ struct feed {
     int64_t after; /* ascending: the position that was asked for */
     int64_t last_id, newest_id;
     int behind, behind_page;
-    struct numbering videos; /* that the page shows, */
-    struct {
-        size_t at, len;
-    } texts[LIMIT_MAX]; /* and where in the body it shows them first */
 };
 
 /* ---- parameters ---- */
@@ -107,52 +100,24 @@ static bool read_query(struct request *r, struct feed *feed)
 
 /* ---- the answer ---- */
 
-/* A video that the page has shown already is copied from there. */
-static void write_video(struct buf *b, struct feed *feed, const struct video *video,
+static void write_event(struct buf *b, const struct event *event, const struct video *video,
                         const struct book_ref *book)
 {
-    int seen = feed->videos.count, number = numbering_of(&feed->videos, video->row);
-    if (number == seen) {
-        feed->texts[number].at = b->len;
-        json_key(b, STR("video"));
-        render_shown_video(b, video, book, true);
-        feed->texts[number].len = b->len - feed->texts[number].at;
-    } else {
-        char *to = buf_reserve(b, feed->texts[number].len);
-        if (to)
-            b->len = (size_t)(put_text(to, str_make(b->p + feed->texts[number].at, feed->texts[number].len)) -
-                              b->p);
-    }
-}
-
-/* Up to the video. */
-static void write_head(struct buf *b, const struct event *event)
-{
-    char *to = json_begin(b, EVENT_HEAD_ROOM);
-    if (!to)
-        return;
-    to = put_text(to, STR("{\"id\":\"evt_"));
-    to = put_i64(to, event->id);
-    to = put_text(to, event->type == EVENT_WENT_VIRAL ? STR("\",\"type\":\"video.went_viral\"")
-                                                      : STR("\",\"type\":\"video.milestone_reached\""));
-    json_end(b, put_time(put_text(to, NEXT_KEY("occurred_at")), event->occurred_at));
-}
-
-/* Behind the video. */
-static void write_tail(struct buf *b, const struct event *event)
-{
-    char *to = buf_reserve(b, EVENT_TAIL_ROOM);
-    if (!to)
-        return;
+    json_open(b, '{');
+    json_key(b, STR("id"));
+    render_event_id(b, event->id);
+    JSON_STR(b, "type", str_from_cstr(type_words[event->type]));
+    JSON_TIME(b, "occurred_at", event->occurred_at);
+    json_key(b, STR("video"));
+    render_event_video(b, video, book);
     if (event->type == EVENT_WENT_VIRAL) {
-        to = put_i64(put_text(to, NEXT_KEY("views")), event->value);
-        to = put_i64(put_text(to, NEXT_KEY("threshold")), event->threshold);
-        to = put_text(to, NEXT_KEY("author_median_views"));
-        to = put_i64_or_null(to, event->median != COUNT_NONE, event->median);
+        JSON_I64(b, "views", event->value);
+        JSON_I64(b, "threshold", event->threshold);
+        JSON_I64_OR_NULL(b, "author_median_views", event->median != COUNT_NONE, event->median);
     } else {
-        to = put_i64(put_text(to, NEXT_KEY("milestone")), event->value);
+        JSON_I64(b, "milestone", event->value);
     }
-    json_end(b, put_char(to, '}'));
+    json_close(b, '}');
 }
 
 static bool on_event(void *ctx, const struct event *event, const struct video *video,
@@ -160,14 +125,11 @@ static bool on_event(void *ctx, const struct event *event, const struct video *v
 {
     struct request *r = ctx;
     struct feed *feed = call_of(r)->endpoint;
-    struct buf *b = &r->res.body;
     if (feed->shown == feed->limit) {
         feed->has_more = true;
         return false;
     }
-    write_head(b, event);
-    write_video(b, feed, video, book);
-    write_tail(b, event);
+    write_event(&r->res.body, event, video, book);
     feed->last_id = event->id;
     feed->newest_id = event->id > feed->newest_id ? event->id : feed->newest_id;
     feed->shown++;

@@ -1,4 +1,5 @@
-/* JSON of the records that several endpoints show, as the contract's tables have them. */
+/* JSON of the records that several endpoints return, with the fields and their order in the contract's
+ * tables. */
 #ifndef VT_API_RENDER_H
 #define VT_API_RENDER_H
 
@@ -8,17 +9,17 @@
 /* The video's title, else its book's, else "Untitled". */
 struct str render_title(const struct video *video, const struct book_ref *book);
 
-/* The key "book" with a BookRef or null. */
-void render_book_ref(struct buf *b, const struct book_ref *book);
+/* The value of "video" in a row of statistics: id, title, book, posted_at. */
+void render_stats_video(struct buf *b, const struct video *video, const struct book_ref *book);
 
-/* What statistics and events show of a video: id, title, thumbnail_url with events, book, posted_at. */
-void render_shown_video(struct buf *b, const struct video *video, const struct book_ref *book,
-                        bool with_thumbnail);
+/* The value of "video" in an event: the same with thumbnail_url. */
+void render_event_video(struct buf *b, const struct video *video, const struct book_ref *book);
 
-/* A Video object. `now_ms` decides views_final. */
+/* A Video object; `now_ms` decides views_final. */
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms);
 
-/* From when on render_video() gives something else for the same data; INT64_MAX: never. */
+/* The wall clock time from which render_video() returns a different text for the same data; INT64_MAX: never.
+ */
 int64_t render_valid_until(const struct video *video, int64_t now_ms);
 
 /* `evt_<id>` as a JSON string. */

@@ -7,7 +7,6 @@
 #include "api/usage.h"
 #include "auth/api_key.h"
 #include "base/clock.h"
-#include "base/put.h"
 
 static const struct route *const routes[] = {
     &account_route, &books_route, &videos_route, &video_route,   &stats_route,
@@ -120,42 +119,36 @@ static void offer_to_cache(struct request *r)
 
 /* ---- the rate limit ---- */
 
-static char *put_number(char *to, struct str before, int64_t number)
-{
-    return put_i64(put_text(to, before), number);
-}
-
-/* The IETF draft's fields and the older X-RateLimit ones; both count seconds from now. Without printf, which
- * costs as much as all the rest of a head. */
+/* The fields of the IETF draft and the older X-RateLimit ones; both count seconds from now. Written without
+ * printf, which would take as long as the rest of the head. */
 static void add_limit_fields(struct request *r, const struct limit_verdict *v)
 {
-    enum { MOST = 256 }; /* the names, and six numbers of at most 20 digits */
-    int64_t reset_s = (v->reset_ms + 999) / 1000;
-    char *text = arena_alloc(&r->arena, MOST), *to = text;
-    to = put_number(to, STR("RateLimit-Policy: \"key\";q="), v->limit);
-    to = put_number(to, STR(";w=60\r\nRateLimit: \"key\";r="), v->remaining);
-    to = put_number(to, STR(";t="), reset_s);
-    to = put_number(to, STR("\r\nX-RateLimit-Limit: "), v->limit);
-    to = put_number(to, STR("\r\nX-RateLimit-Remaining: "), v->remaining);
-    to = put_number(to, STR("\r\nX-RateLimit-Reset: "), reset_s);
-    *to++ = '\r';
-    *to++ = '\n';
-    response_add_lines(r, str_make(text, (size_t)(to - text)));
+    enum { FIELDS_BYTES = 256 }; /* the names and six numbers of at most 20 digits */
+    const int64_t reset_s = (v->reset_ms + 999) / 1000;
+    struct buf b = buf_on(arena_alloc(&r->arena, FIELDS_BYTES), FIELDS_BYTES);
+    buf_append(&b, STR("RateLimit-Policy: \"key\";q="));
+    buf_append_i64(&b, v->limit);
+    buf_append(&b, STR(";w=60\r\nRateLimit: \"key\";r="));
+    buf_append_i64(&b, v->remaining);
+    buf_append(&b, STR(";t="));
+    buf_append_i64(&b, reset_s);
+    buf_append(&b, STR("\r\nX-RateLimit-Limit: "));
+    buf_append_i64(&b, v->limit);
+    buf_append(&b, STR("\r\nX-RateLimit-Remaining: "));
+    buf_append_i64(&b, v->remaining);
+    buf_append(&b, STR("\r\nX-RateLimit-Reset: "));
+    buf_append_i64(&b, reset_s);
+    buf_append(&b, STR("\r\n"));
+    response_add_lines(r, buf_str(&b));
 }
 
 static enum next refuse_rate(struct request *r, const struct limit_verdict *v)
 {
-    enum { MOST = 128 };
-    int64_t wait_s = v->reset_ms > 1000 ? (v->reset_ms + 999) / 1000 : 1;
-    char *text = arena_alloc(&r->arena, MOST), *to = text, *seconds;
-    to = put_number(to, STR("More than "), v->limit);
-    to = put_text(to, STR(" requests in a minute with this key. Retry in "));
-    seconds = to;
-    to = put_i64(to, wait_s);
-    struct str retry_after = str_make(seconds, (size_t)(to - seconds));
-    to = put_text(to, STR(" s."));
-    enum next next = answer_error_text(r, API_RATE_LIMITED, str_make(text, (size_t)(to - text)));
-    response_add_field(r, STR("Retry-After"), retry_after);
+    const long long wait_s = v->reset_ms > 1000 ? (v->reset_ms + 999) / 1000 : 1;
+    enum next next =
+        answer_error(r, API_RATE_LIMITED, "More than %d requests in a minute with this key. Retry in %lld s.",
+                     (int)v->limit, wait_s);
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
     return next;
 }
 

@@ -61,8 +61,6 @@ static bool read_query(struct request *r, struct stats *s)
         !param_word(r, P_FORMAT, formats, &format) || !check_range(r, s))
         return false;
     s->csv = format == 1;
-    for (int32_t date = s->from; date <= s->to; date++)
-        date_format(date, s->dates[date - s->from]);
     s->query = (struct stats_query){.author_row = call_of(r)->owner.author_row,
                                     .from = s->from,
                                     .to = s->to,
@@ -75,41 +73,29 @@ static bool read_query(struct request *r, struct stats *s)
 
 /* ---- rows ---- */
 
-/* The most that a day takes: its constant text and the longest values. */
-enum { DAY_ROOM = 72 + PUT_DATE_MAX + 2 * (PUT_I64_MAX + PUT_BOOL_MAX) };
-
-static char *put_day(char *to, const struct stats *s, const struct stats_day *day)
-{
-    to = put_char(put_text(to, FIRST_KEY("date")), '"');
-    to = put_char(put_text(to, str_make(s->dates[day->date - s->from], DATE_TEXT_LEN)), '"');
-    to = put_i64(put_text(to, NEXT_KEY("views")), day->gained);
-    to = put_i64(put_text(to, NEXT_KEY("views_total")), day->total);
-    to = put_bool(put_text(to, NEXT_KEY("is_viral")), day->is_viral);
-    to = put_bool(put_text(to, NEXT_KEY("went_viral")), day->went_viral);
-    return put_char(to, '}');
-}
-
-static void json_days(struct buf *b, const struct stats *s, struct stats_days *days)
+static void json_days(struct buf *b, struct stats_days *days)
 {
     struct stats_day day;
     json_key(b, STR("days"));
     json_open(b, '[');
     while (stats_days_next(days, &day)) {
-        char *to = json_begin(b, DAY_ROOM);
-        if (!to)
-            return;
-        json_end(b, put_day(to, s, &day));
+        json_open(b, '{');
+        JSON_DATE(b, "date", day.date);
+        JSON_I64(b, "views", day.gained);
+        JSON_I64(b, "views_total", day.total);
+        JSON_BOOL(b, "is_viral", day.is_viral);
+        JSON_BOOL(b, "went_viral", day.went_viral);
+        json_close(b, '}');
     }
     json_close(b, ']');
 }
 
-static void json_row(struct buf *b, const struct stats *s, const struct stats_video *row,
-                     struct stats_days *days)
+static void json_row(struct buf *b, const struct stats_video *row, struct stats_days *days)
 {
     json_open(b, '{');
     json_key(b, STR("video"));
-    render_shown_video(b, row->video, &row->book, false);
-    json_days(b, s, days);
+    render_stats_video(b, row->video, &row->book);
+    json_days(b, days);
     json_close(b, '}');
 }
 
@@ -142,7 +128,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
     if (stats_of(r)->csv)
         csv_rows(&r->res.body, row, &days);
     else
-        json_row(&r->res.body, stats_of(r), row, &days);
+        json_row(&r->res.body, row, &days);
     return true;
 }
 

@@ -15,7 +15,6 @@ struct stats {
     struct stats_query query;
     struct stats_progress progress;
     int32_t from, to, today;
-    char dates[STATS_DAYS_MAX][DATE_TEXT_LEN]; /* of the range, as texts: every row shows them */
     bool csv;
     struct str variant;      /* everything but the data that the body depends on */
     struct by_book *by_book; /* NULL: grouped by video */

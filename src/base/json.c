@@ -1,9 +1,30 @@
-/* JSON out (RFC 8259). Strings are copied in runs that need no escape; everything else is the rare path. */
+/* JSON output (RFC 8259). A string is copied in runs of characters that need no escape. */
 #include "base/json.h"
 
-/* U+2028 and U+2029 are valid in JSON but end a line in old JavaScript, so they are escaped too; so are
- * U+0080 to U+009F, which terminals take for control characters. */
-static void escape(struct buf *b, unsigned char c)
+void json_comma(struct buf *b)
+{
+    char last = b->len ? b->p[b->len - 1] : b->before;
+    if (last && last != '{' && last != '[' && last != ':' && last != '\n')
+        buf_append_char(b, ',');
+}
+
+void json_open(struct buf *b, char bracket)
+{
+    json_comma(b);
+    buf_append_char(b, bracket);
+}
+
+void json_key(struct buf *b, struct str name)
+{
+    json_comma(b);
+    buf_append_char(b, '"');
+    buf_append(b, name);
+    buf_append(b, STR("\":"));
+}
+
+/* ---- strings ---- */
+
+static void append_escaped(struct buf *b, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
     switch (c) {
@@ -14,181 +35,106 @@ static void escape(struct buf *b, unsigned char c)
     case '\t': buf_append(b, STR("\\t")); return;
     default: break;
     }
-    char u[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    const char u[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
     buf_append(b, str_make(u, sizeof u));
 }
 
-typedef unsigned char bytes16 __attribute__((vector_size(16)));
-typedef signed char signed16 __attribute__((vector_size(16)));
-
-static bool is_plain(unsigned char c)
+/* Length of the leading run of ASCII without controls, quotes and backslashes. */
+static size_t plain_length(struct str s)
 {
-    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+    size_t n = 0;
+    while (n < s.len && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\')
+        n++;
+    return n;
 }
 
-/* The same of sixteen bytes at once: one more makes 0x7F the lowest of the signed numbers, so that one
- * comparison finds controls, 0x7F and all that is above it. */
-static inline bool all_plain(bytes16 x)
+/* Appends the one character that `s` begins with, which is not plain, and returns its length. Escapes U+2028
+ * and U+2029, which end a line in old JavaScript, and U+0080 to U+009F, which are control characters of
+ * terminals. */
+static size_t append_special(struct buf *b, struct str s)
 {
-    uint64_t odd[2];
-    const bytes16 is_odd = (bytes16)((signed16)(x + 1) < 0x21) | (bytes16)((x == '"') | (x == '\\'));
-    memcpy(odd, &is_odd, sizeof odd);
-    return (odd[0] | odd[1]) == 0;
-}
-
-/* Copies sixteen bytes and says whether they could be copied as they are. */
-static inline bool copy_16(char *to, const unsigned char *p)
-{
-    bytes16 x;
-    memcpy(&x, p, sizeof x);
-    memcpy(to, &x, sizeof x);
-    return all_plain(x);
-}
-
-/* The same of 8 to 16 bytes: the first eight and the last eight. */
-static inline bool copy_8_to_16(char *to, const unsigned char *p, size_t n)
-{
-    uint64_t half[2];
-    bytes16 x;
-    memcpy(&half[0], p, 8);
-    memcpy(&half[1], p + n - 8, 8);
-    memcpy(to, &half[0], 8);
-    memcpy(to + n - 8, &half[1], 8);
-    memcpy(&x, half, sizeof x);
-    return all_plain(x);
-}
-
-/* Copies from p what can be copied as it is: ASCII without controls, quote and backslash. Returns how much
- * that was; `to` has room for n bytes. */
-static size_t copy_plain(char *to, const unsigned char *p, size_t n)
-{
-    size_t i = 0;
-    for (; n - i >= 16 && copy_16(to + i, p + i); i += 16)
-        ;
-    if (n - i < 16) { /* the rest, where it is short with some of what is copied */
-        if (n >= 16 && copy_16(to + n - 16, p + n - 16))
-            return n;
-        if (n < 16 && n >= 8 && copy_8_to_16(to, p, n))
-            return n;
-    }
-    for (; i < n && is_plain(p[i]); i++)
-        to[i] = (char)p[i];
-    return i;
-}
-
-/* Length of the longest well-formed multi-byte sequence at p, 0 when there is none. */
-static size_t multi_byte(const unsigned char *p, size_t n)
-{
-    for (size_t len = 2; len <= 4 && len <= n; len++)
-        if (str_is_utf8(str_make((const char *)p, len)))
-            return len;
-    return 0;
-}
-
-static void append_odd(struct buf *b, const unsigned char *p, size_t n, size_t *used)
-{
-    *used = 1;
+    const unsigned char *p = (const unsigned char *)s.p;
     if (p[0] < 0x80) {
-        escape(b, p[0]);
-        return;
+        append_escaped(b, p[0]);
+        return 1;
     }
-    size_t len = multi_byte(p, n);
+    size_t len = str_utf8_sequence(s.p, s.len);
     if (len == 0) {
         buf_append(b, STR("\xEF\xBF\xBD"));
-        return;
+        return 1;
     }
-    *used = len;
     if (len == 2 && p[0] == 0xC2 && p[1] < 0xA0)
-        escape(b, p[1]);
+        append_escaped(b, p[1]);
     else if (len == 3 && p[0] == 0xE2 && p[1] == 0x80 && (p[2] == 0xA8 || p[2] == 0xA9))
         buf_append(b, p[2] == 0xA8 ? STR("\\u2028") : STR("\\u2029"));
     else
-        buf_append(b, str_make((const char *)p, len));
-}
-
-/* What cannot be copied as it is, and all that stands behind it. */
-static void append_rest(struct buf *b, const unsigned char *p, const unsigned char *end)
-{
-    while (p < end) {
-        size_t used;
-        append_odd(b, p, (size_t)(end - p), &used);
-        p += used;
-        char *to = buf_reserve(b, (size_t)(end - p));
-        if (!to)
-            return;
-        size_t run = copy_plain(to, p, (size_t)(end - p));
-        b->len += run;
-        p += run;
-    }
-}
-
-char *json_put_str(struct buf *b, char *to, struct str s, size_t room)
-{
-    json_end(b, to);
-    to = buf_reserve(b, s.len + 4 + room);
-    if (!to)
-        return NULL;
-    if (!s.p)
-        return put_text(to, STR("null"));
-    const unsigned char *p = (const unsigned char *)s.p;
-    *to = '"';
-    size_t run = copy_plain(to + 1, p, s.len);
-    to += run + 1;
-    if (run < s.len) {
-        json_end(b, to);
-        append_rest(b, p + run, p + s.len);
-        to = buf_reserve(b, 1 + room);
-        if (!to)
-            return NULL;
-    }
-    *to = '"';
-    return to + 1;
+        buf_append(b, str_make(s.p, len));
+    return len;
 }
 
 void json_str(struct buf *b, struct str s)
 {
-    char *to = json_begin(b, 0);
-    if (to && (to = json_put_str(b, to, s, 0)))
-        json_end(b, to);
+    if (!s.p) {
+        json_null(b);
+        return;
+    }
+    json_comma(b);
+    buf_append_char(b, '"');
+    while (s.len) {
+        size_t n = plain_length(s);
+        if (n)
+            buf_append(b, str_make(s.p, n));
+        else
+            n = append_special(b, s);
+        s = str_make(s.p + n, s.len - n);
+    }
+    buf_append_char(b, '"');
+}
+
+/* ---- other values ---- */
+
+static void append_value(struct buf *b, struct str text)
+{
+    json_comma(b);
+    buf_append(b, text);
 }
 
 void json_i64(struct buf *b, int64_t v)
 {
-    char *to = json_begin(b, PUT_I64_MAX);
-    if (to)
-        json_end(b, put_i64(to, v));
+    json_comma(b);
+    buf_append_i64(b, v);
 }
 
 void json_bool(struct buf *b, bool v)
 {
-    char *to = json_begin(b, PUT_BOOL_MAX);
-    if (to)
-        json_end(b, put_bool(to, v));
+    append_value(b, v ? STR("true") : STR("false"));
 }
 
 void json_null(struct buf *b)
 {
-    json_comma(b);
-    buf_append(b, STR("null"));
+    append_value(b, STR("null"));
 }
 
 void json_uuid(struct buf *b, const struct uuid *u)
 {
-    char *to = json_begin(b, PUT_UUID_MAX);
-    if (to)
-        json_end(b, put_uuid(to, u));
+    char text[UUID_TEXT_LEN + 2];
+    uuid_format(u, text + 1);
+    text[0] = text[sizeof text - 1] = '"';
+    append_value(b, str_make(text, sizeof text));
 }
 
 void json_time(struct buf *b, int64_t t_ms)
 {
-    char *to = json_begin(b, PUT_TIME_MAX);
-    if (to)
-        json_end(b, put_time(to, t_ms));
+    char text[TIME_TEXT_LEN + 2];
+    time_format(t_ms, text + 1);
+    text[0] = text[sizeof text - 1] = '"';
+    append_value(b, str_make(text, sizeof text));
 }
 
 void json_date(struct buf *b, int32_t date)
 {
-    char *to = json_begin(b, PUT_DATE_MAX);
-    if (to)
-        json_end(b, put_date(to, date));
+    char text[DATE_TEXT_LEN + 2];
+    date_format(date, text + 1);
+    text[0] = text[sizeof text - 1] = '"';
+    append_value(b, str_make(text, sizeof text));
 }

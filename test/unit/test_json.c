@@ -1,4 +1,4 @@
-/* put: numbers, dates, times and strings that are written fast are those that a plain way gives. */
+/* JSON output, and the texts of numbers, dates and times in it. */
 #include "unit.h"
 #include "lib/random.h"
 
@@ -10,15 +10,16 @@
 
 static void assert_number(int64_t v)
 {
-    char plain[32], room[PUT_I64_MAX + 1];
-    int len = snprintf(plain, sizeof plain, "%lld", (long long)v);
-    room[PUT_I64_MAX] = '#';
-    assert_int_equal(put_i64(room, v) - room, len);
-    assert_memory_equal(room, plain, len);
-    assert_int_equal(room[PUT_I64_MAX], '#');
+    enum { LONGEST = 20 };
+    char expected[32], text[LONGEST + 1];
+    int len = snprintf(expected, sizeof expected, "%lld", (long long)v);
+    text[LONGEST] = '#';
+    assert_int_equal(fmt_i64(text, v), len);
+    assert_memory_equal(text, expected, len);
+    assert_int_equal(text[LONGEST], '#');
 }
 
-static void numbers_of_every_length(void **state)
+static void formats_numbers_of_every_length(void **state)
 {
     (void)state;
     uint64_t power = 1;
@@ -37,8 +38,7 @@ static void numbers_of_every_length(void **state)
         assert_number((int64_t)random_u64() >> random_u64() % 64);
 }
 
-/* Counts the days from 0001-01-01 to 9999-12-31. */
-static void every_date_is_the_day_after_the_last(void **state)
+static void formats_every_date_of_years_1_to_9999(void **state)
 {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     (void)state;
@@ -81,7 +81,7 @@ static void assert_time(int64_t t_ms)
     assert_int_equal(text[TIME_TEXT_LEN], '#');
 }
 
-static void times_of_all_years(void **state)
+static void formats_times_of_all_years(void **state)
 {
     const int64_t first = INT64_C(-62135596800000), last = INT64_C(253402300799999);
     const int64_t near[] = {-DAY_MS, -SECOND_MS, -1, 0, 1, 999, SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS - 1};
@@ -89,7 +89,7 @@ static void times_of_all_years(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++)
         assert_time(first + (int64_t)(random_u64() % (uint64_t)(last - first + 1)));
-    /* Days next to each other and in turns, around the beginning and the end of all. */
+    /* Adjacent days and alternating days, around the epoch. */
     for (int64_t day = -800; day < 800; day++)
         for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
             assert_time(day * DAY_MS + near[i]);
@@ -115,7 +115,7 @@ static void assert_time_again(int64_t t_ms)
     assert_int_equal(text[TIME_TEXT_LEN], '#');
 }
 
-static void times_that_come_again(void **state)
+static void formats_repeated_times(void **state)
 {
     int64_t some[20];
     (void)state;
@@ -129,25 +129,54 @@ static void times_that_come_again(void **state)
     assert_time_again(INT64_MAX);
 }
 
-static void values_have_their_text(void **state)
+static void values_and_keys_are_separated_by_commas(void **state)
 {
-    char text[200], *to = text;
     const struct uuid u = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255}};
+    struct buf b;
     (void)state;
-    to = put_uuid(put_text(to, FIRST_KEY("id")), &u);
-    to = put_date(put_text(to, NEXT_KEY("day")), -1);
-    to = put_bool(put_text(to, NEXT_KEY("yes")), true);
-    to = put_bool(put_text(to, NEXT_KEY("no")), false);
-    to = put_i64_or_null(put_text(to, NEXT_KEY("n")), false, 1);
-    to = put_time_or_null(put_text(to, NEXT_KEY("t")), true, -1);
-    assert_str(str_make(text, (size_t)(put_char(to, '}') - text)),
+    buf_init(&b, 1000);
+    json_open(&b, '{');
+    JSON_UUID(&b, "id", &u);
+    JSON_DATE(&b, "day", -1);
+    JSON_BOOL(&b, "yes", true);
+    JSON_BOOL(&b, "no", false);
+    JSON_I64_OR_NULL(&b, "n", false, 1);
+    JSON_TIME_OR_NULL(&b, "t", true, -1);
+    json_key(&b, STR("list"));
+    json_open(&b, '[');
+    json_i64(&b, INT64_MIN);
+    json_open(&b, '[');
+    json_close(&b, ']');
+    json_str(&b, str_make(NULL, 0));
+    json_str(&b, STR(""));
+    json_close(&b, ']');
+    json_close(&b, '}');
+    assert_str(buf_str(&b),
                "{\"id\":\"00010203-0405-0607-0809-0a0b0c0d0eff\",\"day\":\"1969-12-31\",\"yes\":true,"
-               "\"no\":false,\"n\":null,\"t\":\"1969-12-31T23:59:59.999Z\"}");
+               "\"no\":false,\"n\":null,\"t\":\"1969-12-31T23:59:59.999Z\","
+               "\"list\":[-9223372036854775808,[],null,\"\"]}");
+    buf_fini(&b);
+}
+
+/* After buf_go_on() the comma depends on a character that has been sent already. */
+static void commas_continue_after_a_flush(void **state)
+{
+    struct buf b;
+    (void)state;
+    buf_init(&b, 1000);
+    json_open(&b, '[');
+    buf_go_on(&b);
+    json_i64(&b, 1);
+    assert_str(buf_str(&b), "1");
+    buf_go_on(&b);
+    json_i64(&b, 2);
+    assert_str(buf_str(&b), ",2");
+    buf_fini(&b);
 }
 
 /* --- strings --- */
 
-/* What comes in and what must come out, whatever stands beside it. */
+/* Parts of strings and their JSON, which does not depend on what precedes or follows them. */
 static const struct piece {
     struct str in, out;
 } pieces[] = {
@@ -167,7 +196,7 @@ static const struct piece {
     {STR("\xED\xA0\x80"), STR("\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD")},
 };
 
-/* A text, and how it stands in JSON: mostly plain characters, as texts are. */
+/* A string and its JSON; mostly characters that need no escape. */
 struct sample {
     char in[400], out[1200];
     size_t in_len, out_len;
@@ -196,14 +225,14 @@ static void make_sample(struct sample *x)
     x->out[x->out_len++] = '"';
 }
 
-static void strings_of_all_kinds(void **state)
+static void escapes_strings(void **state)
 {
     (void)state;
     for (int round = 0; round < 100000; round++) {
         struct sample x;
         struct buf b;
         make_sample(&x);
-        char *exact = malloc(x.in_len + 1); /* so that a read beside it is seen */
+        char *exact = malloc(x.in_len + 1); /* AddressSanitizer detects a read beyond it */
         memcpy(exact, x.in, x.in_len);
         buf_init(&b, 2000);
         json_str(&b, str_make(exact, x.in_len));
@@ -214,43 +243,36 @@ static void strings_of_all_kinds(void **state)
     }
 }
 
-/* Room for what follows is there, or the buffer failed: at each of its sizes. */
-static void strings_keep_room_behind_them(void **state)
+/* The buffer fails at each size that is too small, and never writes beyond its maximum: each size is memory
+ * of its own, so that AddressSanitizer detects an overrun. */
+static void buffer_that_is_too_small_fails(void **state)
 {
     (void)state;
     for (int round = 0; round < 300; round++) {
         struct sample x;
-        bool fitted = false;
         make_sample(&x);
-        for (size_t max = 1; max < 3 * sizeof x.out && !fitted; max++) {
+        for (size_t max = 1; max <= x.out_len; max++) {
             struct buf b;
             buf_init(&b, max);
-            char *to = json_begin(&b, 0);
-            to = to ? json_put_str(&b, to, str_make(x.in, x.in_len), 40) : NULL;
-            assert_int_equal(!to, b.failed);
-            if (to) {
-                memset(to, '#', 40);
-                json_end(&b, to);
-                assert_int_equal(b.len, x.out_len);
-                assert_memory_equal(b.p, x.out, x.out_len);
-                fitted = true;
-            }
+            json_str(&b, str_make(x.in, x.in_len));
+            assert_int_equal(b.failed, max < x.out_len);
+            assert_true(b.len <= max);
             buf_fini(&b);
         }
-        assert_true(fitted);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_every_length),
-        cmocka_unit_test(every_date_is_the_day_after_the_last),
-        cmocka_unit_test(times_of_all_years),
-        cmocka_unit_test(times_that_come_again),
-        cmocka_unit_test(values_have_their_text),
-        cmocka_unit_test(strings_of_all_kinds),
-        cmocka_unit_test(strings_keep_room_behind_them),
+        cmocka_unit_test(formats_numbers_of_every_length),
+        cmocka_unit_test(formats_every_date_of_years_1_to_9999),
+        cmocka_unit_test(formats_times_of_all_years),
+        cmocka_unit_test(formats_repeated_times),
+        cmocka_unit_test(values_and_keys_are_separated_by_commas),
+        cmocka_unit_test(commas_continue_after_a_flush),
+        cmocka_unit_test(escapes_strings),
+        cmocka_unit_test(buffer_that_is_too_small_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
