@@ -11,26 +11,6 @@
 
 enum { ARENA_BYTES = 64 * 1024 };
 
-/* ---- transactions for refreshed tokens ---- */
-
-static enum err begin(void *ctx)
-{
-    const struct asker *a = ctx;
-    return store_begin(a->store);
-}
-
-static enum err commit(void *ctx)
-{
-    const struct asker *a = ctx;
-    return store_commit(a->store);
-}
-
-static void rollback(void *ctx)
-{
-    const struct asker *a = ctx;
-    store_rollback(a->store);
-}
-
 /* ---- opening and closing ---- */
 
 static enum err load_account(struct asker *a, int64_t row)
@@ -43,8 +23,7 @@ static enum err load_account(struct asker *a, int64_t row)
 
 static bool open_network(struct asker *a)
 {
-    const struct token_transactions turns = {
-        .ctx = a, .store = a->store, .begin = begin, .commit = commit, .rollback = rollback};
+    const struct transaction_scope scope = transaction_scope_plain(a->store);
     struct http_client_options options;
     http_client_options_of(&options, a->config);
     CHECK(uv_loop_init(&a->loop) == 0);
@@ -54,7 +33,7 @@ static bool open_network(struct asker *a)
         return false;
     }
     const struct token_sender sender = token_sender_of(a->client);
-    a->refresher = token_refresher_new(a->config, &sender, a->keys, &turns);
+    a->refresher = token_refresher_new(a->config, &sender, a->keys, &scope);
     return true;
 }
 

@@ -227,7 +227,6 @@ struct engine {
     struct seal_keys *keys;
     struct token_sender sender;
     struct token_refresher *refresher;
-    struct token_transactions turns;
     bool fetch_closed;
 
     enum err err;  /* why it stops early; OK: it does not */

@@ -190,30 +190,6 @@ void engine_pump(struct engine *e)
 
 /* --- begin --- */
 
-static enum err turns_begin(void *ctx)
-{
-    struct engine *e = ctx;
-    return run_begin_unleased(e->run);
-}
-
-static enum err turns_commit(void *ctx)
-{
-    struct engine *e = ctx;
-    return run_commit_unleased(e->run);
-}
-
-static void turns_rollback(void *ctx)
-{
-    struct engine *e = ctx;
-    run_rollback(e->run);
-}
-
-static bool turns_is_stopping(void *ctx)
-{
-    const struct engine *e = ctx;
-    return run_is_stopping(e->run);
-}
-
 static void init_lanes(struct engine *e)
 {
     for (int p = 0; p < PLATFORM_COUNT; p++) {
@@ -247,12 +223,7 @@ static void init(struct engine *e, struct run *run)
     e->deadline = clock_mono_ms() + e->config->platforms.deadline_s * SECOND_MS;
     e->flushed_at = clock_mono_ms();
     e->random = (uint64_t)clock_work_us() ^ (uint64_t)run_observed_at(run) << 20;
-    e->turns = (struct token_transactions){.ctx = e,
-                                           .store = e->store,
-                                           .begin = turns_begin,
-                                           .commit = turns_commit,
-                                           .rollback = turns_rollback,
-                                           .is_stopping = turns_is_stopping};
+
     init_lanes(e);
 }
 
@@ -286,7 +257,8 @@ static enum err open_loop(struct engine *e)
     CHECK(uv_timer_init(&e->loop, &e->tick) == 0);
     e->tick.data = e;
     e->sender = token_sender_of(e->client);
-    e->refresher = token_refresher_new(e->config, &e->sender, e->keys, &e->turns);
+    const struct transaction_scope scope = run_unleased_transactions(e->run);
+    e->refresher = token_refresher_new(e->config, &e->sender, e->keys, &scope);
     return OK;
 }
 

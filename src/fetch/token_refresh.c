@@ -39,7 +39,7 @@ struct token_refresher {
     const struct config *config;
     struct token_sender sender;
     struct seal_keys *keys;
-    struct token_transactions turns;
+    struct transaction_scope scope;
     struct flight *flights;
     size_t in_flight;
     struct token_refresh_counts counts[PLATFORM_APIS];
@@ -57,13 +57,13 @@ struct token_sender token_sender_of(struct http_client *client)
 }
 
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
-                                            struct seal_keys *keys, const struct token_transactions *turns)
+                                            struct seal_keys *keys, const struct transaction_scope *scope)
 {
     struct token_refresher *r = xcalloc(1, sizeof *r);
     r->config = config;
     r->sender = *sender;
     r->keys = keys;
-    r->turns = *turns;
+    r->scope = *scope;
     return r;
 }
 
@@ -152,52 +152,44 @@ static void land(struct flight *f, const struct token_refresh_result *answer)
 
 /* ---- writing ---- */
 
-typedef enum err turn_fn(struct flight *f, void *ctx);
+struct mark {
+    const struct flight *flight;
+    bool ours;
+};
 
-/* fn in a transaction of its own. */
-static enum err take_turn(struct flight *f, turn_fn *fn, void *ctx)
+static enum err mark(struct store *store, void *ctx)
 {
-    const struct token_transactions *turns = &f->refresher->turns;
-    enum err err = turns->begin(turns->ctx);
-    if (err)
-        return err;
-    err = fn(f, ctx);
-    if (!err)
-        return turns->commit(turns->ctx);
-    turns->rollback(turns->ctx);
-    return err;
-}
-
-static enum err mark(struct flight *f, void *ctx)
-{
-    const struct token_refresher *r = f->refresher;
+    struct mark *m = ctx;
+    const struct flight *f = m->flight;
     const int64_t now = clock_wall_ms();
-    const int64_t not_since = now - TRIES_MAX * r->config->platforms.timeout_ms - MARK_SLACK_MS;
-    return store_begin_token_refresh(r->turns.store, f->tokens.row, f->tokens.version, now, not_since, ctx);
+    const int64_t not_since = now - TRIES_MAX * f->refresher->config->platforms.timeout_ms - MARK_SLACK_MS;
+    return store_begin_token_refresh(store, f->tokens.row, f->tokens.version, now, not_since, &m->ours);
 }
 
-static enum err unmark(struct flight *f, void *ctx)
+static enum err unmark(struct store *store, void *ctx)
 {
-    (void)ctx;
-    return store_end_token_refresh(f->refresher->turns.store, f->tokens.row, f->tokens.version);
+    const struct flight *f = ctx;
+    return store_end_token_refresh(store, f->tokens.row, f->tokens.version);
 }
 
 /* A clear answer that is no pair. A mark that cannot be taken off only makes somebody wait. */
 static void answered(struct flight *f)
 {
-    if (take_turn(f, unmark, NULL))
+    if (transaction_run(&f->refresher->scope, unmark, f))
         log_warn("the mark of a token refresh could not be taken off");
 }
 
 struct swap {
+    const struct flight *flight;
     const struct token_grant *got;
     bool swapped;
 };
 
 /* The row is read again: its scopes stay where the answer says none, and somebody may have removed it. */
-static enum err swap_pair(struct flight *f, void *ctx)
+static enum err swap_pair(struct store *store, void *ctx)
 {
     struct swap *swap = ctx;
+    const struct flight *f = swap->flight;
     const struct token_refresher *r = f->refresher;
     const struct platform_desc *desc = platform_desc(f->tokens.api);
     const int64_t now = clock_wall_ms();
@@ -208,7 +200,7 @@ static enum err swap_pair(struct flight *f, void *ctx)
     arena_init(&a, ARENA_BYTES);
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
-    enum err err = store_get_credential(r->turns.store, &a, f->tokens.row, &c);
+    enum err err = store_get_credential(store, &a, f->tokens.row, &c);
     c.version = f->tokens.version;
     if (!grant.refresh_token.len) {
         grant.refresh_token = f->tokens.grant.refresh_token;
@@ -223,7 +215,7 @@ static enum err swap_pair(struct flight *f, void *ctx)
             c.refresh_expires_at = refresh_token_expiry(grant.refresh_expires_in_s, now);
         c.scopes = grant.scopes.len && grant.scopes.len <= SCOPES_MAX ? grant.scopes : c.scopes;
         c.obtained_at = now;
-        err = store_swap_tokens(r->turns.store, &c, &swap->swapped);
+        err = store_swap_tokens(store, &c, &swap->swapped);
     }
     buf_fini(&access);
     buf_fini(&refresh);
@@ -234,10 +226,10 @@ static enum err swap_pair(struct flight *f, void *ctx)
 /* The only copy of the pair is in our hands: a database that is busy or full for a moment is asked again. */
 static struct token_refresh_result save_pair(struct flight *f, const struct token_grant *got)
 {
-    struct swap swap = {.got = got};
+    struct swap swap = {.flight = f, .got = got};
     enum err err = OK;
     for (int i = 0; i < COMMIT_TRIES; i++) {
-        err = take_turn(f, swap_pair, &swap);
+        err = transaction_run(&f->refresher->scope, swap_pair, &swap);
         if (!err || err == ERR_NOT_FOUND)
             break;
     }
@@ -287,18 +279,13 @@ static bool may_be_spent(enum transport_error error)
     return true;
 }
 
-static bool is_stopping(const struct token_refresher *r)
-{
-    return r->turns.is_stopping && r->turns.is_stopping(r->turns.ctx);
-}
-
 /* While the process stops, the mark in the database is enough: the next run sends the same pair again. A
  * second try here would outlast the time that service managers give a process to end. */
 static void on_silence(struct flight *f, enum transport_error error)
 {
     if (may_be_spent(error)) {
         f->unsure = true;
-        if (f->tries < TRIES_MAX && !is_stopping(f->refresher)) {
+        if (f->tries < TRIES_MAX && transaction_heartbeat(&f->refresher->scope) == OK) {
             send_refresh(f);
             return;
         }
@@ -409,11 +396,11 @@ static enum next start(struct token_refresher *r, const struct credential *c,
                        struct token_refresh_result *answer, token_done_fn *done, void *ctx)
 {
     enum err err;
-    bool ours = false;
     struct flight *f = flight_new(r, c, &err);
+    struct mark m = {.flight = f};
     if (f)
-        err = take_turn(f, mark, &ours);
-    if (err || !ours) {
+        err = transaction_run(&r->scope, mark, &m);
+    if (err || !m.ours) {
         *answer = err ? answer_failed(err) : answer_of(TOKEN_RETRY_LATER, STR("elsewhere"));
         /* Spoilt in the database: nobody's but this account's affair, and signing in mends it. */
         if (!f && err == ERR_CORRUPT)
@@ -442,7 +429,7 @@ enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t 
             return NEXT_WAIT;
         }
     arena_init(&a, ARENA_BYTES);
-    enum err err = store_get_credential(r->turns.store, &a, row, &c);
+    enum err err = store_get_credential(r->scope.store, &a, row, &c);
     if (err == ERR_NOT_FOUND)
         *answer = answer_of(TOKEN_ACCOUNT_REMOVED, STR("removed"));
     else if (err)

@@ -39,6 +39,7 @@ struct import {
     const struct import_options *options;
     struct import_summary *summary;
     struct store *store;
+    struct transaction_scope scope;
     struct record_parser *parser;
     struct intake intake;
     struct sorter *sorter;
@@ -94,9 +95,9 @@ static enum err store_failed(struct import *im, enum err err)
 
 static void tell_reading(struct import *im, enum platform platform, enum refusal refusal)
 {
-    const struct import_hooks *hooks = im->options->hooks;
-    if (hooks)
-        hooks->on_reading(hooks->ctx, platform, refusal);
+    const struct import_observer *o = &im->options->observer;
+    if (o->on_reading)
+        o->on_reading(o->ctx, platform, refusal);
 }
 
 static int64_t wall_ms(const struct import *im)
@@ -107,16 +108,14 @@ static int64_t wall_ms(const struct import *im)
 /* Other work than the import's own, between transactions. */
 static enum err take_turn(struct import *im)
 {
-    const struct import_hooks *hooks = im->options->hooks;
-    enum err err = hooks ? hooks->heartbeat(hooks->ctx) : OK;
+    enum err err = transaction_heartbeat(&im->scope);
     return err ? fail(im, err, "stopped: %s", err_name(err)) : OK;
 }
 
 static enum err begin(struct import *im)
 {
-    const struct import_hooks *hooks = im->options->hooks;
     im->rows = 0;
-    enum err err = hooks ? hooks->begin(hooks->ctx) : store_begin(im->store);
+    enum err err = transaction_begin(&im->scope);
     im->started_us = clock_work_us(); /* not the wait for another writer */
     return err ? store_failed(im, err) : OK;
 }
@@ -128,23 +127,12 @@ static bool is_long_enough(const struct import *im)
 
 static enum err commit(struct import *im)
 {
-    const struct import_hooks *hooks = im->options->hooks;
-    if (!hooks)
-        return store_commit(im->store);
-    enum err err = hooks->on_commit(hooks->ctx, im->has_last ? &im->last : NULL);
+    const struct import_observer *o = &im->options->observer;
+    enum err err = o->on_commit ? o->on_commit(o->ctx, im->has_last ? &im->last : NULL) : OK;
     if (!err)
-        return hooks->commit(hooks->ctx);
-    hooks->rollback(hooks->ctx);
+        return transaction_commit(&im->scope);
+    transaction_rollback(&im->scope);
     return err;
-}
-
-static void roll_back(struct import *im)
-{
-    const struct import_hooks *hooks = im->options->hooks;
-    if (hooks)
-        hooks->rollback(hooks->ctx);
-    else
-        store_rollback(im->store);
 }
 
 /* Commits, or rolls back what failed; then stands aside for a moment: SQLite's lock has no queue, and who
@@ -153,13 +141,13 @@ static enum err end(struct import *im, enum err err)
 {
     const struct timespec pause = {.tv_nsec = BETWEEN_TRANSACTIONS_US * 1000L};
     if (err) {
-        roll_back(im);
+        transaction_rollback(&im->scope);
         return err;
     }
     err = commit(im);
     if (err)
         return store_failed(im, err);
-    if (!im->options->hooks)
+    if (!im->options->scope)
         (void)nanosleep(&pause, NULL);
     return OK;
 }
@@ -550,6 +538,7 @@ enum err import_run(struct store *store, const struct import_options *options, s
 {
     struct import im = {.options = options, .summary = summary, .store = store, .lock.file.fd = -1};
     memset(summary, 0, sizeof *summary);
+    im.scope = options->scope ? *options->scope : transaction_scope_plain(store);
     im.parser = record_parser_new();
     im.sorter = sorter_new(options->temp_dir, options->sort_bytes ? options->sort_bytes : SORT_BYTES);
     enum err err = run_phases(&im);

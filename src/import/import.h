@@ -11,6 +11,7 @@
 #include "import/finalizing.h"
 #include "import/entities.h"
 #include "rules/step.h"
+#include "store/transaction_scope.h"
 
 enum import_phase { IMPORT_READING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPLYING, IMPORT_CLOSING };
 
@@ -25,19 +26,13 @@ struct import_position {
     struct uuid author;
 };
 
-/* What a run of the refresh does around an import. The transactions are its own: begin and commit answer with
- * an error when none is open afterwards, and say themselves why. */
-struct import_hooks {
+/* What a refresh run does with the progress of an import; NULL members are not called. */
+struct import_observer {
     void *ctx;
-    enum err (*begin)(void *ctx);
-    enum err (*commit)(void *ctx);
-    void (*rollback)(void *ctx);
-    /* In each transaction before its commit; `last` is the step that was applied last, NULL before the first.
-     */
+    /* In each transaction before its commit. `last` is the step applied last, NULL before the first. An error
+     * rolls back and ends the import. */
     enum err (*on_commit)(void *ctx, const struct import_position *last);
-    /* Every few milliseconds outside of transactions; an error ends the import. */
-    enum err (*heartbeat)(void *ctx);
-    /* Each reading, in the transaction that applies it or, for an unknown post, outside of one. */
+    /* For each reading, in the transaction that applies it or, for an unknown post, outside of one. */
     void (*on_reading)(void *ctx, enum platform platform, enum refusal refusal);
 };
 
@@ -52,7 +47,8 @@ struct import_options {
     int64_t now_ms;    /* TIME_NONE: the clock */
     const struct import_position
         *after; /* NULL: all; else the steps up to and with this one are there already */
-    const struct import_hooks *hooks; /* NULL: transactions of its own */
+    const struct transaction_scope *scope; /* NULL: plain transactions on the store given to import_run() */
+    struct import_observer observer;
     void *ctx;
     /* A line that was not applied, with the reason; in the order in which it is found out. */
     void (*on_bad_line)(void *ctx, const char *file, int64_t line, struct str reason);

@@ -59,7 +59,8 @@ static enum err database_failed(struct run *run, enum err err)
 /* --- transactions ----------------------------------------------------------------------------------------
  */
 
-bool run_is_stopping(const struct run *run)
+/* The process is stopping, or another process holds the lease. */
+static bool is_stopping(const struct run *run)
 {
     return run->lost || (run->options->stop && atomic_load(run->options->stop));
 }
@@ -102,7 +103,7 @@ enum err run_open_transaction(struct run *run)
 
 enum err run_begin(struct run *run)
 {
-    return run_is_stopping(run) ? ERR_CANCELLED : run_open_transaction(run);
+    return is_stopping(run) ? ERR_CANCELLED : run_open_transaction(run);
 }
 
 static void add_counts(struct run *run)
@@ -135,21 +136,6 @@ enum err run_commit(struct run *run)
     return OK;
 }
 
-enum err run_begin_unleased(struct run *run)
-{
-    return run_open_unleased(run);
-}
-
-enum err run_commit_unleased(struct run *run)
-{
-    CHECK(run->open);
-    enum err err = store_commit(run->store);
-    if (!err)
-        add_counts(run);
-    leave_gate(run);
-    return err ? database_failed(run, err) : OK;
-}
-
 void run_rollback(struct run *run)
 {
     CHECK(run->open);
@@ -160,12 +146,68 @@ void run_rollback(struct run *run)
 
 enum err run_heartbeat(struct run *run)
 {
-    if (run_is_stopping(run))
+    if (is_stopping(run))
         return ERR_CANCELLED;
     if (!lease_renewal_is_due(&run->lease, clock_wall_ms()))
         return OK;
     enum err err = run_open_transaction(run);
     return err ? err : run_commit(run);
+}
+
+static enum err scope_begin(void *ctx)
+{
+    return run_begin(ctx);
+}
+
+static enum err scope_commit(void *ctx)
+{
+    return run_commit(ctx);
+}
+
+static void scope_rollback(void *ctx)
+{
+    run_rollback(ctx);
+}
+
+static enum err scope_heartbeat(void *ctx)
+{
+    return run_heartbeat(ctx);
+}
+
+struct transaction_scope run_transactions(struct run *run)
+{
+    return (struct transaction_scope){.store = run->store,
+                                      .ctx = run,
+                                      .begin = scope_begin,
+                                      .commit = scope_commit,
+                                      .rollback = scope_rollback,
+                                      .heartbeat = scope_heartbeat};
+}
+
+static enum err unleased_begin(void *ctx)
+{
+    return run_open_unleased(ctx);
+}
+
+static enum err unleased_commit(void *ctx)
+{
+    struct run *run = ctx;
+    CHECK(run->open);
+    enum err err = store_commit(run->store);
+    if (!err)
+        add_counts(run);
+    leave_gate(run);
+    return err ? database_failed(run, err) : OK;
+}
+
+struct transaction_scope run_unleased_transactions(struct run *run)
+{
+    return (struct transaction_scope){.store = run->store,
+                                      .ctx = run,
+                                      .begin = unleased_begin,
+                                      .commit = unleased_commit,
+                                      .rollback = scope_rollback,
+                                      .heartbeat = scope_heartbeat};
 }
 
 /* --- counting --------------------------------------------------------------------------------------------
@@ -308,36 +350,12 @@ struct file_import {
     struct step_result committed; /* what of summary->steps was counted */
 };
 
-static enum err begin_hook(void *ctx)
-{
-    const struct file_import *f = ctx;
-    return run_begin(f->run);
-}
-
 static enum err on_commit_hook(void *ctx, const struct import_position *last)
 {
     struct file_import *f = ctx;
     count_steps(f->run, &f->summary->steps, &f->committed);
     f->committed = f->summary->steps;
     return f->file->on_commit ? f->file->on_commit(f->file->ctx, f->run->store, last) : OK;
-}
-
-static enum err commit_hook(void *ctx)
-{
-    const struct file_import *f = ctx;
-    return run_commit(f->run);
-}
-
-static void rollback_hook(void *ctx)
-{
-    const struct file_import *f = ctx;
-    run_rollback(f->run);
-}
-
-static enum err turn_hook(void *ctx)
-{
-    const struct file_import *f = ctx;
-    return run_heartbeat(f->run);
 }
 
 static void reading_hook(void *ctx, enum platform platform, enum refusal refusal)
@@ -356,26 +374,22 @@ static void bad_line_hook(void *ctx, const char *name, int64_t line, struct str 
 enum err run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary)
 {
     struct file_import f = {.run = run, .file = file, .summary = summary};
-    const struct import_hooks hooks = {.ctx = &f,
-                                       .begin = begin_hook,
-                                       .commit = commit_hook,
-                                       .rollback = rollback_hook,
-                                       .on_commit = on_commit_hook,
-                                       .heartbeat = turn_hook,
-                                       .on_reading = reading_hook};
+    const struct transaction_scope scope = run_transactions(run);
     char dir[PATH_MAX];
     temp_dir_beside(run_config(run)->store.path, dir);
-    const struct import_options options = {.files = &file->path,
-                                           .fds = &file->fd,
-                                           .file_count = 1,
-                                           .temp_dir = dir,
-                                           .lock_path = run_config(run)->store.path,
-                                           .rules = run->rules,
-                                           .now_ms = TIME_NONE,
-                                           .after = file->after,
-                                           .hooks = &hooks,
-                                           .ctx = &f,
-                                           .on_bad_line = bad_line_hook};
+    const struct import_options options = {
+        .files = &file->path,
+        .fds = &file->fd,
+        .file_count = 1,
+        .temp_dir = dir,
+        .lock_path = run_config(run)->store.path,
+        .rules = run->rules,
+        .now_ms = TIME_NONE,
+        .after = file->after,
+        .scope = &scope,
+        .observer = {.ctx = &f, .on_commit = on_commit_hook, .on_reading = reading_hook},
+        .ctx = &f,
+        .on_bad_line = bad_line_hook};
     enum err err = import_run(run->store, &options, summary);
     run_count(run, RUN_NO_PLATFORM, RUN_BAD_LINES, summary->bad_lines);
     return err ? run_fail(run, err, "%s", summary->why) : OK;

@@ -11,6 +11,7 @@
 #include "import/import.h"
 #include "refresh/source.h"
 #include "rules/step.h"
+#include "store/transaction_scope.h"
 
 struct run;
 
@@ -27,9 +28,6 @@ int64_t run_observed_at(const struct run *run);
  * passed (a file being read, an answer being waited for), at least every second; costs next to nothing. */
 MUST_USE enum err run_heartbeat(struct run *run);
 
-/* The process is to end, or another process holds the lease: the run begins nothing new. */
-bool run_is_stopping(const struct run *run);
-
 /* One transaction: short (some 2,000 rows or 200 ms), never open while anything else than the database is
  * waited for. After an error of run_begin() or run_commit() none is open; after any other error call
  * run_rollback(). Errors of the database have been told to run_fail() already. */
@@ -37,10 +35,12 @@ MUST_USE enum err run_begin(struct run *run);
 MUST_USE enum err run_commit(struct run *run);
 void run_rollback(struct run *run);
 
-/* For what must be written even when the run was told to stop or has lost its lease: tokens that a platform
- * gave in exchange for older ones, which are worth nothing any more. */
-MUST_USE enum err run_begin_unleased(struct run *run);
-MUST_USE enum err run_commit_unleased(struct run *run);
+/* The functions above as a scope, for an import. */
+struct transaction_scope run_transactions(struct run *run);
+
+/* Transactions that begin and commit even if the run must stop or has lost its lease: for new tokens, because
+ * the platform has already revoked the old ones. */
+struct transaction_scope run_unleased_transactions(struct run *run);
 
 /* Says why the source stops; returns err. The first sentence is kept. */
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

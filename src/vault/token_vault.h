@@ -11,6 +11,7 @@
 #include "platforms/platform.h"
 #include "vault/seal.h"
 #include "store/platform_credentials.h"
+#include "store/transaction_scope.h"
 
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
 
@@ -101,18 +102,6 @@ struct token_sender {
 };
 struct token_sender token_sender_of(struct http_client *client);
 
-/* How the refresher writes: a run of the refresh in its transactions, a command in its own. begin: neither an
- * order to stop nor a lost lease may refuse it, for the tokens that came must not be lost. */
-struct token_transactions {
-    void *ctx;
-    struct store *store;
-    enum err (*begin)(void *ctx);
-    enum err (*commit)(void *ctx); /* an error: rolled back */
-    void (*rollback)(void *ctx);
-    /* The process is about to end: a request without an answer is not repeated. NULL: never. */
-    bool (*is_stopping)(void *ctx);
-};
-
 enum token_refresh_status {
     TOKEN_REFRESHED,   /* on disk: load them, and ask again */
     TOKEN_RETRY_LATER, /* transport, throttled, 5xx, or another process is at it; wait_ms, 0: none given */
@@ -136,10 +125,12 @@ struct token_refresh_result {
  * before any of them is told. */
 struct token_refresher;
 
-/* What is pointed to outlives the refresher; `keys` and turns->store are used on this thread.
+/* Everything pointed to must outlive the refresher; `keys` and scope->store are used on this thread. The
+ * scope must begin a transaction even if the process is stopping, because the platform has already revoked
+ * the old tokens when new ones arrive. If its heartbeat fails, a request without a response is not repeated.
  */
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
-                                            struct seal_keys *keys, const struct token_transactions *turns);
+                                            struct seal_keys *keys, const struct transaction_scope *scope);
 /* CHECKs that nothing is in flight. */
 void token_refresher_free(struct token_refresher *r);
 

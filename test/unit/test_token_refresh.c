@@ -120,10 +120,10 @@ static void an_answer_that_was_lost_is_asked_for_once_more(void **state)
 
 static bool stopping;
 
-static bool is_stopping(void *ctx)
+static enum err heartbeat(void *ctx)
 {
     (void)ctx;
-    return stopping;
+    return stopping ? ERR_CANCELLED : OK;
 }
 
 static void a_stopping_process_does_not_try_again(void **state)
@@ -133,7 +133,7 @@ static void a_stopping_process_does_not_try_again(void **state)
     const int64_t row = rig_put_tiktok();
     (void)state;
     token_refresher_free(rig.refresher);
-    rig.is_stopping = is_stopping;
+    rig.heartbeat = heartbeat;
     rig_open_refresher();
     stopping = true;
     assert_int_equal(rig_ask(row, 1, silent), TOKEN_RETRY_LATER);
@@ -154,7 +154,7 @@ static void a_pair_that_arrives_while_stopping_is_stored(void **state)
     const int64_t row = rig_put_tiktok();
     (void)state;
     token_refresher_free(rig.refresher);
-    rig.is_stopping = is_stopping;
+    rig.heartbeat = heartbeat;
     rig_open_refresher();
     stopping = true;
     rig.commits_to_fail = 2; /* the second commit, which stores the pair, fails once */

@@ -36,12 +36,6 @@ void rig_deliver(void)
     }
 }
 
-static enum err begin(void *ctx)
-{
-    (void)ctx;
-    return store_begin(rig.db.w);
-}
-
 static enum err commit(void *ctx)
 {
     (void)ctx;
@@ -52,21 +46,13 @@ static enum err commit(void *ctx)
     return store_commit(rig.db.w);
 }
 
-static void rollback(void *ctx)
-{
-    (void)ctx;
-    store_rollback(rig.db.w);
-}
-
 void rig_open_refresher(void)
 {
     const struct token_sender sender = {.send = send_request};
-    const struct token_transactions turns = {.store = rig.db.w,
-                                             .begin = begin,
-                                             .commit = commit,
-                                             .rollback = rollback,
-                                             .is_stopping = rig.is_stopping};
-    rig.refresher = token_refresher_new(&rig.config, &sender, rig.keys, &turns);
+    struct transaction_scope scope = transaction_scope_plain(rig.db.w);
+    scope.commit = commit;
+    scope.heartbeat = rig.heartbeat;
+    rig.refresher = token_refresher_new(&rig.config, &sender, rig.keys, &scope);
 }
 
 int credential_rig_init(void **state)

@@ -41,7 +41,7 @@ struct credential_rig {
     struct token_refresh_result answers[WAITERS_MAX];
     int64_t version_when_told;
     int commits_to_fail;
-    bool (*is_stopping)(void *ctx); /* of the refreshers opened from now on */
+    enum err (*heartbeat)(void *ctx); /* of the scope of refreshers that are opened afterwards */
 };
 extern struct credential_rig rig;
 
