@@ -112,7 +112,7 @@ VENDOR_CFLAGS_asan-clang := $(VENDOR_CFLAGS_asan)
 VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(SYSTEM_LIBS),1)
-# The lowest versions that are sound: see vendor/manifest and the README.
+# The lowest versions that work correctly; vendor/manifest has the reasons.
 PKGS := libuv libllhttp hiredis hiredis_ssl openssl libcurl sqlite3 yyjson inih libxxhash libsodium
 PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 libcurl >= 8.6 sqlite3 >= 3.51.3
 ifneq ($(shell pkg-config --print-errors --exists '$(PKG_MINIMUM)' >&2 && echo yes),yes)

@@ -29,8 +29,8 @@ def served(viewtally):
 
 @pytest.fixture(scope="module")
 def readme():
-    """Of the table in README.md: {name: (kind, labels)}."""
-    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "README.md").read_text(), re.M)
+    """Of the table in docs/metrics.md: {name: (kind, labels)}."""
+    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "docs/metrics.md").read_text(), re.M)
     table = {name: (kind, set(labels.split(", ")) if labels else set()) for name, labels, kind in rows}
     assert len(table) == len(rows) > 30
     return table

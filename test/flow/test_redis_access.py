@@ -1,4 +1,4 @@
-"""What the README tells an operator to grant in Redis is enough for everything, and nothing of it is idle."""
+"""The permissions that docs/operating.md lists for Redis are sufficient, and each of them is necessary."""
 import pytest
 
 from lib import wait
@@ -7,8 +7,8 @@ from lib.viewtally import ROOT
 
 
 def access_line():
-    """The line of the README, as the words behind `ACL SETUSER`."""
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    """The line of docs/operating.md, as the arguments of `ACL SETUSER`."""
+    lines = (ROOT / "docs/operating.md").read_text(encoding="utf-8").splitlines()
     return next(line for line in lines if line.startswith("user viewtally on ")).split()[1:]
 
 
@@ -17,7 +17,7 @@ def granted():
 
 
 class World:
-    """A server that signs in to database 3 as the README's user, `without` one of its rights."""
+    """A server that uses database 3 as the documented user, `without` one of its rights."""
 
     def __init__(self, make_viewtally, clock, redis, directory, without=None, **options):
         self.redis = redis

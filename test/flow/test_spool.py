@@ -288,8 +288,8 @@ def test_status_says_what_waits(service, spool, ada):
     assert service.run("status", "--json", status=None).json()["waiting"] == [{"source": "spool", "files": 0, "bytes": 0}]
 
 
-def test_the_example_of_the_readme(service, spool, ada, tmp_path):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_documented_example_feeds_the_spool(service, spool, ada, tmp_path):
+    text = (ROOT / "docs/data-in.md").read_text(encoding="utf-8")
     example = re.search(r"```\n(your-exporter .*?)```", text, re.S).group(1).replace("/var/spool/viewtally", str(spool.path))
     lines = tmp_path / "lines"
     lines.write_text(json.dumps(reading("a", at(1), 42)) + "\n")

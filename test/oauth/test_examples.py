@@ -1,4 +1,4 @@
-"""The examples of the README, as they stand there, connect an app."""
+"""The examples of docs/oauth.md connect an app exactly as they are printed there."""
 import os
 import re
 import subprocess
@@ -17,8 +17,8 @@ REGISTERED = "http://127.0.0.1/connected"
 
 
 def example(language):
-    """The one block of that language in the section about apps."""
-    section = re.search(r"^## Connecting an app\n(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)[1]
+    """The only block of that language in the examples of docs/oauth.md."""
+    section = re.search(r"^## Examples\n(.*?)^## ", (ROOT / "docs/oauth.md").read_text(encoding="utf-8"), re.M | re.S)[1]
     block, = re.findall(rf"^```{language}\n(.*?)^```", section, re.M | re.S)
     return block
 
