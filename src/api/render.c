@@ -1,6 +1,8 @@
 /* Renders records of the store as JSON. */
 #include "api/render.h"
 
+#include "base/number.h"
+
 struct str render_title(const struct video *video, const struct book_ref *book)
 {
     if (video->title.p)
@@ -135,5 +137,5 @@ void render_video(struct buf *b, const struct video *video, const struct book_re
 void render_event_id(struct buf *b, int64_t id)
 {
     char text[4 + 20] = "evt_";
-    json_str(b, str_make(text, 4 + fmt_i64(text + 4, id)));
+    json_str(b, str_make(text, 4 + i64_format(id, text + 4)));
 }

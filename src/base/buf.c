@@ -1,9 +1,8 @@
-/* The output buffer. Integers are written by hand because snprintf costs as much as the rest of a rendered
- * field. */
+/* The output buffer. */
 #include "base/buf.h"
 
 #include "base/check.h"
-#include "base/digits.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,45 +64,10 @@ char *buf_grow(struct buf *b, size_t more)
     return b->p + b->len;
 }
 
-/* From the right to the left: the last eight digits, the four in front of them, and so on. */
-static size_t fmt_u64(char *out, uint64_t u)
-{
-    size_t n = 0;
-    if (u >= 100000000) {
-        n = fmt_u64(out, u / 100000000);
-        unsigned rest = (unsigned)(u % 100000000);
-        put_4_digits(out + n, rest / 10000);
-        put_4_digits(out + n + 4, rest % 10000);
-        return n + 8;
-    }
-    unsigned v = (unsigned)u;
-    if (v >= 10000) {
-        n = put_up_to_4_digits(out, v / 10000);
-        put_4_digits(out + n, v % 10000);
-        return n + 4;
-    }
-    return put_up_to_4_digits(out, v);
-}
-
-size_t fmt_i64_any(char *out, int64_t v)
-{
-    if (v >= 0)
-        return fmt_u64(out, (uint64_t)v);
-    *out = '-';
-    return 1 + fmt_u64(out + 1, 0 - (uint64_t)v);
-}
-
-void fmt_hex_64(char out[HEX_64_LEN], uint64_t v)
-{
-    for (int i = HEX_64_LEN - 2; i >= 0; i -= 2, v >>= 8)
-        put_2_hex(out + i, v & 0xff);
-}
-
 void buf_append_i64(struct buf *b, int64_t v)
 {
-    char *to = buf_reserve(b, 20);
-    if (to)
-        b->len += fmt_i64(to, v);
+    char text[I64_TEXT_MAX];
+    buf_append(b, str_make(text, i64_format(v, text)));
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)

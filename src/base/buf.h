@@ -2,7 +2,6 @@
 #ifndef VT_BASE_BUF_H
 #define VT_BASE_BUF_H
 
-#include "base/digits.h"
 #include "base/str.h"
 
 #include <stdint.h>
@@ -67,9 +66,5 @@ static inline struct str buf_str(const struct buf *b)
 {
     return str_make(b->p, b->len);
 }
-
-/* Writes `v` as 16 hexadecimal digits. Not terminated. */
-enum { HEX_64_LEN = 16 };
-void fmt_hex_64(char out[HEX_64_LEN], uint64_t v);
 
 #endif

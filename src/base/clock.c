@@ -1,10 +1,9 @@
-/* Clocks and the calendar. Years begin in March, so that the day that not every year has is their last; from
- * a date to its text by C. Neri and L. Schneider, "Euclidean affine functions and their application to
- * calendar algorithms" (2022), without a branch and with multiplications where others divide. */
+/* Clocks and the calendar. Calendar arithmetic counts years from March 1, so that the leap day is the last
+ * day of a year, in eras of 400 years: Howard Hinnant, "chrono-compatible low-level date algorithms". */
 #include "base/clock.h"
 
 #include "base/check.h"
-#include "base/digits.h"
+#include "base/number.h"
 
 #include <time.h>
 
@@ -78,14 +77,14 @@ int64_t date_start_ms(int32_t date)
     return (int64_t)date * DAY_MS;
 }
 
-static int32_t days_from_civil(int y, int m, int d)
+/* `year` from 1 on. */
+static int32_t days_from_civil(int year, int month, int day)
 {
-    y -= m <= 2;
-    int era = (y >= 0 ? y : y - 399) / 400;
-    int yoe = y - era * 400;
-    int doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    int doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    return era * 146097 + doe - 719468;
+    year -= month <= 2;
+    const int era = year / 400, year_of_era = year % 400;
+    const int day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    const int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    return era * 146097 + day_of_era - 719468;
 }
 
 /* `n` digits at s[at] as a number, -1 when one of them is no digit. */
@@ -118,34 +117,41 @@ bool date_parse(struct str s, int32_t *out)
     return true;
 }
 
-/* Days from 0000-03-01, where the years of this file begin, to 1970-01-01; and the dates that have four
- * digits of year. */
-enum { EPOCH_DAY = 719468, FIRST_DAY = EPOCH_DAY - 719162, LAST_DAY = EPOCH_DAY + 2932896 };
+/* The dates that have a year of four digits: 0001-01-01 and 9999-12-31. */
+enum { FIRST_DATE = -719162, LAST_DATE = 2932896 };
 
-static void format_day(uint32_t day, char out[DATE_TEXT_LEN])
-{
-    const uint32_t century = (4 * day + 3) / 146097, of_century = (4 * day + 3) % 146097 / 4;
-    const uint64_t years = UINT64_C(2939745) * (4 * of_century + 3); /* times 2^32, of the century */
-    const uint32_t of_year = (uint32_t)years / 2939745 / 4;
-    const uint32_t months = 2141 * of_year + 197913; /* times 2^16, counted from the January before */
-    const bool next_year = of_year >= 306;
-    put_4_digits(out, 100 * century + (uint32_t)(years >> 32) + next_year);
-    out[4] = '-';
-    put_2_digits(out + 5, (months >> 16) - (next_year ? 12 : 0));
-    out[7] = '-';
-    put_2_digits(out + 8, (months & 0xffff) / 2141 + 1);
-}
+struct civil_date {
+    unsigned year, month, day;
+};
 
-/* What has no such text gets that of the nearest date that has. */
-static uint32_t day_of(int64_t date)
+/* The inverse of days_from_civil(). */
+static struct civil_date civil_from_days(int32_t date)
 {
-    int64_t day = date + EPOCH_DAY;
-    return (uint32_t)(day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
+    const unsigned days = (unsigned)(date - FIRST_DATE) + 306; /* since 0000-03-01 */
+    const unsigned era = days / 146097, day_of_era = days % 146097;
+    const unsigned year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    const unsigned day_of_year =
+        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100); /* from March 1 */
+    const unsigned month_from_march = (5 * day_of_year + 2) / 153;
+    const unsigned month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+    return (struct civil_date){
+        .year = year_of_era + 400 * era + (month <= 2),
+        .month = month,
+        .day = day_of_year - (153 * month_from_march + 2) / 5 + 1,
+    };
 }
 
 void date_format(int32_t date, char out[DATE_TEXT_LEN])
 {
-    format_day(day_of(date), out);
+    const struct civil_date civil = civil_from_days(date < FIRST_DATE  ? FIRST_DATE
+                                                    : date > LAST_DATE ? LAST_DATE
+                                                                       : date);
+    format_4_digits(civil.year, out);
+    out[4] = '-';
+    format_2_digits(civil.month, out + 5);
+    out[7] = '-';
+    format_2_digits(civil.day, out + 8);
 }
 
 /* Milliseconds of ".fraction" (s begins with the dot), -1 when it is not 1 to 9 digits. */
@@ -175,38 +181,19 @@ bool time_parse(struct str s, int64_t *out)
 
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN])
 {
-    const int64_t first = (FIRST_DAY - EPOCH_DAY) * DAY_MS, last = (LAST_DAY - EPOCH_DAY + 1) * DAY_MS - 1;
-    if (t_ms < first || t_ms > last)
-        t_ms = t_ms < first ? first : last;
-    const uint64_t since = (uint64_t)(t_ms + EPOCH_DAY * DAY_MS);
-    const uint32_t day = (uint32_t)(since / DAY_MS), ms = (uint32_t)(since - (uint64_t)day * DAY_MS);
-    const uint32_t s = ms / 1000, minutes = s / 60, rest = ms % 1000;
-    format_day(day, out);
+    const int64_t first = FIRST_DATE * DAY_MS, last = (LAST_DATE + 1) * DAY_MS - 1;
+    t_ms = t_ms < first ? first : t_ms > last ? last : t_ms;
+    const int32_t date = date_of(t_ms);
+    const unsigned ms = (unsigned)(t_ms - date_start_ms(date)), s = ms / 1000;
+    date_format(date, out);
     out[10] = 'T';
-    put_2_digits(out + 11, minutes / 60);
+    format_2_digits(s / 3600, out + 11);
     out[13] = ':';
-    put_2_digits(out + 14, minutes % 60);
+    format_2_digits(s / 60 % 60, out + 14);
     out[16] = ':';
-    put_2_digits(out + 17, s % 60);
+    format_2_digits(s % 60, out + 17);
     out[19] = '.';
-    out[20] = (char)('0' + rest / 100);
-    put_2_digits(out + 21, rest % 100);
+    out[20] = (char)('0' + ms % 1000 / 100);
+    format_2_digits(ms % 100, out + 21);
     out[23] = 'Z';
-}
-
-void time_format_again(int64_t t_ms, char out[TIME_TEXT_LEN])
-{
-    enum { TEXT_BITS = 3 };
-    /* By the first bits of a product, so that times a second apart have places of their own; 0 has the first.
-     */
-    static _Thread_local struct {
-        int64_t t_ms;
-        char text[TIME_TEXT_LEN];
-    } texts[1 << TEXT_BITS] = {[0].text = "1970-01-01T00:00:00.000Z"};
-    const size_t place = (size_t)((uint64_t)t_ms * UINT64_C(0x9E3779B97F4A7C15) >> (64 - TEXT_BITS));
-    if (texts[place].t_ms != t_ms) {
-        texts[place].t_ms = t_ms;
-        time_format(t_ms, texts[place].text);
-    }
-    memcpy(out, texts[place].text, TIME_TEXT_LEN);
 }

@@ -37,15 +37,14 @@ int64_t date_start_ms(int32_t date); /* its first millisecond */
 /* `YYYY-MM-DD`, a date that exists, years 0001 to 9999. */
 bool date_parse(struct str s, int32_t *out);
 enum { DATE_TEXT_LEN = 10 };
+/* A date of another year than 0001 to 9999 is formatted as the nearest one that is. */
 void date_format(int32_t date, char out[DATE_TEXT_LEN]);
 
 /* `YYYY-MM-DDTHH:MM:SS[.fraction]Z` with 1 to 9 digits of fraction, cut to milliseconds; years 1970 to 9999;
  * second 60 is refused. Upper-case T and Z only. */
 bool time_parse(struct str s, int64_t *out);
 enum { TIME_TEXT_LEN = 24 };
-/* `2026-06-15T00:00:00.000Z` */
+/* `2026-06-15T00:00:00.000Z`; times of other years than 0001 to 9999 as of date_format(). */
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN]);
-/* The same for times that come again and again: the last few of this thread are remembered. */
-void time_format_again(int64_t t_ms, char out[TIME_TEXT_LEN]);
 
 #endif

@@ -1,5 +1,6 @@
 /* Buckets, and the text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 #include "base/metrics.h"
+#include "base/number.h"
 
 const uint32_t metrics_bounds_us[METRICS_BOUNDS] = {100,     250,     500,     1000,     2500,     5000,
                                                     10000,   25000,   50000,   100000,   250000,   500000,
@@ -139,10 +140,10 @@ void metrics_sizes_write(struct buf *b, const char *name, const struct metrics_l
 {
     uint64_t total = 0;
     for (size_t i = 0; i <= METRICS_SIZE_BOUNDS; i++) {
-        char le[16] = "+Inf";
+        char le[I64_TEXT_MAX + 1] = "+Inf";
         total += s->counts[i];
         if (i < METRICS_SIZE_BOUNDS)
-            le[fmt_i64(le, size_bounds[i])] = '\0';
+            le[i64_format(size_bounds[i], le)] = '\0';
         begin_sample(b, name, "_bucket", labels, le);
         buf_printf(b, "%llu\n", (unsigned long long)total);
     }

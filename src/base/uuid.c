@@ -1,7 +1,7 @@
 /* UUID text form. Knows no randomness: the caller brings the bytes. */
 #include "base/uuid.h"
 
-#include "base/digits.h"
+#include "base/number.h"
 
 static bool is_dash_at(size_t i)
 {
@@ -41,24 +41,13 @@ bool uuid_parse(struct str s, struct uuid *out)
     return true;
 }
 
-static inline char *put_hex(char *to, const uint8_t *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++, to += 2)
-        put_2_hex(to, bytes[i]);
-    return to;
-}
-
 void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN])
 {
-    out = put_hex(out, u->b, 4);
-    *out++ = '-';
-    out = put_hex(out, u->b + 4, 2);
-    *out++ = '-';
-    out = put_hex(out, u->b + 6, 2);
-    *out++ = '-';
-    out = put_hex(out, u->b + 8, 2);
-    *out++ = '-';
-    (void)put_hex(out, u->b + 10, 6);
+    char hex[2 * sizeof u->b];
+    size_t digit = 0;
+    hex_format(u->b, sizeof u->b, hex);
+    for (size_t i = 0; i < UUID_TEXT_LEN; i++)
+        out[i] = is_dash_at(i) ? '-' : hex[digit++];
 }
 
 int uuid_cmp(const struct uuid *a, const struct uuid *b)

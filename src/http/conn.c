@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "http/grammar.h"
 
 #include <stdlib.h>
@@ -231,7 +232,7 @@ static void identify(struct conn *c)
     uint64_t count = s->id_count++;
     uint64_t id = hash_64(str_make((const char *)&count, sizeof count), s->id_salt);
     char *text = arena_alloc(&r->arena, HEX_64_LEN);
-    fmt_hex_64(text, id);
+    hex_64_format(id, text);
     r->id = str_make(text, HEX_64_LEN);
 }
 

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "http/grammar.h"
 #include "http/head.h"
 #include "http/request.h"
@@ -158,7 +159,7 @@ static void append_status(struct buf *b, int status)
 {
     char digits[20];
     buf_append(b, STR("HTTP/1.1 "));
-    buf_append(b, str_make(digits, fmt_i64(digits, status)));
+    buf_append(b, str_make(digits, i64_format(status, digits)));
     buf_append_char(b, ' ');
     buf_append(b, str_from_cstr(reason_of(status)));
     buf_append(b, STR("\r\n"));
@@ -167,7 +168,7 @@ static void append_status(struct buf *b, int status)
 static void append_length(struct buf *b, size_t len)
 {
     char digits[20];
-    append_field(b, STR("Content-Length"), str_make(digits, fmt_i64(digits, (int64_t)len)));
+    append_field(b, STR("Content-Length"), str_make(digits, i64_format((int64_t)len, digits)));
 }
 
 void response_write_head(const struct response *res, enum response_framing framing, bool keeps_alive,

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/number.h"
 #include "limit/scripts.h"
 
 #include <stdio.h>
@@ -97,9 +98,9 @@ static enum next run(const struct takes *t, struct batch *b)
 {
     char numbers[1 + TAKES_MAX][NUMBER_MAX];
     struct str args[ARG_FIRST + TAKES_MAX] = {t->names[0], t->names[1]};
-    args[ARG_LIMIT] = str_make(numbers[TAKES_MAX], fmt_i64(numbers[TAKES_MAX], b->limit));
+    args[ARG_LIMIT] = str_make(numbers[TAKES_MAX], i64_format(b->limit, numbers[TAKES_MAX]));
     for (int i = 0; i < b->count; i++)
-        args[ARG_FIRST + i] = str_make(numbers[i], fmt_i64(numbers[i], b->taken[i].key));
+        args[ARG_FIRST + i] = str_make(numbers[i], i64_format(b->taken[i].key, numbers[i]));
     b->answer = (struct redis_result){.integers = b->integers, .room = (size_t)b->count};
     return redis_call(t->redis, SCRIPT_LIMIT, args, KEYS, ARG_FIRST + b->count, &b->wait, &b->answer);
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/number.h"
 #include "limit/scripts.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ enum { NOTE_NUMBERS = 4, NUMBER_MAX = 20 };
 
 static struct str number(int64_t v, char text[NUMBER_MAX])
 {
-    return str_make(text, fmt_i64(text, v));
+    return str_make(text, i64_format(v, text));
 }
 
 static void write_notes(const struct cursors *c)

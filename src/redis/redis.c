@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "redis/backoff.h"
 #include "redis/redis_command.h"
 #include "redis/redis_poll.h"
@@ -234,7 +235,7 @@ static int send_script(struct redis *r, redisCallbackFn *fn, void *privdata, int
     struct str command[REDIS_ARGS_MAX + 3] = {STR("EVALSHA"), str_make(r->sha[script], SHA_LEN)};
     char number[20];
     CHECK(script < r->script_count && keys <= count && count <= REDIS_ARGS_MAX);
-    command[2] = str_make(number, fmt_i64(number, keys));
+    command[2] = str_make(number, i64_format(keys, number));
     memcpy(command + 3, args, (size_t)count * sizeof *args);
     return send_strings(r, fn, privdata, command, count + 3);
 }

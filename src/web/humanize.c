@@ -2,12 +2,13 @@
 #include "web/humanize.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "web/html.h"
 
 void format_number(struct buf *b, int64_t v)
 {
     char digits[20];
-    size_t n = fmt_i64(digits, v), i = 0;
+    size_t n = i64_format(v, digits), i = 0;
     if (v < 0)
         buf_append_char(b, digits[i++]);
     for (; i < n; i++) {

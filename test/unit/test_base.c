@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/buf.h"
 #include "base/list.h"
+#include "base/number.h"
 #include "base/urlencode.h"
 #include "base/uuid.h"
 
@@ -115,8 +115,8 @@ static void buf_fails_for_good(void **state)
     assert_str(buf_str(&b), "12345");
     buf_reset(&b, 0);
     assert_false(b.failed);
-    buf_append_i64(&b, -123456789);
-    assert_true(b.failed); /* room for any number is asked for */
+    buf_append_i64(&b, -1234567890);
+    assert_true(b.failed);
     buf_fini(&b);
     buf_init(&b, 1000);
     buf_append_i64(&b, INT64_MIN);
@@ -125,62 +125,6 @@ static void buf_fails_for_good(void **state)
     buf_printf(&b, " %d", 0);
     assert_str(buf_str(&b), "-9223372036854775808 9223372036854775807 0");
     buf_fini(&b);
-}
-
-static void dates_follow_the_calendar(void **state)
-{
-    static const char *const bad[] = {"2026-02-29", "2026-02-30", "2026-13-01", "2026-00-10",  "2026-01-00",
-                                      "2026-1-01",  "26-01-01",   "2026/01/01", "2026-01-01 ", "0000-01-01",
-                                      "1900-02-29", "+026-01-01", "2026-04-31"};
-    char text[DATE_TEXT_LEN];
-    int32_t date;
-    (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(date_parse(str_from_cstr(bad[i]), &date));
-    assert_true(date_parse(STR("1970-01-01"), &date) && date == 0);
-    assert_true(date_parse(STR("2000-02-29"), &date) && date == 11016);
-    assert_true(date_parse(STR("2026-11-21"), &date) && date == 20778);
-    /* Every day from 0001 to 2400 is its own and comes back; the next one is one more. */
-    int32_t first;
-    assert_true(date_parse(STR("0001-01-01"), &first));
-    for (int32_t d = first; d < first + 2400 * 366; d += 13) {
-        date_format(d, text);
-        assert_true(date_parse(str_make(text, sizeof text), &date));
-        assert_int_equal(date, d);
-    }
-}
-
-static void times_are_utc_milliseconds(void **state)
-{
-    static const char *const bad[] = {"2026-06-15T00:00:00",
-                                      "2026-06-15t00:00:00Z",
-                                      "2026-06-15T24:00:00Z",
-                                      "2026-06-15T00:60:00Z",
-                                      "2026-06-15T00:00:60Z",
-                                      "2026-06-15T00:00:00.Z",
-                                      "2026-06-15T00:00:00.1234567890Z",
-                                      "2026-06-15T00:00:00+00:00",
-                                      "2026-06-15 00:00:00Z",
-                                      "1969-12-31T23:59:59Z",
-                                      "2026-06-15T00:00:00.12aZ",
-                                      "",
-                                      "Z"};
-    char text[TIME_TEXT_LEN];
-    int64_t t;
-    (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(time_parse(str_from_cstr(bad[i]), &t));
-    assert_true(time_parse(STR("1970-01-01T00:00:00Z"), &t) && t == 0);
-    assert_true(time_parse(STR("2026-06-15T12:34:56.7Z"), &t));
-    time_format(t, text);
-    assert_str(str_make(text, sizeof text), "2026-06-15T12:34:56.700Z");
-    assert_true(time_parse(STR("2026-06-15T12:34:56.789999Z"), &t));
-    time_format(t, text);
-    assert_str(str_make(text, sizeof text), "2026-06-15T12:34:56.789Z");
-    assert_int_equal(date_of(-1), -1);
-    assert_int_equal(date_of(0), 0);
-    assert_int_equal(date_of(DAY_MS - 1), 0);
-    assert_int_equal(date_of(DAY_MS), 1);
 }
 
 static void uuids_keep_their_text(void **state)
@@ -206,107 +150,6 @@ static void uuids_keep_their_text(void **state)
     assert_str(str_make(text, sizeof text), "ffffffff-ffff-4fff-bfff-ffffffffffff");
 }
 
-static struct buf json_of(struct str s)
-{
-    struct buf b;
-    buf_init(&b, 1000);
-    json_str(&b, s);
-    return b;
-}
-
-static void json_escapes_everything(void **state)
-{
-    static const struct {
-        struct str in;
-        const char *out;
-    } cases[] = {
-        {{"plain", 5}, "\"plain\""},
-        {{"\"\\/\n\r\t\b", 7}, "\"\\\"\\\\/\\n\\r\\t\\u0008\""},
-        {{"a\0b", 3}, "\"a\\u0000b\""},
-        {{"\x1B[31m\x7F", 6}, "\"\\u001b[31m\\u007f\""},
-        {{"\xC2\x80\xC2\x9F\xC2\xA0", 6}, "\"\\u0080\\u009f\xC2\xA0\""},
-        {{"\xC3\xA9\xF0\x9F\x98\x80", 6}, "\"\xC3\xA9\xF0\x9F\x98\x80\""},
-        {{"\xE2\x80\xA8\xE2\x80\xA9", 6}, "\"\\u2028\\u2029\""},
-        {{"\xFFx\xC3", 3}, "\"\xEF\xBF\xBDx\xEF\xBF\xBD\""},
-        {{"\xED\xA0\x80", 3}, "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
-        {{"", 0}, "\"\""},
-        {{NULL, 0}, "null"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct buf b = json_of(cases[i].in);
-        assert_str(buf_str(&b), cases[i].out);
-        assert_true(str_is_utf8(buf_str(&b)));
-        buf_fini(&b);
-    }
-}
-
-/* What is copied many bytes at a time, too: one byte that is not plain, at each place of each length. */
-static void json_escapes_everywhere(void **state)
-{
-    static const char odd[] = {'"', '\\', '\n', 0x7F, 0, (char)0xFF};
-    (void)state;
-    for (size_t n = 1; n <= 70; n++)
-        for (size_t at = 0; at < n * sizeof odd; at++) {
-            char in[70], out[100];
-            memset(in, 'x', sizeof in);
-            in[at % n] = odd[at / n];
-            struct buf alone = json_of(str_make(&odd[at / n], 1)), b = json_of(str_make(in, n));
-            int len = snprintf(out, sizeof out, "\"%.*s%.*s%.*s\"", (int)(at % n), in, (int)alone.len - 2,
-                               alone.p + 1, (int)(n - at % n - 1), in + at % n + 1);
-            assert_int_equal(b.len, len);
-            assert_memory_equal(b.p, out, b.len);
-            buf_fini(&alone);
-            buf_fini(&b);
-        }
-}
-
-static void json_puts_commas(void **state)
-{
-    struct buf b;
-    struct uuid u = {{0}};
-    (void)state;
-    buf_init(&b, 1000);
-    json_open(&b, '{');
-    JSON_STR(&b, "a", STR("{"));
-    json_key(&b, STR("b"));
-    json_open(&b, '[');
-    json_i64(&b, 1);
-    json_i64(&b, -2);
-    json_open(&b, '{');
-    json_close(&b, '}');
-    json_str(&b, STR("x:"));
-    json_bool(&b, true);
-    json_close(&b, ']');
-    JSON_I64_OR_NULL(&b, "c", false, 0);
-    JSON_UUID(&b, "d", &u);
-    JSON_TIME(&b, "e", 0);
-    JSON_DATE(&b, "f", 0);
-    json_close(&b, '}');
-    assert_str(buf_str(&b), "{\"a\":\"{\",\"b\":[1,-2,{},\"x:\",true],\"c\":null,"
-                            "\"d\":\"00000000-0000-0000-0000-000000000000\",\"e\":\"1970-01-01T00:00:00."
-                            "000Z\",\"f\":\"1970-01-01\"}");
-    buf_fini(&b);
-}
-
-static void json_goes_on_behind_what_was_sent(void **state)
-{
-    (void)state;
-    struct buf b;
-    buf_init(&b, 100);
-    json_open(&b, '[');
-    buf_go_on(&b);
-    json_i64(&b, 1);
-    buf_go_on(&b);
-    buf_go_on(&b); /* with nothing in between */
-    json_i64(&b, 2);
-    assert_true(str_eq(buf_str(&b), STR(",2")));
-    buf_reset(&b, 100);
-    json_open(&b, '[');
-    assert_true(str_eq(buf_str(&b), STR("[")));
-    buf_fini(&b);
-}
-
 /* Entity tags outlive processes and machines: these are the hashes that there were from the first, whatever
  * the processor can do. */
 static void hashes_stay_what_they_are(void **state)
@@ -321,7 +164,7 @@ static void hashes_stay_what_they_are(void **state)
         hash_128_text(str_make(text + len % 7, len < 7 ? len : len - 7), one);
         all = hash_64(str_make(one, sizeof one), all);
     }
-    fmt_hex_64(one, all);
+    hex_64_format(all, one);
     assert_str(str_make(one, HEX_64_LEN), "d5212168d8fd101c");
 }
 
@@ -369,13 +212,7 @@ int main(void)
         cmocka_unit_test(str_knows_utf8),
         cmocka_unit_test(arena_gives_zeroed_memory_again),
         cmocka_unit_test(buf_fails_for_good),
-        cmocka_unit_test(dates_follow_the_calendar),
-        cmocka_unit_test(times_are_utc_milliseconds),
         cmocka_unit_test(uuids_keep_their_text),
-        cmocka_unit_test(json_escapes_everything),
-        cmocka_unit_test(json_escapes_everywhere),
-        cmocka_unit_test(json_puts_commas),
-        cmocka_unit_test(json_goes_on_behind_what_was_sent),
         cmocka_unit_test(hashes_stay_what_they_are),
         cmocka_unit_test(list_keeps_order),
         cmocka_unit_test(parts_of_addresses_are_encoded),

@@ -1,133 +1,11 @@
-/* JSON output, and the texts of numbers, dates and times in it. */
+/* JSON output: escaping, commas, and the hard maximum of the buffer. */
 #include "unit.h"
 #include "lib/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/json.h"
-
-static void assert_number(int64_t v)
-{
-    enum { LONGEST = 20 };
-    char expected[32], text[LONGEST + 1];
-    int len = snprintf(expected, sizeof expected, "%lld", (long long)v);
-    text[LONGEST] = '#';
-    assert_int_equal(fmt_i64(text, v), len);
-    assert_memory_equal(text, expected, len);
-    assert_int_equal(text[LONGEST], '#');
-}
-
-static void formats_numbers_of_every_length(void **state)
-{
-    (void)state;
-    uint64_t power = 1;
-    for (int digits = 1; digits <= 19; digits++, power *= 10)
-        for (int64_t near = -2; near <= 2; near++)
-            for (uint64_t times = 1; times <= 9; times++) {
-                int64_t v = (int64_t)(power * times) + near;
-                assert_number(v);
-                assert_number((int64_t)(0 - (uint64_t)v));
-            }
-    assert_number(INT64_MAX);
-    assert_number(INT64_MIN);
-    for (int64_t v = -11000; v <= 11000; v++)
-        assert_number(v);
-    for (int i = 0; i < 200000; i++)
-        assert_number((int64_t)random_u64() >> random_u64() % 64);
-}
-
-static void formats_every_date_of_years_1_to_9999(void **state)
-{
-    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    (void)state;
-    int32_t date;
-    char text[DATE_TEXT_LEN];
-    assert_true(date_parse(STR("0001-01-01"), &date));
-    for (int y = 1; y <= 9999; y++)
-        for (int m = 1; m <= 12; m++) {
-            bool leap = m == 2 && ((y % 4 == 0 && y % 100 != 0) || y % 400 == 0);
-            for (int d = 1; d <= lengths[m - 1] + leap; d++) {
-                date_format(date++, text);
-                bool same = text[0] == '0' + y / 1000 && text[1] == '0' + y / 100 % 10 &&
-                            text[2] == '0' + y / 10 % 10 && text[3] == '0' + y % 10 && text[4] == '-' &&
-                            text[5] == '0' + m / 10 && text[6] == '0' + m % 10 && text[7] == '-' &&
-                            text[8] == '0' + d / 10 && text[9] == '0' + d % 10;
-                if (!same)
-                    fail_msg("%04d-%02d-%02d is written %.*s", y, m, d, DATE_TEXT_LEN, text);
-            }
-        }
-    assert_str(str_make(text, sizeof text), "9999-12-31");
-    const int32_t outside[] = {date, INT32_MAX, INT32_MIN, -719163};
-    for (size_t i = 0; i < 4; i++) {
-        date_format(outside[i], text);
-        assert_str(str_make(text, sizeof text), outside[i] > 0 ? "9999-12-31" : "0001-01-01");
-    }
-}
-
-static void assert_time(int64_t t_ms)
-{
-    char plain[64], text[TIME_TEXT_LEN + 1];
-    struct tm tm;
-    int64_t ms = t_ms % 1000 < 0 ? t_ms % 1000 + 1000 : t_ms % 1000;
-    time_t s = (t_ms - ms) / 1000;
-    assert_non_null(gmtime_r(&s, &tm));
-    (void)snprintf(plain, sizeof plain, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
-                   tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)ms);
-    text[TIME_TEXT_LEN] = '#';
-    time_format(t_ms, text);
-    assert_memory_equal(text, plain, TIME_TEXT_LEN);
-    assert_int_equal(text[TIME_TEXT_LEN], '#');
-}
-
-static void formats_times_of_all_years(void **state)
-{
-    const int64_t first = INT64_C(-62135596800000), last = INT64_C(253402300799999);
-    const int64_t near[] = {-DAY_MS, -SECOND_MS, -1, 0, 1, 999, SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS - 1};
-    char text[TIME_TEXT_LEN];
-    (void)state;
-    for (int i = 0; i < 100000; i++)
-        assert_time(first + (int64_t)(random_u64() % (uint64_t)(last - first + 1)));
-    /* Adjacent days and alternating days, around the epoch. */
-    for (int64_t day = -800; day < 800; day++)
-        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
-            assert_time(day * DAY_MS + near[i]);
-            assert_time(INT64_C(1782864000000) + (i % 2 ? day : -day) * DAY_MS + near[i]);
-        }
-    assert_time(first);
-    assert_time(last);
-    const int64_t outside[] = {first - 1, INT64_MIN, INT64_MIN + 1, last + 1, INT64_MAX};
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
-        time_format(outside[i], text);
-        assert_str(str_make(text, sizeof text),
-                   outside[i] > 0 ? "9999-12-31T23:59:59.999Z" : "0001-01-01T00:00:00.000Z");
-    }
-}
-
-static void assert_time_again(int64_t t_ms)
-{
-    char text[TIME_TEXT_LEN + 1], plain[TIME_TEXT_LEN];
-    text[TIME_TEXT_LEN] = '#';
-    time_format(t_ms, plain);
-    time_format_again(t_ms, text);
-    assert_memory_equal(text, plain, TIME_TEXT_LEN);
-    assert_int_equal(text[TIME_TEXT_LEN], '#');
-}
-
-static void formats_repeated_times(void **state)
-{
-    int64_t some[20];
-    (void)state;
-    assert_time_again(0); /* before any other */
-    for (int i = 0; i < 20; i++)
-        some[i] = INT64_C(1782864000000) + i * (int64_t)SECOND_MS;
-    for (int i = 0; i < 100000; i++)
-        assert_time_again(i % 100 ? some[random_below(20)] : (int64_t)random_u64());
-    assert_time_again(0);
-    assert_time_again(INT64_MIN);
-    assert_time_again(INT64_MAX);
-}
 
 static void values_and_keys_are_separated_by_commas(void **state)
 {
@@ -243,6 +121,41 @@ static void escapes_strings(void **state)
     }
 }
 
+static struct buf json_of(struct str s)
+{
+    struct buf b;
+    buf_init(&b, 1000);
+    json_str(&b, s);
+    return b;
+}
+
+static void escapes_controls_quotes_and_line_separators(void **state)
+{
+    static const struct {
+        struct str in;
+        const char *out;
+    } cases[] = {
+        {{"plain", 5}, "\"plain\""},
+        {{"\"\\/\n\r\t\b", 7}, "\"\\\"\\\\/\\n\\r\\t\\u0008\""},
+        {{"a\0b", 3}, "\"a\\u0000b\""},
+        {{"\x1B[31m\x7F", 6}, "\"\\u001b[31m\\u007f\""},
+        {{"\xC2\x80\xC2\x9F\xC2\xA0", 6}, "\"\\u0080\\u009f\xC2\xA0\""},
+        {{"\xC3\xA9\xF0\x9F\x98\x80", 6}, "\"\xC3\xA9\xF0\x9F\x98\x80\""},
+        {{"\xE2\x80\xA8\xE2\x80\xA9", 6}, "\"\\u2028\\u2029\""},
+        {{"\xFFx\xC3", 3}, "\"\xEF\xBF\xBDx\xEF\xBF\xBD\""},
+        {{"\xED\xA0\x80", 3}, "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+        {{"", 0}, "\"\""},
+        {{NULL, 0}, "null"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf b = json_of(cases[i].in);
+        assert_str(buf_str(&b), cases[i].out);
+        assert_true(str_is_utf8(buf_str(&b)));
+        buf_fini(&b);
+    }
+}
+
 /* The buffer fails at each size that is too small, and never writes beyond its maximum: each size is memory
  * of its own, so that AddressSanitizer detects an overrun. */
 static void buffer_that_is_too_small_fails(void **state)
@@ -262,17 +175,45 @@ static void buffer_that_is_too_small_fails(void **state)
     }
 }
 
+/* Each appender, at each size of the buffer: the whole text, or a failure and nothing beyond the maximum. */
+static void every_appender_checks_its_room(void **state)
+{
+    static const char whole[] =
+        "{\"a\":\"x\\u0000\",\"b\":-5,\"c\":[true,null],\"d\":\"1970-01-01T00:00:00.000Z\","
+        "\"e\":\"1970-01-01\",\"f\":\"00000000-0000-0000-0000-000000000000\"}";
+    const struct uuid u = {{0}};
+    (void)state;
+    for (size_t max = 1; max <= sizeof whole; max++) {
+        char *room = malloc(max); /* exact, so that AddressSanitizer reports an overrun */
+        struct buf b = buf_on(room, max);
+        json_open(&b, '{');
+        JSON_STR(&b, "a", str_make("x\0", 2));
+        JSON_I64(&b, "b", -5);
+        json_key(&b, STR("c"));
+        json_open(&b, '[');
+        json_bool(&b, true);
+        json_null(&b);
+        json_close(&b, ']');
+        JSON_TIME(&b, "d", 0);
+        JSON_DATE(&b, "e", 0);
+        JSON_UUID(&b, "f", &u);
+        json_close(&b, '}');
+        assert_int_equal(b.failed, max < sizeof whole - 1);
+        if (!b.failed)
+            assert_str(buf_str(&b), whole);
+        free(room);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_numbers_of_every_length),
-        cmocka_unit_test(formats_every_date_of_years_1_to_9999),
-        cmocka_unit_test(formats_times_of_all_years),
-        cmocka_unit_test(formats_repeated_times),
         cmocka_unit_test(values_and_keys_are_separated_by_commas),
         cmocka_unit_test(commas_continue_after_a_flush),
         cmocka_unit_test(escapes_strings),
+        cmocka_unit_test(escapes_controls_quotes_and_line_separators),
         cmocka_unit_test(buffer_that_is_too_small_fails),
+        cmocka_unit_test(every_appender_checks_its_room),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }
