@@ -1,5 +1,5 @@
-/* Every metric of the page, part by part. The table in the README says the same for people; a test holds the
- * two together. */
+/* All metrics, subsystem by subsystem. A test compares their names, types and labels with the documentation.
+ */
 #include "admin/metrics_page.h"
 
 #include "admin/platform_metrics.h"
@@ -21,7 +21,7 @@ static const char *library_version(const char *name)
 
 static void write_build(struct buf *b)
 {
-    metrics_family(b, "viewtally_build_info", METRICS_GAUGE, "Always 1; the labels say what runs.");
+    metrics_family(b, "viewtally_build_info", METRICS_GAUGE, "Always 1; the labels identify the build.");
     metrics_value(b, "viewtally_build_info",
                   METRICS_LABELS({"version", str_from_cstr(build_version)},
                                  {"commit", str_from_cstr(build_commit)}, {"mode", str_from_cstr(build_mode)},
@@ -35,53 +35,61 @@ static void write_server(const struct http_server *server, struct buf *b)
     struct http_server_counts c = {0};
     if (server)
         c = http_server_counts(server);
-    metrics_gauge(b, "viewtally_http_connections", "Connections of clients that are open.", c.connections);
-    metrics_counter(b, "viewtally_http_connections_accepted_total", "Connections that were accepted.",
+    metrics_gauge(b, "viewtally_http_connections", "Open client connections.", c.connections);
+    metrics_counter(b, "viewtally_http_connections_accepted_total", "Client connections accepted.",
                     c.accepted);
-    metrics_gauge(b, "viewtally_http_connections_waiting",
-                  "Listeners on which a connection waits because [server] max_connections is reached.",
-                  c.waiting);
-    metrics_family(b, "viewtally_http_connections_evicted_total", METRICS_COUNTER,
-                   "Idle connections that were closed to make room for a waiting client.");
+    metrics_gauge(
+        b, "viewtally_http_listeners_paused",
+        "Listeners that do not accept connections for now, because [server] max_connections is reached or "
+        "memory is short.",
+        c.waiting);
+    metrics_family(
+        b, "viewtally_http_connections_evicted_total", METRICS_COUNTER,
+        "Connections closed to make room for a waiting client, by state: unused (no request yet) or idle "
+        "(between requests).");
     metrics_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("unused")}),
                   (int64_t)c.evicted_unused);
     metrics_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("idle")}),
                   (int64_t)c.evicted_idle);
-    metrics_gauge(b, "viewtally_http_requests_in_flight", "Requests begun and not yet answered.",
-                  c.requests_in_flight);
-    metrics_counter(b, "viewtally_http_requests_refused_total",
-                    "Requests that the server answered itself: malformed, too large, too slow, failed.",
-                    c.refused);
+    metrics_gauge(b, "viewtally_http_requests_in_flight", "Requests in progress.", c.requests_in_flight);
+    metrics_counter(
+        b, "viewtally_http_requests_rejected_total",
+        "Requests rejected before they reached a request handler: malformed, too large or too slow.",
+        c.refused);
     metrics_counter(b, "viewtally_http_requests_out_of_memory_total",
-                    "Requests given up because there was no memory.", c.without_memory);
+                    "Requests aborted because memory ran out; also counted as rejected.", c.without_memory);
 }
 
 static void write_limiter(const struct limiter *limiter, struct buf *b)
 {
     struct limiter_counts c = limiter_counts(limiter);
-    metrics_family(b, "viewtally_limiter_decisions_total", METRICS_COUNTER,
-                   "Decisions of the rate limit, by verdict and who made it.");
+    metrics_family(
+        b, "viewtally_limiter_decisions_total", METRICS_COUNTER,
+        "Decisions of the rate limiter, by decision and source: redis, redis_cached (an earlier answer of "
+        "Redis still applies), process (Redis is not configured or unavailable), off.");
     for (int i = 0; i < LIMITER_SOURCES; i++) {
         struct str source = str_from_cstr(limiter_source_name((enum limiter_source)i));
         metrics_value(b, "viewtally_limiter_decisions_total",
-                      METRICS_LABELS({"verdict", STR("admitted")}, {"source", source}),
+                      METRICS_LABELS({"decision", STR("admitted")}, {"source", source}),
                       (int64_t)c.admitted[i]);
         metrics_value(b, "viewtally_limiter_decisions_total",
-                      METRICS_LABELS({"verdict", STR("refused")}, {"source", source}), (int64_t)c.refused[i]);
+                      METRICS_LABELS({"decision", STR("rejected")}, {"source", source}),
+                      (int64_t)c.refused[i]);
     }
-    metrics_gauge(b, "viewtally_limiter_keys", "API keys with a window in this process.", c.keys);
+    metrics_gauge(b, "viewtally_limiter_keys", "API keys that have a rate limit window in this process.",
+                  c.keys);
 }
 
-static void write_cursors(const struct cursors *cursors, struct buf *b)
+static void write_poll_positions(const struct cursors *cursors, struct buf *b)
 {
     struct poll_position_counts c = poll_positions_counts(cursors);
-    metrics_family(
-        b, "viewtally_events_behind", METRICS_HISTOGRAM,
-        "How many of its author's events each poll was behind when it came; 1001 is more than 1000.");
-    metrics_sizes_write(b, "viewtally_events_behind", NULL, &c.behind);
-    metrics_counter(b, "viewtally_cursors_noted_total", "Positions of polls noted for Redis.", c.noted);
-    metrics_counter(b, "viewtally_cursors_dropped_total", "Positions that were lost because Redis was away.",
-                    c.dropped);
+    metrics_family(b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
+                   "Events that an API key had not read yet when it polled; 1001 stands for more than 1000.");
+    metrics_sizes_write(b, "viewtally_poll_lag_events", NULL, &c.behind);
+    metrics_counter(b, "viewtally_poll_positions_recorded_total",
+                    "Poll positions recorded, to be written to Redis.", c.noted);
+    metrics_counter(b, "viewtally_poll_positions_dropped_total",
+                    "Poll positions dropped because Redis was unavailable.", c.dropped);
 }
 
 static void write_redis(const struct redis *redis, struct buf *b)
@@ -89,15 +97,16 @@ static void write_redis(const struct redis *redis, struct buf *b)
     struct redis_counts c = {0};
     if (redis)
         c = redis_counts(redis);
-    metrics_gauge(b, "viewtally_redis_configured", "1: [redis] url names one.", redis != NULL);
-    metrics_gauge(b, "viewtally_redis_up", "1: connected, and takes commands.", redis && redis_is_up(redis));
-    metrics_counter(b, "viewtally_redis_calls_total", "Calls whose answer somebody waits for.", c.calls);
+    metrics_gauge(b, "viewtally_redis_configured", "1 if [redis] url is configured.", redis != NULL);
+    metrics_gauge(b, "viewtally_redis_up", "1 if connected to Redis and commands succeed.",
+                  redis && redis_is_up(redis));
+    metrics_counter(b, "viewtally_redis_calls_total", "Calls to Redis that a request waits for.", c.calls);
     metrics_counter(b, "viewtally_redis_calls_failed_total",
-                    "Calls without a usable answer, the late ones too.", c.failed);
-    metrics_counter(b, "viewtally_redis_calls_late_total", "Calls that were not answered within 50 ms.",
-                    c.late);
+                    "Calls to Redis that failed, including those that timed out.", c.failed);
+    metrics_counter(b, "viewtally_redis_calls_timed_out_total",
+                    "Calls to Redis without a reply within 50 ms.", c.late);
     metrics_family(b, "viewtally_redis_call_duration_seconds", METRICS_HISTOGRAM,
-                   "From sending a call to its answer, also if that came late.");
+                   "Time from sending a call to its reply, including late replies.");
     metrics_times_write(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
 }
 
@@ -116,44 +125,45 @@ static void write_size(struct buf *b, const char *name, const char *help, const 
 static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
 {
     metrics_gauge(b, "viewtally_store_wal_pages", "Pages in the write-ahead log.", c->log.pages);
-    metrics_gauge(b, "viewtally_store_wal_pending_pages", "Those that the database does not have yet.",
-                  c->log.pending);
-    metrics_gauge(b, "viewtally_store_wal_too_long",
-                  "1: the log grows and cannot be emptied, because somebody has been reading for long.",
+    metrics_gauge(b, "viewtally_store_wal_uncheckpointed_pages",
+                  "Pages in the write-ahead log that are not yet copied into the database.", c->log.pending);
+    metrics_gauge(b, "viewtally_store_checkpoint_blocked",
+                  "1 if a long-running reader keeps the checkpoint from emptying the write-ahead log.",
                   c->too_long);
-    metrics_counter(b, "viewtally_store_checkpoints_failed_total",
-                    "Checkpoints that the database did not take.", c->failed);
-    metrics_family(b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
-                   "Copying the log into the database, beside the requests, with the wait for a turn.");
+    metrics_counter(b, "viewtally_store_checkpoints_failed_total", "Checkpoints that failed.", c->failed);
+    metrics_family(
+        b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
+        "Duration of checkpoints, including the wait for other writers. They run off the event loop.");
     metrics_times_write(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
 }
 
 static void write_store(const struct admin_view *v, struct buf *b)
 {
     const struct writer_counts *w = writer_counts(v->writer);
-    metrics_family(
-        b, "viewtally_store_read_duration_seconds", METRICS_HISTOGRAM,
-        "Database reads on the loop, one snapshot each, with the making of what their rows are for.");
+    metrics_family(b, "viewtally_store_read_duration_seconds", METRICS_HISTOGRAM,
+                   "Database reads on the event loop, including the rendering of their rows.");
     metrics_times_write(b, "viewtally_store_read_duration_seconds", NULL, store_read_times(v->store));
     metrics_family(b, "viewtally_store_write_duration_seconds", METRICS_HISTOGRAM,
-                   "Write jobs, from the beginning of the transaction to its commit on disk.");
+                   "Write transactions, from their start to the durable commit.");
     metrics_times_write(b, "viewtally_store_write_duration_seconds", NULL, &w->times);
-    metrics_counter(b, "viewtally_store_writes_failed_total", "Write jobs that the database did not take.",
-                    w->failed);
-    metrics_gauge(b, "viewtally_store_write_queue_length", "Write jobs that wait or run.", w->waiting);
-    write_size(b, "viewtally_store_database_bytes", "Size of the database file.", v->config->store.path, "");
-    write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log beside the database.",
+    metrics_counter(b, "viewtally_store_writes_failed_total", "Write transactions that failed.", w->failed);
+    metrics_gauge(b, "viewtally_store_write_queue_length", "Write transactions waiting or in progress.",
+                  w->waiting);
+    write_size(b, "viewtally_store_database_bytes", "Size of the database file in bytes.",
+               v->config->store.path, "");
+    write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.",
                v->config->store.path, "-wal");
     if (v->checkpointer)
         write_checkpoints(checkpointer_counts(v->checkpointer), b);
 }
 
-static void write_lag(const struct loop_lag *lag, struct buf *b)
+static void write_loop_lag(const struct loop_lag *lag, struct buf *b)
 {
     metrics_family(b, "viewtally_loop_lag_seconds", METRICS_HISTOGRAM,
-                   "How late a timer of 100 ms fires: what holds up every request of the process.");
+                   "Delay of a 100 ms timer: how long the event loop was blocked.");
     metrics_times_write(b, "viewtally_loop_lag_seconds", NULL, &lag->times);
-    metrics_family(b, "viewtally_loop_lag_max_seconds", METRICS_GAUGE, "The longest since the start.");
+    metrics_family(b, "viewtally_loop_lag_max_seconds", METRICS_GAUGE,
+                   "Longest delay of that timer since the process started.");
     metrics_seconds(b, "viewtally_loop_lag_max_seconds", NULL, (int64_t)lag->times.max_us);
 }
 
@@ -161,11 +171,11 @@ static void write_log(const struct access_log *log, struct buf *b)
 {
     struct access_log_counts c = access_log_counts(log);
     metrics_counter(b, "viewtally_log_lines_dropped_total",
-                    "Lines of the diagnostic log that were dropped because standard error was not read.",
+                    "Lines of the diagnostic log dropped because standard error was not read.",
                     (int64_t)log_writer_dropped());
-    metrics_counter(b, "viewtally_access_log_lines_total", "Lines for the access log.", c.lines);
+    metrics_counter(b, "viewtally_access_log_lines_total", "Lines accepted for the access log.", c.lines);
     metrics_counter(b, "viewtally_access_log_lines_dropped_total",
-                    "Lines that did not get there, as it could not be written for long.", c.dropped);
+                    "Lines dropped because the access log could not be written.", c.dropped);
 }
 
 void metrics_page_write(const struct admin_view *v, struct buf *b)
@@ -176,7 +186,7 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
     if (v->limiter)
         write_limiter(v->limiter, b);
     if (v->cursors)
-        write_cursors(v->cursors, b);
+        write_poll_positions(v->cursors, b);
     write_redis(v->redis, b);
     if (v->store)
         write_store(v, b);
@@ -186,7 +196,7 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
         platform_metrics_write(v, b);
     if (v->more)
         v->more(b, v->more_ctx);
-    write_lag(v->lag, b);
+    write_loop_lag(v->lag, b);
     write_log(v->log, b);
     process_metrics_write(b);
 }

@@ -5,7 +5,7 @@
 #include "admin/view.h"
 #include "base/buf.h"
 
-/* Appends every metric in the Prometheus text format. */
+/* Appends all metrics in the Prometheus text format. */
 void metrics_page_write(const struct admin_view *v, struct buf *b);
 
 #endif

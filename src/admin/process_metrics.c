@@ -1,4 +1,4 @@
-/* Reads /proc and resource limits. */
+/* Process metrics, read from /proc and getrusage(). */
 #include "admin/process_metrics.h"
 
 #include "base/metrics.h"
@@ -20,7 +20,7 @@ static void write_cpu(struct buf *b)
     int64_t us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000) + usage.ru_utime.tv_usec +
                  usage.ru_stime.tv_usec;
     metrics_family(b, "process_cpu_seconds_total", METRICS_COUNTER,
-                   "Processor time of the process, user and system.");
+                   "User and system CPU time of the process in seconds.");
     metrics_seconds(b, "process_cpu_seconds_total", NULL, us);
 }
 
@@ -28,7 +28,7 @@ static void write_memory(struct buf *b)
 {
     size_t resident;
     if (uv_resident_set_memory(&resident) == 0)
-        metrics_gauge(b, "process_resident_memory_bytes", "Memory of the process that is in use.",
+        metrics_gauge(b, "process_resident_memory_bytes", "Resident memory of the process in bytes.",
                       (int64_t)resident);
 }
 
@@ -41,14 +41,15 @@ static void write_files(struct buf *b)
         while (readdir(dir))
             count++;
         (void)closedir(dir);
-        metrics_gauge(b, "process_open_fds", "Open files and sockets of the process.", count);
+        metrics_gauge(b, "process_open_fds", "Open file descriptors of the process.", count);
     }
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        metrics_gauge(b, "process_max_fds", "How many files and sockets the process may open.",
+        metrics_gauge(b, "process_max_fds", "Largest number of file descriptors that the process may open.",
                       (int64_t)limit.rlim_cur);
 }
 
-/* proc(5): fields are separated by blanks, but the command (in parentheses) may hold anything. */
+/* proc(5): fields are separated by spaces, but the command name, in parentheses, may contain any character,
+ * so skip to the last closing parenthesis. */
 static bool read_start_ticks(unsigned long long *ticks)
 {
     char text[1024];
@@ -68,7 +69,7 @@ static bool read_start_ticks(unsigned long long *ticks)
     return str_to_u64(field, INT64_MAX, ticks);
 }
 
-/* Ticks since the system's start, which is the difference of the two clocks. */
+/* The start time is in ticks since boot; boot time is the difference between the two clocks. */
 static void write_start(struct buf *b)
 {
     unsigned long long ticks;
@@ -78,8 +79,7 @@ static void write_start(struct buf *b)
         clock_gettime(CLOCK_BOOTTIME, &up) != 0)
         return;
     int64_t boot_us = (now.tv_sec - up.tv_sec) * INT64_C(1000000) + (now.tv_nsec - up.tv_nsec) / 1000;
-    metrics_family(b, "process_start_time_seconds", METRICS_GAUGE,
-                   "When the process was started, in seconds since 1970.");
+    metrics_family(b, "process_start_time_seconds", METRICS_GAUGE, "Unix time at which the process started.");
     metrics_seconds(b, "process_start_time_seconds", NULL, boot_us + (int64_t)ticks * 1000000 / hertz);
 }
 

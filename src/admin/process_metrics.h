@@ -1,10 +1,11 @@
-/* What the system says of this process, under the names that all Prometheus clients use. */
+/* Metrics that the operating system keeps about this process, under the names that all Prometheus clients
+ * use. */
 #ifndef VT_ADMIN_PROCESS_METRICS_H
 #define VT_ADMIN_PROCESS_METRICS_H
 
 #include "base/buf.h"
 
-/* Appends its metrics; what the system does not tell is left out. */
+/* Appends the metrics. A value that the system does not provide is left out. */
 void process_metrics_write(struct buf *b);
 
 #endif

@@ -1,22 +1,21 @@
-/* Degraded is ready: every request is answered, but an operator should know. Not ready is what a balancer has
- * to act on. */
+/* The checks behind /readyz. */
 #include "admin/readiness.h"
 
 #include "admin/refresh_metrics.h"
 #include "base/clock.h"
 #include "store/read.h"
 
-/* How long a write that failed is told of, if none succeeded since. */
+/* A failed write is reported for this long, unless a later write succeeds. */
 enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
 
-/* The look-up of every request, of a key that nobody has. */
-static bool store_answers(struct store *store)
+/* Runs the query that every request needs, with a key hash that no key has. */
+static bool store_is_readable(struct store *store)
 {
-    static const uint8_t nobody[KEY_HASH_LEN];
+    static const uint8_t unused_hash[KEY_HASH_LEN];
     struct wait wait = {0};
     struct key_owner owner;
     struct store_read read = {.store = store, .wait = &wait};
-    (void)store_find_key(&read, nobody, &owner);
+    (void)store_find_key(&read, unused_hash, &owner);
     return read.err == OK || read.err == ERR_NOT_FOUND;
 }
 
@@ -34,21 +33,21 @@ static bool write_failed(const struct writer *writer)
 enum readiness readiness_check(const struct admin_view *v, struct buf *line)
 {
     if (v->draining || !v->server) {
-        buf_append(line, v->draining ? STR("not ready: the server stops") : STR("not ready: it starts"));
+        buf_append(line, v->draining ? STR("not ready: shutting down") : STR("not ready: starting"));
         return READINESS_NOT_READY;
     }
-    if (!store_answers(v->store)) {
+    if (!store_is_readable(v->store)) {
         buf_append(line, STR("not ready: the database cannot be read"));
         return READINESS_NOT_READY;
     }
     if (v->redis && !redis_is_up(v->redis))
-        add_reason(line, "Redis is away");
+        add_reason(line, "Redis is unavailable");
     if (write_failed(v->writer))
-        add_reason(line, "the database does not take writes");
+        add_reason(line, "the database cannot be written");
     if (v->checkpointer && checkpointer_counts(v->checkpointer)->too_long)
-        add_reason(line, "the write-ahead log cannot be emptied");
+        add_reason(line, "a long-running reader blocks the checkpoint");
     if (v->schedule && refresh_is_overdue(schedule_state(v->schedule)))
-        add_reason(line, "the refresh is late");
+        add_reason(line, "the refresh is overdue");
     if (line->len)
         return READINESS_DEGRADED;
     buf_append(line, STR("ready"));

@@ -1,4 +1,5 @@
-/* Whether the process should get requests, and what is not as it should be. */
+/* Readiness: whether the process should receive requests. A degraded process answers every request, but the
+ * operator should look at it; a process that is not ready should be taken out of load balancing. */
 #ifndef VT_ADMIN_READINESS_H
 #define VT_ADMIN_READINESS_H
 
@@ -7,7 +8,7 @@
 
 enum readiness { READINESS_READY, READINESS_DEGRADED, READINESS_NOT_READY };
 
-/* Looks, and appends one line that says it: `ready`, `degraded: …, …`, `not ready: …`. */
+/* Checks all subsystems and appends one line: `ready`, `degraded: REASON, REASON` or `not ready: REASON`. */
 enum readiness readiness_check(const struct admin_view *v, struct buf *line);
 
 #endif

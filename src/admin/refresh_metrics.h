@@ -1,14 +1,14 @@
-/* The metrics of the refresh. */
+/* Metrics of the refresh. */
 #ifndef VT_ADMIN_REFRESH_METRICS_H
 #define VT_ADMIN_REFRESH_METRICS_H
 
 #include "base/buf.h"
 #include "refresh/schedule.h"
 
-/* Appends its metrics. */
+/* Appends the metrics. */
 void refresh_metrics_write(const struct schedule_state *s, struct buf *b);
 
-/* A run is overdue by more than half an hour. */
+/* Returns true if a run should have started more than 30 minutes ago. */
 bool refresh_is_overdue(const struct schedule_state *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* The counters of requests: one row a route, found by the address of its name. */
+/* Request counters: one row per route, found by the address of the route's name. */
 #include "admin/request_metrics.h"
 
 #include "base/check.h"
@@ -9,91 +9,74 @@
 
 enum {
     ROUTES_MAX = 96,
-    SLOTS = 256,       /* of the hash table: a power of two, well above ROUTES_MAX */
     CODES = 500,       /* 100 … 599 */
-    CODE_NONE = CODES, /* the client left before there was an answer */
+    CODE_NONE = CODES, /* the client disconnected before the response */
 };
 
 static const char NO_ROUTE[] = "none", OTHER_ROUTE[] = "other";
 
-struct row {
+struct route_row {
     const char *route;
     struct metrics_times times;
     uint64_t codes[CODES + 1];
 };
 
-struct slot {
-    const char *route;
-    struct row *row;
-};
-
 struct request_metrics {
-    struct slot slots[SLOTS];
-    struct row *rows[ROUTES_MAX];
+    struct route_row *rows[ROUTES_MAX]; /* [0] is NO_ROUTE, [1] is OTHER_ROUTE */
     size_t count;
-    uint64_t bytes, broken;
+    uint64_t bytes, incomplete;
 };
 
-static struct row *add_row(struct request_metrics *t, const char *route)
+static struct route_row *add_row(struct request_metrics *m, const char *route)
 {
-    struct row *row = xcalloc(1, sizeof *row);
+    struct route_row *row = xcalloc(1, sizeof *row);
     row->route = route;
-    t->rows[t->count++] = row;
+    m->rows[m->count++] = row;
     return row;
 }
 
 struct request_metrics *request_metrics_new(void)
 {
-    struct request_metrics *t = xcalloc(1, sizeof *t);
-    (void)add_row(t, NO_ROUTE);
-    (void)add_row(t, OTHER_ROUTE);
-    return t;
+    struct request_metrics *m = xcalloc(1, sizeof *m);
+    (void)add_row(m, NO_ROUTE);
+    (void)add_row(m, OTHER_ROUTE);
+    return m;
 }
 
-void request_metrics_free(struct request_metrics *t)
+void request_metrics_free(struct request_metrics *m)
 {
-    if (!t)
+    if (!m)
         return;
-    for (size_t i = 0; i < t->count; i++)
-        free(t->rows[i]);
-    free(t);
+    for (size_t i = 0; i < m->count; i++)
+        free(m->rows[i]);
+    free(m);
 }
 
-/* Two literals may say the same. */
-static struct row *row_for_text(struct request_metrics *t, const char *route)
-{
-    for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->rows[i]->route, route) == 0)
-            return t->rows[i];
-    return t->count < ROUTES_MAX ? add_row(t, route) : t->rows[1];
-}
-
-static struct row *row_of(struct request_metrics *t, const char *route)
+/* Comparing addresses finds the row of nearly every request; two literals may still have the same text. */
+static struct route_row *find_row(struct request_metrics *m, const char *route)
 {
     if (!route)
-        return t->rows[0];
-    size_t at = (size_t)(((uintptr_t)route * UINT64_C(0x9E3779B97F4A7C15)) >> 32) % SLOTS;
-    for (size_t tries = 0; tries < SLOTS; tries++, at = (at + 1) % SLOTS) {
-        struct slot *slot = &t->slots[at];
-        if (!slot->route)
-            *slot = (struct slot){.route = route, .row = row_for_text(t, route)};
-        if (slot->route == route)
-            return slot->row;
-    }
-    return t->rows[1];
+        return m->rows[0];
+    for (size_t i = 0; i < m->count; i++)
+        if (m->rows[i]->route == route)
+            return m->rows[i];
+    for (size_t i = 0; i < m->count; i++)
+        if (strcmp(m->rows[i]->route, route) == 0)
+            return m->rows[i];
+    return m->count < ROUTES_MAX ? add_row(m, route) : m->rows[1];
 }
 
-void request_metrics_record(struct request_metrics *t, const struct request *r, bool complete, int64_t us)
+void request_metrics_record(struct request_metrics *m, const struct request *r, bool complete, int64_t us)
 {
-    struct row *row = row_of(t, r->route);
+    struct route_row *row = find_row(m, r->route);
     int status = r->res.status;
     row->codes[status >= 100 && status < 100 + CODES ? status - 100 : CODE_NONE]++;
     metrics_observe(&row->times, us);
-    t->bytes += r->res.bytes_sent;
-    t->broken += !complete;
+    m->bytes += r->res.bytes_sent;
+    m->incomplete += !complete;
 }
 
-static bool row_is_used(const struct row *row)
+static bool row_is_used(const struct route_row *row)
 {
     for (size_t i = 0; i <= METRICS_BOUNDS; i++)
         if (row->times.counts[i])
@@ -101,7 +84,7 @@ static bool row_is_used(const struct row *row)
     return false;
 }
 
-static void write_codes(const struct row *row, struct buf *b)
+static void write_codes(const struct route_row *row, struct buf *b)
 {
     for (int i = 0; i <= CODES; i++) {
         char text[12] = "none";
@@ -115,23 +98,22 @@ static void write_codes(const struct row *row, struct buf *b)
     }
 }
 
-void request_metrics_write(const struct request_metrics *t, struct buf *b)
+void request_metrics_write(const struct request_metrics *m, struct buf *b)
 {
-    metrics_family(
-        b, "viewtally_http_requests_total", METRICS_COUNTER,
-        "Requests that are over, by route and status code; code none: the client left before there "
-        "was an answer.");
-    for (size_t i = 0; i < t->count; i++)
-        write_codes(t->rows[i], b);
+    metrics_family(b, "viewtally_http_requests_total", METRICS_COUNTER,
+                   "Finished requests, by route and status code; code none: the client disconnected before "
+                   "the response.");
+    for (size_t i = 0; i < m->count; i++)
+        write_codes(m->rows[i], b);
     metrics_family(b, "viewtally_http_request_duration_seconds", METRICS_HISTOGRAM,
-                   "From the arrival of a whole request to the end of its answer, by route.");
-    for (size_t i = 0; i < t->count; i++)
-        if (row_is_used(t->rows[i]))
+                   "Time from the complete request to the end of its response, by route.");
+    for (size_t i = 0; i < m->count; i++)
+        if (row_is_used(m->rows[i]))
             metrics_times_write(b, "viewtally_http_request_duration_seconds",
-                                METRICS_LABELS({"route", str_from_cstr(t->rows[i]->route)}),
-                                &t->rows[i]->times);
+                                METRICS_LABELS({"route", str_from_cstr(m->rows[i]->route)}),
+                                &m->rows[i]->times);
     metrics_counter(b, "viewtally_http_response_body_bytes_total", "Bytes of response bodies sent.",
-                    t->bytes);
-    metrics_counter(b, "viewtally_http_responses_broken_total",
-                    "Requests whose client left, or was left, before the answer was complete.", t->broken);
+                    m->bytes);
+    metrics_counter(b, "viewtally_http_responses_incomplete_total",
+                    "Responses that ended early because the connection was closed.", m->incomplete);
 }

@@ -1,5 +1,5 @@
-/* Requests counted by route and code, and how long they took by route. Routes make themselves known by their
- * first request; their number is bounded by the code, not by what clients send. */
+/* Counts requests by route and status code and measures their duration by route. Route names are constants of
+ * the program, so the number of time series is bounded by the code, not by what clients send. */
 #ifndef VT_ADMIN_REQUEST_METRICS_H
 #define VT_ADMIN_REQUEST_METRICS_H
 
@@ -9,12 +9,13 @@
 struct request_metrics;
 
 struct request_metrics *request_metrics_new(void);
-void request_metrics_free(struct request_metrics *t);
+void request_metrics_free(struct request_metrics *m);
 
-/* One request that is over; `us` since it had arrived. */
-void request_metrics_record(struct request_metrics *t, const struct request *r, bool complete, int64_t us);
+/* Counts one finished request, which took `us` microseconds since it had arrived. `complete` is false if the
+ * connection was closed before the end of the response. */
+void request_metrics_record(struct request_metrics *m, const struct request *r, bool complete, int64_t us);
 
-/* Appends its metrics. */
-void request_metrics_write(const struct request_metrics *t, struct buf *b);
+/* Appends the metrics. */
+void request_metrics_write(const struct request_metrics *m, struct buf *b);
 
 #endif

@@ -39,13 +39,17 @@ struct admin_view *monitor_view(struct monitor *w)
 static void write_cache(struct buf *b, const void *ctx)
 {
     struct response_cache_counts c = response_cache_counts(ctx);
-    metrics_counter(b, "viewtally_cache_hits_total", "Responses served from the response cache.", c.hits);
-    metrics_counter(b, "viewtally_cache_misses_total",
+    metrics_counter(b, "viewtally_response_cache_hits_total", "Responses served from the response cache.",
+                    c.hits);
+    metrics_counter(b, "viewtally_response_cache_misses_total",
                     "Cacheable responses that were not in the response cache.", c.misses);
-    metrics_counter(b, "viewtally_cache_evicted_total",
+    metrics_counter(b, "viewtally_response_cache_stored_total", "Responses stored in the response cache.",
+                    c.stored);
+    metrics_counter(b, "viewtally_response_cache_evicted_total",
                     "Entries evicted from the response cache to make room.", c.evicted);
-    metrics_gauge(b, "viewtally_cache_entries", "Entries in the response cache.", (int64_t)c.entries);
-    metrics_gauge(b, "viewtally_cache_bytes",
+    metrics_gauge(b, "viewtally_response_cache_entries", "Entries in the response cache.",
+                  (int64_t)c.entries);
+    metrics_gauge(b, "viewtally_response_cache_bytes",
                   "Memory used by the entries of the response cache (limit: [cache] max_bytes).",
                   (int64_t)c.bytes);
 }
@@ -62,7 +66,7 @@ enum err monitor_open(struct monitor *w, const char **why)
     enum err e = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
     if (e != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
         return e;
-    log_warn("%s; this process shows no metrics: each needs an address of its own", *why);
+    log_warn("%s; this process serves no metrics: each process needs its own address", *why);
     return OK;
 }
 

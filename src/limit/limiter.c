@@ -123,7 +123,7 @@ const char *limiter_source_name(enum limiter_source source)
 {
     static const char *const names[LIMITER_SOURCES] = {[LIMITER_OFF] = "off",
                                                        [LIMITER_REDIS] = "redis",
-                                                       [LIMITER_CACHED] = "redis_before",
+                                                       [LIMITER_CACHED] = "redis_cached",
                                                        [LIMITER_PROCESS] = "process"};
     return names[source];
 }

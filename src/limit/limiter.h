@@ -35,7 +35,7 @@ enum next limiter_acquire(struct limiter *l, int64_t key, int64_t now_ms, struct
                           struct limiter_call *call);
 void limiter_decide(struct limiter *l, struct limiter_call *call);
 
-/* "off", "redis", "redis_before", "process". */
+/* "off", "redis", "redis_cached", "process". */
 const char *limiter_source_name(enum limiter_source source);
 
 struct limiter_counts {

@@ -290,7 +290,7 @@ def test_connections_never_take_the_files_that_the_admin_needs(make_viewtally, c
     try:
         for _ in range(300):
             with_connections.append(connect(instance.address))
-        wait.until(lambda: scrape(instance).get("viewtally_http_connections_waiting") == 1, "the server to be full")
+        wait.until(lambda: scrape(instance).get("viewtally_http_listeners_paused") == 1, "the server to be full")
         metrics = scrape(instance)
         assert metrics.get("viewtally_http_connections") == 192 and metrics.get("process_max_fds") == 256
         assert instance.admin().get("/readyz").body == b"ready\n"

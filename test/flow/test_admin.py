@@ -1,4 +1,4 @@
-"""The operator's listener: /metrics agrees with what was sent, /livez and /readyz say what is so."""
+"""The admin listener: /metrics counts what was sent; /livez and /readyz report the state of the process."""
 import re
 import signal
 import socket
@@ -29,8 +29,8 @@ def served(viewtally):
 
 @pytest.fixture(scope="module")
 def readme():
-    """Of the table in docs/metrics.md: {name: (kind, labels)}."""
-    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "docs/metrics.md").read_text(), re.M)
+    """The table of metrics in README.md as {name: (type, labels)}."""
+    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "README.md").read_text(), re.M)
     table = {name: (kind, set(labels.split(", ")) if labels else set()) for name, labels, kind in rows}
     assert len(table) == len(rows) > 30
     return table
@@ -40,7 +40,7 @@ def promtool(text):
     return subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
 
 
-def test_promtool_finds_nothing(served):
+def test_promtool_accepts_the_metrics_page(served):
     client = served.client(served.key)
     for path in ("/account", "/videos", "/events", "/stats", "/books", "/nowhere"):
         client.get(path)
@@ -51,7 +51,7 @@ def test_promtool_finds_nothing(served):
     assert promtool(re.sub("# HELP viewtally_http_requests_total .*\n", "", text)).returncode != 0, "promtool checks nothing"
 
 
-def test_every_request_is_counted_once_by_route_and_code(served):
+def test_requests_are_counted_once_by_route_and_status_code(served):
     client = served.client(served.key)
     missing = "/videos/00000000-0000-4000-8000-000000000000"
     sent = [("/v1/account", "/account", {}, 200, 7), ("/v1/videos", "/videos", {"limit": "0"}, 400, 3), ("/v1/videos/{id}", missing, {}, 404, 2),
@@ -78,26 +78,26 @@ def test_every_request_is_counted_once_by_route_and_code(served):
     assert grew(REQUESTS) == 27
     assert grew("viewtally_http_request_duration_seconds_count") == 27
     assert grew("viewtally_http_request_duration_seconds_bucket", le="+Inf") == 27
-    assert grew("viewtally_http_requests_refused_total") == 1
+    assert grew("viewtally_http_requests_rejected_total") == 1
     assert grew("viewtally_http_connections_accepted_total") == 2
-    assert grew("viewtally_http_responses_broken_total") == 0
+    assert grew("viewtally_http_responses_incomplete_total") == 0
     assert after.get("viewtally_http_connections") == 1 and after.get("viewtally_http_requests_in_flight") == 0
-    # With a key that is known, and a route that exists for the method.
-    assert grew("viewtally_limiter_decisions_total", verdict="admitted", source="off") == 7 + 3 + 2 + 4 + 1 + 2
-    assert grew("viewtally_store_read_duration_seconds_count") >= 5, "what is not answered from memory"
+    # Only requests with a known key to an existing route and method count.
+    assert grew("viewtally_limiter_decisions_total", decision="admitted", source="off") == 7 + 3 + 2 + 4 + 1 + 2
+    assert grew("viewtally_store_read_duration_seconds_count") >= 5, "reads of responses that are not cached"
 
 
-def test_a_client_that_leaves_is_counted(served):
+def test_disconnecting_client_is_counted(served):
     with connect(served.address) as sock:
         sock.sendall(b"GET /v1/events?after=evt_0&wait=50 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + served.key.encode() + b"\r\n\r\n")
         wait.until(lambda: scrape(served).get("viewtally_http_requests_in_flight") == 1, "the request to wait")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     wait.until(lambda: scrape(served).get(REQUESTS, route="/v1/events", code="none") == 1, "the request to be counted")
     metrics = scrape(served)
-    assert metrics.get("viewtally_http_responses_broken_total") == 1 and metrics.get("viewtally_http_requests_in_flight") == 0
+    assert metrics.get("viewtally_http_responses_incomplete_total") == 1 and metrics.get("viewtally_http_requests_in_flight") == 0
 
 
-def test_the_pages_and_nothing_else(served):
+def test_only_the_three_admin_pages_exist(served):
     admin = served.admin()
     assert (admin.get("/livez").status, admin.get("/livez").body) == (200, b"alive\n")
     assert (admin.get("/readyz").status, admin.get("/readyz").body) == (200, b"ready\n")
@@ -109,11 +109,11 @@ def test_the_pages_and_nothing_else(served):
     posted = admin.request("POST", "/readyz", body=b"")
     assert posted.status == 405 and posted.headers["Allow"] == "GET, HEAD"
     assert admin.request("DELETE", "/metrics").status == 405
-    assert served.client(served.key).request("GET", "/metrics").status == 404, "the API shows them too"
+    assert served.client(served.key).request("GET", "/metrics").status == 404, "the API must not serve the metrics"
 
 
-def test_what_is_built_and_how_the_process_does(served):
-    # The server writes once at its start: the sizes below are those after it.
+def test_build_info_and_process_metrics(served):
+    # The server writes once at its start. Wait for that, because it changes the sizes below.
     wait.until(lambda: rows(served, "SELECT 1 FROM meta WHERE key = 'expiry_floor'"), "the first observation of the clock")
     metrics = scrape(served)
     version = subprocess.run([served.binary, "--version"], capture_output=True, text=True, check=True).stdout
@@ -132,7 +132,7 @@ def test_what_is_built_and_how_the_process_does(served):
     assert metrics.get("viewtally_store_wal_bytes") == (served.directory / "viewtally.db-wal").stat().st_size
 
 
-def test_an_address_in_use_names_the_key(served, make_viewtally, clock):
+def test_address_in_use_is_an_error_that_names_the_key(served, make_viewtally, clock):
     second = make_viewtally({"admin": {"listen": served.admin_addresses[0]}}, clock)
     refused = second.run("serve", "--create", status=3)
     assert f"[admin] listen: {served.admin_addresses[0]}: address already in use" in refused.err and "listening" not in refused.out
@@ -140,20 +140,20 @@ def test_an_address_in_use_names_the_key(served, make_viewtally, clock):
     assert "[admin] listen wants addresses such as" in second.run("serve", "--create", status=2).err
 
 
-def test_the_default_address_in_use_keeps_nobody_from_serving(make_viewtally, clock):
-    """Whoever did not choose one gets a warning; who chose one gets an error (above)."""
+def test_default_address_in_use_is_only_a_warning(make_viewtally, clock):
+    """A configured address that is in use is an error (above); the default address is only a warning."""
     with socket.socket() as sock:
         try:
             sock.bind(("127.0.0.1", 9187))
             sock.listen()
         except OSError:
-            pass                # somebody else has it, which is as good
+            pass                # another process has the address, which serves as well
         with make_viewtally({"admin": {"listen": None}}, clock) as instance:
-            assert "[admin] listen: 127.0.0.1:9187: address already in use; this process shows no metrics" in instance.log
+            assert "[admin] listen: 127.0.0.1:9187: address already in use; this process serves no metrics" in instance.log
             assert instance.client().get("/account").status == 401
 
 
-def test_it_can_be_switched_off_and_stand_elsewhere(make_viewtally, clock, tmp_path):
+def test_listener_can_be_disabled_or_bound_to_several_addresses(make_viewtally, clock, tmp_path):
     off = make_viewtally({"admin": {"listen": ""}}, clock)
     with off:
         assert off.admin_addresses == []
@@ -164,8 +164,8 @@ def test_it_can_be_switched_off_and_stand_elsewhere(make_viewtally, clock, tmp_p
     assert not path.exists()
 
 
-def test_the_readme_tells_of_every_metric(make_viewtally, redis, tmp_path, readme):
-    """Names, kinds and labels, with everything configured that has metrics."""
+def test_readme_documents_every_metric(make_viewtally, redis, tmp_path, readme):
+    """Compares names, types and labels, with every subsystem configured that has metrics."""
     instance = make_viewtally({"redis": {"url": redis.url}, "refresh": {"source": "spool", "spool_dir": tmp_path}})
     key = instance.create_key(instance.add_author())
     with instance:
@@ -178,33 +178,33 @@ def test_the_readme_tells_of_every_metric(make_viewtally, redis, tmp_path, readm
     assert {name: (kind, labels[name]) for name, kind in metrics.types.items()} == readme
 
 
-def test_what_a_refresh_did(viewtally, clock, tmp_path):
+def test_refresh_metrics_count_readings_and_events(viewtally, clock, tmp_path):
     spool = Spool(tmp_path / "spool")
     viewtally.configure({"refresh": {"source": "spool", "spool_dir": spool.path}})
     viewtally.import_lines([author("Ada"), video("a", "Ada", "2026-07-01T08:00:00Z"), video("b", "Ada", "2026-07-01T08:00:00Z", platforms=("tiktok",))])
     with viewtally:
-        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total", outcome="succeeded") == 1, "the run at the start")
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total", result="succeeded") == 1, "the run at the start")
         before = scrape(viewtally)
         assert before.get("viewtally_refresh_last_success_timestamp_seconds") // 60 == 1783684800 // 60, "2026-07-10T12:00:00Z"
         assert before.get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
         spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 20000), reading("b", "2026-07-09T00:00:00Z", 1500, platform="tiktok"), "{",
                                   reading("a", "2026-07-08T00:00:00Z", 5), reading("c", "2026-07-09T00:00:00Z", 1)])
-        wait.until(lambda: spool.bad, "the file to be taken")
-        metrics = wait.until(lambda: [m for m in [scrape(viewtally)] if m.get("viewtally_refresh_runs_total") == 2], "the run to be told")[0]
+        wait.until(lambda: spool.bad, "the file to be processed")
+        metrics = wait.until(lambda: [m for m in [scrape(viewtally)] if m.get("viewtally_refresh_runs_total") == 2], "the run to be counted")[0]
         accepted = "viewtally_refresh_readings_accepted_total"
         assert metrics.get(accepted, source="spool", platform="youtube") == 2 and metrics.get(accepted, source="spool", platform="tiktok") == 1
         assert metrics.get(accepted) == 3
-        assert metrics.get("viewtally_refresh_readings_refused_total", reason="unknown_post") == 1
-        assert metrics.get("viewtally_refresh_readings_refused_total") == 1 and metrics.get("viewtally_refresh_bad_lines_total") == 1
+        assert metrics.get("viewtally_refresh_readings_rejected_total", reason="unknown_post") == 1
+        assert metrics.get("viewtally_refresh_readings_rejected_total") == 1 and metrics.get("viewtally_refresh_spool_lines_rejected_total") == 1
         assert metrics.get("viewtally_refresh_events_total", type="video.went_viral") == 1
         assert metrics.get("viewtally_refresh_events_total", type="video.milestone_reached") == 3
-        assert metrics.get("viewtally_refresh_runs_total", outcome="partial") == 1
+        assert metrics.get("viewtally_refresh_runs_total", result="partial") == 1
         assert metrics.get("viewtally_refresh_last_duration_seconds") > 0
-        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_running") == 0, "nothing to be at work")
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_running") == 0, "the run to end")
 
 
-def test_a_refresh_that_does_not_come_is_degraded(viewtally, clock, tmp_path):
-    """Somebody else's transaction does not end, so no run can begin."""
+def test_overdue_refresh_is_degraded(viewtally, clock, tmp_path):
+    """A transaction of another process does not end, so no run can start."""
     viewtally.configure({"refresh": {"source": "simulated"}, "store": {"busy_timeout_ms": "0"}})
     viewtally.import_lines([author("Ada")])
     with viewtally:
@@ -215,13 +215,13 @@ def test_a_refresh_that_does_not_come_is_degraded(viewtally, clock, tmp_path):
         clock.set_wall("2026-07-10T13:20:00Z")
         assert viewtally.admin().get("/readyz").body == b"ready\n"
         clock.set_wall("2026-07-10T13:26:00Z")
-        wait.until(lambda: viewtally.admin().get("/readyz").body == b"degraded: the refresh is late\n", "the lateness")
+        wait.until(lambda: viewtally.admin().get("/readyz").body == b"degraded: the refresh is overdue\n", "the run to be overdue")
         assert viewtally.admin().get("/readyz").status == 200
         lock.close()
 
 
-def test_a_database_that_takes_no_writes_is_degraded(served):
-    """Once a write of the server has failed, until one succeeds: here that of a key's last use."""
+def test_failed_write_is_degraded_until_a_write_succeeds(served):
+    """The write that fails here records the last use of a key."""
     admin, client = served.admin(), served.client(served.key)
     served.stop()
     served.configure({"store": {"busy_timeout_ms": "0"}})
@@ -231,7 +231,7 @@ def test_a_database_that_takes_no_writes_is_degraded(served):
     lock.execute("BEGIN IMMEDIATE")
     try:
         assert client.get("/account").status == 200
-        wait.until(lambda: admin.get("/readyz").body == b"degraded: the database does not take writes\n", "the write to fail")
+        wait.until(lambda: admin.get("/readyz").body == b"degraded: the database cannot be written\n", "the write to fail")
         assert scrape(served).get("viewtally_store_writes_failed_total") == 1
     finally:
         lock.execute("ROLLBACK")
@@ -241,7 +241,7 @@ def test_a_database_that_takes_no_writes_is_degraded(served):
     wait.until(lambda: admin.get("/readyz").body == b"ready\n", "a write to succeed")
 
 
-def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
+def test_redis_outage_is_degraded_and_limiter_sources_are_counted(make_viewtally, redis):
     instance = make_viewtally({"redis": {"url": redis.url}, "limits": {"requests_per_minute": "5"}})
     key = instance.create_key(instance.add_author())
     with instance:
@@ -249,8 +249,8 @@ def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
         wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be up")
         decisions = "viewtally_limiter_decisions_total"
 
-        def asked_in_time():
-            """On a busy machine Redis may take more than its 50 ms: then this process decides, and another key is tried."""
+        def count_decisions():
+            """Tries another key if a busy machine lets Redis exceed its 50 ms, because then this process decides."""
             before = scrape(instance)
             wanted = instance.create_key(instance.add_author())
             assert [client.get("/account", key=wanted).status for _ in range(7)] == [200] * 5 + [429] * 2
@@ -259,23 +259,23 @@ def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
                 wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be up")
             return metrics.get(decisions, source="process") == before.get(decisions, source="process") and (before, metrics)
 
-        before, metrics = wait.until(asked_in_time, "Redis to answer in time")
+        before, metrics = wait.until(count_decisions, "Redis to reply in time")
 
         def grew(name, **labels):
             return metrics.get(name, **labels) - before.get(name, **labels)
 
-        assert grew(decisions, verdict="admitted", source="redis") == 5 and grew(decisions, verdict="refused", source="redis") == 1
-        assert grew(decisions, verdict="refused", source="redis_before") == 1
+        assert grew(decisions, decision="admitted", source="redis") == 5 and grew(decisions, decision="rejected", source="redis") == 1
+        assert grew(decisions, decision="rejected", source="redis_cached") == 1
         assert metrics.get("viewtally_redis_up") == 1 and grew("viewtally_redis_calls_total") == 6
         assert grew("viewtally_redis_call_duration_seconds_count") == 6 and grew("viewtally_limiter_keys") == 1
         redis.kill()
-        wait.until(lambda: admin.get("/readyz").body == b"degraded: Redis is away\n", "the loss to be noticed")
+        wait.until(lambda: admin.get("/readyz").body == b"degraded: Redis is unavailable\n", "the outage to be detected")
         assert admin.get("/readyz").status == 200 and scrape(instance).get("viewtally_redis_up") == 0
         other = instance.create_key(instance.add_author("Another"))
         before = scrape(instance)
         assert [client.get("/account", key=other).status for _ in range(6)] == [200] * 5 + [429]
         metrics = scrape(instance)
-        assert grew(decisions, verdict="admitted", source="process") == 5 and grew(decisions, verdict="refused", source="process") == 1
+        assert grew(decisions, decision="admitted", source="process") == 5 and grew(decisions, decision="rejected", source="process") == 1
         redis.start()
         wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be back")
 
@@ -283,16 +283,16 @@ def test_redis_away_is_degraded_and_the_sources_show(make_viewtally, redis):
 def test_draining_is_not_ready(served):
     admin = served.admin()
     with connect(served.address) as sock:
-        sock.sendall(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n")     # a request under way keeps the server from ending
+        sock.sendall(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n")     # an unfinished request keeps the server from exiting
         wait.until(lambda: scrape(served).get("viewtally_http_requests_in_flight") == 1, "the request to begin")
         served.signal(signal.SIGTERM)
         wait.until(lambda: admin.get("/readyz").status == 503, "the drain")
-        assert admin.get("/readyz").body == b"not ready: the server stops\n" and admin.get("/livez").status == 200
+        assert admin.get("/readyz").body == b"not ready: shutting down\n" and admin.get("/livez").status == 200
     served.wait_stopped()
 
 
 def touch(path):
-    """A commit that reads nothing of the data: connections take nothing from their caches any more."""
+    """Commits without reading data, which makes other connections drop their page caches."""
     database = sqlite3.connect(path)
     with database:
         database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('test', random())")
@@ -314,10 +314,10 @@ def test_an_unreadable_database_is_not_ready(served):
             file.seek((page - 1) * PAGE)
             file.write(b"\xa5" * PAGE)
     admin = served.admin()
-    answer = wait.until(lambda: [a for a in [admin.get("/readyz")] if a.status == 503], "the damage to be seen")[0]
-    assert answer.body == b"not ready: the database cannot be read\n"
+    response = wait.until(lambda: [a for a in [admin.get("/readyz")] if a.status == 503], "the damage to be detected")[0]
+    assert response.body == b"not ready: the database cannot be read\n"
     assert admin.get("/livez").status == 200
-    wait.until(lambda: scrape(served).get("viewtally_loop_lag_seconds_count") > 0, "the loop to be measured")
+    wait.until(lambda: scrape(served).get("viewtally_loop_lag_seconds_count") > 0, "the loop lag to be measured")
     with open(path, "r+b") as file:
         file.write(whole)
     touch(path)

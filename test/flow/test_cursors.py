@@ -264,10 +264,10 @@ def test_the_metrics_say_how_far_polls_are_behind(make_viewtally, clock, redis):
                   "limit=2&occurred_after=2026-01-01T00:00:00Z"):
         world.get(query)                        # 6, 5, 1, 0, one that does not say, and 6 again
     metrics = scrape(world.instance)
-    buckets = {le: metrics.get("viewtally_events_behind_bucket", le=le) for le in ("0", "1", "2", "5", "10", "+Inf")}
+    buckets = {le: metrics.get("viewtally_poll_lag_events_bucket", le=le) for le in ("0", "1", "2", "5", "10", "+Inf")}
     assert buckets == {"0": 1, "1": 2, "2": 2, "5": 3, "10": 6, "+Inf": 6}
-    assert metrics.get("viewtally_events_behind_sum") == 24
-    assert metrics.get("viewtally_cursors_noted_total") >= 6 and metrics.get("viewtally_cursors_dropped_total") == 0
+    assert metrics.get("viewtally_poll_lag_events_sum") == 24
+    assert metrics.get("viewtally_poll_positions_recorded_total") >= 6 and metrics.get("viewtally_poll_positions_dropped_total") == 0
 
 
 # --- a poll at the head asks the database for nothing but its key ---

@@ -31,8 +31,8 @@ def test_degraded_is_done_or_done_in_part(make_viewtally, redis):
         instance.configure({"admin": {"listen": instance.admin_addresses[0]}})
         wait.until(lambda: instance.run("healthcheck").out == "ready\n", "Redis to be up")
         redis.kill()
-        wait.until(lambda: instance.run("healthcheck").out == "degraded: Redis is away\n", "the loss to be noticed")
-        assert instance.run("healthcheck", "--strict", status=1).out == "degraded: Redis is away\n"
+        wait.until(lambda: instance.run("healthcheck").out == "degraded: Redis is unavailable\n", "the loss to be noticed")
+        assert instance.run("healthcheck", "--strict", status=1).out == "degraded: Redis is unavailable\n"
 
 
 def test_draining_is_not_ready(served):
@@ -41,7 +41,7 @@ def test_draining_is_not_ready(served):
         wait.until(lambda: b"in_flight 1\n" in served.admin().get("/metrics").body, "the request to begin")
         served.signal(signal.SIGTERM)
         wait.until(lambda: served.admin().get("/readyz").status == 503, "the drain")
-        assert served.run("healthcheck", status=3).out == "not ready: the server stops\n"
+        assert served.run("healthcheck", status=3).out == "not ready: shutting down\n"
     served.wait_stopped()
 
 

@@ -157,7 +157,7 @@ FEED = ["/events", "/events?limit=3", "/events?limit=3&type=video.milestone_reac
 def kept_of(pair):
     """(given, made) of the answers that may be kept."""
     metrics = scrape(pair.keeps)
-    return metrics.get("viewtally_cache_hits_total"), metrics.get("viewtally_cache_misses_total")
+    return metrics.get("viewtally_response_cache_hits_total"), metrics.get("viewtally_response_cache_misses_total")
 
 
 def feed(pair):

@@ -95,9 +95,9 @@ def test_slow_clients_get_their_own_while_others_push_it_out(server, expected):
             for body in one.bodies():
                 assert body == expected[path], path
         page = scrape(server)
-        assert page.get("viewtally_cache_hits_total") > 1000
-        assert page.get("viewtally_cache_evicted_total") > len(PATHS)
-        assert page.get("viewtally_cache_bytes") <= CACHE
+        assert page.get("viewtally_response_cache_hits_total") > 1000
+        assert page.get("viewtally_response_cache_evicted_total") > len(PATHS)
+        assert page.get("viewtally_response_cache_bytes") <= CACHE
 
 
 def test_clients_that_leave_in_the_middle_harm_nobody(server, expected):

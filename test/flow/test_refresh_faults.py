@@ -109,5 +109,5 @@ def test_a_refresh_that_is_overdue_is_told(server, time):
         assert "refresh" in server.admin().get("/readyz").body.decode()
         other.execute("ROLLBACK")
         runs.wait_for_runs(2, ticking=time)
-        wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", outcome="succeeded") == 2, "the run to be counted")
+        wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", result="succeeded") == 2, "the run to be counted")
         assert scrape(server).get("viewtally_refresh_readings_accepted_total", source="simulated", platform="youtube") == 2 * AUTHORS * VIDEOS

@@ -64,7 +64,7 @@ def test_the_log_stays_short_during_runs(server, tmp_path):
         assert accepted >= HOURS * AUTHORS * VIDEOS * 3
         made = metric(server, "viewtally_store_checkpoint_duration_seconds_count")
         assert made > 0 and metric(server, "viewtally_store_checkpoints_failed_total") == 0
-        assert metric(server, "viewtally_store_wal_too_long") == 0
+        assert metric(server, "viewtally_store_checkpoint_blocked") == 0
     assert 0 < max(largest) < made * START + ALARM, (max(largest), made)
     assert max(largest) < 16e6
 
@@ -76,18 +76,18 @@ def test_a_reader_that_does_not_end_is_told_of(server):
         with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM videos").fetchone()
-            wait.until(lambda: run_hours(server, 1, lambda: None) and metric(server, "viewtally_store_wal_too_long") == 1, "the alarm", seconds=60)
+            wait.until(lambda: run_hours(server, 1, lambda: None) and metric(server, "viewtally_store_checkpoint_blocked") == 1, "the alarm", seconds=60)
             assert server.log.count(told) == 1, server.log
             with server.admin() as admin:
                 assert b"write-ahead log" in admin.get("/readyz").body
 
         def short_again():
             server.clock.advance(1000)              # it tries again ever more seldom, at least every minute
-            return metric(server, "viewtally_store_wal_too_long") == 0
+            return metric(server, "viewtally_store_checkpoint_blocked") == 0
         wait.until(short_again, "the log to be short again", seconds=60)
         assert "the write-ahead log is short again" in server.log
         assert log_bytes(server) < ALARM, "its room on the disk is given back"
-        assert metric(server, "viewtally_store_wal_pending_pages") * PAGE < ALARM
+        assert metric(server, "viewtally_store_wal_uncheckpointed_pages") * PAGE < ALARM
 
 
 def test_a_server_that_waits_reads_nothing(make_viewtally):

@@ -1,4 +1,4 @@
-"""Reads the Prometheus text format, as much of it as our pages use."""
+"""Parses the subset of the Prometheus text format that /metrics uses."""
 import re
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)')
@@ -13,21 +13,22 @@ class Metrics:
         for line in text.splitlines():
             if line.startswith("# TYPE "):
                 _, _, name, kind = line.split(" ")
-                assert name not in self.types, f"{name} stands twice"
+                assert name not in self.types, f"{name} has two types"
                 self.types[name] = kind
             elif not line.startswith("#"):
                 name, labels, value = SAMPLE.fullmatch(line).groups()
                 key = (name, frozenset(LABEL.findall(labels or "")))
-                assert key not in self.samples, f"{line} stands twice"
+                assert key not in self.samples, f"duplicate sample: {line}"
                 self.samples[key] = float(value)
 
     def get(self, name, **labels):
-        """The sum of the samples of that name that have these labels; 0 without any."""
+        """Returns the sum of the samples with this name and these labels; 0 if there are none."""
         wanted = set(labels.items())
         return sum(value for (found, pairs), value in self.samples.items() if found == name and wanted <= pairs)
 
 
 def scrape(instance):
-    answer = instance.admin().get("/metrics")
-    assert answer.status == 200 and answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8", answer
-    return Metrics(answer.body.decode())
+    """Fetches and parses /metrics of a running instance."""
+    response = instance.admin().get("/metrics")
+    assert response.status == 200 and response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8", response
+    return Metrics(response.body.decode())

@@ -202,7 +202,7 @@ class Bench:
 
     def cache_counts(self, server):
         page = scrape(server)
-        return [page.get(f"viewtally_cache_{name}_total") for name in ("hits", "misses")]
+        return [page.get(f"viewtally_response_cache_{name}_total") for name in ("hits", "misses")]
 
     # -- tables --------------------------------------------------------------------------------------------------------
 

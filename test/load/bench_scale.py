@@ -251,8 +251,8 @@ class Scale:
             own[size], _ = measure.resident_mb([instance.pid])
             if size:
                 page = scrape(instance)
-                kept = page.get("viewtally_cache_bytes") / 2 ** 20
-                yield [f"answers kept of [cache] max_bytes = {size} MiB, MiB", f"{kept:.1f} ({page.get('viewtally_cache_evicted_total'):,.0f} made room)",
+                kept = page.get("viewtally_response_cache_bytes") / 2 ** 20
+                yield [f"answers kept of [cache] max_bytes = {size} MiB, MiB", f"{kept:.1f} ({page.get('viewtally_response_cache_evicted_total'):,.0f} made room)",
                        report.verdict(kept <= size, f"≤ {size}")]
             self.stop()
         yield ["own memory after the same requests with that cache, with none, MiB", f"{own[CACHE_MB]:.1f}, {own[0]:.1f}",
@@ -266,7 +266,7 @@ class Scale:
             at[name] += result["requests"] + 200        # and those that were under way at the end
             return result
         us = self.medians({"with": lambda: run("with", with_cache), "without": lambda: run("without", without)})
-        hits = scrape(with_cache).get("viewtally_cache_hits_total")
+        hits = scrape(with_cache).get("viewtally_response_cache_hits_total")
         ratio = us["with"] / us["without"]
         repeats = " (some did repeat)" if hits else ""
         yield [f"nothing repeats: µs with cache, without{repeats}", f"{us['with']:.1f}, {us['without']:.1f}: {ratio:.2f}", report.verdict(ratio <= CACHE_GOAL, f"≤ {CACHE_GOAL}")]

@@ -47,11 +47,11 @@ def test_in_the_metrics(world, clock, standins):
     world.refresh()
     with world.instance as served:
         page = scrape(served)
-        assert page.get("viewtally_platform_accounts", api="tiktok", state="fine") == 1
-        assert page.get("viewtally_platform_accounts", api="instagram", state="fine") == 0
-        assert page.get("viewtally_platform_quota_left", api="youtube") == 10_000 - 1
-        assert page.get("viewtally_platform_answered_timestamp_seconds", api="facebook") == clock.wall_ms / 1000
-        assert page.get("viewtally_platform_resting", api="tiktok") == 0
+        assert page.get("viewtally_platform_accounts", api="tiktok", state="connected") == 1
+        assert page.get("viewtally_platform_accounts", api="instagram", state="connected") == 0
+        assert page.get("viewtally_platform_quota_remaining", api="youtube") == 10_000 - 1
+        assert page.get("viewtally_platform_last_success_timestamp_seconds", api="facebook") == clock.wall_ms / 1000
+        assert page.get("viewtally_platform_circuit_open", api="tiktok") == 0
 
 
 def test_a_platform_that_fails_is_left_alone_and_said_to_be(world, clock, standins):

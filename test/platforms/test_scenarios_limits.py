@@ -208,10 +208,10 @@ def test_23_a_server_refreshes_by_itself(world, clock, standins):
     with world.instance as server:
         wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all to be read")
         world.expect_truth(at=clock.wall_ms)
-        wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", outcome="succeeded"), "the run to be counted")
+        wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", result="succeeded"), "the run to be counted")
         metrics = scrape(server)
         for platform in PLATFORMS:
             asked = sum(standins.calls(platform).values()) if platform not in ("instagram", "facebook") else standins.count(platform, f"{platform}.*")
             assert metrics.get("viewtally_platform_calls_total", platform=platform) == asked > 0, platform
             assert metrics.get("viewtally_platform_posts_total", platform=platform, result="read") == 4
-            assert metrics.get("viewtally_platform_verdicts_total", platform=platform, verdict="ok") > 0
+            assert metrics.get("viewtally_platform_call_outcomes_total", platform=platform, outcome="ok") > 0
