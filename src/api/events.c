@@ -100,7 +100,7 @@ static bool read_query(struct request *r, struct feed *feed)
 
 /* ---- the answer ---- */
 
-static void write_event(struct buf *b, const struct event *event, const struct video *video,
+static void write_event(struct buf *b, const struct event *event, const struct video_ref *video,
                         const struct book_ref *book)
 {
     json_open(b, '{');
@@ -120,7 +120,7 @@ static void write_event(struct buf *b, const struct event *event, const struct v
     json_close(b, '}');
 }
 
-static bool on_event(void *ctx, const struct event *event, const struct video *video,
+static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {
     struct request *r = ctx;

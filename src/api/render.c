@@ -3,10 +3,10 @@
 
 #include "base/number.h"
 
-struct str render_title(const struct video *video, const struct book_ref *book)
+struct str render_title(struct str title, const struct book_ref *book)
 {
-    if (video->title.p)
-        return video->title;
+    if (title.p)
+        return title;
     return book->title.p ? book->title : STR("Untitled");
 }
 
@@ -23,25 +23,25 @@ static void render_book_ref(struct buf *b, const struct book_ref *book)
     json_close(b, '}');
 }
 
-static void render_identity(struct buf *b, const struct video *video, const struct book_ref *book,
+static void render_identity(struct buf *b, const struct video_ref *video, const struct book_ref *book,
                             bool with_thumbnail)
 {
     JSON_UUID(b, "id", &video->id);
-    JSON_STR(b, "title", render_title(video, book));
+    JSON_STR(b, "title", render_title(video->title, book));
     if (with_thumbnail)
         JSON_STR(b, "thumbnail_url", video->thumbnail_url);
     render_book_ref(b, book);
     JSON_TIME(b, "posted_at", video->posted_at);
 }
 
-void render_stats_video(struct buf *b, const struct video *video, const struct book_ref *book)
+void render_stats_video(struct buf *b, const struct video_ref *video, const struct book_ref *book)
 {
     json_open(b, '{');
     render_identity(b, video, book, false);
     json_close(b, '}');
 }
 
-void render_event_video(struct buf *b, const struct video *video, const struct book_ref *book)
+void render_event_video(struct buf *b, const struct video_ref *video, const struct book_ref *book)
 {
     json_open(b, '{');
     render_identity(b, video, book, true);
@@ -110,8 +110,9 @@ static int64_t total_of(const struct video *video, enum count_kind kind)
 
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms)
 {
+    const struct video_ref ref = video_ref_of(video);
     json_open(b, '{');
-    render_identity(b, video, book, true);
+    render_identity(b, &ref, book, true);
     JSON_I64(b, "views", video->views);
     JSON_I64(b, "likes", total_of(video, COUNT_LIKES));
     JSON_I64(b, "comments", total_of(video, COUNT_COMMENTS));

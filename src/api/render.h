@@ -6,14 +6,14 @@
 #include "base/json.h"
 #include "store/model.h"
 
-/* The video's title, else its book's, else "Untitled". */
-struct str render_title(const struct video *video, const struct book_ref *book);
+/* The video's own title, else its book's, else "Untitled". */
+struct str render_title(struct str title, const struct book_ref *book);
 
 /* The value of "video" in a row of statistics: id, title, book, posted_at. */
-void render_stats_video(struct buf *b, const struct video *video, const struct book_ref *book);
+void render_stats_video(struct buf *b, const struct video_ref *video, const struct book_ref *book);
 
 /* The value of "video" in an event: the same with thumbnail_url. */
-void render_event_video(struct buf *b, const struct video *video, const struct book_ref *book);
+void render_event_video(struct buf *b, const struct video_ref *video, const struct book_ref *book);
 
 /* A Video object; `now_ms` decides views_final. */
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms);

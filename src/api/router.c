@@ -194,10 +194,6 @@ static enum next refuse_key(struct request *r, enum api_error error, const char 
 static enum next check_owner(struct request *r)
 {
     struct call *call = call_of(r);
-    call->read.known = (struct known_author){.version = call->store_version,
-                                             .row = call->owner.author_row,
-                                             .rev = call->owner.author_rev,
-                                             .last_event_id = call->owner.last_event_id};
     r->key_id = &call->owner.key_id;
     r->author_id = &call->owner.author_id;
     if (call->owner.revoked_at != TIME_NONE)

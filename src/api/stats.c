@@ -94,7 +94,7 @@ static void json_row(struct buf *b, const struct stats_video *row, struct stats_
 {
     json_open(b, '{');
     json_key(b, STR("video"));
-    render_stats_video(b, row->video, &row->book);
+    render_stats_video(b, &row->video, &row->book);
     json_days(b, days);
     json_close(b, '}');
 }
@@ -104,8 +104,8 @@ static void csv_rows(struct buf *b, const struct stats_video *row, struct stats_
     struct stats_day day;
     while (stats_days_next(days, &day)) {
         csv_date(b, day.date);
-        csv_uuid(b, &row->video->id);
-        csv_text(b, render_title(row->video, &row->book));
+        csv_uuid(b, &row->video.id);
+        csv_text(b, render_title(row->video.title, &row->book));
         if (row->book.title.p)
             csv_uuid(b, &row->book.id);
         else

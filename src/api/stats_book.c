@@ -83,7 +83,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
         g->listed[day.date - s->from] = true;
         g->gained[day.date - s->from] += day.gained;
         if (day.went_viral) {
-            struct viral_video v = {.date = day.date, .id = row->video->id};
+            struct viral_video v = {.date = day.date, .id = row->video.id};
             buf_append(&g->viral, str_make((const char *)&v, sizeof v));
         }
     }

@@ -24,16 +24,15 @@ static bool any_gain(const struct stats_video *row, int32_t first, int32_t last)
 
 bool stats_days_begin(struct stats_days *d, const struct stats_video *row, const struct stats *stats)
 {
-    const struct video *v = row->video;
-    if (v->first_reading_at == TIME_NONE)
+    if (row->first_reading_at == TIME_NONE)
         return false;
-    int32_t final = date_of(v->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS);
+    int32_t final = date_of(row->video.posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS);
     *d = (struct stats_days){
         .row = row,
-        .date = larger(stats->from, date_of(v->first_reading_at)),
+        .date = larger(stats->from, date_of(row->first_reading_at)),
         .last = smaller(stats->to, smaller(stats->today, final)),
-        .viral_date = v->went_viral_at == TIME_NONE ? INT32_MAX : date_of(v->went_viral_at),
-        .total = v->baseline + row->gained_before,
+        .viral_date = row->went_viral_at == TIME_NONE ? INT32_MAX : date_of(row->went_viral_at),
+        .total = row->baseline + row->gained_before,
     };
     return any_gain(row, d->date, d->last);
 }
@@ -47,7 +46,7 @@ bool stats_days_next(struct stats_days *d, struct stats_day *out)
      * all the same. */
     while (d->next < d->row->day_count && d->row->days[d->next].date <= d->date) {
         const struct day_gain *day = &d->row->days[d->next++];
-        d->total = d->row->video->baseline + day->gained_total;
+        d->total = d->row->baseline + day->gained_total;
         gained = day->date == d->date ? day->gained : 0;
     }
     *out = (struct stats_day){

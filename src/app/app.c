@@ -49,7 +49,6 @@ struct app {
     const struct config *config;
     uv_loop_t loop;
     uv_signal_t sigterm, sigint;
-    uv_prepare_t turn_end; /* runs before the loop waits */
     struct store *store;
     struct writer *writer;
     struct checkpointer *checkpointer;
@@ -209,23 +208,6 @@ static enum err open_store(struct app *app, const char **why)
     return e;
 }
 
-static void on_turn_end(uv_prepare_t *turn_end)
-{
-    const struct app *app = turn_end->data;
-    if (app->store)
-        store_end_snapshot(app->store);
-}
-
-/* The reads of one turn of the loop share a snapshot. */
-static void start_turns(struct app *app)
-{
-    app->turn_end.data = app;
-    CHECK(uv_prepare_init(&app->loop, &app->turn_end) == 0 &&
-          uv_prepare_start(&app->turn_end, on_turn_end) == 0);
-    uv_unref((uv_handle_t *)&app->turn_end);
-    store_share_snapshots(app->store);
-}
-
 static enum err open_redis(struct app *app, const char **why)
 {
     static char message[512];
@@ -345,7 +327,6 @@ static void close_store(struct app *app)
 
 static void stop_handles(struct app *app)
 {
-    uv_close((uv_handle_t *)&app->turn_end, NULL);
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
     reload_close(&app->reload);
@@ -484,7 +465,6 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
         site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
         app.expiry_observer = expiry_observer_new(&app.loop, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
-        start_turns(&app);
         e = open_watch(&app, why);
         if (e == OK)
             e = open_server(&app, why);

@@ -11,10 +11,10 @@ static bool row_viewer(struct sqlite3_stmt *q, struct arena *a, struct viewer *o
 {
     *out = (struct viewer){
         .author_row = db_i64(q, 0),
-        .name = row_keep(a, db_text(q, 2)),
+        .name = row_copy(a, db_text(q, 2)),
         .plan_active = db_i64(q, 3) != 0,
-        .login = row_keep(a, db_text(q, 4)),
-        .password = row_keep(a, db_text(q, 5)),
+        .login = row_copy(a, db_text(q, 4)),
+        .password = row_copy(a, db_text(q, 5)),
     };
     return db_bytes(q, 1, out->id.b, sizeof out->id.b);
 }
@@ -105,7 +105,7 @@ enum err store_get_invitation(struct store *s, struct arena *a, const uint8_t ha
         return err;
     if (!row_viewer(q, a, &out->viewer))
         err = db_damaged(&s->db, "invitation");
-    out->login = row_keep(a, db_text(q, VIEWER_COLUMNS));
+    out->login = row_copy(a, db_text(q, VIEWER_COLUMNS));
     out->expires_at = db_i64(q, VIEWER_COLUMNS + 1);
     out->used_at = db_i64_or(q, VIEWER_COLUMNS + 2, TIME_NONE);
     db_reset(q);

@@ -41,9 +41,9 @@ enum err store_find_app(struct store *s, struct arena *a, struct str client_id, 
         return err;
     if (!row_app(q, out))
         err = db_damaged(&s->db, "app");
-    out->client_id = row_keep(a, out->client_id);
-    out->name = row_keep(a, out->name);
-    out->home_url = row_keep(a, out->home_url);
+    out->client_id = row_copy(a, out->client_id);
+    out->name = row_copy(a, out->name);
+    out->home_url = row_copy(a, out->home_url);
     db_reset(q);
     return err;
 }
@@ -198,8 +198,8 @@ enum err store_find_code(struct store *s, struct arena *a, const uint8_t hash[SE
     *out = (struct code_record){
         .app_row = db_i64(q, 0),
         .author_row = db_i64(q, 1),
-        .redirect_uri = row_keep(a, db_text(q, 2)),
-        .challenge = row_keep(a, db_text(q, 3)),
+        .redirect_uri = row_copy(a, db_text(q, 2)),
+        .challenge = row_copy(a, db_text(q, 3)),
         .created_at = db_i64(q, 4),
         .used_at = db_i64_or(q, 5, TIME_NONE),
         .key_row = db_i64_or(q, 6, 0),

@@ -8,8 +8,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/each.h"
-#include "store/page_cache.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -45,10 +43,8 @@ static void on_sqlite_log(void *unused, int code, const char *text)
 
 static void init_library(void)
 {
-    /* Refused when something (a test's VFS) has initialised SQLite before: its words then go nowhere, and it
-     * keeps pages in its own way. */
+    /* Fails if something (a test's VFS) has initialized SQLite before. Its messages are then not logged. */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
-    (void)sqlite3_config(SQLITE_CONFIG_PCACHE2, &page_cache_methods);
     if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
         log_warn("sqlite: version %s can damage a database with two writers; 3.51.3 or newer is needed",
                  sqlite3_libversion());
@@ -138,7 +134,7 @@ enum err db_open(struct db *db, const char *path)
     (void)pthread_once(&once, init_library);
     *db = (struct db){0};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK || !each_register(db)) {
+    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
         enum err err = db->handle ? fail(db, "open") : ERR_NOMEM;
         db_close(db);
         return err;
@@ -284,40 +280,6 @@ bool db_in_transaction(const struct db *db)
     return !sqlite3_get_autocommit(db->handle);
 }
 
-/* The snapshot is taken by the first statement, later than the version: at worst it is given up too early. */
-void db_share_begin(struct db *db)
-{
-    const uint64_t version = db_version(db);
-    CHECK(!db->is_reading_shared);
-    if (db->is_sharing && version != db->shared_version)
-        db_share_end(db);
-    db->shared_version = version;
-    if (!db->is_sharing)
-        db->is_sharing = db_run(db, db_use(db, QUERY_BEGIN_READ)) == OK;
-    db->is_reading_shared = db->is_sharing;
-}
-
-void db_share_pause(struct db *db)
-{
-    db->is_reading_shared = false;
-}
-
-/* Nothing was written: rolling back is only the end of the snapshot, and cannot fail half way. An error may
- * have ended it already. */
-void db_share_end(struct db *db)
-{
-    const bool is_open = db->is_sharing && db_in_transaction(db);
-    db->is_sharing = db->is_reading_shared = false;
-    if (is_open && db_run(db, db_use(db, QUERY_ROLLBACK)))
-        CHECK(!db_in_transaction(db));
-}
-
-void db_share_leave(struct db *db)
-{
-    if (db->is_sharing && !db->is_reading_shared)
-        db_share_end(db);
-}
-
 void db_keep_log(struct db *db)
 {
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -366,7 +328,6 @@ enum err db_copy(struct db *from, struct db *to)
 
 struct sqlite3_stmt *db_use(struct db *db, enum query query)
 {
-    db_share_leave(db);
     struct sqlite3_stmt *q = db->statements[query];
     CHECK(q && !sqlite3_stmt_busy(q));
     return q;
@@ -458,21 +419,27 @@ int64_t db_i64(struct sqlite3_stmt *q, int i)
     return sqlite3_column_int64(q, i);
 }
 
-/* By the column's value: one look-up instead of one for each question. Connections are not shared between
- * threads, so the value needs no protection. */
 int64_t db_i64_or(struct sqlite3_stmt *q, int i, int64_t null_value)
 {
-    return value_i64_or(sqlite3_column_value(q, i), null_value);
+    return sqlite3_column_type(q, i) == SQLITE_NULL ? null_value : sqlite3_column_int64(q, i);
 }
 
 struct str db_text(struct sqlite3_stmt *q, int i)
 {
-    return value_text(sqlite3_column_value(q, i));
+    if (sqlite3_column_type(q, i) == SQLITE_NULL)
+        return str_make(NULL, 0);
+    /* As a blob: the bytes without conversion. The pointer of an empty value is NULL. */
+    const char *p = sqlite3_column_blob(q, i);
+    return str_make(p ? p : "", p ? (size_t)sqlite3_column_bytes(q, i) : 0);
 }
 
 bool db_bytes(struct sqlite3_stmt *q, int i, void *out, size_t len)
 {
-    return value_bytes(sqlite3_column_value(q, i), out, len);
+    struct str s = db_text(q, i);
+    if (s.len != len)
+        return false;
+    memcpy(out, s.p, len);
+    return true;
 }
 
 enum err db_damaged(struct db *db, const char *what)

@@ -1,6 +1,5 @@
-/* The driver of SQLite: one connection, its prepared statements, and what its codes mean. Only db.c, each.c
- * and page_cache.c include sqlite3.h; they know statements, columns and pages, but nothing of authors and
- * videos.
+/* The SQLite driver: one connection, its prepared statements, and the translation of SQLite's codes. Only db.c
+ * includes sqlite3.h.
  *
  * A statement is used as
  *
@@ -25,7 +24,6 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
-struct sqlite3_value;
 
 /* Of the log's shared index (walformat.html, 2.1): what every reader looks at to see which commits there are,
  * twice, with a count of transactions and a checksum of the last frame. */
@@ -43,14 +41,6 @@ struct db {
     uint64_t failures;    /* of the library, other than a duplicate */
     int busy_timeout_ms;
     int64_t busy_since_us; /* of the wait for a lock that goes on */
-
-    /* db_each() that goes on */
-    bool (*each_fn)(void *ctx, struct sqlite3_value **row);
-    void *each_ctx;
-
-    /* db_share_begin() */
-    bool is_sharing, is_reading_shared; /* the transaction is open; and somebody reads in it */
-    uint64_t shared_version;
 
     /* db_version() */
     const volatile uint64_t *wal_index; /* the head of the log's shared index; NULL: not to be had */
@@ -94,15 +84,6 @@ uint64_t db_version(struct db *db);
 
 bool db_in_transaction(const struct db *db);
 
-/* One read transaction for reads that follow each other: saves each the beginning and ending of its own, two
- * locks of a file. _begin() opens it, or anew when anybody has committed since; _pause() leaves it open for
- * the next _begin(), and _leave() ends it if it is left open, as each other use of a statement does; _end()
- * ends it. Both are harmless when there is none. Who pauses sees to it that it is ended soon: it keeps the
- * log from being emptied. */
-void db_share_begin(struct db *db); /* when it fails, statements have transactions of their own */
-void db_share_pause(struct db *db);
-void db_share_leave(struct db *db);
-void db_share_end(struct db *db);
 /* Closing this connection leaves the log as it is. Without this, the last connection of a damaged database
  * would delete a log that it cannot read. */
 void db_keep_log(struct db *db);

@@ -1,6 +1,6 @@
-/* The records that the store gives out and takes in. Times in ms UTC, dates in days, counts 0 … 2^53-1.
- * `struct str` members that come out of the store are borrowed: they live until the callback they were given
- * to returns. */
+/* The records that the store returns and accepts. Times are milliseconds since 1970 in UTC, dates are days since
+ * 1970, counts range from 0 to 2^53 - 1. `struct str` members of a record that the store passes to a callback are
+ * borrowed: they are valid until the callback returns. */
 #ifndef VT_STORE_MODEL_H
 #define VT_STORE_MODEL_H
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The contract's order; also the order in `platforms` and in the database. */
+/* In the order of the contract, which is also the order of `platforms` and the number in the database. */
 enum platform {
     PLATFORM_TIKTOK,
     PLATFORM_INSTAGRAM,
@@ -24,7 +24,7 @@ struct str platform_name(enum platform p);
 bool platform_parse(struct str name, enum platform *out);
 
 #define COUNT_MAX  INT64_C(9007199254740991) /* 2^53 - 1 */
-#define COUNT_NONE INT64_C(-1)               /* not known */
+#define COUNT_NONE INT64_C(-1)               /* unknown */
 #define TIME_NONE  INT64_MIN                 /* null */
 
 enum { VIDEO_LIFE_DAYS = 30 };
@@ -37,8 +37,8 @@ struct post {
     struct str post_id;
     struct str url; /* p == NULL: none */
     int64_t posted_at;
-    int64_t updated_at;          /* observed_at of the last reading; TIME_NONE before the first */
-    int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never known (served as 0) */
+    int64_t updated_at;          /* observed_at of the last reading; TIME_NONE: no reading yet */
+    int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never known (the API returns 0) */
 };
 
 struct viral_line {
@@ -51,29 +51,29 @@ struct milestone {
     int64_t value;
     int64_t reached_at;
 };
-/* 1,000 … 250,000, 500,000, then {1,2,5} x 10^6 … 10^15: six and 30, cut at COUNT_MAX. */
+/* Six values from 1,000 to 500,000 and 30 of the form {1, 2, 5} x 10^6 … 10^15, up to COUNT_MAX. */
 enum { MILESTONES_MAX = 36 };
 
-/* What a video gained on a UTC day, and in all up to and including that day (without its baseline). */
+/* The views that a video gained on one UTC day, and the sum of its gains up to and including that day (without its
+ * baseline). */
 struct day_gain {
     int32_t date;
     int64_t gained, gained_total;
 };
 
-#define GAINED_MAX (PLATFORM_COUNT * COUNT_MAX) /* of all days together */
+#define GAINED_MAX (PLATFORM_COUNT * COUNT_MAX) /* upper bound of gained_total */
 
-/* The newest of those days and the seven dates before it, as far as the video gained something on them
- * (recent.h). */
+/* The newest day with a gain and the gains of the seven dates before it (recent.h). */
 enum { RECENT_DAYS = 8 };
 struct recent_days {
-    bool known;                        /* false: only the table of days knows */
-    size_t count;                      /* 0 of a video without any gain; else days[count - 1] is its newest */
+    bool known;                        /* false: look in the table `daily` */
+    size_t count;                      /* 0: no gain yet; otherwise days[count - 1] is the newest */
     struct day_gain days[RECENT_DAYS]; /* ascending */
 };
 
-/* A video as the database holds it. */
+/* A row of the table `videos`. */
 struct video {
-    int64_t row; /* of the videos table */
+    int64_t row;
     int64_t author_row;
     int64_t book_row; /* 0: none */
     struct uuid id;
@@ -91,8 +91,24 @@ struct video {
     struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
     size_t milestone_count;
     struct milestone milestones[MILESTONES_MAX]; /* ascending value */
-    struct recent_days recent;                   /* for writing: only write.h reads it */
+    struct recent_days recent;                   /* the store maintains it; read it through read.h */
 };
+
+/* The part of a video that events and statistics show. */
+struct video_ref {
+    struct uuid id;
+    struct str title;         /* p == NULL: none of its own */
+    struct str thumbnail_url; /* p == NULL: none, or not part of this read */
+    int64_t posted_at;
+};
+
+static inline struct video_ref video_ref_of(const struct video *video)
+{
+    return (struct video_ref){.id = video->id,
+                              .title = video->title,
+                              .thumbnail_url = video->thumbnail_url,
+                              .posted_at = video->posted_at};
+}
 
 struct book_ref {
     struct uuid id;
@@ -105,8 +121,8 @@ struct event {
     int64_t id; /* the integer of evt_<integer> */
     enum event_type type;
     int64_t occurred_at;
-    int64_t value;             /* views, or the milestone */
-    int64_t threshold, median; /* of went_viral; median COUNT_NONE: none */
+    int64_t value;             /* the views, or the milestone */
+    int64_t threshold, median; /* of EVENT_WENT_VIRAL; median COUNT_NONE: none */
     int64_t author_row, video_row;
 };
 
@@ -116,7 +132,7 @@ struct author {
     struct str name;
     bool plan_active;
     int64_t created_at;
-    int64_t rev;           /* grows with every change an answer to this author could show */
+    int64_t rev;           /* revision: grows with every change that a response to this author could show */
     int64_t last_event_id; /* 0: none */
     int64_t books_count, videos_count;
     int64_t views_refreshed_at; /* TIME_NONE: never */
@@ -141,7 +157,7 @@ struct api_key {
     char suffix[KEY_SUFFIX_LEN];
     int64_t created_at;
     int64_t last_used_at, revoked_at; /* TIME_NONE: never */
-    int64_t app_row;                  /* the app that it was given to; 0: made by hand */
+    int64_t app_row;                  /* the app that the key was issued to; 0: created by hand */
 };
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "base/check.h"
 
-#include <endian.h>
-
 enum {
     PACK_VERSION = 1,
     VARINT_MAX_BYTES = 10,
@@ -90,15 +88,14 @@ void pack_recent(struct buf *b, const struct recent_days *recent)
         put_varint(b, (uint64_t)days[i].gained);
 }
 
-/* --- reading: `bad` is sticky and everything read after it is 0 --- */
+/* --- reading: `bad` is sticky, and every value read after it is 0 --- */
 
 struct reader {
     const unsigned char *p, *end;
     bool bad;
 };
 
-/* Byte by byte: what is long, or stands near the end. */
-static uint64_t get_any_varint(struct reader *r)
+static uint64_t get_varint(struct reader *r)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
@@ -106,55 +103,14 @@ static uint64_t get_any_varint(struct reader *r)
         v |= (byte & 0x7f) << shift;
         if (byte & 0x80)
             continue;
-        /* Not the shortest form, or bits above the 64th. */
-        if ((byte == 0 && shift > 0) || (shift == 63 && byte > 1))
+        bool is_shortest = byte != 0 || shift == 0, overflows = shift == 63 && byte > 1;
+        if (!is_shortest || overflows)
             break;
         return v;
     }
     r->bad = true;
     r->p = r->end;
     return 0;
-}
-
-/* The low seven bits of each of eight bytes beside each other: pairs, then pairs of pairs. */
-static inline uint64_t join_sevens(uint64_t x)
-{
-    x = (x & 0x007f007f007f007f) | (x & 0x7f007f007f007f00) >> 1;
-    x = (x & 0x00003fff00003fff) | (x & 0x3fff00003fff0000) >> 2;
-    return (x & 0x000000000fffffff) | (x & 0x0fffffff00000000) >> 4;
-}
-
-/* Up to eight bytes at once, which holds all that is stored in practice, where eight can be read. */
-static uint64_t get_long_varint(struct reader *r)
-{
-    uint64_t word;
-    if ((size_t)(r->end - r->p) < sizeof word)
-        return get_any_varint(r);
-    memcpy(&word, r->p, sizeof word);
-    word = le64toh(word);
-    const uint64_t ends = ~word & 0x8080808080808080;
-    const uint64_t up_to_end = ends ^ (ends - 1); /* the bits up to the one that says "the last byte" */
-    word &= up_to_end;
-    if (!ends || word <= up_to_end >> 8) /* longer; or a last byte of 0: not the shortest form */
-        return get_any_varint(r);
-    r->p += (unsigned)__builtin_ctzll(ends) / 8 + 1;
-    return join_sevens(word);
-}
-
-static inline uint64_t get_varint(struct reader *r)
-{
-    const unsigned char *p = r->p;
-    if (r->end - p < 2)
-        return get_any_varint(r);
-    if (p[0] < 0x80) {
-        r->p = p + 1;
-        return p[0];
-    }
-    if (p[1] - 1u < 0x7f) {
-        r->p = p + 2;
-        return (p[0] & 0x7fu) | (unsigned)p[1] << 7;
-    }
-    return get_long_varint(r);
 }
 
 static int64_t get_time(struct reader *r)

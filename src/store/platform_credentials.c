@@ -70,13 +70,13 @@ static enum err one_credential(struct db *db, struct sqlite3_stmt *q, struct are
         return err;
     if (!row_credential(q, out))
         err = db_damaged(db, "credential");
-    out->account_id = row_keep(a, out->account_id);
-    out->account_name = row_keep(a, out->account_name);
-    out->scopes = row_keep(a, out->scopes);
-    out->access_sealed = row_keep(a, out->access_sealed);
-    out->refresh_sealed = row_keep(a, out->refresh_sealed);
-    out->last_error = row_keep(a, out->last_error);
-    out->dropped = row_keep(a, out->dropped);
+    out->account_id = row_copy(a, out->account_id);
+    out->account_name = row_copy(a, out->account_name);
+    out->scopes = row_copy(a, out->scopes);
+    out->access_sealed = row_copy(a, out->access_sealed);
+    out->refresh_sealed = row_copy(a, out->refresh_sealed);
+    out->last_error = row_copy(a, out->last_error);
+    out->dropped = row_copy(a, out->dropped);
     db_reset(q);
     return err;
 }
@@ -308,7 +308,7 @@ static enum err find_link(struct store *s, struct arena *a, const uint8_t hash[L
     memcpy(out->state_hash, hash, LINK_HASH_LEN);
     out->author_row = db_i64(q, 1);
     out->api = (int)db_i64(q, 2);
-    out->verifier = row_keep(a, db_text(q, 3));
+    out->verifier = row_copy(a, db_text(q, 3));
     out->created_at = db_i64(q, 4);
     db_reset(q);
     return err;

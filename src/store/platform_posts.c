@@ -16,8 +16,8 @@ enum err store_get_platform_post(struct store *s, struct arena *a, enum platform
         return err;
     *out = (struct platform_post){
         .platform = (enum platform)db_i64(q, 0),
-        .post_id = row_keep(a, db_text(q, 1)),
-        .resolved_id = row_keep(a, db_text(q, 2)),
+        .post_id = row_copy(a, db_text(q, 1)),
+        .resolved_id = row_copy(a, db_text(q, 2)),
         .credential_row = db_i64_or(q, 3, 0),
         .views_source = (int)db_i64(q, 4),
         .misses = db_i64(q, 5),

@@ -67,15 +67,10 @@
 #define SQL_VIDEO                                                                                            \
     "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
-    "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones"
-/* What a page shows of a video. The last column of the table first, here and where many rows are read: SQLite
- * parses a row's header up to the column that it is asked for, and so does it once. */
-#define SQL_SHOWN_VIDEO                                                                                      \
-    "v.milestones, v.posts, v.thumbnail_url, v.title, v.compared_videos, v.author_median_views, "            \
-    "v.threshold, v.views_when_viral, v.went_viral_at, v.views_updated_at, v.first_reading_at, v.views, "    \
-    "v.posted_at, v.book_id, v.uuid"
+    "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones, v.recent"
+#define SQL_VIDEO_REF  "v.uuid, v.title, v.thumbnail_url, v.posted_at"
 #define SQL_BOOK_REF   "b.uuid, b.title"
-#define SQL_EVENT      "e.author_median_views, e.threshold, e.value, e.occurred_at, e.type, e.video_id, e.id"
+#define SQL_EVENT      "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
 #define SQL_SPOOL_FILE "id, name, size, inode, modified_ns, applied_at, step_at, step_author"
 
 #define SQL_CREDENTIAL                                                                                       \
@@ -93,22 +88,23 @@
 /* --- fragments that several statements share --- */
 
 #define SQL_VIDEOS_PAGE(index, where)                                                                        \
-    "SELECT 1 FROM videos v INDEXED BY " index " WHERE " where                                               \
-    " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4) AND each(" SQL_SHOWN_VIDEO ")"              \
-    " ORDER BY v.posted_at DESC, v.uuid DESC"
+    "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v INDEXED BY " index                                 \
+    " LEFT JOIN books b ON b.id = v.book_id WHERE " where                                                    \
+    " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
+    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT 1 FROM videos v INDEXED BY " index " WHERE " where                                               \
+    "SELECT v.posted_at, v.uuid, v.id, v.first_reading_at, v.views_updated_at, v.recent, v.baseline, "       \
+    "v.went_viral_at, v.title, v.book_id FROM videos v INDEXED BY " index " WHERE " where                    \
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
-    " AND each(v.recent, v.title, v.went_viral_at, v.views_updated_at, v.first_reading_at, v.baseline, "     \
-    "v.book_id, v.uuid, v.posted_at, v.id) ORDER BY v.posted_at DESC, v.uuid DESC"
+    " ORDER BY v.posted_at DESC, v.uuid DESC"
 
+/* LEFT JOIN also fixes the order of the loops. An event whose video is missing comes out with NULL: damage. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
-    "SELECT 1 FROM events e WHERE e.author_id = ?1 AND e.id " compare " ?2 AND each(" SQL_EVENT ")"          \
-    " ORDER BY e.id " order
-
-/* What an event shows of its video. */
-#define SQL_EVENT_VIDEO "v.thumbnail_url, v.title, v.posted_at, v.book_id, v.uuid, v.id"
+    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", " SQL_BOOK_REF " FROM events e "                               \
+    "LEFT JOIN videos v INDEXED BY videos_in_events ON v.author_id = e.author_id AND v.id = e.video_id "     \
+    "LEFT JOIN books b ON b.id = v.book_id WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id "    \
+    order
 
 /* The videos of an author stand side by side in the table, whenever they came: a page of them reads few pages
  * of the database. There is room for 16 million. */
@@ -235,15 +231,15 @@
     X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
                                                                                                              \
     /* videos */                                                                                             \
-    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO ", v.recent FROM videos v WHERE v.uuid = ?1")                       \
-    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO ", v.recent FROM videos v WHERE v.id = ?1")                          \
+    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                       \
+    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ?1")                          \
     X(VIDEO_OF_AUTHOR,                                                                                       \
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
       "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \
     X(VIDEOS_PAGE, SQL_VIDEOS_PAGE("videos_by_author", "v.author_id = ?1"))                                  \
-    X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?5"))         \
+    X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?6"))         \
     X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
-    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?5")) \
+    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
     X(VIDEO_INSERT, "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, "               \
                     "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
                     "VALUES (" SQL_NEXT_VIDEO ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")             \
@@ -283,9 +279,6 @@
                     "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
     X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
     X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
-    X(EVENT_VIDEOS, "SELECT 1 FROM videos v INDEXED BY videos_in_events WHERE v.author_id = ?1 "             \
-                    "AND v.id BETWEEN ?2 AND ?3 AND each(" SQL_EVENT_VIDEO ")")                              \
-    X(EVENT_VIDEO, "SELECT 1 FROM videos v WHERE v.id = ?1 AND each(" SQL_EVENT_VIDEO ")")                   \
     X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)") \
                                                                                                              \
     /* the refresh */                                                                                        \

@@ -1,17 +1,20 @@
-/* Reads for the handlers. They run on the loop, each in one snapshot, and return at once with SQLite; a store
- * on another machine would answer later, so a handler calls them as a starter:
+/* Reads for request handlers. They run on the loop thread, each in one snapshot of the database.
  *
- *     static enum next page_step(struct request *r) { …; return store_videos_page(read, &query, on_video,
- * page); }
+ * Each function is a starter of base/next.h: set the request's next step, then return the function's result.
  *
- * after setting r's next step. Each returns NEXT_MORE with `read->err` set (or NEXT_WAIT with read->wait
- * armed, in a store that has to ask). Row callbacks run before that, in order; what their row borrows dies
- * when they return. They never call the store. A callback that returns false ends the read early, which is no
- * error.
+ *     static enum next page_step(struct request *r)
+ *     {
+ *         r->step = page_done_step;
+ *         return store_list_videos(&read, &query, on_video, r);
+ *     }
  *
- * read->err after: OK, ERR_NOT_FOUND (single rows), ERR_BUSY, ERR_CORRUPT, ERR_IO, ERR_NOMEM (503 or 500 for
- * the client; the driver has logged the library's words). No statement stays open: a slow reader holds no
- * transaction. */
+ * It returns NEXT_MORE with `read->err` set, or NEXT_WAIT with `read->wait` armed if the storage engine completes
+ * the read later. Before that it calls the row callback for each row, in order. A callback must not call the
+ * store; what its row borrows is valid until it returns. If a callback returns false, the read ends early without
+ * an error.
+ *
+ * read->err: OK, ERR_NOT_FOUND (single rows), ERR_BUSY, ERR_CORRUPT, ERR_IO, ERR_NOMEM. The driver has logged
+ * the cause. No read stays open between two calls, so a slow client holds no transaction. */
 #ifndef VT_STORE_READ_H
 #define VT_STORE_READ_H
 
@@ -21,30 +24,22 @@
 #include "store/model.h"
 #include "store/store.h"
 
-/* What an asker knows of an author already. A read that has to tell it of its own snapshot need not look it
- * up when nobody has committed since. */
-struct known_author {
-    uint64_t version; /* store_version() of before it was read; 0: nothing is known */
-    int64_t row, rev, last_event_id;
-};
-
 struct store_read {
     struct store *store;
     struct wait *wait; /* the request's wait */
-    struct known_author known;
     enum err err;
-    int64_t start_us; /* the store's */
+    int64_t start_us; /* private to the store */
 };
 
-/* What a request needs of its key: one look-up by SHA-256. */
+/* Looks up an API key by its SHA-256. */
 struct key_owner {
     int64_t key_row, author_row;
     int64_t revoked_at;   /* TIME_NONE: live */
     int64_t last_used_at; /* TIME_NONE: never */
     bool plan_active;
-    int64_t author_rev;    /* grows with every change that an answer could show */
-    int64_t feed_rev;      /* with every change that an answer of the feed could show */
-    int64_t last_event_id; /* the author's head; 0: none */
+    int64_t author_rev;    /* grows with every change that a response could show */
+    int64_t feed_rev;      /* grows with every change that a page of /events could show */
+    int64_t last_event_id; /* the author's newest event; 0: none */
     struct uuid key_id, author_id;
 };
 enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN], struct key_owner *out);
@@ -52,12 +47,12 @@ enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LE
 typedef bool (*store_account_fn)(void *ctx, const struct author *author, const struct api_key *key);
 enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx);
 
-/* The author; texts live in `arena`. */
+/* The author's texts are copied into `arena`. */
 enum next store_read_author(struct store_read *read, struct arena *arena, int64_t author_row,
                             struct author *out);
 
-/* Books, created_at descending, id descending. `after` NULL: from the start; else behind that (created_at,
- * id). At most `limit`. `*author_rev`: of this call's snapshot. */
+/* Lists at most `limit` books by (created_at, id), descending, starting after the position `after` (NULL: at the
+ * newest). `*author_rev` receives the author's revision in the same snapshot. */
 struct book_position {
     int64_t created_at;
     struct uuid id;
@@ -66,8 +61,7 @@ typedef bool (*store_book_fn)(void *ctx, const struct book *book, struct str aut
 enum next store_list_books(struct store_read *read, int64_t author_row, const struct book_position *after,
                            int limit, store_book_fn fn, void *ctx, int64_t *author_rev);
 
-/* Videos, posted_at descending, id descending: keyset pages, cost independent of depth whatever the filters.
- */
+/* Lists posted videos by (posted_at, id), descending. The cost of a page does not depend on its depth. */
 struct video_position {
     int64_t posted_at;
     struct uuid id;
@@ -75,61 +69,66 @@ struct video_position {
 enum viral_filter { VIRAL_ANY, VIRAL_ONLY, VIRAL_NOT };
 struct videos_query {
     int64_t author_row;
-    int64_t posted_from, posted_to; /* inclusive, ms; INT64_MIN and INT64_MAX: no bound */
+    int64_t posted_from, posted_to; /* inclusive, ms; INT64_MIN and INT64_MAX: unbounded */
     bool has_book;
-    struct uuid book_id; /* with has_book: another author's or unknown book gives no rows */
+    struct uuid book_id; /* if has_book; no rows if the book is unknown or another author's */
     enum viral_filter viral;
     bool has_after;
-    struct video_position after; /* only what stands behind it */
-    int limit;                   /* rows at most; ask for one more than the page to know has_more */
+    struct video_position after; /* start after this position */
+    int limit;                   /* maximum number of rows; pass the page size plus one to learn has_more */
 };
-/* store_list_videos() leaves row, author_row, baseline and baseline_pending of the video unread. */
 typedef bool (*store_video_fn)(void *ctx, const struct video *video, const struct book_ref *book);
 enum next store_list_videos(struct store_read *read, const struct videos_query *query, store_video_fn fn,
                             void *ctx);
 
-/* A posted video of this author, else ERR_NOT_FOUND. */
+/* Reads one posted video of this author. */
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
                            store_video_fn fn, void *ctx);
 
-/* The videos of an author that have a gain in [from, to], with their gains: posted_at descending, id
- * descending, from behind `after` (NULL: from the start), at most `limit` VIDEOS LOOKED AT, so that a call is
- * short even when none has a gain. `next` gets the position to go on from; `*more` is false when the end was
- * reached. Of a video only id, title, posted_at, baseline, first_reading_at and went_viral_at are read. */
+/* Lists the videos of an author that have gains in [from, to], with these gains, by (posted_at, id), descending.
+ * One call examines at most `limit` videos, so that it is short even if none of them has a gain;
+ * `progress->next` is the position to continue from if `progress->more`. */
 struct stats_query {
     int64_t author_row;
-    int64_t book_row; /* 0: all videos of the author; else only this book's (of store_list_books) */
+    int64_t book_row; /* 0: all videos of the author; else only this book's (from store_list_books) */
     int32_t from, to;
     bool has_after;
     struct video_position after;
     int limit;
 };
 struct stats_video {
-    const struct video *video; /* of store_list_stats(): only what is named there */
+    struct video_ref video; /* thumbnail_url is not read */
     struct book_ref book;
-    int64_t gained_before;       /* sum of gains before `from` */
-    const struct day_gain *days; /* days with a row, ascending; never empty; not every gain is > 0 */
+    int64_t baseline;
+    int64_t first_reading_at;
+    int64_t went_viral_at;       /* TIME_NONE: not viral */
+    int64_t gained_before;       /* sum of the gains before `from` */
+    const struct day_gain *days; /* the days that have a row, ascending; at least one */
     size_t day_count;
 };
 struct stats_progress {
     struct video_position next;
     bool more;
-    int64_t author_rev; /* of this call's snapshot */
+    int64_t author_rev; /* in the snapshot of this call */
 };
 typedef bool (*store_stats_fn)(void *ctx, const struct stats_video *row);
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress);
 
-/* A posted video of this author with all the gains that it has in [from, to], which may be none
- * (`gained_before` is then 0); else ERR_NOT_FOUND. */
+/* Reads one posted video of this author with its gains in [from, to], of which there may be none. */
+struct video_days {
+    const struct video *video;
+    struct book_ref book;
+    const struct day_gain *days; /* ascending */
+    size_t day_count;
+};
+typedef bool (*store_video_days_fn)(void *ctx, const struct video_days *row);
 enum next store_read_video_days(struct store_read *read, int64_t author_row, const struct uuid *id,
-                                int32_t from, int32_t to, store_stats_fn fn, void *ctx);
+                                int32_t from, int32_t to, store_video_days_fn fn, void *ctx);
 
-/* An event's `video` holds only what an event shows: row, author_row, id, title, thumbnail_url, posted_at.
- *
- * Events of an author by id. At most `scan_limit` rows are looked at in one call; `*scanned_to` gets the id
- * of the last row looked at and
- * `*more` whether rows are left behind it, so that a rare filter goes on in the next slice. */
+/* Lists events of an author by id. One call examines at most `scan_limit` events, so that a filter that few events
+ * pass does not make it long: `progress->more` says whether events follow after `progress->scanned_to`, the last
+ * one examined. */
 struct events_query {
     int64_t author_row;
     int64_t bound; /* ascending: id > bound; descending: id < bound */
@@ -137,21 +136,20 @@ struct events_query {
     bool has_type;
     enum event_type type;
     int64_t occurred_after; /* occurred_at > this; INT64_MIN: any */
-    int limit;              /* rows given out at most */
+    int limit;              /* maximum number of rows */
     int scan_limit;
 };
 struct events_progress {
     int64_t scanned_to;
     bool more;
-    int64_t author_last_event_id; /* the head in this snapshot */
+    int64_t author_last_event_id; /* in the snapshot of this call */
 };
-typedef bool (*store_event_fn)(void *ctx, const struct event *event, const struct video *video,
+typedef bool (*store_event_fn)(void *ctx, const struct event *event, const struct video_ref *video,
                                const struct book_ref *book);
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress);
 
-/* How many events of the author stand behind `after`, counted up to `most`. */
-enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int most,
-                             int *count);
+/* Counts the author's events with an id above `after`, up to `max`. */
+enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int max, int *count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads: the owner of a key, the account, the author of a page, and how far an author is. */
+/* Reads of API keys, the account, and an author. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
@@ -62,17 +62,11 @@ enum next store_read_author(struct store_read *read, struct arena *arena, int64_
     return NEXT_MORE;
 }
 
-enum err store_author_head(const struct store_read *read, int64_t author_row, struct author_head *out)
+enum err store_author_head(struct store *s, int64_t author_row, struct author_head *out)
 {
-    struct db *db = &read->store->db;
-    const struct known_author *known = &read->known;
-    if (known->version && known->row == author_row && known->version == db_version(db)) {
-        *out = (struct author_head){.rev = known->rev, .last_event_id = known->last_event_id};
-        return OK;
-    }
-    struct sqlite3_stmt *q = db_use(db, QUERY_AUTHOR_HEAD);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_AUTHOR_HEAD);
     db_bind_i64(q, 1, author_row);
-    enum err err = db_one(db, q);
+    enum err err = db_one(&s->db, q);
     if (err)
         return err;
     *out = (struct author_head){.rev = db_i64(q, 0), .last_event_id = db_i64(q, 1)};

@@ -1,4 +1,4 @@
-/* Column by column; knows nothing of which statement gave the row. */
+/* Converts result rows to the records of model.h. */
 #include "store/rows.h"
 
 #include "store/pack.h"
@@ -47,7 +47,7 @@ bool row_book(struct sqlite3_stmt *q, int first, struct book *out)
     return db_bytes(q, first + 2, out->id.b, sizeof out->id.b);
 }
 
-/* Not by a compound literal: clearing room for 5 posts and 36 milestones costs more than reading the row. */
+/* No compound literal: clearing the arrays of posts and milestones costs more than reading the row. */
 bool row_video(struct sqlite3_stmt *q, int first, struct video *out)
 {
     out->row = db_i64(q, first);
@@ -67,31 +67,22 @@ bool row_video(struct sqlite3_stmt *q, int first, struct video *out)
     out->line.compared = db_i64(q, first + 15);
     out->baseline_pending = db_i64(q, first + 16) != 0;
     return db_bytes(q, first + 3, out->id.b, sizeof out->id.b) &&
-           unpack_posts(db_text(q, first + 17), out->posts, &out->post_count) &&
-           unpack_milestones(db_text(q, first + 18), out->milestones, &out->milestone_count);
+           unpack_posts(db_text(q, first + VIDEO_POSTS_COLUMN), out->posts, &out->post_count) &&
+           unpack_milestones(db_text(q, first + 18), out->milestones, &out->milestone_count) &&
+           row_recent(q, first + 19, &out->recent);
 }
 
-bool row_shown_video(struct sqlite3_value **row, struct video *out)
+bool row_video_ref(struct sqlite3_stmt *q, int first, struct video_ref *out)
 {
-    out->thumbnail_url = value_text(row[2]);
-    out->title = value_text(row[3]);
-    out->line.compared = value_i64(row[4]);
-    out->line.median = value_i64_or(row[5], COUNT_NONE);
-    out->line.threshold = value_i64(row[6]);
-    out->views_when_viral = value_i64(row[7]);
-    out->went_viral_at = value_i64_or(row[8], TIME_NONE);
-    out->updated_at = value_i64_or(row[9], TIME_NONE);
-    out->first_reading_at = value_i64_or(row[10], TIME_NONE);
-    out->views = value_i64(row[11]);
-    out->posted_at = value_i64_or(row[12], TIME_NONE);
-    out->book_row = value_i64(row[13]);
-    return value_bytes(row[14], out->id.b, sizeof out->id.b) &&
-           unpack_milestones(value_text(row[0]), out->milestones, &out->milestone_count) &&
-           unpack_posts(value_text(row[1]), out->posts, &out->post_count);
+    out->title = db_text(q, first + 1);
+    out->thumbnail_url = db_text(q, first + 2);
+    out->posted_at = db_i64_or(q, first + 3, TIME_NONE);
+    return db_bytes(q, first, out->id.b, sizeof out->id.b);
 }
 
-bool row_recent(struct str packed, struct recent_days *out)
+bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out)
 {
+    struct str packed = db_text(q, column);
     out->known = false;
     out->count = 0;
     return !packed.p || unpack_recent(packed, out);
@@ -112,23 +103,23 @@ bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out)
     return !out->title.p || db_bytes(q, first, out->id.b, sizeof out->id.b);
 }
 
-bool row_event(struct sqlite3_value **row, struct event *out)
+bool row_event(struct sqlite3_stmt *q, int first, struct event *out)
 {
-    int64_t type = value_i64(row[4]);
+    int64_t type = db_i64(q, first + 1);
     bool viral = type == EVENT_WENT_VIRAL;
     *out = (struct event){
-        .id = value_i64(row[6]),
+        .id = db_i64(q, first),
         .type = viral ? EVENT_WENT_VIRAL : EVENT_MILESTONE_REACHED,
-        .occurred_at = value_i64(row[3]),
-        .value = value_i64(row[2]),
-        .threshold = viral ? value_i64(row[1]) : 0,
-        .median = viral ? value_i64_or(row[0], COUNT_NONE) : COUNT_NONE,
-        .video_row = value_i64(row[5]),
+        .occurred_at = db_i64(q, first + 2),
+        .value = db_i64(q, first + 3),
+        .threshold = viral ? db_i64(q, first + 4) : 0,
+        .median = viral ? db_i64_or(q, first + 5, COUNT_NONE) : COUNT_NONE,
+        .video_row = db_i64(q, first + 6),
     };
     return viral || type == EVENT_MILESTONE_REACHED;
 }
 
-struct str row_keep(struct arena *a, struct str s)
+struct str row_copy(struct arena *a, struct str s)
 {
     return s.p ? arena_copy(a, s) : s;
 }

@@ -12,7 +12,7 @@ static enum err read_file(struct db *db, struct sqlite3_stmt *q, struct arena *a
         return err;
     *out = (struct spool_file){
         .row = db_i64(q, 0),
-        .name = row_keep(a, db_text(q, 1)),
+        .name = row_copy(a, db_text(q, 1)),
         .identity = {.size = db_i64(q, 2), .inode = db_i64(q, 3), .modified_ns = db_i64(q, 4)},
         .applied_at = db_i64_or(q, 5, TIME_NONE),
         .step_at = db_i64_or(q, 6, TIME_NONE),

@@ -110,7 +110,6 @@ enum err store_open(struct store **out, const struct store_options *options, con
     struct store *s = xcalloc(1, sizeof *s);
     buf_init(&s->packed_posts, PACKED_MAX_BYTES);
     buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
-    arena_init(&s->texts, TEXTS_BYTES);
     buf_init(&s->packed_recent, PACKED_MAX_BYTES);
     err = db_open(&s->db, options->path);
     if (err) {
@@ -134,7 +133,6 @@ void store_close(struct store *s)
     db_close(&s->db);
     buf_fini(&s->packed_posts);
     buf_fini(&s->packed_milestones);
-    arena_fini(&s->texts);
     buf_fini(&s->packed_recent);
     free(s->days);
     free(s);
@@ -153,28 +151,13 @@ uint64_t store_version(struct store *s)
 void store_read_begin(struct store_read *read)
 {
     read->start_us = clock_work_us();
-    if (read->store->shares_snapshots)
-        db_share_begin(&read->store->db);
 }
 
 enum next store_read_end(struct store_read *read, enum err err)
 {
-    db_share_pause(&read->store->db);
-    if (err && err != ERR_NOT_FOUND)
-        db_share_end(&read->store->db);
     metrics_observe(&read->store->reads, clock_work_us() - read->start_us);
     read->err = err;
     return NEXT_MORE;
-}
-
-void store_share_snapshots(struct store *s)
-{
-    s->shares_snapshots = true;
-}
-
-void store_end_snapshot(struct store *s)
-{
-    db_share_end(&s->db);
 }
 
 const struct metrics_times *store_read_times(const struct store *s)
@@ -202,7 +185,6 @@ enum err store_checkpoint(struct store *s, enum log_copy how)
 
 enum err store_snapshot_begin(struct store *s, bool *own)
 {
-    db_share_leave(&s->db);
     *own = !db_in_transaction(&s->db);
     return *own ? db_run(&s->db, db_use(&s->db, QUERY_BEGIN_READ)) : OK;
 }

@@ -54,12 +54,6 @@ MUST_USE enum err store_create(const char *path, int *applied, const char **why)
  * process. Who remembers what was read takes the number before the read. Costs some nanoseconds. */
 uint64_t store_version(struct store *s);
 
-/* From now on reads (read.h) that follow each other while nobody commits are made in one snapshot, which
- * saves each 2 us. Each still sees all that was committed before it. Whoever asks for this calls
- * store_end_snapshot() before waiting for anything: an open snapshot keeps the log from being emptied. */
-void store_share_snapshots(struct store *s);
-void store_end_snapshot(struct store *s); /* harmless when none is open */
-
 /* 16 random bytes that are this database's own, also not those of a database restored from its backup. */
 const uint8_t *store_id(const struct store *s);
 

@@ -32,7 +32,7 @@ static enum err read_author(struct db *db, struct sqlite3_stmt *q, struct arena 
     if (!row_author(q, 0, out))
         err = db_damaged(db, "author");
     else
-        out->name = row_keep(a, out->name);
+        out->name = row_copy(a, out->name);
     db_reset(q);
     return err;
 }
@@ -120,7 +120,7 @@ static enum err read_key(struct db *db, struct sqlite3_stmt *q, struct arena *a,
     if (!row_key(q, 0, out))
         err = db_damaged(db, "key");
     else
-        out->name = row_keep(a, out->name);
+        out->name = row_copy(a, out->name);
     db_reset(q);
     return err;
 }
@@ -187,8 +187,8 @@ enum err store_find_book(struct store *s, struct arena *a, const struct uuid *id
         return err;
     if (!row_book(q, 0, out))
         err = db_damaged(&s->db, "book");
-    out->title = row_keep(a, out->title);
-    out->subtitle = row_keep(a, out->subtitle);
+    out->title = row_copy(a, out->title);
+    out->subtitle = row_copy(a, out->subtitle);
     db_reset(q);
     return err;
 }

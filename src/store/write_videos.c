@@ -8,17 +8,15 @@
 
 /* --- finding --- */
 
-/* The texts of the posts point into the packed column: one copy of it keeps them all. */
-static enum err keep_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
+/* The texts of the posts point into the packed column, so they are unpacked again from a copy of it. */
+static enum err copy_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
 {
-    enum { POSTS = 17 };
-    if (!row_video(q, 0, out) || !row_recent(db_text(q, VIDEO_COLUMNS), &out->recent))
+    if (!row_video(q, 0, out))
         return db_damaged(db, "video");
-    out->title = row_keep(a, out->title);
-    out->thumbnail_url = row_keep(a, out->thumbnail_url);
-    if (!unpack_posts(row_keep(a, db_text(q, POSTS)), out->posts, &out->post_count))
-        return db_damaged(db, "video");
-    return OK;
+    out->title = row_copy(a, out->title);
+    out->thumbnail_url = row_copy(a, out->thumbnail_url);
+    bool sound = unpack_posts(row_copy(a, db_text(q, VIDEO_POSTS_COLUMN)), out->posts, &out->post_count);
+    return sound ? OK : db_damaged(db, "video");
 }
 
 static enum err read_video(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct video *out)
@@ -26,7 +24,7 @@ static enum err read_video(struct db *db, struct sqlite3_stmt *q, struct arena *
     enum err err = db_one(db, q);
     if (err)
         return err;
-    err = keep_video(db, q, a, out);
+    err = copy_video(db, q, a, out);
     db_reset(q);
     return err;
 }

@@ -15,21 +15,21 @@ struct str component_platform_name(enum platform p)
     return names[p];
 }
 
-struct str component_video_title(const struct video *v, const struct book_ref *book)
+struct str component_video_title(struct str title, const struct book_ref *book)
 {
-    if (v->title.p)
-        return v->title;
+    if (title.p)
+        return title;
     return book->title.p ? book->title : STR("Untitled");
 }
 
-void component_video_link(struct request *r, const struct video *v, const struct book_ref *book)
+void component_video_link(struct request *r, const struct video_ref *v, const struct book_ref *book)
 {
     char id[UUID_TEXT_LEN];
     uuid_format(&v->id, id);
     HTML(&r->res.body, "<a");
     page_link(r, "href", arena_printf(&r->arena, "/videos/%.*s", UUID_TEXT_LEN, id));
     HTML(&r->res.body, ">");
-    html_name(&r->res.body, component_video_title(v, book));
+    html_name(&r->res.body, component_video_title(v->title, book));
     HTML(&r->res.body, "</a>");
 }
 
@@ -58,7 +58,7 @@ static void write_initials(struct buf *b, struct str title)
     }
 }
 
-static void draw_thumb(struct buf *b, const struct video *v, struct str title)
+static void draw_thumb(struct buf *b, const struct video_ref *v, struct str title)
 {
     const uint8_t *id = v->id.b;
     buf_printf(b,
@@ -70,7 +70,7 @@ static void draw_thumb(struct buf *b, const struct video *v, struct str title)
     HTML(b, "</text></svg>");
 }
 
-void component_thumbnail(struct request *r, const struct video *v, struct str title)
+void component_thumbnail(struct request *r, const struct video_ref *v, struct str title)
 {
     struct buf *b = &r->res.body;
     bool remote = *page_context_of(r)->site->config->account.image_sources &&
@@ -142,17 +142,18 @@ static void write_facts(struct buf *b, const struct video *v)
 void component_video_item(struct request *r, const struct video *v, const struct book_ref *book)
 {
     struct buf *b = &r->res.body;
+    const struct video_ref ref = video_ref_of(v);
     HTML(b, "<li>");
-    component_thumbnail(r, v, component_video_title(v, book));
+    component_thumbnail(r, &ref, component_video_title(v->title, book));
     HTML(b, "<div class=\"video-text\"><div class=\"video-title clamp\">");
-    component_video_link(r, v, book);
+    component_video_link(r, &ref, book);
     HTML(b, "</div>");
     write_facts(b, v);
     write_viral(b, v);
     HTML(b, "</div></li>");
 }
 
-void component_event_item(struct request *r, const struct event *e, const struct video *v,
+void component_event_item(struct request *r, const struct event *e, const struct video_ref *v,
                           const struct book_ref *book, int64_t now)
 {
     struct buf *b = &r->res.body;

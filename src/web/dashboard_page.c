@@ -160,7 +160,7 @@ static void write_platforms(struct buf *b, const struct summary *sum)
 
 /* ---- events ---- */
 
-static bool on_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *book)
+static bool on_event(void *ctx, const struct event *e, const struct video_ref *v, const struct book_ref *book)
 {
     struct request *r = ctx;
     struct dashboard *d = dashboard_of(r);

@@ -48,10 +48,11 @@ static void write_figures(struct buf *b, const struct video *v)
 static void write_head(struct request *r, const struct video *v, const struct book_ref *book, int64_t now)
 {
     struct buf *b = &r->res.body;
+    const struct video_ref ref = video_ref_of(v);
     HTML(b, "<div class=\"hero\">");
-    component_thumbnail(r, v, component_video_title(v, book));
+    component_thumbnail(r, &ref, component_video_title(v->title, book));
     HTML(b, "<div class=\"video-text\"><h1>");
-    html_name(b, component_video_title(v, book));
+    html_name(b, component_video_title(v->title, book));
     HTML(b, "</h1><p>Posted ");
     html_date(b, date_of(v->posted_at));
     HTML(b, " on ");
@@ -123,7 +124,7 @@ static void write_viral(struct buf *b, const struct video *v)
 /* ---- chart ---- */
 
 /* Every day from the first reading to today or to the end of its life, zeros filled in. */
-static size_t fill_days(const struct stats_video *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
+static size_t fill_days(const struct video_days *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
 {
     const struct video *v = row->video;
     if (v->first_reading_at == TIME_NONE)
@@ -148,7 +149,7 @@ static size_t fill_days(const struct stats_video *row, int64_t now, struct chart
     return count;
 }
 
-static void write_chart(struct buf *b, const struct stats_video *row, int64_t now)
+static void write_chart(struct buf *b, const struct video_days *row, int64_t now)
 {
     struct chart_day days[CHART_DAYS_MAX];
     struct chart chart = {.id = "days",
@@ -227,11 +228,11 @@ static void write_milestones(struct buf *b, const struct video *v)
 
 /* ---- the page ---- */
 
-static bool on_video(void *ctx, const struct stats_video *row)
+static bool on_video(void *ctx, const struct video_days *row)
 {
     struct request *r = ctx;
     const struct video_view *view = page_context_of(r)->state;
-    struct str title = component_video_title(row->video, &row->book);
+    struct str title = component_video_title(row->video->title, &row->book);
     struct buf *b =
         page_begin(r, &(struct page_frame){.title = title, .current = "/videos", .own_heading = true});
     write_head(r, row->video, &row->book, view->now);

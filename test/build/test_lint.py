@@ -31,7 +31,7 @@ BAD = {
     "upward from base": ("src/base/x.h", HEAD + '#include "store/read.h"\n', "base must not include"),
     "include beside itself": ("src/store/x.c", HEAD + '#include "read.h"\n', "is not a path below src"),
     "unknown layer": ("src/misc/x.c", HEAD + '#include "base/str.h"\n', "not in the table"),
-    "sqlite3.h": ("src/store/x.c", HEAD + "#include <sqlite3.h>\n", "may only be included in src/store/(db|each|page_cache).[ch]"),
+    "sqlite3.h": ("src/store/x.c", HEAD + "#include <sqlite3.h>\n", "may only be included in src/store/db.c"),
     "llhttp.h": ("src/http/x.c", HEAD + "#include <llhttp.h>\n", "may only be included in src/http/(parse|ask).c"),
     "hiredis.h": ("src/redis/x.c", HEAD + "#include <hiredis/async.h>\n", "may only be included in src/redis/redis(_poll|_memory|_reply|).c"),
     "sqlite outside the store": ("src/api/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store"),

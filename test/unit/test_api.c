@@ -98,9 +98,9 @@ static void csv_cells_are_no_formulas(void **state)
 
 enum { POSTED = 20000 }; /* the video's first day */
 
-static struct video video_with(int32_t first_reading, int64_t baseline, int32_t viral)
+static struct stats_video row_with(int32_t first_reading, int64_t baseline, int32_t viral)
 {
-    return (struct video){.posted_at = date_start_ms(POSTED) + HOUR_MS,
+    return (struct stats_video){.video = {.posted_at = date_start_ms(POSTED) + HOUR_MS},
                           .first_reading_at = date_start_ms(first_reading) + 2 * HOUR_MS,
                           .baseline = baseline,
                           .went_viral_at = viral ? date_start_ms(viral) + 3 * HOUR_MS : TIME_NONE};
@@ -109,8 +109,9 @@ static struct video video_with(int32_t first_reading, int64_t baseline, int32_t 
 static void days_are_dense(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 1, 10, 10}, {POSTED + 4, 5, 15}};
-    struct video v = video_with(POSTED + 1, 100, POSTED + 4);
-    struct stats_video row = {.video = &v, .days = gains, .day_count = 2};
+    struct stats_video row = row_with(POSTED + 1, 100, POSTED + 4);
+    row.days = gains;
+    row.day_count = 2;
     struct stats range = {.from = POSTED - 3, .to = POSTED + 6, .today = POSTED + 5};
     static const int64_t totals[] = {110, 110, 110, 115, 115};
     struct stats_days days;
@@ -131,8 +132,10 @@ static void days_are_dense(void **state)
 static void days_begin_and_end_where_they_must(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 30, 7, 27}};
-    struct video v = video_with(POSTED, 0, 0);
-    struct stats_video row = {.video = &v, .gained_before = 20, .days = gains, .day_count = 1};
+    struct stats_video row = row_with(POSTED, 0, 0);
+    row.gained_before = 20;
+    row.days = gains;
+    row.day_count = 1;
     struct stats range = {.from = POSTED + 29, .to = POSTED + 60, .today = POSTED + 90};
     struct stats_days days;
     struct stats_day day;
@@ -150,15 +153,16 @@ static void days_begin_and_end_where_they_must(void **state)
 static void rows_without_a_gain_are_left_out(void **state)
 {
     const struct day_gain nothing[] = {{POSTED + 2, 0, 5}}, later[] = {{POSTED + 6, 9, 14}};
-    struct video v = video_with(POSTED, 0, 0);
-    struct stats_video row = {.video = &v, .days = nothing, .day_count = 1};
+    struct stats_video row = row_with(POSTED, 0, 0);
+    row.days = nothing;
+    row.day_count = 1;
     struct stats range = {.from = POSTED, .to = POSTED + 6, .today = POSTED + 5};
     struct stats_days days;
     (void)state;
     assert_false(stats_days_begin(&days, &row, &range));
     row.days = later; /* of a day that has not come yet by this clock */
     assert_false(stats_days_begin(&days, &row, &range));
-    v.first_reading_at = TIME_NONE;
+    row.first_reading_at = TIME_NONE;
     assert_false(stats_days_begin(&days, &row, &range));
 }
 

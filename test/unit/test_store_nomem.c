@@ -90,7 +90,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
 
 static bool on_stats(void *ctx, const struct stats_video *row)
 {
-    return on_video(ctx, row->video, &row->book);
+    return on_video(ctx, NULL, &row->book);
 }
 
 static enum err read_all(struct store *s)

@@ -2,7 +2,6 @@
  * writes but one index. */
 #include "lib/temp_db.h"
 
-#include "store/each.h"
 #include "store/handle.h"
 
 #include <setjmp.h>
@@ -23,9 +22,7 @@ static int set_up(void **state)
     temp_db_init(&t);
     if (sqlite3_open_v2(t.path, &handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         return -1;
-    static struct db db; /* what each() belongs to */
-    db.handle = handle;
-    return each_register(&db) ? 0 : -1;
+    return 0;
 }
 
 static int tear_down(void **state)
@@ -116,8 +113,6 @@ static void pages_are_ranges_of_an_index(void **state)
          "SEARCH v USING INDEX videos_by_book (book_id=? AND posted_at>? AND (posted_at,uuid)<(?,?))"},
         {QUERY_EVENTS_ASCENDING, "SEARCH e USING PRIMARY KEY (author_id=? AND id>?)"},
         {QUERY_EVENTS_DESCENDING, "SEARCH e USING PRIMARY KEY (author_id=? AND id<?)"},
-        {QUERY_EVENT_VIDEOS,
-         "SEARCH v USING COVERING INDEX videos_in_events (author_id=? AND id>? AND id<?)"},
         {QUERY_COMPARABLES, "SEARCH videos USING INDEX videos_comparable (author_id=? AND posted_at<?)"},
         {QUERY_DAYS, "SEARCH daily USING PRIMARY KEY (video_id=? AND day>? AND day<?)"},
     };
@@ -127,23 +122,6 @@ static void pages_are_ranges_of_an_index(void **state)
         assert_string_equal((const char *)sqlite3_column_text(q, 3), pages[i].plan);
         sqlite3_finalize(q);
     }
-}
-
-/* store/each.h: conditions behind it would be asked too late, and LIMIT counts nothing. */
-static void each_is_the_last_condition(void **state)
-{
-    (void)state;
-    int found = 0;
-    for (int i = 0; i < QUERY_COUNT; i++) {
-        const char *each = strstr(db_queries[i].sql, "each(");
-        if (!each)
-            continue;
-        const char *rest = strchr(each, ')') + 1;
-        found++;
-        assert_true(*rest == '\0' || strncmp(rest, " ORDER BY ", 10) == 0);
-        assert_null(strstr(rest, " LIMIT "));
-    }
-    assert_int_equal(found, 10);
 }
 
 static int count_opcodes(enum query query, const char *name)
@@ -205,7 +183,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_statement_scans_or_sorts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_are_ranges_of_an_index, set_up, tear_down),
-        cmocka_unit_test(each_is_the_last_condition),
         cmocka_unit_test_setup_teardown(a_reading_writes_one_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_statement_is_compiled_twice, set_up, tear_down),
     };

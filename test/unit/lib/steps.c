@@ -154,7 +154,7 @@ int64_t gained_on(const struct video *v, int32_t day)
     return query_i64(db.path, sql);
 }
 
-static bool on_event(void *ctx, const struct event *event, const struct video *video,
+static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {
     struct seen_events *all = ctx;
