@@ -204,7 +204,7 @@ static enum err open_store(struct app *app, const char **why)
     if (e == OK)
         e = writer_open(&app->writer, &app->loop, &writes, why);
     if (e == OK)
-        e = checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_gate(app->writer), why);
+        e = checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_lock(app->writer), why);
     return e;
 }
 
@@ -366,7 +366,7 @@ static void open_refresh(struct app *app)
 {
     const struct config *c = app->config;
     const struct source_list sources = sources_configured(c);
-    app->schedule = schedule_open(&app->loop, c, app->store, writer_gate(app->writer), &sources);
+    app->schedule = schedule_open(&app->loop, c, app->store, writer_lock(app->writer), &sources);
     if (source_list_only(&sources, SOURCE_SPOOL).sources[0])
         app->spool_watch = spool_watch_open(&app->loop, c->refresh.spool_dir, on_spool_changed, app);
 }

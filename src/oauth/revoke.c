@@ -5,7 +5,7 @@
 #include "auth/api_key.h"
 #include "base/clock.h"
 #include "store/write.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 static const char *const names[] = {OAUTH_CLIENT_FIELDS, "token", "token_type_hint", NULL};
 enum { TOKEN = OAUTH_FIRST_FIELD };
@@ -67,8 +67,8 @@ static enum next client_known_step(struct request *r)
     key_hash(token, g->revocation.hash);
     c->state = g;
     r->step = revoked_step;
-    return write_call(call_of(r)->api->writer, &r->wait, &g->err, revoke_work, &g->revocation,
-                      sizeof g->revocation);
+    return writer_call(call_of(r)->api->writer, &r->wait, &g->err, revoke_work, &g->revocation,
+                       sizeof g->revocation);
 }
 
 static enum next revoke_step(struct request *r)

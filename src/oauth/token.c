@@ -4,7 +4,7 @@
 #include "api/router.h"
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 #include <sodium.h>
 
@@ -137,7 +137,7 @@ static enum next exchange(struct request *r)
     r->on_free = wipe;
     r->on_free_ctx = g;
     r->step = exchanged_step;
-    return write_call(call_of(r)->api->writer, &r->wait, &g->err, exchange_work, e, sizeof *e);
+    return writer_call(call_of(r)->api->writer, &r->wait, &g->err, exchange_work, e, sizeof *e);
 }
 
 static enum next grant_step(struct request *r)

@@ -1,4 +1,4 @@
-/* Rules over one row. Knows no thread, no gate and no clock. */
+/* Rules over one row. Knows no thread, no lock and no clock. */
 #include "refresh/lease.h"
 
 #include <sodium.h>

@@ -240,7 +240,7 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     const struct store_options store = {.path = options->config->store.path,
                                         .mode = STORE_WRITE,
                                         .busy_timeout_ms = (int)options->config->store.busy_timeout_ms,
-                                        .checkpointed = options->gate != NULL};
+                                        .checkpointed = options->write_lock != NULL};
     const char *why = "";
     struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};

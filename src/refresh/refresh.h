@@ -9,16 +9,16 @@
 
 #include <stdatomic.h>
 
-struct gate;
+struct ticket_lock;
 
 struct refresh_options {
     const struct config *config;
     struct source_list sources;
     enum run_cause cause;
-    struct step_rules rules;      /* of `config` when the run was asked for */
-    const struct slot_rule *rule; /* of CAUSE_SCHEDULE: runs only if that says so once the lease is held */
-    struct gate *gate;            /* NULL: nobody else of this process writes */
-    const atomic_bool *stop;      /* true: end after the transaction that is open. NULL: never */
+    struct step_rules rules;        /* of `config` when the run was asked for */
+    const struct slot_rule *rule;   /* of CAUSE_SCHEDULE: runs only if that says so once the lease is held */
+    struct ticket_lock *write_lock; /* NULL: nobody else of this process writes */
+    const atomic_bool *stop;        /* true: end after the transaction that is open. NULL: never */
 };
 
 enum { REFRESH_PLATFORMS = PLATFORM_COUNT + 1 }; /* the last is RUN_NO_PLATFORM's */

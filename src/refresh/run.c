@@ -69,15 +69,15 @@ static void leave_gate(struct run *run)
 {
     run->open = false;
     memset(run->pending, 0, sizeof run->pending);
-    if (run->options->gate)
-        gate_leave(run->options->gate);
+    if (run->options->write_lock)
+        ticket_lock_release(run->options->write_lock);
 }
 
 enum err run_open_unleased(struct run *run)
 {
     CHECK(!run->open);
-    if (run->options->gate)
-        gate_enter(run->options->gate);
+    if (run->options->write_lock)
+        ticket_lock_acquire(run->options->write_lock);
     run->open = true;
     enum err err = store_begin(run->store);
     if (!err)

@@ -37,7 +37,7 @@ enum {
 struct schedule {
     const struct config *config;
     struct store *store;
-    struct gate *gate;
+    struct ticket_lock *write_lock;
     struct source_list sources;
     uv_timer_t timer;
     uv_async_t ended;
@@ -119,7 +119,7 @@ static void start(struct schedule *s, enum run_cause cause)
         .cause = cause,
         .rules = step_rules_of(&s->run_config),
         .rule = &s->rule,
-        .gate = s->gate,
+        .write_lock = s->write_lock,
         .stop = &s->stop,
     };
     /* Either run reads the spool; what comes after this moment may be missed by it. */
@@ -216,13 +216,13 @@ static void on_ended(uv_async_t *ended)
 /* ---- life ---- */
 
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
-                               struct gate *gate, const struct source_list *sources)
+                               struct ticket_lock *write_lock, const struct source_list *sources)
 {
     struct schedule *s = xcalloc(1, sizeof *s);
     randombytes_buf(&s->seed, sizeof s->seed);
     s->config = config;
     s->store = store;
-    s->gate = gate;
+    s->write_lock = write_lock;
     s->sources = *sources;
     s->rule = slot_rule_of(config, s->seed);
     s->state = (struct schedule_state){

@@ -28,10 +28,10 @@ struct schedule_state {
     int64_t duration_ms; /* of its last run; -1: none yet */
 };
 
-/* `store` is a STORE_READ connection of the loop, `gate` that of the writer queue; both must live until the
- * schedule is closed. Without a source in the configuration it does nothing. */
+/* `store` is a STORE_READ connection of the loop, `write_lock` that of the writer queue; both must live until
+ * the schedule is closed. Without a source in the configuration it does nothing. */
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
-                               struct gate *gate, const struct source_list *sources);
+                               struct ticket_lock *write_lock, const struct source_list *sources);
 
 /* Lets a run end after the transaction that is open, then calls `closed` on the loop, once, never before it
  * returned. */

@@ -11,12 +11,12 @@
 
 #define SAME_AUTHOR "temp.r_authors AS ra JOIN main.authors AS a ON a.uuid = ra.uuid "
 
-struct source {
+struct carry_source {
     int since; /* the schema version that has the table */
     const char *create, *copy;
 };
 
-static const struct source sources[] = {
+static const struct carry_source sources[] = {
     {1, "CREATE TEMP TABLE r_authors (id INTEGER PRIMARY KEY, uuid UNIQUE, plan_active)",
      "INSERT INTO temp.r_authors SELECT id, uuid, plan_active FROM replaced.authors"},
     {1,
@@ -44,7 +44,7 @@ static const struct source sources[] = {
      "INSERT INTO temp.r_meta SELECT key, value FROM replaced.meta"},
 };
 
-struct rule {
+struct carry_rule {
     int since;
     bool by_absence;      /* takes what the replaced database lacks for ended: needs all of it, and descent
                              (carry.h) */
@@ -53,7 +53,7 @@ struct rule {
 };
 
 /* Logins are replaced in two steps, because two authors may have exchanged their names. */
-static const struct rule rules[] = {
+static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
      "WHERE r.hash = k.hash AND r.revoked_at IS NOT NULL AND k.revoked_at IS NULL"},

@@ -34,7 +34,7 @@ enum { START_PAGES = 4000, REST_PAGES = 2000, ALARM_PAGES = 32000 };
 
 struct checkpointer {
     struct store *store; /* used on the pool thread while `busy` */
-    struct gate *gate;
+    struct ticket_lock *write_lock;
     uv_timer_t timer;
     uv_work_t work;
     bool busy;
@@ -72,10 +72,10 @@ static void on_work(uv_work_t *work)
     bool all;
     c->result = copy_bulk(c->store, &all);
     if (!c->result && all) {
-        gate_enter(c->gate);
+        ticket_lock_acquire(c->write_lock);
         c->result = store_checkpoint(c->store,
                                      store_log_state(c->store).pages < ALARM_PAGES ? LOG_RESTART : LOG_EMPTY);
-        gate_leave(c->gate);
+        ticket_lock_release(c->write_lock);
     }
     c->took_us = clock_work_us() - start_us;
 }
@@ -150,8 +150,8 @@ static void on_look(uv_timer_t *timer)
 
 /* ---- life ---- */
 
-enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path, struct gate *gate,
-                           const char **why)
+enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
+                           struct ticket_lock *write_lock, const char **why)
 {
     const struct store_options options = {
         .path = path, .mode = STORE_WRITE, .busy_timeout_ms = BUSY_TIMEOUT_MS, .checkpointed = true};
@@ -161,7 +161,7 @@ enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const cha
         free(c);
         return err;
     }
-    c->gate = gate;
+    c->write_lock = write_lock;
     c->timer.data = c->work.data = c;
     CHECK(uv_timer_init(loop, &c->timer) == 0 && uv_timer_start(&c->timer, on_look, LOOK_MS, LOOK_MS) == 0);
     *out = c;

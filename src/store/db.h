@@ -1,5 +1,5 @@
-/* The SQLite driver: one connection, its prepared statements, and the translation of SQLite's codes. Only db.c
- * includes sqlite3.h.
+/* The SQLite driver: one connection, its prepared statements, and the translation of SQLite's codes. Only
+ * db.c includes sqlite3.h.
  *
  * A statement is used as
  *

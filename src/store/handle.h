@@ -16,8 +16,8 @@ struct store {
     struct db db;
     uint8_t id[STORE_ID_LEN];
 
-    /* The newest event id issued by the open write transaction; 0: none. It is read again in each transaction,
-     * because another process may have issued some. */
+    /* The newest event id issued by the open write transaction; 0: none. It is read again in each
+     * transaction, because another process may have issued some. */
     int64_t last_event_id;
 
     struct buf packed_posts, packed_milestones, packed_recent; /* bound to a running statement, else free */
@@ -32,8 +32,8 @@ struct store {
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 
-/* Make several statements one snapshot. Within a transaction of the caller they do nothing. `*own` is passed from
- * begin to end. On error begin leaves no transaction open; end is harmless then. */
+/* Make several statements one snapshot. Within a transaction of the caller they do nothing. `*own` is passed
+ * from begin to end. On error begin leaves no transaction open; end is harmless then. */
 MUST_USE enum err store_snapshot_begin(struct store *s, bool *own);
 void store_snapshot_end(struct store *s, bool own);
 

@@ -1,6 +1,6 @@
-/* The records that the store returns and accepts. Times are milliseconds since 1970 in UTC, dates are days since
- * 1970, counts range from 0 to 2^53 - 1. `struct str` members of a record that the store passes to a callback are
- * borrowed: they are valid until the callback returns. */
+/* The records that the store returns and accepts. Times are milliseconds since 1970 in UTC, dates are days
+ * since 1970, counts range from 0 to 2^53 - 1. `struct str` members of a record that the store passes to a
+ * callback are borrowed: they are valid until the callback returns. */
 #ifndef VT_STORE_MODEL_H
 #define VT_STORE_MODEL_H
 
@@ -54,8 +54,8 @@ struct milestone {
 /* Six values from 1,000 to 500,000 and 30 of the form {1, 2, 5} x 10^6 … 10^15, up to COUNT_MAX. */
 enum { MILESTONES_MAX = 36 };
 
-/* The views that a video gained on one UTC day, and the sum of its gains up to and including that day (without its
- * baseline). */
+/* The views that a video gained on one UTC day, and the sum of its gains up to and including that day
+ * (without its baseline). */
 struct day_gain {
     int32_t date;
     int64_t gained, gained_total;

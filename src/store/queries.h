@@ -99,12 +99,13 @@
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC"
 
-/* LEFT JOIN also fixes the order of the loops. An event whose video is missing comes out with NULL: damage. */
+/* LEFT JOIN also fixes the order of the loops. An event whose video is missing comes out with NULL: damage.
+ */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
     "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", " SQL_BOOK_REF " FROM events e "                               \
     "LEFT JOIN videos v INDEXED BY videos_in_events ON v.author_id = e.author_id AND v.id = e.video_id "     \
-    "LEFT JOIN books b ON b.id = v.book_id WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id "    \
-    order
+    "LEFT JOIN books b ON b.id = v.book_id WHERE e.author_id = ?1 AND e.id " compare                         \
+    " ?2 ORDER BY e.id " order
 
 /* The videos of an author stand side by side in the table, whenever they came: a page of them reads few pages
  * of the database. There is room for 16 million. */
@@ -231,8 +232,8 @@
     X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
                                                                                                              \
     /* videos */                                                                                             \
-    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                       \
-    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ?1")                          \
+    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                                 \
+    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ?1")                                    \
     X(VIDEO_OF_AUTHOR,                                                                                       \
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
       "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \

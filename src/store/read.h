@@ -8,10 +8,10 @@
  *         return store_list_videos(&read, &query, on_video, r);
  *     }
  *
- * It returns NEXT_MORE with `read->err` set, or NEXT_WAIT with `read->wait` armed if the storage engine completes
- * the read later. Before that it calls the row callback for each row, in order. A callback must not call the
- * store; what its row borrows is valid until it returns. If a callback returns false, the read ends early without
- * an error.
+ * It returns NEXT_MORE with `read->err` set, or NEXT_WAIT with `read->wait` armed if the storage engine
+ * completes the read later. Before that it calls the row callback for each row, in order. A callback must not
+ * call the store; what its row borrows is valid until it returns. If a callback returns false, the read ends
+ * early without an error.
  *
  * read->err: OK, ERR_NOT_FOUND (single rows), ERR_BUSY, ERR_CORRUPT, ERR_IO, ERR_NOMEM. The driver has logged
  * the cause. No read stays open between two calls, so a slow client holds no transaction. */
@@ -51,8 +51,8 @@ enum next store_read_account(struct store_read *read, int64_t key_row, store_acc
 enum next store_read_author(struct store_read *read, struct arena *arena, int64_t author_row,
                             struct author *out);
 
-/* Lists at most `limit` books by (created_at, id), descending, starting after the position `after` (NULL: at the
- * newest). `*author_rev` receives the author's revision in the same snapshot. */
+/* Lists at most `limit` books by (created_at, id), descending, starting after the position `after` (NULL: at
+ * the newest). `*author_rev` receives the author's revision in the same snapshot. */
 struct book_position {
     int64_t created_at;
     struct uuid id;
@@ -85,8 +85,8 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
                            store_video_fn fn, void *ctx);
 
-/* Lists the videos of an author that have gains in [from, to], with these gains, by (posted_at, id), descending.
- * One call examines at most `limit` videos, so that it is short even if none of them has a gain;
+/* Lists the videos of an author that have gains in [from, to], with these gains, by (posted_at, id),
+ * descending. One call examines at most `limit` videos, so that it is short even if none of them has a gain;
  * `progress->next` is the position to continue from if `progress->more`. */
 struct stats_query {
     int64_t author_row;
@@ -126,9 +126,9 @@ typedef bool (*store_video_days_fn)(void *ctx, const struct video_days *row);
 enum next store_read_video_days(struct store_read *read, int64_t author_row, const struct uuid *id,
                                 int32_t from, int32_t to, store_video_days_fn fn, void *ctx);
 
-/* Lists events of an author by id. One call examines at most `scan_limit` events, so that a filter that few events
- * pass does not make it long: `progress->more` says whether events follow after `progress->scanned_to`, the last
- * one examined. */
+/* Lists events of an author by id. One call examines at most `scan_limit` events, so that a filter that few
+ * events pass does not make it long: `progress->more` says whether events follow after
+ * `progress->scanned_to`, the last one examined. */
 struct events_query {
     int64_t author_row;
     int64_t bound; /* ascending: id > bound; descending: id < bound */

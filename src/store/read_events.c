@@ -1,5 +1,5 @@
-/* Reads of an author's events by id. Filters are applied here and not in SQL, so that `scan_limit` bounds a call
- * that few events pass. */
+/* Reads of an author's events by id. Filters are applied here and not in SQL, so that `scan_limit` bounds a
+ * call that few events pass. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"

@@ -1,8 +1,9 @@
 /* Reads of the daily gains of an author's videos.
  *
- * A call scans the videos in their order. It skips a video whose readings do not overlap the range: all gains lie
- * between the dates of the first and the last reading. (posted_at is no lower bound, because an import may change
- * it later.) For a range within the last week the gains are in the row itself, otherwise in the table `daily`. */
+ * A call scans the videos in their order. It skips a video whose readings do not overlap the range: all gains
+ * lie between the dates of the first and the last reading. (posted_at is no lower bound, because an import
+ * may change it later.) For a range within the last week the gains are in the row itself, otherwise in the
+ * table `daily`. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "store/book_lookup.h"

@@ -1,5 +1,5 @@
-/* Converts result rows to the records of model.h. The columns are those of the SQL_… lists of queries.h, beginning
- * with column `first`. Texts are borrowed from the row. Return false if the row is damaged. */
+/* Converts result rows to the records of model.h. The columns are those of the SQL_… lists of queries.h,
+ * beginning with column `first`. Texts are borrowed from the row. Return false if the row is damaged. */
 #ifndef VT_STORE_ROWS_H
 #define VT_STORE_ROWS_H
 

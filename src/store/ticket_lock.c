@@ -1,4 +1,4 @@
-/* A lock of tickets: numbers are drawn at the door and called in order. */
+/* A FIFO ticket lock. */
 #include "store/ticket_lock.h"
 
 #include "base/check.h"
@@ -7,48 +7,48 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-struct gate {
+struct ticket_lock {
     pthread_mutex_t mutex;
-    pthread_cond_t called;
-    uint64_t drawn, serving; /* equal: nobody is inside */
+    pthread_cond_t served;
+    uint64_t next_ticket, serving; /* equal: free */
 };
 
-struct gate *gate_new(void)
+struct ticket_lock *ticket_lock_new(void)
 {
-    struct gate *g = xcalloc(1, sizeof *g);
-    CHECK(pthread_mutex_init(&g->mutex, NULL) == 0 && pthread_cond_init(&g->called, NULL) == 0);
-    return g;
+    struct ticket_lock *l = xcalloc(1, sizeof *l);
+    CHECK(pthread_mutex_init(&l->mutex, NULL) == 0 && pthread_cond_init(&l->served, NULL) == 0);
+    return l;
 }
 
-void gate_free(struct gate *g)
+void ticket_lock_free(struct ticket_lock *l)
 {
-    CHECK(g->drawn == g->serving);
-    CHECK(pthread_cond_destroy(&g->called) == 0 && pthread_mutex_destroy(&g->mutex) == 0);
-    free(g);
+    CHECK(l->next_ticket == l->serving);
+    CHECK(pthread_cond_destroy(&l->served) == 0 && pthread_mutex_destroy(&l->mutex) == 0);
+    free(l);
 }
 
-void gate_enter(struct gate *g)
+void ticket_lock_acquire(struct ticket_lock *l)
 {
-    CHECK(pthread_mutex_lock(&g->mutex) == 0);
-    const uint64_t ticket = g->drawn++;
-    while (g->serving != ticket)
-        CHECK(pthread_cond_wait(&g->called, &g->mutex) == 0);
-    CHECK(pthread_mutex_unlock(&g->mutex) == 0);
+    CHECK(pthread_mutex_lock(&l->mutex) == 0);
+    const uint64_t ticket = l->next_ticket++;
+    while (l->serving != ticket)
+        CHECK(pthread_cond_wait(&l->served, &l->mutex) == 0);
+    CHECK(pthread_mutex_unlock(&l->mutex) == 0);
 }
 
-void gate_leave(struct gate *g)
+void ticket_lock_release(struct ticket_lock *l)
 {
-    CHECK(pthread_mutex_lock(&g->mutex) == 0);
-    CHECK(g->serving < g->drawn);
-    g->serving++;
-    CHECK(pthread_cond_broadcast(&g->called) == 0);
-    CHECK(pthread_mutex_unlock(&g->mutex) == 0);
+    CHECK(pthread_mutex_lock(&l->mutex) == 0);
+    CHECK(l->serving < l->next_ticket);
+    l->serving++;
+    CHECK(pthread_cond_broadcast(&l->served) == 0);
+    CHECK(pthread_mutex_unlock(&l->mutex) == 0);
 }
 
-int gate_waiting(struct gate *g)
+int ticket_lock_waiters(struct ticket_lock *l)
 {
-    CHECK(pthread_mutex_lock(&g->mutex) == 0);
-    const uint64_t drawn = g->drawn - g->serving;
-    CHECK(pthread_mutex_unlock(&g->mutex) == 0);
-    return drawn > 1 ? (int)(drawn - 1) : 0;
+    CHECK(pthread_mutex_lock(&l->mutex) == 0);
+    const uint64_t held_or_waiting = l->next_ticket - l->serving;
+    CHECK(pthread_mutex_unlock(&l->mutex) == 0);
+    return held_or_waiting > 1 ? (int)(held_or_waiting - 1) : 0;
 }

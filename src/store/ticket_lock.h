@@ -1,19 +1,19 @@
-/* Turns at writing among the threads of this process: SQLite's own lock has no queue (who waits looks now and
- * then, and may be passed over for long), so the writer queue and a run of the refresh agree here first.
- * First come, first served. Other processes are not known here. */
+/* A FIFO lock for the writing threads of this process. SQLite's own lock has no queue: a waiting connection
+ * polls it and can be passed over for long. The writer queue, the checkpointer and a refresh run therefore
+ * acquire this lock first. Other processes are not covered. */
 #ifndef VT_STORE_TICKET_LOCK_H
 #define VT_STORE_TICKET_LOCK_H
 
-struct gate;
+struct ticket_lock;
 
-struct gate *gate_new(void);
-void gate_free(struct gate *g); /* nobody may be inside or wait */
+struct ticket_lock *ticket_lock_new(void);
+void ticket_lock_free(struct ticket_lock *l); /* must not be held or waited for */
 
-/* Waits for the turn. Not to be entered twice by one thread. */
-void gate_enter(struct gate *g);
-void gate_leave(struct gate *g);
+/* Blocks until the lock is acquired. Not recursive. */
+void ticket_lock_acquire(struct ticket_lock *l);
+void ticket_lock_release(struct ticket_lock *l);
 
-/* How many wait now, for who watches. */
-int gate_waiting(struct gate *g);
+/* Number of waiting threads. */
+int ticket_lock_waiters(struct ticket_lock *l);
 
 #endif

@@ -22,7 +22,7 @@ enum { WRITER_JOBS_MAX = 10000 };
 struct writer {
     uv_loop_t *loop;
     struct store *store; /* used on the pool thread while `busy` */
-    struct gate *gate;
+    struct ticket_lock *write_lock;
     uv_work_t work;
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
@@ -45,7 +45,7 @@ enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_op
         return err;
     }
     w->loop = loop;
-    w->gate = gate_new();
+    w->write_lock = ticket_lock_new();
     w->last = &w->first;
     w->work.data = w;
     *out = w;
@@ -67,13 +67,13 @@ static enum err run_job(struct store *store, struct writer_job *job)
 static void on_work(uv_work_t *work)
 {
     struct writer *w = work->data;
-    gate_enter(w->gate);
+    ticket_lock_acquire(w->write_lock);
     int64_t start_us = clock_work_us();
     uint64_t failures = store_failures(w->store);
     w->result = run_job(w->store, w->first);
     w->database_failed = w->result && store_failures(w->store) > failures;
     w->took_us = clock_work_us() - start_us;
-    gate_leave(w->gate);
+    ticket_lock_release(w->write_lock);
 }
 
 static void on_close_work(uv_work_t *work)
@@ -88,7 +88,7 @@ static void on_closed(uv_work_t *work, int status)
     CHECK(status == 0);
     void (*closed)(void *ctx) = w->closed;
     void *ctx = w->closed_ctx;
-    gate_free(w->gate);
+    ticket_lock_free(w->write_lock);
     free(w);
     closed(ctx);
 }
@@ -139,9 +139,9 @@ static void on_finished(uv_work_t *work, int status)
     job->done(job, result);
 }
 
-struct gate *writer_gate(struct writer *w)
+struct ticket_lock *writer_lock(struct writer *w)
 {
-    return w->gate;
+    return w->write_lock;
 }
 
 enum err writer_submit(struct writer *w, struct writer_job *job)

@@ -11,7 +11,7 @@
 
 #include <uv.h>
 
-struct gate;
+struct ticket_lock;
 struct writer;
 
 /* One job. The memory is the caller's and must stay until `done` was called, which happens exactly once, on
@@ -29,9 +29,9 @@ MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct
                               const char **why);
 
 /* Where the jobs take their turn. Whoever else of this process writes, on a connection of its own, takes its
- * turn there too: gate_enter() before store_begin(), gate_leave() after the commit. Lives as long as the
- * queue. */
-struct gate *writer_gate(struct writer *w);
+ * turn there too: ticket_lock_acquire() before store_begin(), ticket_lock_release() after the commit. Lives
+ * as long as the queue. */
+struct ticket_lock *writer_lock(struct writer *w);
 
 /* ERR_FULL when too many jobs wait, ERR_CANCELLED after writer_close(); `done` is then not called. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);

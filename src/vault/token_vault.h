@@ -66,7 +66,7 @@ bool tokens_refresh_is_due(const struct platform_desc *desc, const struct creden
 
 /* ---- putting an account in ---- */
 
-/* By value, so that it can go through the writer queue (write_call.h). Texts are NUL-terminated. */
+/* By value, so that it can go through the writer queue (writer_call.h). Texts are NUL-terminated. */
 struct account_record {
     int64_t author_row;
     enum platform_api api;

@@ -5,7 +5,7 @@
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 struct account_write {
     struct session_start entry;
@@ -123,7 +123,7 @@ static enum next password_made_step(struct request *r)
     memcpy(a->write.checked, page->viewer.password.p, page->viewer.password.len);
     memcpy(a->write.text, a->call.text, sizeof a->write.text);
     r->step = password_written_step;
-    return write_call(page->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);
+    return writer_call(page->site->writer, &r->wait, &a->result, write_password, &a->write, sizeof a->write);
 }
 
 /* A browser that is signed in now counts like one that has signed in before. */
@@ -200,8 +200,8 @@ static enum next sign_out_step(struct request *r)
     page->state = a;
     a->write.entry.author_row = page->viewer.author_row;
     r->step = out_step;
-    return write_call(page->site->writer, &r->wait, &a->result, write_out, &a->write.entry,
-                      sizeof a->write.entry);
+    return writer_call(page->site->writer, &r->wait, &a->result, write_out, &a->write.entry,
+                       sizeof a->write.entry);
 }
 
 const struct site_page account_sign_out_page = {

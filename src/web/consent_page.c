@@ -4,7 +4,7 @@
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
 #include "web/page.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 struct consent_write {
     int64_t author_row;
@@ -172,8 +172,8 @@ static enum next allow(struct request *r)
     memcpy(c->write.redirect_uri, q->redirect_uri.p, q->redirect_uri.len);
     memcpy(c->write.challenge, q->challenge.p, sizeof c->write.challenge);
     r->step = written_step;
-    return write_call(page_context_of(r)->site->writer, &r->wait, &c->result, write_code, &c->write,
-                      sizeof c->write);
+    return writer_call(page_context_of(r)->site->writer, &r->wait, &c->result, write_code, &c->write,
+                       sizeof c->write);
 }
 
 static enum next decide(struct request *r)

@@ -7,7 +7,7 @@
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 struct invite_write {
     uint8_t hash[SECRET_HASH_LEN];
@@ -125,7 +125,7 @@ static enum next made_step(struct request *r)
     w->login_len = i->login.len;
     memcpy(w->text, i->made.text, sizeof w->text);
     r->step = written_step;
-    return write_call(page->site->writer, &r->wait, &i->result, write_invite, w, sizeof *w);
+    return writer_call(page->site->writer, &r->wait, &i->result, write_invite, w, sizeof *w);
 }
 
 static enum next take_form(struct request *r)

@@ -12,7 +12,7 @@
 #include "web/page.h"
 #include "store/author_keys.h"
 #include "store/write.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 enum { NAME_MAX_CHARS = 200, NAME_MAX_BYTES = 4 * NAME_MAX_CHARS, REVOKED_SHOWN = 20 };
 #define SHOWN_AGAIN_MS MINUTE_MS
@@ -287,8 +287,8 @@ static enum next make_key(struct request *r)
     memcpy(make->write.name, name.p, name.len);
     derive(page, ticket, make);
     r->step = made_step;
-    return write_call(page->site->writer, &r->wait, &make->result, write_key, &make->write,
-                      sizeof make->write);
+    return writer_call(page->site->writer, &r->wait, &make->result, write_key, &make->write,
+                       sizeof make->write);
 }
 
 static enum next keys_step(struct request *r)

@@ -1,5 +1,5 @@
 /* Linking an author's account at a platform: what of it is in the database, as write jobs
- * (store/write_call.h).
+ * (store/writer_call.h).
  *
  *   begun --the browser is back, in the same session, within LINKING_LIFE_MS--> taken --exchanged--> saved
  *     \--anything else----------------------------------------------------> gone

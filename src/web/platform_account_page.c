@@ -2,7 +2,7 @@
  * it is deleted. Only by its author. */
 #include "web/linking.h"
 #include "web/page.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 struct disconnect {
     struct linking_remove write;
@@ -71,7 +71,7 @@ static enum next account_step(struct request *r)
         return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
     }
     r->step = ended_step;
-    return write_call(page->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
+    return writer_call(page->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
 }
 
 const struct site_page platform_account_page = {.path = "/platforms/accounts",

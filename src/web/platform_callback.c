@@ -9,7 +9,7 @@
 #include "web/linking_request.h"
 #include "web/page.h"
 #include "web/platform_text.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 #include <inttypes.h>
 
@@ -129,7 +129,7 @@ static enum next save(struct request *r)
         }
     }
     r->step = saved_step;
-    return write_call(page_context_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
+    return writer_call(page_context_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
 }
 
 /* ---- asking the platform ---- */
@@ -237,7 +237,7 @@ static enum next callback_step(struct request *r)
         return not_connected(r, 400, "This is not how %s sends anybody back. Please begin again.");
     c->take.key = linking_key_of(r, c->desc->api, &state);
     r->step = taken_step;
-    return write_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
+    return writer_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
 }
 
 const struct site_page platform_callback_page = {.path = "/platforms/callback",

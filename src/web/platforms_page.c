@@ -10,7 +10,7 @@
 #include "web/humanize.h"
 #include "web/page.h"
 #include "web/platform_text.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 enum { ACCOUNTS_SHOWN_MAX = 200 };
 
@@ -257,7 +257,7 @@ static enum next begin(struct request *r)
     b->write.has_verifier = b->desc->uses_pkce;
     memcpy(b->write.verifier, secret_format(&r->arena, &b->verifier).p, sizeof b->write.verifier);
     r->step = begun_step;
-    return write_call(page->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
+    return writer_call(page->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
 }
 
 static enum next platforms_step(struct request *r)

@@ -5,7 +5,7 @@
 #include "web/page.h"
 #include "store/author_keys.h"
 #include "store/write.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 struct revoke_write {
     int64_t author_row, now;
@@ -144,8 +144,8 @@ static enum next revoke_step(struct request *r)
         return store_read_author_key(&page->read, page->viewer.author_row, &revoke->write.id, on_key, r);
     }
     r->step = ended_step;
-    return write_call(page->site->writer, &r->wait, &revoke->result, write_end, &revoke->write,
-                      sizeof revoke->write);
+    return writer_call(page->site->writer, &r->wait, &revoke->result, write_end, &revoke->write,
+                       sizeof revoke->write);
 }
 
 const struct site_page key_page = {.path = "/keys",

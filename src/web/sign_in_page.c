@@ -10,7 +10,7 @@
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 struct sign_in_write {
     struct session_start entry;
@@ -107,7 +107,7 @@ static enum next checked_step(struct request *r)
     memcpy(s->write.checked, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
-    return write_call(page->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
+    return writer_call(page->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
 }
 
 /* The form stays, with what was typed but the password. Whether there is such an account makes no difference.
@@ -217,7 +217,7 @@ static enum next sign_out_step(struct request *r)
     page->state = s;
     memcpy(s->hash, page->session_hash, sizeof s->hash);
     r->step = signed_out_step;
-    return write_call(page->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
+    return writer_call(page->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
 }
 
 const struct site_page sign_out_page = {

@@ -32,7 +32,7 @@ enum { WEB_FORMS_PER_MINUTE = 30 };
 struct site {
     const struct config *config;
     struct store *store;   /* the loop's read connection */
-    struct writer *writer; /* every write; see store/write_call.h */
+    struct writer *writer; /* every write; see store/writer_call.h */
     struct session_recorder *notes;
     struct passwords *passwords;
     struct sign_in_limiter *sign_in_limiter;

@@ -101,9 +101,9 @@ enum { POSTED = 20000 }; /* the video's first day */
 static struct stats_video row_with(int32_t first_reading, int64_t baseline, int32_t viral)
 {
     return (struct stats_video){.video = {.posted_at = date_start_ms(POSTED) + HOUR_MS},
-                          .first_reading_at = date_start_ms(first_reading) + 2 * HOUR_MS,
-                          .baseline = baseline,
-                          .went_viral_at = viral ? date_start_ms(viral) + 3 * HOUR_MS : TIME_NONE};
+                                .first_reading_at = date_start_ms(first_reading) + 2 * HOUR_MS,
+                                .baseline = baseline,
+                                .went_viral_at = viral ? date_start_ms(viral) + 3 * HOUR_MS : TIME_NONE};
 }
 
 static void days_are_dense(void **state)

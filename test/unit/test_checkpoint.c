@@ -22,7 +22,7 @@ enum { WAIT_MS = 20000, BLOCKING_PAGES = 150 };
 
 static struct temp_db t;
 static uv_loop_t loop;
-static struct gate *gate;
+static struct ticket_lock *write_lock;
 static struct checkpointer *checkpointer;
 static sqlite3 *other;
 
@@ -32,9 +32,9 @@ static int set_up(void **state)
     (void)state;
     log_set(LOG_ERROR + 1, LOG_TEXT);
     temp_db_init(&t);
-    gate = gate_new();
+    write_lock = ticket_lock_new();
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(checkpointer_open(&checkpointer, &loop, t.path, gate, &why), OK);
+    assert_int_equal(checkpointer_open(&checkpointer, &loop, t.path, write_lock, &why), OK);
     assert_int_equal(sqlite3_open_v2(t.path, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     return 0;
 }
@@ -62,7 +62,7 @@ static int tear_down(void **state)
     close_checkpointer();
     assert_int_equal(sqlite3_close(other), SQLITE_OK);
     assert_int_equal(uv_loop_close(&loop), 0);
-    gate_free(gate);
+    ticket_lock_free(write_lock);
     temp_db_fini(&t);
     return 0;
 }
@@ -82,13 +82,13 @@ static enum err write_one(uint64_t n)
     static char text[BLOCKING_PAGES * 4096];
     memset(text, 'x', sizeof text);
     struct author a = {.id = test_uuid('w', n), .name = str_make(text, sizeof text), .plan_active = true};
-    gate_enter(gate);
+    ticket_lock_acquire(write_lock);
     enum err err = store_begin(writing.store);
     if (!err)
         err = store_insert_author(writing.store, &a);
     if (!err)
         err = store_commit(writing.store);
-    gate_leave(gate);
+    ticket_lock_release(write_lock);
     return err;
 }
 

@@ -223,7 +223,8 @@ struct own_videos {
     struct video videos[250];
 };
 
-static bool on_own_event(void *ctx, const struct event *e, const struct video_ref *v, const struct book_ref *b)
+static bool on_own_event(void *ctx, const struct event *e, const struct video_ref *v,
+                         const struct book_ref *b)
 {
     const struct own_videos *own = ctx;
     const struct video *expected = NULL;

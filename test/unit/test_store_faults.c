@@ -129,7 +129,8 @@ static bool ignore_video(void *ctx, const struct video *v, const struct book_ref
     return true;
 }
 
-static bool ignore_event(void *ctx, const struct event *e, const struct video_ref *v, const struct book_ref *book)
+static bool ignore_event(void *ctx, const struct event *e, const struct video_ref *v,
+                         const struct book_ref *book)
 {
     (void)e;
     (void)v;

@@ -1,22 +1,22 @@
 /* The record between a request and the writer queue: on the heap, for the request may leave first. */
-#include "store/write_call.h"
+#include "store/writer_call.h"
 
 #include "base/check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct call {
+struct writer_call {
     struct writer_job job; /* first: a job is its call */
     struct wait *wait;     /* NULL: the request has left */
     enum err *result;
     void *data;
-    write_call_fn *work;
+    writer_call_fn *work;
     size_t size;
     char copy[] __attribute__((aligned(16)));
 };
 
-static void call_free(struct call *call)
+static void writer_call_free(struct writer_call *call)
 {
     explicit_bzero(call->copy, call->size);
     free(call);
@@ -24,44 +24,44 @@ static void call_free(struct call *call)
 
 static enum err run(struct writer_job *job, struct store *store)
 {
-    struct call *call = (struct call *)job;
+    struct writer_call *call = (struct writer_call *)job;
     return call->work(store, call->copy);
 }
 
 static void done(struct writer_job *job, enum err err)
 {
-    struct call *call = (struct call *)job;
+    struct writer_call *call = (struct writer_call *)job;
     struct wait *wait = call->wait;
     if (wait) {
         memcpy(call->data, call->copy, call->size); /* which may hold the result */
         *call->result = err;
     }
-    call_free(call);
+    writer_call_free(call);
     if (wait)
         wait_finish(wait);
 }
 
 static void leave(struct wait *wait)
 {
-    struct call *call = wait->call;
+    struct writer_call *call = wait->call;
     call->wait = NULL;
 }
 
-enum next write_call(struct writer *w, struct wait *wait, enum err *result, write_call_fn *work, void *data,
-                     size_t size)
+enum next writer_call(struct writer *w, struct wait *wait, enum err *result, writer_call_fn *work, void *data,
+                      size_t size)
 {
     CHECK(!wait_is_armed(wait));
-    struct call *call = xcalloc(1, sizeof *call + size);
-    *call = (struct call){.job = {.work = run, .done = done},
-                          .wait = wait,
-                          .result = result,
-                          .data = data,
-                          .work = work,
-                          .size = size};
+    struct writer_call *call = xcalloc(1, sizeof *call + size);
+    *call = (struct writer_call){.job = {.work = run, .done = done},
+                                 .wait = wait,
+                                 .result = result,
+                                 .data = data,
+                                 .work = work,
+                                 .size = size};
     memcpy(call->copy, data, size);
     *result = writer_submit(w, &call->job);
     if (*result) {
-        call_free(call);
+        writer_call_free(call);
         return NEXT_MORE;
     }
     wait->call = call;
