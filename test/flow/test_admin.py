@@ -28,9 +28,9 @@ def served(viewtally):
 
 
 @pytest.fixture(scope="module")
-def readme():
-    """The table of metrics in README.md as {name: (type, labels)}."""
-    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "README.md").read_text(), re.M)
+def documented():
+    """The table of metrics in docs/metrics.md as {name: (type, labels)}."""
+    rows = re.findall(r"^\| `((?:viewtally|process)_[a-z_]+)`(?: \(([a-z_, ]+)\))? \| (counter|gauge|histogram) \| \S.*\|$", (ROOT / "docs/metrics.md").read_text(), re.M)
     table = {name: (kind, set(labels.split(", ")) if labels else set()) for name, labels, kind in rows}
     assert len(table) == len(rows) > 30
     return table
@@ -164,7 +164,7 @@ def test_listener_can_be_disabled_or_bound_to_several_addresses(make_viewtally, 
     assert not path.exists()
 
 
-def test_readme_documents_every_metric(make_viewtally, redis, tmp_path, readme):
+def test_docs_list_every_metric(make_viewtally, redis, tmp_path, documented):
     """Compares names, types and labels, with every subsystem configured that has metrics."""
     instance = make_viewtally({"redis": {"url": redis.url}, "refresh": {"source": "spool", "spool_dir": tmp_path}})
     key = instance.create_key(instance.add_author())
@@ -175,7 +175,7 @@ def test_readme_documents_every_metric(make_viewtally, redis, tmp_path, readme):
     for name, pairs in metrics.samples:
         family = name if name in labels else re.sub("_(bucket|sum|count)$", "", name)
         labels[family] |= {label for label, _ in pairs} - {"le"}
-    assert {name: (kind, labels[name]) for name, kind in metrics.types.items()} == readme
+    assert {name: (kind, labels[name]) for name, kind in metrics.types.items()} == documented
 
 
 def test_refresh_metrics_count_readings_and_events(viewtally, clock, tmp_path):
