@@ -1,18 +1,18 @@
-"""scripts/lint finds each thing that it forbids, and nothing in a file that keeps the rules."""
+"""scripts/lint reports each violation of a rule, and nothing in a correct file."""
 import pathlib
 import subprocess
 
 import pytest
 
 LINT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts/lint"
-HEAD = "/* What this file owns. */\n"
+HEAD = "/* Describes the file. */\n"
 
 
 def lint(tmp_path, path, text):
     file = tmp_path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
-    for header in ("base/str.h", "store/read.h", "http/request.h", "api/router.h", "redis/limiter.h"):
+    for header in ("base/str.h", "config/config.h", "store/read.h", "http/request.h", "api/router.h", "limit/limiter.h"):
         existing = tmp_path / "src" / header
         existing.parent.mkdir(parents=True, exist_ok=True)
         if not existing.exists():
@@ -41,15 +41,17 @@ BAD = {
     "struct typedef": ("src/base/x.h", HEAD + "typedef struct x x;\n", "no typedef"),
     "long function": ("src/base/x.c", function(71), "a function of 71 lines"),
     "long file": ("src/base/x.c", HEAD + "extern int x;\n" * 600, "601 lines"),
-    "no head comment": ("src/base/x.c", "extern int x;\n", "begins with no comment"),
-    "mark": ("src/base/x.c", HEAD + "/* TODO: more */\n", "TODO: do it or leave it"),
+    "no head comment": ("src/base/x.c", "extern int x;\n", "must begin with a comment"),
+    "mark": ("src/base/x.c", HEAD + "/* TODO: more */\n", "TODO: resolve it or file an issue"),
     "sleeping test in C": ("test/unit/test_x.c", HEAD + "int x = usleep(1);\n", "tests do not sleep"),
     "sleeping test in Python": ("test/flow/test_x.py", "import time\ntime.sleep(1)\n", "tests do not sleep"),
-    "broken shell": ("scripts/x", "#!/bin/sh\nif true\n", "Syntax error"),
+    "base name used twice": ("src/http/str.c", HEAD, "file base name str is already used by base/str"),
+    "unquoted variable": ("scripts/x", "#!/bin/sh\nrm $1/*\ncd $1\n", "scripts/x:3:"),
+    "broken shell": ("scripts/x", "#!/bin/sh\nif true\n", "scripts/x:"),
 }
 
 GOOD = {
-    "downward include": ("src/http/x.c", HEAD + '#include "store/read.h"\n#include "base/str.h"\n'),
+    "downward include": ("src/http/x.c", HEAD + '#include "config/config.h"\n#include "base/str.h"\n'),
     "the driver itself": ("src/store/db.c", HEAD + "#include <sqlite3.h>\n"),
     "function at the limit": ("src/base/x.c", function(70)),
     "file at the limit": ("src/base/x.c", HEAD + "extern int x;\n" * 599),
@@ -60,14 +62,14 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_offence_is_found(tmp_path, name):
+def test_violation_is_reported(tmp_path, name):
     path, text, reason = BAD[name]
     status, out = lint(tmp_path, path, text)
     assert status == 1 and path in out and reason in out, out
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_kept_rules_are_quiet(tmp_path, name):
+def test_correct_file_has_no_findings(tmp_path, name):
     status, out = lint(tmp_path, *GOOD[name])
     assert status == 0, out
 

@@ -108,7 +108,7 @@ class Checker:
     # -- headers ---------------------------------------------------------------------------------------------------
 
     def _check_headers(self, operation, documented, response, malformed):
-        names = [name.lower() for name in response.headers.keys()]
+        names = [name.lower() for name in response.headers]
         known = {name.lower(): (name, *rest) for name, rest in documented.headers.items()}
         for name in names:
             if names.count(name) > 1:

@@ -49,7 +49,7 @@ def test_a_line_for_each_request(logged):
     missing = "/videos/00000000-0000-4000-8000-000000000000"
     ids = []
     for method, target in (("GET", "/v1/account"), ("HEAD", "/v1/account"), ("GET", "/v1" + missing), ("GET", "/nowhere?a=1"), ("POST", "/v1/books")):
-        ids.append((client.request(method, target, headers={"X-Request-Id": f"id-{len(ids)}"})))
+        ids.append(client.request(method, target, headers={"X-Request-Id": f"id-{len(ids)}"}))
     length = int(ids[0].headers["Content-Length"])
     assert b" 431 " in logged.exchange(b"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: early\r\nX: " + b"x" * 20000 + b"\r\n\r\n")
     lines = lines_when(logged.path, 6)

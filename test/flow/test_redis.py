@@ -2,7 +2,6 @@
 import signal
 import socket
 import threading
-import time
 
 import pytest
 

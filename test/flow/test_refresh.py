@@ -7,7 +7,7 @@ import pytest
 
 from lib import wait
 from lib.clock import FakeClock
-from lib.lines import author, uid, video
+from lib.lines import author, video
 from lib.refreshing import DONE, LOST, STOPPED, Refreshing
 from lib.spool import Spool
 from lib.viewtally import ROOT, Viewtally, sanitized

@@ -9,7 +9,7 @@ import pytest
 
 from lib import wait
 from lib.disk import immutable
-from lib.lines import author, book, reading, uid, video
+from lib.lines import author, reading, uid, video
 from lib.processes import open_files
 
 COMMANDS = {

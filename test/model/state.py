@@ -48,7 +48,7 @@ class Post:
         self.url = None
         self.posted_at = None
         self.views = 0
-        self.counts = {count: 0 for count in COUNTS[1:]}    # 0 until one is known
+        self.counts = dict.fromkeys(COUNTS[1:], 0)    # 0 until one is known
         self.last_reading = None
 
 

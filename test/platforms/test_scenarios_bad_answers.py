@@ -21,7 +21,7 @@ BROKEN = [{"kind": "truncated"}, {"kind": "cut_json"}, {"kind": "garbage"}, {"ki
 
 def ask_once(world):
     world.configure(platforms={"retry_percent": 0, "timeout_ms": 20_000}, pinterest={"bulk": "off"}, youtube={"api_key": None},
-                    tiktok={"in_flight": 1}, instagram={"in_flight": 1}, **{})
+                    tiktok={"in_flight": 1}, instagram={"in_flight": 1})
 
 
 @pytest.mark.parametrize("platform", ROUTE)

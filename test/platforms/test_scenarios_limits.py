@@ -54,7 +54,7 @@ def test_9_meta_throttles(world, clock, standins, code, of_app):
     names = world.add(authors=4, platforms=("facebook",))
     standins.fault("facebook", "error", name=code, times=1)
     world.refresh(status=None)
-    calls = [record for record in standins.log("facebook")]
+    calls = list(standins.log("facebook"))
     throttled = calls[0]["account"]
     asked = {record["account"] for record in calls}
     assert [record["account"] for record in calls].count(throttled) == 1

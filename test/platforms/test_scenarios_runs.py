@@ -18,7 +18,7 @@ def test_older_posts_are_asked_for_more_seldom_when_the_quota_is_small(world, cl
     world.configure(youtube={"units_per_day": 288, "ids_per_call": 1, "reserve_percent": 0})
     world.add(videos=5, platforms=("youtube",), posted_at="2026-07-10T09:00:00Z", names=["fresh"], connect=False)
     world.add(videos=30, platforms=("youtube",), posted_at="2026-07-07T09:00:00Z", names=["old"], connect=False)
-    reads = {id: 0 for id in world.ids("youtube")}
+    reads = dict.fromkeys(world.ids("youtube"), 0)
     for hour in range(12):
         finished = world.refresh()
         assert "every 6 hours" in finished.err

@@ -13,8 +13,6 @@ import random
 import sqlite3
 import time
 
-import pytest
-
 from compare import Comparison
 from lib import recent, wait
 from lib.clock import FakeClock
@@ -22,7 +20,7 @@ from lib.services import free_port
 from lib.spool import Spool
 from lib.viewtally import SANITIZER_REPORT, Viewtally, sanitized
 from model import Answers, Model, iso
-from model.values import DAY, HOUR, MAX_COUNT
+from model.values import HOUR, MAX_COUNT
 from test_events_once import NOW, START, Feed, Poller, failures, once
 
 KILLS = int(os.environ.get("VIEWTALLY_KILLS") or (40 if sanitized() else 200))

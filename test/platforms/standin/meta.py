@@ -142,7 +142,7 @@ class Meta(Standin):
 
     def answer(self, host, request):
         if host == "facebook_auth":
-            if not self.versioned(request.path)[0] == "dialog/oauth":           # [V]
+            if self.versioned(request.path)[0] != "dialog/oauth":           # [V]
                 self.refuse(f"no such page: {request.path}", "100")
             required = ("response_type", "redirect_uri", "state", "config_id" if self.configuration else "scope")
             if self.configuration and (request.query.get("config_id") != self.configuration or "scope" in request.query):
