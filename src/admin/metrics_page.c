@@ -74,20 +74,20 @@ static void write_limiter(const struct limiter *limiter, struct buf *b)
                       (int64_t)c.admitted[i]);
         metrics_value(b, "viewtally_limiter_decisions_total",
                       METRICS_LABELS({"decision", STR("rejected")}, {"source", source}),
-                      (int64_t)c.refused[i]);
+                      (int64_t)c.rejected[i]);
     }
     metrics_gauge(b, "viewtally_limiter_keys", "API keys that have a rate limit window in this process.",
                   c.keys);
 }
 
-static void write_poll_positions(const struct cursors *cursors, struct buf *b)
+static void write_poll_positions(const struct poll_positions *cursors, struct buf *b)
 {
     struct poll_position_counts c = poll_positions_counts(cursors);
     metrics_family(b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
                    "Events that an API key had not read yet when it polled; 1001 stands for more than 1000.");
-    metrics_sizes_write(b, "viewtally_poll_lag_events", NULL, &c.behind);
+    metrics_sizes_write(b, "viewtally_poll_lag_events", NULL, &c.lag);
     metrics_counter(b, "viewtally_poll_positions_recorded_total",
-                    "Poll positions recorded, to be written to Redis.", c.noted);
+                    "Poll positions recorded, to be written to Redis.", c.recorded);
     metrics_counter(b, "viewtally_poll_positions_dropped_total",
                     "Poll positions dropped because Redis was unavailable.", c.dropped);
 }

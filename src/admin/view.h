@@ -19,7 +19,7 @@ struct admin_view {
     const struct config *config;
     const struct http_server *server; /* the API's; NULL: not (or no longer) listening */
     const struct limiter *limiter;
-    const struct cursors *cursors;
+    const struct poll_positions *cursors;
     const struct redis *redis; /* NULL: none is configured */
     struct store *store;       /* the loop's read connection */
     const struct writer *writer;

@@ -20,8 +20,8 @@ enum { API_BASE_PATHS_MAX = 2 };
 struct api {
     struct store *store; /* the loop's read connection */
     struct limiter *limiter;
-    struct cursors *cursors;
-    struct owners *owners;
+    struct poll_positions *cursors;
+    struct key_cache *key_cache;
     struct response_cache *cache;
     struct longpoll *longpoll;
     struct usage *usage;

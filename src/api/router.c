@@ -169,7 +169,8 @@ static enum next admit(struct request *r)
 {
     struct call *call = call_of(r);
     r->step = verdict_step;
-    return limiter_acquire(call->api->limiter, call->owner.key_row, clock_mono_ms(), &r->wait, &call->limit);
+    return limiter_acquire(call->api->limiter, call->owner.key_row, &call->owner.key_id, clock_mono_ms(),
+                           &r->wait, &call->limit);
 }
 
 /* The end of router_authorize_again(). */
@@ -208,7 +209,7 @@ static enum next owner_step(struct request *r)
         return refuse_key(r, API_INVALID_KEY, "This API key is not known.");
     if (call->read.err)
         return answer_store_error(r, call->read.err);
-    key_cache_store(call->api->owners, call->key_tag, call->store_version, &call->owner);
+    key_cache_store(call->api->key_cache, call->key_tag, call->store_version, &call->owner);
     return check_owner(r);
 }
 
@@ -227,7 +228,7 @@ static enum next find_owner_of(struct request *r, struct str key)
 {
     struct call *call = call_of(r);
     call->store_version = store_version(call->api->store);
-    if (key_cache_lookup(call->api->owners, call->key_tag, call->store_version, &call->owner))
+    if (key_cache_lookup(call->api->key_cache, call->key_tag, call->store_version, &call->owner))
         return check_owner(r);
     return look_up_owner(r, key);
 }
@@ -250,7 +251,7 @@ static enum next find_owner(struct request *r)
         return answer_error(r, API_MISSING_KEY, "Send the API key as: Authorization: Bearer <API_KEY>.");
     if (key.len > KEY_TEXT_MAX)
         return answer_error(r, API_INVALID_KEY, "This is not an API key.");
-    key_cache_tag(call->api->owners, key, call_of(r)->key_tag);
+    key_cache_tag(call->api->key_cache, key, call_of(r)->key_tag);
     return find_owner_of(r, key);
 }
 

@@ -108,7 +108,7 @@ static void init_api(struct app *app)
         .store = app->store,
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
         .cursors = poll_positions_new(&app->loop, app->redis, c->redis.key_prefix),
-        .owners = key_cache_new(),
+        .key_cache = key_cache_new(),
         .cache = response_cache_new((size_t)c->cache.max_bytes),
         .longpoll = longpoll_new(&app->loop, app->store),
         .usage = usage_new(&app->loop, app->writer),
@@ -443,7 +443,7 @@ static void close_rest(struct app *app)
     oauth_guards_free(app->api.guards);
     limiter_free(app->api.limiter);
     response_cache_free(app->api.cache);
-    key_cache_free(app->api.owners);
+    key_cache_free(app->api.key_cache);
     CHECK(uv_loop_close(&app->loop) == 0);
 }
 

@@ -16,19 +16,19 @@ struct set {
     struct key_owner owners[WAYS];
 };
 
-struct owners {
+struct key_cache {
     unsigned char secret[crypto_shorthash_siphashx24_KEYBYTES];
     struct set sets[SETS];
 };
 
-struct owners *key_cache_new(void)
+struct key_cache *key_cache_new(void)
 {
-    struct owners *o = xcalloc(1, sizeof *o); /* fresh pages: they take memory when they are written */
+    struct key_cache *o = xcalloc(1, sizeof *o); /* fresh pages: they take memory when they are written */
     randombytes_buf(o->secret, sizeof o->secret);
     return o;
 }
 
-void key_cache_free(struct owners *o)
+void key_cache_free(struct key_cache *o)
 {
     free(o);
 }
@@ -38,12 +38,12 @@ static size_t set_of(const uint8_t tag[KEY_TAG_LEN])
     return ((size_t)tag[0] << 8 | tag[1]) % SETS;
 }
 
-void key_cache_tag(const struct owners *o, struct str key, uint8_t tag[KEY_TAG_LEN])
+void key_cache_tag(const struct key_cache *o, struct str key, uint8_t tag[KEY_TAG_LEN])
 {
     CHECK(crypto_shorthash_siphashx24(tag, (const unsigned char *)key.p, key.len, o->secret) == 0);
 }
 
-bool key_cache_lookup(const struct owners *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
+bool key_cache_lookup(const struct key_cache *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
                       struct key_owner *out)
 {
     const struct set *set = &o->sets[set_of(tag)];
@@ -55,7 +55,7 @@ bool key_cache_lookup(const struct owners *o, const uint8_t tag[KEY_TAG_LEN], ui
     return false;
 }
 
-void key_cache_store(struct owners *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
+void key_cache_store(struct key_cache *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
                      const struct key_owner *owner)
 {
     struct set *set = &o->sets[set_of(tag)];

@@ -9,22 +9,22 @@
 
 #include "store/read.h"
 
-struct owners;
+struct key_cache;
 
 enum { KEY_TAG_LEN = 16 };
 
 /* Takes about 8 MB as far as it is used, and never more. */
-struct owners *key_cache_new(void);
-void key_cache_free(struct owners *o); /* NULL is harmless */
+struct key_cache *key_cache_new(void);
+void key_cache_free(struct key_cache *o); /* NULL is harmless */
 
-void key_cache_tag(const struct owners *o, struct str key, uint8_t tag[KEY_TAG_LEN]);
+void key_cache_tag(const struct key_cache *o, struct str key, uint8_t tag[KEY_TAG_LEN]);
 
 /* False: not known for this version of the store. */
-MUST_USE bool key_cache_lookup(const struct owners *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
+MUST_USE bool key_cache_lookup(const struct key_cache *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
                                struct key_owner *out);
 
 /* `version` is of before the look-up. Only keys that the store knows. */
-void key_cache_store(struct owners *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
+void key_cache_store(struct key_cache *o, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
                      const struct key_owner *owner);
 
 #endif

@@ -105,7 +105,7 @@ static void append_feed(struct listing *l, size_t i)
     if (f->cursor.known)
         time_format(f->cursor.at_ms, polled);
     if (l->feed_state == KEY_FEED_AWAY)
-        buf_append(&l->out, STR("Redis is away             behind ?      "));
+        buf_append(&l->out, STR("Redis is unavailable      behind ?      "));
     else if (l->feed_state == KEY_FEED_READ && !f->cursor.known)
         buf_printf(&l->out, "%s  %-12s  ", polled, "");
     else if (l->feed_state == KEY_FEED_READ && f->behind > LAG_MAX)

@@ -14,7 +14,7 @@ struct asking {
     uv_loop_t loop;
     uv_timer_t limit;
     struct redis *redis;
-    struct cursors *cursors;
+    struct poll_positions *cursors;
     struct wait wait;
     struct poll_positions_call *call;
     bool over;
@@ -66,10 +66,10 @@ static bool ask(struct asking *a, struct key_feed *feeds, int count)
             (void)uv_run(&a->loop, UV_RUN_ONCE);
     wait_cancel(&a->wait);
     for (int i = 0; i < count; i++) {
-        feeds[i].answered = a->call->answer.ok;
+        feeds[i].answered = a->call->result.ok;
         feeds[i].cursor = poll_positions_get(a->call, i);
     }
-    return a->call->answer.ok;
+    return a->call->result.ok;
 }
 
 static void count_behind(struct store *store, int64_t author_row, struct key_feed *feed)

@@ -7,10 +7,10 @@
 #include "store/store.h"
 
 struct key_feed {
-    struct uuid key_id;   /* the caller's */
-    bool answered;        /* Redis did */
-    struct cursor cursor; /* known: it has polled */
-    int behind;           /* with it: events, up to LAG_MAX + 1, which means more */
+    struct uuid key_id;          /* the caller's */
+    bool answered;               /* Redis did */
+    struct poll_position cursor; /* known: it has polled */
+    int behind;                  /* with it: events, up to LAG_MAX + 1, which means more */
 };
 
 enum key_feed_state { KEY_FEED_NONE, KEY_FEED_AWAY, KEY_FEED_READ };

@@ -1,211 +1,188 @@
-/* Batches. One is filled while the loop turns; those that were sent stand in a list until they are answered.
- * A key stands in a batch once: whoever asks for it again opens the next one, so one is answered behind the
- * other.
+/* One batch is open during a loop iteration. Batches in flight are in a list until Redis replies.
  *
- *   asked --> OPEN --the loop is about to wait, or it is full--> sent --answer, or none--> every asker is
- * woken
- */
+ *   first request --> OPEN --end of the iteration, or batch full--> IN FLIGHT --reply, or failure--> waiters
+ *                                                                                                 complete */
 #include "limit/limit_batch.h"
 
-#include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/number.h"
 #include "limit/scripts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { NAME_BYTES = 96, NUMBER_MAX = 20, BATCH_MAGIC = 0x54616b65 };
-enum { ARG_WINDOWS, ARG_WINDOWS_BEFORE, KEYS, ARG_LIMIT = KEYS, ARG_FIRST };
+enum { BATCH_MAX = 64, REPLY_INTEGERS = 2, BATCH_MAGIC = 0x54616b65 };
 
-struct asker {
-    struct batch *batch;
-    struct wait *wait; /* NULL: has left */
-    struct take_answer *out;
+struct batch_entry {
+    struct limit_batch *batch;
+    int64_t key_row;
+    struct uuid key_id;
+    struct wait *wait; /* NULL: canceled */
+    struct limit_reply *out;
 };
 
-struct batch {
+struct limit_batch {
     unsigned magic;
-    struct takes *takes;
-    struct list link; /* among those under way */
-    struct wait wait; /* ours, for Redis */
-    struct redis_result answer;
-    int64_t asked_ms; /* by the first */
+    struct limit_batcher *batcher;
+    struct list link; /* in batcher->in_flight */
+    struct wait wait; /* for the call to Redis */
+    struct redis_result result;
+    int64_t opened_ms;
     int limit;
     int count;
-    struct asker askers[TAKES_MAX];
-    struct taken taken[TAKES_MAX]; /* what they asked for */
-    int64_t integers[TAKES_MAX];   /* the answers */
+    struct batch_entry entries[BATCH_MAX];
+    int64_t integers[BATCH_MAX * REPLY_INTEGERS];
 };
 
-struct takes {
+struct limit_batcher {
     struct redis *redis;
-    takes_heard *heard;
+    limit_replied_fn *replied;
     void *ctx;
-    struct str names[KEYS]; /* of the hashes: "prefix:rate", "prefix:rate:before" */
-    struct batch *open;     /* NULL: nobody has asked in this turn */
-    struct batch *spare;    /* NULL: none; one of the last batch, still warm */
-    struct list under_way;
-    char texts[KEYS][NAME_BYTES];
+    struct redis_key_family keys;
+    struct limit_batch *open; /* NULL: no request in this iteration */
+    struct list in_flight;
 };
 
-static struct batch *batch_of(struct wait *w)
+static void batch_free(struct limit_batch *batch)
 {
-    struct batch *b = LIST_ENTRY(w, struct batch, wait);
-    CHECK(b->magic == BATCH_MAGIC);
-    return b;
+    list_remove(&batch->link);
+    batch->magic = 0;
+    free(batch);
 }
 
-static void batch_free(struct batch *b)
+/* The two integers of SCRIPT_LIMIT. A reply that the script cannot give is not used. */
+static struct limit_reply read_reply(const struct limit_batch *batch, int i)
 {
-    struct takes *t = b->takes;
-    list_remove(&b->link);
-    b->magic = 0;
-    free(t->spare);
-    t->spare = b;
+    const int64_t remaining = batch->integers[REPLY_INTEGERS * i];
+    const int64_t reset_ms = batch->integers[REPLY_INTEGERS * i + 1];
+    if (remaining < -1 || remaining >= batch->limit || reset_ms < 0 || reset_ms > WINDOW_MS)
+        return (struct limit_reply){.ok = false};
+    return (struct limit_reply){.ok = true,
+                                .verdict = {.admitted = remaining >= 0,
+                                            .limit = batch->limit,
+                                            .remaining = remaining > 0 ? (int)remaining : 0,
+                                            .reset_ms = reset_ms}};
 }
 
-/* As the script packs it. */
-static struct take_answer unpack(int64_t n)
+static void complete_batch(struct wait *w)
 {
-    return (struct take_answer){
-        .ok = n >= 0, .admitted = n & 1, .reset_ms = n >> 1 & 0xFFFF, .remaining = n >> 17};
-}
-
-/* Wakes everybody who is still there. */
-static void deal_out(struct wait *w)
-{
-    struct batch *b = batch_of(w);
-    bool ok = b->answer.ok && b->answer.count == (size_t)b->count;
-    for (int i = 0; ok && i < b->count; i++)
-        b->taken[i].answer = unpack(b->integers[i]);
-    if (ok)
-        b->takes->heard(b->takes->ctx, b->taken, b->count, b->asked_ms);
-    for (int i = 0; i < b->count; i++) {
-        const struct asker *a = &b->askers[i];
-        if (!a->wait)
-            continue;
-        if (ok)
-            *a->out = b->taken[i].answer;
-        wait_finish(a->wait);
+    struct limit_batch *batch = LIST_ENTRY(w, struct limit_batch, wait);
+    CHECK(batch->magic == BATCH_MAGIC);
+    const struct limit_batcher *b = batch->batcher;
+    struct limit_reply replies[BATCH_MAX] = {{0}};
+    const bool ok = batch->result.ok && batch->result.count == batch->result.room;
+    for (int i = 0; ok && i < batch->count; i++) {
+        replies[i] = read_reply(batch, i);
+        if (replies[i].ok)
+            b->replied(b->ctx, batch->entries[i].key_row, &replies[i].verdict, batch->opened_ms);
     }
-    batch_free(b);
+    for (int i = 0; i < batch->count; i++) {
+        const struct batch_entry *e = &batch->entries[i];
+        if (!e->wait)
+            continue;
+        *e->out = replies[i];
+        wait_finish(e->wait);
+    }
+    batch_free(batch);
 }
 
-static enum next run(const struct takes *t, struct batch *b)
+static enum next call_redis(const struct limit_batcher *b, struct limit_batch *batch)
 {
-    char numbers[1 + TAKES_MAX][NUMBER_MAX];
-    struct str args[ARG_FIRST + TAKES_MAX] = {t->names[0], t->names[1]};
-    args[ARG_LIMIT] = str_make(numbers[TAKES_MAX], i64_format(b->limit, numbers[TAKES_MAX]));
-    for (int i = 0; i < b->count; i++)
-        args[ARG_FIRST + i] = str_make(numbers[i], i64_format(b->taken[i].key, numbers[i]));
-    b->answer = (struct redis_result){.integers = b->integers, .room = (size_t)b->count};
-    return redis_call(t->redis, SCRIPT_LIMIT, args, KEYS, ARG_FIRST + b->count, &b->wait, &b->answer);
+    char names[BATCH_MAX][REDIS_KEY_MAX], number[I64_TEXT_MAX];
+    struct str args[BATCH_MAX + 1];
+    const int n = batch->count;
+    for (int i = 0; i < n; i++)
+        args[i] = redis_key_format(&b->keys, &batch->entries[i].key_id, names[i]);
+    args[n] = str_make(number, i64_format(batch->limit, number));
+    batch->result = (struct redis_result){.integers = batch->integers, .room = (size_t)n * REPLY_INTEGERS};
+    return redis_call(b->redis, SCRIPT_LIMIT, args, n, n + 1, &batch->wait, &batch->result);
 }
 
-static void send_open(struct takes *t)
+static void send_open(struct limit_batcher *b)
 {
-    struct batch *b = t->open;
-    if (!b)
+    struct limit_batch *batch = b->open;
+    if (!batch)
         return;
-    t->open = NULL;
-    list_add_last(&t->under_way, &b->link);
-    if (run(t, b) != NEXT_WAIT)
-        deal_out(&b->wait);
+    b->open = NULL;
+    list_add_last(&b->in_flight, &batch->link);
+    if (call_redis(b, batch) != NEXT_WAIT)
+        complete_batch(&batch->wait);
 }
 
-static void on_turn(void *ctx)
+static void before_wait(void *ctx)
 {
     send_open(ctx);
 }
 
-/* What is counted stays counted. */
-static void leave(struct wait *w)
+static void cancel(struct wait *w)
 {
-    struct asker *a = w->call;
-    CHECK(a->batch->magic == BATCH_MAGIC);
-    a->wait = NULL;
-    a->out = NULL;
+    struct batch_entry *e = w->call;
+    CHECK(e->batch->magic == BATCH_MAGIC);
+    e->wait = NULL;
+    e->out = NULL;
 }
 
-static bool takes_key(const struct batch *b, int64_t key, int limit)
+/* Returns NULL if out of memory. */
+static struct limit_batch *find_open(struct limit_batcher *b)
 {
-    bool free = b->count < TAKES_MAX && b->limit == limit;
-    for (int i = 0; i < b->count; i++)
-        free &= b->taken[i].key != key;
-    return free;
-}
-
-static struct batch *open_batch(struct takes *t, int64_t key, int limit)
-{
-    struct batch *b = t->open;
-    if (b && !takes_key(b, key, limit)) {
-        send_open(t);
-        b = NULL;
-    }
-    if (b)
-        return b;
-    b = t->spare ? t->spare : try_malloc(sizeof *b);
-    t->spare = NULL;
-    if (!b)
+    if (b->open && b->open->count == BATCH_MAX)
+        send_open(b);
+    if (b->open)
+        return b->open;
+    struct limit_batch *batch = try_malloc(sizeof *batch);
+    if (!batch)
         return NULL;
-    b->magic = BATCH_MAGIC;
-    b->takes = t;
-    b->asked_ms = clock_mono_ms();
-    b->limit = limit;
-    b->count = 0;
-    b->wait = (struct wait){.wake = deal_out};
-    list_init(&b->link);
-    return t->open = b;
+    batch->magic = BATCH_MAGIC;
+    batch->batcher = b;
+    batch->opened_ms = clock_mono_ms();
+    batch->count = 0;
+    batch->wait = (struct wait){.wake = complete_batch};
+    list_init(&batch->link);
+    return b->open = batch;
 }
 
-enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, struct take_answer *out)
+enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
+                            struct wait *w, struct limit_reply *out)
 {
     out->ok = false;
-    if (!redis_is_up(t->redis))
+    if (!redis_is_up(b->redis))
         return NEXT_MORE;
     CHECK(!wait_is_armed(w));
-    struct batch *b = open_batch(t, key, limit);
-    if (!b)
-        return NEXT_MORE; /* out of memory: as if Redis were away */
-    b->taken[b->count].key = key;
-    struct asker *a = &b->askers[b->count++];
-    *a = (struct asker){.batch = b, .wait = w, .out = out};
-    w->cancel = leave;
-    w->call = a;
+    struct limit_batch *batch = find_open(b);
+    if (!batch)
+        return NEXT_MORE; /* out of memory: treated as if Redis were unavailable */
+    struct batch_entry *e = &batch->entries[batch->count++];
+    *e = (struct batch_entry){.batch = batch, .key_row = key_row, .key_id = *key_id, .wait = w, .out = out};
+    batch->limit = limit; /* a reload may change it within an iteration: the latest one counts */
+    w->cancel = cancel;
+    w->call = e;
     return NEXT_WAIT;
 }
 
-struct takes *takes_new(struct redis *redis, const char *key_prefix, takes_heard *heard, void *ctx)
+struct limit_batcher *limit_batcher_new(struct redis *redis, const char *key_prefix,
+                                        limit_replied_fn *replied, void *ctx)
 {
-    struct takes *t = xcalloc(1, sizeof *t);
-    t->redis = redis;
-    t->heard = heard;
-    t->ctx = ctx;
-    static const char *const names[KEYS] = {"rate", "rate:before"};
-    for (int i = 0; i < KEYS; i++) {
-        int len = snprintf(t->texts[i], NAME_BYTES, "%s%s", key_prefix, names[i]);
-        CHECK(len > 0 && len < NAME_BYTES);
-        t->names[i] = str_make(t->texts[i], (size_t)len);
-    }
-    list_init(&t->under_way);
-    redis_set_before_wait(redis, on_turn, t);
-    return t;
+    struct limit_batcher *b = xcalloc(1, sizeof *b);
+    b->redis = redis;
+    b->replied = replied;
+    b->ctx = ctx;
+    redis_key_family_init(&b->keys, key_prefix, LIMIT_KEYS);
+    list_init(&b->in_flight);
+    redis_set_before_wait(redis, before_wait, b);
+    return b;
 }
 
-void takes_free(struct takes *t)
+void limit_batcher_free(struct limit_batcher *b)
 {
-    if (!t)
+    if (!b)
         return;
-    redis_set_before_wait(t->redis, NULL, NULL);
-    while (!list_is_empty(&t->under_way)) {
-        struct batch *b = LIST_ENTRY(t->under_way.next, struct batch, link);
-        wait_cancel(&b->wait);
-        batch_free(b);
+    redis_set_before_wait(b->redis, NULL, NULL);
+    while (!list_is_empty(&b->in_flight)) {
+        struct limit_batch *batch = LIST_ENTRY(b->in_flight.next, struct limit_batch, link);
+        wait_cancel(&batch->wait);
+        batch_free(batch);
     }
-    free(t->open);
-    free(t->spare);
-    free(t);
+    free(b->open);
+    free(b);
 }

@@ -1,39 +1,35 @@
-/* The limiter's questions to Redis: those of one turn of the loop go as one call of the script; where one
- * key asks several times, as one call behind the other. Knows the script and the names of what it keeps, and
- * no window. */
+/* Limit batches: all requests of one loop iteration that the limiter asks Redis about share one call of
+ * SCRIPT_LIMIT. */
 #ifndef VT_LIMIT_LIMIT_BATCH_H
 #define VT_LIMIT_LIMIT_BATCH_H
 
+#include "base/uuid.h"
+#include "limit/window.h"
 #include "redis/redis.h"
 
-struct takes;
+struct limit_batcher;
 
-/* As the script answers. */
-struct take_answer {
-    bool ok; /* false: not up, late, an error */
-    int64_t admitted, remaining, reset_ms;
+struct limit_reply {
+    bool ok; /* false: Redis is unavailable or late, or its reply is invalid */
+    struct limit_verdict verdict;
 };
 
-/* What was answered of one key. */
-struct taken {
-    int64_t key;
-    struct take_answer answer;
-};
-enum { TAKES_MAX = 64 }; /* in one call */
+/* Called for each request of a batch before any waiter completes, also for canceled requests. The batch was
+ * opened at `opened_ms` (monotonic), so Redis judged the request at that time or later. */
+typedef void limit_replied_fn(void *ctx, int64_t key_row, const struct limit_verdict *verdict,
+                              int64_t opened_ms);
 
-/* Hears each call's answers before those who asked: also of requests that have left meanwhile. It was sent
- * not before `asked_ms` (monotonic). */
-typedef void takes_heard(void *ctx, const struct taken *taken, int count, int64_t asked_ms);
+/* Registers itself with redis_set_before_wait(). `key_prefix` is copied. */
+struct limit_batcher *limit_batcher_new(struct redis *redis, const char *key_prefix,
+                                        limit_replied_fn *replied, void *ctx);
 
-/* `key_prefix` must live as long. Takes redis_set_before_wait(). */
-struct takes *takes_new(struct redis *redis, const char *key_prefix, takes_heard *heard, void *ctx);
+/* Call before redis_close(). Drops batches in flight. Precondition: no waiter is armed. NULL is allowed. */
+void limit_batcher_free(struct limit_batcher *b);
 
-/* Before redis_close(). What is under way is given up; nobody may wait for it any more. NULL is harmless. */
-void takes_free(struct takes *t);
-
-/* Counts a request of `key` if fewer than `limit` were counted in the last minute. NEXT_MORE with ok = false
- * when Redis is not up; else NEXT_WAIT: `w` is woken with `*out` filled REDIS_DEADLINE_MS after this turn of
- * the loop, or earlier. A request that leaves meanwhile is counted. */
-enum next takes_ask(struct takes *t, int64_t key, int limit, struct wait *w, struct take_answer *out);
+/* Adds a request of the API key to the batch of this loop iteration. NEXT_MORE with ok = false if Redis is
+ * unavailable; else NEXT_WAIT: `w` completes with `*out` filled at most REDIS_DEADLINE_MS after the end of
+ * this iteration. A request that is canceled meanwhile still counts. */
+enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
+                            struct wait *w, struct limit_reply *out);
 
 #endif

@@ -1,77 +1,65 @@
-/* The notes that wait for a command to ride with, and the questions. Knows Redis by its calls, and events by
- * their numbers only. */
+/* Pending updates, which are written with the next command to Redis, and loading. */
 #include "limit/poll_positions.h"
 
-#include "base/buf.h"
 #include "base/check.h"
 #include "base/number.h"
-#include "limit/scripts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { NOTES_MAX = 64, FLUSH_MS = 500, KEEP_DAYS = 90 };
+enum { PENDING_MAX = 64, FLUSH_MS = 500, EXPIRE_DAYS = 90 };
 
-/* Lua's numbers are exact up to there; no event id comes near it, but a client may name one above. */
+/* Lua's numbers are exact up to here. No event id comes near it, but a client may name a larger one. */
 static const int64_t position_max = INT64_C(9007199254740991);
 
-struct pending {
+struct pending_update {
     struct uuid key_id;
-    struct poll_update note;
+    struct poll_update update;
 };
 
-struct cursors {
-    uv_timer_t timer; /* of the oldest note */
+struct poll_positions {
+    uv_timer_t timer; /* runs while updates are pending */
     struct redis *redis;
-    struct str name; /* of the hashes, up to the id of the key; in `text` */
-    char text[POLL_KEY_MAX - UUID_TEXT_LEN];
+    struct redis_key_family keys;
     int count;
-    struct pending pending[NOTES_MAX];
+    struct pending_update pending[PENDING_MAX];
     struct poll_position_counts counts;
 };
 
-static struct str format_key(const struct cursors *c, const struct uuid *key_id, char out[POLL_KEY_MAX])
-{
-    memcpy(out, c->name.p, c->name.len);
-    uuid_format(key_id, out + c->name.len);
-    return str_make(out, c->name.len + UUID_TEXT_LEN);
-}
+/* ---- flushing ---- */
 
-/* ---- writing ---- */
+enum { UPDATE_NUMBERS = 4, NUMBER_MAX = I64_TEXT_MAX };
 
-enum { NOTE_NUMBERS = 4, NUMBER_MAX = 20 };
-
-static struct str number(int64_t v, char text[NUMBER_MAX])
+static struct str format_number(int64_t v, char text[NUMBER_MAX])
 {
     return str_make(text, i64_format(v, text));
 }
 
-static void write_notes(const struct cursors *c)
+static void send_pending(const struct poll_positions *p)
 {
-    char keys[NOTES_MAX][POLL_KEY_MAX], texts[NOTES_MAX][NOTE_NUMBERS][NUMBER_MAX], days[NUMBER_MAX];
-    struct str args[NOTES_MAX * (1 + NOTE_NUMBERS) + 1], *at = args + c->count;
-    *at++ = number(KEEP_DAYS, days);
-    for (int i = 0; i < c->count; i++) {
-        const struct poll_update *n = &c->pending[i].note;
-        args[i] = format_key(c, &c->pending[i].key_id, keys[i]);
-        *at++ = number(n->after, texts[i][0]);
-        *at++ = number(n->sent, texts[i][1]);
-        *at++ = number(n->at_ms, texts[i][2]);
-        *at++ = number(n->polls, texts[i][3]);
+    char keys[PENDING_MAX][REDIS_KEY_MAX], numbers[PENDING_MAX][UPDATE_NUMBERS][NUMBER_MAX], days[NUMBER_MAX];
+    struct str args[PENDING_MAX * (1 + UPDATE_NUMBERS) + 1], *at = args + p->count;
+    *at++ = format_number(EXPIRE_DAYS, days);
+    for (int i = 0; i < p->count; i++) {
+        const struct poll_update *u = &p->pending[i].update;
+        args[i] = redis_key_format(&p->keys, &p->pending[i].key_id, keys[i]);
+        *at++ = format_number(u->after, numbers[i][0]);
+        *at++ = format_number(u->sent, numbers[i][1]);
+        *at++ = format_number(u->at_ms, numbers[i][2]);
+        *at++ = format_number(u->polls, numbers[i][3]);
     }
-    redis_send(c->redis, SCRIPT_RECORD_POLLS, args, c->count, (int)(at - args));
+    redis_send(p->redis, SCRIPT_RECORD_POLLS, args, p->count, (int)(at - args));
 }
 
-static void flush(struct cursors *c)
+static void flush(struct poll_positions *p)
 {
-    if (!c->count)
+    if (!p->count)
         return;
-    if (redis_is_up(c->redis))
-        write_notes(c);
+    if (redis_is_up(p->redis))
+        send_pending(p);
     else
-        c->counts.dropped += (unsigned)c->count;
-    c->count = 0;
-    (void)uv_timer_stop(&c->timer);
+        p->counts.dropped += (unsigned)p->count;
+    p->count = 0;
+    (void)uv_timer_stop(&p->timer);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -79,25 +67,23 @@ static void on_timer(uv_timer_t *timer)
     flush(timer->data);
 }
 
-static void on_sending(void *ctx)
+static void before_write(void *ctx)
 {
     flush(ctx);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
-struct cursors *poll_positions_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix)
+struct poll_positions *poll_positions_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix)
 {
-    struct cursors *c = xcalloc(1, sizeof *c);
-    CHECK(uv_timer_init(loop, &c->timer) == 0);
-    c->timer.data = c;
-    c->redis = redis;
-    int len = snprintf(c->text, sizeof c->text, "%scursor:", key_prefix);
-    CHECK(len > 0 && (size_t)len < sizeof c->text);
-    c->name = str_make(c->text, (size_t)len);
+    struct poll_positions *p = xcalloc(1, sizeof *p);
+    CHECK(uv_timer_init(loop, &p->timer) == 0);
+    p->timer.data = p;
+    p->redis = redis;
+    redis_key_family_init(&p->keys, key_prefix, POLL_KEYS);
     if (redis)
-        redis_set_before_write(redis, on_sending, c);
-    return c;
+        redis_set_before_write(redis, before_write, p);
+    return p;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -105,88 +91,89 @@ static void on_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-void poll_positions_close(struct cursors *c)
+void poll_positions_close(struct poll_positions *p)
 {
-    if (!c)
+    if (!p)
         return;
-    if (c->redis)
-        redis_set_before_write(c->redis, NULL, NULL);
-    uv_close((uv_handle_t *)&c->timer, on_closed);
+    if (p->redis)
+        redis_set_before_write(p->redis, NULL, NULL);
+    uv_close((uv_handle_t *)&p->timer, on_closed);
 }
 
-/* ---- noting ---- */
+/* ---- recording ---- */
 
-static int64_t bounded(int64_t position)
+static int64_t clamp_position(int64_t position)
 {
     return position > position_max ? position_max : position;
 }
 
-static void join(struct poll_update *to, const struct poll_update *from)
+static void merge(struct poll_update *to, const struct poll_update *from)
 {
     if (from->after != POSITION_UNCHANGED)
-        to->after = bounded(from->after);
-    if (bounded(from->sent) > to->sent)
-        to->sent = bounded(from->sent);
+        to->after = clamp_position(from->after);
+    if (clamp_position(from->sent) > to->sent)
+        to->sent = clamp_position(from->sent);
     to->at_ms = from->at_ms > to->at_ms ? from->at_ms : to->at_ms;
     to->polls += from->polls;
 }
 
-static struct pending *find_pending(struct cursors *c, const struct uuid *key_id)
+static struct poll_update *find_or_add(struct poll_positions *p, const struct uuid *key_id)
 {
-    for (int i = 0; i < c->count; i++)
-        if (uuid_eq(&c->pending[i].key_id, key_id))
-            return &c->pending[i];
-    if (c->count == NOTES_MAX)
-        flush(c);
-    if (c->count == 0)
-        CHECK(uv_timer_start(&c->timer, on_timer, FLUSH_MS, 0) == 0);
-    struct pending *p = &c->pending[c->count++];
-    *p = (struct pending){.key_id = *key_id, .note = {.after = POSITION_UNCHANGED}};
-    return p;
+    for (int i = 0; i < p->count; i++)
+        if (uuid_eq(&p->pending[i].key_id, key_id))
+            return &p->pending[i].update;
+    if (p->count == PENDING_MAX)
+        flush(p);
+    if (p->count == 0)
+        CHECK(uv_timer_start(&p->timer, on_timer, FLUSH_MS, 0) == 0);
+    struct pending_update *pending = &p->pending[p->count++];
+    *pending = (struct pending_update){.key_id = *key_id, .update = {.after = POSITION_UNCHANGED}};
+    return &pending->update;
 }
 
-void poll_positions_record(struct cursors *c, const struct uuid *key_id, const struct poll_update *note)
+void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
+                           const struct poll_update *update)
 {
-    if (!c->redis)
+    if (!p->redis)
         return;
-    c->counts.noted++;
-    join(&find_pending(c, key_id)->note, note);
+    p->counts.recorded++;
+    merge(find_or_add(p, key_id), update);
 }
 
-/* ---- reading ---- */
+/* ---- loading ---- */
 
-enum next poll_positions_load(struct cursors *c, const struct uuid *key_ids, int count, struct wait *w,
+enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count, struct wait *w,
                               struct poll_positions_call *call)
 {
     struct str args[POLL_POSITIONS_MAX];
     CHECK(count <= POLL_POSITIONS_MAX);
     call->count = count;
-    call->answer =
+    call->result =
         (struct redis_result){.integers = call->integers, .room = (size_t)count * POLL_POSITION_FIELDS};
-    if (!c->redis || !count)
+    if (!p->redis || !count)
         return NEXT_MORE;
     for (int i = 0; i < count; i++)
-        args[i] = format_key(c, &key_ids[i], call->keys[i]);
-    return redis_call(c->redis, SCRIPT_LOAD_POLLS, args, count, count, w, &call->answer);
+        args[i] = redis_key_format(&p->keys, &key_ids[i], call->keys[i]);
+    return redis_call(p->redis, SCRIPT_LOAD_POLLS, args, count, count, w, &call->result);
 }
 
-struct cursor poll_positions_get(const struct poll_positions_call *call, int i)
+struct poll_position poll_positions_get(const struct poll_positions_call *call, int i)
 {
     CHECK(i >= 0 && i < call->count);
     const int64_t *n = call->integers + (ptrdiff_t)i * POLL_POSITION_FIELDS;
-    if (!call->answer.ok || call->answer.count != call->answer.room || n[2] <= 0)
-        return (struct cursor){.known = false};
-    return (struct cursor){.known = true, .after = n[0], .sent = n[1], .at_ms = n[2], .polls = n[3]};
+    if (!call->result.ok || call->result.count != call->result.room || n[2] <= 0)
+        return (struct poll_position){.known = false};
+    return (struct poll_position){.known = true, .after = n[0], .sent = n[1], .at_ms = n[2], .polls = n[3]};
 }
 
-/* ---- counts ---- */
+/* ---- metrics ---- */
 
-void poll_positions_observe_lag(struct cursors *c, int64_t events)
+void poll_positions_observe_lag(struct poll_positions *p, int64_t events)
 {
-    metrics_observe_size(&c->counts.behind, events);
+    metrics_observe_size(&p->counts.lag, events);
 }
 
-struct poll_position_counts poll_positions_counts(const struct cursors *c)
+struct poll_position_counts poll_positions_counts(const struct poll_positions *p)
 {
-    return c->counts;
+    return p->counts;
 }

@@ -1,5 +1,5 @@
-/* Each script touches the keys in KEYS only, so that an access list can name them. Numbers are
- * written with %.0f: Lua's own text of a number has 14 digits. */
+/* Each script uses only the keys in KEYS, so that an access list can name them. Numbers are formatted with
+ * %.0f, because Lua's own format has 14 digits. */
 #include "limit/scripts.h"
 
 #include "base/check.h"
@@ -7,80 +7,66 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The exact windows on Redis' own clock, of the keys of ARGV, none twice. A window is the instants of the
- * admitted requests of the last minute, oldest first, 6 bytes each, big-endian ms, in a field of a hash: for
- * a whole call Redis runs two or three commands and not two for each key. Windows leave with the hash that
- * holds them: once KEYS[1] is a minute old it takes the place of KEYS[2], of which nothing can count any more
- * then, and a window that is asked for is taken over from there. Freeing the old one is left to a thread of
- * Redis (UNLINK): it may hold a field for each key.
+/* Admits or rejects one request for each of KEYS, in their order; a key may occur several times. ARGV: limit.
+ * Replies with two integers for each: the requests that remain (-1: rejected), and the ms until the oldest of
+ * the last `limit` requests leaves the window.
  *
- * The field "clock" is when the hash began, and the newest instant in either. While the clock is behind that,
- * it was set back: then a window is moved back with it, so that its newest is now: never too many, and nobody
- * waits longer than a window.
+ * A window is the times of the admitted requests of the last minute by the clock of Redis, oldest first, 6
+ * bytes each, big-endian ms. If the clock was set back, the times are shifted so that the newest is now:
+ * never too many are admitted, and nobody waits longer than a minute.
  *
- * Answers one number for each key: admitted (1, 0), twice the ms until the oldest of the last `limit` leaves
- * the window (16 bits), and remaining in the bits above. */
-static const char take[] =
+ * A value that is no window is replaced. Any other error ends the script: without the right to GET, every
+ * window would look empty. */
+static const char limit_script[] =
     "local limit = tonumber(ARGV[1])\n"
-    "local call, sub, pack, unpack, spread = redis.call, string.sub, struct.pack, struct.unpack, unpack\n"
+    "local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack\n"
     "local t = call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
-    "ARGV[1] = 'clock'\n"
-    "local current, before = call('HMGET', KEYS[1], spread(ARGV)), nil\n"
-    "local born, newest = now, now\n"
-    "if current[1] and #current[1] == 12 then born, newest = unpack('>I6I6', current[1]) end\n"
-    "if now - born >= 60000 then\n"
-    "  call('UNLINK', KEYS[2])\n"
-    "  call('RENAME', KEYS[1], KEYS[2])\n"
-    "  before, current, born = current, {}, now\n"
+    "local reply = {}\n"
+    "for k = 1, #KEYS do\n"
+    "  local window, shifted = try('GET', KEYS[k]) or '', false\n"
+    "  if type(window) == 'table' then\n"
+    "    if not string.find(window.err, 'WRONGTYPE', 1, true) then return window end\n"
+    "    window = ''\n"
+    "  end\n"
+    "  if #window % 6 ~= 0 then window = '' end\n"
+    "  local n, expired = #window / 6, 0\n"
+    "  local ahead = n > 0 and unpack('>I6', window, n * 6 - 5) - now or 0\n"
+    "  if ahead > 0 then\n"
+    "    local times = {}\n"
+    "    for i = 1, n do times[i] = pack('>I6', math.max(unpack('>I6', window, i * 6 - 5) - ahead, 0)) end\n"
+    "    window, shifted = table.concat(times), true\n"
+    "  end\n"
+    "  while expired < n and now - unpack('>I6', window, expired * 6 + 1) >= 60000 do expired = expired + 1 "
     "end\n"
-    "born, newest = math.min(born, now), math.max(newest, now)\n"
-    "local stamp = pack('>I6', now)\n"
-    "local write, answer = {'HSET', KEYS[1], 'clock', pack('>I6I6', born, newest)}, {}\n"
-    "local written = #write\n"
-    "for k = 2, #ARGV do\n"
-    "  local s, moved = current[k], false\n"
-    "  if not s then\n"
-    "    before = before or call('HMGET', KEYS[2], spread(ARGV))\n"
-    "    s = before[k] or ''\n"
-    "  end\n"
-    "  local n = math.floor(#s / 6)\n"
-    "  if newest > now and n > 0 then\n"
-    "    local ahead = unpack('>I6', s, n * 6 - 5) - now\n"
-    "    if ahead > 0 then\n"
-    "      local all = {}\n"
-    "      for i = 1, n do all[i] = pack('>I6', math.max(unpack('>I6', s, i * 6 - 5) - ahead, 0)) end\n"
-    "      s, moved = table.concat(all), true\n"
-    "    end\n"
-    "  end\n"
-    "  local oldest = n > 0 and unpack('>I6', s) or now\n"
-    "  if now - oldest >= 60000 then\n"
-    "    local first = 1\n"
-    "    while first < n and now - unpack('>I6', s, first * 6 + 1) >= 60000 do first = first + 1 end\n"
-    "    s, n = sub(s, first * 6 + 1), n - first\n"
-    "    oldest = n > 0 and unpack('>I6', s) or now\n"
-    "  end\n"
+    "  window, n = string.sub(window, expired * 6 + 1), n - expired\n"
     "  local admitted = n < limit\n"
-    "  if admitted then\n"
-    "    s, n = s .. stamp, n + 1\n"
-    "  elseif n > limit then\n"
-    "    oldest = unpack('>I6', s, (n - limit) * 6 + 1)\n"
-    "  end\n"
-    "  if admitted or moved then\n"
-    "    write[written + 1], write[written + 2] = ARGV[k], s\n"
-    "    written = written + 2\n"
-    "  end\n"
-    "  local reset = 60000 - now + oldest\n"
-    "  answer[k - 1] = (admitted and 1 or 0) + 2 * reset + 131072 * math.max(limit - n, 0)\n"
+    "  if admitted then window, n = window .. pack('>I6', now), n + 1 end\n"
+    "  if admitted or shifted then call('SET', KEYS[k], window, 'PX', 61000) end\n"
+    "  local oldest = unpack('>I6', window, math.max(n - limit, 0) * 6 + 1)\n"
+    "  reply[2 * k - 1] = admitted and limit - n or -1\n"
+    "  reply[2 * k] = 60000 - now + oldest\n"
     "end\n"
-    "call(spread(write))\n"
-    "if born == now then call('PEXPIRE', KEYS[1], 120000) end\n"
-    "return answer\n";
+    "return reply\n";
 
-/* ARGV: days to keep; then of each key after (-1: as it was), sent, at, polls. Notes of several processes may
- * come out of order: the latest says where the integration stands. What is no hash of ours is replaced. When
- * a key is to be forgotten is moved on once a day. */
-static const char note_cursors[] =
+/* Replies with two integers for the window KEYS[1]: the requests that were admitted in the last minute, and
+ * the ms until the oldest of the last `limit` of them leaves (0: there are none). ARGV: limit; 1 to delete
+ * the window afterwards. */
+static const char show_window_script[] =
+    "local limit, t = tonumber(ARGV[1]), redis.call('TIME')\n"
+    "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
+    "local window = redis.call('GET', KEYS[1]) or ''\n"
+    "if ARGV[2] == '1' then redis.call('DEL', KEYS[1]) end\n"
+    "local n, expired = math.floor(#window / 6), 0\n"
+    "local function time(i) return math.min(struct.unpack('>I6', window, i * 6 + 1), now) end\n"
+    "while expired < n and now - time(expired) >= 60000 do expired = expired + 1 end\n"
+    "if expired == n then return {0, 0} end\n"
+    "return {n - expired, 60000 - now + time(math.max(n - limit, expired))}\n";
+
+/* Updates the hash {after, sent, at, polls} of each of KEYS. ARGV: days until an unused hash expires; then
+ * for each key: after (-1: unchanged), sent, at, polls to add. Updates of several processes may arrive out of
+ * order: the newest one decides. A value of another type is replaced. The expiry is extended once a day. */
+static const char record_polls_script[] =
     "local call, number, floor = redis.call, tonumber, math.floor\n"
     "for k = 1, #KEYS do\n"
     "  local key, i = KEYS[k], 4 * k - 2\n"
@@ -100,35 +86,53 @@ static const char note_cursors[] =
     "end\n"
     "return {}\n";
 
-/* after, sent, at, polls of each key, 0 where there is none. */
-static const char read_cursors[] =
-    "local answer = {}\n"
+/* Replies with after, sent, at, polls of each of KEYS: zeros if there is no such hash. */
+static const char load_polls_script[] =
+    "local reply = {}\n"
     "for i = 1, #KEYS do\n"
     "  local h = redis.pcall('HMGET', KEYS[i], 'after', 'sent', 'at', 'polls')\n"
-    "  for j = 1, 4 do answer[#answer + 1] = not h.err and tonumber(h[j] or '0') or 0 end\n"
+    "  for j = 1, 4 do reply[#reply + 1] = not h.err and tonumber(h[j] or '0') or 0 end\n"
     "end\n"
-    "return answer\n";
+    "return reply\n";
 
 const char *const redis_scripts[] = {
-    [SCRIPT_LIMIT] = take,
-    [SCRIPT_RECORD_POLLS] = note_cursors,
-    [SCRIPT_LOAD_POLLS] = read_cursors,
+    [SCRIPT_LIMIT] = limit_script,
+    [SCRIPT_SHOW_WINDOW] = show_window_script,
+    [SCRIPT_RECORD_POLLS] = record_polls_script,
+    [SCRIPT_LOAD_POLLS] = load_polls_script,
     NULL,
 };
 
+static struct str format_probe_key(char out[REDIS_KEY_MAX], const char *key_prefix, const char *family)
+{
+    const int n = snprintf(out, REDIS_KEY_MAX, "%s%sprobe", key_prefix, family);
+    CHECK(n > 0 && n < REDIS_KEY_MAX);
+    return str_make(out, (size_t)n);
+}
+
 void redis_probes_init(struct redis_probes *p, const char *key_prefix)
 {
-    static const char *const names[REDIS_PROBES] = {"probe:rate", "probe:rate:before", "probe:cursor"};
-    struct str key[REDIS_PROBES];
-    for (int i = 0; i < REDIS_PROBES; i++) {
-        const int n = snprintf(p->names[i], sizeof p->names[i], "%s%s", key_prefix, names[i]);
-        CHECK(n > 0 && (size_t)n < sizeof p->names[i]);
-        key[i] = str_make(p->names[i], (size_t)n);
-    }
-    const struct str one = STR("1"), zero = STR("0"), a_day = STR("86400000"); /* so that the key expires */
-    p->probes[0] = (struct redis_probe){
-        .script = SCRIPT_LIMIT, .keys = 2, .count = 4, .args = {key[0], key[1], one, zero}};
+    const struct str window = format_probe_key(p->limit_key, key_prefix, LIMIT_KEYS);
+    const struct str polls = format_probe_key(p->poll_key, key_prefix, POLL_KEYS);
+    const struct str one = STR("1"), zero = STR("0");
+    const struct str day = STR("86400000"); /* in `at`: a new day sets the expiry */
+    p->probes[0] = (struct redis_probe){.script = SCRIPT_LIMIT, .keys = 1, .count = 2, .args = {window, one}};
     p->probes[1] = (struct redis_probe){
-        .script = SCRIPT_RECORD_POLLS, .keys = 1, .count = 6, .args = {key[2], one, zero, zero, a_day, zero}};
-    p->probes[2] = (struct redis_probe){.script = SCRIPT_LOAD_POLLS, .keys = 1, .count = 1, .args = {key[2]}};
+        .script = SCRIPT_RECORD_POLLS, .keys = 1, .count = 6, .args = {polls, one, zero, zero, day, zero}};
+    p->probes[2] = (struct redis_probe){.script = SCRIPT_LOAD_POLLS, .keys = 1, .count = 1, .args = {polls}};
+}
+
+void redis_key_family_init(struct redis_key_family *f, const char *key_prefix, const char *family)
+{
+    const int n = snprintf(f->text, sizeof f->text, "%s%s", key_prefix, family);
+    CHECK(n > 0 && (size_t)n < sizeof f->text);
+    f->len = (size_t)n;
+}
+
+struct str redis_key_format(const struct redis_key_family *f, const struct uuid *key_id,
+                            char out[REDIS_KEY_MAX])
+{
+    memcpy(out, f->text, f->len);
+    uuid_format(key_id, out + f->len);
+    return str_make(out, f->len + UUID_TEXT_LEN);
 }

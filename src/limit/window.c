@@ -1,73 +1,53 @@
-/* Exact sliding windows in process memory: for each key a ring of the instants of its last `limit` admitted
- * requests, in a chained hash table whose entries also stand in one list by time of last use, so that
- * forgetting takes from the front. */
+/* A window is a ring of the times of its last admitted requests. All windows are in a hash table, and in a
+ * list with the least recently used first, from which idle ones are removed. */
 #include "limit/window.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/hash.h"
+#include "base/hash_table.h"
 #include "base/list.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { WINDOW_MS = MINUTE_MS, FIRST_BUCKETS = 64, FIRST_RING = 4, GROUPS = 256 };
+enum { FIRST_CAPACITY = 4, REMOVED_PER_CALL = 2 };
 
 struct window {
-    struct window *chain;
+    struct hash_link link;
     struct list by_use;
     int64_t key;
-    int64_t refused_until_ms;   /* by Redis; 0: no */
-    int64_t last_ms;            /* newest admitted request */
-    int first, count, capacity; /* ring: `count` instants from `first` on, oldest first */
-    int64_t *at_ms;
+    int64_t last_ms; /* the window is idle a minute later */
+    int64_t rejected_until_ms, rejection_expires_ms;
+    int first, count, capacity; /* ring: `count` times from `first` on, oldest first */
+    int64_t *times;
 };
 
 struct windows {
     int limit;
-    int windows;
-    size_t buckets; /* a power of two */
-    struct window **table;
-    struct list by_use; /* least recently admitted first */
-    /* Until when one of the keys of a group is refused: says of nearly every key that it is not, without a
-     * look at its window, which is in no near cache of the processor. */
-    int64_t refused_until_ms[GROUPS];
+    struct hash_table table;
+    struct list by_use;
 };
+
+static bool has_key(const struct hash_link *link, const void *key)
+{
+    const struct window *w = (const void *)link; /* the first member */
+    return w->key == *(const int64_t *)key;
+}
 
 struct windows *windows_new(int limit)
 {
     CHECK(limit >= 0);
     struct windows *l = xcalloc(1, sizeof *l);
     l->limit = limit;
-    l->buckets = FIRST_BUCKETS;
-    l->table = xcalloc(l->buckets, sizeof *l->table);
+    hash_table_init(&l->table, has_key);
     list_init(&l->by_use);
     return l;
 }
 
-static uint64_t hash_of(int64_t key)
+static void window_remove(struct windows *l, struct window *w)
 {
-    return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15) >> 32;
-}
-
-static struct window **bucket_of(struct windows *l, int64_t key)
-{
-    return &l->table[hash_of(key) & (l->buckets - 1)];
-}
-
-static int64_t *group_of(struct windows *l, int64_t key)
-{
-    return &l->refused_until_ms[hash_of(key) % GROUPS];
-}
-
-static void forget(struct windows *l, struct window *w)
-{
-    struct window **at = bucket_of(l, w->key);
-    while (*at != w)
-        at = &(*at)->chain;
-    *at = w->chain;
+    hash_table_remove(&l->table, &w->link);
     list_remove(&w->by_use);
-    l->windows--;
-    free(w->at_ms);
+    free(w->times);
     free(w);
 }
 
@@ -76,187 +56,150 @@ void windows_free(struct windows *l)
     if (!l)
         return;
     while (!list_is_empty(&l->by_use))
-        forget(l, LIST_ENTRY(l->by_use.next, struct window, by_use));
-    free(l->table);
+        window_remove(l, LIST_ENTRY(l->by_use.next, struct window, by_use));
+    hash_table_fini(&l->table);
     free(l);
 }
 
-/* At most two a call, so that a minute's worth of idle keys never costs one request much. */
-static void forget_idle(struct windows *l, int64_t now_ms)
+/* Removes few windows at a time, so that no request pays for a minute's worth of idle keys. */
+static void remove_idle(struct windows *l, int64_t now_ms)
 {
-    for (int i = 0; i < 2 && !list_is_empty(&l->by_use); i++) {
+    for (int i = 0; i < REMOVED_PER_CALL && !list_is_empty(&l->by_use); i++) {
         struct window *oldest = LIST_ENTRY(l->by_use.next, struct window, by_use);
         if (now_ms - oldest->last_ms < WINDOW_MS)
             return;
-        forget(l, oldest);
+        window_remove(l, oldest);
     }
 }
 
-/* Without memory the table stays as it is: its chains get longer, and the next new key tries again. */
-static void grow_table(struct windows *l)
+static struct window *find(const struct windows *l, int64_t key)
 {
-    struct window **old = l->table;
-    size_t n = l->buckets;
-    struct window **larger = try_calloc(n * 4, sizeof *larger);
-    if (!larger)
-        return;
-    l->buckets = n * 4;
-    l->table = larger;
-    for (size_t i = 0; i < n; i++)
-        for (struct window *w = old[i], *next; w; w = next) {
-            next = w->chain;
-            struct window **at = bucket_of(l, w->key);
-            w->chain = *at;
-            *at = w;
-        }
-    free(old);
+    struct hash_link *link = hash_table_find(&l->table, hash_i64(key), &key);
+    return link ? LIST_ENTRY(link, struct window, link) : NULL;
 }
 
-/* NULL: there is no memory for a new key. */
+/* Returns NULL if out of memory for a new window. */
 static struct window *find_or_add(struct windows *l, int64_t key)
 {
-    struct window **at = bucket_of(l, key);
-    for (struct window *w = *at; w; w = w->chain)
-        if (w->key == key)
-            return w;
-    if ((size_t)l->windows * 2 >= l->buckets) {
-        grow_table(l);
-        at = bucket_of(l, key);
-    }
-    struct window *w = try_calloc(1, sizeof *w);
+    struct window *w = find(l, key);
+    if (w)
+        return w;
+    w = try_calloc(1, sizeof *w);
     if (!w)
         return NULL;
     w->key = key;
-    w->chain = *at;
-    *at = w;
     list_init(&w->by_use);
-    l->windows++;
+    hash_table_add(&l->table, &w->link, hash_i64(key));
     return w;
 }
 
-static void drop_left(struct window *w, int64_t now_ms)
+static void drop_oldest(struct window *w)
 {
-    while (w->count && now_ms - w->at_ms[w->first] >= WINDOW_MS) {
-        w->first = (w->first + 1) % w->capacity;
-        w->count--;
-    }
+    w->first = (w->first + 1) % w->capacity;
+    w->count--;
 }
 
-/* Without memory for a larger ring the request is not recorded. */
-static void record(struct window *w, int limit, int64_t now_ms)
+static void drop_expired(struct window *w, int64_t now_ms)
 {
-    if (w->count == w->capacity) {
-        int capacity = w->capacity ? w->capacity * 2 : FIRST_RING;
-        if (capacity > limit)
-            capacity = limit;
-        int64_t *ring = try_malloc((size_t)capacity * sizeof *ring);
-        if (!ring)
-            return;
-        for (int i = 0; i < w->count; i++)
-            ring[i] = w->at_ms[(w->first + i) % w->capacity];
-        free(w->at_ms);
-        w->at_ms = ring;
-        w->capacity = capacity;
-        w->first = 0;
-    }
-    w->at_ms[(w->first + w->count) % w->capacity] = now_ms;
-    w->count++;
-    if (now_ms > w->last_ms)
-        w->last_ms = now_ms;
+    while (w->count && now_ms - w->times[w->first] >= WINDOW_MS)
+        drop_oldest(w);
 }
 
-static void use(struct windows *l, struct window *w, int64_t now_ms)
+static bool grow(struct window *w, int limit)
 {
-    record(w, l->limit, now_ms);
+    int capacity = w->capacity ? w->capacity * 2 : FIRST_CAPACITY;
+    if (capacity > limit)
+        capacity = limit;
+    int64_t *times = try_malloc((size_t)capacity * sizeof *times);
+    if (!times)
+        return false;
+    for (int i = 0; i < w->count; i++)
+        times[i] = w->times[(w->first + i) % w->capacity];
+    free(w->times);
+    w->times = times;
+    w->capacity = capacity;
+    w->first = 0;
+    return true;
+}
+
+/* `last_ms`: the window is in use until then, at least. */
+static void touch(struct windows *l, struct window *w, int64_t last_ms)
+{
+    if (last_ms > w->last_ms)
+        w->last_ms = last_ms;
     list_remove(&w->by_use);
     list_add_last(&l->by_use, &w->by_use);
+}
+
+/* If out of memory, the request is not recorded. */
+static void record(struct windows *l, struct window *w, int64_t now_ms)
+{
+    if (w->count < w->capacity || grow(w, l->limit))
+        w->times[(w->first + w->count++) % w->capacity] = now_ms;
+    touch(l, w, now_ms);
 }
 
 void windows_set_limit(struct windows *l, int limit)
 {
     CHECK(limit >= 0);
     l->limit = limit;
-    memset(l->refused_until_ms, 0, sizeof l->refused_until_ms);
-    for (size_t i = 0; i < l->buckets; i++)
-        for (struct window *w = l->table[i]; w; w = w->chain) {
-            w->refused_until_ms = 0;
-            for (; w->count > limit; w->count--)
-                w->first = (w->first + 1) % w->capacity;
-        }
+    for (struct hash_link *link = NULL; (link = hash_table_next(&l->table, link));) {
+        struct window *w = LIST_ENTRY(link, struct window, link);
+        w->rejection_expires_ms = 0;
+        while (w->count > limit)
+            drop_oldest(w);
+    }
 }
 
 struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now_ms)
 {
     if (l->limit == 0)
         return (struct limit_verdict){.admitted = true};
-    forget_idle(l, now_ms);
+    remove_idle(l, now_ms);
     struct window *w = find_or_add(l, key);
     if (!w)
         return (struct limit_verdict){.admitted = true, .limit = l->limit, .remaining = l->limit};
-    drop_left(w, now_ms);
+    drop_expired(w, now_ms);
     struct limit_verdict v = {.admitted = w->count < l->limit, .limit = l->limit};
     if (v.admitted)
-        use(l, w, now_ms);
+        record(l, w, now_ms);
     v.remaining = l->limit - w->count;
-    if (w->count) /* 0 if there was no memory to record the first request */
-        v.reset_ms = WINDOW_MS - (now_ms - w->at_ms[w->first]);
+    if (w->count) /* 0 if out of memory for the first request */
+        v.reset_ms = WINDOW_MS - (now_ms - w->times[w->first]);
     return v;
 }
 
-/* What has left the window is only looked for when its room is needed; it keeps a quiet key's ring small. */
-static void record_one(struct windows *l, int64_t key, int64_t now_ms)
-{
-    struct window *w = find_or_add(l, key);
-    if (!w)
-        return;
-    if (w->count == w->capacity)
-        drop_left(w, now_ms);
-    if (w->count == l->limit) {
-        w->first = (w->first + 1) % w->capacity;
-        w->count--;
-    }
-    use(l, w, now_ms);
-}
-
-void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_t now_ms)
+void windows_record(struct windows *l, int64_t key, int64_t now_ms)
 {
     if (l->limit == 0)
         return;
-    for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(bucket_of(l, keys[i]));
-    for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(*bucket_of(l, keys[i]));
-    for (size_t i = 0; i < count; i++) {
-        forget_idle(l, now_ms);
-        record_one(l, keys[i], now_ms);
-    }
+    remove_idle(l, now_ms);
+    struct window *w = find_or_add(l, key);
+    if (!w)
+        return;
+    drop_expired(w, now_ms);
+    if (w->count == l->limit)
+        drop_oldest(w);
+    record(l, w, now_ms);
 }
 
-void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms)
+void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms, int64_t expires_ms)
 {
     struct window *w = find_or_add(l, key);
     if (!w)
         return;
-    int64_t *group = group_of(l, key);
-    w->refused_until_ms = until_ms;
-    if (*group < until_ms)
-        *group = until_ms;
-    w->last_ms = until_ms - WINDOW_MS > w->last_ms ? until_ms - WINDOW_MS : w->last_ms;
-    list_remove(&w->by_use);
-    list_add_last(&l->by_use, &w->by_use);
+    w->rejected_until_ms = until_ms;
+    w->rejection_expires_ms = expires_ms;
+    touch(l, w, expires_ms - WINDOW_MS);
 }
 
-int64_t windows_find_rejection(struct windows *l, int64_t key, int64_t now_ms)
+int64_t windows_find_rejection(const struct windows *l, int64_t key, int64_t now_ms)
 {
-    if (*group_of(l, key) <= now_ms)
-        return 0;
-    for (struct window *w = *bucket_of(l, key); w; w = w->chain)
-        if (w->key == key)
-            return w->refused_until_ms > now_ms ? w->refused_until_ms : 0;
-    return 0;
+    const struct window *w = find(l, key);
+    return w && now_ms < w->rejection_expires_ms ? w->rejected_until_ms : 0;
 }
 
 int windows_key_count(const struct windows *l)
 {
-    return l->windows;
+    return (int)l->table.count;
 }

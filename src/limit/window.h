@@ -1,45 +1,47 @@
-/* The rate limit of decision 7, exact: a request is admitted iff fewer than `limit` requests of its key were
- * admitted in the last 60,000 ms. Refused requests are not recorded. The window of this process, on the
- * monotonic clock. Memory: 8 bytes for each admitted request of the last minute, at most `limit` a key; keys
- * that were quiet for a minute are forgotten. */
+/* Exact sliding windows in the memory of this process (decision 7): a request is admitted if and only if
+ * fewer than `limit` requests of its key were admitted in the last 60,000 ms. Rejected requests are not
+ * recorded. Times are monotonic and come from the caller.
+ *
+ * Memory: 8 bytes for each request admitted in the last minute, at most `limit` of a key. Keys without a
+ * request for a minute are removed. */
 #ifndef VT_LIMIT_WINDOW_H
 #define VT_LIMIT_WINDOW_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+
+enum { WINDOW_MS = 60 * 1000 };
 
 struct windows;
 
 struct limit_verdict {
     bool admitted;
-    int limit;        /* 0: there is no limit */
-    int remaining;    /* requests that would be admitted right now */
-    int64_t reset_ms; /* until the oldest counted request leaves the window; 0 when none is counted */
+    int limit;        /* 0: unlimited */
+    int remaining;    /* further requests that would be admitted now */
+    int64_t reset_ms; /* until the oldest counted request leaves the window; 0 if none is counted */
 };
 
-/* `limit` requests a minute; 0 admits everything. */
+/* `limit` requests a minute; 0: unlimited. */
 struct windows *windows_new(int limit);
 void windows_free(struct windows *l);
 
-/* From now on. Of each key its newest `limit` requests stay counted; refusals of others are forgotten. */
+/* Keeps the newest `limit` requests of each key, and drops stored rejections. */
 void windows_set_limit(struct windows *l, int limit);
 
-/* Counts one request of the key at `now_ms` (monotonic) if it is admitted. If there is no memory to count it,
- * the request is admitted and not counted: a shortage of memory must not lock integrations out. The functions
- * below then record nothing. */
+/* Judges one request at `now_ms` and records it if admitted. If out of memory, the request is admitted and
+ * not recorded, because a shortage of memory must not lock clients out. The two functions below then record
+ * nothing. */
 struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now_ms);
 
-/* Records a request of each of the keys that somebody else admitted. Above `limit` the oldest of a key gives
- * way. Of many at once costs less than one by one: their places in memory are fetched side by side. */
-void windows_record(struct windows *l, const int64_t *keys, size_t count, int64_t now_ms);
+/* Records a request that Redis has admitted. If the window is full, drops its oldest request. */
+void windows_record(struct windows *l, int64_t key, int64_t now_ms);
 
-/* Somebody else refused the key until then; 0: nobody did, or it is over at `now_ms`. Forgotten with the key.
- */
-void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms);
-int64_t windows_find_rejection(struct windows *l, int64_t key, int64_t now_ms);
+/* Stores that Redis rejects the key until `until_ms`. windows_find_rejection() returns that time up to
+ * `expires_ms`, and 0 afterwards or if there is none. Replaces an earlier rejection. */
+void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms, int64_t expires_ms);
+int64_t windows_find_rejection(const struct windows *l, int64_t key, int64_t now_ms);
 
-/* Keys held at the moment. */
+/* The number of keys that have a window now. */
 int windows_key_count(const struct windows *l);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { ADDRESS_MAX = 64 };
 
-struct lookup {
+struct name_lookup {
     uv_loop_t *loop;
     uv_getaddrinfo_t request;
     const char *host;
@@ -21,9 +21,9 @@ struct lookup {
     char found[ADDRESS_MAX];
 };
 
-struct lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *fn, void *ctx)
+struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *fn, void *ctx)
 {
-    struct lookup *l = try_calloc(1, sizeof *l);
+    struct name_lookup *l = try_calloc(1, sizeof *l);
     if (!l)
         return NULL;
     l->loop = loop;
@@ -34,7 +34,7 @@ struct lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_do
     return l;
 }
 
-void name_lookup_close(struct lookup *l)
+void name_lookup_close(struct name_lookup *l)
 {
     if (!l)
         return;
@@ -51,7 +51,7 @@ static bool is_numeric(const char *host)
     return uv_inet_pton(AF_INET, host, bytes) == 0 || uv_inet_pton(AF_INET6, host, bytes) == 0;
 }
 
-const char *name_lookup_next_address(struct lookup *l)
+const char *name_lookup_next_address(struct name_lookup *l)
 {
     if (is_numeric(l->host))
         return l->host;
@@ -77,14 +77,14 @@ static const struct addrinfo *nth_of(const struct addrinfo *list, int family, un
 }
 
 /* IPv4 first: Redis listens on 127.0.0.1 for "localhost" more often than on ::1. */
-static const struct addrinfo *pick(const struct lookup *l, const struct addrinfo *list)
+static const struct addrinfo *pick(const struct name_lookup *l, const struct addrinfo *list)
 {
     unsigned v4 = count_of(list, AF_INET), v6 = count_of(list, AF_INET6);
     unsigned n = v4 + v6 ? l->found_count % (v4 + v6) : 0;
     return n < v4 ? nth_of(list, AF_INET, n) : nth_of(list, AF_INET6, n - v4);
 }
 
-static bool keep(struct lookup *l, const struct addrinfo *a)
+static bool keep(struct name_lookup *l, const struct addrinfo *a)
 {
     if (!a)
         return false;
@@ -95,7 +95,7 @@ static bool keep(struct lookup *l, const struct addrinfo *a)
 
 static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
 {
-    struct lookup *l = request->data;
+    struct name_lookup *l = request->data;
     l->running = false;
     l->has_found = status == 0 && keep(l, pick(l, list));
     l->found_count += l->has_found;
@@ -106,7 +106,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
         l->fn(l->ctx, l->has_found ? NULL : status ? uv_strerror(status) : "the host has no address");
 }
 
-void name_lookup_start(struct lookup *l)
+void name_lookup_start(struct name_lookup *l)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     if (l->running)

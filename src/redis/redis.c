@@ -42,7 +42,7 @@ struct redis {
     struct buf command; /* the one being sent */
     struct redis_options options;
     redisAsyncContext *context; /* NULL: none */
-    struct lookup *lookup;      /* NULL: a Unix socket */
+    struct name_lookup *lookup; /* NULL: a Unix socket */
     struct redis_tls *tls;      /* NULL: none, or its files are to be read (again) */
     struct ssl_st *session;     /* the context's, which frees it; NULL: none */
     char reason[REASON_MAX];
@@ -181,7 +181,7 @@ static void on_deadline(uv_timer_t *timer)
         answer(c);
     }
     if (late)
-        go_broken(r, "no answer in time");
+        go_broken(r, "no reply in time");
     arm_deadline(r);
 }
 
@@ -500,7 +500,7 @@ static void on_retry(uv_timer_t *timer)
     if (r->state == STATE_DOWN)
         attempt(r);
     else if (r->trying || r->state == STATE_OPENING)
-        go_down(r, why_lost(r, r->session, "no answer in time"));
+        go_down(r, why_lost(r, r->session, "no reply in time"));
     else if (r->state == STATE_BROKEN)
         probe(r);
 }

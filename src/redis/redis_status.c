@@ -22,7 +22,7 @@ void redis_status_up(struct redis_status *h)
 void redis_status_lost(struct redis_status *h, const char *reason)
 {
     if (h->reported != HEALTH_AWAY)
-        log_warn("redis: away (%s); each process counts for itself until it is back", reason);
+        log_warn("redis: unavailable, limiting per process (%s)", reason);
     h->reported = HEALTH_AWAY;
 }
 

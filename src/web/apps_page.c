@@ -105,7 +105,7 @@ static enum next count_next(struct request *r)
     struct page_context *page = page_context_of(r);
     struct apps *apps = page->state;
     for (; apps->counted < apps->cursors.count; apps->counted++) {
-        struct cursor cursor = poll_positions_get(&apps->cursors, apps->counted);
+        struct poll_position cursor = poll_positions_get(&apps->cursors, apps->counted);
         struct app *app = &apps->list[apps->counted];
         if (!cursor.known)
             continue;

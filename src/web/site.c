@@ -61,7 +61,7 @@ static bool has_platforms(const struct config *config)
 }
 
 void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
-               struct writer *writer, struct cursors *cursors)
+               struct writer *writer, struct poll_positions *cursors)
 {
     struct str url = str_from_cstr(config->server.base_url);
     struct str rest = url, head;

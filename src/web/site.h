@@ -16,7 +16,7 @@
 
 #include <uv.h>
 
-struct cursors;
+struct poll_positions;
 struct http_client;
 struct passwords;
 struct session_recorder;
@@ -37,7 +37,7 @@ struct site {
     struct passwords *passwords;
     struct sign_in_limiter *sign_in_limiter;
     struct windows *writes; /* forms sent by each author */
-    struct cursors *cursors;
+    struct poll_positions *cursors;
     struct summary_cache *summaries; /* of the dashboards */
     struct http_client *client;      /* asks the platforms; NULL: the operator has set none up */
     struct str base;                 /* in front of every page's path: "" or "/x" */
@@ -50,7 +50,7 @@ struct site {
 
 /* `cursors` NULL: where apps stand in the feed of events is not known. */
 void site_init(struct site *site, const struct config *config, uv_loop_t *loop, struct store *store,
-               struct writer *writer, struct cursors *cursors);
+               struct writer *writer, struct poll_positions *cursors);
 /* No request is running any more; what it had on the loop closes. May be called again. */
 void site_close(struct site *site);
 /* After the loop has ended. Harmless when it was not initialised. */

@@ -6,7 +6,7 @@ import urllib.parse
 
 import pytest
 
-from flow import test_cursors
+from flow import test_poll_positions
 from lib import wait
 from lib.client import connect
 from lib.clock import FakeClock
@@ -425,8 +425,8 @@ def test_a_link_of_an_app_leads_only_where_links_may(world):
 
 
 def test_how_far_an_app_is_behind(make_viewtally, clock, redis):
-    feed = test_cursors.World(make_viewtally, clock, redis.url)
-    browser = sign_up(feed.instance, test_cursors.uid("Ada"), "ada", PASSWORD)
+    feed = test_poll_positions.World(make_viewtally, clock, redis.url)
+    browser = sign_up(feed.instance, test_poll_positions.uid("Ada"), "ada", PASSWORD)
     connect_app(feed.instance)
     connection = sqlite3.connect(feed.instance.settings["store"]["path"])
     with connection:

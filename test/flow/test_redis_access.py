@@ -36,10 +36,9 @@ class World:
         wait.until(lambda: " redis: " in self.server.log, "the log to speak of Redis")
 
     def plant_garbage(self):
-        """No hash where the key's cursor will stand: it has to be taken away. And windows that have to make room."""
+        """No hash where the key's cursor will stand: it has to be taken away."""
         key_id = self.listed()["id"]
-        self.in_its_database("redis.call('SET', KEYS[1], 'x')", f"viewtally:cursor:{key_id}")
-        self.in_its_database("redis.call('HSET', KEYS[1], 'clock', string.rep('\\0', 12))", "viewtally:rate")
+        self.in_its_database("redis.call('SET', KEYS[1], 'x')", f"viewtally:{{limit}}:poll:{key_id}")
 
     def in_its_database(self, script, key):
         self.redis.call("EVAL", f"redis.call('SELECT', 3) return {script}", "1", key)
@@ -59,7 +58,7 @@ def test_what_the_readme_grants_is_enough(make_viewtally, clock, redis, tmp_path
     world = World(make_viewtally, clock, redis, tmp_path)
     assert world.use() == [200] * 5 + [429]
     wait.until(lambda: world.listed()["polls"] == 5, "the polls to be noted")
-    assert world.denied() == [] and "away" not in world.server.log and "s3cret" not in world.server.log
+    assert world.denied() == [] and "unavailable" not in world.server.log and "s3cret" not in world.server.log
 
 
 @pytest.mark.parametrize("command", granted())
@@ -71,5 +70,5 @@ def test_nothing_of_it_is_idle(make_viewtally, clock, redis, tmp_path, command):
 
 def test_keys_of_others_are_out_of_reach(make_viewtally, clock, redis, tmp_path):
     world = World(make_viewtally, clock, redis, tmp_path, key_prefix="other:")
-    assert "redis: away (NOPERM" in world.server.log
+    assert "redis: unavailable, limiting per process (NOPERM" in world.server.log
     assert world.use() == [200] * 5 + [429]

@@ -41,7 +41,7 @@ class Reached:
         self.wait_for("redis: up")
 
     def says(self, words):
-        return all(word in self.lines()[0] for word in ("redis: away", *words))
+        return all(word in self.lines()[0] for word in ("redis: unavailable", *words))
 
     def assert_limited_by_itself(self):
         """A handshake that held the loop would last as long as the server is silent, which is for ever."""
@@ -52,7 +52,7 @@ class Reached:
         """One line that says why, and the requests are answered all the same."""
         wait.until(self.lines, "the log to say why")
         for _ in range(5):      # a loaded machine may let the first attempt's second pass
-            if self.says(words) or not any(slow in self.lines()[0] for slow in ("no answer in time", "not answered")):
+            if self.says(words) or not any(slow in self.lines()[0] for slow in ("no reply in time", "not answered")):
                 break
             self.server.stop()
             self.server.start(self.env)
@@ -153,7 +153,7 @@ def test_a_handshake_that_is_never_answered(make_viewtally, authority):
         reached = Reached(make_viewtally, f"rediss://127.0.0.1:{silent.getsockname()[1]}", ca_file=authority.ca)
         reached.assert_limited_by_itself()      # while the first attempt is under way
         wait.until(reached.lines, "the log to say why")
-        assert "redis: away (TLS: the handshake was not answered;" in reached.lines()[0]
+        assert "redis: unavailable, limiting per process (TLS: the handshake was not answered;" in reached.lines()[0]
 
 
 def test_a_connection_that_ends_in_the_handshake(make_viewtally, authority):
@@ -191,11 +191,11 @@ def test_paused_and_killed(make_viewtally, tmp_path, authority, server_files):
         reached.wait_until_up()
         redis.signal(signal.SIGSTOP)
         reached.assert_limited_by_itself()
-        reached.wait_for("redis: away")
+        reached.wait_for("redis: unavailable")
         redis.signal(signal.SIGCONT)
         reached.wait_until_up()
         redis.kill()
-        reached.wait_for("redis: away")
+        reached.wait_for("redis: unavailable")
 
 
 # --- configuration ---

@@ -1,4 +1,4 @@
-"""A Redis that plays a part: it shakes hands as a real one does, and answers the limit's script as a test says."""
+"""A fake Redis: it completes the handshake as a real one does, and replies to the limit script as a test chooses."""
 import hashlib
 import re
 import socket
@@ -7,31 +7,33 @@ import time
 
 
 def is_probe(words):
-    """A call of a script by which the server tries the connection."""
-    return words[0] == b"EVALSHA" and b":probe:" in words[3]
+    """Whether a command is one of the calls that the server makes to probe a new connection."""
+    return words[0] == b"EVALSHA" and words[3].endswith(b":probe")
 
 
-def asked(words):
-    """The keys that a call of the limit's script asks for; of another call or a probe, none."""
-    return words[6:] if words[0] == b"EVALSHA" and words[3].endswith(b":rate") and not is_probe(words) else []
+def limit_keys(words):
+    """The Redis keys in a call of the limit script; empty for a probe and for any other command."""
+    if words[0] != b"EVALSHA" or is_probe(words) or b":poll:" in words[3]:
+        return []
+    return words[3:3 + int(words[2])]
 
 
-def verdict(admitted, remaining, reset_ms):
-    """What the script says of one key."""
-    return b":%d\r\n" % (admitted + 2 * reset_ms + (remaining << 17))
+def verdict(remaining, reset_ms):
+    """The reply of the limit script for one request; remaining -1: rejected."""
+    return b":%d\r\n:%d\r\n" % (remaining, reset_ms)
 
 
-ADMITTED = b"*1\r\n" + verdict(1, 1, 60000)
-REFUSED = b"*1\r\n" + verdict(0, 0, 60000)
+ADMITTED = b"*2\r\n" + verdict(1, 60000)
+REJECTED = b"*2\r\n" + verdict(-1, 60000)
 
 
 class FakeRedis:
-    """`reply(words)` gives the bytes that answer an EVALSHA, or an iterator over them; None hangs up. Everything else is answered well. An answer for one
-    key (one integer) is given for each key of a call."""
+    """`reply(words)` returns the bytes that reply to an EVALSHA, or an iterator of bytes, or None to close the connection. A reply for one
+    request (two integers) is repeated for each key of the call. Every other command gets a valid reply."""
 
     def __init__(self, reply=lambda words: ADMITTED):
         self.reply = reply
-        self.accepted = []              # when (monotonic) each connection came
+        self.accepted = []              # times (monotonic) of accepted connections
         self.open = self.most_open = 0
         self.commands, self.times = [], []
         self._lock = threading.Lock()
@@ -60,7 +62,7 @@ class FakeRedis:
                 while (words := read_command(stream)) is not None:
                     self.commands.append(words)
                     self.times.append(time.monotonic())
-                    data = self._answer(words)
+                    data = self._reply_to(words)
                     if data is None:
                         break
                     for piece in [data] if isinstance(data, bytes) else data:
@@ -71,19 +73,19 @@ class FakeRedis:
             self._connections.discard(connection)
             self.open -= 1
 
-    def _answer(self, words):
+    def _reply_to(self, words):
         if words[0] == b"EVALSHA":
             data = self.reply(words)
             if not isinstance(data, (bytes, type(None))):
                 return data
-            one, count = re.fullmatch(rb"\*1\r\n(:-?\d+\r\n)", data or b""), len(asked(words))
-            return b"*%d\r\n" % count + one.group(1) * count if one and not is_probe(words) else data
+            one, count = re.fullmatch(rb"\*2\r\n(:-?\d+\r\n:-?\d+\r\n)", data or b""), len(limit_keys(words))
+            return b"*%d\r\n" % (2 * count) + one.group(1) * count if one and not is_probe(words) else data
         if words[:2] == [b"SCRIPT", b"LOAD"]:
             return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
         return b"+OK\r\n"
 
     def cut_all(self):
-        """Resets every connection."""
+        """Shuts down every connection."""
         with self._lock:
             connections = list(self._connections)
         for connection in connections:

@@ -96,7 +96,7 @@ def main():
             floods = [pool.submit(flood, (first, second), flooded, until, n) for n in range(FLOODERS)]
             seen = [one for each in floods for one in each.result()]
             complaints, rounds = obeying.result()
-            away = sum(server.log.count("redis: away") for server in (first, second))
+            away = sum(server.log.count("redis: unavailable") for server in (first, second))
     admitted = [(sent, received) for sent, received, status in seen if status == 200]
     fullest = fullest_window(admitted)
     print(f"{len(seen)} requests in {seconds:g} s, {len(admitted)} admitted; the fullest {WINDOW:g} s hold {fullest}; "

@@ -1,4 +1,4 @@
-/* The exact window against a plain re-count, and its memory. */
+/* The window of this process against a recount, and its memory. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void sixty_at_once_then_one_a_place(void **state)
+static void burst_of_sixty_then_one_per_freed_slot(void **state)
 {
     struct windows *l = windows_new(60);
     struct limit_verdict v;
@@ -21,14 +21,13 @@ static void sixty_at_once_then_one_a_place(void **state)
     assert_int_equal(v.reset_ms, 1000 + 60000 - 1060);
     assert_false(windows_acquire(l, 1, 1000 + 59999).admitted);
     assert_true(windows_acquire(l, 1, 1000 + 60000).admitted);
-    assert_false(
-        windows_acquire(l, 1, 1000 + 60000).admitted); /* the second one leaves a millisecond later */
-    assert_true(windows_acquire(l, 2, 1060).admitted); /* another key is another window */
+    assert_false(windows_acquire(l, 1, 1000 + 60000).admitted); /* the second one leaves 1 ms later */
+    assert_true(windows_acquire(l, 2, 1060).admitted);          /* another key has another window */
     windows_free(l);
 }
 
-/* Refused requests are not recorded: hammering does not prolong the wait. */
-static void refused_requests_do_not_count(void **state)
+/* A client that keeps sending does not prolong its wait. */
+static void rejected_requests_are_not_counted(void **state)
 {
     struct windows *l = windows_new(2);
     (void)state;
@@ -48,7 +47,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-static void equals_a_plain_recount(void **state)
+static void equals_a_recount(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -76,7 +75,7 @@ static void equals_a_plain_recount(void **state)
     }
 }
 
-static void quiet_keys_are_forgotten(void **state)
+static void removes_windows_of_idle_keys(void **state)
 {
     struct windows *l = windows_new(3);
     (void)state;
@@ -89,41 +88,29 @@ static void quiet_keys_are_forgotten(void **state)
     windows_free(l);
 }
 
-static void record(struct windows *l, int64_t key, int64_t now_ms)
-{
-    windows_record(l, &key, 1, now_ms);
-}
-
-/* What one window would say of each key, whatever else is recorded with it, and however many are. */
-static void what_is_recorded_together_is_recorded(void **state)
+static void recording_into_a_full_window_drops_its_oldest_request(void **state)
 {
     enum { MANY = 5000, LIMIT = 3 };
     struct windows *l = windows_new(LIMIT);
-    int64_t keys[MANY];
     (void)state;
-    windows_record(l, keys, 0, 0);
-    assert_int_equal(windows_key_count(l), 0);
-    for (int64_t i = 0; i < MANY; i++)
-        keys[i] = i * 1000003;
-    for (int64_t turn = 0; turn < LIMIT + 2; turn++) /* the last two push the first two out */
-        for (size_t i = 0; i < MANY; i += 50)
-            windows_record(l, keys + i, 50, turn * 100);
+    for (int64_t round = 0; round < LIMIT + 2; round++)
+        for (int64_t i = 0; i < MANY; i++)
+            windows_record(l, i * 1000003, round * 100);
     assert_int_equal(windows_key_count(l), MANY);
-    for (int i = 0; i < MANY; i++) {
-        assert_false(windows_acquire(l, keys[i], 60199).admitted);
-        assert_true(windows_acquire(l, keys[i], 60200).admitted);
-        assert_false(windows_acquire(l, keys[i], 60299).admitted);
+    for (int64_t i = 0; i < MANY; i++) { /* counted are 200, 300, 400 */
+        assert_false(windows_acquire(l, i * 1000003, 60199).admitted);
+        assert_true(windows_acquire(l, i * 1000003, 60200).admitted);
+        assert_false(windows_acquire(l, i * 1000003, 60299).admitted);
     }
     windows_free(l);
 }
 
-/* As long as there is room in a window nothing is looked at that has left it. */
-static void what_has_left_goes_when_its_room_is_needed(void **state)
+static void recorded_requests_expire(void **state)
 {
     struct windows *l = windows_new(4);
     (void)state;
     for (int64_t t = 0; t < 50; t++)
-        record(l, 1, t * 30000); /* two in a minute */
+        windows_record(l, 1, t * 30000); /* two a minute */
     struct limit_verdict v = windows_acquire(l, 1, 49 * 30000 + 1);
     assert_true(v.admitted);
     assert_int_equal(v.remaining, 1);
@@ -131,41 +118,39 @@ static void what_has_left_goes_when_its_room_is_needed(void **state)
     windows_free(l);
 }
 
-/* Each key for itself: also where a thousand share what says at a glance that none is refused. */
-static void each_key_is_refused_for_itself(void **state)
+static void stores_a_rejection_per_key_until_it_expires(void **state)
 {
     enum { MANY = 1000 };
     struct windows *l = windows_new(5);
     (void)state;
     for (int64_t key = 0; key < MANY; key += 2)
-        windows_store_rejection(l, key, 1000 + key);
+        windows_store_rejection(l, key, 5000, 1000 + key);
     for (int64_t key = 0; key < MANY; key++) {
-        const int64_t until = key % 2 ? 0 : 1000 + key;
+        const int64_t until = key % 2 ? 0 : 5000;
         assert_int_equal(windows_find_rejection(l, key, 0), until);
         assert_int_equal(windows_find_rejection(l, key, 999 + key), until);
         assert_int_equal(windows_find_rejection(l, key, 1000 + key), 0);
     }
-    for (int64_t key = 0; key < MANY; key += 4)
-        windows_store_rejection(l, key, 500); /* earlier than before: the last word counts */
-    for (int64_t key = 0; key < MANY; key++)
-        assert_int_equal(windows_find_rejection(l, key, 600), key % 4 == 2 ? 1000 + key : 0);
+    windows_store_rejection(l, 2, 500, 500); /* replaces the earlier rejection */
+    assert_int_equal(windows_find_rejection(l, 2, 499), 500);
+    assert_int_equal(windows_find_rejection(l, 2, 500), 0);
     windows_free(l);
 }
 
-/* A request that Redis was asked about and was late for is recorded behind one that came after it. */
-static void what_is_recorded_out_of_turn_counts(void **state)
+/* If Redis replies late, the request is recorded after one that arrived later. */
+static void requests_recorded_out_of_order_are_counted(void **state)
 {
     struct windows *l = windows_new(2);
     (void)state;
-    record(l, 1, 1020);
-    record(l, 1, 1000);
+    windows_record(l, 1, 1020);
+    windows_record(l, 1, 1000);
     assert_false(windows_acquire(l, 1, 1021).admitted);
     assert_false(windows_acquire(l, 1, 61010).admitted);
     assert_true(windows_acquire(l, 1, 61020).admitted);
     windows_free(l);
 }
 
-static void zero_is_no_limit(void **state)
+static void limit_zero_means_unlimited(void **state)
 {
     struct windows *l = windows_new(0);
     (void)state;
@@ -175,20 +160,20 @@ static void zero_is_no_limit(void **state)
     windows_free(l);
 }
 
-/* Whatever the limit was when they came: admitted iff fewer than the limit of now were in the last minute. */
-static void the_limit_may_change(void **state)
+/* The limit of now decides, whatever it was when earlier requests were admitted. */
+static void limit_can_change(void **state)
 {
     struct windows *l = windows_new(10);
     (void)state;
     for (int i = 0; i < 10; i++)
         assert_true(windows_acquire(l, 1, i).admitted);
-    windows_store_rejection(l, 2, 50000);
+    windows_store_rejection(l, 2, 50000, 50000);
     windows_set_limit(l, 12);
     assert_int_equal(windows_find_rejection(l, 2, 10), 0);
     assert_int_equal(windows_acquire(l, 1, 10).remaining, 1);
     assert_true(windows_acquire(l, 1, 11).admitted);
     assert_false(windows_acquire(l, 1, 12).admitted);
-    windows_set_limit(l, 3); /* of those at 9, 10 and 11 the first leaves at 60009 */
+    windows_set_limit(l, 3); /* of the requests at 9, 10 and 11 the first leaves at 60009 */
     struct limit_verdict v = windows_acquire(l, 1, 59999);
     assert_false(v.admitted);
     assert_int_equal(v.remaining, 0);
@@ -205,16 +190,16 @@ static void the_limit_may_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sixty_at_once_then_one_a_place),
-        cmocka_unit_test(refused_requests_do_not_count),
-        cmocka_unit_test(equals_a_plain_recount),
-        cmocka_unit_test(quiet_keys_are_forgotten),
-        cmocka_unit_test(what_is_recorded_together_is_recorded),
-        cmocka_unit_test(what_has_left_goes_when_its_room_is_needed),
-        cmocka_unit_test(each_key_is_refused_for_itself),
-        cmocka_unit_test(what_is_recorded_out_of_turn_counts),
-        cmocka_unit_test(zero_is_no_limit),
-        cmocka_unit_test(the_limit_may_change),
+        cmocka_unit_test(burst_of_sixty_then_one_per_freed_slot),
+        cmocka_unit_test(rejected_requests_are_not_counted),
+        cmocka_unit_test(equals_a_recount),
+        cmocka_unit_test(removes_windows_of_idle_keys),
+        cmocka_unit_test(recording_into_a_full_window_drops_its_oldest_request),
+        cmocka_unit_test(recorded_requests_expire),
+        cmocka_unit_test(stores_a_rejection_per_key_until_it_expires),
+        cmocka_unit_test(requests_recorded_out_of_order_are_counted),
+        cmocka_unit_test(limit_zero_means_unlimited),
+        cmocka_unit_test(limit_can_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

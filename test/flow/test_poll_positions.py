@@ -52,7 +52,7 @@ def world(make_viewtally, clock, redis):
 
 
 def cursor_key(redis):
-    keys = redis.call("KEYS", "viewtally:cursor:*")
+    keys = [key for key in redis.call("KEYS", "viewtally:{limit}:poll:*") if not key.endswith("probe")]
     return keys[0] if keys else None
 
 
@@ -79,7 +79,7 @@ def test_a_poll_leaves_position_time_and_count(world, redis):
     ids = world.ids()
     wait_for(redis, world, after=0, sent=ids[-1], at=NOW_MS, polls=1)
     assert DAYS_90 - 60 < redis.call("TTL", cursor_key(redis)) <= DAYS_90
-    assert cursor_key(redis) == f"viewtally:cursor:{world.listed()[0]['id']}"
+    assert cursor_key(redis) == f"viewtally:{{limit}}:poll:{world.listed()[0]['id']}"
     world.clock.advance(5000)
     world.get(f"after=evt_{ids[1]}&limit=2")
     wait_for(redis, world, after=ids[1], sent=ids[-1], at=NOW_MS + 5000, polls=2)
@@ -159,7 +159,7 @@ def test_what_is_no_cursor_is_replaced_and_harms_nothing(world, redis, spoil):
     assert (world.listed()[0]["last_poll_at"], world.listed()[0]["polls"]) == (None, 0)
     world.get(f"after=evt_{head}")
     wait.until(lambda: hash_at(redis, key).get("after") == str(head), "the cursor to be right again")
-    assert "redis: away" not in world.instance.log
+    assert "redis: unavailable" not in world.instance.log
 
 
 @pytest.mark.parametrize("sent", ["-", "9"])       # a text and a number are compared otherwise
@@ -235,7 +235,7 @@ db.commit()
 def test_the_list_when_redis_is_away(world, redis, how):
     world.ids()
     redis.stop() if how == "stopped" else redis.signal(signal.SIGSTOP)
-    assert "Redis is away" in world.row()           # a paused Redis never answers: the command would hang
+    assert "Redis is unavailable" in world.row()           # a paused Redis never answers: the command would hang
     entry = world.listed()[0]
     assert entry["last_poll_at"] is entry["events_behind"] is entry["polls"] is None
     if how == "paused":
@@ -254,7 +254,7 @@ def test_the_list_with_a_wrong_address(viewtally):
     viewtally.create_key(uid("Ada"))
     viewtally.configure({"redis": {"url": "rediss://127.0.0.1", "ca_file": "/nonexistent"}})
     done = viewtally.run("key", "list", "--author", uid("Ada"))
-    assert "Redis is away" in done.out and "[redis] ca_file /nonexistent" in done.err
+    assert "Redis is unavailable" in done.out and "[redis] ca_file /nonexistent" in done.err
 
 
 def test_the_metrics_say_how_far_polls_are_behind(make_viewtally, clock, redis):
