@@ -1,4 +1,4 @@
-/* Arena: memory that is given back all at once. One for each request; reset between requests, not freed. */
+/* Arena: memory that is freed all at once. A request has one; it is reset between requests, not freed. */
 #ifndef VT_BASE_ARENA_H
 #define VT_BASE_ARENA_H
 
@@ -8,51 +8,53 @@
 #include <stdarg.h>
 
 struct arena_block;
+struct arena_piece; /* only under AddressSanitizer, see arena.c */
 
-/* One block that is allocated in advance, for arenas whose memory runs out. One arena at a time has it. */
+/* A block allocated in advance, for arenas that run out of memory. It serves one arena at a time. */
 struct arena_reserve {
     struct arena_block *block;
     bool is_lent;
 };
 
 struct arena {
-    struct arena_block *first; /* kept over resets */
+    struct arena_block *first; /* survives arena_reset() */
     struct arena_block *current;
+    struct arena_piece *pieces;
     size_t block_size;
     struct arena_reserve *reserve; /* NULL: none */
-    bool lacks_memory;             /* lives on the reserve */
+    bool lacks_memory;             /* the reserve is in use */
 };
 
-/* Nothing is allocated before the first use. `block_size` bytes are kept over resets. */
+/* Allocates nothing before the first use. Blocks have `block_size` bytes, or more for a larger piece. */
 void arena_init(struct arena *a, size_t block_size);
 void arena_fini(struct arena *a);
 
-/* Forgets everything allocated; keeps the first block, frees the others. */
+/* Frees everything that was allocated from the arena; the first block stays for reuse. */
 void arena_reset(struct arena *a);
 
-/* The same after overwriting what was allocated: it held secrets. */
+/* Like arena_reset(), but overwrites the memory first, because it held secrets. */
 void arena_wipe(struct arena *a);
 
-/* The bytes that are allocated in the arena now. */
+/* Bytes allocated from the arena since the last reset. */
 size_t arena_bytes(const struct arena *a);
 
-/* Allocates the first block, so that `block_size` bytes cannot fail later. False: no memory. */
+/* Allocates the first block, so that the first `block_size` bytes cannot fail. False: out of memory. */
 MUST_USE bool arena_obtain_first(struct arena *a);
 
-/* Without memory, an arena with a reserve goes on in that, so that code in the middle of its work need not
- * handle failure: its caller tests `lacks_memory` afterwards, gives the work up, and resets the arena before
- * any other arena may need the reserve. False: no memory. */
+/* An arena with a reserve allocates from it when out of memory, so that code in the middle of its work need
+ * not handle failure: the caller tests `lacks_memory` afterwards, abandons the work, and resets the arena
+ * before another arena may need the reserve. False: out of memory. */
 MUST_USE bool arena_reserve_init(struct arena_reserve *reserve, size_t size);
 void arena_reserve_fini(struct arena_reserve *reserve);
 
-/* Zeroed, aligned for any type; never NULL. Out of memory ends the process if the arena has no reserve, or
- * needs more than the reserve: sizes are bounded by the callers. */
+/* Zeroed and aligned for any type; never NULL. Out of memory ends the process if the arena has no reserve, or
+ * if the reserve is too small: callers bound their sizes first. */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
-/* The same for bytes, without alignment: many short texts of a client take no more than their size. */
+/* Like arena_alloc(), but not aligned, so that many short texts of a client take no more than their size. */
 char *arena_alloc_text(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
-/* Copies of bytes that live as long as the arena; the copy is NUL-terminated behind its end. */
+/* Copies into the arena. The copy is followed by a NUL, which its length does not count. */
 struct str arena_copy(struct arena *a, struct str s);
 struct str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct str arena_vprintf(struct arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));

@@ -4,6 +4,10 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/buf.h"
@@ -102,6 +106,26 @@ static void arena_gives_zeroed_memory_again(void **state)
     assert_int_equal(copy.p[copy.len], '\0');
     arena_fini(&a);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+static void arena_overruns_are_reported(void **state)
+{
+    static const size_t sizes[] = {1, 7, 8, 100, 4096};
+    struct arena a;
+    (void)state;
+    arena_init(&a, 1024);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const char *text = arena_alloc_text(&a, sizes[i]), *aligned = arena_alloc(&a, sizes[i]);
+        assert_true(!__asan_address_is_poisoned(text + sizes[i] - 1) &&
+                    __asan_address_is_poisoned(text + sizes[i]));
+        assert_true(!__asan_address_is_poisoned(aligned + sizes[i] - 1) &&
+                    __asan_address_is_poisoned(aligned + sizes[i]));
+        arena_reset(&a);
+        assert_true(__asan_address_is_poisoned(text) && __asan_address_is_poisoned(aligned));
+    }
+    arena_fini(&a);
+}
+#endif
 
 static void buf_fails_for_good(void **state)
 {
@@ -211,6 +235,9 @@ int main(void)
         cmocka_unit_test(str_reads_numbers),
         cmocka_unit_test(str_knows_utf8),
         cmocka_unit_test(arena_gives_zeroed_memory_again),
+#ifdef __SANITIZE_ADDRESS__
+        cmocka_unit_test(arena_overruns_are_reported),
+#endif
         cmocka_unit_test(buf_fails_for_good),
         cmocka_unit_test(uuids_keep_their_text),
         cmocka_unit_test(hashes_stay_what_they_are),
