@@ -202,7 +202,7 @@ static enum cli_exit tell(const struct test *t)
     const struct asker *a = t->asker;
     char account[ASKER_NAME_MAX];
     asker_name(a, account);
-    if (a->token_refresh_result.result != TOKEN_REFRESHED)
+    if (a->token_refresh_result.status != TOKEN_REFRESHED)
         return asker_tell_tokens(a);
     if (a->network)
         return cli_fail(CLI_COULD_NOT, "%s: %s was not reached: %s", account, a->desc->title, a->network);
@@ -231,7 +231,7 @@ static enum cli_exit test_account(struct asker *a)
     if (err)
         return cli_fail(CLI_COULD_NOT, "platform test: database error: %s", err_name(err));
     err = ask(&t);
-    if (!err && !a->network && a->token_refresh_result.result == TOKEN_REFRESHED && t.outcome.verdict == V_OK)
+    if (!err && !a->network && a->token_refresh_result.status == TOKEN_REFRESHED && t.outcome.verdict == V_OK)
         err = note_ok(a);
     return err ? asker_tell_error("platform test", err) : tell(&t);
 }

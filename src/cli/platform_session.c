@@ -66,7 +66,7 @@ enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, stru
     }
     a->options = platform_options_of(a->config, a->desc->api);
     a->options.by_key = false;
-    a->token_refresh_result.result = TOKEN_REFRESHED;
+    a->token_refresh_result.status = TOKEN_REFRESHED;
     if (!open_network(a)) {
         code = cli_fail(CLI_COULD_NOT, "%s: out of memory", command);
         goto fail;
@@ -122,7 +122,7 @@ bool asker_refresh(struct asker *a)
     a->waiting = token_refresher_start(a->refresher, a->account.row, a->account.version,
                                        &a->token_refresh_result, on_tokens, a) == NEXT_WAIT;
     wait_for_it(a);
-    return a->token_refresh_result.result == TOKEN_REFRESHED && load_account(a, a->account.row) == OK;
+    return a->token_refresh_result.status == TOKEN_REFRESHED && load_account(a, a->account.row) == OK;
 }
 
 bool asker_refresh_if_due(struct asker *a)
@@ -190,7 +190,7 @@ enum cli_exit asker_tell_tokens(const struct asker *a)
     const struct token_refresh_result *t = &a->token_refresh_result;
     char account[ASKER_NAME_MAX];
     asker_name(a, account);
-    switch (t->result) {
+    switch (t->status) {
     case TOKEN_RECONNECT:
         return cli_fail(CLI_PART,
                         "%s: the author has to sign in again: the tokens could not be refreshed (%s)",

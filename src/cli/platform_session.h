@@ -3,7 +3,7 @@
 #define VT_CLI_PLATFORM_SESSION_H
 
 #include "cli/cmd_platform.h"
-#include "vault/token_vault.h"
+#include "fetch/token_refresh.h"
 
 #include <uv.h>
 

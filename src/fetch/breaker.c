@@ -1,16 +1,16 @@
-/* The breaker's three states. */
+/* The three states of a circuit breaker. */
 #include "fetch/breaker.h"
 
 #include "base/clock.h"
 
-enum { OPEN_MINUTES = 5, OPEN_MINUTES_MOST = 60, LEVELS = 5 };
+enum { OPEN_MINUTES = 5, OPEN_MINUTES_MAX = 60, LEVELS = 5 };
 
 static int64_t open_ms(int level)
 {
     int64_t minutes = OPEN_MINUTES;
-    for (int i = 1; i < level && minutes < OPEN_MINUTES_MOST; i++)
+    for (int i = 1; i < level && minutes < OPEN_MINUTES_MAX; i++)
         minutes *= 2;
-    return (minutes < OPEN_MINUTES_MOST ? minutes : OPEN_MINUTES_MOST) * MINUTE_MS;
+    return (minutes < OPEN_MINUTES_MAX ? minutes : OPEN_MINUTES_MAX) * MINUTE_MS;
 }
 
 void breaker_restore(struct breaker *b, int level, int64_t until, int64_t now)
@@ -19,8 +19,8 @@ void breaker_restore(struct breaker *b, int level, int64_t until, int64_t now)
     if (level <= 0)
         return;
     b->level = level < LEVELS ? level : LEVELS;
-    const int64_t most = now + open_ms(b->level);
-    b->until = until < most ? until : most;
+    const int64_t latest = now + open_ms(b->level);
+    b->until = until < latest ? until : latest;
     if (b->until < 1)
         b->until = 1;
 }
@@ -37,7 +37,8 @@ void breaker_begin(struct breaker *b)
     b->probing = b->until != 0;
 }
 
-static bool is_bad(struct breaker *b, bool good)
+/* Returns true if the circuit must open. */
+static bool record_call(struct breaker *b, bool good)
 {
     const uint64_t all = (UINT64_C(1) << BREAKER_WINDOW) - 1;
     b->in_a_row = good ? 0 : b->in_a_row + 1;
@@ -48,7 +49,7 @@ static bool is_bad(struct breaker *b, bool good)
            (b->window_count == BREAKER_WINDOW && __builtin_popcountll(b->window) > BREAKER_WINDOW / 2);
 }
 
-static void open_it(struct breaker *b, int64_t now)
+static void open_circuit(struct breaker *b, int64_t now)
 {
     b->level = b->level < LEVELS ? b->level + 1 : LEVELS;
     b->until = now + open_ms(b->level);
@@ -59,19 +60,19 @@ static void open_it(struct breaker *b, int64_t now)
 
 bool breaker_end(struct breaker *b, bool good, int64_t now)
 {
-    if (b->until && !b->probing) /* a call that began before it opened */
+    if (b->until && !b->probing) /* the call began before the circuit opened */
         return false;
     if (b->probing && good) {
         *b = (struct breaker){0};
         return true;
     }
-    if (!b->probing && !is_bad(b, good))
+    if (!b->probing && !record_call(b, good))
         return false;
-    open_it(b, now);
+    open_circuit(b, now);
     return true;
 }
 
-void breaker_forget(struct breaker *b)
+void breaker_cancel(struct breaker *b)
 {
     b->probing = false;
 }

@@ -1,57 +1,115 @@
-/* The loop of a run:
+/* The event loop of a run:
  *
- *   open -> survey -> turn the loop -> close
- *                      |  pump: fill lanes, begin calls, apply results; after each answer and on a timer
- *                      `-> until nothing is left, the deadline is there, or the run is told to stop
+ *   open -> survey -> run the loop -> close -> write what is left
+ *                      |  pump(): fills windows, starts calls, applies results; after each call and by timer
+ *                      `-> until nothing is left, the deadline has passed, or the run is stopping
  *
- * Everything happens on the run's thread, the database included: an answer that is late by a transaction is
- * only late. */
+ * Everything happens on the run's thread, including database transactions: delaying a response by one does no
+ * harm. */
 #include "fetch/fetch.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fetch/engine.h"
+#include "fetch/outcome.h"
+#include "fetch/survey.h"
+#include "fetch/token_upkeep.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { TICK_MOST_MS = 200, APPLY_MS = 100, FLUSH_MS = 2000, FLUSH_READINGS = 2000 };
+enum { TICK_MS = 200, APPLY_MS = 100, FLUSH_MS = 2000, FLUSH_READINGS = 2000 };
 
-void engine_stop(struct engine *e, enum err err)
+struct engine {
+    struct run *run;
+    const struct config *config;
+    uv_loop_t loop;
+    uv_timer_t tick;
+    struct http_client *http;
+    bool http_closed;
+    struct seal_keys *keys;
+    struct token_sender sender;
+    struct token_refresher *refresher;
+
+    enum err err;  /* why the run stops early */
+    bool stopping; /* no new calls */
+    bool pumping;
+    int64_t deadline, heartbeat_at, applied_at, flushed_at; /* monotonic */
+    int64_t first_author, next_first_author;
+
+    struct throttle throttles[PLATFORM_APIS];
+    struct api_queue apis[PLATFORM_APIS];
+    struct fetch_account api_key; /* YouTube's */
+    struct platform_walk walks[PLATFORM_COUNT];
+    struct author_plan plan;
+    struct api_calls calls;
+    struct outcome_handler outcomes;
+    struct rejections rejections;
+    struct token_upkeep upkeep;
+    struct result_set results;
+    struct pending_writes writes;
+};
+
+static void stop(struct engine *e, enum err err)
 {
+    if (!err)
+        return;
     if (!e->err)
         e->err = err;
     e->stopping = true;
 }
 
-/* splitmix64 */
-uint64_t engine_random(struct engine *e)
+/* --- calls --- */
+
+static void handle_result(struct engine *e, struct api_call *call, struct call_result *result)
 {
-    uint64_t z = e->random += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+    for (;;) {
+        if (result->kind == CALL_STORE_FAILED)
+            stop(e, result->err);
+        if (outcome_apply(&e->outcomes, call, result) == CALL_FINISH)
+            break;
+        if (api_call_refresh_token(call, result) == NEXT_WAIT)
+            return;
+    }
+    api_call_finish(call);
 }
 
-/* --- the pump --- */
+static void pump(struct engine *e);
 
-/* The first account that has something to send now; NULL: `*soonest` is when one may have. What could only be
- * asked after the run's end is given up. */
-static struct account *next_account(struct engine *e, struct gate *g, int64_t now, int64_t *soonest)
+static void on_call_done(void *ctx, struct api_call *call, struct call_result *result)
 {
-    struct list *l = g->ready.next;
+    struct engine *e = ctx;
+    handle_result(e, call, result);
+    pump(e);
+}
+
+static void on_upkeep_progressed(void *ctx)
+{
+    pump(ctx);
+}
+
+static void start_call(struct engine *e, struct fetch_account *account, struct call_batch *batch)
+{
+    struct call_result result;
+    if (api_call_start(&e->calls, account, batch, &result) == NEXT_MORE)
+        handle_result(e, result.call, &result);
+}
+
+/* The first account that can send now. NULL: none; `*soonest` is when one may be able to. Abandons accounts
+ * that cannot send before the deadline. */
+static struct fetch_account *next_account(struct engine *e, struct api_queue *api, int64_t now,
+                                          int64_t *soonest)
+{
+    struct list *l = api->ready.next;
     *soonest = PACE_NEVER;
-    while (l != &g->ready) {
-        struct account *account = LIST_ENTRY(l, struct account, link);
+    while (l != &api->ready) {
+        struct fetch_account *account = LIST_ENTRY(l, struct fetch_account, link);
         int64_t at;
-        if (!account->dropped && account_is_ready(account, now, &at))
+        if (!account->abandoned && fetch_account_is_ready(account, now, &at))
             return account;
-        if (account->dropped || at >= e->deadline) {
-            account_give_up(e, account);
-            l = g->ready.next; /* whatever else went with it */
+        if (account->abandoned || at >= e->deadline) {
+            fetch_account_abandon(account);
+            l = api->ready.next; /* other accounts of the group may be gone too */
             continue;
         }
         *soonest = at < *soonest ? at : *soonest;
@@ -60,124 +118,123 @@ static struct account *next_account(struct engine *e, struct gate *g, int64_t no
     return NULL;
 }
 
-/* Begins what may begin of one API. Returns when something next may, monotonic; PACE_NEVER: after an answer.
- */
-static int64_t pump_gate(struct engine *e, struct gate *g, int64_t now)
+/* Starts the calls of one API that may begin now. Returns when the next one may, monotonic; PACE_NEVER: not
+ * before a call has ended. */
+static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t now)
 {
-    if (g->closed)
-        gate_close(e, g);
-    while (!e->stopping && !g->closed && !list_is_empty(&g->ready)) {
-        const int64_t gate_at = gate_ready_at(g, now);
+    const struct throttle *t = api->throttle;
+    if (t->closed)
+        api_queue_close(api);
+    while (!e->stopping && !t->closed && !list_is_empty(&api->ready)) {
+        const int64_t at = throttle_ready_at(t, now);
         int64_t soonest;
-        if (gate_at != PACE_NEVER && gate_at >= e->deadline) {
-            log_warn("platforms: %s: nothing more can be asked in this run", g->desc->name);
-            gate_close(e, g);
+        if (at != PACE_NEVER && at >= e->deadline) {
+            log_warn("platforms: %s: no more calls possible in this run", t->desc->name);
+            api_queue_close(api);
             break;
         }
-        if (gate_at > now)
-            return gate_at;
-        struct account *account = next_account(e, g, now, &soonest);
+        if (at > now)
+            return at;
+        struct fetch_account *account = next_account(e, api, now, &soonest);
         if (!account)
             return soonest;
-        list_remove(&account->link);
-        list_add_last(&g->ready, &account->link);
-        flight_begin(e, account, account_next_batch(account, now));
+        list_remove(&account->link); /* round robin */
+        list_add_last(&api->ready, &account->link);
+        start_call(e, account, fetch_account_next_batch(account, now));
     }
     return PACE_NEVER;
 }
 
-static bool is_done(const struct engine *e)
-{
-    for (int p = 0; p < PLATFORM_COUNT; p++)
-        if (!lane_is_done(&e->lanes[p]))
-            return false;
-    return e->flight_count == 0 && keeper_is_done(e);
-}
-
-static void fill_lanes(struct engine *e)
-{
-    for (int p = 0; p < PLATFORM_COUNT && !e->stopping; p++) {
-        const enum err err = lane_fill(e, &e->lanes[p]);
-        if (err)
-            engine_stop(e, err);
-    }
-    const enum err err = keeper_go_on(e);
-    if (err)
-        engine_stop(e, err);
-}
-
-static int64_t begin_calls(struct engine *e)
+/* Returns the milliseconds until the next call may begin, at most TICK_MS. */
+static int64_t start_calls(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
-    int64_t soonest = now + TICK_MOST_MS;
-    if (now >= e->deadline) /* whatever could begin now is not hopeless, but late */
+    int64_t soonest = now + TICK_MS;
+    if (now >= e->deadline)
         return 0;
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        struct gate *g = &e->gates[api];
-        if (!g->active)
+        if (!e->throttles[api].configured)
             continue;
-        const int64_t at = pump_gate(e, g, now);
+        const int64_t at = start_api_calls(e, &e->apis[api], now);
         soonest = at < soonest ? at : soonest;
     }
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        if (e->lanes[p].filling)
+        if (e->walks[p].has_more)
             soonest = now;
     return soonest > now ? soonest - now : 0;
+}
+
+/* --- the pump --- */
+
+static bool is_done(const struct engine *e)
+{
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        if (!platform_walk_is_done(&e->walks[p]))
+            return false;
+    return e->calls.count == 0 && token_upkeep_is_done(&e->upkeep);
+}
+
+static void fill_windows(struct engine *e)
+{
+    for (int p = 0; p < PLATFORM_COUNT && !e->stopping; p++)
+        stop(e, platform_walk_fill(&e->walks[p], &e->plan));
+    if (!e->stopping)
+        stop(e, token_upkeep_continue(&e->upkeep));
 }
 
 static enum err flush(struct engine *e)
 {
     e->flushed_at = clock_mono_ms();
-    e->gathered = 0;
+    e->results.unflushed = 0;
     const enum err err = run_flush(e->run);
-    return err ? err : note_flush(e);
+    return err ? err : pending_writes_flush(&e->writes, e->run, e->throttles);
+}
+
+static enum err apply_results(struct engine *e, bool all)
+{
+    const struct walk_progress progress = platform_walks_progress(e->walks);
+    e->applied_at = clock_mono_ms();
+    return result_set_apply(&e->results, &progress, all);
 }
 
 static void write_results(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
-    enum err err = OK;
-    if (now - e->applied_at >= APPLY_MS) {
-        e->applied_at = now;
-        err = visit_apply(e, false);
-    }
-    if (!err && (e->gathered >= FLUSH_READINGS || now - e->flushed_at >= FLUSH_MS))
+    enum err err = now - e->applied_at >= APPLY_MS ? apply_results(e, false) : OK;
+    if (!err && (e->results.unflushed >= FLUSH_READINGS || now - e->flushed_at >= FLUSH_MS))
         err = flush(e);
-    if (err)
-        engine_stop(e, err);
+    stop(e, err);
 }
 
-/* Not by the timer: answers that come quickly keep setting it back. */
-static void take_turn(struct engine *e)
+/* Called by pump() and not by a timer of its own, because responses in quick succession restart the timer. */
+static void check_deadline_and_lease(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
     if (now >= e->deadline)
         e->stopping = true;
-    if (now - e->turned_at < TICK_MOST_MS)
+    if (now - e->heartbeat_at < TICK_MS)
         return;
-    e->turned_at = now;
-    const enum err err = run_heartbeat(e->run);
-    if (err)
-        engine_stop(e, err);
+    e->heartbeat_at = now;
+    stop(e, run_heartbeat(e->run));
 }
 
 static void on_tick(uv_timer_t *timer)
 {
-    struct engine *e = timer->data;
-    engine_pump(e);
+    pump(timer->data);
 }
 
-void engine_pump(struct engine *e)
+/* Does whatever can be done now, then arms the timer or ends the loop. */
+static void pump(struct engine *e)
 {
-    int64_t wait_ms = TICK_MOST_MS;
+    int64_t wait_ms = TICK_MS;
     if (e->pumping)
         return;
     e->pumping = true;
-    take_turn(e);
+    check_deadline_and_lease(e);
     if (!e->stopping)
-        fill_lanes(e);
+        fill_windows(e);
     if (!e->stopping)
-        wait_ms = begin_calls(e);
+        wait_ms = start_calls(e);
     if (!e->stopping)
         write_results(e);
     e->pumping = false;
@@ -188,58 +245,73 @@ void engine_pump(struct engine *e)
     (void)uv_timer_start(&e->tick, on_tick, (uint64_t)(wait_ms < 1 ? 1 : wait_ms), 0);
 }
 
-/* --- begin --- */
+/* --- before the loop --- */
 
-static void init_lanes(struct engine *e)
+static void init_apis(struct engine *e)
 {
-    for (int p = 0; p < PLATFORM_COUNT; p++) {
-        e->lanes[p] = (struct lane){.platform = (enum platform)p, .passes = 1, .ended = true};
-        list_init(&e->lanes[p].parts);
-    }
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        gate_init(e, &e->gates[api], (enum platform_api)api);
-        struct lane *lane = &e->lanes[e->gates[api].desc->platform];
-        lane->active = lane->active || e->gates[api].active;
-        lane->ended = !lane->active;
+        throttle_init(&e->throttles[api], e->config, (enum platform_api)api);
+        api_queue_init(&e->apis[api], &e->throttles[api]);
     }
+    if (!e->config->youtube.api_key[0])
+        return;
+    e->apis[API_YOUTUBE].key = &e->api_key;
+    fetch_account_init(&e->api_key, &e->apis[API_YOUTUBE], NULL);
 }
 
-static enum err restore(struct engine *e)
+static struct engine *engine_new(struct run *run)
 {
-    enum err err = walk_restore(e);
-    for (int api = 0; api < PLATFORM_APIS && !err; api++)
-        err = gate_restore(e, &e->gates[api]);
+    struct engine *e = xcalloc(1, sizeof *e);
+    const int64_t now = clock_mono_ms();
+    e->run = run;
+    e->config = run_config(run);
+    e->deadline = now + e->config->platforms.deadline_s * SECOND_MS;
+    e->flushed_at = now;
+    e->results.run = run;
+    e->rejections.writes = &e->writes;
+    pending_writes_init(&e->writes);
+    init_apis(e);
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        e->lanes[p].at = (struct position){.author_row = e->first_author - 1};
-    return err;
+        post_window_init(&e->walks[p].window, (enum platform)p, run, &e->results, &e->writes);
+    author_plan_init(&e->plan, run, e->apis);
+    e->outcomes = (struct outcome_handler){
+        .run = run,
+        .writes = &e->writes,
+        .rejections = &e->rejections,
+        .deadline = e->deadline,
+        .random = (uint64_t)clock_work_us() ^ (uint64_t)run_observed_at(run) << 20,
+    };
+    return e;
 }
 
-static void init(struct engine *e, struct run *run)
+static void engine_free(struct engine *e)
 {
-    *e = (struct engine){.run = run, .config = run_config(run), .store = run_store(run)};
-    list_init(&e->flights);
-    list_init(&e->spare_flights);
-    e->suspects = xcalloc(SUSPECTS_MAX, sizeof *e->suspects);
-    e->deadline = clock_mono_ms() + e->config->platforms.deadline_s * SECOND_MS;
-    e->flushed_at = clock_mono_ms();
-    e->random = (uint64_t)clock_work_us() ^ (uint64_t)run_observed_at(run) << 20;
-
-    init_lanes(e);
+    seal_close(e->keys);
+    author_plan_fini(&e->plan);
+    result_set_free(&e->results);
+    pending_writes_fini(&e->writes);
+    rejections_fini(&e->rejections);
+    token_upkeep_fini(&e->upkeep);
+    free(e);
 }
 
-static enum err open_keys(struct engine *e)
+/* Loads what earlier runs have left. */
+static enum err load_state(struct engine *e)
 {
     char why[256] = "";
     enum err err = seal_open(&e->keys, e->config->secrets.key_file, why, sizeof why);
-    return err ? run_fail(e->run, err, "%s", why) : OK;
-}
-
-/* --- the loop and its end --- */
-
-static void on_fetch_closed(void *ctx)
-{
-    struct engine *e = ctx;
-    e->fetch_closed = true;
+    if (err)
+        return run_fail(e->run, err, "%s", why);
+    err = first_author_load(e->run, &e->first_author);
+    for (int api = 0; api < PLATFORM_APIS && !err; api++) {
+        err = throttle_load(&e->throttles[api], run_store(e->run), e->config);
+        if (err)
+            return run_fail_database(e->run, err);
+    }
+    e->api_key.tier = e->throttles[API_YOUTUBE].lowest_tier;
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        platform_walk_init(&e->walks[p], e->first_author, e->plan.has_source[p]);
+    return err;
 }
 
 static enum err open_loop(struct engine *e)
@@ -247,95 +319,142 @@ static enum err open_loop(struct engine *e)
     struct http_client_options options;
     const int status = FAULT_OR(UV_EMFILE, uv_loop_init(&e->loop));
     if (status)
-        return run_fail(e->run, ERR_NOMEM, "no event loop for the platforms: %s", uv_strerror(status));
+        return run_fail(e->run, ERR_NOMEM, "cannot create the event loop for the platforms: %s",
+                        uv_strerror(status));
     http_client_options_of(&options, e->config);
-    e->client = http_client_new(&e->loop, &options);
-    if (!e->client) {
-        CHECK(uv_loop_close(&e->loop) == 0); /* it has no handles */
-        return run_fail(e->run, ERR_NOMEM, "no HTTP client for the platforms: out of memory");
+    e->http = http_client_new(&e->loop, &options);
+    if (!e->http) {
+        CHECK(uv_loop_close(&e->loop) == 0);
+        return run_fail(e->run, ERR_NOMEM, "cannot create the HTTP client for the platforms: out of memory");
     }
     CHECK(uv_timer_init(&e->loop, &e->tick) == 0);
     e->tick.data = e;
-    e->sender = token_sender_of(e->client);
+    e->sender = token_sender_of(e->http);
     const struct transaction_scope scope = run_unleased_transactions(e->run);
     e->refresher = token_refresher_new(e->config, &e->sender, e->keys, &scope);
+    e->calls = (struct api_calls){.run = e->run,
+                                  .keys = e->keys,
+                                  .http = e->http,
+                                  .refresher = e->refresher,
+                                  .done = on_call_done,
+                                  .ctx = e};
+    api_calls_init(&e->calls);
+    e->upkeep = (struct token_upkeep){.run = e->run,
+                                      .apis = e->apis,
+                                      .rejections = &e->rejections,
+                                      .refresher = e->refresher,
+                                      .progressed = on_upkeep_progressed,
+                                      .ctx = e};
     return OK;
 }
 
-static void on_wait(uv_timer_t *timer)
+/* --- after the loop --- */
+
+/* If the run did not get through all posts: counts the posts that were not loaded, and sets the author with
+ * whom the next run begins and the APIs with a backlog. */
+static void record_backlog(struct engine *e)
+{
+    struct walk_position first = {0};
+    bool any = false;
+    for (int p = 0; p < PLATFORM_COUNT; p++) {
+        const struct platform_walk *w = &e->walks[p];
+        if (platform_walk_is_done(w))
+            continue;
+        /* With age-based intervals it is unknown how many of the remaining posts were due. */
+        if (!w->ended && !w->by_age && w->planned > w->loaded)
+            run_count(e->run, p, RUN_UNANSWERED, w->planned - w->loaded);
+        const struct walk_position at = platform_walk_open_position(w);
+        if (!any || walk_position_cmp(&at, &first) < 0)
+            first = at;
+        any = true;
+    }
+    e->next_first_author = first.author_row;
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        struct throttle *t = &e->throttles[api];
+        /* An open circuit is not a backlog: fewer posts would not help. */
+        const bool backlog = t->configured && !platform_walk_is_done(&e->walks[t->desc->platform]) &&
+                             !t->closed && !t->breaker.until && !e->err &&
+                             !list_is_empty(&e->apis[api].ready);
+        t->unsaved = t->unsaved || backlog != t->backlog;
+        t->backlog = backlog;
+    }
+}
+
+static void on_http_closed(void *ctx)
+{
+    struct engine *e = ctx;
+    e->http_closed = true;
+}
+
+static void on_close_tick(uv_timer_t *timer)
 {
     const struct engine *e = timer->data;
-    const enum err err = run_heartbeat(e->run); /* whatever it says, the run is at its end */
+    const enum err err = run_heartbeat(e->run); /* an error changes nothing: the run is ending */
     (void)err;
 }
 
-/* Tokens that are being refreshed are waited for: a pair that was sent would be lost. */
+/* Waits for token refreshes in flight: their new tokens would be lost otherwise. */
 static void close_loop(struct engine *e)
 {
-    (void)uv_timer_start(&e->tick, on_wait, TICK_MOST_MS, TICK_MOST_MS);
-    while (token_refresher_in_flight(e->refresher) || e->flight_count)
+    (void)uv_timer_start(&e->tick, on_close_tick, TICK_MS, TICK_MS);
+    while (token_refresher_in_flight(e->refresher) || e->calls.count)
         (void)uv_run(&e->loop, UV_RUN_ONCE);
     token_refresher_free(e->refresher);
-    http_client_close(e->client, on_fetch_closed, e);
+    http_client_close(e->http, on_http_closed, e);
     uv_close((uv_handle_t *)&e->tick, NULL);
-    while (uv_run(&e->loop, UV_RUN_DEFAULT) || !e->fetch_closed)
+    while (uv_run(&e->loop, UV_RUN_DEFAULT) || !e->http_closed)
         ;
     CHECK(uv_loop_close(&e->loop) == 0);
 }
 
-static enum err turn_loop(struct engine *e)
+static void abandon_rest(struct engine *e)
+{
+    for (int api = 0; api < PLATFORM_APIS; api++)
+        api_queue_close(&e->apis[api]);
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        CHECK(e->walks[p].window.group_count == 0);
+    api_calls_fini(&e->calls);
+}
+
+static enum err run_loop(struct engine *e)
 {
     const enum err err = open_loop(e);
     if (err)
         return err;
-    engine_pump(e);
+    pump(e);
     if (!e->stopping && !is_done(e))
         (void)uv_run(&e->loop, UV_RUN_DEFAULT);
     e->stopping = true;
-    note_truncated(e);
-    flight_cancel_all(e);
+    record_backlog(e);
+    api_calls_cancel(&e->calls);
     close_loop(e);
+    stop(e, e->upkeep.err);
+    abandon_rest(e);
     return OK;
-}
-
-static void give_up_rest(struct engine *e)
-{
-    for (int api = 0; api < PLATFORM_APIS; api++)
-        gate_close(e, &e->gates[api]);
-    for (int p = 0; p < PLATFORM_COUNT; p++)
-        CHECK(e->lanes[p].part_count == 0);
-    flight_free_all(e);
 }
 
 static enum err write_rest(struct engine *e)
 {
     if (e->err)
         return e->err;
-    verdict_mark(e);
-    enum err err = visit_apply(e, true);
+    rejections_decide(&e->rejections);
+    enum err err = apply_results(e, true);
     if (!err)
         err = flush(e);
-    return err ? err : walk_save(e);
+    return err ? err : first_author_save(e->run, e->first_author, e->next_first_author);
 }
 
 static enum err run_platforms(struct run *run)
 {
-    struct engine *e = xcalloc(1, sizeof *e);
-    init(e, run);
-    enum err err = open_keys(e);
+    struct engine *e = engine_new(run);
+    enum err err = load_state(e);
     if (!err)
-        err = restore(e);
+        err = survey(run, e->apis, e->walks);
     if (!err)
-        err = plan_survey(e);
-    if (!err) {
-        const enum err loop_err = turn_loop(e);
-        give_up_rest(e);
-        err = loop_err ? loop_err : write_rest(e);
-    }
-    seal_close(e->keys);
-    visit_free_all(e);
-    free(e->suspects);
-    free(e);
+        err = run_loop(e);
+    if (!err)
+        err = write_rest(e);
+    engine_free(e);
     return err;
 }
 

@@ -1,5 +1,5 @@
-/* The source `platforms`: every live post of every author is asked for at its platform. One run of it is a
- * loop of its own on the run's thread; how it goes about it is engine.h's. */
+/* The source `platforms`: reads every live post of every author from its platform. A run has an event loop of
+ * its own on the run's thread. */
 #ifndef VT_FETCH_FETCH_H
 #define VT_FETCH_FETCH_H
 

@@ -1,332 +1,112 @@
-/* What an answer means: for each post of the call, then for the call, its account and its API. The table of
- * verdicts, one function each. */
-#include "fetch/engine.h"
+/* One function per outcome of a call (enum verdict of platforms/platform.h). */
+#include "fetch/outcome.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "fetch/post_outcome.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 enum {
-    SUSPECTS_LEAST = 3, /* so many accounts have to say so before it looks like our app */
-    BUG_ACCOUNTS = 3,
-    TIER_MS = 24 * 3600 * 1000,
+    BAD_REQUEST_ACCOUNTS = 3, /* so many accounts in a row prove that our request is wrong */
     ACCOUNT_PAUSE_MS = 5 * 60 * 1000,
+    USAGE_HALF_PERCENT = 80, /* of the rate limit of the platform: continue at half the rate, */
+    USAGE_PAUSE_PERCENT = 95 /* pause */
 };
 
-/* --- posts --- */
-
-static void miss(struct flight *f, struct ask *ask, bool anomaly)
+/* splitmix64 */
+static uint64_t next_random(struct outcome_handler *h)
 {
-    struct engine *e = f->engine;
-    struct part *part = ask->part;
-    struct platform_post *known = &ask->known;
-    if (!f->account->row) {
-        /* Private ones only their owner can see: once, when it is new that it cannot be read. */
-        if (part->account_count && (ask->read_at != TIME_NONE || !known->misses)) {
-            ask->by_owner = true;
-            ask_queue(&part->accounts[0], ask);
-            return;
-        }
-    } else if (!known->credential_row && ++ask->accounts_tried < (int)part->account_count) {
-        ask_queue(&part->accounts[ask->accounts_tried], ask);
-        return;
-    }
-    if (!anomaly) {
-        known->misses++;
-        known->asked_at = clock_wall_ms();
-        if (known->missed_since == TIME_NONE)
-            known->missed_since = known->asked_at;
-        note_post(e, known);
-    }
-    f->account->missing += part->account_count == 1;
-    ask_settle(e, ask, SETTLED_MISSING);
+    uint64_t z = h->random += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
 }
 
-static void read_ok(struct flight *f, struct ask *ask, const struct platform_item *item)
+static struct throttle *throttle_of(const struct api_call *call)
 {
-    struct platform_post *known = &ask->known;
-    const bool several = ask->part->account_count > 1 || ask->by_owner;
-    const int64_t row = f->account->row && several ? f->account->row : known->credential_row;
-    const int source = item->views_source ? item->views_source : known->views_source;
-    const bool changed = known->misses || known->views_source != source || known->credential_row != row;
-    memcpy(ask->counts, item->counts, sizeof ask->counts);
-    known->misses = 0;
-    known->missed_since = TIME_NONE;
-    known->views_source = source;
-    known->credential_row = row;
-    if (changed)
-        note_post(f->engine, known);
-    ask_settle(f->engine, ask, SETTLED_READ);
+    return call->account->api->throttle;
 }
 
-/* An answer to CALL_RESOLVE: from now on it is read by that id. */
-static void resolved(struct flight *f, struct ask *ask, const struct platform_item *item)
+static struct call_batch *take_batch(struct api_call *call)
 {
-    struct platform_post *known = &ask->known;
-    known->misses = 0;
-    known->missed_since = TIME_NONE;
-    known->resolved_id = arena_copy(&ask->part->arena, item->resolved);
-    note_post(f->engine, known);
-    ask_queue(f->account, ask);
-}
-
-/* Not known yet: a post that its platform still looks at. One that stays so is asked for daily like one that
- * is missing. */
-static void unresolved(struct flight *f, struct ask *ask)
-{
-    struct platform_post *known = &ask->known;
-    known->misses++;
-    known->asked_at = clock_wall_ms();
-    if (known->missed_since == TIME_NONE)
-        known->missed_since = known->asked_at;
-    note_post(f->engine, known);
-    ask_settle(f->engine, ask, SETTLED_NO_DATA);
-}
-
-static bool is_missing(const struct platform_item *item, bool ok)
-{
-    return item->state == ITEM_MISSING || (ok && item->state == ITEM_PENDING);
-}
-
-static void settle_item(struct flight *f, struct ask *ask, const struct platform_item *item, bool ok,
-                        bool anomaly)
-{
-    const bool resolves = f->call.kind == CALL_RESOLVE;
-    f->account->seen +=
-        item->state == ITEM_OK || item->state == ITEM_NO_DATA || item->state == ITEM_PERMANENT;
-    if (resolves && item->resolved.p && item->resolved.len)
-        resolved(f, ask, item);
-    else if (is_missing(item, ok))
-        miss(f, ask, anomaly);
-    else if (resolves && (item->state == ITEM_OK || item->state == ITEM_NO_DATA))
-        unresolved(f, ask);
-    else if (item->state == ITEM_OK)
-        read_ok(f, ask, item);
-    else if (item->state == ITEM_NO_DATA)
-        ask_settle(f->engine, ask, SETTLED_NO_DATA);
-    else if (item->state == ITEM_PERMANENT) {
-        ask->known.is_permanent = true;
-        note_post(f->engine, &ask->known);
-        ask_settle(f->engine, ask, SETTLED_PERMANENT);
-    } else {
-        return; /* stays in the batch */
-    }
-    f->batch->count--;
-}
-
-/* All that one answer left out says more about the account than about the posts. */
-static bool is_anomaly(const struct flight *f, bool ok)
-{
-    if (f->call.item_count < 2 || !f->account->row || f->call.kind == CALL_RESOLVE || f->call.with_account)
-        return false; /* an account that answered beside its posts proves that they are gone */
-    for (size_t i = 0; i < f->call.item_count; i++)
-        if (!is_missing(&f->call.items[i], ok))
-            return false;
-    return true;
-}
-
-static void settle_items(struct flight *f, bool ok)
-{
-    struct engine *e = f->engine;
-    struct list *asks = &f->batch->asks, *l = asks->next;
-    const bool anomaly = is_anomaly(f, ok);
-    f->account->seen += ok && f->call.with_account;
-    if (anomaly)
-        verdict_note_failed(e, f->account, "missing", STR("all"));
-    for (size_t i = 0; i < f->call.item_count; i++) {
-        struct ask *ask = LIST_ENTRY(l, struct ask, link);
-        CHECK(l != asks);
-        l = l->next;
-        settle_item(f, ask, &f->call.items[i], ok, anomaly);
-    }
-}
-
-/* --- accounts --- */
-
-static void note_asked(struct account *account)
-{
-    if (!account->asked && account->row)
-        account->gate->accounts_asked++;
-    account->asked = true;
-}
-
-static void note_ok(struct engine *e, struct account *account)
-{
-    if (account->row && !account->noted_ok && !account->noted_failed) {
-        account->noted_ok = true;
-        note_account(e, &(struct note){.kind = NOTE_OK, .row = account->row, .at = clock_wall_ms()});
-    }
-}
-
-void verdict_note_failed(struct engine *e, struct account *account, const char *what, struct str code)
-{
-    struct note note = {
-        .kind = NOTE_FAILED, .row = account->row, .version = account->version, .at = clock_wall_ms()};
-    if (!account->row || account->noted_failed)
-        return;
-    account->noted_failed = true;
-    (void)snprintf(note.text, sizeof note.text, "%s %.*s", what, (int)code.len, code.p ? code.p : "");
-    note_account(e, &note);
-}
-
-static void note_failed(struct flight *f, const struct outcome *o)
-{
-    verdict_note_failed(f->engine, f->account, verdict_name(o->verdict), o->code);
-}
-
-void verdict_suspect(struct engine *e, struct gate *g, int64_t row, int64_t version, const char *code)
-{
-    g->accounts_refused++;
-    log_info("platforms: %s: account %" PRId64 " is refused (%s)", g->desc->name, row, code);
-    if (e->suspect_count == SUSPECTS_MAX)
-        verdict_mark(e);
-    struct suspect *s = &e->suspects[e->suspect_count++];
-    *s = (struct suspect){
-        .api = g->api, .note = {.kind = NOTE_SIGN_IN, .row = row, .version = version, .at = clock_wall_ms()}};
-    (void)snprintf(s->note.text, sizeof s->note.text, "%s %s", verdict_name(V_RECONNECT), code);
-}
-
-void verdict_sign_in(struct engine *e, struct account *account, const char *code)
-{
-    note_asked(account);
-    account->noted_failed = true;
-    verdict_suspect(e, account->gate, account->row, account->version, code);
-    account_give_up(e, account);
-}
-
-/* When most of those that were asked are refused in one run it is not they. */
-static bool is_our_app(const struct gate *g)
-{
-    return g->accounts_refused >= SUSPECTS_LEAST && 2 * g->accounts_refused > g->accounts_asked;
-}
-
-void verdict_mark(struct engine *e)
-{
-    for (int api = 0; api < PLATFORM_APIS; api++) {
-        const struct gate *g = &e->gates[api];
-        if (e->suspended[api] || !is_our_app(g))
-            continue;
-        e->suspended[api] = true;
-        log_error("platforms: %s refuses %" PRId64 " of the %" PRId64
-                  " accounts that were asked: that looks like the app and not like them, so none is marked",
-                  g->desc->name, g->accounts_refused, g->accounts_asked);
-    }
-    for (size_t i = 0; i < e->suspect_count; i++)
-        if (!e->suspended[e->suspects[i].api])
-            note_account(e, &e->suspects[i].note);
-    e->suspect_count = 0;
-}
-
-void verdict_operator(struct engine *e, struct gate *g, const char *code)
-{
-    if (g->closed)
-        return;
-    log_error("platforms: %s refuses the app itself (%s): see its settings there and [%s] here; the accounts "
-              "are left as they are",
-              g->desc->name, code, platform_name(g->desc->platform).p);
-    gate_close(e, g);
-}
-
-/* --- calls --- */
-
-/* The flight's batch, which is no longer the flight's. */
-static struct batch *take_batch(struct flight *f)
-{
-    struct batch *batch = f->batch;
-    f->batch = NULL;
+    struct call_batch *batch = call->batch;
+    call->batch = NULL;
     return batch;
 }
 
-static void drop(struct flight *f)
+static void abandon_batch(struct api_call *call)
 {
-    batch_give_up(f->engine, take_batch(f));
+    call_batch_abandon(take_batch(call));
 }
 
-static int64_t wait_of(struct flight *f, const struct outcome *o)
+static void record_failure(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
-    return o->wait_ms > 0 ? o->wait_ms : retry_delay_ms(f->batch->tries, engine_random(f->engine));
+    fetch_account_record_failure(call->account, h->writes, verdict_name(o->verdict), o->code);
 }
 
-/* Whom the platform asked to wait. */
-static void pause_scope(struct flight *f, const struct outcome *o, int64_t wait_ms)
+/* --- retries --- */
+
+static void pause_scope(struct api_call *call, enum outcome_scope scope, int64_t wait_ms)
 {
-    if (o->scope == SCOPE_APP)
-        gate_pause(f->account->gate, wait_ms);
-    else if (o->scope == SCOPE_ACCOUNT && f->account->not_before < clock_mono_ms() + wait_ms)
-        f->account->not_before = clock_mono_ms() + wait_ms;
+    const int64_t until = clock_mono_ms() + wait_ms;
+    if (scope == SCOPE_APP)
+        throttle_pause(throttle_of(call), wait_ms);
+    else if (scope == SCOPE_ACCOUNT && call->account->not_before < until)
+        call->account->not_before = until;
 }
 
-static void repeat_later(struct flight *f, const struct outcome *o)
+static void retry_later(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
-    struct engine *e = f->engine;
-    struct gate *g = f->account->gate;
-    const int64_t now = clock_mono_ms(), wait_ms = wait_of(f, o);
-    pause_scope(f, o, wait_ms);
-    const bool for_nothing = now + wait_ms >= e->deadline;
-    if (++f->batch->tries >= RETRY_TRIES || g->pace.retries >= g->pace.retries_max || for_nothing) {
-        note_failed(f, o);
-        drop(f);
-        if (for_nothing && o->scope == SCOPE_ACCOUNT)
-            account_give_up(e, f->account);
+    struct throttle *t = throttle_of(call);
+    const int64_t wait_ms = o->wait_ms > 0 ? o->wait_ms : retry_delay_ms(call->batch->tries, next_random(h));
+    const int64_t at = clock_mono_ms() + wait_ms;
+    const bool too_late = at >= h->deadline;
+    pause_scope(call, o->scope, wait_ms);
+    if (++call->batch->tries >= RETRY_TRIES || t->pace.retries >= t->pace.retries_max || too_late) {
+        record_failure(h, call, o);
+        abandon_batch(call);
+        if (too_late && o->scope == SCOPE_ACCOUNT)
+            fetch_account_abandon(call->account);
         return;
     }
-    g->pace.retries++;
-    run_count(e->run, g->desc->platform, RUN_RETRIES, 1);
-    account_repeat(f->account, take_batch(f), now + wait_ms);
+    t->pace.retries++;
+    run_count(h->run, t->desc->platform, RUN_RETRIES, 1);
+    fetch_account_retry(call->account, take_batch(call), at);
 }
 
-void verdict_later(struct flight *f, struct outcome outcome)
-{
-    if (f->begun)
-        gate_forget(f->account->gate);
-    f->begun = false;
-    repeat_later(f, &outcome);
-    flight_end(f);
-}
+/* --- spent quotas --- */
 
-/* Back into the queue in front, so that they are cut into calls anew. */
-static void requeue(struct flight *f)
+static void handle_quota(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
-    struct batch *batch = take_batch(f);
-    struct list *queue = &f->account->queue[batch->kind];
-    while (!list_is_empty(&batch->asks)) {
-        struct ask *ask = LIST_ENTRY(batch->asks.prev, struct ask, link);
-        list_remove(&ask->link);
-        list_add_last(queue->next, &ask->link);
-    }
-    batch_free(batch);
-}
-
-static void quota_refused(struct flight *f, const struct outcome *o)
-{
-    struct gate *g = f->account->gate;
-    const int64_t wall = clock_wall_ms();
-    const int64_t wait_ms = o->wait_ms > 0 ? o->wait_ms : quota_next_midnight(wall) - wall;
-    log_warn("platforms: %s: its quota is spent (%.*s)", g->desc->name, (int)o->code.len,
+    struct throttle *t = throttle_of(call);
+    const int64_t now = clock_wall_ms();
+    const int64_t wait_ms = o->wait_ms > 0 ? o->wait_ms : quota_next_midnight(now) - now;
+    log_warn("platforms: %s: quota spent (%.*s)", t->desc->name, (int)o->code.len,
              o->code.p ? o->code.p : "");
     if (o->scope == SCOPE_ACCOUNT) {
-        pause_scope(f, o, wait_ms);
-        note_failed(f, o);
-        drop(f);
-        account_give_up(f->engine, f->account);
+        pause_scope(call, o->scope, wait_ms);
+        record_failure(h, call, o);
+        abandon_batch(call);
+        fetch_account_abandon(call->account);
         return;
     }
-    if (gate_spend_quota(g, f->call.tier)) {
-        log_info(
-            "platforms: %s: another form of the request, with a quota of its own, is used until midnight in "
-            "Los Angeles",
-            g->desc->name);
-        requeue(f);
+    if (throttle_spend_quota(t, call->request.tier)) {
+        log_info("platforms: %s: using another request form, with a quota of its own, until midnight in Los "
+                 "Angeles",
+                 t->desc->name);
+        fetch_account_requeue(call->account, take_batch(call));
         return;
     }
-    gate_pause(g, wait_ms);
-    drop(f);
+    throttle_pause(t, wait_ms);
+    abandon_batch(call);
 }
 
-static bool names(struct str list, struct str metric)
+/* --- other request forms --- */
+
+static bool list_contains(struct str list, struct str metric)
 {
     struct str rest = list, item;
     while (rest.p) {
@@ -337,212 +117,260 @@ static bool names(struct str list, struct str metric)
     return false;
 }
 
-/* What the next try leaves out; false: nothing more than this one did. */
-static bool drop_metric(const struct flight *f, const struct outcome *o, char *to, size_t size)
+/* Writes the metrics that the next attempt leaves out. Returns false if those are not more than before. */
+static bool add_dropped_metric(const struct api_call *call, const struct outcome *o, char to[METRIC_LIST_MAX])
 {
-    const struct str had = f->call.dropped;
-    if (!o->dropped.p || !o->dropped.len || names(had, o->dropped) || had.len + o->dropped.len + 2 > size)
+    const struct str before = call->request.dropped;
+    if (!o->dropped.len || list_contains(before, o->dropped) ||
+        before.len + o->dropped.len + 2 > METRIC_LIST_MAX)
         return false;
-    (void)snprintf(to, size, "%.*s%s%.*s", (int)had.len, had.p ? had.p : "", had.len ? "," : "",
-                   (int)o->dropped.len, o->dropped.p);
+    (void)snprintf(to, METRIC_LIST_MAX, "%.*s%s%.*s", (int)before.len, before.p ? before.p : "",
+                   before.len ? "," : "", (int)o->dropped.len, o->dropped.p);
     return true;
 }
 
-/* The batch alone in another form, in pieces as large as that takes. */
-static void repeat_in_form(struct flight *f, int tier)
+/* Retries only this batch in another form, divided as that form requires. */
+static void retry_in_form(struct api_call *call, int tier)
 {
-    struct account *account = f->account;
-    struct batch *batch = take_batch(f);
-    const size_t most = (size_t)gate_ids_per_call(account->gate, batch->kind, tier);
+    struct fetch_account *account = call->account;
+    struct call_batch *batch = take_batch(call);
+    const size_t most = (size_t)throttle_ids_per_call(account->api->throttle, batch->kind, tier);
     batch->tier = tier;
     while (batch->count > most) {
-        struct batch *piece = batch_cut(batch, batch->count / 2);
+        struct call_batch *piece = call_batch_split(batch, batch->count / 2);
         while (piece->count > most) {
-            struct ask *ask = LIST_ENTRY(piece->asks.next, struct ask, link);
-            batch_add(batch, ask);
+            call_batch_add(batch, LIST_ENTRY(piece->posts.next, struct pending_post, link));
             piece->count--;
         }
-        account_repeat(account, piece, 0);
+        fetch_account_retry(account, piece, 0);
     }
-    account_repeat(account, batch, 0);
+    fetch_account_retry(account, batch, 0);
 }
 
-static void other_form(struct flight *f, const struct outcome *o)
+/* The form does not work for the account, or the app: remembered for a day. */
+static void change_form_of_account(struct outcome_handler *h, struct api_call *call, const struct outcome *o,
+                                   const struct account_update *update)
 {
-    struct engine *e = f->engine;
-    struct account *account = f->account;
-    struct gate *g = account->gate;
-    struct note note = {.kind = NOTE_TIER, .row = account->row, .at = clock_wall_ms() + TIER_MS};
-    const bool drops = drop_metric(f, o, note.text, sizeof note.text);
-    if (o->with_account || o->combined == COMBINED_FAILS) {
-        f->batch->with_account = f->batch->with_account || o->with_account;
-        f->batch->uncombined = f->batch->uncombined || o->combined == COMBINED_FAILS;
-        account_repeat(account, take_batch(f), 0);
-        return;
-    }
-    note.tier = f->call.tier + (drops ? 0 : 1);
-    if (note.tier >= g->desc->tiers) {
-        note_failed(f, o);
-        drop(f);
-        return;
-    }
-    if (!drops)
-        (void)str_put(note.text, sizeof note.text, STR(""));
-    if (o->of_the_posts) {
-        memcpy(f->batch->dropped, note.text, sizeof f->batch->dropped);
-        repeat_in_form(f, note.tier);
-        return;
-    }
+    struct fetch_account *account = call->account;
     if (o->scope == SCOPE_APP || !account->row)
-        gate_raise_tier(g, note.tier, true);
-    account->tier = note.tier;
-    memcpy(account->dropped_metrics, note.text, sizeof account->dropped_metrics);
-    if (account->row && o->scope != SCOPE_APP)
-        note_account(e, &note);
-    requeue(f);
+        throttle_raise_tier(throttle_of(call), update->tier, true);
+    else
+        pending_writes_add_account(h->writes, update);
+    account->tier = update->tier;
+    memcpy(account->dropped_metrics, update->text, sizeof account->dropped_metrics);
+    fetch_account_requeue(account, take_batch(call));
 }
 
-/* `missing`: a call that is refused for a single post says that this post is gone. */
-static void split(struct flight *f, bool missing)
+static void handle_tier(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
-    struct batch *batch = take_batch(f);
+    struct account_update update = {
+        .kind = ACCOUNT_TIER, .row = call->account->row, .at = clock_wall_ms() + DAY_MS};
+    if (o->with_account || o->combined == COMBINED_FAILS) {
+        call->batch->with_account = call->batch->with_account || o->with_account;
+        call->batch->uncombined = call->batch->uncombined || o->combined == COMBINED_FAILS;
+        fetch_account_retry(call->account, take_batch(call), 0);
+        return;
+    }
+    const bool drops = add_dropped_metric(call, o, update.text);
+    update.tier = call->request.tier + (drops ? 0 : 1);
+    if (update.tier >= throttle_of(call)->desc->tiers) {
+        record_failure(h, call, o);
+        abandon_batch(call);
+    } else if (o->of_the_posts) {
+        memcpy(call->batch->dropped, update.text, sizeof call->batch->dropped);
+        retry_in_form(call, update.tier);
+    } else {
+        change_form_of_account(h, call, o, &update);
+    }
+}
+
+/* --- rejected requests --- */
+
+/* Halves the batch. `missing`: a single post that is rejected does not exist any more. */
+static void split_batch(struct outcome_handler *h, struct api_call *call, bool missing)
+{
+    struct call_batch *batch = call->batch;
     if (batch->count > 1) {
-        account_repeat(f->account, batch_cut(batch, batch->count / 2), 0);
-        account_repeat(f->account, batch, 0);
+        batch = take_batch(call);
+        fetch_account_retry(call->account, call_batch_split(batch, batch->count / 2), 0);
+        fetch_account_retry(call->account, batch, 0);
         return;
     }
     if (missing) {
-        struct ask *ask = LIST_ENTRY(batch->asks.next, struct ask, link);
-        f->batch = batch;
-        miss(f, ask, false);
-        f->batch = NULL;
+        post_set_missing(call, h->writes, LIST_ENTRY(batch->posts.next, struct pending_post, link), true);
         batch->count = 0;
     }
-    batch_give_up(f->engine, batch);
+    abandon_batch(call);
 }
 
-/* The platform says that our request is wrong. One post with an id that is none must not stop all others, so
- * it is looked for; when several accounts in a row say so, the form of the request is given up. */
-static void our_fault(struct flight *f, const struct outcome *o)
+/* The platform says that our request is wrong. It may be a single post with an invalid id, so the batch is
+ * split to find it. If several accounts in a row get this outcome, this request form is not used any more. */
+static void handle_bad_request(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
-    struct engine *e = f->engine;
-    struct gate *g = f->account->gate;
-    if (!g->bugs || g->bug_row != f->account->row) {
-        g->bugs++;
-        g->bug_row = f->account->row;
-        log_error("platforms: %s calls our request wrong (%.*s)", g->desc->name, (int)o->code.len,
+    struct throttle *t = throttle_of(call);
+    int *accounts = &h->bad_requests[t->api].accounts;
+    int64_t *last_row = &h->bad_requests[t->api].last_row;
+    if (!*accounts || *last_row != call->account->row) {
+        ++*accounts;
+        *last_row = call->account->row;
+        log_error("platforms: %s rejects our request as invalid (%.*s)", t->desc->name, (int)o->code.len,
                   o->code.p ? o->code.p : "");
     }
-    note_failed(f, o);
-    const bool proven = g->bugs >= BUG_ACCOUNTS;
-    if (!proven && f->batch->count > 1) {
-        split(f, false);
+    record_failure(h, call, o);
+    const bool proven = *accounts >= BAD_REQUEST_ACCOUNTS;
+    if (!proven && call->batch->count > 1) {
+        split_batch(h, call, false);
         return;
     }
-    drop(f);
+    abandon_batch(call);
     if (!proven)
         return;
-    g->bugs = 0;
-    log_error("platforms: %s: this form of the request is not used any more", g->desc->name);
-    if (f->call.tier + 1 < g->desc->tiers)
-        gate_raise_tier(g, f->call.tier + 1, false);
+    *accounts = 0;
+    log_error("platforms: %s: this form of the request is not used any more in this run", t->desc->name);
+    if (call->request.tier + 1 < t->desc->tiers)
+        throttle_raise_tier(t, call->request.tier + 1, false);
     else
-        gate_close(e, g);
+        api_queue_close(call->account->api);
 }
 
-/* True: the flight goes on with another token. */
-static bool token_refused(struct flight *f, const struct outcome *o)
+/* --- rejected tokens and apps --- */
+
+static void handle_app_rejected(struct outcome_handler *h, struct api_call *call, struct str code)
 {
-    char code[CODE_MAX];
-    (void)str_put(code, sizeof code, o->code);
-    if (!f->account->row) {
-        drop(f);
-        verdict_operator(f->engine, f->account->gate, code);
-        return false;
-    }
-    if (!f->refreshed && o->verdict == V_TOKEN) {
-        gate_begin(f->account->gate, f->tier, clock_mono_ms());
-        f->begun = true;
-        flight_refresh(f);
-        return true;
-    }
-    drop(f);
-    verdict_sign_in(f->engine, f->account, code);
-    return false;
+    char text[ERROR_CODE_MAX];
+    (void)text_copy(text, sizeof text, code);
+    fetch_account_record_failure(call->account, h->writes, verdict_name(V_OPERATOR), code);
+    abandon_batch(call);
+    api_queue_reject_app(call->account->api, text);
 }
 
-static void usage(struct flight *f, const struct outcome *o)
+static enum call_next handle_token_rejected(struct outcome_handler *h, struct api_call *call,
+                                            const struct outcome *o)
 {
-    struct gate *g = f->account->gate;
+    char code[ERROR_CODE_MAX];
+    (void)text_copy(code, sizeof code, o->code);
+    if (!call->account->row) {
+        abandon_batch(call);
+        api_queue_reject_app(call->account->api, code);
+        return CALL_FINISH;
+    }
+    if (!call->refreshed && o->verdict == V_TOKEN)
+        return CALL_REFRESH_TOKEN;
+    abandon_batch(call);
+    rejections_add_account(h->rejections, call->account, code);
+    return CALL_FINISH;
+}
+
+/* --- limits that the platform reports --- */
+
+static void apply_usage(struct api_call *call, const struct outcome *o)
+{
     if (o->usage_percent > 0)
-        g->pace.half = o->usage_percent >= USAGE_HALF;
-    if (o->usage_percent < USAGE_PAUSE || o->verdict == V_LATER || o->verdict == V_QUOTA)
+        throttle_of(call)->pace.half = o->usage_percent >= USAGE_HALF_PERCENT;
+    if (o->usage_percent < USAGE_PAUSE_PERCENT || o->verdict == V_LATER || o->verdict == V_QUOTA)
         return;
-    const struct outcome pause = {.scope = o->scope == SCOPE_APP ? SCOPE_APP : SCOPE_ACCOUNT};
-    pause_scope(f, &pause, o->wait_ms > 0 ? o->wait_ms : ACCOUNT_PAUSE_MS);
+    pause_scope(call, o->scope == SCOPE_APP ? SCOPE_APP : SCOPE_ACCOUNT,
+                o->wait_ms > 0 ? o->wait_ms : ACCOUNT_PAUSE_MS);
 }
 
-/* A refused request of both kinds shows something only if the same request of one kind succeeds. Until then
- * no other call tries both. */
-static void learn_combined(struct flight *f, const struct outcome *o)
+/* A rejected call with combined metrics proves something only if the same call without them succeeds. Until
+ * then no other call combines them. */
+static void apply_combined(struct api_call *call, const struct outcome *o)
 {
-    struct gate *g = f->account->gate;
+    struct throttle *t = throttle_of(call);
     const bool ok = o->verdict == V_OK;
-    if (f->call.combined && !ok && o->combined == COMBINED_FAILS)
-        g->combined = g->combined == COMBINED_UNKNOWN ? COMBINED_FAILS : g->combined;
-    else if (f->call.combined)
-        gate_learn_combined(g, o->combined);
-    else if (f->batch->uncombined)
-        gate_learn_combined(g, ok ? COMBINED_FAILS : COMBINED_UNKNOWN);
+    if (call->request.combined && !ok && o->combined == COMBINED_FAILS)
+        t->combined = t->combined == COMBINED_UNKNOWN ? COMBINED_FAILS : t->combined;
+    else if (call->request.combined)
+        throttle_set_combined(t, o->combined);
+    else if (call->batch->uncombined)
+        throttle_set_combined(t, ok ? COMBINED_FAILS : COMBINED_UNKNOWN);
 }
 
-/* What is left of the batch, by verdict. True: the flight goes on. */
-static bool settle_call(struct flight *f, const struct outcome *o)
+/* --- a response --- */
+
+/* What happens to the posts that the response did not settle. */
+static enum call_next apply_to_batch(struct outcome_handler *h, struct api_call *call,
+                                     const struct outcome *o)
 {
-    char code[CODE_MAX];
     switch (o->verdict) {
-    case V_OK: /* the rest are items to be tried again */
+    case V_OK: /* only items to be retried are left */
     case V_LATER:
-    case V_MALFORMED: repeat_later(f, o); break;
-    case V_QUOTA: quota_refused(f, o); break;
+    case V_MALFORMED: retry_later(h, call, o); break;
+    case V_QUOTA: handle_quota(h, call, o); break;
     case V_TOKEN:
-    case V_RECONNECT: return token_refused(f, o);
-    case V_OPERATOR:
-        (void)str_put(code, sizeof code, o->code);
-        note_failed(f, o);
-        drop(f);
-        verdict_operator(f->engine, f->account->gate, code);
-        break;
-    case V_TIER: other_form(f, o); break;
-    case V_SPLIT: split(f, !o->too_large); break;
-    case V_BUG: our_fault(f, o); break;
+    case V_RECONNECT: return handle_token_rejected(h, call, o);
+    case V_OPERATOR: handle_app_rejected(h, call, o->code); break;
+    case V_TIER: handle_tier(h, call, o); break;
+    case V_SPLIT: split_batch(h, call, !o->too_large); break;
+    case V_BUG: handle_bad_request(h, call, o); break;
     }
-    return false;
+    return CALL_FINISH;
 }
 
-void verdict_apply(struct flight *f, struct outcome outcome)
+static enum call_next apply_response(struct outcome_handler *h, struct api_call *call,
+                                     const struct outcome *o)
 {
-    struct engine *e = f->engine;
-    struct gate *g = f->account->gate;
-    const bool ok = outcome.verdict == V_OK;
-    run_count(e->run, g->desc->platform, (enum run_counter)(RUN_VERDICT + (int)outcome.verdict), 1);
-    gate_end(g, outcome.verdict != V_LATER && outcome.verdict != V_MALFORMED);
-    f->begun = false;
-    note_asked(f->account);
-    usage(f, &outcome);
-    learn_combined(f, &outcome);
-    settle_items(f, ok);
+    struct throttle *t = throttle_of(call);
+    const bool ok = o->verdict == V_OK;
+    run_count(h->run, t->desc->platform, (enum run_counter)(RUN_VERDICT + (int)o->verdict), 1);
+    throttle_end(t, o->verdict != V_LATER && o->verdict != V_MALFORMED);
+    call->counted = false;
+    rejections_record_response(h->rejections, call->account);
+    apply_usage(call, o);
+    apply_combined(call, o);
+    post_outcomes_apply(call, h->writes, ok);
     if (ok)
-        g->bugs = 0;
-    if (ok && outcome.no_insights)
-        verdict_note_failed(e, f->account, "insights", STR("none"));
+        h->bad_requests[t->api].accounts = 0;
+    if (ok && o->no_insights)
+        fetch_account_record_failure(call->account, h->writes, "insights", STR("none"));
     else if (ok)
-        note_ok(e, f->account);
-    const bool of_all =
-        outcome.verdict == V_RECONNECT || outcome.verdict == V_OPERATOR || outcome.verdict == V_QUOTA;
-    if (f->batch->count == 0 && !of_all)
-        batch_free(take_batch(f));
-    else if (settle_call(f, &outcome))
-        return;
-    flight_end(f);
+        fetch_account_record_success(call->account, h->writes);
+    /* These outcomes concern the account or the app even if the response settled every post. */
+    const bool beyond_posts = o->verdict == V_RECONNECT || o->verdict == V_OPERATOR || o->verdict == V_QUOTA;
+    if (call->batch->count > 0 || beyond_posts)
+        return apply_to_batch(h, call, o);
+    call_batch_free(take_batch(call));
+    return CALL_FINISH;
+}
+
+/* --- calls that were not sent --- */
+
+static void uncount(struct api_call *call)
+{
+    if (call->counted)
+        throttle_cancel(throttle_of(call));
+    call->counted = false;
+}
+
+static void apply_unsent(struct outcome_handler *h, struct api_call *call, const struct call_result *result)
+{
+    const struct str code = str_from_cstr(result->code);
+    switch (result->kind) {
+    case CALL_RECONNECT:
+        abandon_batch(call);
+        rejections_add_account(h->rejections, call->account, result->code);
+        break;
+    case CALL_APP_REJECTED: handle_app_rejected(h, call, code); break;
+    case CALL_ACCOUNT_UNUSABLE:
+        if (code.len)
+            fetch_account_record_failure(call->account, h->writes, "sealed", code);
+        abandon_batch(call);
+        fetch_account_abandon(call->account);
+        break;
+    case CALL_DELAYED: retry_later(h, call, &result->outcome); break;
+    case CALL_CANCELED:
+    case CALL_STORE_FAILED:
+    case CALL_RESPONDED: abandon_batch(call); break;
+    }
+}
+
+enum call_next outcome_apply(struct outcome_handler *h, struct api_call *call,
+                             const struct call_result *result)
+{
+    if (result->kind == CALL_RESPONDED)
+        return apply_response(h, call, &result->outcome);
+    uncount(call);
+    apply_unsent(h, call, result);
+    return CALL_FINISH;
 }

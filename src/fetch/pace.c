@@ -1,10 +1,10 @@
-/* Token buckets, spreading, repeats. */
+/* Token buckets, spreading, retries. */
 #include "fetch/pace.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 
-enum { CALL = 60000 }; /* of a bucket's level */
+enum { CALL = 60000 }; /* one call, in units of bucket.level */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -20,7 +20,7 @@ void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now)
 static int64_t bucket_level(const struct bucket *b, bool half, int64_t now)
 {
     const int64_t passed = now > b->at ? now - b->at : 0, full = (int64_t)b->burst * CALL;
-    if (passed > full) /* even one a minute has filled it; and the product below cannot be too large */
+    if (passed > full) /* the bucket is full at any rate; also keeps the product below from overflowing */
         return full;
     const int64_t level = b->level + passed * b->per_minute / (half ? 2 : 1);
     return level < full ? level : full;
@@ -30,14 +30,14 @@ int64_t bucket_ready_at(const struct bucket *b, bool half, int64_t now)
 {
     if (!b->per_minute)
         return now;
-    const int64_t lacks = CALL - bucket_level(b, half, now);
-    if (lacks <= 0)
+    const int64_t missing = CALL - bucket_level(b, half, now);
+    if (missing <= 0)
         return now;
     const int64_t rate = b->per_minute;
-    return now + (lacks * (half ? 2 : 1) + rate - 1) / rate;
+    return now + (missing * (half ? 2 : 1) + rate - 1) / rate;
 }
 
-void bucket_take(struct bucket *b, bool half, int64_t now)
+void bucket_use(struct bucket *b, bool half, int64_t now)
 {
     if (!b->per_minute)
         return;
@@ -65,19 +65,19 @@ void spread_begin(struct spread *s, bool half, int64_t now)
 
 int64_t retry_delay_ms(int tries, uint64_t random)
 {
-    int64_t most = RETRY_BASE_MS;
-    for (int i = 0; i < tries && most < RETRY_CAP_MS; i++)
-        most *= 2;
-    if (most > RETRY_CAP_MS)
-        most = RETRY_CAP_MS;
-    return (int64_t)(random % (uint64_t)(most + 1));
+    int64_t limit = RETRY_BASE_MS;
+    for (int i = 0; i < tries && limit < RETRY_CAP_MS; i++)
+        limit *= 2;
+    if (limit > RETRY_CAP_MS)
+        limit = RETRY_CAP_MS;
+    return (int64_t)(random % (uint64_t)(limit + 1));
 }
 
 int64_t retry_budget(int64_t planned, int64_t percent)
 {
     if (percent <= 0)
         return 0;
-    return later(RETRY_LEAST, planned * percent / 100);
+    return later(RETRY_MIN, planned * percent / 100);
 }
 
 int64_t pace_ready_at(const struct pace *p, int64_t now)
@@ -91,7 +91,7 @@ int64_t pace_ready_at(const struct pace *p, int64_t now)
 
 void pace_begin(struct pace *p, int64_t now)
 {
-    bucket_take(&p->bucket, p->half, now);
+    bucket_use(&p->bucket, p->half, now);
     spread_begin(&p->spread, p->half, now);
     p->in_flight++;
 }

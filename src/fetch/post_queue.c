@@ -1,219 +1,157 @@
-/* Posts on their way: queues of accounts, batches that are repeated, parts that end with their last post.
- * Knows no clock and no platform. */
-#include "fetch/engine.h"
+/* Queues and batches. */
+#include "fetch/post_queue.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 
-bool str_put(char *to, size_t size, struct str s)
-{
-    const size_t n = s.len < size ? s.len : size - 1;
-    if (n)
-        memcpy(to, s.p, n);
-    to[n] = 0;
-    return n == s.len;
-}
-
 /* --- batches --- */
 
-struct batch *batch_new(enum call_kind kind)
+struct call_batch *call_batch_new(enum call_kind kind)
 {
-    struct batch *b = xcalloc(1, sizeof *b);
+    struct call_batch *b = xcalloc(1, sizeof *b);
     list_init(&b->link);
-    list_init(&b->asks);
+    list_init(&b->posts);
     b->kind = kind;
     b->tier = -1;
     return b;
 }
 
-void batch_free(struct batch *batch)
+void call_batch_free(struct call_batch *batch)
 {
-    CHECK(list_is_empty(&batch->asks));
+    CHECK(list_is_empty(&batch->posts));
     list_remove(&batch->link);
     free(batch);
 }
 
-void batch_add(struct batch *batch, struct ask *ask)
+void call_batch_add(struct call_batch *batch, struct pending_post *post)
 {
-    list_remove(&ask->link);
-    list_add_last(&batch->asks, &ask->link);
+    list_remove(&post->link);
+    list_add_last(&batch->posts, &post->link);
     batch->count++;
 }
 
-struct batch *batch_cut(struct batch *batch, size_t keep)
+struct call_batch *call_batch_split(struct call_batch *batch, size_t keep)
 {
-    struct batch *half = batch_new(batch->kind);
-    half->tries = batch->tries;
-    half->tier = batch->tier;
-    half->with_account = batch->with_account;
-    half->uncombined = batch->uncombined;
-    memcpy(half->dropped, batch->dropped, sizeof half->dropped);
+    struct call_batch *rest = call_batch_new(batch->kind);
+    rest->tries = batch->tries;
+    rest->tier = batch->tier;
+    rest->with_account = batch->with_account;
+    rest->uncombined = batch->uncombined;
+    memcpy(rest->dropped, batch->dropped, sizeof rest->dropped);
     while (batch->count > keep) {
-        struct ask *ask = LIST_ENTRY(batch->asks.prev, struct ask, link);
-        list_remove(&ask->link);
-        /* In front: the order stays. */
-        list_add_last(half->asks.next, &ask->link);
-        half->count++;
+        struct pending_post *post = LIST_ENTRY(batch->posts.prev, struct pending_post, link);
+        list_remove(&post->link);
+        list_add_last(rest->posts.next, &post->link); /* before the first one: keeps the order */
+        rest->count++;
         batch->count--;
     }
-    return half;
+    return rest;
 }
 
 /* --- accounts --- */
 
-static bool has_anything(const struct account *a)
+void api_queue_init(struct api_queue *q, struct throttle *throttle)
 {
-    return !list_is_empty(&a->batches) || !list_is_empty(&a->queue[CALL_READ]) ||
-           !list_is_empty(&a->queue[CALL_RESOLVE]);
+    *q = (struct api_queue){.throttle = throttle};
+    list_init(&q->ready);
 }
 
-void account_settle_place(struct account *account)
+void fetch_account_init(struct fetch_account *a, struct api_queue *api, struct author_posts *group)
 {
-    const bool wanted = has_anything(account) && !account->busy;
-    if (!wanted)
+    const struct throttle *t = api->throttle;
+    *a = (struct fetch_account){.api = api, .group = group, .tier = t->lowest_tier};
+    list_init(&a->link);
+    list_init(&a->queue[CALL_READ]);
+    list_init(&a->queue[CALL_RESOLVE]);
+    list_init(&a->retries);
+    bucket_init(&a->bucket, t->account_per_minute, t->desc->account_rate.burst, clock_mono_ms());
+}
+
+static bool has_new_posts(const struct fetch_account *a)
+{
+    return !list_is_empty(&a->queue[CALL_READ]) || !list_is_empty(&a->queue[CALL_RESOLVE]);
+}
+
+void fetch_account_update_ready(struct fetch_account *account)
+{
+    const bool has_work = has_new_posts(account) || !list_is_empty(&account->retries);
+    if (!has_work || account->busy)
         list_remove(&account->link);
     else if (list_is_empty(&account->link))
-        list_add_last(&account->gate->ready, &account->link);
+        list_add_last(&account->api->ready, &account->link);
 }
 
-void ask_queue(struct account *account, struct ask *ask)
+void fetch_account_add(struct fetch_account *account, struct pending_post *post)
 {
-    const struct gate *g = account->gate;
+    const struct platform_desc *desc = account->api->throttle->desc;
     const bool readable =
-        ask->known.resolved_id.p || !g->desc->is_readable || g->desc->is_readable(ask->known.post_id);
-    list_remove(&ask->link);
-    list_add_last(&account->queue[readable ? CALL_READ : CALL_RESOLVE], &ask->link);
-    account_settle_place(account);
+        post->record.resolved_id.p || !desc->is_readable || desc->is_readable(post->record.post_id);
+    list_remove(&post->link);
+    list_add_last(&account->queue[readable ? CALL_READ : CALL_RESOLVE], &post->link);
+    fetch_account_update_ready(account);
 }
 
-/* The batch that may be repeated first; NULL: there is none. */
-static struct batch *first_batch(const struct account *a)
+static struct call_batch *earliest_retry(const struct fetch_account *a)
 {
-    struct batch *first = NULL;
-    for (struct list *l = a->batches.next; l != &a->batches; l = l->next) {
-        struct batch *b = LIST_ENTRY(l, struct batch, link);
+    struct call_batch *first = NULL;
+    for (struct list *l = a->retries.next; l != &a->retries; l = l->next) {
+        struct call_batch *b = LIST_ENTRY(l, struct call_batch, link);
         if (!first || b->not_before < first->not_before)
             first = b;
     }
     return first;
 }
 
-bool account_is_ready(const struct account *account, int64_t now, int64_t *at)
+bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, int64_t *at)
 {
-    const bool fresh =
-        !list_is_empty(&account->queue[CALL_READ]) || !list_is_empty(&account->queue[CALL_RESOLVE]);
-    const struct batch *repeat = fresh ? NULL : first_batch(account);
+    const bool has_new = has_new_posts(account);
+    const struct call_batch *retry = has_new ? NULL : earliest_retry(account);
     *at = PACE_NEVER;
-    if (!fresh && !repeat)
+    if (!has_new && !retry)
         return false;
-    *at = repeat ? repeat->not_before : now;
+    *at = retry ? retry->not_before : now;
     if (*at < account->not_before)
         *at = account->not_before;
-    const int64_t bucket = bucket_ready_at(&account->bucket, account->gate->pace.half, now);
-    if (*at < bucket)
-        *at = bucket;
+    const int64_t by_rate = bucket_ready_at(&account->bucket, account->api->throttle->pace.half, now);
+    if (*at < by_rate)
+        *at = by_rate;
     return *at <= now;
 }
 
-struct batch *account_next_batch(struct account *account, int64_t now)
+struct call_batch *fetch_account_next_batch(struct fetch_account *account, int64_t now)
 {
-    struct batch *repeat = first_batch(account);
-    if (repeat && repeat->not_before <= now) {
-        list_remove(&repeat->link);
-        return repeat;
+    struct call_batch *retry = earliest_retry(account);
+    if (retry && retry->not_before <= now) {
+        list_remove(&retry->link);
+        return retry;
     }
     const enum call_kind kind = list_is_empty(&account->queue[CALL_RESOLVE]) ? CALL_READ : CALL_RESOLVE;
     struct list *queue = &account->queue[kind];
     if (list_is_empty(queue))
         return NULL;
-    struct batch *batch = batch_new(kind);
-    const int most = gate_ids_per_call(account->gate, kind, account->tier);
-    while (!list_is_empty(queue) && batch->count < (size_t)most)
-        batch_add(batch, LIST_ENTRY(queue->next, struct ask, link));
+    struct call_batch *batch = call_batch_new(kind);
+    const int most = throttle_ids_per_call(account->api->throttle, kind, account->tier);
+    for (int i = 0; i < most && !list_is_empty(queue); i++)
+        call_batch_add(batch, LIST_ENTRY(queue->next, struct pending_post, link));
     return batch;
 }
 
-void account_repeat(struct account *account, struct batch *batch, int64_t not_before)
+void fetch_account_retry(struct fetch_account *account, struct call_batch *batch, int64_t not_before)
 {
     batch->not_before = not_before;
-    list_remove(&batch->link);
-    list_add_last(&account->batches, &batch->link);
-    account_settle_place(account);
+    list_add_last(&account->retries, &batch->link);
+    fetch_account_update_ready(account);
 }
 
-/* --- ends --- */
-
-void part_free(struct engine *e, struct part *part)
+void fetch_account_requeue(struct fetch_account *account, struct call_batch *batch)
 {
-    CHECK(part->open == 0 && part->flying == 0);
-    struct lane *lane = &e->lanes[part->platform];
-    for (size_t i = 0; i < part->account_count; i++) {
-        struct account *account = &part->accounts[i];
-        /* Where each post has a call of its own, no answer says so by itself. */
-        if (account->missing > 1 && !account->seen)
-            verdict_note_failed(e, account, "missing", STR("all"));
-        list_remove(&account->link);
+    struct list *queue = &account->queue[batch->kind];
+    while (!list_is_empty(&batch->posts)) {
+        struct list *last = batch->posts.prev;
+        list_remove(last);
+        list_add_last(queue->next, last); /* before the first one: keeps the order */
     }
-    list_remove(&part->link);
-    lane->part_count--;
-    arena_fini(&part->arena);
-    free(part);
-}
-
-static void count_settled(struct engine *e, const struct ask *ask, enum settled how)
-{
-    static const int counters[] = {
-        [SETTLED_READ] = RUN_READ,
-        [SETTLED_NO_DATA] = RUN_NO_DATA,
-        [SETTLED_MISSING] = RUN_MISSING,
-        [SETTLED_PERMANENT] = RUN_PERMANENT,
-        [SETTLED_UNANSWERED] = RUN_UNANSWERED,
-    };
-    run_count(e->run, ask->part->platform, (enum run_counter)counters[how], 1);
-}
-
-void ask_settle(struct engine *e, struct ask *ask, enum settled how)
-{
-    struct part *part = ask->part;
-    struct visit *visit = part->visit;
-    CHECK(part->open > 0);
-    list_remove(&ask->link);
-    count_settled(e, ask, how);
-    if (how == SETTLED_READ)
-        visit_add(e, visit, ask, part->platform);
-    e->lanes[part->platform].ask_count--;
-    if (--part->open > 0)
-        return;
-    visit->parts_open--;
-    if (!part->flying)
-        part_free(e, part);
-}
-
-static void give_up_list(struct engine *e, struct list *asks)
-{
-    while (!list_is_empty(asks))
-        ask_settle(e, LIST_ENTRY(asks->next, struct ask, link), SETTLED_UNANSWERED);
-}
-
-void batch_give_up(struct engine *e, struct batch *batch)
-{
-    give_up_list(e, &batch->asks);
-    batch->count = 0;
-    batch_free(batch);
-}
-
-void account_give_up(struct engine *e, struct account *account)
-{
-    struct part *part = account->part;
-    account->dropped = true;
-    if (part)
-        part->flying++; /* keeps it, and the account in it, until the end of this */
-    while (!list_is_empty(&account->batches))
-        batch_give_up(e, LIST_ENTRY(account->batches.next, struct batch, link));
-    give_up_list(e, &account->queue[CALL_READ]);
-    give_up_list(e, &account->queue[CALL_RESOLVE]);
-    account_settle_place(account);
-    if (part && --part->flying == 0 && part->open == 0)
-        part_free(e, part);
+    call_batch_free(batch);
 }

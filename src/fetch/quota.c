@@ -1,4 +1,4 @@
-/* Midnights in Los Angeles and what is left until the next one. */
+/* Midnights in Los Angeles, and the units left until the next one. */
 #include "fetch/quota.h"
 
 #include "base/check.h"
@@ -8,7 +8,7 @@
 
 enum { WINTER_HOURS = 8, SUMMER_HOURS = 7, WEEK = 7, SUNDAY_OFFSET = 4 /* 1970-01-01 was a Thursday */ };
 
-/* The n-th Sunday (from 1) of the month in the year of the date. */
+/* The n-th Sunday (from 1) of the month, in the year of `date`. */
 static int32_t nth_sunday(int32_t date, const char *month, int n)
 {
     char text[DATE_TEXT_LEN];
@@ -21,7 +21,7 @@ static int32_t nth_sunday(int32_t date, const char *month, int n)
     return first + (WEEK - weekday) % WEEK + WEEK * (n - 1);
 }
 
-/* Clocks are set at two in the morning: the midnights of both days are still of the time before. */
+/* Clocks change at 2 a.m., so the midnight of such a day still uses the old offset. */
 static int64_t midnight_of(int32_t date)
 {
     const bool summer = date > nth_sunday(date, "03", 2) && date <= nth_sunday(date, "11", 1);
@@ -48,7 +48,7 @@ void quota_restore(struct quota *q, int64_t used, int64_t resets_at, int64_t now
         q->used = used;
 }
 
-void quota_turn(struct quota *q, int64_t now)
+void quota_roll_over(struct quota *q, int64_t now)
 {
     if (now < q->resets_at)
         return;
@@ -72,12 +72,12 @@ int64_t quota_share(const struct quota *q, int64_t now, int64_t period_ms)
     const int64_t left = quota_left(q, now), time_left = q->resets_at - now;
     if (!q->units || time_left <= period_ms)
         return left;
-    /* Not below one: a share that rounds to nothing would never be asked with. */
+    /* At least one, or a small quota would never be used. */
     const int64_t share = left * period_ms / time_left;
     return share > 0 || !left ? share : 1;
 }
 
-void quota_take(struct quota *q)
+void quota_use(struct quota *q)
 {
     q->used++;
 }
@@ -87,7 +87,7 @@ bool quota_is_spent(const struct quota *q, int64_t now)
     return q->units && now < q->resets_at && q->used >= q->units;
 }
 
-void quota_spend_all(struct quota *q)
+void quota_mark_spent(struct quota *q)
 {
     if (q->used < q->units)
         q->used = q->units;

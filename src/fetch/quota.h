@@ -1,16 +1,17 @@
-/* Quotas of a day. A day is that of America/Los_Angeles, from midnight to midnight: Google's, and good enough
- * for others. Pure arithmetic: no time zone database, the rule of the United States since 2007. */
+/* Daily quotas of an API. A day lasts from midnight to midnight in Los Angeles (Google's rule, and close
+ * enough for other platforms). Pure arithmetic without a time zone database: it applies the daylight saving
+ * rule that the United States has used since 2007. All times are wall clock, ms. */
 #ifndef VT_FETCH_QUOTA_H
 #define VT_FETCH_QUOTA_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The first midnight in Los Angeles after `now`, wall clock, ms. */
+/* The first midnight in Los Angeles after `now`. */
 int64_t quota_next_midnight(int64_t now);
 
 struct quota {
-    int64_t units; /* of a day; 0: not counted */
+    int64_t units; /* per day; 0: unlimited */
     int64_t reserve_percent;
     int64_t used;
     int64_t resets_at;
@@ -18,25 +19,25 @@ struct quota {
 
 void quota_init(struct quota *q, int64_t units, int64_t reserve_percent, int64_t now);
 
-/* As an earlier run left it; of a day that is over nothing is left of it. */
+/* Restores the units used before this run; ignored if they belong to an earlier day. */
 void quota_restore(struct quota *q, int64_t used, int64_t resets_at, int64_t now);
 
-/* Begins the next day when it is there. */
-void quota_turn(struct quota *q, int64_t now);
+/* Starts the next day if `now` is past resets_at. */
+void quota_roll_over(struct quota *q, int64_t now);
 
-/* Units that may be used now; INT64_MAX when they are not counted. The reserve counts as left only at the end
- * of the day, in the part of it that it is of the units. */
+/* Units that may be used now; INT64_MAX if unlimited. The reserve is withheld until the end of the day: with
+ * a reserve of 5 percent, until the last 5 percent of the day. */
 int64_t quota_left(const struct quota *q, int64_t now);
 
-/* What of it one run of every `period_ms` may use, so that it lasts for the day. */
+/* Units that one run may use so that runs every `period_ms` do not exhaust the quota before midnight. */
 int64_t quota_share(const struct quota *q, int64_t now, int64_t period_ms);
 
-void quota_take(struct quota *q);
+void quota_use(struct quota *q);
 
-/* Whether the whole quota of the day is used, the reserve included. False if it is not counted. */
+/* Whether all units of the day are used, including the reserve. False if unlimited. */
 bool quota_is_spent(const struct quota *q, int64_t now);
 
-/* The platform says that nothing is left. */
-void quota_spend_all(struct quota *q);
+/* For a platform that reports an exhausted quota before our own count says so. */
+void quota_mark_spent(struct quota *q);
 
 #endif

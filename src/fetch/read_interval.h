@@ -1,32 +1,34 @@
-/* Who is asked for how often. Every post every hour, as long as quota and run suffice for all; else by age,
- * the older the more seldom. A post that the platform has left out for a day is asked for once a day. Pure.
- */
+/* How often a post is read. Normally every run reads every post. If the quota or the time of a run does not
+ * suffice for all, the interval depends on the age of the post. A post that its platform has not returned for
+ * a day is read once a day. Pure functions. */
 #ifndef VT_FETCH_READ_INTERVAL_H
 #define VT_FETCH_READ_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Up to a day old, up to a week, up to the end. */
-enum ladder_rung { RUNG_DAY, RUNG_WEEK, RUNG_MONTH };
-enum { RUNGS = 3 };
+/* Age of a post: up to a day, up to a week, older. */
+enum age_class { AGE_DAY, AGE_WEEK, AGE_MONTH };
+enum { AGE_CLASSES = 3 };
 
-enum ladder_rung ladder_rung_of(int64_t posted_at, int64_t now);
+enum age_class age_class_of(int64_t posted_at, int64_t now);
 
-/* Hours from one reading to the next: 1, 6, 24. */
-int ladder_hours(enum ladder_rung rung);
+/* Hours between two reads of a post under age-based intervals: 1, 6, 24. */
+int read_interval_hours(enum age_class age);
 
-/* Whether a post is asked for in the run at `now` while the ladder is in force. `key` spreads the posts of a
- * rung over its hours; `read_at` is when it was read last, TIME_NONE: never. One that missed its hour is due
- * in the next run. */
-bool ladder_is_due(enum ladder_rung rung, uint64_t key, int64_t read_at, int64_t now);
+/* Whether the run at `now` reads the post, under age-based intervals. `key` distributes the posts of an age
+ * class evenly over its hours; `read_at` is the time of the last read (TIME_NONE: never). A post that missed
+ * its hour is due in the next run. */
+bool read_is_due(enum age_class age, uint64_t key, int64_t read_at, int64_t now);
 
-/* ---- posts that the platform leaves out ---- */
+/* ---- posts that the platform does not return ---- */
 
 enum { MISSES_UNTIL_DAILY = 3 };
 
-/* From the third miss in a row over a day or more on: once a day. */
+/* True from the third consecutive miss on, if the first was at least a day ago: read the post once a day. */
 bool missing_is_daily(int misses, int64_t missed_since, int64_t now);
-bool missing_is_due(int misses, int64_t missed_since, int64_t asked_at, int64_t now);
+
+/* Whether a run reads a post with this history of misses; `requested_at` is the time of the last request. */
+bool missing_is_due(int misses, int64_t missed_since, int64_t requested_at, int64_t now);
 
 #endif

@@ -1,388 +1,214 @@
-/* Whether a call of an API may begin, by all that limits it; and what of that outlives the run. */
-#include "fetch/engine.h"
+/* Combines all limits of an API. */
+#include "fetch/throttle.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/platform_limits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-enum { TIER_DAYS = 1, BEHIND_HOURS = 2, COMBINED_CHECKS = 3 };
+enum { COMBINED_CHECKS_MAX = 3 };
 
-/* --- from the configuration --- */
-
-static int quota_count(const struct gate *g)
+int throttle_quota_count(const struct throttle *t)
 {
-    return g->desc->quota_by_tier ? g->desc->tiers : 1;
+    return t->desc->quota_by_tier ? t->desc->tiers : 1;
 }
 
-static void limits_of(struct gate *g, const struct config *c, int64_t now, int64_t wall)
+static void init_limits(struct throttle *t, const struct config *c)
 {
-    int64_t per_minute = g->desc->app_rate.per_minute, units = g->desc->units_per_day, reserve = 0;
-    switch (g->api) {
+    const int64_t now = clock_mono_ms(), wall = clock_wall_ms();
+    int64_t per_minute = t->desc->app_rate.per_minute, units = t->desc->units_per_day, reserve = 0;
+    switch (t->api) {
     case API_TIKTOK:
         per_minute = c->tiktok.calls_per_minute;
-        g->pace.in_flight_max = (int)c->tiktok.in_flight;
+        t->pace.in_flight_max = (int)c->tiktok.in_flight;
         break;
-    case API_INSTAGRAM: g->pace.in_flight_max = (int)c->instagram.in_flight; break;
+    case API_INSTAGRAM: t->pace.in_flight_max = (int)c->instagram.in_flight; break;
     case API_INSTAGRAM_FACEBOOK:
-    case API_FACEBOOK: g->pace.in_flight_max = (int)c->facebook.in_flight; break;
+    case API_FACEBOOK: t->pace.in_flight_max = (int)c->facebook.in_flight; break;
     case API_YOUTUBE:
         units = c->youtube.units_per_day;
         reserve = c->youtube.reserve_percent;
-        g->pace.in_flight_max = (int)c->youtube.in_flight;
+        t->pace.in_flight_max = (int)c->youtube.in_flight;
         break;
     case API_PINTEREST:
         units = c->pinterest.calls_per_day;
-        g->account_per_minute = (int)c->pinterest.calls_per_minute;
-        g->pace.in_flight_max = (int)c->pinterest.in_flight;
-        g->tier_least = str_eq(str_from_cstr(c->pinterest.bulk), STR("off")) ? 1 : 0;
+        t->account_per_minute = (int)c->pinterest.calls_per_minute;
+        t->pace.in_flight_max = (int)c->pinterest.in_flight;
+        t->lowest_tier = str_eq(str_from_cstr(c->pinterest.bulk), STR("off")) ? 1 : 0;
         break;
     }
-    bucket_init(&g->pace.bucket, (int)per_minute, g->desc->app_rate.burst, now);
-    CHECK(quota_count(g) <= GATE_QUOTAS);
-    for (int tier = 0; tier < GATE_QUOTAS; tier++)
-        quota_init(&g->quotas[tier], units, reserve, wall);
+    bucket_init(&t->pace.bucket, (int)per_minute, t->desc->app_rate.burst, now);
+    CHECK(throttle_quota_count(t) <= THROTTLE_QUOTAS);
+    for (int tier = 0; tier < THROTTLE_QUOTAS; tier++)
+        quota_init(&t->quotas[tier], units, reserve, wall);
 }
 
-void account_init(struct account *a, struct gate *g, struct part *part)
+void throttle_init(struct throttle *t, const struct config *config, enum platform_api api)
 {
-    *a = (struct account){.gate = g, .part = part};
-    list_init(&a->link);
-    list_init(&a->queue[CALL_READ]);
-    list_init(&a->queue[CALL_RESOLVE]);
-    list_init(&a->batches);
-    a->tier = g->tier_least;
-    bucket_init(&a->bucket, g->account_per_minute, g->desc->account_rate.burst, clock_mono_ms());
+    *t = (struct throttle){.api = api, .desc = platform_desc(api), .combined_until = TIME_NONE};
+    t->options = platform_options_of(config, api);
+    t->configured = platform_is_configured(config, api) || (api == API_YOUTUBE && config->youtube.api_key[0]);
+    t->account_per_minute = t->desc->account_rate.per_minute;
+    init_limits(t, config);
 }
 
-void gate_init(struct engine *e, struct gate *g, enum platform_api api)
+/* --- quotas --- */
+
+static struct quota *quota_of(struct throttle *t, int tier)
 {
-    const struct config *c = e->config;
-    *g = (struct gate){.api = api, .desc = platform_desc(api), .combined_until = TIME_NONE};
-    list_init(&g->ready);
-    g->options = platform_options_of(c, api);
-    g->app = platform_app_of(c, api);
-    g->active = platform_is_configured(c, api);
-    g->account_per_minute = g->desc->account_rate.per_minute;
-    limits_of(g, c, clock_mono_ms(), clock_wall_ms());
-    if (api == API_YOUTUBE && c->youtube.api_key[0]) {
-        g->active = true;
-        account_init(&e->key_account, g, NULL);
-        g->key = &e->key_account;
-    }
+    return &t->quotas[t->desc->quota_by_tier ? tier : 0];
 }
 
-/* --- daily quotas --- */
-
-static struct quota *quota_of(struct gate *g, int tier)
-{
-    return &g->quotas[g->desc->quota_by_tier ? tier : 0];
-}
-
-int gate_tier(const struct gate *g, int tier)
+int throttle_select_tier(const struct throttle *t, int tier)
 {
     const int64_t wall = clock_wall_ms();
-    if (tier < g->tier_least)
-        tier = g->tier_least;
-    if (!g->desc->quota_by_tier || !quota_is_spent(&g->quotas[tier], wall))
+    if (tier < t->lowest_tier)
+        tier = t->lowest_tier;
+    if (!t->desc->quota_by_tier || !quota_is_spent(&t->quotas[tier], wall))
         return tier;
-    for (int other = g->tier_least; other < g->desc->tiers; other++)
-        if (!quota_is_spent(&g->quotas[other], wall))
+    for (int other = t->lowest_tier; other < t->desc->tiers; other++)
+        if (!quota_is_spent(&t->quotas[other], wall))
             return other;
     return tier;
 }
 
-/* Of the form that calls are sent in now. */
-static const struct quota *quota_in_use(const struct gate *g)
+const struct quota *throttle_quota_in_use(const struct throttle *t)
 {
-    return &g->quotas[g->desc->quota_by_tier ? gate_tier(g, g->tier_least) : 0];
+    return &t->quotas[t->desc->quota_by_tier ? throttle_select_tier(t, t->lowest_tier) : 0];
 }
 
-bool gate_spend_quota(struct gate *g, int tier)
+bool throttle_spend_quota(struct throttle *t, int tier)
 {
     const int64_t wall = clock_wall_ms();
-    quota_spend_all(quota_of(g, tier));
-    g->changed = true;
-    const struct quota *next = quota_in_use(g);
+    quota_mark_spent(quota_of(t, tier));
+    t->unsaved = true;
+    const struct quota *next = throttle_quota_in_use(t);
     if (quota_is_spent(next, wall))
         return false;
-    g->share = g->begun + quota_share(next, wall, HOUR_MS);
+    t->share = t->begun + quota_share(next, wall, HOUR_MS);
     return true;
 }
 
-/* --- what outlives the run --- */
-
-/* As if it were not there, once its time is over. */
-static enum err get_limit(struct engine *e, const struct gate *g, struct str name, int64_t now,
-                          struct platform_limit *out)
+int64_t throttle_capacity(const struct throttle *t, int64_t deadline_s)
 {
-    enum err err = store_get_limit(e->store, g->api, name, out);
-    if (err == ERR_NOT_FOUND ||
-        (!err && out->until != TIME_NONE && out->until <= now && !str_eq(name, LIMIT_BREAKER))) {
-        *out = (struct platform_limit){.until = TIME_NONE};
-        return OK;
-    }
-    return err ? run_fail(e->run, err, "the database says: %s", err_name(err)) : OK;
-}
-
-static struct str units_name(int tier)
-{
-    return tier ? LIMIT_FALLBACK_UNITS : LIMIT_UNITS;
-}
-
-static enum err restore_quotas(struct engine *e, struct gate *g, int64_t now)
-{
-    struct platform_limit units;
-    enum err err = OK;
-    for (int tier = 0; tier < quota_count(g) && !err; tier++) {
-        err = get_limit(e, g, units_name(tier), now, &units);
-        if (!err)
-            quota_restore(&g->quotas[tier], units.value, units.until, now);
-    }
-    return err;
-}
-
-/* Expired ones are loaded too, so that gate_save() deletes them. */
-static bool on_limit(void *ctx, const struct platform_limit *limit)
-{
-    struct gate *g = ctx;
-    size_t n = 0;
-    while (n < GATE_CODES && g->unknown_codes[n].until)
-        n++;
-    if (n == GATE_CODES)
-        return false;
-    if (!str_starts_with(limit->name, LIMIT_UNKNOWN_CODE))
-        return true;
-    const struct str code = {limit->name.p + LIMIT_UNKNOWN_CODE.len,
-                             limit->name.len - LIMIT_UNKNOWN_CODE.len};
-    if (str_put(g->unknown_codes[n].code, sizeof g->unknown_codes[n].code, code))
-        g->unknown_codes[n].until = limit->until;
-    return true;
-}
-
-static enum err restore_codes(struct engine *e, struct gate *g)
-{
-    enum err err = store_list_limits(e->store, g->api, on_limit, g);
-    return err ? run_fail(e->run, err, "the database says: %s", err_name(err)) : OK;
-}
-
-enum err gate_restore(struct engine *e, struct gate *g)
-{
-    const int64_t now = clock_wall_ms(), mono = clock_mono_ms();
-    struct platform_limit breaker, pause, tier, behind, combined;
-    enum err err = restore_quotas(e, g, now);
-    if (!err)
-        err = restore_codes(e, g);
-    if (!err)
-        err = get_limit(e, g, LIMIT_BREAKER, now, &breaker);
-    if (!err)
-        err = get_limit(e, g, LIMIT_PAUSE, now, &pause);
-    if (!err)
-        err = get_limit(e, g, LIMIT_TIER, now, &tier);
-    if (!err)
-        err = get_limit(e, g, LIMIT_BEHIND, now, &behind);
-    if (!err)
-        err = get_limit(e, g, LIMIT_COMBINED, now, &combined);
-    if (err)
-        return err;
-    breaker_restore(&g->breaker, (int)breaker.value, breaker.until, now);
-    if (pause.until != TIME_NONE && pause.until <= now + DAY_MS + HOUR_MS)
-        pace_pause(&g->pace, mono + (pause.until - now));
-    const bool always =
-        g->api == API_PINTEREST && str_eq(str_from_cstr(e->config->pinterest.bulk), STR("on"));
-    if (tier.value > g->tier_least && tier.value < g->desc->tiers && !always)
-        g->tier_least = (int)tier.value;
-    g->behind = behind.value > 0;
-    if (combined.value == COMBINED_WORKS || combined.value == COMBINED_FAILS) {
-        g->combined = (enum combined)combined.value;
-        g->combined_until = combined.until;
-    }
-    g->tier_until = tier.until;
-    g->share = quota_share(quota_in_use(g), now, HOUR_MS);
-    if (g->key)
-        g->key->tier = g->tier_least;
-    return OK;
-}
-
-static enum err put_limit(struct engine *e, const struct gate *g, struct str name, int64_t value,
-                          int64_t until)
-{
-    const struct platform_limit limit = {.api = g->api, .name = name, .value = value, .until = until};
-    return value ? store_put_limit(e->store, &limit) : store_delete_limit(e->store, g->api, name);
-}
-
-static enum err save_codes(struct engine *e, struct gate *g, int64_t now)
-{
-    enum err err = OK;
-    for (size_t i = 0; i < GATE_CODES && !err; i++) {
-        struct unknown_code *u = &g->unknown_codes[i];
-        char name[sizeof "unknown." + CODE_MAX];
-        if (!u->until)
-            continue;
-        (void)snprintf(name, sizeof name, "%.*s%s", (int)LIMIT_UNKNOWN_CODE.len, LIMIT_UNKNOWN_CODE.p,
-                       u->code);
-        err = put_limit(e, g, str_from_cstr(name), u->until > now, u->until);
-        u->until = u->until > now ? u->until : 0;
-    }
-    return err;
-}
-
-enum err gate_save(struct engine *e, struct gate *g)
-{
-    const int64_t now = clock_wall_ms(), paused_ms = g->pace.paused_until - clock_mono_ms();
-    enum err err = OK;
-    for (int tier = 0; tier < quota_count(g) && g->quotas[tier].units && !err; tier++)
-        err = put_limit(e, g, units_name(tier), g->quotas[tier].used, g->quotas[tier].resets_at);
-    if (!err)
-        err = put_limit(e, g, LIMIT_BREAKER, g->breaker.level, g->breaker.until);
-    if (!err)
-        err = put_limit(e, g, LIMIT_PAUSE, paused_ms > MINUTE_MS, now + paused_ms);
-    if (!err && g->tier_until != TIME_NONE)
-        err = put_limit(e, g, LIMIT_TIER, g->tier_least, g->tier_until);
-    if (!err)
-        err = put_limit(e, g, LIMIT_BEHIND, g->behind, now + BEHIND_HOURS * HOUR_MS);
-    if (!err && g->combined_until != TIME_NONE)
-        err = put_limit(e, g, LIMIT_COMBINED, g->combined, g->combined_until);
-    if (!err)
-        err = save_codes(e, g, now);
-    if (!err && g->answered_at)
-        err = put_limit(e, g, LIMIT_ANSWERED, g->answered_at, TIME_NONE);
-    if (!err)
-        g->changed = false;
-    return err;
+    const int64_t per_minute = t->pace.bucket.per_minute, by_rate = per_minute * deadline_s / 60;
+    return per_minute && by_rate < t->share ? by_rate : t->share;
 }
 
 /* --- whether a call may begin --- */
 
-int gate_ids_per_call(const struct gate *g, enum call_kind kind, int tier)
+int throttle_ids_per_call(const struct throttle *t, enum call_kind kind, int tier)
 {
-    /* Where graph.instagram.com takes batches, they are those of graph.facebook.com. */
-    const bool batches = g->api == API_INSTAGRAM && g->options.batch;
-    const struct platform_desc *desc = batches ? platform_desc(API_INSTAGRAM_FACEBOOK) : g->desc;
-    int n = desc->ids_per_call[tier < g->tier_least ? g->tier_least : tier];
+    /* Batches at graph.instagram.com, if enabled, have the size of those at graph.facebook.com. */
+    const bool batches = t->api == API_INSTAGRAM && t->options.batch;
+    const struct platform_desc *desc = batches ? platform_desc(API_INSTAGRAM_FACEBOOK) : t->desc;
+    int n = desc->ids_per_call[tier < t->lowest_tier ? t->lowest_tier : tier];
     if (kind == CALL_RESOLVE)
-        n = g->desc->ids_per_resolve;
-    else if (g->options.ids_per_call)
-        n = g->options.ids_per_call;
+        n = t->desc->ids_per_resolve;
+    else if (t->options.ids_per_call)
+        n = t->options.ids_per_call;
     if (n < 1)
         return 1;
     return n < CALL_IDS_MAX ? n : CALL_IDS_MAX;
 }
 
-int64_t gate_ready_at(const struct gate *g, int64_t now)
+int64_t throttle_ready_at(const struct throttle *t, int64_t now)
 {
     const int64_t wall = clock_wall_ms();
-    int64_t at = pace_ready_at(&g->pace, now);
+    int64_t at = pace_ready_at(&t->pace, now);
     if (at == PACE_NEVER)
-        return at;
-    if (g->desc->combines && g->combined == COMBINED_UNKNOWN && g->pace.in_flight)
         return PACE_NEVER;
-    const int64_t breaker = breaker_ready_at(&g->breaker, wall);
+    if (t->desc->combines && t->combined == COMBINED_UNKNOWN && t->pace.in_flight)
+        return PACE_NEVER;
+    const int64_t breaker = breaker_ready_at(&t->breaker, wall);
     if (breaker == INT64_MAX)
         return PACE_NEVER;
     if (now + (breaker - wall) > at)
         at = now + (breaker - wall);
-    const struct quota *quota = quota_in_use(g);
-    const bool spent = quota_left(quota, wall) <= 0 || g->begun >= g->share;
+    const struct quota *quota = throttle_quota_in_use(t);
+    const bool spent = quota_left(quota, wall) <= 0 || t->begun >= t->share;
     if (spent && now + (quota->resets_at - wall) > at)
         at = now + (quota->resets_at - wall);
     return at;
 }
 
-void gate_begin(struct gate *g, int tier, int64_t now)
+void throttle_begin(struct throttle *t, int tier, int64_t now)
 {
     const int64_t wall = clock_wall_ms();
-    for (int i = 0; i < quota_count(g); i++)
-        quota_turn(&g->quotas[i], wall);
-    pace_begin(&g->pace, now);
-    breaker_begin(&g->breaker);
-    quota_take(quota_of(g, tier));
-    g->begun++;
-    g->changed = g->changed || g->quotas[0].units;
+    for (int i = 0; i < throttle_quota_count(t); i++)
+        quota_roll_over(&t->quotas[i], wall);
+    pace_begin(&t->pace, now);
+    breaker_begin(&t->breaker);
+    quota_use(quota_of(t, tier));
+    t->begun++;
+    t->unsaved = t->unsaved || t->quotas[0].units;
 }
 
-void gate_end(struct gate *g, bool good)
+void throttle_end(struct throttle *t, bool good)
 {
     const int64_t now = clock_wall_ms();
-    pace_end(&g->pace);
+    pace_end(&t->pace);
     if (good) {
-        g->answered_at = now;
-        g->changed = true;
+        t->responded_at = now;
+        t->unsaved = true;
     }
-    if (!breaker_end(&g->breaker, good, now))
+    if (!breaker_end(&t->breaker, good, now))
         return;
-    g->changed = true;
-    if (g->breaker.until)
-        log_warn("platforms: %s fails: it is left alone for %" PRId64 " min", g->desc->name,
-                 (g->breaker.until - now) / MINUTE_MS);
+    t->unsaved = true;
+    if (t->breaker.until)
+        log_warn("platforms: %s: too many calls failed; circuit open, no calls for %" PRId64 " min",
+                 t->desc->name, (t->breaker.until - now) / MINUTE_MS);
     else
-        log_info("platforms: %s answers again", g->desc->name);
+        log_info("platforms: %s: circuit closed, calls succeed again", t->desc->name);
 }
 
-void gate_forget(struct gate *g)
+void throttle_cancel(struct throttle *t)
 {
-    pace_end(&g->pace);
-    breaker_forget(&g->breaker);
+    pace_end(&t->pace);
+    breaker_cancel(&t->breaker);
 }
 
-void gate_pause(struct gate *g, int64_t wait_ms)
+void throttle_pause(struct throttle *t, int64_t wait_ms)
 {
-    pace_pause(&g->pace, clock_mono_ms() + wait_ms);
-    g->changed = true;
+    pace_pause(&t->pace, clock_mono_ms() + wait_ms);
+    t->unsaved = true;
 }
 
-void gate_close(struct engine *e, struct gate *g)
-{
-    g->closed = true;
-    while (!list_is_empty(&g->ready))
-        account_give_up(e, LIST_ENTRY(g->ready.next, struct account, link));
-}
+/* --- request forms and error codes --- */
 
-void gate_raise_tier(struct gate *g, int tier, bool remember)
+void throttle_raise_tier(struct throttle *t, int tier, bool remember)
 {
-    if (tier <= g->tier_least)
+    if (tier <= t->lowest_tier)
         return;
-    g->tier_least = tier;
+    t->lowest_tier = tier;
     if (remember)
-        g->tier_until = clock_wall_ms() + TIER_DAYS * DAY_MS;
-    g->changed = g->changed || remember;
-    log_info("platforms: %s: its other form of request is used for a day", g->desc->name);
+        t->tier_until = clock_wall_ms() + DAY_MS;
+    t->unsaved = t->unsaved || remember;
+    log_info("platforms: %s: using the alternative request form %s", t->desc->name,
+             remember ? "for a day" : "in this run");
 }
 
-void gate_learn_combined(struct gate *g, enum combined shown)
+void throttle_set_combined(struct throttle *t, enum combined result)
 {
-    const bool remembered = g->combined_until != TIME_NONE;
-    if (shown == COMBINED_UNKNOWN) {
+    const bool remembered = t->combined_until != TIME_NONE;
+    if (result == COMBINED_UNKNOWN) {
         if (!remembered)
-            g->combined = ++g->combined_checks < COMBINED_CHECKS ? COMBINED_UNKNOWN : COMBINED_FAILS;
+            t->combined = ++t->combined_checks < COMBINED_CHECKS_MAX ? COMBINED_UNKNOWN : COMBINED_FAILS;
         return;
     }
-    if (remembered && g->combined == shown)
+    if (remembered && t->combined == result)
         return;
-    g->combined = shown;
-    g->combined_until = clock_wall_ms() + TIER_DAYS * DAY_MS;
-    g->changed = true;
-    log_info("platforms: %s: period and lifetime metrics are requested %s for a day", g->desc->name,
-             shown == COMBINED_WORKS ? "together" : "by separate calls");
+    t->combined = result;
+    t->combined_until = clock_wall_ms() + DAY_MS;
+    t->unsaved = true;
+    log_info("platforms: %s: requesting period and lifetime metrics %s for a day", t->desc->name,
+             result == COMBINED_WORKS ? "together" : "by separate calls");
 }
 
-bool gate_learn_code(struct gate *g, struct str code)
+bool throttle_record_unknown_code(struct throttle *t, struct str code)
 {
-    const int64_t now = clock_wall_ms();
-    struct unknown_code *free_one = NULL;
-    for (size_t i = 0; i < GATE_CODES; i++) {
-        struct unknown_code *u = &g->unknown_codes[i];
-        if (u->until > now && str_eq(str_from_cstr(u->code), code))
-            return false;
-        if (u->until <= now && (!u->until || !free_one))
-            free_one = u;
-    }
-    if (!free_one || !str_put(free_one->code, sizeof free_one->code, code))
-        return false;
-    free_one->until = now + TIER_DAYS * DAY_MS;
-    g->changed = true;
-    return true;
+    const bool added = unknown_codes_add(&t->unknown_codes, code);
+    t->unsaved = t->unsaved || added;
+    return added;
 }

@@ -1,16 +1,19 @@
-/* Refreshing tokens: one request for each account however many ask, and the new pair on disk before anyone
- * uses it. Each flight:
+/* Token refreshes in flight, each:
  *
- *     ask --marked in the database--> SENT --pair, committed--> told: NEWER
- *                                          --no answer, first time--> SENT again with the same pair
- *                                          --anything else--> told
+ *     start() --marked in the database--> SENT --new tokens, committed--> REFRESHED
+ *                                          |--no response, first attempt--> SENT again with the same token
+ *                                          `--anything else--> RETRY_LATER, RECONNECT, …
  *
- * The mark says that the pair may be spent: it stays where no clear answer came, so that a refusal
- * afterwards, perhaps of another run after a crash, is known for what it is ("lost_in_refresh"), and while it
- * is fresh nobody else refreshes this account. Knows no schedule and no screen. */
+ * The mark (refresh_sent_at) says that the stored refresh token may be used up. It stays if no clear response
+ * came. If the platform then rejects the token, perhaps in another run after a crash, the cause is known
+ * ("lost_in_refresh"). While the mark is recent, no other process refreshes the account. */
+#include "fetch/token_refresh.h"
+
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "net/http_client.h"
 #include "vault/tokens.h"
 
@@ -19,20 +22,19 @@
 
 enum { TRIES_MAX = 2, COMMIT_TRIES = 3, MARK_SLACK_MS = 5000, ARENA_BYTES = 8192 };
 
-struct waiter {
-    struct waiter *next;
+struct refresh_waiter {
     token_done_fn *done;
     void *ctx;
 };
 
-struct flight {
-    struct flight *next;
+struct token_refresh {
+    struct list link;
     struct token_refresher *refresher;
     struct tokens tokens;
-    struct arena arena; /* of the request and of what is read from its answer */
+    struct arena arena; /* request, and what is parsed from the response */
     int tries;
-    bool unsure; /* a request with this pair went out before and had no clear answer */
-    struct waiter *waiters;
+    bool may_be_spent; /* an earlier request with this refresh token had no clear response */
+    VEC(struct refresh_waiter) waiters;
 };
 
 struct token_refresher {
@@ -40,20 +42,20 @@ struct token_refresher {
     struct token_sender sender;
     struct seal_keys *keys;
     struct transaction_scope scope;
-    struct flight *flights;
-    size_t in_flight;
+    struct list in_flight;
+    size_t in_flight_count;
     struct token_refresh_counts counts[PLATFORM_APIS];
 };
 
-static void send_by_fetch(void *ctx, const struct http_request *request,
-                          void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx)
+static void send_by_client(void *ctx, const struct http_request *request,
+                           void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx)
 {
     (void)http_client_send(ctx, request, done, done_ctx);
 }
 
 struct token_sender token_sender_of(struct http_client *client)
 {
-    return (struct token_sender){.ctx = client, .send = send_by_fetch};
+    return (struct token_sender){.ctx = client, .send = send_by_client};
 }
 
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
@@ -64,6 +66,7 @@ struct token_refresher *token_refresher_new(const struct config *config, const s
     r->sender = *sender;
     r->keys = keys;
     r->scope = *scope;
+    list_init(&r->in_flight);
     return r;
 }
 
@@ -71,13 +74,13 @@ void token_refresher_free(struct token_refresher *r)
 {
     if (!r)
         return;
-    CHECK(!r->in_flight);
+    CHECK(!r->in_flight_count);
     free(r);
 }
 
 size_t token_refresher_in_flight(const struct token_refresher *r)
 {
-    return r->in_flight;
+    return r->in_flight_count;
 }
 
 const struct token_refresh_counts *token_refresher_counts(const struct token_refresher *r,
@@ -86,184 +89,197 @@ const struct token_refresh_counts *token_refresher_counts(const struct token_ref
     return &r->counts[api];
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-static struct token_refresh_result answer_of(enum token_refresh_status result, struct str code)
+static struct token_refresh_result result_of(enum token_refresh_status status, struct str code)
 {
-    struct token_refresh_result a = {.result = result};
-    (void)snprintf(a.code, sizeof a.code, "%.*s", (int)code.len, code.len ? code.p : "");
-    return a;
+    struct token_refresh_result result = {.status = status};
+    (void)snprintf(result.code, sizeof result.code, "%.*s", (int)code.len, code.len ? code.p : "");
+    return result;
 }
 
-static struct token_refresh_result answer_failed(enum err err)
+static struct token_refresh_result store_failed(enum err err)
 {
-    struct token_refresh_result a = answer_of(TOKEN_STORE_FAILED, str_from_cstr(err_name(err)));
-    a.err = err;
-    return a;
+    struct token_refresh_result result = result_of(TOKEN_STORE_FAILED, str_from_cstr(err_name(err)));
+    result.err = err;
+    return result;
 }
 
-static void count(struct token_refresher *r, enum platform_api api, enum token_refresh_status result)
+static void count(struct token_refresher *r, enum platform_api api, enum token_refresh_status status)
 {
     struct token_refresh_counts *c = &r->counts[api];
-    switch (result) {
-    case TOKEN_REFRESHED: c->done++; break;
-    case TOKEN_RETRY_LATER: c->later++; break;
-    case TOKEN_RECONNECT: c->sign_in++; break;
-    case TOKEN_APP_REJECTED: c->operator_side++; break;
-    case TOKEN_STORE_FAILED: c->failed++; break;
+    switch (status) {
+    case TOKEN_REFRESHED: c->refreshed++; break;
+    case TOKEN_RETRY_LATER: c->retry_later++; break;
+    case TOKEN_RECONNECT: c->reconnect++; break;
+    case TOKEN_APP_REJECTED: c->app_rejected++; break;
+    case TOKEN_STORE_FAILED: c->store_failed++; break;
     case TOKEN_ACCOUNT_REMOVED: break;
     }
 }
 
-static void flight_free(struct flight *f)
+static void refresh_free(struct token_refresh *refresh)
 {
-    tokens_close(&f->tokens);
-    arena_wipe(&f->arena);
-    arena_fini(&f->arena);
-    free(f);
+    tokens_close(&refresh->tokens);
+    arena_wipe(&refresh->arena);
+    arena_fini(&refresh->arena);
+    VEC_FREE(&refresh->waiters);
+    free(refresh);
 }
 
-/* Out of the list first: who is told may ask again. */
-static void land(struct flight *f, const struct token_refresh_result *answer)
+static void log_result(const struct token_refresh *refresh, const struct token_refresh_result *result)
 {
-    struct token_refresher *r = f->refresher;
-    struct waiter *waiters = f->waiters;
-    const char *name = platform_desc(f->tokens.api)->name;
-    for (struct flight **at = &r->flights; *at; at = &(*at)->next)
-        if (*at == f) {
-            *at = f->next;
-            break;
-        }
-    r->in_flight--;
-    count(r, f->tokens.api, answer->result);
-    if (answer->result == TOKEN_APP_REJECTED)
-        log_error("%s refuses our app: %s", name, answer->code);
-    else if (answer->result != TOKEN_REFRESHED)
-        log_warn("%s: the tokens of account %.*s were not refreshed: %s", name,
-                 (int)f->tokens.grant.account_id.len, f->tokens.grant.account_id.p, answer->code);
-    flight_free(f);
-    while (waiters) {
-        struct waiter *w = waiters;
-        waiters = w->next;
-        w->done(w->ctx, answer);
-        free(w);
-    }
+    const char *name = platform_desc(refresh->tokens.api)->name;
+    const struct str account = refresh->tokens.grant.account_id;
+    if (result->status == TOKEN_APP_REJECTED)
+        log_error("%s rejects our app: %s", name, result->code);
+    else if (result->status != TOKEN_REFRESHED)
+        log_warn("%s: could not refresh the tokens of account %.*s: %s", name, (int)account.len, account.p,
+                 result->code);
+}
+
+/* Unlinked before the waiters are called, because these may start another refresh. */
+static void complete(struct token_refresh *refresh, const struct token_refresh_result *result)
+{
+    struct token_refresher *r = refresh->refresher;
+    list_remove(&refresh->link);
+    r->in_flight_count--;
+    count(r, refresh->tokens.api, result->status);
+    log_result(refresh, result);
+    tokens_close(&refresh->tokens);
+    arena_wipe(&refresh->arena);
+    for (size_t i = 0; i < refresh->waiters.count; i++)
+        refresh->waiters.items[i].done(refresh->waiters.items[i].ctx, result);
+    refresh_free(refresh);
 }
 
 /* ---- writing ---- */
 
 struct mark {
-    const struct flight *flight;
-    bool ours;
+    const struct token_refresh *refresh;
+    bool acquired;
 };
 
-static enum err mark(struct store *store, void *ctx)
+static enum err set_mark(struct store *store, void *ctx)
 {
     struct mark *m = ctx;
-    const struct flight *f = m->flight;
+    const struct token_refresh *refresh = m->refresh;
     const int64_t now = clock_wall_ms();
-    const int64_t not_since = now - TRIES_MAX * f->refresher->config->platforms.timeout_ms - MARK_SLACK_MS;
-    return store_begin_token_refresh(store, f->tokens.row, f->tokens.version, now, not_since, &m->ours);
+    const int64_t timeout_ms = refresh->refresher->config->platforms.timeout_ms;
+    const int64_t not_since = now - TRIES_MAX * timeout_ms - MARK_SLACK_MS;
+    return store_begin_token_refresh(store, refresh->tokens.row, refresh->tokens.version, now, not_since,
+                                     &m->acquired);
 }
 
-static enum err unmark(struct store *store, void *ctx)
+static enum err delete_mark(struct store *store, void *ctx)
 {
-    const struct flight *f = ctx;
-    return store_end_token_refresh(store, f->tokens.row, f->tokens.version);
+    const struct token_refresh *refresh = ctx;
+    return store_end_token_refresh(store, refresh->tokens.row, refresh->tokens.version);
 }
 
-/* A clear answer that is no pair. A mark that cannot be taken off only makes somebody wait. */
-static void answered(struct flight *f)
+/* The platform has not used up the refresh token. If deleting the mark fails, the next refresh of the account
+ * is only delayed. */
+static void clear_mark(struct token_refresh *refresh)
 {
-    if (transaction_run(&f->refresher->scope, unmark, f))
-        log_warn("the mark of a token refresh could not be taken off");
+    if (transaction_run(&refresh->refresher->scope, delete_mark, refresh))
+        log_warn("could not delete the mark of a token refresh");
 }
 
-struct swap {
-    const struct flight *flight;
-    const struct token_grant *got;
+struct token_swap {
+    const struct token_refresh *refresh;
+    const struct token_grant *received;
     bool swapped;
 };
 
-/* The row is read again: its scopes stay where the answer says none, and somebody may have removed it. */
-static enum err swap_pair(struct store *store, void *ctx)
+/* Seals the received tokens into `c`, which the database has just returned. */
+static enum err seal_received(const struct token_swap *swap, struct credential *c, struct buf *access,
+                              struct buf *refresh_token)
 {
-    struct swap *swap = ctx;
-    const struct flight *f = swap->flight;
-    const struct token_refresher *r = f->refresher;
-    const struct platform_desc *desc = platform_desc(f->tokens.api);
+    const struct token_refresh *refresh = swap->refresh;
+    const struct token_grant *received = swap->received;
     const int64_t now = clock_wall_ms();
-    struct token_grant grant = *swap->got;
+    struct token_grant grant = *received;
+    if (!grant.refresh_token.len) {
+        grant.refresh_token = refresh->tokens.grant.refresh_token;
+        grant.refresh_expires_in_s = 0;
+    }
+    c->version = refresh->tokens.version;
+    const enum err err = tokens_seal(refresh->refresher->keys, c, &grant, access, refresh_token);
+    if (err)
+        return err;
+    c->access_expires_at = token_expiry(platform_desc(refresh->tokens.api), grant.expires_in_s, now);
+    /* If the refresh token is the same and nothing is said about it, its known expiry still holds. */
+    if (received->refresh_token.len || grant.refresh_expires_in_s > 0)
+        c->refresh_expires_at = refresh_token_expiry(grant.refresh_expires_in_s, now);
+    if (grant.scopes.len && grant.scopes.len <= SCOPES_MAX)
+        c->scopes = grant.scopes;
+    c->obtained_at = now;
+    return OK;
+}
+
+/* Reads the row again: it provides the scopes if the response has none, and may have been removed. */
+static enum err swap_tokens(struct store *store, void *ctx)
+{
+    struct token_swap *swap = ctx;
     struct credential c;
-    struct buf access, refresh;
+    struct buf access, refresh_token;
     struct arena a;
     arena_init(&a, ARENA_BYTES);
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
-    buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
-    enum err err = store_get_credential(store, &a, f->tokens.row, &c);
-    c.version = f->tokens.version;
-    if (!grant.refresh_token.len) {
-        grant.refresh_token = f->tokens.grant.refresh_token;
-        grant.refresh_expires_in_s = 0;
-    }
+    buf_init(&refresh_token, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
+    enum err err = store_get_credential(store, &a, swap->refresh->tokens.row, &c);
     if (!err)
-        err = tokens_seal(r->keys, &c, &grant, &access, &refresh);
-    if (!err) {
-        c.access_expires_at = token_expiry(desc, grant.expires_in_s, now);
-        /* Nothing new said of the same token: what was known of it holds. */
-        if (swap->got->refresh_token.len || grant.refresh_expires_in_s > 0)
-            c.refresh_expires_at = refresh_token_expiry(grant.refresh_expires_in_s, now);
-        c.scopes = grant.scopes.len && grant.scopes.len <= SCOPES_MAX ? grant.scopes : c.scopes;
-        c.obtained_at = now;
+        err = seal_received(swap, &c, &access, &refresh_token);
+    if (!err)
         err = store_swap_tokens(store, &c, &swap->swapped);
-    }
     buf_fini(&access);
-    buf_fini(&refresh);
+    buf_fini(&refresh_token);
     arena_fini(&a);
     return err;
 }
 
-/* The only copy of the pair is in our hands: a database that is busy or full for a moment is asked again. */
-static struct token_refresh_result save_pair(struct flight *f, const struct token_grant *got)
+/* The only copy of the new tokens is in memory, so retry if the database is busy or full for a moment. */
+static struct token_refresh_result save_tokens(struct token_refresh *refresh,
+                                               const struct token_grant *received)
 {
-    struct swap swap = {.flight = f, .got = got};
+    struct token_swap swap = {.refresh = refresh, .received = received};
+    const struct str account = refresh->tokens.grant.account_id;
     enum err err = OK;
     for (int i = 0; i < COMMIT_TRIES; i++) {
-        err = transaction_run(&f->refresher->scope, swap_pair, &swap);
+        err = transaction_run(&refresh->refresher->scope, swap_tokens, &swap);
         if (!err || err == ERR_NOT_FOUND)
             break;
     }
+    if (!err)
+        return result_of(TOKEN_REFRESHED, swap.swapped ? STR("ok") : STR("elsewhere"));
     if (err == ERR_NOT_FOUND) /* the row, or the key to seal with */
-        return seal_has_keys(f->refresher->keys) ? answer_of(TOKEN_ACCOUNT_REMOVED, STR("removed"))
-                                                 : answer_failed(err);
-    if (err) {
-        log_error("refreshed tokens of account %.*s could not be kept: %s",
-                  (int)f->tokens.grant.account_id.len, f->tokens.grant.account_id.p, err_name(err));
-        return answer_failed(err);
-    }
-    return answer_of(TOKEN_REFRESHED, swap.swapped ? STR("ok") : STR("elsewhere"));
+        return seal_has_keys(refresh->refresher->keys) ? result_of(TOKEN_ACCOUNT_REMOVED, STR("removed"))
+                                                       : store_failed(err);
+    log_error("could not store the refreshed tokens of account %.*s: %s", (int)account.len, account.p,
+              err_name(err));
+    return store_failed(err);
 }
 
-/* ---- sending and reading ---- */
+/* ---- requests and responses ---- */
 
-static void on_answer(void *ctx, const struct http_result *result);
+static void on_response(void *ctx, const struct http_result *http);
 
-static void send_refresh(struct flight *f)
+static void send_refresh(struct token_refresh *refresh)
 {
-    struct token_refresher *r = f->refresher;
-    const struct platform_desc *desc = platform_desc(f->tokens.api);
+    struct token_refresher *r = refresh->refresher;
+    const struct platform_desc *desc = platform_desc(refresh->tokens.api);
     const struct platform_options options = platform_options_of(r->config, desc->api);
     const struct platform_app app = platform_app_of(r->config, desc->api);
     struct http_request request = {.method = "POST"};
-    arena_wipe(&f->arena);
-    desc->build_refresh(&f->arena, &options, &app, &f->tokens.grant, &request);
+    arena_wipe(&refresh->arena);
+    desc->build_refresh(&refresh->arena, &options, &app, &refresh->tokens.grant, &request);
     request.once = true;
-    f->tries++;
-    r->sender.send(r->sender.ctx, &request, on_answer, f);
+    refresh->tries++;
+    r->sender.send(r->sender.ctx, &request, on_response, refresh);
 }
 
-/* Whether the platform may have taken the request and given out a new pair. */
-static bool may_be_spent(enum transport_error error)
+/* Whether the platform may have received the request and issued new tokens. */
+static bool may_have_arrived(enum transport_error error)
 {
     switch (error) {
     case TRANSPORT_DNS:
@@ -279,37 +295,38 @@ static bool may_be_spent(enum transport_error error)
     return true;
 }
 
-/* While the process stops, the mark in the database is enough: the next run sends the same pair again. A
- * second try here would outlast the time that service managers give a process to end. */
-static void on_silence(struct flight *f, enum transport_error error)
+/* While the process is stopping, the mark suffices: the next run sends the same token again. A second attempt
+ * would take longer than service managers wait for a process to end. */
+static void handle_transport_error(struct token_refresh *refresh, enum transport_error error)
 {
-    if (may_be_spent(error)) {
-        f->unsure = true;
-        if (f->tries < TRIES_MAX && transaction_heartbeat(&f->refresher->scope) == OK) {
-            send_refresh(f);
+    if (may_have_arrived(error)) {
+        refresh->may_be_spent = true;
+        if (refresh->tries < TRIES_MAX && transaction_heartbeat(&refresh->refresher->scope) == OK) {
+            send_refresh(refresh);
             return;
         }
-    } else if (!f->unsure) {
-        answered(f); /* nothing went out */
+    } else if (!refresh->may_be_spent) {
+        clear_mark(refresh);
     }
-    const struct token_refresh_result a =
-        answer_of(TOKEN_RETRY_LATER, str_from_cstr(transport_error_name(error)));
-    land(f, &a);
+    const struct token_refresh_result result =
+        result_of(TOKEN_RETRY_LATER, str_from_cstr(transport_error_name(error)));
+    complete(refresh, &result);
 }
 
-static struct token_refresh_result refused(struct flight *f, const struct outcome *o, int status)
+static struct token_refresh_result handle_rejection(struct token_refresh *refresh, const struct outcome *o,
+                                                    int status)
 {
-    struct token_refresh_result a = answer_of(TOKEN_RETRY_LATER, o->code);
-    a.wait_ms = o->wait_ms;
-    a.scope = o->scope;
+    struct token_refresh_result result = result_of(TOKEN_RETRY_LATER, o->code);
+    result.wait_ms = o->wait_ms;
+    result.scope = o->scope;
     switch (o->verdict) {
     case V_RECONNECT:
     case V_TOKEN:
-        /* It was good until a refresh went out whose answer we never had. */
-        a = answer_of(TOKEN_RECONNECT, f->unsure ? STR("lost_in_refresh") : o->code);
+        /* If an earlier response was lost, the token was valid until then. */
+        result = result_of(TOKEN_RECONNECT, refresh->may_be_spent ? STR("lost_in_refresh") : o->code);
         break;
     case V_OPERATOR:
-    case V_BUG: a = answer_of(TOKEN_APP_REJECTED, o->code); break;
+    case V_BUG: result = result_of(TOKEN_APP_REJECTED, o->code); break;
     case V_OK:
     case V_LATER:
     case V_QUOTA:
@@ -317,125 +334,129 @@ static struct token_refresh_result refused(struct flight *f, const struct outcom
     case V_SPLIT:
     case V_MALFORMED: break;
     }
-    /* A server's error or a page that nobody can read may stand in place of the new pair. */
+    /* A 5xx or an unreadable page may have replaced a response with new tokens. */
     if (status >= 400 && status < 500)
-        answered(f);
-    return a;
+        clear_mark(refresh);
+    return result;
 }
 
-static struct token_refresh_result read_answer(struct flight *f, const struct http_response *response)
+static struct token_refresh_result handle_response(struct token_refresh *refresh,
+                                                   const struct http_response *response)
 {
-    const struct platform_desc *desc = platform_desc(f->tokens.api);
-    struct token_grant got = {.expires_in_s = 0};
-    const struct outcome o = desc->parse_refresh(&f->arena, response, &got);
-    if (o.verdict != V_OK || !got.access_token.len)
-        return refused(f, &o, response->status);
-    if (got.account_id.p && !str_eq(got.account_id, f->tokens.grant.account_id)) {
-        answered(f);
-        return answer_of(TOKEN_RECONNECT, STR("other_account"));
+    const struct platform_desc *desc = platform_desc(refresh->tokens.api);
+    struct token_grant received = {.expires_in_s = 0};
+    const struct outcome o = desc->parse_refresh(&refresh->arena, response, &received);
+    if (o.verdict != V_OK || !received.access_token.len)
+        return handle_rejection(refresh, &o, response->status);
+    if (received.account_id.p && !str_eq(received.account_id, refresh->tokens.grant.account_id)) {
+        clear_mark(refresh);
+        return result_of(TOKEN_RECONNECT, STR("other_account"));
     }
-    return save_pair(f, &got);
+    return save_tokens(refresh, &received);
 }
 
-static void on_answer(void *ctx, const struct http_result *result)
+static void on_response(void *ctx, const struct http_result *http)
 {
-    struct flight *f = ctx;
-    if (result->error != TRANSPORT_OK) {
-        on_silence(f, result->error);
+    struct token_refresh *refresh = ctx;
+    if (http->error != TRANSPORT_OK) {
+        handle_transport_error(refresh, http->error);
         return;
     }
-    const struct token_refresh_result a = read_answer(f, &result->response);
-    land(f, &a);
+    const struct token_refresh_result result = handle_response(refresh, &http->response);
+    complete(refresh, &result);
 }
 
-/* ---- asking ---- */
+/* ---- starting ---- */
 
-static void add_waiter(struct flight *f, token_done_fn *done, void *ctx)
+static void add_waiter(struct token_refresh *refresh, token_done_fn *done, void *ctx)
 {
-    struct waiter *w = xcalloc(1, sizeof *w), **at = &f->waiters;
-    *w = (struct waiter){.done = done, .ctx = ctx};
-    while (*at)
-        at = &(*at)->next;
-    *at = w;
+    *VEC_ADD(&refresh->waiters) = (struct refresh_waiter){.done = done, .ctx = ctx};
 }
 
-/* True: there is something to refresh with; else `*answer`. */
-static bool can_refresh(struct token_refresher *r, const struct credential *c, int64_t version,
-                        struct token_refresh_result *answer)
+/* Returns false if no request is needed or possible: `*result` says why. */
+static bool can_refresh(const struct token_refresher *r, const struct credential *c, int64_t version,
+                        struct token_refresh_result *result)
 {
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
-    /* An Instagram token refreshes itself, and there is one sign of that: it wants to be of a certain age. */
+    /* An Instagram token refreshes itself, without a refresh token; these have a minimum age. */
     const bool refreshes_itself = desc->refresh_min_age_s > 0;
     if (c->version > version)
-        *answer = answer_of(TOKEN_REFRESHED, STR("ok"));
+        *result = result_of(TOKEN_REFRESHED, STR("ok"));
     else if (desc->refresh_before_s < 0 || !desc->build_refresh)
-        *answer = answer_of(TOKEN_RECONNECT, STR("no_refresh"));
+        *result = result_of(TOKEN_RECONNECT, STR("no_refresh"));
     else if (!c->refresh_sealed.p && !refreshes_itself)
-        *answer = answer_of(TOKEN_RECONNECT, STR("no_refresh_token"));
+        *result = result_of(TOKEN_RECONNECT, STR("no_refresh_token"));
     else if (!platform_app_of(r->config, desc->api).client_id.len)
-        *answer = answer_of(TOKEN_APP_REJECTED, STR("no_app"));
+        *result = result_of(TOKEN_APP_REJECTED, STR("no_app"));
     else
         return true;
     return false;
 }
 
-static struct flight *flight_new(struct token_refresher *r, const struct credential *c, enum err *err)
+static struct token_refresh *refresh_new(struct token_refresher *r, const struct credential *c)
 {
-    struct flight *f = xcalloc(1, sizeof *f);
-    f->refresher = r;
-    f->unsure = c->refresh_sent_at != TIME_NONE;
-    arena_init(&f->arena, ARENA_BYTES);
-    *err = tokens_open(r->keys, c, &f->tokens);
-    if (!*err)
-        return f;
-    flight_free(f);
-    return NULL;
+    struct token_refresh *refresh = xcalloc(1, sizeof *refresh);
+    list_init(&refresh->link);
+    refresh->refresher = r;
+    refresh->may_be_spent = c->refresh_sent_at != TIME_NONE;
+    arena_init(&refresh->arena, ARENA_BYTES);
+    return refresh;
+}
+
+/* Decrypts the tokens and sets the mark. Returns false if that failed: `*result` says why. */
+static bool prepare(struct token_refresh *refresh, const struct credential *c,
+                    struct token_refresh_result *result)
+{
+    struct mark m = {.refresh = refresh};
+    enum err err = tokens_open(refresh->refresher->keys, c, &refresh->tokens);
+    if (err == ERR_CORRUPT) { /* only this row is damaged: reconnecting repairs it */
+        *result = result_of(TOKEN_RECONNECT, STR("sealed"));
+        return false;
+    }
+    if (!err)
+        err = transaction_run(&refresh->refresher->scope, set_mark, &m);
+    if (!err && m.acquired)
+        return true;
+    *result = err ? store_failed(err) : result_of(TOKEN_RETRY_LATER, STR("elsewhere"));
+    return false;
 }
 
 static enum next start(struct token_refresher *r, const struct credential *c,
-                       struct token_refresh_result *answer, token_done_fn *done, void *ctx)
+                       struct token_refresh_result *result, token_done_fn *done, void *ctx)
 {
-    enum err err;
-    struct flight *f = flight_new(r, c, &err);
-    struct mark m = {.flight = f};
-    if (f)
-        err = transaction_run(&r->scope, mark, &m);
-    if (err || !m.ours) {
-        *answer = err ? answer_failed(err) : answer_of(TOKEN_RETRY_LATER, STR("elsewhere"));
-        /* Spoilt in the database: nobody's but this account's affair, and signing in mends it. */
-        if (!f && err == ERR_CORRUPT)
-            *answer = answer_of(TOKEN_RECONNECT, STR("sealed"));
-        if (f)
-            flight_free(f);
+    struct token_refresh *refresh = refresh_new(r, c);
+    if (!prepare(refresh, c, result)) {
+        refresh_free(refresh);
         return NEXT_MORE;
     }
-    add_waiter(f, done, ctx);
-    f->next = r->flights;
-    r->flights = f;
-    r->in_flight++;
-    send_refresh(f);
+    add_waiter(refresh, done, ctx);
+    list_add_last(&r->in_flight, &refresh->link);
+    r->in_flight_count++;
+    send_refresh(refresh);
     return NEXT_WAIT;
 }
 
 enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t version,
-                                struct token_refresh_result *answer, token_done_fn *done, void *ctx)
+                                struct token_refresh_result *result, token_done_fn *done, void *ctx)
 {
     struct arena a;
     struct credential c;
     enum next next = NEXT_MORE;
-    for (struct flight *f = r->flights; f; f = f->next)
-        if (f->tokens.row == row) {
-            add_waiter(f, done, ctx);
-            return NEXT_WAIT;
-        }
+    for (struct list *l = r->in_flight.next; l != &r->in_flight; l = l->next) {
+        struct token_refresh *refresh = LIST_ENTRY(l, struct token_refresh, link);
+        if (refresh->tokens.row != row)
+            continue;
+        add_waiter(refresh, done, ctx);
+        return NEXT_WAIT;
+    }
     arena_init(&a, ARENA_BYTES);
-    enum err err = store_get_credential(r->scope.store, &a, row, &c);
+    const enum err err = store_get_credential(r->scope.store, &a, row, &c);
     if (err == ERR_NOT_FOUND)
-        *answer = answer_of(TOKEN_ACCOUNT_REMOVED, STR("removed"));
+        *result = result_of(TOKEN_ACCOUNT_REMOVED, STR("removed"));
     else if (err)
-        *answer = answer_failed(err);
-    else if (can_refresh(r, &c, version, answer))
-        next = start(r, &c, answer, done, ctx);
+        *result = store_failed(err);
+    else if (can_refresh(r, &c, version, result))
+        next = start(r, &c, result, done, ctx);
     arena_fini(&a);
     return next;
 }

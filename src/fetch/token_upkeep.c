@@ -1,112 +1,110 @@
-/* Tokens that die when nobody uses them are refreshed in time, also those of accounts that nothing is asked
- * of. Goes over all accounts once in a run, beside the calls. */
-#include "fetch/engine.h"
+/* Iterates over all accounts and refreshes their tokens in time. */
+#include "fetch/token_upkeep.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
 
-enum { KEEPER_ROWS = 200, KEEPER_AT_ONCE = 4 };
-_Static_assert(KEEPER_ROWS <= sizeof((struct keeper *)0)->due / sizeof(struct kept), "room for all");
+enum { ROWS_PER_QUERY = 200, IN_FLIGHT_MAX = 4 };
 
-/* One refresh that was asked for. */
-struct keeping {
-    struct engine *engine;
-    struct gate *gate;
-    int64_t row, version;
+struct upkeep_refresh {
+    struct token_upkeep *upkeep;
+    struct due_token token;
 };
 
 static bool on_credential(void *ctx, const struct credential *c)
 {
-    struct engine *e = ctx;
-    struct keeper *k = &e->keeper;
-    k->after = c->row;
-    k->seen++;
+    struct token_upkeep *u = ctx;
+    u->last_row = c->row;
+    u->read++;
     if (c->api < 0 || c->api >= PLATFORM_APIS)
         return true;
-    const struct gate *g = &e->gates[c->api];
-    if (g->active && !g->closed && c->state == CREDENTIAL_FINE &&
-        tokens_refresh_is_due(g->desc, c, clock_wall_ms(), true))
-        k->due[k->due_count++] = (struct kept){.row = c->row, .version = c->version, .api = g->api};
+    const struct throttle *t = u->apis[c->api].throttle;
+    if (t->configured && !t->closed && c->state == CREDENTIAL_FINE &&
+        tokens_refresh_is_due(t->desc, c, clock_wall_ms(), true))
+        *VEC_ADD(&u->due) = (struct due_token){.row = c->row, .version = c->version, .api = t->api};
     return true;
 }
 
-static enum err read_more(struct engine *e)
+static enum err read_more(struct token_upkeep *u)
 {
-    struct keeper *k = &e->keeper;
-    k->due_count = k->due_next = k->seen = 0;
-    enum err err = store_list_credentials(e->store, k->after, KEEPER_ROWS, on_credential, e);
-    if (err)
-        return run_fail(e->run, err, "the database says: %s", err_name(err));
-    k->all_seen = k->seen < KEEPER_ROWS;
-    return OK;
+    u->due.count = u->next = u->read = 0;
+    const enum err err =
+        store_list_credentials(run_store(u->run), u->last_row, ROWS_PER_QUERY, on_credential, u);
+    u->all_read = u->read < ROWS_PER_QUERY;
+    return err ? run_fail_database(u->run, err) : OK;
 }
 
-static void take(struct keeping *kept, const struct token_refresh_result *answer)
+static void apply_result(struct token_upkeep *u, const struct due_token *token,
+                         const struct token_refresh_result *result)
 {
-    struct engine *e = kept->engine;
-    struct gate *g = kept->gate;
-    e->keeper.in_flight--;
-    switch (answer->result) {
-    case TOKEN_REFRESHED: run_count(e->run, g->desc->platform, RUN_TOKENS, 1); break;
+    struct api_queue *api = &u->apis[token->api];
+    const struct platform_desc *desc = api->throttle->desc;
+    switch (result->status) {
+    case TOKEN_REFRESHED: run_count(u->run, desc->platform, RUN_TOKENS, 1); break;
     case TOKEN_RECONNECT:
-        g->accounts_asked++;
-        verdict_suspect(e, g, kept->row, kept->version, answer->code);
+        u->rejections->apis[token->api].used++;
+        rejections_add(u->rejections, api->throttle, token->row, token->version, result->code);
         break;
-    case TOKEN_APP_REJECTED: verdict_operator(e, g, answer->code); break;
+    case TOKEN_APP_REJECTED: api_queue_reject_app(api, result->code); break;
     case TOKEN_STORE_FAILED:
-        engine_stop(e, run_fail(e->run, answer->err, "tokens of %s cannot be written: %s", g->desc->name,
-                                err_name(answer->err)));
+        u->err = run_fail(u->run, result->err, "cannot store refreshed tokens of %s: %s", desc->name,
+                          err_name(result->err));
         break;
-    case TOKEN_RETRY_LATER: /* the next run tries again: it is days before they die */
+    case TOKEN_RETRY_LATER: /* the next run retries: the token has days left */
     case TOKEN_ACCOUNT_REMOVED: break;
     }
-    free(kept);
 }
 
-static void on_kept(void *ctx, const struct token_refresh_result *answer)
+static void on_refreshed(void *ctx, const struct token_refresh_result *result)
 {
-    struct keeping *kept = ctx;
-    struct engine *e = kept->engine;
-    take(kept, answer);
-    engine_pump(e);
+    struct upkeep_refresh *refresh = ctx;
+    struct token_upkeep *u = refresh->upkeep;
+    u->in_flight--;
+    apply_result(u, &refresh->token, result);
+    free(refresh);
+    u->progressed(u->ctx);
 }
 
-static void keep(struct engine *e, const struct kept *due)
+static void start_refresh(struct token_upkeep *u, const struct due_token *token)
 {
-    struct token_refresh_result answer;
-    struct keeping *kept = xmalloc(sizeof *kept);
-    *kept =
-        (struct keeping){.engine = e, .gate = &e->gates[due->api], .row = due->row, .version = due->version};
-    e->keeper.in_flight++;
-    const enum next next =
-        token_refresher_start(e->refresher, due->row, due->version, &answer, on_kept, kept);
-    if (next == NEXT_MORE)
-        take(kept, &answer);
+    struct token_refresh_result result;
+    struct upkeep_refresh *refresh = xmalloc(sizeof *refresh);
+    *refresh = (struct upkeep_refresh){.upkeep = u, .token = *token};
+    if (token_refresher_start(u->refresher, token->row, token->version, &result, on_refreshed, refresh) ==
+        NEXT_WAIT) {
+        u->in_flight++;
+        return;
+    }
+    free(refresh);
+    apply_result(u, token, &result);
 }
 
-enum err keeper_go_on(struct engine *e)
+enum err token_upkeep_continue(struct token_upkeep *u)
 {
-    struct keeper *k = &e->keeper;
-    while (k->in_flight < KEEPER_AT_ONCE && !e->stopping) {
-        if (k->due_next < k->due_count) {
-            const struct kept *due = &k->due[k->due_next++];
-            if (!e->gates[due->api].closed)
-                keep(e, due);
+    while (u->in_flight < IN_FLIGHT_MAX && !u->err) {
+        if (u->next < u->due.count) {
+            const struct due_token token = u->due.items[u->next++];
+            if (!u->apis[token.api].throttle->closed)
+                start_refresh(u, &token);
             continue;
         }
-        if (k->all_seen)
+        if (u->all_read)
             break;
-        enum err err = read_more(e);
+        const enum err err = read_more(u);
         if (err)
             return err;
     }
-    return OK;
+    return u->err;
 }
 
-bool keeper_is_done(const struct engine *e)
+bool token_upkeep_is_done(const struct token_upkeep *u)
 {
-    const struct keeper *k = &e->keeper;
-    return k->all_seen && k->due_next == k->due_count && !k->in_flight;
+    return u->all_read && u->next == u->due.count && !u->in_flight;
+}
+
+void token_upkeep_fini(struct token_upkeep *u)
+{
+    VEC_FREE(&u->due);
 }

@@ -66,7 +66,7 @@ static enum err take_lease(struct run *run)
     run->held_by_another = err == ERR_BUSY;
     if (run->held_by_another)
         return run_fail(run, err, "another refresh is running (%s)", row.holder);
-    return run_fail(run, err, "the database says: %s", err_name(err));
+    return run_fail_database(run, err);
 }
 
 static enum err give_back(struct run *run)
@@ -120,7 +120,7 @@ static enum err record_start(struct run *run)
     if (!err)
         return run_commit(run);
     run_rollback(run);
-    return run_fail(run, err, "the database says: %s", err_name(err));
+    return run_fail_database(run, err);
 }
 
 static enum err put_counts(struct run *run)
@@ -156,7 +156,7 @@ static enum err record_end(struct run *run)
     if (!err)
         return run_commit(run);
     run_rollback(run);
-    return run_fail(run, err, "the database says: %s", err_name(err));
+    return run_fail_database(run, err);
 }
 
 /* --- the sources -----------------------------------------------------------------------------------------

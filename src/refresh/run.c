@@ -51,9 +51,9 @@ enum err run_fail(struct run *run, enum err err, const char *fmt, ...)
     return err;
 }
 
-static enum err database_failed(struct run *run, enum err err)
+enum err run_fail_database(struct run *run, enum err err)
 {
-    return run_fail(run, err, "the database says: %s", err_name(err));
+    return run_fail(run, err, "database error: %s", err_name(err));
 }
 
 /* --- transactions ----------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ enum err run_open_unleased(struct run *run)
     if (!err)
         return OK;
     leave_gate(run);
-    return database_failed(run, err);
+    return run_fail_database(run, err);
 }
 
 enum err run_open_transaction(struct run *run)
@@ -98,7 +98,7 @@ enum err run_open_transaction(struct run *run)
         return OK;
     run->lost = err == ERR_CANCELLED;
     run_rollback(run);
-    return run->lost ? err : database_failed(run, err);
+    return run->lost ? err : run_fail_database(run, err);
 }
 
 enum err run_begin(struct run *run)
@@ -131,7 +131,7 @@ enum err run_commit(struct run *run)
         run->lease.renewed_at = TIME_NONE; /* if it was renewed, that is undone */
     leave_gate(run);
     if (err)
-        return database_failed(run, err);
+        return run_fail_database(run, err);
     (void)nanosleep(&pause, NULL);
     return OK;
 }
@@ -197,7 +197,7 @@ static enum err unleased_commit(void *ctx)
     if (!err)
         add_counts(run);
     leave_gate(run);
-    return err ? database_failed(run, err) : OK;
+    return err ? run_fail_database(run, err) : OK;
 }
 
 struct transaction_scope run_unleased_transactions(struct run *run)
@@ -291,7 +291,7 @@ static enum err apply_step(struct run *run, const struct queued_step *gathered)
         err = step_finish(&run->step, &result);
     if (!err)
         count_steps(run, &result, &nothing);
-    return err ? database_failed(run, err) : OK;
+    return err ? run_fail_database(run, err) : OK;
 }
 
 /* As many steps from `*next` on as a transaction takes. */

@@ -44,6 +44,8 @@ struct transaction_scope run_unleased_transactions(struct run *run);
 
 /* Says why the source stops; returns err. The first sentence is kept. */
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The same for an error of the database. */
+enum err run_fail_database(struct run *run, enum err err);
 
 /* ---- what is counted, for each source and platform ---- */
 

@@ -74,7 +74,7 @@ static enum err read_author(struct run *run, struct live_videos *live, const str
     enum err err = store_list_live(run_store(run), author_row, m->now_ms - VIDEO_LIFE_DAYS * DAY_MS,
                                    m->now_ms, add_video, live);
     if (err)
-        return run_fail(run, err, "the database says: %s", err_name(err));
+        return run_fail_database(run, err);
     make_readings(live, m);
     return run_queue_step(run, m->now_ms, live->readings, live->reading_count);
 }
@@ -101,7 +101,7 @@ static enum err run_simulated(struct run *run)
         if (!err)
             err = read_author(run, &live, &m, author_row);
         else if (err != ERR_NOT_FOUND)
-            (void)run_fail(run, err, "the database says: %s", err_name(err));
+            (void)run_fail_database(run, err);
     }
     if (err == ERR_NOT_FOUND)
         err = run_flush(run);

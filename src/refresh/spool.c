@@ -136,7 +136,7 @@ static enum err in_transaction(struct taking *t, enum err (*write)(struct taking
     if (!err)
         return run_commit(t->run);
     run_rollback(t->run);
-    return run_fail(t->run, err, "the database says: %s", err_name(err));
+    return run_fail_database(t->run, err);
 }
 
 static enum err write_row(struct taking *t, struct store *store)
@@ -232,7 +232,7 @@ static enum err delete_rows(struct run *run, const struct finished *f)
     if (!err)
         return run_commit(run);
     run_rollback(run);
-    return run_fail(run, err, "the database says: %s", err_name(err));
+    return run_fail_database(run, err);
 }
 
 static enum err conclude_good(struct run *run, const struct spool_dir *dir, struct finished *f)
@@ -291,7 +291,7 @@ static enum err read_known(struct taking *t, struct arena *a)
     if (!err)
         err = store_spool_count_errors(store, known.row, &t->listed);
     if (err)
-        return run_fail(t->run, err, "the database says: %s", err_name(err));
+        return run_fail_database(t->run, err);
     t->file = known;
     return OK;
 }
@@ -400,7 +400,7 @@ static enum err resume_all(struct run *run, const struct spool_dir *dir)
         err = store_spool_next(run_store(run), &arenas[i], file.name, &file);
         if (err == ERR_NOT_FOUND)
             break;
-        err = err ? run_fail(run, err, "the database says: %s", err_name(err)) : resume(run, dir, &file);
+        err = err ? run_fail_database(run, err) : resume(run, dir, &file);
     }
     arena_fini(&arenas[0]);
     arena_fini(&arenas[1]);
@@ -477,7 +477,7 @@ static enum err close_baselines(struct run *run, struct import_lock *lock)
             continue;
         }
         run_rollback(run);
-        (void)run_fail(run, err, "the database says: %s", err_name(err));
+        (void)run_fail_database(run, err);
     }
     return err;
 }

@@ -18,8 +18,9 @@
     STR("combined") /* enum combined: whether metrics of both kinds may go in one request */
 /* The prefix of an error code that is in no table: logged, and not again until then. */
 #define LIMIT_UNKNOWN_CODE STR("unknown.")
-#define LIMIT_BEHIND       STR("behind") /* 1: a run did not get through all posts: they are asked less often */
-#define LIMIT_ANSWERED     STR("answered") /* ms: when it last gave a good answer */
+#define LIMIT_BACKLOG                                                                                        \
+    STR("backlog") /* 1: a run did not get through all posts, so older posts are read less often */
+#define LIMIT_ANSWERED STR("answered") /* ms: when it last gave a good answer */
 
 struct platform_limit {
     int api;

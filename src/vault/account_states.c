@@ -43,7 +43,7 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_sta
     if (!err)
         err = get(s, out->api, LIMIT_PAUSE, &pause);
     if (!err)
-        err = get(s, out->api, LIMIT_BEHIND, &behind);
+        err = get(s, out->api, LIMIT_BACKLOG, &behind);
     if (!err)
         err = get(s, out->api, LIMIT_ANSWERED, &answered);
     if (!err)

@@ -11,7 +11,6 @@
 #include "platforms/platform.h"
 #include "vault/seal.h"
 #include "store/platform_credentials.h"
-#include "store/transaction_scope.h"
 
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
 
@@ -87,69 +86,5 @@ void account_record_wipe(struct account_record *r);
  * this account. ERR_NOT_FOUND: there is no key to seal with. Sets `*row`. */
 MUST_USE enum err account_record_save(const struct account_record *r, struct seal_keys *keys, struct store *s,
                                       int64_t *row);
-
-/* ---- refreshing tokens ---- */
-
-struct http_client;
-struct http_result;
-
-/* How the refresher asks: http_client_send(), or what a test has in its place. `done` is called once, never
- * before send() has returned. */
-struct token_sender {
-    void *ctx;
-    void (*send)(void *ctx, const struct http_request *request,
-                 void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx);
-};
-struct token_sender token_sender_of(struct http_client *client);
-
-enum token_refresh_status {
-    TOKEN_REFRESHED,   /* on disk: load them, and ask again */
-    TOKEN_RETRY_LATER, /* transport, throttled, 5xx, or another process is at it; wait_ms, 0: none given */
-    TOKEN_RECONNECT, /* the platform refused the refresh token (or there is none to refresh with): the author
-                      * must sign in again. Nothing is marked: store_credential_failed() is the caller's, who
-                      * sees whether it is one account or all */
-    TOKEN_APP_REJECTED,    /* our app was refused: pause the platform, leave the accounts alone */
-    TOKEN_ACCOUNT_REMOVED, /* the account was removed meanwhile */
-    TOKEN_STORE_FAILED,    /* the database, or the keys: `err` */
-};
-
-struct token_refresh_result {
-    enum token_refresh_status result;
-    enum err err;
-    int64_t wait_ms;
-    enum outcome_scope scope; /* of LATER */
-    char code[64];            /* short and stable, such as "invalid_grant", "lost_in_refresh", "190.460" */
-};
-
-/* Single flight for each account: who asks while a refresh runs gets its answer. The new pair is on disk
- * before any of them is told. */
-struct token_refresher;
-
-/* Everything pointed to must outlive the refresher; `keys` and scope->store are used on this thread. The
- * scope must begin a transaction even if the process is stopping, because the platform has already revoked
- * the old tokens when new ones arrive. If its heartbeat fails, a request without a response is not repeated.
- */
-struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
-                                            struct seal_keys *keys, const struct transaction_scope *scope);
-/* CHECKs that nothing is in flight. */
-void token_refresher_free(struct token_refresher *r);
-
-/* `version`: of the tokens that were found too old. NEXT_MORE: `*answer` is there (TOKEN_REFRESHED when the
- * row has newer ones by now, without a request). NEXT_WAIT: `done` is called once, from the loop; it may ask
- * again. Not to be called inside a transaction. */
-typedef void token_done_fn(void *ctx, const struct token_refresh_result *answer);
-enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t version,
-                                struct token_refresh_result *answer, token_done_fn *done, void *ctx);
-
-/* Refreshes in flight: the loop has to be run until there are none, also after an order to stop, for a pair
- * that was sent is lost if nobody takes it. Each ends within twice [platforms] timeout_ms, and within that
- * time itself once the process is stopping. */
-size_t token_refresher_in_flight(const struct token_refresher *r);
-
-struct token_refresh_counts {
-    int64_t done, later, sign_in, operator_side, failed; /* answers of platforms, by API */
-};
-const struct token_refresh_counts *token_refresher_counts(const struct token_refresher *r,
-                                                          enum platform_api api);
 
 #endif

@@ -77,7 +77,7 @@ static void a_refresh_under_way_keeps_its_answer(void **state)
     assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
     assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
     rig_deliver();
-    assert_int_equal(rig.answers[0].result, TOKEN_REFRESHED);
+    assert_int_equal(rig.answers[0].status, TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
     assert_int_equal(seal_id_of(rig_get(row).access_sealed), done.key_id);
 }

@@ -24,7 +24,7 @@ static void a_new_pair_is_on_disk_before_anyone_is_told(void **state)
     /* Who comes with the old tokens only now needs no request. */
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 0);
-    assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->done, 1);
+    assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->refreshed, 1);
 }
 
 static void many_who_ask_make_one_request(void **state)
@@ -41,7 +41,7 @@ static void many_who_ask_make_one_request(void **state)
     assert_int_equal(rig.sent, 1);
     assert_int_equal(rig.told, 5);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(rig.answers[i].result, TOKEN_REFRESHED);
+        assert_int_equal(rig.answers[i].status, TOKEN_REFRESHED);
 }
 
 static void what_an_answer_leaves_out_stays(void **state)
@@ -194,7 +194,7 @@ static void a_pair_that_somebody_else_wrote_meanwhile_stays(void **state)
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.signed-in", "rft.signed-in", &again),
                      OK);
     rig_deliver();
-    assert_int_equal(rig.answers[0].result, TOKEN_REFRESHED);
+    assert_int_equal(rig.answers[0].status, TOKEN_REFRESHED);
     assert_string_equal(rig.answers[0].code, "elsewhere");
     rig_assert_tokens(row, "act.signed-in", "rft.signed-in");
 }
@@ -211,7 +211,7 @@ static void an_account_that_was_removed_meanwhile_stays_away(void **state)
     assert_int_equal(store_delete_credential(rig.db.w, row, 0), OK);
     test_commit(&rig.db);
     rig_deliver();
-    assert_int_equal(rig.answers[0].result, TOKEN_ACCOUNT_REMOVED);
+    assert_int_equal(rig.answers[0].status, TOKEN_ACCOUNT_REMOVED);
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_ACCOUNT_REMOVED);
 }
 

@@ -154,11 +154,11 @@ enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct rep
     rig.told = rig.sent = rig.delivered = 0;
     if (token_refresher_start(rig.refresher, row, version, &answer, rig_on_told, &row) == NEXT_MORE) {
         rig.answers[0] = answer;
-        return answer.result;
+        return answer.status;
     }
     assert_int_equal(rig.told, 0);
     rig_deliver();
     assert_int_equal(rig.told, 1);
     assert_int_equal(token_refresher_in_flight(rig.refresher), 0);
-    return rig.answers[0].result;
+    return rig.answers[0].status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "lib/temp_db.h"
-#include "vault/token_vault.h"
+#include "fetch/token_refresh.h"
 #include "net/http_client.h"
 
 #define NOW (TEST_DAY + HOUR_MS)

@@ -1,20 +1,20 @@
-/* Takes away too much rather than too little: a sample is to show the shape of an answer, for which its
- * names, its punctuation and its numbers do. */
-#include "fetch/scrub.h"
+/* Redacts too much rather than too little: field names, punctuation and numbers are enough to show the shape
+ * of a response. */
+#include "fetch/redact.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
-enum { WORD_MOST = 24 };
+enum { PLAIN_WORD_MAX = 24 };
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
     return c == '_' || isalnum((unsigned char)c) || (c && strchr(".~+/=-|%", c));
 }
 
-/* A name as APIs write them, or a number. */
+/* A number, or a name as APIs write them. */
 static bool is_plain(const char *p, size_t len)
 {
     size_t digits = 0, lower = 0;
@@ -22,14 +22,14 @@ static bool is_plain(const char *p, size_t len)
         digits += isdigit((unsigned char)p[i]) != 0;
         lower += islower((unsigned char)p[i]) || p[i] == '_';
     }
-    return digits == len || (lower == len && len <= WORD_MOST);
+    return digits == len || (lower == len && len <= PLAIN_WORD_MAX);
 }
 
 static void mask_words(char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {
         size_t n = 0;
-        while (i + n < len && is_word(text[i + n]))
+        while (i + n < len && is_word_char(text[i + n]))
             n++;
         if (!is_plain(text + i, n))
             memset(text + i, '*', n);
@@ -37,7 +37,7 @@ static void mask_words(char *text, size_t len)
     }
 }
 
-/* The value behind the name that ends at `at`: up to the end of the string, the parameter or the line. */
+/* Masks the value of the name that ends at `at`, to the end of the string, parameter or line. */
 static void mask_value(char *text, size_t len, size_t at)
 {
     while (at < len && strchr("\"': =", text[at]) && text[at])
@@ -46,7 +46,7 @@ static void mask_value(char *text, size_t len, size_t at)
         text[at] = '*';
 }
 
-static void mask_named(char *text, size_t len, const char *name)
+static void mask_values_of(char *text, size_t len, const char *name)
 {
     const size_t n = strlen(name);
     for (size_t i = 0; i + n <= len; i++)
@@ -54,10 +54,10 @@ static void mask_named(char *text, size_t len, const char *name)
             mask_value(text, len, i + n);
 }
 
-void scrub(char *text, size_t len)
+void redact(char *text, size_t len)
 {
     static const char *const names[] = {"token", "secret", "authorization", "\"code", "code=", "bearer"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        mask_named(text, len, names[i]);
+        mask_values_of(text, len, names[i]);
     mask_words(text, len);
 }

@@ -1,4 +1,4 @@
-/* Quotas of a day, midnights in Los Angeles, and who is asked for when there is not enough for all. */
+/* Daily quotas, midnights in Los Angeles, read intervals. */
 #include "fetch/read_interval.h"
 #include "fetch/quota.h"
 
@@ -26,7 +26,7 @@ static void assert_midnight(const char *now, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void midnight_in_winter_and_in_summer(void **state)
+static void midnight_follows_daylight_saving_time(void **state)
 {
     (void)state;
     assert_midnight("2026-01-15T12:00:00Z", "2026-01-16T08:00:00.000Z");
@@ -37,20 +37,21 @@ static void midnight_in_winter_and_in_summer(void **state)
     assert_midnight("2026-01-01T08:00:00Z", "2026-01-02T08:00:00.000Z");
 }
 
-/* 2026-03-08 and 2026-11-01, 2027-03-14 and 2027-11-07. */
-static void the_days_on_which_clocks_are_set(void **state)
+/* Clocks change on 2026-03-08, 2026-11-01, 2027-03-14 and 2027-11-07. */
+static void days_of_clock_changes_have_23_or_25_hours(void **state)
 {
     (void)state;
     assert_midnight("2026-03-07T20:00:00Z", "2026-03-08T08:00:00.000Z");
-    assert_midnight("2026-03-08T08:00:00Z", "2026-03-09T07:00:00.000Z"); /* a day of 23 hours */
+    assert_midnight("2026-03-08T08:00:00Z", "2026-03-09T07:00:00.000Z"); /* 23 hours */
     assert_midnight("2026-03-09T06:59:59Z", "2026-03-09T07:00:00.000Z");
     assert_midnight("2026-03-09T07:30:00Z", "2026-03-10T07:00:00.000Z");
     assert_midnight("2026-11-01T06:59:59Z", "2026-11-01T07:00:00.000Z");
-    assert_midnight("2026-11-01T07:00:00Z", "2026-11-02T08:00:00.000Z"); /* of 25 */
+    assert_midnight("2026-11-01T07:00:00Z", "2026-11-02T08:00:00.000Z"); /* 25 hours */
     assert_midnight("2026-11-02T07:30:00Z", "2026-11-02T08:00:00.000Z");
     assert_midnight("2027-03-14T08:00:00Z", "2027-03-15T07:00:00.000Z");
     assert_midnight("2027-11-07T07:00:00Z", "2027-11-08T08:00:00.000Z");
-    assert_midnight("2026-03-01T09:00:00Z", "2026-03-02T08:00:00.000Z"); /* the first Sunday is not it */
+    assert_midnight("2026-03-01T09:00:00Z",
+                    "2026-03-02T08:00:00.000Z"); /* the first Sunday in March is no change */
 }
 
 static void every_day_has_one_midnight(void **state)
@@ -66,7 +67,7 @@ static void every_day_has_one_midnight(void **state)
     assert_int_equal(days, 4 * 365 + 1);
 }
 
-static void the_reserve_is_for_the_end_of_the_day(void **state)
+static void reserve_is_withheld_until_end_of_day(void **state)
 {
     (void)state;
     struct quota q;
@@ -78,18 +79,18 @@ static void the_reserve_is_for_the_end_of_the_day(void **state)
     assert_int_equal(quota_left(&q, midnight - 216 * MINUTE_MS), 1500);
     assert_int_equal(quota_left(&q, midnight - 217 * MINUTE_MS), 0);
     assert_int_equal(quota_left(&q, midnight), 10000);
-    quota_turn(&q, midnight - 1);
+    quota_roll_over(&q, midnight - 1);
     assert_int_equal(q.used, 8500);
-    quota_turn(&q, midnight);
+    quota_roll_over(&q, midnight);
     assert_int_equal(q.used, 0);
     assert_int_equal(q.resets_at, midnight + DAY_MS);
-    quota_spend_all(&q);
+    quota_mark_spent(&q);
     assert_int_equal(quota_left(&q, q.resets_at - 1), 0);
     quota_init(&q, 0, 0, noon);
     assert_true(quota_left(&q, noon) == INT64_MAX && quota_share(&q, noon, HOUR_MS) == INT64_MAX);
 }
 
-static void a_run_gets_its_share_of_the_rest_of_the_day(void **state)
+static void share_divides_quota_among_remaining_runs(void **state)
 {
     (void)state;
     struct quota q;
@@ -102,7 +103,7 @@ static void a_run_gets_its_share_of_the_rest_of_the_day(void **state)
     assert_int_equal(quota_share(&q, midnight - 10 * HOUR_MS, HOUR_MS), 1);
     q.used = 8500;
     assert_int_equal(quota_share(&q, midnight - 10 * HOUR_MS, HOUR_MS), 0);
-    /* 24 runs that use all they may leave something for each of them. */
+    /* 24 runs that each use their whole share use exactly the quota. */
     int64_t now = midnight, least = 10000;
     quota_init(&q, 10000, 15, now);
     for (int i = 0; i < 24; i++, now += HOUR_MS) {
@@ -114,7 +115,7 @@ static void a_run_gets_its_share_of_the_rest_of_the_day(void **state)
     assert_int_equal(q.used, 10000);
 }
 
-static void an_earlier_run_counts_on_the_same_day_only(void **state)
+static void restores_usage_of_the_same_day_only(void **state)
 {
     (void)state;
     struct quota q;
@@ -125,33 +126,33 @@ static void an_earlier_run_counts_on_the_same_day_only(void **state)
     quota_init(&q, 10000, 15, now);
     quota_restore(&q, 777, midnight - DAY_MS, now);
     assert_int_equal(q.used, 0);
-    quota_restore(&q, 777, midnight + 30 * DAY_MS, now); /* by a clock that was wrong */
+    quota_restore(&q, 777, midnight + 30 * DAY_MS, now); /* saved by a wrong clock */
     assert_int_equal(q.used, 0);
 }
 
-/* --- the ladder --- */
+/* --- read intervals --- */
 
-static void rungs_go_by_age(void **state)
+static void age_class_boundaries_are_inclusive(void **state)
 {
     (void)state;
     const int64_t now = at("2026-07-15T19:00:00Z");
-    assert_int_equal(ladder_rung_of(now, now), RUNG_DAY);
-    assert_int_equal(ladder_rung_of(now - DAY_MS, now), RUNG_DAY);
-    assert_int_equal(ladder_rung_of(now - DAY_MS - 1, now), RUNG_WEEK);
-    assert_int_equal(ladder_rung_of(now - 7 * DAY_MS, now), RUNG_WEEK);
-    assert_int_equal(ladder_rung_of(now - 7 * DAY_MS - 1, now), RUNG_MONTH);
+    assert_int_equal(age_class_of(now, now), AGE_DAY);
+    assert_int_equal(age_class_of(now - DAY_MS, now), AGE_DAY);
+    assert_int_equal(age_class_of(now - DAY_MS - 1, now), AGE_WEEK);
+    assert_int_equal(age_class_of(now - 7 * DAY_MS, now), AGE_WEEK);
+    assert_int_equal(age_class_of(now - 7 * DAY_MS - 1, now), AGE_MONTH);
 }
 
-/* Two days of hourly runs: how often a post is read, and how many posts in the fullest hour. */
-static void each_post_in_its_hour_and_the_hours_alike(void **state)
+/* Two days of hourly runs: checks reads per post, and the number of posts in the busiest hour. */
+static void reads_are_distributed_evenly_over_the_hours(void **state)
 {
     (void)state;
     enum { POSTS = 2400, RUNS = 48 };
     static int64_t read_at[POSTS];
     static int reads[POSTS];
     const int64_t start = at("2026-07-15T19:57:00Z");
-    for (int rung = RUNG_WEEK; rung < RUNGS; rung++) {
-        const int hours = ladder_hours((enum ladder_rung)rung);
+    for (int age = AGE_WEEK; age < AGE_CLASSES; age++) {
+        const int hours = read_interval_hours((enum age_class)age);
         int most = 0;
         for (int i = 0; i < POSTS; i++) {
             read_at[i] = start - HOUR_MS;
@@ -161,7 +162,7 @@ static void each_post_in_its_hour_and_the_hours_alike(void **state)
             int n = 0;
             const int64_t now = start + run * HOUR_MS + run % 3 * MINUTE_MS / 2;
             for (int i = 0; i < POSTS; i++)
-                if (ladder_is_due((enum ladder_rung)rung, (uint64_t)i * 2654435761u, read_at[i], now)) {
+                if (read_is_due((enum age_class)age, (uint64_t)i * 2654435761u, read_at[i], now)) {
                     read_at[i] = now;
                     reads[i]++;
                     n++;
@@ -174,21 +175,21 @@ static void each_post_in_its_hour_and_the_hours_alike(void **state)
     }
 }
 
-static void new_posts_and_missed_hours_are_due(void **state)
+static void new_and_overdue_posts_are_due(void **state)
 {
     (void)state;
     const int64_t now = at("2026-07-15T20:00:00Z");
     int due = 0;
     for (uint64_t key = 0; key < 24; key++) {
-        assert_true(ladder_is_due(RUNG_MONTH, key, TIME_NONE, now));
-        assert_true(ladder_is_due(RUNG_MONTH, key, now - 25 * HOUR_MS, now));
-        assert_true(ladder_is_due(RUNG_DAY, key, now - HOUR_MS, now));
-        due += ladder_is_due(RUNG_MONTH, key, now - 23 * HOUR_MS, now);
+        assert_true(read_is_due(AGE_MONTH, key, TIME_NONE, now));
+        assert_true(read_is_due(AGE_MONTH, key, now - 25 * HOUR_MS, now));
+        assert_true(read_is_due(AGE_DAY, key, now - HOUR_MS, now));
+        due += read_is_due(AGE_MONTH, key, now - 23 * HOUR_MS, now);
     }
     assert_int_equal(due, 1);
 }
 
-static void who_is_missing_for_a_day_is_asked_for_daily(void **state)
+static void posts_missing_for_a_day_are_read_daily(void **state)
 {
     (void)state;
     const int64_t now = at("2026-07-15T20:00:00Z");
@@ -199,22 +200,22 @@ static void who_is_missing_for_a_day_is_asked_for_daily(void **state)
     assert_false(missing_is_due(3, now - DAY_MS, now - HOUR_MS, now));
     assert_false(missing_is_due(9, now - 3 * DAY_MS, now - 23 * HOUR_MS, now));
     assert_true(missing_is_due(9, now - 3 * DAY_MS, now - 24 * HOUR_MS + MINUTE_MS, now));
-    assert_true(missing_is_due(9, now - 3 * DAY_MS, now + HOUR_MS, now)); /* a clock was set back */
+    assert_true(missing_is_due(9, now - 3 * DAY_MS, now + HOUR_MS, now)); /* the clock was set back */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(midnight_in_winter_and_in_summer),
-        cmocka_unit_test(the_days_on_which_clocks_are_set),
+        cmocka_unit_test(midnight_follows_daylight_saving_time),
+        cmocka_unit_test(days_of_clock_changes_have_23_or_25_hours),
         cmocka_unit_test(every_day_has_one_midnight),
-        cmocka_unit_test(the_reserve_is_for_the_end_of_the_day),
-        cmocka_unit_test(a_run_gets_its_share_of_the_rest_of_the_day),
-        cmocka_unit_test(an_earlier_run_counts_on_the_same_day_only),
-        cmocka_unit_test(rungs_go_by_age),
-        cmocka_unit_test(each_post_in_its_hour_and_the_hours_alike),
-        cmocka_unit_test(new_posts_and_missed_hours_are_due),
-        cmocka_unit_test(who_is_missing_for_a_day_is_asked_for_daily),
+        cmocka_unit_test(reserve_is_withheld_until_end_of_day),
+        cmocka_unit_test(share_divides_quota_among_remaining_runs),
+        cmocka_unit_test(restores_usage_of_the_same_day_only),
+        cmocka_unit_test(age_class_boundaries_are_inclusive),
+        cmocka_unit_test(reads_are_distributed_evenly_over_the_hours),
+        cmocka_unit_test(new_and_overdue_posts_are_due),
+        cmocka_unit_test(posts_missing_for_a_day_are_read_daily),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

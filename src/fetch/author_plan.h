@@ -1,0 +1,54 @@
+/* Which posts of an author a run reads, and through which accounts. */
+#ifndef VT_FETCH_AUTHOR_PLAN_H
+#define VT_FETCH_AUTHOR_PLAN_H
+
+#include "fetch/author_posts.h"
+#include "fetch/read_interval.h"
+#include "store/platform_credentials.h"
+
+/* A live post. */
+struct plan_post {
+    int64_t video_row, video_posted_at, posted_at, read_at;
+    enum platform platform;
+    struct str post_id;
+};
+
+/* The live posts of an author, newest first, and the author's accounts, at all configured platforms. Reused
+ * from author to author; texts are in the arena. */
+struct author_plan {
+    struct run *run;
+    struct api_queue *apis;          /* by enum platform_api */
+    bool has_source[PLATFORM_COUNT]; /* the platform has a configured API */
+    struct arena arena;
+    VEC(struct plan_post) posts;
+    VEC(struct credential) accounts;
+    int64_t now; /* of author_plan_read() */
+};
+
+void author_plan_init(struct author_plan *p, struct run *run, struct api_queue apis[PLATFORM_APIS]);
+void author_plan_fini(struct author_plan *p);
+
+/* Reads the author; replaces what was read before. On error run_fail() has been called. */
+MUST_USE enum err author_plan_read(struct author_plan *p, int64_t author_row);
+
+/* The first connected account at the platform; NULL: none. */
+const struct credential *author_plan_account(const struct author_plan *p, enum platform platform);
+
+/* Whether posts of the platform can be read without an account, by an API key. */
+bool author_plan_has_key(const struct author_plan *p, enum platform platform);
+
+enum { READ_ALL_AGES = -1 };
+
+/* Which of the author's posts to load. */
+struct plan_selection {
+    struct post_window *window;
+    bool by_age; /* age-based read intervals are in effect */
+    int pass;    /* 0: posts up to a day old, 1: older ones; READ_ALL_AGES */
+};
+
+/* Creates the group of the posts that are due; NULL: none. Counts posts that are not due, or never readable.
+ */
+MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
+                                   struct author_posts **out);
+
+#endif

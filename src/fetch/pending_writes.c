@@ -1,0 +1,96 @@
+/* Queues of database writes. */
+#include "fetch/pending_writes.h"
+
+enum { WRITES_PER_TRANSACTION = 1000, TEXTS_BLOCK = 64 * 1024 };
+
+void pending_writes_init(struct pending_writes *w)
+{
+    *w = (struct pending_writes){0};
+    arena_init(&w->texts, TEXTS_BLOCK);
+}
+
+void pending_writes_fini(struct pending_writes *w)
+{
+    VEC_FREE(&w->posts);
+    VEC_FREE(&w->accounts);
+    arena_fini(&w->texts);
+}
+
+void pending_writes_add_post(struct pending_writes *w, const struct platform_post *post)
+{
+    struct platform_post *copy = VEC_ADD(&w->posts);
+    *copy = *post;
+    copy->post_id = arena_copy(&w->texts, post->post_id);
+    if (post->resolved_id.p)
+        copy->resolved_id = arena_copy(&w->texts, post->resolved_id);
+}
+
+void pending_writes_add_account(struct pending_writes *w, const struct account_update *update)
+{
+    *VEC_ADD(&w->accounts) = *update;
+}
+
+static enum err write_account(struct store *store, const struct account_update *u)
+{
+    const struct str text = str_from_cstr(u->text);
+    switch (u->kind) {
+    case ACCOUNT_SUCCEEDED: return store_credential_ok(store, u->row, u->at);
+    case ACCOUNT_FAILED:
+        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_FINE);
+    case ACCOUNT_RECONNECT:
+        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_SIGN_IN);
+    case ACCOUNT_TIER: return store_set_credential_tier(store, u->row, u->tier, text, u->at);
+    }
+    return OK;
+}
+
+struct cursor {
+    size_t posts, accounts;
+};
+
+static enum err write_some(struct pending_writes *w, struct store *store, struct throttle *throttles,
+                           struct cursor *at)
+{
+    enum err err = OK;
+    for (int n = 0; n < WRITES_PER_TRANSACTION && at->posts < w->posts.count && !err; n++)
+        err = store_put_platform_post(store, &w->posts.items[at->posts++]);
+    for (int n = 0; n < WRITES_PER_TRANSACTION && at->accounts < w->accounts.count && !err; n++) {
+        err = write_account(store, &w->accounts.items[at->accounts++]);
+        if (err == ERR_NOT_FOUND) /* the account has been removed */
+            err = OK;
+    }
+    for (int api = 0; api < PLATFORM_APIS && !err; api++)
+        if (throttles[api].unsaved)
+            err = throttle_save(&throttles[api], store);
+    return err;
+}
+
+static bool any_unsaved(const struct throttle *throttles)
+{
+    for (int api = 0; api < PLATFORM_APIS; api++)
+        if (throttles[api].unsaved)
+            return true;
+    return false;
+}
+
+enum err pending_writes_flush(struct pending_writes *w, struct run *run,
+                              struct throttle throttles[PLATFORM_APIS])
+{
+    struct cursor at = {0, 0};
+    while (at.posts < w->posts.count || at.accounts < w->accounts.count || any_unsaved(throttles)) {
+        enum err err = run_begin(run);
+        if (err)
+            return err;
+        err = write_some(w, run_store(run), throttles, &at);
+        if (err) {
+            run_rollback(run);
+            return run_fail_database(run, err);
+        }
+        err = run_commit(run);
+        if (err)
+            return err;
+    }
+    w->posts.count = w->accounts.count = 0;
+    arena_reset(&w->texts);
+    return OK;
+}

@@ -1,0 +1,152 @@
+/* Applies item results to pending posts. */
+#include "fetch/post_outcome.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+
+static void record_miss(struct pending_post *post, struct pending_writes *writes)
+{
+    struct platform_post *record = &post->record;
+    record->misses++;
+    record->asked_at = clock_wall_ms();
+    if (record->missed_since == TIME_NONE)
+        record->missed_since = record->asked_at;
+    pending_writes_add_post(writes, record);
+}
+
+static void clear_misses(struct platform_post *record)
+{
+    record->misses = 0;
+    record->missed_since = TIME_NONE;
+}
+
+/* The next account to try for a post that `tried` does not see; NULL: none. */
+static struct fetch_account *next_account(const struct fetch_account *tried, struct pending_post *post)
+{
+    const struct author_posts *group = post->group;
+    if (!tried->row) {
+        /* The API key does not see private videos: try their owner, once per series of misses. */
+        if (!group->account_count || (post->read_at == TIME_NONE && post->record.misses))
+            return NULL;
+        post->by_owner = true;
+        return &group->accounts[0];
+    }
+    if (post->record.credential_row || ++post->accounts_tried >= (int)group->account_count)
+        return NULL;
+    return &group->accounts[post->accounts_tried];
+}
+
+void post_set_missing(struct api_call *call, struct pending_writes *writes, struct pending_post *post,
+                      bool record)
+{
+    struct fetch_account *next = next_account(call->account, post);
+    if (next) {
+        fetch_account_add(next, post);
+        return;
+    }
+    if (record)
+        record_miss(post, writes);
+    call->account->missing += post->group->account_count == 1;
+    pending_post_settle(post, POST_MISSING);
+}
+
+static void set_read(const struct api_call *call, struct pending_writes *writes, struct pending_post *post,
+                     const struct platform_item *item)
+{
+    struct platform_post *record = &post->record;
+    const bool several = post->group->account_count > 1 || post->by_owner;
+    const int64_t row = call->account->row && several ? call->account->row : record->credential_row;
+    const int source = item->views_source ? item->views_source : record->views_source;
+    const bool changed = record->misses || record->views_source != source || record->credential_row != row;
+    memcpy(post->counts, item->counts, sizeof post->counts);
+    clear_misses(record);
+    record->views_source = source;
+    record->credential_row = row;
+    if (changed)
+        pending_writes_add_post(writes, record);
+    pending_post_settle(post, POST_READ);
+}
+
+/* From now on the post is read by the id that CALL_RESOLVE returned. */
+static void set_resolved(const struct api_call *call, struct pending_writes *writes,
+                         struct pending_post *post, const struct platform_item *item)
+{
+    clear_misses(&post->record);
+    post->record.resolved_id = arena_copy(&post->group->arena, item->resolved);
+    pending_writes_add_post(writes, &post->record);
+    fetch_account_add(call->account, post);
+}
+
+/* The platform is still processing the post. If that does not end, read it once a day like a missing post. */
+static void set_unresolved(struct pending_writes *writes, struct pending_post *post)
+{
+    record_miss(post, writes);
+    pending_post_settle(post, POST_NO_DATA);
+}
+
+static void set_permanent(struct pending_writes *writes, struct pending_post *post)
+{
+    post->record.is_permanent = true;
+    pending_writes_add_post(writes, &post->record);
+    pending_post_settle(post, POST_PERMANENT);
+}
+
+static bool is_missing(const struct platform_item *item, bool ok)
+{
+    return item->state == ITEM_MISSING || (ok && item->state == ITEM_PENDING);
+}
+
+/* Returns false if the post stays in the batch. */
+static bool apply_item(struct api_call *call, struct pending_writes *writes, struct pending_post *post,
+                       const struct platform_item *item, bool ok, bool all_missing)
+{
+    const bool resolves = call->request.kind == CALL_RESOLVE;
+    if (resolves && item->resolved.p && item->resolved.len)
+        set_resolved(call, writes, post, item);
+    else if (is_missing(item, ok))
+        post_set_missing(call, writes, post, !all_missing);
+    else if (resolves && (item->state == ITEM_OK || item->state == ITEM_NO_DATA))
+        set_unresolved(writes, post);
+    else if (item->state == ITEM_OK)
+        set_read(call, writes, post, item);
+    else if (item->state == ITEM_NO_DATA)
+        pending_post_settle(post, POST_NO_DATA);
+    else if (item->state == ITEM_PERMANENT)
+        set_permanent(writes, post);
+    else
+        return false;
+    return true;
+}
+
+/* Whether one response leaves out all posts. That is not so if the account itself was requested with them:
+ * then the posts are proven to be gone. */
+static bool are_all_missing(const struct api_call *call, bool ok)
+{
+    const struct platform_call *request = &call->request;
+    if (request->item_count < 2 || !call->account->row || request->kind == CALL_RESOLVE ||
+        request->with_account)
+        return false;
+    for (size_t i = 0; i < request->item_count; i++)
+        if (!is_missing(&request->items[i], ok))
+            return false;
+    return true;
+}
+
+void post_outcomes_apply(struct api_call *call, struct pending_writes *writes, bool ok)
+{
+    struct list *posts = &call->batch->posts, *l = posts->next;
+    const bool all_missing = are_all_missing(call, ok);
+    call->account->seen += ok && call->request.with_account;
+    if (all_missing)
+        fetch_account_record_failure(call->account, writes, "missing", STR("all"));
+    for (size_t i = 0; i < call->request.item_count; i++) {
+        const struct platform_item *item = &call->request.items[i];
+        struct pending_post *post = LIST_ENTRY(l, struct pending_post, link);
+        CHECK(l != posts);
+        l = l->next;
+        call->account->seen +=
+            item->state == ITEM_OK || item->state == ITEM_NO_DATA || item->state == ITEM_PERMANENT;
+        if (apply_item(call, writes, post, item, ok, all_missing))
+            call->batch->count--;
+    }
+}

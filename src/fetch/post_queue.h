@@ -1,0 +1,103 @@
+/* Queues of the posts that are to be read through an account, and how they are divided into calls.
+ *
+ * A pending post waits in a queue of an account, or in a batch that waits for its retry. A batch is removed
+ * from the account while its call is in flight. */
+#ifndef VT_FETCH_POST_QUEUE_H
+#define VT_FETCH_POST_QUEUE_H
+
+#include "base/list.h"
+#include "fetch/throttle.h"
+#include "store/platform_posts.h"
+
+enum { METRIC_LIST_MAX = 2 * ERROR_CODE_MAX };
+
+struct author_posts;
+
+/* A post that this run has to read. */
+struct pending_post {
+    struct list link; /* in a queue of an account, or in a batch */
+    struct author_posts *group;
+    int64_t video_row, video_posted_at;
+    int64_t posted_at, read_at;  /* read_at: last reading; TIME_NONE: none yet */
+    struct platform_post record; /* texts are in the arena of the group */
+    bool by_owner;               /* YouTube: not found with the API key, so its owner's account is tried */
+    int accounts_tried;
+    int64_t counts[COUNT_KINDS]; /* the result */
+};
+
+/* Posts of one call. */
+struct call_batch {
+    struct list link; /* in fetch_account.retries */
+    struct list posts;
+    size_t count;
+    enum call_kind kind;
+    int tries;                     /* failed attempts */
+    int64_t not_before;            /* monotonic */
+    int tier;                      /* request form; -1: that of the account */
+    bool with_account;             /* platform_call.with_account of the next call */
+    bool uncombined;               /* platform_call.combined was rejected for this batch */
+    char dropped[METRIC_LIST_MAX]; /* with `tier`: metrics to leave out */
+};
+
+/* One API, as far as the queues are concerned. */
+struct api_queue {
+    struct throttle *throttle;
+    struct list ready;         /* accounts with something to send and no call in flight; round robin */
+    struct fetch_account *key; /* YouTube's API key, which acts as an account; NULL: none */
+};
+
+/* An account that posts are read through. */
+struct fetch_account {
+    struct list link; /* in api_queue.ready */
+    struct api_queue *api;
+    struct author_posts *group; /* NULL: the API key's */
+    int64_t row;                /* of the database; 0: the API key's */
+    int64_t version;            /* of the tokens used last */
+    struct str account_id;
+    struct list queue[2]; /* pending posts, by enum call_kind */
+    struct list retries;  /* batches */
+    bool busy;            /* a call is in flight: an account has at most one, the API key any number */
+    bool abandoned;       /* not used any more in this run */
+    bool responded;       /* at least one call had a response */
+    bool success_recorded, failure_recorded; /* a failure replaces a success */
+    bool is_personal;                        /* platform_call.is_personal */
+    int seen,
+        missing; /* posts that the platform returned, and left out, if the author has only this account */
+    int tier;    /* request form */
+    char dropped_metrics[METRIC_LIST_MAX];
+    int64_t not_before; /* monotonic */
+    struct bucket bucket;
+};
+
+void api_queue_init(struct api_queue *q, struct throttle *throttle);
+void fetch_account_init(struct fetch_account *a, struct api_queue *api, struct author_posts *group);
+
+/* Appends the post to the account's queue: the one for reads, or for resolving its id first. */
+void fetch_account_add(struct fetch_account *account, struct pending_post *post);
+
+/* Adds the account to its API's ready list, or removes it, as its queues and `busy` require. Call after
+ * changing either. */
+void fetch_account_update_ready(struct fetch_account *account);
+
+/* Whether a call could begin at `now`, as far as the account is concerned. Sets `*at` to the time (monotonic)
+ * from which it could; PACE_NEVER if nothing is queued. */
+bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, int64_t *at);
+
+/* Removes the next batch from the account: a due retry, else new posts. NULL: nothing may be sent at `now`.
+ */
+struct call_batch *fetch_account_next_batch(struct fetch_account *account, int64_t now);
+
+/* Returns a batch to the account, to be sent from `not_before` on. */
+void fetch_account_retry(struct fetch_account *account, struct call_batch *batch, int64_t not_before);
+
+/* Returns the posts of a batch to the front of their queue, to be divided again. Frees the batch. */
+void fetch_account_requeue(struct fetch_account *account, struct call_batch *batch);
+
+struct call_batch *call_batch_new(enum call_kind kind);
+/* Precondition: it holds no posts. */
+void call_batch_free(struct call_batch *batch);
+void call_batch_add(struct call_batch *batch, struct pending_post *post);
+/* Moves all posts but the first `keep` to a new batch with the same properties. */
+struct call_batch *call_batch_split(struct call_batch *batch, size_t keep);
+
+#endif

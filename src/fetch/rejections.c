@@ -1,0 +1,78 @@
+/* Decides whether rejected accounts or the app are at fault. */
+#include "fetch/rejections.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { SUSPICIOUS_MIN = 3, UNDECIDED_MAX = 1024 };
+
+void rejections_fini(struct rejections *r)
+{
+    VEC_FREE(&r->accounts);
+}
+
+void rejections_record_response(struct rejections *r, struct fetch_account *account)
+{
+    if (!account->responded && account->row)
+        r->apis[account->api->throttle->api].used++;
+    account->responded = true;
+}
+
+void rejections_add(struct rejections *r, const struct throttle *t, int64_t row, int64_t version,
+                    const char *code)
+{
+    r->apis[t->api].rejected++;
+    log_info("platforms: %s: account %" PRId64 " is rejected (%s)", t->desc->name, row, code);
+    if (r->accounts.count == UNDECIDED_MAX)
+        rejections_decide(r);
+    struct rejected_account *account = VEC_ADD(&r->accounts);
+    *account = (struct rejected_account){
+        .api = t->api,
+        .update = {.kind = ACCOUNT_RECONNECT, .row = row, .version = version, .at = clock_wall_ms()}};
+    (void)snprintf(account->update.text, sizeof account->update.text, "%s %s", verdict_name(V_RECONNECT),
+                   code);
+}
+
+void rejections_add_account(struct rejections *r, struct fetch_account *account, const char *code)
+{
+    rejections_record_response(r, account);
+    account->failure_recorded = true;
+    rejections_add(r, account->api->throttle, account->row, account->version, code);
+    fetch_account_abandon(account);
+}
+
+static void suspect_app(struct rejections *r, int api)
+{
+    const int64_t used = r->apis[api].used, rejected = r->apis[api].rejected;
+    if (r->apis[api].app_suspected || rejected < SUSPICIOUS_MIN || 2 * rejected <= used)
+        return;
+    r->apis[api].app_suspected = true;
+    log_error("platforms: %s rejects %" PRId64 " of %" PRId64
+              " accounts: probably the app registration is at fault, so no account is marked; check the app "
+              "in the developer console of the platform",
+              platform_desc((enum platform_api)api)->name, rejected, used);
+}
+
+void rejections_decide(struct rejections *r)
+{
+    for (int api = 0; api < PLATFORM_APIS; api++)
+        suspect_app(r, api);
+    for (size_t i = 0; i < r->accounts.count; i++)
+        if (!r->apis[r->accounts.items[i].api].app_suspected)
+            pending_writes_add_account(r->writes, &r->accounts.items[i].update);
+    r->accounts.count = 0;
+}
+
+void api_queue_reject_app(struct api_queue *q, const char *code)
+{
+    const struct platform_desc *desc = q->throttle->desc;
+    if (q->throttle->closed)
+        return;
+    log_error("platforms: %s rejects our app (%s): check the app in the developer console of the platform "
+              "and [%s] in the configuration; accounts are not affected",
+              desc->name, code, platform_name(desc->platform).p);
+    api_queue_close(q);
+}

@@ -1,0 +1,114 @@
+/* Loads and saves the state of a throttle that outlives a run: rows of platform_limits. */
+#include "fetch/throttle.h"
+
+#include "base/clock.h"
+
+enum { BACKLOG_HOURS = 2 };
+
+/* An expired limit reads as absent, except for the breaker, whose level is still needed then. */
+static enum err load_limit(const struct throttle *t, struct store *store, struct str name, int64_t now,
+                           struct platform_limit *out)
+{
+    const enum err err = store_get_limit(store, t->api, name, out);
+    if (err && err != ERR_NOT_FOUND)
+        return err;
+    const bool expired = !err && out->until != TIME_NONE && out->until <= now && !str_eq(name, LIMIT_BREAKER);
+    if (err || expired)
+        *out = (struct platform_limit){.until = TIME_NONE};
+    return OK;
+}
+
+static struct str units_name(int tier)
+{
+    return tier ? LIMIT_FALLBACK_UNITS : LIMIT_UNITS;
+}
+
+static enum err load_quotas(struct throttle *t, struct store *store, int64_t now)
+{
+    for (int tier = 0; tier < throttle_quota_count(t); tier++) {
+        struct platform_limit units;
+        const enum err err = load_limit(t, store, units_name(tier), now, &units);
+        if (err)
+            return err;
+        quota_restore(&t->quotas[tier], units.value, units.until, now);
+    }
+    return OK;
+}
+
+enum { SAVED_BREAKER, SAVED_PAUSE, SAVED_TIER, SAVED_BACKLOG, SAVED_COMBINED, SAVED_LIMITS };
+
+static void restore(struct throttle *t, const struct platform_limit saved[SAVED_LIMITS], bool tier_is_fixed,
+                    int64_t now)
+{
+    const struct platform_limit *breaker = &saved[SAVED_BREAKER], *pause = &saved[SAVED_PAUSE];
+    const struct platform_limit *tier = &saved[SAVED_TIER], *combined = &saved[SAVED_COMBINED];
+    breaker_restore(&t->breaker, (int)breaker->value, breaker->until, now);
+    if (pause->until != TIME_NONE && pause->until <= now + DAY_MS + HOUR_MS)
+        pace_pause(&t->pace, clock_mono_ms() + (pause->until - now));
+    if (tier->value > t->lowest_tier && tier->value < t->desc->tiers && !tier_is_fixed)
+        t->lowest_tier = (int)tier->value;
+    t->tier_until = tier->until;
+    t->backlog = saved[SAVED_BACKLOG].value > 0;
+    if (combined->value == COMBINED_WORKS || combined->value == COMBINED_FAILS) {
+        t->combined = (enum combined)combined->value;
+        t->combined_until = combined->until;
+    }
+    t->share = quota_share(throttle_quota_in_use(t), now, HOUR_MS);
+}
+
+enum err throttle_load(struct throttle *t, struct store *store, const struct config *config)
+{
+    const struct str names[SAVED_LIMITS] = {LIMIT_BREAKER, LIMIT_PAUSE, LIMIT_TIER, LIMIT_BACKLOG,
+                                            LIMIT_COMBINED};
+    const int64_t now = clock_wall_ms();
+    struct platform_limit saved[SAVED_LIMITS];
+    enum err err = load_quotas(t, store, now);
+    if (!err)
+        err = unknown_codes_load(&t->unknown_codes, store, t->api);
+    for (int i = 0; i < SAVED_LIMITS && !err; i++)
+        err = load_limit(t, store, names[i], now, &saved[i]);
+    if (err)
+        return err;
+    const bool tier_is_fixed =
+        t->api == API_PINTEREST && str_eq(str_from_cstr(config->pinterest.bulk), STR("on"));
+    restore(t, saved, tier_is_fixed, now);
+    return OK;
+}
+
+/* Deletes the row if the value is 0. */
+static enum err save_limit(const struct throttle *t, struct store *store, struct str name, int64_t value,
+                           int64_t until)
+{
+    const struct platform_limit limit = {.api = t->api, .name = name, .value = value, .until = until};
+    return value ? store_put_limit(store, &limit) : store_delete_limit(store, t->api, name);
+}
+
+static enum err save_quotas(const struct throttle *t, struct store *store)
+{
+    enum err err = OK;
+    for (int tier = 0; tier < throttle_quota_count(t) && t->quotas[tier].units && !err; tier++)
+        err = save_limit(t, store, units_name(tier), t->quotas[tier].used, t->quotas[tier].resets_at);
+    return err;
+}
+
+enum err throttle_save(struct throttle *t, struct store *store)
+{
+    const int64_t now = clock_wall_ms(), pause_ms = t->pace.paused_until - clock_mono_ms();
+    enum err err = save_quotas(t, store);
+    if (!err)
+        err = save_limit(t, store, LIMIT_BREAKER, t->breaker.level, t->breaker.until);
+    if (!err)
+        err = save_limit(t, store, LIMIT_PAUSE, pause_ms > MINUTE_MS, now + pause_ms);
+    if (!err && t->tier_until != TIME_NONE)
+        err = save_limit(t, store, LIMIT_TIER, t->lowest_tier, t->tier_until);
+    if (!err)
+        err = save_limit(t, store, LIMIT_BACKLOG, t->backlog, now + BACKLOG_HOURS * HOUR_MS);
+    if (!err && t->combined_until != TIME_NONE)
+        err = save_limit(t, store, LIMIT_COMBINED, t->combined, t->combined_until);
+    if (!err)
+        err = unknown_codes_save(&t->unknown_codes, store, t->api);
+    if (!err && t->responded_at)
+        err = save_limit(t, store, LIMIT_ANSWERED, t->responded_at, TIME_NONE);
+    t->unsaved = t->unsaved && err;
+    return err;
+}

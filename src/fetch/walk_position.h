@@ -1,0 +1,33 @@
+/* Where a walk over the authors is. A walk visits all authors in the order of their rows, beginning with the
+ * run's first author and wrapping around; with two passes it does so twice. */
+#ifndef VT_FETCH_WALK_POSITION_H
+#define VT_FETCH_WALK_POSITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WALK_PASSES_MAX = 2 };
+
+struct walk_position {
+    int pass;
+    bool wrapped;
+    int64_t author_row;
+};
+
+/* <0, 0, >0 in the order of the walk. */
+static inline int walk_position_cmp(const struct walk_position *a, const struct walk_position *b)
+{
+    if (a->pass != b->pass)
+        return a->pass < b->pass ? -1 : 1;
+    if (a->wrapped != b->wrapped)
+        return a->wrapped ? 1 : -1;
+    return (a->author_row > b->author_row) - (a->author_row < b->author_row);
+}
+
+/* The position that the walks of all platforms have reached, by pass: every walk that makes this pass has
+ * loaded the authors up to and including it. */
+struct walk_progress {
+    struct walk_position reached[WALK_PASSES_MAX];
+};
+
+#endif
