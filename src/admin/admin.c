@@ -131,7 +131,7 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
         .listen_count = listen.count,
         .key = "[admin] listen",
         .app = {.first = first_step, .finish = finish, .ctx = a},
-        .refuse = refuse,
+        .reject = refuse,
     };
     enum err e = http_server_open(&a->server, loop, &options, why);
     for (size_t i = 0; i < listen.count; i++)
@@ -154,7 +154,7 @@ static void on_server_closed(void *ctx)
 
 void admin_announce(const struct admin *a)
 {
-    http_server_announce(a->server, "admin listening on");
+    http_server_print_addresses(a->server, "admin listening on");
 }
 
 void admin_close(struct admin *a, void (*closed)(void *ctx), void *ctx)

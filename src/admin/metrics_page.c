@@ -55,9 +55,10 @@ static void write_server(const struct http_server *server, struct buf *b)
     metrics_counter(
         b, "viewtally_http_requests_rejected_total",
         "Requests rejected before they reached a request handler: malformed, too large or too slow.",
-        c.refused);
+        c.rejected);
     metrics_counter(b, "viewtally_http_requests_out_of_memory_total",
-                    "Requests aborted because memory ran out; also counted as rejected.", c.without_memory);
+                    "Requests aborted because memory ran out; also counted as rejected.",
+                    c.refused_no_memory);
 }
 
 static void write_limiter(const struct limiter *limiter, struct buf *b)

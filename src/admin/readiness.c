@@ -12,7 +12,7 @@ enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
 static bool store_is_readable(struct store *store)
 {
     static const uint8_t unused_hash[KEY_HASH_LEN];
-    struct wait wait = {0};
+    struct waiter wait = {0};
     struct key_owner owner;
     struct store_read read = {.store = store, .wait = &wait};
     (void)store_find_key(&read, unused_hash, &owner);

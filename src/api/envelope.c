@@ -133,7 +133,7 @@ static void add_cors(struct request *r, const struct api *api)
 static void log_answer(const struct request *r, const struct api *api)
 {
     enum { TARGET_SHOWN = 1000 };
-    if (!log_shows(LOG_DEBUG))
+    if (!log_is_enabled(LOG_DEBUG))
         return;
     size_t shown = key_locate_secret(api->key_prefix, r->target);
     if (shown > TARGET_SHOWN)

@@ -30,7 +30,7 @@ enum next answer_store_error(struct request *r, enum err e);
 /* The same for STREAM_GIVE_UP. */
 enum next answer_changing(struct request *r);
 
-/* struct http_options.refuse: the error envelope for a request that the HTTP layer refused with
+/* struct http_options.reject: the error envelope for a request that the HTTP layer refused with
  * r->res.status. */
 void answer_refusal(struct request *r, const char *message);
 

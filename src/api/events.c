@@ -257,7 +257,7 @@ static enum next feed_slice_done_step(struct request *r)
         return finish_or_wait(r, feed);
     feed->query.bound = feed->progress.scanned_to;
     r->step = feed_slice_step;
-    if (!request_slice_is_over(feed->slice_start_us))
+    if (!request_time_slice_ended(feed->slice_start_us))
         return NEXT_MORE;
     feed->slice_start_us = clock_work_us();
     return NEXT_YIELD;

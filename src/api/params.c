@@ -31,7 +31,7 @@ bool params_parse(struct request *r)
 {
     const struct route *route = call_of(r)->route;
     struct str rest = r->query, name, raw;
-    while (form_cut(&rest, &name, &raw)) {
+    while (form_next_pair(&rest, &name, &raw)) {
         if (!form_decode(&r->arena, name, &name))
             continue;
         int index = find_name(route, name);

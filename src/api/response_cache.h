@@ -33,7 +33,7 @@ void response_cache_free(struct response_cache *c);
 /* Returns the response, which the caller must release, or NULL on a miss. `now_ms` is wall clock time. */
 const struct cached_response *response_cache_look_up(struct response_cache *c, const struct response_key *key,
                                                      int64_t now_ms);
-/* Takes a struct cached_response; the type fits response_lend_body(). */
+/* Takes a struct cached_response; the type fits response_set_shared_body(). */
 void response_cache_release(void *response);
 
 /* Stores a copy if the same request was offered before. It is valid from `now_ms` until just before

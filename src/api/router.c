@@ -96,7 +96,7 @@ static bool serve_from_cache(struct request *r)
     r->res.etag = cached->etag;
     if (call->route->on_cache_hit)
         call->route->on_cache_hit(r, cached->facts);
-    response_lend_body(r, cached->body, response_cache_release, (void *)(uintptr_t)cached);
+    response_set_shared_body(r, cached->body, response_cache_release, (void *)(uintptr_t)cached);
     return true;
 }
 
@@ -107,7 +107,7 @@ static void offer_to_cache(struct request *r)
     const struct call *call = call_of(r);
     const struct response *res = &r->res;
     bool complete =
-        (res->status == 200 || res->status == 304) && !res->streaming && !res->fixed_body.p && res->body.len;
+        (res->status == 200 || res->status == 304) && !res->streaming && !res->shared_body.p && res->body.len;
     if (!call->counted || !complete || res->field_count || !call->valid_until_ms)
         return;
     const struct response_key key = response_key_of(r);

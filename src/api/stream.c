@@ -35,7 +35,7 @@ bool stream_begin(struct request *r, struct stream *s, struct str variant)
 enum next stream_next_slice(struct request *r, struct stream *s, request_step *step)
 {
     r->step = step;
-    bool over = request_slice_is_over(s->slice_start_us);
+    bool over = request_time_slice_ended(s->slice_start_us);
     if (over)
         s->slice_start_us = clock_work_us();
     if (r->res.body.len >= FLUSH_BYTES)

@@ -257,13 +257,13 @@ static enum err open_server(struct app *app, const char **why)
         .reuse_port = c->server.reuse_port,
         .trusted_proxies = (const char *const *)proxies.text,
         .trusted_proxy_count = proxies.count,
-        .named_field = c->account.auth_header,
+        .extra_field = c->account.auth_header,
         .app = {.first = first_step, .finish = finish_refused, .ctx = app},
-        .refuse = refuse,
+        .reject = refuse,
         .holds_secret = holds_key,
         .holds_secret_ctx = app,
-        .over = monitor_record_request,
-        .over_ctx = app->watch,
+        .ended = monitor_record_request,
+        .ended_ctx = app->watch,
     };
     enum err e = http_server_open(&app->server, &app->loop, &options, why);
     free_items(&listen);
@@ -474,7 +474,7 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     if (e == OK) {
         open_refresh(&app);
         monitor_view(app.watch)->schedule = app.schedule;
-        http_server_announce(app.server, "listening on");
+        http_server_print_addresses(app.server, "listening on");
         monitor_announce(app.watch);
         monitor_view(app.watch)->server = app.server;
         (void)uv_run(&app.loop, UV_RUN_DEFAULT);

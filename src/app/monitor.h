@@ -28,7 +28,7 @@ MUST_USE enum err monitor_set_access_log(struct monitor *w, const char *target, 
 /* Says on standard output where the pages are. */
 void monitor_announce(const struct monitor *w);
 
-/* struct http_options.over; its ctx is the watch. */
+/* struct http_options.ended; its ctx is the watch. */
 void monitor_record_request(void *ctx, const struct request *r, bool complete);
 
 /* Begins to end; what it still holds goes while the loop runs on. Twice is as good as once. */

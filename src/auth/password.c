@@ -50,7 +50,7 @@ struct job {
     uv_work_t work;
     struct list link; /* in the queue, or in no list */
     struct passwords *owner;
-    struct wait *wait; /* NULL: the request has left */
+    struct waiter *wait; /* NULL: the request has left */
     struct password_call *call;
     struct password_call answer;
     bool makes, has_stored;
@@ -129,7 +129,7 @@ static void on_worked(uv_work_t *work, int status)
 {
     struct job *job = (struct job *)work;
     struct passwords *p = job->owner;
-    struct wait *wait = job->wait;
+    struct waiter *wait = job->wait;
     CHECK(status == 0);
     p->running--;
     if (wait)
@@ -137,11 +137,11 @@ static void on_worked(uv_work_t *work, int status)
     job_free(job);
     start_some(p);
     if (wait)
-        wait_finish(wait);
+        waiter_complete(wait);
 }
 
 /* One that has not begun is not worth beginning. */
-static void leave(struct wait *wait)
+static void leave(struct waiter *wait)
 {
     struct job *job = wait->call;
     job->wait = NULL;
@@ -152,10 +152,10 @@ static void leave(struct wait *wait)
     job_free(job);
 }
 
-static enum next submit(struct passwords *p, struct wait *wait, struct password_call *call,
+static enum next submit(struct passwords *p, struct waiter *wait, struct password_call *call,
                         struct str password, const struct job *like)
 {
-    CHECK(!wait_is_armed(wait));
+    CHECK(!waiter_is_armed(wait));
     *call = (struct password_call){.err = OK};
     if (password.len > PASSWORD_MAX_BYTES)
         return NEXT_MORE;
@@ -179,7 +179,7 @@ static enum next submit(struct passwords *p, struct wait *wait, struct password_
     return NEXT_WAIT;
 }
 
-enum next password_verify(struct passwords *p, struct wait *wait, struct password_call *call,
+enum next password_verify(struct passwords *p, struct waiter *wait, struct password_call *call,
                           struct str password, struct str stored)
 {
     struct job like = {.has_stored = stored.p && stored.len < PASSWORD_STORED_LEN};
@@ -188,7 +188,7 @@ enum next password_verify(struct passwords *p, struct wait *wait, struct passwor
     return submit(p, wait, call, password, &like);
 }
 
-enum next password_make(struct passwords *p, struct wait *wait, struct password_call *call,
+enum next password_make(struct passwords *p, struct waiter *wait, struct password_call *call,
                         struct str password)
 {
     CHECK(password.len <= PASSWORD_MAX_BYTES);

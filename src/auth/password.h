@@ -44,9 +44,9 @@ struct password_call {
 
 /* Starters. `stored` p == NULL: there is no such account; takes as long, and does not match. A password
  * longer than PASSWORD_MAX_BYTES matches nothing. */
-enum next password_verify(struct passwords *p, struct wait *wait, struct password_call *call,
+enum next password_verify(struct passwords *p, struct waiter *wait, struct password_call *call,
                           struct str password, struct str stored);
-enum next password_make(struct passwords *p, struct wait *wait, struct password_call *call,
+enum next password_make(struct passwords *p, struct waiter *wait, struct password_call *call,
                         struct str password);
 
 #endif

@@ -36,7 +36,7 @@ void buf_reset(struct buf *b, size_t keep)
     b->failed = b->lacks_memory = false;
 }
 
-void buf_go_on(struct buf *b)
+void buf_discard_sent(struct buf *b)
 {
     if (b->len)
         b->before = b->p[b->len - 1];

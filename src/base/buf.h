@@ -12,7 +12,8 @@ struct buf {
     bool failed;               /* would have grown above `max`; what was appended since is lost */
     bool fails_without_memory; /* else the process ends when there is no memory */
     bool lacks_memory;         /* has failed because there was no memory */
-    char before; /* the byte that stood before p[0] when buf_go_on() took it away; 0: p[0] is the first */
+    char before; /* the byte that stood before p[0] when buf_discard_sent() took it away; 0: p[0] is the first
+                  */
 };
 
 /* Allocates nothing yet. */
@@ -31,7 +32,7 @@ static inline struct buf buf_on(char *room, size_t size)
 void buf_reset(struct buf *b, size_t keep);
 
 /* Empties it in the middle of a text: what it held was sent, more of the same text follows. */
-void buf_go_on(struct buf *b);
+void buf_discard_sent(struct buf *b);
 
 /* Makes room for `more` bytes at p + len and returns the place, or NULL (and fails) when that is above `max`.
  * The caller writes at most `more` bytes there and then adds what it wrote to len. */

@@ -106,14 +106,14 @@ void log_stop(void)
     log_writer_stop(TIMEOUT_MS);
 }
 
-bool log_shows(enum log_level level)
+bool log_is_enabled(enum log_level level)
 {
     return level >= min_level;
 }
 
 void log_at(enum log_level level, const char *fmt, ...)
 {
-    if (!log_shows(level))
+    if (!log_is_enabled(level))
         return;
     char text[TEXT_MAX_BYTES], room[LINE_MAX_BYTES];
     va_list ap;
@@ -124,7 +124,7 @@ void log_at(enum log_level level, const char *fmt, ...)
         return;
     struct buf b = buf_on(room, sizeof room);
     build_line(&b, level, str_make(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1));
-    if (!log_writer_put(buf_str(&b))) {
+    if (!log_writer_enqueue(buf_str(&b))) {
         ssize_t ignored = write(STDERR_FILENO, b.p, b.len);
         (void)ignored;
     }

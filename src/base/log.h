@@ -22,7 +22,7 @@ bool log_level_parse(struct str s, enum log_level *out);
 bool log_format_parse(struct str s, enum log_format *out);
 
 /* Whether lines of the level are written: for what is costly to put together. */
-bool log_shows(enum log_level level);
+bool log_is_enabled(enum log_level level);
 
 /* At most about 2 KiB a line; longer text is cut. May be called from any thread. */
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -189,7 +189,7 @@ void log_writer_flush(int timeout_ms)
     }
 }
 
-bool log_writer_put(struct str line)
+bool log_writer_enqueue(struct str line)
 {
     CHECK(pthread_mutex_lock(&writer.lock) == 0);
     const enum state state = writer.state;

@@ -31,7 +31,7 @@ void log_writer_flush(int timeout_ms);
 
 /* Queues one whole line, or drops and counts it if the queue is full. False: no thread runs, and the caller
  * writes. Any thread. */
-bool log_writer_put(struct str line);
+bool log_writer_enqueue(struct str line);
 
 /* Lines dropped since the process began. */
 uint64_t log_writer_dropped(void);

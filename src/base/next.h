@@ -16,21 +16,22 @@ enum next {
  * returns NEXT_WAIT.
  *
  * The driver calls `wake` at most once and never before the starter has returned. The waiting side may leave
- * earlier: wait_cancel() nulls the driver's pointer, the late answer then frees the record and does nothing.
+ * earlier: waiter_cancel() nulls the driver's pointer, the late answer then frees the record and does
+ * nothing.
  */
-struct wait {
-    void (*wake)(struct wait *w);   /* set by the waiting side before anything is started */
-    void (*cancel)(struct wait *w); /* set by the driver that armed it; NULL when not armed */
-    void *call;                     /* the driver's record */
+struct waiter {
+    void (*wake)(struct waiter *w);   /* set by the waiting side before anything is started */
+    void (*cancel)(struct waiter *w); /* set by the driver that armed it; NULL when not armed */
+    void *call;                       /* the driver's record */
 };
 
-static inline int wait_is_armed(const struct wait *w)
+static inline int waiter_is_armed(const struct waiter *w)
 {
     return w->cancel != 0;
 }
 
 /* Disarms, then wakes: what a driver calls when its answer is there. */
-static inline void wait_finish(struct wait *w)
+static inline void waiter_complete(struct waiter *w)
 {
     w->cancel = 0;
     w->call = 0;
@@ -38,9 +39,9 @@ static inline void wait_finish(struct wait *w)
 }
 
 /* Leaves without an answer; nothing happens when it is not armed. */
-static inline void wait_cancel(struct wait *w)
+static inline void waiter_cancel(struct waiter *w)
 {
-    void (*cancel)(struct wait *) = w->cancel;
+    void (*cancel)(struct waiter *) = w->cancel;
     if (cancel) {
         w->cancel = 0;
         cancel(w);

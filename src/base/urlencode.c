@@ -29,20 +29,20 @@ static size_t encode(char *to, struct str s, char kept)
     return n;
 }
 
-void url_append(struct buf *b, struct str s)
+void url_append_encoded(struct buf *b, struct str s)
 {
     char *to = buf_reserve(b, 3 * s.len);
     if (to)
         b->len += encode(to, s, 0);
 }
 
-struct str url_part(struct arena *a, struct str s)
+struct str url_encode(struct arena *a, struct str s)
 {
     char *p = arena_alloc(a, 3 * s.len + 1);
     return str_make(p, encode(p, s, 0));
 }
 
-struct str url_fields(struct arena *a, struct str before, const struct url_field *fields, size_t count)
+struct str url_with_fields(struct arena *a, struct str before, const struct url_field *fields, size_t count)
 {
     size_t size = before.len + 1;
     for (size_t i = 0; i < count; i++)

@@ -15,7 +15,7 @@ struct asking {
     uv_timer_t limit;
     struct redis *redis;
     struct poll_positions *cursors;
-    struct wait wait;
+    struct waiter wait;
     struct poll_positions_call *call;
     bool over;
 };
@@ -27,7 +27,7 @@ static void on_limit(uv_timer_t *timer)
 }
 
 /* ask() looks whether the wait is over. */
-static void wake(struct wait *w)
+static void wake(struct waiter *w)
 {
     (void)w;
 }
@@ -62,9 +62,9 @@ static bool ask(struct asking *a, struct key_feed *feeds, int count)
     for (int i = 0; i < count; i++)
         ids[i] = feeds[i].key_id;
     if (poll_positions_load(a->cursors, ids, count, &a->wait, a->call) == NEXT_WAIT)
-        while (wait_is_armed(&a->wait) && !a->over)
+        while (waiter_is_armed(&a->wait) && !a->over)
             (void)uv_run(&a->loop, UV_RUN_ONCE);
-    wait_cancel(&a->wait);
+    waiter_cancel(&a->wait);
     for (int i = 0; i < count; i++) {
         feeds[i].answered = a->call->result.ok;
         feeds[i].cursor = poll_positions_get(a->call, i);

@@ -79,7 +79,7 @@ static struct str sample_of(struct api_call *call, struct str body)
 static void log_samples(struct api_call *call, const struct outcome *o, struct str body)
 {
     struct throttle *t = call->account->api->throttle;
-    if (o->verdict == V_MALFORMED && log_shows(LOG_DEBUG)) {
+    if (o->verdict == V_MALFORMED && log_is_enabled(LOG_DEBUG)) {
         struct str sample = sample_of(call, body);
         log_debug("platforms: %s: malformed response: %.*s", t->desc->name, (int)sample.len, sample.p);
     }

@@ -42,7 +42,7 @@ static int64_t timeout_of(const struct conn *c, enum conn_state state)
 void conn_enter(struct conn *c, enum conn_state state)
 {
     static const unsigned char edges[CONN_STATES] = {
-        /* Zeroed is NEW: entered once when it is opened. To LINGERING: conn_refuse_without_memory(). */
+        /* Zeroed is NEW: entered once when it is opened. To LINGERING: conn_reject_no_memory(). */
         [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_IDLE] = 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_HEAD] = 1 << CONN_BODY | 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
@@ -59,7 +59,7 @@ void conn_enter(struct conn *c, enum conn_state state)
     list_remove(&c->link);
     list_add_last(&c->server->conns[state], &c->link);
     if (c->deadline_ms < NEVER_MS)
-        server_tick_by(c->server, c->deadline_ms);
+        server_schedule_tick(c->server, c->deadline_ms);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -67,7 +67,7 @@ static void on_closed(uv_handle_t *handle)
     struct conn *c = handle->data;
     struct http_server *s = c->server;
     if (c->x)
-        server_give_back(s, c->x);
+        server_release_exchange(s, c->x);
     list_remove(&c->link);
     free(c->kept);
     c->magic = 0;
@@ -75,14 +75,14 @@ static void on_closed(uv_handle_t *handle)
     server_conn_closed(s);
 }
 
-void conn_account(struct conn *c, bool complete)
+void conn_report_end(struct conn *c, bool complete)
 {
     const struct http_options *o = &c->server->options;
     struct exchange *x = c->x;
     if (!x->answering)
         x->r.res.status = 0; /* whatever the handler meant to say */
-    if (x->counted && o->over)
-        o->over(o->over_ctx, &x->r, complete);
+    if (x->counted && o->ended)
+        o->ended(o->ended_ctx, &x->r, complete);
     x->counted = false;
 }
 
@@ -93,7 +93,7 @@ void conn_close(struct conn *c, const char *reason)
     log_debug("%s: connection closed: %s", c->peer, reason);
     if (c->x) {
         request_cancel(&c->x->r);
-        conn_account(c, false);
+        conn_report_end(c, false);
     }
     list_remove(&c->turn);
     conn_enter(c, CONN_CLOSING);
@@ -115,7 +115,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(c->server->read_buffer, READ_BYTES);
 }
 
-void conn_drop_input(struct conn *c)
+void conn_discard_input(struct conn *c)
 {
     free(c->kept);
     c->kept = NULL;
@@ -132,11 +132,11 @@ static void keep_input(struct conn *c)
         c->in.p = c->kept;
         return;
     }
-    conn_drop_input(c);
+    conn_discard_input(c);
     if (c->x)
         c->x->keeps_alive = false;
     else
-        conn_refuse_without_memory(c);
+        conn_reject_no_memory(c);
 }
 
 static void on_end(struct conn *c, ssize_t error)
@@ -178,7 +178,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     } else {
         CHECK(c->in.len == 0);
         c->in = str_make(buf->base, (size_t)n);
-        conn_pump(c);
+        conn_process_input(c);
         if (c->in.len && !c->kept)
             keep_input(c);
     }
@@ -200,9 +200,9 @@ void conn_set_reading(struct conn *c, bool on)
 /* False: no memory, and the connection was given up. */
 static bool begin_request(struct conn *c)
 {
-    struct exchange *x = server_borrow(c->server);
+    struct exchange *x = server_acquire_exchange(c->server);
     if (!x) {
-        conn_refuse_without_memory(c);
+        conn_reject_no_memory(c);
         return false;
     }
     c->x = x;
@@ -236,7 +236,7 @@ static void identify(struct conn *c)
     r->id = str_make(text, HEX_64_LEN);
 }
 
-void conn_refuse(struct conn *c, int status, const char *message)
+void conn_reject(struct conn *c, int status, const char *message)
 {
     struct exchange *x = c->x;
     if (!x->r.id.p)
@@ -248,9 +248,9 @@ void conn_refuse(struct conn *c, int status, const char *message)
     response_reset(&x->r);
     x->r.res.status = status;
     x->r.res.close = true;
-    c->server->counts.refused++;
-    if (c->server->options.refuse)
-        c->server->options.refuse(&x->r, message);
+    c->server->counts.rejected++;
+    if (c->server->options.reject)
+        c->server->options.reject(&x->r, message);
     conn_respond(c);
 }
 
@@ -283,22 +283,22 @@ static void parse(struct conn *c)
     enum parse result = feed(c);
     if (result == PARSE_HEAD && (result = feed(c)) == PARSE_MORE) {
         conn_enter(c, CONN_BODY);
-        if (parser_wants_continue(c->x->parser))
+        if (parser_expects_continue(c->x->parser))
             conn_send_continue(c);
     }
     /* The rest of an incomplete request may never come: a large buffer goes back. */
     if (result == PARSE_MORE)
         buf_reset(&c->x->r.res.body, READING_BODY_KEPT);
     if (request_lacks_memory(c->x))
-        conn_refuse_without_memory(c);
+        conn_reject_no_memory(c);
     else if (result == PARSE_DONE)
         handle(c);
     else if (result == PARSE_FAILED)
-        conn_refuse(c, parser_status(c->x->parser), parser_message(c->x->parser));
+        conn_reject(c, parser_status(c->x->parser), parser_message(c->x->parser));
 }
 
 /* Answers that can be given at once come back here in a loop and not by recursion. */
-void conn_pump(struct conn *c)
+void conn_process_input(struct conn *c)
 {
     struct http_server *s = c->server;
     if (takes_requests(c) && c->in.len)
@@ -306,35 +306,35 @@ void conn_pump(struct conn *c)
     const int64_t start_us = s->work_us;
     while (takes_requests(c) && c->in.len) {
         parse(c);
-        if (takes_requests(c) && c->in.len && request_slice_is_over(start_us)) {
-            conn_want_turn(c);
+        if (takes_requests(c) && c->in.len && request_time_slice_ended(start_us)) {
+            conn_schedule(c);
             break;
         }
     }
     if (c->state == CONN_CLOSING || c->state == CONN_LINGERING)
         return;
     if (c->in.len == 0)
-        conn_drop_input(c);
+        conn_discard_input(c);
     if (c->in.len == 0 && c->peer_ended && takes_requests(c))
         conn_close(c, "ended by the client");
     else
         conn_set_reading(c, c->in.len == 0);
 }
 
-void conn_want_turn(struct conn *c)
+void conn_schedule(struct conn *c)
 {
     if (list_is_empty(&c->turn)) /* in no list */
         list_add_last(&c->server->turns, &c->turn);
-    server_turn_soon(c->server);
+    server_iterate_soon(c->server);
 }
 
-void conn_turn(struct conn *c)
+void conn_run(struct conn *c)
 {
     CHECK(c->magic == CONN_MAGIC && c->state != CONN_CLOSING);
     if (c->x && c->x->ready)
         request_run(&c->x->r);
     if (c->state != CONN_CLOSING)
-        conn_pump(c);
+        conn_process_input(c);
 }
 
 /* ---- deadlines and drain ---- */
@@ -346,7 +346,7 @@ static void expire_handling(struct conn *c)
         return;
     }
     request_cancel(&c->x->r);
-    conn_refuse(c, 503, "The answer took too long.");
+    conn_reject(c, 503, "The answer took too long.");
 }
 
 /* As long as the client takes something, it is slow and not stuck. */
@@ -366,16 +366,16 @@ static void expire_head(struct conn *c)
     if (parser_is_blank(c->x->parser))
         conn_close(c, "idle");
     else
-        conn_refuse(c, 408, "The request head did not arrive in time.");
+        conn_reject(c, 408, "The request head did not arrive in time.");
 }
 
-void conn_expire(struct conn *c)
+void conn_time_out(struct conn *c)
 {
     switch (c->state) {
     case CONN_NEW:
     case CONN_IDLE: conn_close(c, "idle"); break;
     case CONN_HEAD: expire_head(c); break;
-    case CONN_BODY: conn_refuse(c, 408, "The request body did not arrive in time."); break;
+    case CONN_BODY: conn_reject(c, 408, "The request body did not arrive in time."); break;
     case CONN_HANDLING: expire_handling(c); break;
     case CONN_WRITING: expire_writing(c); break;
     case CONN_LINGERING: conn_close(c, "answered"); break;

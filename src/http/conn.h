@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "http/head.h"
+#include "http/response_head.h"
 #include "http/parse.h"
 #include "http/proxies.h"
 
@@ -152,27 +152,27 @@ void conn_enter(struct conn *c, enum conn_state state);
 void conn_close(struct conn *c, const char *reason);
 
 /* The deadline of the connection's state has come. */
-void conn_expire(struct conn *c);
+void conn_time_out(struct conn *c);
 
-/* Puts it into the list of those that have something to do in the next turn of the loop; conn_turn() does it.
+/* Puts it into the list of those that have something to do in the next turn of the loop; conn_run() does it.
  */
-void conn_want_turn(struct conn *c);
-void conn_turn(struct conn *c);
+void conn_schedule(struct conn *c);
+void conn_run(struct conn *c);
 
 /* Serves what has arrived, for about a slice. */
-void conn_pump(struct conn *c);
+void conn_process_input(struct conn *c);
 
 /* Reads on or not; nothing is read behind the client's end. */
 void conn_set_reading(struct conn *c, bool on);
-void conn_drop_input(struct conn *c);
+void conn_discard_input(struct conn *c);
 
 /* Gives the current request up for lack of memory: a 503 from static memory if nothing of a response was
  * sent, and the connection closes. Also without a request, if none could be begun. */
-void conn_refuse_without_memory(struct conn *c);
+void conn_reject_no_memory(struct conn *c);
 
 /* Answers with an error that the server makes itself, and closes. The request is not running, and nothing of
  * an answer was sent. */
-void conn_refuse(struct conn *c, int status, const char *message);
+void conn_reject(struct conn *c, int status, const char *message);
 
 /* The kernel holds bytes that the client has sent and that were not read yet. */
 bool conn_has_unread_input(const struct conn *c);
@@ -181,7 +181,7 @@ bool conn_has_unread_input(const struct conn *c);
 void conn_drain(struct conn *c);
 
 /* The exchange is over: tells the server's `over`, once. */
-void conn_account(struct conn *c, bool complete);
+void conn_report_end(struct conn *c, bool complete);
 
 /* ---- send.c ---- */
 
@@ -215,8 +215,8 @@ int64_t request_wake_due(struct http_server *s, int64_t now_ms);
 
 /* An exchange with the memory that any request needs: structures, the arena's first block, the buffers of the
  * head. NULL: no memory. */
-MUST_USE struct exchange *server_borrow(struct http_server *s);
-void server_give_back(struct http_server *s, struct exchange *x);
+MUST_USE struct exchange *server_acquire_exchange(struct http_server *s);
+void server_release_exchange(struct http_server *s, struct exchange *x);
 /* A connection has come to the listener. */
 void server_on_connection(struct listener *l);
 /* One of the handles counted in open_handles is gone for good; and a connection. */
@@ -225,9 +225,9 @@ void server_conn_closed(struct http_server *s);
 /* Logs trouble that many clients may have at the same time: at most one line a second. */
 void server_warn(struct http_server *s, const char *what, const char *reason);
 /* The loop must turn again at once. */
-void server_turn_soon(struct http_server *s);
+void server_iterate_soon(struct http_server *s);
 /* The tick must come at `deadline_ms` (monotonic), or a little later. */
-void server_tick_by(struct http_server *s, int64_t deadline_ms);
+void server_schedule_tick(struct http_server *s, int64_t deadline_ms);
 
 /* ---- evict.c ---- */
 

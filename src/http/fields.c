@@ -32,7 +32,7 @@ bool fields_read_form(struct fields *f, struct arena *a, const char *const *name
     struct str rest = text, name, raw, value;
     bool seen[FIELDS_MAX] = {false};
     begin(f, names);
-    while (form_cut(&rest, &name, &raw)) {
+    while (form_next_pair(&rest, &name, &raw)) {
         if (!form_decode(a, name, &name))
             continue;
         int i = find(f, name);

@@ -30,7 +30,7 @@ bool form_decode(struct arena *a, struct str in, struct str *out)
     return true;
 }
 
-bool form_cut(struct str *rest, struct str *name, struct str *value)
+bool form_next_pair(struct str *rest, struct str *name, struct str *value)
 {
     struct str pair;
     if (!rest->p)
@@ -66,7 +66,7 @@ const char *form_parse(struct arena *a, struct str text, struct form *out)
     struct str rest = text, name, value;
     const char *wrong = NULL;
     out->count = 0;
-    while (!wrong && form_cut(&rest, &name, &value))
+    while (!wrong && form_next_pair(&rest, &name, &value))
         if (name.len || value.p)
             wrong = add(a, out, name, value.p ? value : STR(""));
     return wrong;

@@ -19,7 +19,7 @@ bool form_decode(struct arena *a, struct str in, struct str *out);
 
 /* Takes the first `name=value` off `rest` (rest->p == NULL: none is left). `value` has p == NULL without a
  * '='. Both are still encoded. */
-bool form_cut(struct str *rest, struct str *name, struct str *value);
+bool form_next_pair(struct str *rest, struct str *name, struct str *value);
 
 /* NULL when all of `text` could be read, else a sentence's end that says what is wrong with it: a field given
  * twice, a broken escape, text that is not UTF-8, too many fields. The form then holds what stands before. */

@@ -126,7 +126,7 @@ bool grammar_ends_chunked(struct str codings)
     return true;
 }
 
-bool grammar_lists_etag(struct str list, struct str etag)
+bool grammar_etag_matches(struct str list, struct str etag)
 {
     struct str item;
     if (str_eq(str_trim(list), STR("*")))

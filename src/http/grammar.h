@@ -23,6 +23,6 @@ bool grammar_is_token_char(char c);
 bool grammar_ends_chunked(struct str codings);
 
 /* The entity tag list of If-None-Match names `etag` or is "*" (RFC 9110, 13.1.2, weak comparison). */
-bool grammar_lists_etag(struct str list, struct str etag);
+bool grammar_etag_matches(struct str list, struct str etag);
 
 #endif

@@ -81,13 +81,13 @@ struct parser {
     size_t wire_left;    /* the same behind the head */
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
-    bool after_cr, keeps_alive, wants_continue, lacks_memory;
+    bool after_cr, keeps_alive, expects_continue, lacks_memory;
     int slot;           /* of the field whose value is being read */
     size_t value_begin; /* of that value, in text */
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
-    struct str named_field; /* p == NULL: none */
+    struct str extra_field; /* p == NULL: none */
     struct buf text;        /* the target, then the values of all known fields */
     struct value_line lines[HTTP_FIELD_LINES_MAX];
     size_t line_count;
@@ -239,7 +239,7 @@ static int slot_of(const struct parser *p, struct str name)
     for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++)
         if (name.len == known_fields[i].name.len && str_eq_nocase(name, known_fields[i].name))
             return known_fields[i].slot;
-    return p->named_field.len && str_eq_nocase(name, p->named_field) ? (int)FIELD_NAMED : SLOT_NONE;
+    return p->extra_field.len && str_eq_nocase(name, p->extra_field) ? (int)FIELD_EXTRA : SLOT_NONE;
 }
 
 /* Trailers count against their limit and mean nothing (RFC 9110, 6.5.1). */
@@ -350,7 +350,7 @@ static int check_expect(struct parser *p)
         return 0;
     if (!str_eq_nocase(p->value[SLOT_EXPECT], STR("100-continue")))
         return refuse(p, 417, "The only expectation supported is 100-continue.");
-    p->wants_continue = p->count[SLOT_TRANSFER_ENCODING] || p->ll.content_length > 0;
+    p->expects_continue = p->count[SLOT_TRANSFER_ENCODING] || p->ll.content_length > 0;
     return 0;
 }
 
@@ -429,12 +429,12 @@ static const llhttp_settings_t settings = {
 
 /* ---- the parser ---- */
 
-struct parser *parser_new(struct str named_field)
+struct parser *parser_new(struct str extra_field)
 {
     struct parser *p = try_calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->named_field = named_field;
+    p->extra_field = extra_field;
     buf_init_fallible(&p->text, 64 << 10);
     return p;
 }
@@ -459,7 +459,7 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
         .trailer_left = TRAILER_BYTES,
         .lines_left = limits->field_lines,
         .slot = SLOT_NONE,
-        .named_field = p->named_field,
+        .extra_field = p->extra_field,
         .text = text,
     };
     llhttp_init(&p->ll, HTTP_REQUEST, &settings);
@@ -584,9 +584,9 @@ bool parser_is_blank(const struct parser *p)
     return p->phase == PHASE_START;
 }
 
-bool parser_wants_continue(const struct parser *p)
+bool parser_expects_continue(const struct parser *p)
 {
-    return p->wants_continue;
+    return p->expects_continue;
 }
 
 bool parser_keeps_alive(const struct parser *p)

@@ -9,9 +9,9 @@
 
 struct parser;
 
-/* `named_field`: the name of FIELD_NAMED, which outlives the parser; empty: none. */
+/* `extra_field`: the name of FIELD_EXTRA, which outlives the parser; empty: none. */
 /* NULL: no memory. */
-MUST_USE struct parser *parser_new(struct str named_field);
+MUST_USE struct parser *parser_new(struct str extra_field);
 void parser_free(struct parser *p);
 
 /* Ready for a new request, which is filled in its own arena. `limits` must outlive the parse. */
@@ -38,7 +38,7 @@ const char *parser_message(const struct parser *p);
 bool parser_is_blank(const struct parser *p);
 
 /* The client waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1). After PARSE_HEAD. */
-bool parser_wants_continue(const struct parser *p);
+bool parser_expects_continue(const struct parser *p);
 
 /* After PARSE_DONE. */
 bool parser_keeps_alive(const struct parser *p);

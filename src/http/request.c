@@ -20,7 +20,7 @@ void request_init(struct exchange *x)
     list_init(&x->link);
 }
 
-bool request_slice_is_over(int64_t start_us)
+bool request_time_slice_ended(int64_t start_us)
 {
     return clock_work_us() - start_us > SLICE_US;
 }
@@ -55,12 +55,12 @@ static void end(struct exchange *x)
 static void make_ready(struct exchange *x)
 {
     x->ready = true;
-    conn_want_turn(x->conn);
+    conn_schedule(x->conn);
 }
 
 /* In the driver's callback, so nothing of the request runs here: whatever it does cannot harm the driver, and
  * a hundred answers at once do not hold up the loop. */
-static void on_wake(struct wait *w)
+static void on_wake(struct waiter *w)
 {
     struct exchange *x = LIST_ENTRY(w, struct exchange, r.wait);
     CHECK(x->magic == EXCHANGE_MAGIC && x->active && !x->running);
@@ -76,11 +76,11 @@ static enum next run_steps(struct exchange *x)
     x->running = true;
     do {
         request_step *step = r->step;
-        CHECK(step && !wait_is_armed(&r->wait));
+        CHECK(step && !waiter_is_armed(&r->wait));
         r->step = NULL;
         next = step(r);
         CHECK(next == NEXT_DONE || r->step);
-    } while (next == NEXT_MORE && !request_lacks_memory(x) && !request_slice_is_over(start_us));
+    } while (next == NEXT_MORE && !request_lacks_memory(x) && !request_time_slice_ended(start_us));
     x->running = false;
     return next;
 }
@@ -91,13 +91,13 @@ void request_run(struct request *r)
     CHECK(!x->running);
     if (!x->active) {
         x->active = true;
-        r->wait = (struct wait){.wake = on_wake};
+        r->wait = (struct waiter){.wake = on_wake};
     }
     x->ready = false;
     enum next next = run_steps(x);
-    CHECK(wait_is_armed(&r->wait) == (next == NEXT_WAIT));
+    CHECK(waiter_is_armed(&r->wait) == (next == NEXT_WAIT));
     if (request_lacks_memory(x)) {
-        conn_refuse_without_memory(x->conn);
+        conn_reject_no_memory(x->conn);
         return;
     }
     if (next == NEXT_MORE || next == NEXT_YIELD) {
@@ -114,13 +114,13 @@ void request_cancel(struct request *r)
     if (!x->active)
         return;
     CHECK(!x->running);
-    wait_cancel(&r->wait);
+    waiter_cancel(&r->wait);
     end(x);
 }
 
 /* ---- sleeping ---- */
 
-static void leave_sleep(struct wait *w)
+static void cancel_sleep(struct waiter *w)
 {
     list_remove(&LIST_ENTRY(w, struct exchange, r.wait)->link);
 }
@@ -128,20 +128,20 @@ static void leave_sleep(struct wait *w)
 enum next request_sleep(struct request *r, int64_t deadline_ms)
 {
     struct exchange *x = exchange_of(r);
-    CHECK(!wait_is_armed(&r->wait));
+    CHECK(!waiter_is_armed(&r->wait));
     x->wake_ms = deadline_ms;
     list_add_last(&x->conn->server->sleeping, &x->link);
-    r->wait.cancel = leave_sleep;
-    server_tick_by(x->conn->server, deadline_ms);
+    r->wait.cancel = cancel_sleep;
+    server_schedule_tick(x->conn->server, deadline_ms);
     return NEXT_WAIT;
 }
 
 void request_wake(struct request *r)
 {
-    if (r->wait.cancel != leave_sleep)
+    if (r->wait.cancel != cancel_sleep)
         return;
     list_remove(&exchange_of(r)->link);
-    wait_finish(&r->wait);
+    waiter_complete(&r->wait);
 }
 
 int64_t request_wake_due(struct http_server *s, int64_t now_ms)

@@ -33,7 +33,7 @@ enum http_field {
     FIELD_X_FORWARDED_FOR,
     FIELD_X_FORWARDED_PROTO,
     FIELD_ACCESS_CONTROL_REQUEST_METHOD,
-    FIELD_NAMED, /* the one that http_options.named_field names */
+    FIELD_EXTRA, /* the one that http_options.extra_field names */
     FIELD_COUNT
 };
 
@@ -71,8 +71,8 @@ struct request {
 
     /* The handler's. */
     request_step *step;
-    void *state;      /* the endpoint's own struct, in the arena */
-    struct wait wait; /* for starters; `wake` is the engine's */
+    void *state;        /* the endpoint's own struct, in the arena */
+    struct waiter wait; /* for starters; `wake` is the engine's */
     /* Optional: the request is over or given up; releases what is not in the arena. */
     void (*on_free)(struct request *r);
     void *on_free_ctx;
@@ -110,6 +110,6 @@ enum next request_abort(struct request *r, const char *reason);
 
 /* A slice of work is over: more than SLICE_US microseconds since `start_us` (clock_work_us). */
 enum { SLICE_US = 1200 };
-bool request_slice_is_over(int64_t start_us);
+bool request_time_slice_ended(int64_t start_us);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "http/grammar.h"
-#include "http/head.h"
+#include "http/response_head.h"
 #include "http/request.h"
 
 #include <time.h>
@@ -25,10 +25,10 @@ void response_add_lines(struct request *r, struct str lines)
     r->res.fields[r->res.field_count++] = (struct response_field){.value = lines};
 }
 
-void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx)
+void response_set_shared_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx)
 {
     CHECK(!r->res.release);
-    r->res.fixed_body = body;
+    r->res.shared_body = body;
     r->res.release = release;
     r->res.release_ctx = ctx;
 }
@@ -37,7 +37,7 @@ void response_reset(struct request *r)
 {
     struct response *res = &r->res;
     CHECK(!res->streaming);
-    response_release(res);
+    response_release_body(res);
     buf_reset(&res->body, res->body.cap);
     *res = (struct response){.body = res->body};
 }
@@ -52,7 +52,8 @@ struct str response_make_etag(struct request *r, struct str text)
 bool response_is_not_modified(const struct request *r, struct str etag)
 {
     struct str list = r->field[FIELD_IF_NONE_MATCH];
-    return list.p && (r->method == METHOD_GET || r->method == METHOD_HEAD) && grammar_lists_etag(list, etag);
+    return list.p && (r->method == METHOD_GET || r->method == METHOD_HEAD) &&
+           grammar_etag_matches(list, etag);
 }
 
 static const char *reason_of(int status)
@@ -84,7 +85,7 @@ static const char *reason_of(int status)
     }
 }
 
-void response_release(struct response *res)
+void response_release_body(struct response *res)
 {
     if (res->release)
         res->release(res->release_ctx);
@@ -93,10 +94,10 @@ void response_release(struct response *res)
 
 struct str response_body(const struct response *res)
 {
-    return res->fixed_body.p ? res->fixed_body : buf_str(&res->body);
+    return res->shared_body.p ? res->shared_body : buf_str(&res->body);
 }
 
-void response_settle(struct request *r)
+void response_apply_etag(struct request *r)
 {
     struct response *res = &r->res;
     bool reads = r->method == METHOD_GET || r->method == METHOD_HEAD;

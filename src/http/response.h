@@ -19,7 +19,7 @@ struct response {
     size_t field_count;
     struct response_field fields[RESPONSE_FIELDS_MAX];
     struct buf body;            /* hard maximum BODY_MAX_BYTES: a handler flushes before */
-    struct str fixed_body;      /* p != NULL: sent instead of `body`; lives until it is released */
+    struct str shared_body;     /* p != NULL: sent instead of `body`; lives until it is released */
     void (*release)(void *ctx); /* NULL: it lives as long as the process. Called when the response is sent or
                                    given up */
     void *release_ctx;
@@ -44,7 +44,7 @@ void response_reset(struct request *r);
 
 /* Sends a body that the caller owns, without copying it. `release` is called with `ctx` when the response is
  * sent or given up; NULL if the body lives as long as the process. */
-void response_lend_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx);
+void response_set_shared_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx);
 
 /* The strong entity tag for a text that stands for the body: quoted hash, in the request's arena. */
 struct str response_make_etag(struct request *r, struct str text);

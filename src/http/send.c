@@ -27,7 +27,7 @@ static void linger(struct conn *c)
         return;
     }
     conn_enter(c, CONN_LINGERING);
-    conn_drop_input(c);
+    conn_discard_input(c);
     conn_set_reading(c, true);
 }
 
@@ -58,21 +58,21 @@ static void give_up_exchange(struct conn *c)
     x->r.res.status = 503;
     x->r.res.bytes_sent = 0;
     x->answering = true;
-    conn_account(c, true);
+    conn_report_end(c, true);
     c->x = NULL;
-    server_give_back(c->server, x);
+    server_release_exchange(c->server, x);
 }
 
-void conn_refuse_without_memory(struct conn *c)
+void conn_reject_no_memory(struct conn *c)
 {
     struct http_server *s = c->server;
     struct str text = STR(NO_MEMORY_HEAD NO_MEMORY_BODY);
-    s->counts.refused++;
-    s->counts.without_memory++;
+    s->counts.rejected++;
+    s->counts.refused_no_memory++;
     server_warn(s, "a request is refused", "out of memory");
     if (c->x && c->x->r.res.streaming) {
         conn_close(c, "out of memory");
-        response_release(&c->x->r.res);
+        response_release_body(&c->x->r.res);
         arena_reset(&c->x->r.arena); /* the exchange itself stays until the connection has closed */
         return;
     }
@@ -92,9 +92,9 @@ static void answered(struct conn *c)
 {
     struct exchange *x = c->x;
     bool closes = !x->keeps_alive, expected = x->client_closes;
-    conn_account(c, true);
+    conn_report_end(c, true);
     c->x = NULL;
-    server_give_back(c->server, x);
+    server_release_exchange(c->server, x);
     if (!closes)
         conn_enter(c, CONN_IDLE);
     else if (c->peer_ended || (expected && c->in.len == 0))
@@ -109,10 +109,10 @@ static void written(struct conn *c, int status)
     struct request *r = &c->x->r;
     if (status < 0) {
         conn_close(c, uv_strerror(status));
-    } else if (wait_is_armed(&r->wait)) { /* conn_flush() */
-        buf_go_on(&r->res.body);
+    } else if (waiter_is_armed(&r->wait)) { /* conn_flush() */
+        buf_discard_sent(&r->res.body);
         conn_enter(c, CONN_HANDLING);
-        wait_finish(&r->wait);
+        waiter_complete(&r->wait);
     } else {
         answered(c);
     }
@@ -125,7 +125,7 @@ static void on_written(uv_write_t *req, int status)
         return;
     written(c, status);
     if (c->state != CONN_CLOSING)
-        conn_pump(c);
+        conn_process_input(c);
 }
 
 /* Takes `n` bytes off the front; returns how many buffers are through. */
@@ -181,7 +181,7 @@ static size_t whole_answer(struct conn *c, uv_buf_t bufs[BUFS_MAX])
 {
     struct exchange *x = c->x;
     size_t count = 0;
-    response_settle(&x->r);
+    response_apply_etag(&x->r);
     begin_answer(c, FRAMING_LENGTH);
     struct str body = response_body(&x->r.res);
     bufs[count++] = buf_of(buf_str(&x->head));
@@ -227,7 +227,7 @@ void conn_respond(struct conn *c)
     struct exchange *x = c->x;
     uv_buf_t bufs[BUFS_MAX];
     if (request_lacks_memory(x)) {
-        conn_refuse_without_memory(c);
+        conn_reject_no_memory(c);
         return;
     }
     bool truncated = x->aborted || x->r.res.body.failed;
@@ -237,13 +237,13 @@ void conn_respond(struct conn *c)
         return;
     }
     if (truncated) {
-        conn_refuse(c, 500, "The answer cannot be completed.");
+        conn_reject(c, 500, "The answer cannot be completed.");
         return;
     }
     conn_enter(c, CONN_WRITING);
     size_t count = x->r.res.streaming ? last_part(x, bufs) : whole_answer(c, bufs);
     if (request_lacks_memory(x)) {
-        conn_refuse_without_memory(c);
+        conn_reject_no_memory(c);
         return;
     }
     int status = send_buffers(c, bufs, count);
@@ -252,7 +252,7 @@ void conn_respond(struct conn *c)
 }
 
 /* Nobody waits any more: the connection is closing, and the write ends by itself. */
-static void leave_flush(struct wait *w)
+static void leave_flush(struct waiter *w)
 {
     (void)w;
 }
@@ -283,7 +283,7 @@ enum next conn_flush(struct conn *c)
         conn_enter(c, CONN_WRITING);
         return NEXT_WAIT;
     }
-    buf_go_on(&r->res.body);
+    buf_discard_sent(&r->res.body);
     return NEXT_YIELD;
 }
 

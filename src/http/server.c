@@ -49,7 +49,7 @@ static struct exchange *exchange_new(struct http_server *s)
     if (!x)
         return NULL;
     request_init(x);
-    x->parser = parser_new(str_from_cstr(s->options.named_field));
+    x->parser = parser_new(str_from_cstr(s->options.extra_field));
     arena_init(&x->r.arena, ARENA_BLOCK);
     x->r.arena.reserve = &s->reserve;
     buf_init_fallible(&x->r.res.body, BODY_MAX_BYTES);
@@ -65,7 +65,7 @@ static size_t large_body(const struct exchange *x)
     return x->r.res.body.cap > BODY_KEPT ? x->r.res.body.cap : 0;
 }
 
-struct exchange *server_borrow(struct http_server *s)
+struct exchange *server_acquire_exchange(struct http_server *s)
 {
     struct exchange *x;
     if (list_is_empty(&s->pool)) {
@@ -81,12 +81,12 @@ struct exchange *server_borrow(struct http_server *s)
     return x;
 }
 
-void server_give_back(struct http_server *s, struct exchange *x)
+void server_release_exchange(struct http_server *s, struct exchange *x)
 {
     CHECK(!x->active && !x->running && !x->ready);
     s->counts.requests_in_flight--;
     list_remove(&x->link);
-    response_release(&x->r.res);
+    response_release_body(&x->r.res);
     if (s->pooled >= POOL_MAX) {
         exchange_free(x);
         return;
@@ -125,14 +125,14 @@ void server_warn(struct http_server *s, const char *what, const char *reason)
     log_warn("%s: %s", what, reason);
 }
 
-void server_turn_soon(struct http_server *s)
+void server_iterate_soon(struct http_server *s)
 {
     (void)uv_idle_start(&s->idle, on_idle);
 }
 
 /* Sockets get their turn after about TURN_US, however many want to go on; those who did not come to it stand
  * first in the next turn. */
-static void run_turns(struct http_server *s)
+static void run_ready_conns(struct http_server *s)
 {
     int64_t start_us = s->work_us = clock_work_us();
     struct list mark; /* who wants another turn stands behind it */
@@ -141,7 +141,7 @@ static void run_turns(struct http_server *s)
     while (s->turns.next != &mark && s->work_us - start_us < TURN_US) {
         struct conn *c = LIST_ENTRY(s->turns.next, struct conn, turn);
         list_remove(&c->turn);
-        conn_turn(c);
+        conn_run(c);
         s->work_us = clock_work_us();
     }
     list_remove(&mark);
@@ -150,9 +150,9 @@ static void run_turns(struct http_server *s)
 static void on_check(uv_check_t *check)
 {
     struct http_server *s = check->data;
-    run_turns(s);
+    run_ready_conns(s);
     if (s->tick_failed)
-        server_tick_by(s, s->tick_ms);
+        server_schedule_tick(s, s->tick_ms);
     if (s->draining && s->listeners)
         drain_listeners(s);
     if (list_is_empty(&s->turns) && !s->tick_failed && !(s->draining && s->listeners))
@@ -165,7 +165,7 @@ static void on_tick(uv_timer_t *timer);
 
 /* Times are those of clock_mono_ms(), which a test may move at any moment: a build that has test seams looks
  * often. One that has not sleeps until something is due. */
-void server_tick_by(struct http_server *s, int64_t deadline_ms)
+void server_schedule_tick(struct http_server *s, int64_t deadline_ms)
 {
     if (s->closing || (s->ticking && s->tick_ms <= deadline_ms))
         return;
@@ -178,7 +178,7 @@ void server_tick_by(struct http_server *s, int64_t deadline_ms)
     s->tick_failed = failed;
     s->tick_ms = now + delay;
     if (failed)
-        server_turn_soon(s);
+        server_iterate_soon(s);
 }
 
 /* Returns when the first of those that are left is due. */
@@ -189,7 +189,7 @@ static int64_t expire(struct http_server *s, enum conn_state state, int64_t now_
         struct conn *c = LIST_ENTRY(list->next, struct conn, link);
         if (c->deadline_ms > now_ms)
             return c->deadline_ms;
-        conn_expire(c);
+        conn_time_out(c);
     }
     return INT64_MAX;
 }
@@ -229,7 +229,7 @@ static void accept_waiting_and_tick(struct http_server *s)
 {
     const int64_t again_ms = accept_waiting(s);
     if (again_ms < INT64_MAX)
-        server_tick_by(s, again_ms);
+        server_schedule_tick(s, again_ms);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -249,7 +249,7 @@ static void on_tick(uv_timer_t *timer)
     else if (s->draining && s->drain_until_ms < next)
         next = s->drain_until_ms;
     if (next < INT64_MAX)
-        server_tick_by(s, next);
+        server_schedule_tick(s, next);
 }
 
 /* ---- listeners ---- */
@@ -355,9 +355,9 @@ void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *c
     s->draining = true;
     s->drain_until_ms = now + s->options.limits.drain_ms;
     s->listen_until_ms = now + LISTEN_DRAIN_MS;
-    server_tick_by(s, s->drain_until_ms);
+    server_schedule_tick(s, s->drain_until_ms);
     drain_conns(s);
-    server_turn_soon(s); /* on_check() closes the listeners */
+    server_iterate_soon(s); /* on_check() closes the listeners */
     end_if_over(s);
 }
 
@@ -474,7 +474,7 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
     return OK;
 }
 
-void http_server_announce(const struct http_server *s, const char *what)
+void http_server_print_addresses(const struct http_server *s, const char *what)
 {
     for (const struct listener *l = s->listeners; l; l = l->next)
         printf("%s %s\n", what, l->name);

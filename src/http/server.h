@@ -36,7 +36,7 @@ struct http_options {
     bool reuse_port; /* TCP: other processes may listen on the same address (SO_REUSEPORT) */
     const char *const *trusted_proxies; /* addresses or CIDR networks; "unix" */
     size_t trusted_proxy_count;
-    const char *named_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
+    const char *extra_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
                                 long as the server */
     struct http_app app;
     /* An X-Request-Id of a client goes into logs: one that holds a secret is not taken. May be NULL. */
@@ -44,13 +44,13 @@ struct http_options {
     void *holds_secret_ctx;
     /* Called once for each request that got an answer or was on the way to one, when that is out or broken
      * off (`complete` false; r->res.status 0: before there was any). Looks only. May be NULL. */
-    void (*over)(void *ctx, const struct request *r, bool complete);
-    void *over_ctx;
+    void (*ended)(void *ctx, const struct request *r, bool complete);
+    void *ended_ctx;
     const char *key; /* in messages about `listen`; NULL: "[server] listen" */
     /* When not NULL: builds the answer to a request that is refused before it reaches the app (400, 408, 413,
      * 414, 417, 431, 501, 503, 505), in the application's format. `message` is English. r->res.status is set.
      */
-    void (*refuse)(struct request *r, const char *message);
+    void (*reject)(struct request *r, const char *message);
 };
 
 /* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open once the loop has
@@ -59,7 +59,7 @@ MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
                                    const struct http_options *options, const char **why);
 
 /* Prints one line `<what> ADDRESS` for each listener to standard output. */
-void http_server_announce(const struct http_server *s, const char *what);
+void http_server_print_addresses(const struct http_server *s, const char *what);
 
 /* Drain: stops listening (and unlinks Unix sockets), closes idle connections, lets requests in flight finish
  * with `Connection: close`, forces the rest after drain_ms, then calls `closed` once on the loop and frees
@@ -69,8 +69,8 @@ void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *c
 struct http_server_counts {
     int connections, requests_in_flight;
     int waiting; /* listeners on which a connection waits for the cap */
-    unsigned long long accepted, requests, refused;
-    unsigned long long without_memory; /* given up with a 503 or a closed connection; also in `refused` */
+    unsigned long long accepted, requests, rejected;
+    unsigned long long refused_no_memory; /* given up with a 503 or a closed connection; also in `rejected` */
     /* Connections closed to make room for a client that waited: before their first byte, or between requests.
      */
     unsigned long long evicted_unused, evicted_idle;

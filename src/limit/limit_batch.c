@@ -18,15 +18,15 @@ struct batch_entry {
     struct limit_batch *batch;
     int64_t key_row;
     struct uuid key_id;
-    struct wait *wait; /* NULL: canceled */
+    struct waiter *wait; /* NULL: canceled */
     struct limit_reply *out;
 };
 
 struct limit_batch {
     unsigned magic;
     struct limit_batcher *batcher;
-    struct list link; /* in batcher->in_flight */
-    struct wait wait; /* for the call to Redis */
+    struct list link;   /* in batcher->in_flight */
+    struct waiter wait; /* for the call to Redis */
     struct redis_result result;
     int64_t opened_ms;
     int limit;
@@ -65,7 +65,7 @@ static struct limit_reply read_reply(const struct limit_batch *batch, int i)
                                             .reset_ms = reset_ms}};
 }
 
-static void complete_batch(struct wait *w)
+static void complete_batch(struct waiter *w)
 {
     struct limit_batch *batch = LIST_ENTRY(w, struct limit_batch, wait);
     CHECK(batch->magic == BATCH_MAGIC);
@@ -82,7 +82,7 @@ static void complete_batch(struct wait *w)
         if (!e->wait)
             continue;
         *e->out = replies[i];
-        wait_finish(e->wait);
+        waiter_complete(e->wait);
     }
     batch_free(batch);
 }
@@ -115,7 +115,7 @@ static void before_wait(void *ctx)
     send_open(ctx);
 }
 
-static void cancel(struct wait *w)
+static void cancel(struct waiter *w)
 {
     struct batch_entry *e = w->call;
     CHECK(e->batch->magic == BATCH_MAGIC);
@@ -137,18 +137,18 @@ static struct limit_batch *find_open(struct limit_batcher *b)
     batch->batcher = b;
     batch->opened_ms = clock_mono_ms();
     batch->count = 0;
-    batch->wait = (struct wait){.wake = complete_batch};
+    batch->wait = (struct waiter){.wake = complete_batch};
     list_init(&batch->link);
     return b->open = batch;
 }
 
 enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
-                            struct wait *w, struct limit_reply *out)
+                            struct waiter *w, struct limit_reply *out)
 {
     out->ok = false;
     if (!redis_is_up(b->redis))
         return NEXT_MORE;
-    CHECK(!wait_is_armed(w));
+    CHECK(!waiter_is_armed(w));
     struct limit_batch *batch = find_open(b);
     if (!batch)
         return NEXT_MORE; /* out of memory: treated as if Redis were unavailable */
@@ -180,7 +180,7 @@ void limit_batcher_free(struct limit_batcher *b)
     redis_set_before_wait(b->redis, NULL, NULL);
     while (!list_is_empty(&b->in_flight)) {
         struct limit_batch *batch = LIST_ENTRY(b->in_flight.next, struct limit_batch, link);
-        wait_cancel(&batch->wait);
+        waiter_cancel(&batch->wait);
         batch_free(batch);
     }
     free(b->open);

@@ -30,6 +30,6 @@ void limit_batcher_free(struct limit_batcher *b);
  * unavailable; else NEXT_WAIT: `w` completes with `*out` filled at most REDIS_DEADLINE_MS after the end of
  * this iteration. A request that is canceled meanwhile still counts. */
 enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
-                            struct wait *w, struct limit_reply *out);
+                            struct waiter *w, struct limit_reply *out);
 
 #endif

@@ -62,7 +62,7 @@ void limiter_set_limit(struct limiter *l, int requests_per_minute)
 }
 
 enum next limiter_acquire(struct limiter *l, int64_t key_row, const struct uuid *key_id, int64_t now_ms,
-                          struct wait *w, struct limiter_call *call)
+                          struct waiter *w, struct limiter_call *call)
 {
     *call = (struct limiter_call){.key_row = key_row, .now_ms = now_ms, .source = LIMITER_PROCESS};
     if (l->limit == 0 || !l->batcher)

@@ -33,7 +33,7 @@ void limiter_set_limit(struct limiter *l, int requests_per_minute);
 /* Starts to judge one request of an API key at `now_ms` (monotonic). Once this returns NEXT_MORE or `w`
  * completes, call limiter_decide(), which sets the verdict. */
 enum next limiter_acquire(struct limiter *l, int64_t key_row, const struct uuid *key_id, int64_t now_ms,
-                          struct wait *w, struct limiter_call *call);
+                          struct waiter *w, struct limiter_call *call);
 void limiter_decide(struct limiter *l, struct limiter_call *call);
 
 /* "off", "redis", "redis_cached", "process". */

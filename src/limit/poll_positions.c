@@ -142,8 +142,8 @@ void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
 
 /* ---- loading ---- */
 
-enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count, struct wait *w,
-                              struct poll_positions_call *call)
+enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count,
+                              struct waiter *w, struct poll_positions_call *call)
 {
     struct str args[POLL_POSITIONS_MAX];
     CHECK(count <= POLL_POSITIONS_MAX);

@@ -53,8 +53,8 @@ struct poll_positions_call {
 
 /* Loads the positions of up to POLL_POSITIONS_MAX keys: NEXT_MORE if Redis is unavailable, else NEXT_WAIT for
  * at most REDIS_DEADLINE_MS. Afterwards poll_positions_get() returns the position of key_ids[i]. */
-enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count, struct wait *w,
-                              struct poll_positions_call *call);
+enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count,
+                              struct waiter *w, struct poll_positions_call *call);
 struct poll_position poll_positions_get(const struct poll_positions_call *call, int i);
 
 /* The lag of a key is the number of the author's events after its position (store_count_events), counted up

@@ -56,8 +56,8 @@ struct str facebook_authorize_path(struct arena *a, const struct platform_author
         {"config_id", configured ? str_from_cstr(options->config_id) : none},
         {"auth_type", authorize->again ? STR("rerequest") : none},
     };
-    return url_fields(a, arena_printf(a, "/%s/dialog/oauth?", options->graph_version), fields,
-                      sizeof fields / sizeof fields[0]);
+    return url_with_fields(a, arena_printf(a, "/%s/dialog/oauth?", options->graph_version), fields,
+                           sizeof fields / sizeof fields[0]);
 }
 
 /* Meta documents both as GETs with the secret in the address [V]. */
@@ -72,7 +72,7 @@ static void build_token(struct arena *a, const struct platform_link *link, struc
                                          {"client_secret", link->app.client_secret},
                                          {"fb_exchange_token", link->grant.access_token}};
     struct str before = arena_printf(a, "/%s/oauth/access_token?", link->options->graph_version);
-    out->path = url_fields(a, before, link->step == STEP_CODE ? code : exchange, 4);
+    out->path = url_with_fields(a, before, link->step == STEP_CODE ? code : exchange, 4);
 }
 
 /* The next list is requested by its cursor: an address in a response is never followed. */
@@ -82,7 +82,7 @@ static void build_list(struct arena *a, const struct platform_link *link, const 
     const struct url_field fields[] = {
         {"fields", str_from_cstr(names)}, {"limit", str_from_cstr(limit)}, {"after", link->cursor}};
     struct str before = arena_printf(a, "/%s/me/%s?", link->options->graph_version, edge);
-    out->path = url_fields(a, before, fields, 3);
+    out->path = url_with_fields(a, before, fields, 3);
     request_add_bearer(a, out, link->grant.access_token);
 }
 

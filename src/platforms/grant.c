@@ -108,7 +108,7 @@ void request_form(struct arena *a, enum platform_host host, struct str path, con
 {
     *out = (struct http_request){.host = host, .method = "POST", .path = path};
     out->content_type = STR("application/x-www-form-urlencoded");
-    out->body = url_fields(a, STR(""), fields, count);
+    out->body = url_with_fields(a, STR(""), fields, count);
 }
 
 void request_add_bearer(struct arena *a, struct http_request *out, struct str token)

@@ -197,7 +197,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
     (void)options;
     (void)app;
     *out = (struct http_request){.host = HOST_INSTAGRAM, .method = "GET"};
-    out->path = url_fields(a, STR("/refresh_access_token?"), fields, 2);
+    out->path = url_with_fields(a, STR("/refresh_access_token?"), fields, 2);
 }
 
 /* The token itself is what is new each time; there is no second one. */
@@ -220,7 +220,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
                                        {"scope", str_from_cstr(instagram_desc.scopes)},
                                        {"state", authorize->state},
                                        {"force_reauth", authorize->again ? STR("true") : none}};
-    return url_fields(a, STR("/oauth/authorize?"), fields, 6);
+    return url_with_fields(a, STR("/oauth/authorize?"), fields, 6);
 }
 
 /* Instagram puts "#_" behind the address that the browser comes back to [V]; a code never holds it. */
@@ -246,7 +246,7 @@ static void build_long(struct arena *a, const struct platform_link *link, struct
     const struct url_field fields[] = {{"grant_type", STR("ig_exchange_token")},
                                        {"client_secret", link->app.client_secret},
                                        {"access_token", link->grant.access_token}};
-    out->path = url_fields(a, STR("/access_token?"), fields, 3);
+    out->path = url_with_fields(a, STR("/access_token?"), fields, 3);
 }
 
 static bool link_build(struct arena *a, const struct platform_link *link, struct http_request *out)

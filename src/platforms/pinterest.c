@@ -100,11 +100,11 @@ static void build(struct arena *a, const struct platform_call *call, struct http
         {"app_types", bulk ? (struct str){NULL, 0} : STR("ALL")},
         {"split_field", bulk ? (struct str){NULL, 0} : STR("NO_SPLIT")},
     };
-    struct str id = url_part(a, call->items[0].id);
+    struct str id = url_encode(a, call->items[0].id);
     struct str path =
         bulk ? STR("/v5/pins/analytics?") : arena_printf(a, "/v5/pins/%.*s/analytics?", (int)id.len, id.p);
     *out = (struct http_request){.host = HOST_PINTEREST, .method = "GET"};
-    out->path = url_fields(a, path, fields, sizeof fields / sizeof fields[0]);
+    out->path = url_with_fields(a, path, fields, sizeof fields / sizeof fields[0]);
     request_add_bearer(a, out, call->access_token);
 }
 
@@ -315,7 +315,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
         {"scope", str_from_cstr(pinterest_desc.scopes)},
         {"state", authorize->state},
     };
-    return url_fields(a, STR("/oauth/?"), fields, sizeof fields / sizeof fields[0]);
+    return url_with_fields(a, STR("/oauth/?"), fields, sizeof fields / sizeof fields[0]);
 }
 
 enum { LINK_TOKEN, LINK_ACCOUNT, LINK_DONE };

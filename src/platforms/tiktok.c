@@ -230,7 +230,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
         {"state", authorize->state},
         {"disable_auto_auth", STR("1")},
     };
-    return url_fields(a, STR("/v2/auth/authorize/?"), fields, sizeof fields / sizeof fields[0]);
+    return url_with_fields(a, STR("/v2/auth/authorize/?"), fields, sizeof fields / sizeof fields[0]);
 }
 
 enum { LINK_TOKEN, LINK_NAME, LINK_DONE };

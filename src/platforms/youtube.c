@@ -26,8 +26,9 @@ static void build(struct arena *a, const struct platform_call *call, struct http
         {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
     };
     *out = (struct http_request){.host = HOST_YOUTUBE, .method = "GET"};
-    out->path = url_fields(a, batch ? STR("/youtube/v3/videos:batchGetStats?") : STR("/youtube/v3/videos?"),
-                           fields, sizeof fields / sizeof fields[0]);
+    out->path =
+        url_with_fields(a, batch ? STR("/youtube/v3/videos:batchGetStats?") : STR("/youtube/v3/videos?"),
+                        fields, sizeof fields / sizeof fields[0]);
     if (!call->by_key)
         request_add_bearer(a, out, call->access_token);
 }
@@ -200,7 +201,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
         {"code_challenge", authorize->challenge},
         {"code_challenge_method", authorize->challenge.p ? STR("S256") : (struct str){NULL, 0}},
     };
-    return url_fields(a, STR("/o/oauth2/v2/auth?"), fields, sizeof fields / sizeof fields[0]);
+    return url_with_fields(a, STR("/o/oauth2/v2/auth?"), fields, sizeof fields / sizeof fields[0]);
 }
 
 enum { LINK_TOKEN, LINK_CHANNELS, LINK_DONE };

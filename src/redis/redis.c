@@ -65,8 +65,8 @@ struct redis {
 struct call {
     unsigned magic;
     struct redis *redis;
-    struct list link;  /* in calls, until it is answered or late */
-    struct wait *wait; /* NULL: nobody waits (any more) */
+    struct list link;    /* in calls, until it is answered or late */
+    struct waiter *wait; /* NULL: nobody waits (any more) */
     struct redis_result *out;
     int64_t sent_ms;  /* monotonic; for the deadline */
     uint64_t sent_ns; /* for the metrics */
@@ -150,15 +150,15 @@ static void arm_deadline(struct redis *r);
 /* Tells whoever waits, once. */
 static void answer(struct call *c)
 {
-    struct wait *w = c->wait;
+    struct waiter *w = c->wait;
     c->wait = NULL;
     c->out = NULL;
     list_remove(&c->link);
     if (w)
-        wait_finish(w);
+        waiter_complete(w);
 }
 
-static void leave(struct wait *w)
+static void leave(struct waiter *w)
 {
     struct call *c = w->call;
     CHECK(c->magic == CALL_MAGIC);
@@ -240,14 +240,14 @@ static int send_script(struct redis *r, redisCallbackFn *fn, void *privdata, int
     return send_strings(r, fn, privdata, command, count + 3);
 }
 
-enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
-                     struct redis_result *out)
+enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count,
+                     struct waiter *w, struct redis_result *out)
 {
     out->ok = false;
     out->count = 0;
     if (r->state != STATE_UP)
         return NEXT_MORE;
-    CHECK(!wait_is_armed(w));
+    CHECK(!waiter_is_armed(w));
     struct call *c = try_malloc(sizeof *c);
     if (!c)
         return NEXT_MORE; /* as if Redis were away */

@@ -77,8 +77,8 @@ struct redis_result {
 
 /* Runs scripts[script]; the first `keys` of the `count` args are its keys. NEXT_MORE with ok = false when
  * Redis is not up; else NEXT_WAIT: `w` is woken with `*out` filled within REDIS_DEADLINE_MS. */
-enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count, struct wait *w,
-                     struct redis_result *out);
+enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count,
+                     struct waiter *w, struct redis_result *out);
 
 /* The same for a script whose answer does not matter; nothing happens when Redis is not up. */
 void redis_send(struct redis *r, int script, const struct str *args, int keys, int count);

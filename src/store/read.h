@@ -26,7 +26,7 @@
 
 struct store_read {
     struct store *store;
-    struct wait *wait; /* the request's wait */
+    struct waiter *wait; /* the request's wait */
     enum err err;
     int64_t start_us; /* private to the store */
 };

@@ -8,7 +8,7 @@
 
 struct writer_call {
     struct writer_job job; /* first: a job is its call */
-    struct wait *wait;     /* NULL: the request has left */
+    struct waiter *wait;   /* NULL: the request has left */
     enum err *result;
     void *data;
     writer_call_fn *work;
@@ -31,26 +31,26 @@ static enum err run(struct writer_job *job, struct store *store)
 static void done(struct writer_job *job, enum err err)
 {
     struct writer_call *call = (struct writer_call *)job;
-    struct wait *wait = call->wait;
+    struct waiter *wait = call->wait;
     if (wait) {
         memcpy(call->data, call->copy, call->size); /* which may hold the result */
         *call->result = err;
     }
     writer_call_free(call);
     if (wait)
-        wait_finish(wait);
+        waiter_complete(wait);
 }
 
-static void leave(struct wait *wait)
+static void leave(struct waiter *wait)
 {
     struct writer_call *call = wait->call;
     call->wait = NULL;
 }
 
-enum next writer_call(struct writer *w, struct wait *wait, enum err *result, writer_call_fn *work, void *data,
-                      size_t size)
+enum next writer_call(struct writer *w, struct waiter *wait, enum err *result, writer_call_fn *work,
+                      void *data, size_t size)
 {
-    CHECK(!wait_is_armed(wait));
+    CHECK(!waiter_is_armed(wait));
     struct writer_call *call = xcalloc(1, sizeof *call + size);
     *call = (struct writer_call){.job = {.work = run, .done = done},
                                  .wait = wait,

@@ -15,7 +15,7 @@ typedef enum err writer_call_fn(struct store *store, void *data);
  * NEXT_WAIT: when the wait is over, `*result` says what came of it (OK: it is on disk) and the copy has come
  * back to `data`; both live as long as the wait. When the wait is cancelled the job still runs, unheard.
  * NEXT_MORE: it could not be submitted, and `*result` says why. The copies are wiped. */
-enum next writer_call(struct writer *w, struct wait *wait, enum err *result, writer_call_fn *work, void *data,
-                      size_t size);
+enum next writer_call(struct writer *w, struct waiter *wait, enum err *result, writer_call_fn *work,
+                      void *data, size_t size);
 
 #endif

@@ -282,7 +282,7 @@ static enum next slice_done_step(struct request *r)
     case SUMMARY_MORE: break;
     }
     r->step = slice_step;
-    if (!request_slice_is_over(d->slice_start_us))
+    if (!request_time_slice_ended(d->slice_start_us))
         return NEXT_MORE;
     return NEXT_YIELD;
 }
@@ -290,7 +290,7 @@ static enum next slice_done_step(struct request *r)
 static enum next slice_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
-    if (request_slice_is_over(d->slice_start_us))
+    if (request_time_slice_ended(d->slice_start_us))
         d->slice_start_us = clock_work_us();
     r->step = slice_done_step;
     return summary_read_batch(&d->work);

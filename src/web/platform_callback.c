@@ -134,7 +134,7 @@ static enum next save(struct request *r)
 
 /* ---- asking the platform ---- */
 
-static void cancel_call(struct wait *w)
+static void cancel_call(struct waiter *w)
 {
     struct request *r = w->call;
     http_client_cancel(callback_of(r)->call);
@@ -152,7 +152,7 @@ static void on_answer(void *ctx, const struct http_result *result)
     } else {
         c->outcome = c->desc->link_parse(&r->arena, &c->link, &result->response);
     }
-    wait_finish(&r->wait);
+    waiter_complete(&r->wait);
 }
 
 static enum next ask_step(struct request *r)

@@ -331,7 +331,7 @@ enum next web_redirect_to_sign_in(struct request *r)
     struct buf encoded;
     struct str next = STR("");
     buf_init(&encoded, ENCODED_MAX_BYTES);
-    url_append(&encoded, here);
+    url_append_encoded(&encoded, here);
     bool has_form = r->method == METHOD_POST && !(page_context_of(r)->page->flags & SITE_OWN_QUERY);
     if (!has_form && web_path_is_local(here) && !encoded.failed)
         next = arena_printf(&r->arena, "?next=%.*s", (int)encoded.len, encoded.p);
@@ -413,7 +413,7 @@ static enum next proxy_step(struct request *r)
 static bool is_from_proxy(struct request *r)
 {
     struct site *site = page_context_of(r)->site;
-    if (!r->field[FIELD_NAMED].len)
+    if (!r->field[FIELD_EXTRA].len)
         return false;
     if (!r->peer_is_trusted && !site->told_of_spoofing) {
         log_warn("%s came from %.*s, which is not one of trusted_proxies: it does not count (said once)",
@@ -426,13 +426,13 @@ static bool is_from_proxy(struct request *r)
 static enum next find_viewer(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    struct str said = r->field[FIELD_NAMED], login;
+    struct str said = r->field[FIELD_EXTRA], login;
     struct uuid id;
     if (!is_from_proxy(r))
         return find_session(r);
     page->read.err = ERR_NOT_FOUND;
     r->step = proxy_step;
-    if (r->field_count[FIELD_NAMED] != 1)
+    if (r->field_count[FIELD_EXTRA] != 1)
         return NEXT_MORE;
     if (uuid_parse(said, &id))
         return store_find_viewer(&page->read, &r->arena, &id, &page->viewer);

@@ -202,12 +202,12 @@ static void length_counts_and_what_everybody_tries_does_not(void **state)
 }
 
 struct job {
-    struct wait wait;
+    struct waiter wait;
     struct password_call call;
     int woken;
 };
 
-static void on_wake(struct wait *w)
+static void on_wake(struct waiter *w)
 {
     struct job *job = (struct job *)w;
     job->woken++;
@@ -287,7 +287,7 @@ static void few_run_some_wait_and_more_are_sent_away(void **state)
     }
     assert_int_equal(jobs[ROOM].call.err, ERR_FULL);
     for (int i = 1; i < ROOM; i++)
-        wait_cancel(&jobs[i].wait); /* the second of them runs already */
+        waiter_cancel(&jobs[i].wait); /* the second of them runs already */
     assert_int_equal(password_make(p, &jobs[1].wait, &jobs[1].call, STR("correct horse")), NEXT_WAIT);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i <= ROOM; i++)

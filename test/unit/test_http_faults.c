@@ -171,8 +171,8 @@ static void a_deadline_survives_a_failing_timer(void **state)
     (void)uv_timer_stop(&rig->server->tick);
     rig->server->ticking = false;
     fault_arm(1, true);
-    server_tick_by(rig->server, rig->clock[1] + 20);
-    server_tick_by(rig->server, rig->clock[1] + 40);
+    server_schedule_tick(rig->server, rig->clock[1] + 20);
+    server_schedule_tick(rig->server, rig->clock[1] + 40);
     assert_int_equal(rig->server->tick_ms, rig->clock[1] + 20);
     rig_turns(rig, 5);
     assert_true(fault_count() >= 2);
@@ -202,7 +202,7 @@ static void the_503_is_whole(void **state)
     assert_int_equal(a.head.len + a.body.len, p.len);
     assert_str(answer_field(&a, "Content-Type"), "application/json; charset=utf-8");
     assert_non_null(memmem(a.body.p, a.body.len, "\"code\":\"internal_error\"", 23));
-    assert_int_equal(http_server_counts(rig->server).without_memory, 1);
+    assert_int_equal(http_server_counts(rig->server).refused_no_memory, 1);
     assert_int_equal(rig->app.begun, 0); /* its memory is obtained before its handler runs */
     peer_fini(&p);
 }
@@ -313,7 +313,7 @@ static void hold_memory(struct rig *rig, struct peer *peers)
     for (int i = 0; i < CLIENTS; i++)
         (void)peer_send_some(&peers[i], STR(GET("/hold?512")));
     rig_until(rig, http_server_counts(rig->server).requests_in_flight +
-                           (int)http_server_counts(rig->server).without_memory ==
+                           (int)http_server_counts(rig->server).refused_no_memory ==
                        CLIENTS);
     rig_turns(rig, 10);
 }

@@ -100,15 +100,15 @@ static void entity_tags(void **state)
 {
     struct str tag = STR("\"abc\"");
     (void)state;
-    assert_true(grammar_lists_etag(STR("\"abc\""), tag));
-    assert_true(grammar_lists_etag(STR("W/\"abc\""), tag)); /* weak comparison */
-    assert_true(grammar_lists_etag(STR("\"x\", \"abc\""), tag));
-    assert_true(grammar_lists_etag(STR("\"x\",\t W/\"abc\" ,\"y\""), tag));
-    assert_true(grammar_lists_etag(STR("*"), tag));
-    assert_false(grammar_lists_etag(STR("\"ab\""), tag));
-    assert_false(grammar_lists_etag(STR("abc"), tag));
-    assert_false(grammar_lists_etag(STR(""), tag));
-    assert_false(grammar_lists_etag(STR("w/\"abc\""), tag)); /* the prefix is case-sensitive */
+    assert_true(grammar_etag_matches(STR("\"abc\""), tag));
+    assert_true(grammar_etag_matches(STR("W/\"abc\""), tag)); /* weak comparison */
+    assert_true(grammar_etag_matches(STR("\"x\", \"abc\""), tag));
+    assert_true(grammar_etag_matches(STR("\"x\",\t W/\"abc\" ,\"y\""), tag));
+    assert_true(grammar_etag_matches(STR("*"), tag));
+    assert_false(grammar_etag_matches(STR("\"ab\""), tag));
+    assert_false(grammar_etag_matches(STR("abc"), tag));
+    assert_false(grammar_etag_matches(STR(""), tag));
+    assert_false(grammar_etag_matches(STR("w/\"abc\""), tag)); /* the prefix is case-sensitive */
 }
 
 static void codings(void **state)

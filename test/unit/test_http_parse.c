@@ -313,14 +313,14 @@ static void expectations(void **state)
            {"POST / HTTP/1.0\r\nExpect: 42\r\n\r\n", "POST / 1.0 close|"});
 }
 
-static bool wants_continue(const char *head)
+static bool expects_continue(const char *head)
 {
     struct reader rd;
     size_t used;
     reader_init(&rd, &LIMITS);
     begin(&rd);
     assert_int_equal(parser_feed(rd.parser, str_from_cstr(head), &used), PARSE_HEAD);
-    bool wants = parser_wants_continue(rd.parser);
+    bool wants = parser_expects_continue(rd.parser);
     reader_fini(&rd);
     return wants;
 }
@@ -329,12 +329,12 @@ static bool wants_continue(const char *head)
 static void who_waits_for_100(void **state)
 {
     (void)state;
-    assert_true(wants_continue(POST "Expect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
-    assert_true(wants_continue(POST "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"));
-    assert_false(wants_continue(POST "Expect: 100-continue\r\n\r\n"));
-    assert_false(wants_continue(POST "Expect: 100-continue\r\nContent-Length: 0\r\n\r\n"));
-    assert_false(wants_continue(POST "Content-Length: 1\r\n\r\n"));
-    assert_false(wants_continue("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
+    assert_true(expects_continue(POST "Expect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
+    assert_true(expects_continue(POST "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    assert_false(expects_continue(POST "Expect: 100-continue\r\n\r\n"));
+    assert_false(expects_continue(POST "Expect: 100-continue\r\nContent-Length: 0\r\n\r\n"));
+    assert_false(expects_continue(POST "Content-Length: 1\r\n\r\n"));
+    assert_false(expects_continue("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
 }
 
 /* A refusal still knows what was understood: for the log, and for a HEAD, which gets no body. */

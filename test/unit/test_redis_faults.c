@@ -199,7 +199,7 @@ static void rig_free(struct rig *rig)
     free(rig);
 }
 
-static void wake(struct wait *w)
+static void wake(struct waiter *w)
 {
     (void)w;
 }
@@ -207,10 +207,10 @@ static void wake(struct wait *w)
 /* One request: who decided. It is always admitted. */
 static enum limiter_source take(struct rig *rig, int64_t key)
 {
-    struct wait w = {.wake = wake};
+    struct waiter w = {.wake = wake};
     struct limiter_call call;
     if (limiter_acquire(rig->limiter, key, &(struct uuid){{0}}, clock_mono_ms(), &w, &call) == NEXT_WAIT)
-        until(rig, !wait_is_armed(&w));
+        until(rig, !waiter_is_armed(&w));
     limiter_decide(rig->limiter, &call);
     assert_true(call.verdict.admitted);
     assert_int_equal(call.verdict.limit, LIMIT);

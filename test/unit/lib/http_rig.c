@@ -57,7 +57,7 @@ void rig_options(struct rig *rig, const struct http_limits *limits, struct http_
                                  .listen = loopback,
                                  .listen_count = 1,
                                  .app = test_app_http(&rig->app),
-                                 .refuse = test_app_refuse};
+                                 .reject = test_app_refuse};
 }
 
 static void prepare(struct rig *rig, bool fake_clock)

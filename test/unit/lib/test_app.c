@@ -11,7 +11,7 @@
 /* A driver's record of one call: on the heap, as long as the driver needs it. */
 struct call {
     struct list link;
-    struct wait *wait; /* NULL: the request has left */
+    struct waiter *wait; /* NULL: the request has left */
     struct test_app *app;
     uv_timer_t timer; /* of /busy */
 };
@@ -19,7 +19,7 @@ struct call {
 struct state {
     uint64_t n;
     int64_t until_ms, slice_us;
-    struct wait other;
+    struct waiter other;
 };
 
 static struct test_app *app_of(struct request *r)
@@ -56,7 +56,7 @@ static enum next fixed_step(struct request *r)
 {
     static char bytes[PART_BYTES];
     memset(bytes, 'f', sizeof bytes);
-    r->res.fixed_body = str_make(bytes, sizeof bytes);
+    r->res.shared_body = str_make(bytes, sizeof bytes);
     r->res.status = 200;
     r->res.content_type = STR("text/plain");
     return NEXT_DONE;
@@ -125,7 +125,7 @@ static enum next sleep_step(struct request *r)
     return request_sleep(r, s->until_ms);
 }
 
-static void cancel_call(struct wait *w)
+static void cancel_call(struct waiter *w)
 {
     struct call *call = w->call;
     call->wait = NULL;
@@ -148,7 +148,7 @@ static void end_call(struct call *call)
 {
     list_remove(&call->link);
     if (call->wait)
-        wait_finish(call->wait);
+        waiter_complete(call->wait);
 }
 
 static enum next late_done_step(struct request *r)

@@ -15,10 +15,10 @@ enum response_framing { FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 struct str response_body(const struct response *res);
 
 /* A lent body goes back to its owner. Harmless without one. */
-void response_release(struct response *res);
+void response_release_body(struct response *res);
 
 /* Gives a 200 of GET and HEAD its ETag, and makes it a 304 when the client has it. */
-void response_settle(struct request *r);
+void response_apply_etag(struct request *r);
 
 /* Not for 304 and 204. */
 bool response_has_body(const struct response *res);
