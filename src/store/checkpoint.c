@@ -151,12 +151,12 @@ static void on_look(uv_timer_t *timer)
 /* ---- life ---- */
 
 enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
-                           struct ticket_lock *write_lock, const char **why)
+                           struct ticket_lock *write_lock, struct error *error)
 {
     const struct store_options options = {
         .path = path, .mode = STORE_WRITE, .busy_timeout_ms = BUSY_TIMEOUT_MS, .checkpointed = true};
     struct checkpointer *c = xcalloc(1, sizeof *c);
-    enum err err = store_open(&c->store, &options, why);
+    enum err err = store_open(&c->store, &options, error);
     if (err) {
         free(c);
         return err;

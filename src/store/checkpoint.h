@@ -16,7 +16,7 @@ struct ticket_lock;
 /* Opens a connection of its own (blocking, at start) and begins to look. `gate`: where the writers of this
  * process take turns (gate.h); it must live until the checkpointer is closed. */
 MUST_USE enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
-                                    struct ticket_lock *write_lock, const char **why);
+                                    struct ticket_lock *write_lock, struct error *error);
 
 struct checkpoint_counts {
     uint64_t done, failed;

@@ -1,9 +1,8 @@
-/* See database_lock.h. */
+/* The lock file of a database. */
 #include "store/database_lock.h"
 
-#include "store/db.h"
-#include "store/replace.h"
 #include "store/diagnosis.h"
+#include "store/replace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,46 +35,44 @@ static const char *cure_of(int code)
     }
 }
 
-static enum err acquire(struct database_lock *l, const char *path, enum file_lock_mode mode, const char **why)
+static enum err acquire(struct database_lock *l, const char *path, enum file_lock_mode mode,
+                        struct error *error)
 {
     char resolved[DATABASE_PATH_MAX], file[DATABASE_PATH_MAX + 8];
     l->file.fd = -1;
-    if (!database_path_resolve(path, resolved)) {
-        *why = db_sentence("the database %s: %s", path, strerror(errno));
-        return ERR_IO;
-    }
+    if (!database_path_resolve(path, resolved))
+        return error_set(error, ERR_IO, "the database %s: %s", path, strerror(errno));
     (void)snprintf(file, sizeof file, "%s-lock", resolved);
     bool opened = file_lock_open(&l->file, file, resolved);
     if (opened && file_lock_set(&l->file, mode, false))
         return OK;
     int code = errno;
     file_lock_close(&l->file);
-    *why = db_sentence("the lock file %s cannot be %s: %s (%s)", file, opened ? "locked" : "opened",
-                       strerror(code), cure_of(code));
-    return err_of(code);
+    return error_set(error, err_of(code), "cannot %s the lock file %s: %s (%s)", opened ? "lock" : "open", file,
+                     strerror(code), cure_of(code));
 }
 
-enum err database_lock_share(struct database_lock *l, const char *path, bool creates, const char **why)
+enum err database_lock_share(struct database_lock *l, const char *path, bool creates, struct error *error)
 {
     l->file.fd = -1;
-    enum err err = why_bad_path(path, why);
+    enum err err = diagnose_path(path, error);
     if (err == ERR_NOT_FOUND && creates)
-        err = why_bad_directory(path, why);
+        err = diagnose_directory(path, error);
     if (err)
         return err;
-    err = acquire(l, path, FILE_LOCK_SHARED, why);
+    err = acquire(l, path, FILE_LOCK_SHARED, error);
     if (err == ERR_BUSY)
-        *why = db_sentence(
-            "the database %s is being restored: try again when `viewtally restore` has finished", path);
+        error_set(error, err,
+                  "the database %s is being restored: try again when `viewtally restore` has finished", path);
     return err;
 }
 
-enum err database_lock_exclude(struct database_lock *l, const char *path, const char **why)
+enum err database_lock_exclude(struct database_lock *l, const char *path, struct error *error)
 {
-    enum err err = acquire(l, path, FILE_LOCK_EXCLUSIVE, why);
+    enum err err = acquire(l, path, FILE_LOCK_EXCLUSIVE, error);
     if (err == ERR_BUSY)
-        *why = db_sentence(
-            "the database %s is in use: stop the server and all other viewtally commands first", path);
+        error_set(error, err,
+                  "the database %s is in use: stop the server and all other viewtally commands first", path);
     return err;
 }
 

@@ -1,8 +1,8 @@
-/* The lock of a whole database: `<database>-lock` beside it.
+/* The lock of a whole database: the file `<database>-lock` beside it.
  *
  * Every process that opens the database holds it shared for its lifetime; `restore` holds it exclusively.
- * SQLite's own locks cannot serve here, because they need a readable database, and because a process that
- * still has a replaced file open deletes the write-ahead log of the new one when it closes. */
+ * SQLite's own locks are not sufficient: they need a readable database, and a process that still has a replaced
+ * file open deletes the write-ahead log of the new file when it closes its own. */
 #ifndef VT_STORE_DATABASE_LOCK_H
 #define VT_STORE_DATABASE_LOCK_H
 
@@ -15,13 +15,12 @@ struct database_lock {
 
 /* Acquires the lock shared, without waiting. ERR_BUSY: a restore is running. ERR_NOT_FOUND, ERR_INVALID:
  * there is no database at `path`; with `creates` only its directory must exist. Any other error: the lock
- * file cannot be opened or locked. `*why` is then a sentence for the operator, valid until the next call from
- * this thread. */
+ * file cannot be opened or locked. */
 MUST_USE enum err database_lock_share(struct database_lock *l, const char *path, bool creates,
-                                      const char **why);
+                                      struct error *error);
 
 /* The same exclusively. ERR_BUSY: another process uses the database. The database need not exist. */
-MUST_USE enum err database_lock_exclude(struct database_lock *l, const char *path, const char **why);
+MUST_USE enum err database_lock_exclude(struct database_lock *l, const char *path, struct error *error);
 
 void database_lock_release(struct database_lock *l); /* harmless if not held */
 

@@ -12,8 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define AS_QUERY(name, sql) [QUERY_##name] = {#name, sql},
@@ -447,14 +446,4 @@ enum err db_damaged(struct db *db, const char *what)
     log_failure(db, SQLITE_CORRUPT, what, "damaged row");
     db->failures++;
     return ERR_CORRUPT;
-}
-
-const char *db_sentence(const char *fmt, ...)
-{
-    static _Thread_local char sentence[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(sentence, sizeof sentence, fmt, ap);
-    va_end(ap);
-    return sentence;
 }

@@ -139,7 +139,4 @@ MUST_USE bool db_bytes(struct sqlite3_stmt *q, int i, void *out, size_t len);
 /* Logs damage that was found in a row and returns ERR_CORRUPT. */
 enum err db_damaged(struct db *db, const char *what);
 
-/* A sentence for the operator in a buffer of this thread, overwritten by the next call. */
-const char *db_sentence(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
 #endif

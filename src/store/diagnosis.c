@@ -1,140 +1,133 @@
-/* Sentences for the operator. Looks at the file system where SQLite's codes do not say what is wrong. */
+/* Errors for an operator about a database that cannot be used. Examines the file system where the error code does not
+ * tell the cause. */
 #include "store/diagnosis.h"
 
-#include "store/db.h"
 #include "store/migrations.h"
 #include "store/replace.h"
 
 #include <errno.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory that the file is in; in the thread's own buffer. */
-static const char *directory_of(const char *path)
+/* The directory of the file, in `copy`. */
+static const char *directory_of(const char *path, char copy[PATH_MAX])
 {
-    static _Thread_local char copy[4096];
-    (void)snprintf(copy, sizeof copy, "%s", path);
+    (void)snprintf(copy, PATH_MAX, "%s", path);
     return dirname(copy);
 }
 
-enum err why_bad_directory(const char *path, const char **why)
+enum err diagnose_directory(const char *path, struct error *error)
 {
     struct stat st;
-    const char *dir = directory_of(path);
-    if (stat(dir, &st) != 0) {
-        *why = db_sentence("the directory %s of the database: %s", dir, strerror(errno));
-        return ERR_NOT_FOUND;
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        *why = db_sentence("%s, where the database should be, is not a directory", dir);
-        return ERR_NOT_FOUND;
-    }
+    char copy[PATH_MAX];
+    const char *dir = directory_of(path, copy);
+    if (stat(dir, &st) != 0)
+        return error_set(error, ERR_NOT_FOUND, "the directory %s of the database: %s", dir, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return error_set(error, ERR_NOT_FOUND, "%s, which should hold the database, is not a directory", dir);
     return OK;
 }
 
-/* Of a relative path it matters where the command was started. */
-const char *why_interrupted_restore(const char *path)
+static enum err diagnose_missing(const char *path, struct error *error)
 {
-    char before[4096] = "";
-    (void)replace_find_before(path, before, sizeof before);
-    return db_sentence(
-        "the database %s does not exist because a restore was interrupted: run `viewtally restore "
-        "FILE` again, or undo it: rename %s (and -wal, if it is there) back to it",
-        path, before);
-}
-
-static const char *why_missing(const char *path)
-{
-    char here[4096];
-    char before[4096];
-    bool tells = path[0] != '/' && getcwd(here, sizeof here);
+    char here[PATH_MAX], before[PATH_MAX] = "";
+    bool has_before = replace_find_before(path, before, sizeof before);
     if (replace_was_interrupted(path))
-        return why_interrupted_restore(path);
-    if (replace_find_before(path, before, sizeof before))
-        return db_sentence(
-            "the database %s does not exist: check that its volume is mounted, or rename %s (and "
-            "-wal, if it is there), which a restore has put aside, back to it",
-            path, before);
-    return db_sentence("the database %s%s%s does not exist: check the path and that its volume is mounted; "
-                       "only for a new service, `viewtally migrate` creates it",
-                       tells ? here : "", tells ? "/" : "", path);
+        return error_set(error, ERR_NOT_FOUND,
+                         "the database %s does not exist because a restore was interrupted: run `viewtally "
+                         "restore FILE` again, or undo it: rename %s (and its -wal file, if there is one) back",
+                         path, before);
+    if (has_before)
+        return error_set(error, ERR_NOT_FOUND,
+                         "the database %s does not exist: check that its volume is mounted, or rename %s (and "
+                         "its -wal file, if there is one), which a restore has put aside, back",
+                         path, before);
+    /* A relative path depends on where the command was started. */
+    bool is_relative = path[0] != '/' && getcwd(here, sizeof here);
+    return error_set(error, ERR_NOT_FOUND,
+                     "the database %s%s%s does not exist: check the path and that its volume is mounted; only "
+                     "for a new service, `viewtally migrate` creates it",
+                     is_relative ? here : "", is_relative ? "/" : "", path);
 }
 
-enum err why_bad_path(const char *path, const char **why)
+enum err diagnose_path(const char *path, struct error *error)
 {
     struct stat st;
-    if (!path[0] || path[0] == ':') {
-        *why = db_sentence("the database must be a file, not \"%s\"", path);
-        return ERR_INVALID;
-    }
+    if (!path[0] || path[0] == ':')
+        return error_set(error, ERR_INVALID, "the database must be a file, not \"%s\"", path);
     if (stat(path, &st) == 0) {
         if (S_ISREG(st.st_mode))
             return OK;
-        *why = db_sentence("the database must be a file, and %s is none", path);
-        return ERR_INVALID;
+        return error_set(error, ERR_INVALID, "the database must be a regular file, but %s is not", path);
     }
-    int missing = errno;
-    enum err err = why_bad_directory(path, why);
+    int code = errno;
+    enum err err = diagnose_directory(path, error);
     if (err)
         return err;
-    if (missing == ENOENT)
-        *why = why_missing(path);
-    else
-        *why = db_sentence("the database %s: %s", path, strerror(missing));
-    return ERR_NOT_FOUND;
+    if (code == ENOENT)
+        return diagnose_missing(path, error);
+    return error_set(error, ERR_NOT_FOUND, "the database %s: %s", path, strerror(code));
 }
 
-static const char *why_unwritable(const char *path)
+/* Returns false if the file and its directory are writable. */
+static bool diagnose_unwritable(enum err err, const char *path, struct error *error)
 {
+    char copy[PATH_MAX];
+    const char *dir = directory_of(path, copy);
     if (access(path, W_OK) != 0)
-        return db_sentence("the database %s may not be written: %s", path, strerror(errno));
-    const char *dir = directory_of(path);
-    if (access(dir, W_OK) != 0)
-        return db_sentence(
-            "the directory %s may not be written, and SQLite keeps its log beside the database: %s", dir,
-            strerror(errno));
-    return NULL;
+        error_set(error, err, "the database %s is not writable: %s", path, strerror(errno));
+    else if (access(dir, W_OK) != 0)
+        error_set(error, err,
+                  "the directory %s is not writable, and the write-ahead log is kept beside the database: %s",
+                  dir, strerror(errno));
+    else
+        return false;
+    return true;
 }
 
-const char *why_of(enum err err, const char *path)
+enum err diagnose_failure(enum err err, const char *path, struct error *error)
 {
-    const char *unwritable;
     switch (err) {
-    case ERR_BUSY: return db_sentence("the database %s is locked by another process", path);
-    case ERR_FULL: return db_sentence("no room on the disk for the database %s", path);
-    case ERR_NOMEM: return db_sentence("out of memory while opening the database %s", path);
-    case ERR_CORRUPT: return db_sentence("%s is not a database, or it is damaged", path);
+    case ERR_BUSY: return error_set(error, err, "the database %s is locked by another process", path);
+    case ERR_FULL: return error_set(error, err, "no space left on the disk of the database %s", path);
+    case ERR_NOMEM: return error_set(error, err, "out of memory while opening the database %s", path);
+    case ERR_CORRUPT: return error_set(error, err, "%s is not a database, or it is damaged", path);
     case ERR_READONLY:
+        if (diagnose_unwritable(err, path, error))
+            return err;
+        return error_set(error, err, "the database %s is read-only", path);
     case ERR_IO:
-        unwritable = why_unwritable(path);
-        if (unwritable)
-            return unwritable;
-        return db_sentence(err == ERR_READONLY ? "the database %s is read-only"
-                                               : "the database %s cannot be read or written",
-                           path);
-    case ERR_INTERNAL: return db_sentence("%s does not have the schema that its version promises", path);
-    default: return db_sentence("the database %s: %s", path, err_name(err));
+        if (diagnose_unwritable(err, path, error))
+            return err;
+        return error_set(error, err, "the database %s cannot be read or written", path);
+    case ERR_INTERNAL:
+        return error_set(error, err, "the schema of %s does not match its schema version", path);
+    default: return error_set(error, err, "the database %s: %s", path, err_name(err));
     }
 }
 
-const char *why_empty(const char *path)
+enum err diagnose_empty(const char *path, struct error *error)
 {
-    return db_sentence("the database %s is empty: restore a backup with `viewtally restore`; only for a new "
-                       "service, `viewtally migrate` creates it",
-                       path);
+    return error_set(error, ERR_VERSION,
+                     "the database %s is empty: restore a backup with `viewtally restore`; only for a new "
+                     "service, `viewtally migrate` creates it",
+                     path);
 }
 
-const char *why_foreign(const char *path)
+enum err diagnose_foreign(const char *path, struct error *error)
 {
-    return db_sentence("%s is an SQLite database of another program", path);
+    return error_set(error, ERR_CORRUPT, "%s is an SQLite database of another program", path);
 }
 
-const char *why_newer(const char *path, int64_t version)
+enum err diagnose_newer(const char *path, int64_t version, struct error *error)
 {
-    return db_sentence(
-        "%s has schema version %lld, newer than the %d of this binary: use the newer viewtally", path,
+    return error_set(
+        error, ERR_VERSION,
+        "%s has schema version %lld, newer than version %d of this binary: use the newer viewtally", path,
         (long long)version, schema_migration_count);
 }

@@ -1,4 +1,5 @@
-/* Sentences for the operator about a database that cannot be used. In the buffer of db_sentence(). */
+/* Errors for an operator about a database that cannot be used: they name the cause and the cure. Each function sets
+ * `error` and returns its code. */
 #ifndef VT_STORE_DIAGNOSIS_H
 #define VT_STORE_DIAGNOSIS_H
 
@@ -6,19 +7,18 @@
 
 #include <stdint.h>
 
-/* Refuses a path that SQLite would take for something else than a file, or where no file is. */
-MUST_USE enum err why_bad_path(const char *path, const char **why);
+/* Checks that `path` names an existing regular file, and not what SQLite would take for a URI or a database in
+ * memory. ERR_INVALID or ERR_NOT_FOUND. */
+MUST_USE enum err diagnose_path(const char *path, struct error *error);
 
-/* The directory of that path is missing. */
-MUST_USE enum err why_bad_directory(const char *path, const char **why);
+/* Checks that the directory of `path` exists. ERR_NOT_FOUND. */
+MUST_USE enum err diagnose_directory(const char *path, struct error *error);
 
-/* What the error means for that file. */
-const char *why_of(enum err err, const char *path);
-/* replace_was_interrupted(). */
-const char *why_interrupted_restore(const char *path);
-/* The file exists and holds no bytes of a database. */
-const char *why_empty(const char *path);
-const char *why_foreign(const char *path);
-const char *why_newer(const char *path, int64_t version);
+/* What the error code `err` of an operation on the database means. Returns `err`. */
+enum err diagnose_failure(enum err err, const char *path, struct error *error);
+
+enum err diagnose_empty(const char *path, struct error *error);                  /* ERR_VERSION */
+enum err diagnose_foreign(const char *path, struct error *error);                /* ERR_CORRUPT */
+enum err diagnose_newer(const char *path, int64_t version, struct error *error); /* ERR_VERSION */
 
 #endif

@@ -1,57 +1,66 @@
 /* Brings a database file to this binary's schema.
  *
- *   missing or empty --store_create()--> version 1 --> ... --store_migrate()--> current
+ *   missing or empty --store_create()--> version 1 --> ... --store_migrate()--> current version
  *
- * Each migration is a transaction of its own.
- * The version is read again inside each transaction, so several processes may do it at once: who comes second
- * finds it done. A crash leaves a whole version, never a part. */
+ * Each migration is a transaction. The version is read again inside it, so several processes may migrate at the same
+ * time, and a crash leaves a complete version. */
 #include "store/migrations.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/file_owner.h"
 #include "store/db.h"
+#include "store/diagnosis.h"
 #include "store/replace.h"
 #include "store/store.h"
-#include "store/diagnosis.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    /* For others that migrate at the same time. */
-    MIGRATE_TIMEOUT_MS = 30000,
+    MIGRATE_TIMEOUT_MS = 30000, /* for other processes that migrate at the same time */
     WAL_RETRY_MS = 20,
 };
 
-/* The database holds hashes of keys and what authors do: not for everybody on the machine. SQLite gives its
- * other files the same owner and permissions. Another process may create the file at the same time. */
-static enum err create_file(const char *path, const char **why)
+/* Not world-readable: the database holds key hashes and private data. SQLite gives its other files the same owner and
+ * permissions. Another process may create the file at the same time. */
+static enum err create_file(const char *path, struct error *error)
 {
     int fd = file_open_as(path, path, 0640);
-    if (fd < 0) {
-        *why = db_sentence("the database %s cannot be created: %s", path, strerror(errno));
-        return errno == ENOSPC ? ERR_FULL : ERR_READONLY;
-    }
+    if (fd < 0)
+        return error_set(error, errno == ENOSPC ? ERR_FULL : ERR_READONLY, "cannot create the database %s: %s",
+                         path, strerror(errno));
     (void)close(fd);
     return OK;
 }
 
-static enum err find_or_create(const char *path, const char **why)
+static enum err find_or_create(const char *path, struct error *error)
 {
-    enum err err = why_bad_path(path, why);
-    if (err != ERR_NOT_FOUND || replace_was_interrupted(path) || why_bad_directory(path, why))
+    enum err err = diagnose_path(path, error);
+    if (err != ERR_NOT_FOUND || replace_was_interrupted(path) || diagnose_directory(path, error))
         return err;
-    return create_file(path, why);
+    return create_file(path, error);
 }
 
-/* Leaves nothing of the transaction. Where even that fails (no memory) the connection is closed next, which
- * ends it too. */
+/* Rolls back if a transaction is open. If that fails (no memory), the caller closes the connection, which ends the
+ * transaction too. */
 static enum err end_transaction(struct db *db, enum err err)
 {
     enum err end = db_in_transaction(db) ? db_exec(db, SQL_ROLLBACK) : OK;
     return err ? err : end;
+}
+
+static enum err read_identity(struct db *db, struct schema_identity *out)
+{
+    enum err err = db_exec_i64(db, SQL_APPLICATION_ID, &out->application_id);
+    if (err)
+        return err;
+    err = db_exec_i64(db, SQL_USER_VERSION, &out->version);
+    if (err)
+        return err;
+    return db_exec_i64(db, SQL_COUNT_SCHEMA, &out->objects);
 }
 
 enum err schema_read_identity(struct db *db, struct schema_identity *out)
@@ -59,40 +68,27 @@ enum err schema_read_identity(struct db *db, struct schema_identity *out)
     enum err err = db_exec(db, SQL_BEGIN_READ);
     if (err)
         return err;
-    err = db_exec_i64(db, SQL_APPLICATION_ID, &out->application_id);
-    if (!err)
-        err = db_exec_i64(db, SQL_USER_VERSION, &out->version);
-    if (!err)
-        err = db_exec_i64(db, SQL_COUNT_SCHEMA, &out->objects);
-    return end_transaction(db, err);
+    return end_transaction(db, read_identity(db, out));
 }
 
-/* OK if the file is a database of this program or, with `creates`, an empty file. */
-static enum err check_owner(struct db *db, const char *path, bool creates, const char **why)
+/* Checks that the file is a viewtally database or, with `creates`, empty. */
+static enum err check_identity(struct db *db, const char *path, bool creates, struct error *error)
 {
     struct schema_identity is;
     enum err err = schema_read_identity(db, &is);
-    if (err) {
-        *why = why_of(err, path);
-        return err;
-    }
+    if (err)
+        return diagnose_failure(err, path, error);
     bool empty = is.application_id == 0 && is.objects == 0 && is.version == 0;
-    if (is.application_id != SCHEMA_APPLICATION_ID && !empty) {
-        *why = why_foreign(path);
-        return ERR_CORRUPT;
-    }
-    if (is.version > schema_migration_count) {
-        *why = why_newer(path, is.version);
-        return ERR_VERSION;
-    }
-    if (empty && !creates) {
-        *why = why_empty(path);
-        return ERR_VERSION;
-    }
+    if (is.application_id != SCHEMA_APPLICATION_ID && !empty)
+        return diagnose_foreign(path, error);
+    if (is.version > schema_migration_count)
+        return diagnose_newer(path, is.version, error);
+    if (empty && !creates)
+        return diagnose_empty(path, error);
     return OK;
 }
 
-/* Two connections that change the mode at once get "busy" without the busy time-out being asked. */
+/* If two connections change the mode at the same time, SQLite returns "busy" without calling the busy handler. */
 static enum err enter_wal_mode(struct db *db)
 {
     const struct timespec pause = {.tv_nsec = WAL_RETRY_MS * 1000L * 1000L};
@@ -109,7 +105,7 @@ static enum err enter_wal_mode(struct db *db)
 }
 
 /* In an open transaction. */
-static enum err apply_here(struct db *db, const struct schema_migration *m, bool *done)
+static enum err apply_in_transaction(struct db *db, const struct schema_migration *m, bool *applied)
 {
     int64_t version;
     enum err err = db_exec_i64(db, SQL_USER_VERSION, &version);
@@ -117,82 +113,80 @@ static enum err apply_here(struct db *db, const struct schema_migration *m, bool
         return err;
     CHECK(version == m->version - 1);
     err = db_exec(db, m->sql);
-    if (!err)
-        err = db_exec_i64(db, SQL_USER_VERSION, &version);
-    if (!err)
-        CHECK(version == m->version);
-    *done = !err;
-    return err;
+    if (err)
+        return err;
+    err = db_exec_i64(db, SQL_USER_VERSION, &version);
+    if (err)
+        return err;
+    CHECK(version == m->version);
+    *applied = true;
+    return db_exec(db, SQL_COMMIT);
 }
 
-static enum err apply(struct db *db, const struct schema_migration *m, bool *done)
+static enum err apply(struct db *db, const struct schema_migration *m, bool *applied)
 {
     int64_t version;
     enum err err = db_exec_i64(db, SQL_USER_VERSION, &version);
-    /* Who has nothing to do need not wait for a writer. */
+    /* Do not wait for a writer if there is nothing to do. */
     if (err || version >= m->version)
         return err;
     err = db_exec(db, SQL_BEGIN);
     if (err)
         return err;
-    err = apply_here(db, m, done);
-    if (!err)
-        err = db_exec(db, SQL_COMMIT);
-    *done = *done && !err;
-    return end_transaction(db, err);
-}
-
-static enum err apply_all(struct db *db, const char *path, int *applied, const char **why)
-{
-    enum err err = enter_wal_mode(db);
-    if (!err)
-        err = db_exec(db, SQL_SETUP);
-    for (int i = 0; !err && i < schema_migration_count; i++) {
-        bool done = false;
-        err = apply(db, &schema_migrations[i], &done);
-        *applied += done;
-    }
-    if (err)
-        *why = why_of(err, path);
+    err = end_transaction(db, apply_in_transaction(db, m, applied));
+    *applied = *applied && !err;
     return err;
 }
 
-static enum err migrate_open(struct db *db, const char *path, bool creates, int *applied, const char **why)
+static enum err apply_all(struct db *db, int *count)
 {
-    db_set_busy_timeout(db, MIGRATE_TIMEOUT_MS);
-    enum err err = check_owner(db, path, creates, why);
+    enum err err = enter_wal_mode(db);
     if (err)
         return err;
-    if (db_is_readonly(db)) {
-        *why = why_of(ERR_READONLY, path);
-        return ERR_READONLY;
+    err = db_exec(db, SQL_SETUP);
+    for (int i = 0; !err && i < schema_migration_count; i++) {
+        bool applied = false;
+        err = apply(db, &schema_migrations[i], &applied);
+        *count += applied;
     }
-    return apply_all(db, path, applied, why);
+    return err;
 }
 
-static enum err migrate_file(const char *path, bool creates, int *applied, const char **why)
+static enum err migrate_open(struct db *db, const char *path, bool creates, int *count, struct error *error)
+{
+    db_set_busy_timeout(db, MIGRATE_TIMEOUT_MS);
+    enum err err = check_identity(db, path, creates, error);
+    if (err)
+        return err;
+    err = db_is_readonly(db) ? ERR_READONLY : apply_all(db, count);
+    return err ? diagnose_failure(err, path, error) : OK;
+}
+
+static enum err migrate_file(const char *path, bool creates, int *count, struct error *error)
 {
     struct db db;
     enum err err = db_open(&db, path);
-    if (err) {
-        *why = why_of(err, path);
-        return err;
-    }
-    err = migrate_open(&db, path, creates, applied, why);
+    if (err)
+        return diagnose_failure(err, path, error);
+    err = migrate_open(&db, path, creates, count, error);
     db_close(&db);
     return err;
 }
 
-enum err store_migrate(const char *path, int *applied, const char **why)
+enum err store_migrate(const char *path, int *count, struct error *error)
 {
-    *applied = 0;
-    enum err err = why_bad_path(path, why);
-    return err ? err : migrate_file(path, false, applied, why);
+    *count = 0;
+    enum err err = diagnose_path(path, error);
+    if (err)
+        return err;
+    return migrate_file(path, false, count, error);
 }
 
-enum err store_create(const char *path, int *applied, const char **why)
+enum err store_create(const char *path, int *count, struct error *error)
 {
-    *applied = 0;
-    enum err err = find_or_create(path, why);
-    return err ? err : migrate_file(path, true, applied, why);
+    *count = 0;
+    enum err err = find_or_create(path, error);
+    if (err)
+        return err;
+    return migrate_file(path, true, count, error);
 }

@@ -31,7 +31,7 @@
 
 /* --- backup and restore: on connections of their own, not prepared --- */
 
-#define SQL_FORGET_SIGN_INS                                                                                  \
+#define SQL_DELETE_SIGN_INS                                                                                  \
     "DELETE FROM main.sessions; DELETE FROM main.devices; DELETE FROM main.invitations; "                    \
     "DELETE FROM main.platform_links; DELETE FROM main.oauth_codes WHERE used_at IS NULL; "                  \
     "DELETE FROM main.meta WHERE key IN ('expiry_ahead_wall', 'expiry_ahead_for')"

@@ -1,4 +1,4 @@
-/* See replace.h. */
+/* Replaces a database file; see replace.h for the steps. */
 #include "store/replace.h"
 
 #include "base/check.h"
@@ -6,7 +6,6 @@
 #include "base/file_sync.h"
 #include "base/seam.h"
 #include "base/str.h"
-#include "store/db.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,18 +34,19 @@ static void join(char out[NAME_MAX_BYTES], const char *path, const char *ending)
     CHECK(n > 0 && n < NAME_MAX_BYTES);
 }
 
-static enum err failed(const char *what, const char *path, const char **why)
+/* From errno. */
+static enum err failed(const char *what, const char *path, struct error *error)
 {
     int code = errno;
-    *why = db_sentence("%s %s: %s", path, what, strerror(code));
-    return code == ENOSPC || code == EDQUOT                   ? ERR_FULL
-           : code == EACCES || code == EPERM || code == EROFS ? ERR_READONLY
-                                                              : ERR_IO;
+    enum err err = code == ENOSPC || code == EDQUOT                   ? ERR_FULL
+                   : code == EACCES || code == EPERM || code == EROFS ? ERR_READONLY
+                                                                      : ERR_IO;
+    return error_set(error, err, "%s %s: %s", path, what, strerror(code));
 }
 
 /* ---- paths ---- */
 
-/* One symbolic link further. The text of a relative link begins at the link's directory. */
+/* Follows one symbolic link. A relative target starts at the directory of the link. */
 static bool follow(char path[PATH_MAX])
 {
     char link[PATH_MAX], dir[PATH_MAX], next[2 * PATH_MAX];
@@ -85,7 +85,7 @@ bool database_path_resolve(const char *path, char out[DATABASE_PATH_MAX])
     return n > 0 && n < DATABASE_PATH_MAX;
 }
 
-/* "<name>.before-<digits>" and nothing behind it: the main file of a set. 0: another name. */
+/* The time in "<name>.before-<digits>", the main file of a set; 0: another name. */
 static int64_t time_of_before(const char *entry, const char *name)
 {
     static const char ending[] = ".before-";
@@ -164,9 +164,8 @@ static bool move_companions(struct replacement *r)
 
 /* ---- begin ---- */
 
-/* Under another name first: the name of the draft never vanishes, because it tells of an interrupted restore.
- */
-static enum err make_draft(const struct replacement *r, const char **why)
+/* Creates the file under another name first, so that the draft, which marks an interrupted restore, always exists. */
+static enum err make_draft(const struct replacement *r, struct error *error)
 {
     char fresh[NAME_MAX_BYTES], companion[NAME_MAX_BYTES];
     const char *model = !r->is_missing || !r->before[0] ? r->path : r->before;
@@ -174,7 +173,7 @@ static enum err make_draft(const struct replacement *r, const char **why)
     (void)unlink(fresh);
     int fd = file_open_as(fresh, model, DRAFT_MODE);
     if (fd < 0)
-        return failed("cannot be created", fresh, why);
+        return failed("cannot be created", fresh, error);
     (void)close(fd);
     for (int i = 0; i < REPLACE_COMPANIONS; i++) {
         join(companion, r->draft, replace_companions[i]);
@@ -182,25 +181,25 @@ static enum err make_draft(const struct replacement *r, const char **why)
     }
     if (rename(fresh, r->draft) == 0)
         return OK;
-    enum err err = failed("cannot be created", r->draft, why);
+    enum err err = failed("cannot be created", r->draft, error);
     (void)unlink(fresh);
     return err;
 }
 
-enum err replace_begin(struct replacement *r, const char *path, const char **why)
+enum err replace_begin(struct replacement *r, const char *path, struct error *error)
 {
     *r = (struct replacement){.is_missing = false};
     if (!database_path_resolve(path, r->path))
-        return failed("cannot be replaced", path, why);
+        return failed("cannot be replaced", path, error);
     (void)snprintf(r->draft, sizeof r->draft, "%s-restore", r->path);
     r->is_missing = !exists(r->path);
     r->resumes = replace_was_interrupted(r->path);
     if (!replace_find_before(r->path, r->before, sizeof r->before))
         r->before[0] = '\0';
-    /* The set put aside is complete before anybody reads it. */
+    /* Complete the set that was put aside before reading it. */
     if (r->resumes && !move_companions(r))
-        return failed("cannot be put aside", r->path, why);
-    enum err err = make_draft(r, why);
+        return failed("cannot be put aside", r->path, error);
+    enum err err = make_draft(r, error);
     if (!err)
         seam_kill_point();
     return err;
@@ -208,7 +207,7 @@ enum err replace_begin(struct replacement *r, const char *path, const char **why
 
 void replace_abort(const struct replacement *r)
 {
-    bool is_torn = r->moved[0] && !exists(r->path); /* even the way back failed */
+    bool is_torn = r->moved[0] && !exists(r->path); /* move_back() failed as well */
     if (!r->resumes && !is_torn)
         remove_with_companions(r->draft);
 }
@@ -226,7 +225,7 @@ static bool move_aside(struct replacement *r)
     return move_companions(r) && file_sync_directory_of(r->path);
 }
 
-/* The reverse order: the database comes back when its log is there. */
+/* In reverse order: the log first, so that the database is never without it. */
 static void move_back(const struct replacement *r)
 {
     char from[NAME_MAX_BYTES], to[NAME_MAX_BYTES];
@@ -240,7 +239,7 @@ static void move_back(const struct replacement *r)
         (void)rename(r->before, r->path);
 }
 
-/* A name under which nothing is yet: two restores may follow each other within a second. */
+/* Picks an unused name: there may be two restores within a second. */
 static void choose_before(struct replacement *r, int64_t now_s)
 {
     bool taken = true;
@@ -255,23 +254,23 @@ static void choose_before(struct replacement *r, int64_t now_s)
     }
 }
 
-enum err replace_publish(struct replacement *r, int64_t now_s, const char **why)
+enum err replace_publish(struct replacement *r, int64_t now_s, struct error *error)
 {
     if (!file_sync(r->draft))
-        return failed("cannot be written", r->draft, why);
+        return failed("cannot be written", r->draft, error);
     if (!r->resumes)
         choose_before(r, now_s);
     if (!move_aside(r)) {
-        enum err err = failed("cannot be put aside", r->path, why);
+        enum err err = failed("cannot be put aside", r->path, error);
         move_back(r);
         return err;
     }
     seam_kill_point();
     if (rename(r->draft, r->path) != 0) {
-        enum err err = failed("cannot be replaced", r->path, why);
+        enum err err = failed("cannot be replaced", r->path, error);
         move_back(r);
         return err;
     }
     seam_kill_point();
-    return file_sync_directory_of(r->path) ? OK : failed("cannot be synced", r->path, why);
+    return file_sync_directory_of(r->path) ? OK : failed("cannot be synced", r->path, error);
 }

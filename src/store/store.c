@@ -1,49 +1,38 @@
-/* Opening and closing. Says in a sentence what the operator has to do; knows no statement of the reads and
- * writes. */
-#include "store/handle.h"
+/* Opening and closing a store, and its snapshots. */
+#include "store/store.h"
 
 #include "base/check.h"
-#include "store/stored_floor.h"
 #include "base/clock.h"
-#include "store/migrations.h"
-#include "store/model.h"
 #include "store/diagnosis.h"
+#include "store/handle.h"
+#include "store/migrations.h"
+#include "store/stored_floor.h"
 
 #include <stdlib.h>
 
-/* Opening also waits for a reader: for the recovery of the log after a crash, for the process that closes it.
- */
+/* Opening waits for the recovery of the log after a crash, and for another process that is closing it. */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
-/* Pages (256 MiB) at which commits make checkpoints although there are jobs for that. */
+/* Pages in the log (256 MiB) at which a commit makes a checkpoint even if there are checkpoint jobs. */
 enum { LOG_LIMIT_PAGES = 64000 };
 
-/* The file is a database of ours, of exactly this binary's schema. */
-static enum err check_schema(struct db *db, const char *path, const char **why)
+/* Checks that the file is a viewtally database with exactly this binary's schema version. */
+static enum err check_schema(struct db *db, const char *path, struct error *error)
 {
     struct schema_identity is;
     enum err err = schema_read_identity(db, &is);
-    if (err) {
-        *why = why_of(err, path);
-        return err;
-    }
-    if (is.application_id == 0 && is.objects == 0) {
-        *why = why_empty(path);
-        return ERR_VERSION;
-    }
-    if (is.application_id != SCHEMA_APPLICATION_ID) {
-        *why = why_foreign(path);
-        return ERR_CORRUPT;
-    }
-    if (is.version > schema_migration_count) {
-        *why = why_newer(path, is.version);
-        return ERR_VERSION;
-    }
-    if (is.version < schema_migration_count) {
-        *why = db_sentence("%s has schema version %lld and this binary needs %d: run `viewtally migrate`",
-                           path, (long long)is.version, schema_migration_count);
-        return ERR_VERSION;
-    }
+    if (err)
+        return diagnose_failure(err, path, error);
+    if (is.application_id == 0 && is.objects == 0)
+        return diagnose_empty(path, error);
+    if (is.application_id != SCHEMA_APPLICATION_ID)
+        return diagnose_foreign(path, error);
+    if (is.version > schema_migration_count)
+        return diagnose_newer(path, is.version, error);
+    if (is.version < schema_migration_count)
+        return error_set(error, ERR_VERSION,
+                         "%s has schema version %lld and this binary needs %d: run `viewtally migrate`", path,
+                         (long long)is.version, schema_migration_count);
     return OK;
 }
 
@@ -53,7 +42,7 @@ static enum err set_up(struct db *db)
     enum err err = db_exec_text(db, SQL_WAL, "wal", &wal);
     if (err)
         return err;
-    /* A file system without shared memory cannot have it. */
+    /* WAL mode needs a file system with shared memory. */
     if (!wal)
         return ERR_IO;
     return db_exec(db, SQL_SETUP);
@@ -75,9 +64,11 @@ static enum err load_expiry_floor(struct store *s)
 {
     struct expiry_state state;
     enum err err = store_get_expiry(s, &state);
-    if (!err && state.floor_ms)
+    if (err)
+        return err;
+    if (state.floor_ms)
         expiry_raise_floor(state.floor_ms, clock_mono_ms());
-    return err;
+    return OK;
 }
 
 static enum err make_ready(struct store *s, const struct store_options *o)
@@ -85,41 +76,50 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     if (db_is_readonly(&s->db))
         return ERR_READONLY;
     enum err err = set_up(&s->db);
-    /* Before the statements: it makes SQLite forget the prepared ones. */
-    if (!err && o->mode == STORE_READ)
-        err = db_exec(&s->db, SQL_QUERY_ONLY);
-    if (!err)
-        err = db_prepare(&s->db);
-    if (!err)
-        err = load_id(s);
-    if (!err)
-        err = load_expiry_floor(s);
-    if (!err)
-        db_watch(&s->db);
+    if (err)
+        return err;
+    /* Before db_prepare(): it invalidates prepared statements. */
+    if (o->mode == STORE_READ && (err = db_exec(&s->db, SQL_QUERY_ONLY)) != OK)
+        return err;
+    err = db_prepare(&s->db);
+    if (err)
+        return err;
+    err = load_id(s);
+    if (err)
+        return err;
+    err = load_expiry_floor(s);
+    if (err)
+        return err;
+    db_watch(&s->db);
     if (o->checkpointed)
         db_set_log_limit(&s->db, LOG_LIMIT_PAGES);
     db_set_busy_timeout(&s->db, o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
-    return err;
+    return OK;
 }
 
-enum err store_open(struct store **out, const struct store_options *options, const char **why)
+static enum err open_database(struct store *s, const struct store_options *o, struct error *error)
 {
-    enum err err = why_bad_path(options->path, why);
+    enum err err = db_open(&s->db, o->path);
+    if (err)
+        return diagnose_failure(err, o->path, error);
+    db_set_busy_timeout(&s->db, o->busy_timeout_ms ? o->busy_timeout_ms : OPEN_TIMEOUT_MS);
+    err = check_schema(&s->db, o->path, error);
+    if (err)
+        return err;
+    err = make_ready(s, o);
+    return err ? diagnose_failure(err, o->path, error) : OK;
+}
+
+enum err store_open(struct store **out, const struct store_options *options, struct error *error)
+{
+    enum err err = diagnose_path(options->path, error);
     if (err)
         return err;
     struct store *s = xcalloc(1, sizeof *s);
     buf_init(&s->packed_posts, PACKED_MAX_BYTES);
     buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
     buf_init(&s->packed_recent, PACKED_MAX_BYTES);
-    err = db_open(&s->db, options->path);
-    if (err) {
-        *why = why_of(err, options->path);
-    } else {
-        db_set_busy_timeout(&s->db, options->busy_timeout_ms ? options->busy_timeout_ms : OPEN_TIMEOUT_MS);
-        err = check_schema(&s->db, options->path, why);
-        if (!err && (err = make_ready(s, options)) != OK)
-            *why = why_of(err, options->path);
-    }
+    err = open_database(s, options, error);
     if (err) {
         store_close(s);
         return err;

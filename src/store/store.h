@@ -37,18 +37,18 @@ struct store_options {
  * ERR_VERSION, ERR_NOT_FOUND when there is no file), sets WAL mode and synchronous=FULL (a commit is on disk
  * before anyone can read it), and prepares every statement. On failure `*why` is a sentence for the operator
  * (static or owned by nobody: valid until the next call from this thread). */
-MUST_USE enum err store_open(struct store **out, const struct store_options *options, const char **why);
+MUST_USE enum err store_open(struct store **out, const struct store_options *options, struct error *error);
 void store_close(struct store *s);
 
 /* Applies the migrations that are not yet applied, each in its own transaction; several processes may do it
  * at once. `*applied` receives their number. Never creates a database: a missing file is ERR_NOT_FOUND and an
  * empty one ERR_VERSION, because either may be a volume that is not mounted or a copy that was cut off.
  * ERR_VERSION also if the database is newer than this binary. `*why` as of store_open(). */
-MUST_USE enum err store_migrate(const char *path, int *applied, const char **why);
+MUST_USE enum err store_migrate(const char *path, int *applied, struct error *error);
 
 /* As store_migrate(), but a missing or empty file becomes a new database. ERR_NOT_FOUND if the directory does
  * not exist, or if a restore was interrupted: the old data must not seem to be gone. */
-MUST_USE enum err store_create(const char *path, int *applied, const char **why);
+MUST_USE enum err store_create(const char *path, int *applied, struct error *error);
 
 /* Never 0. Two equal numbers of one connection: nothing was committed in between, by any connection of any
  * process. Who remembers what was read takes the number before the read. Costs some nanoseconds. */
@@ -83,10 +83,10 @@ MUST_USE enum err store_checkpoint(struct store *s, enum log_copy how);
 /* Copies the database `path`, as it is at one moment with all that was committed, over the file `to`, which
  * must be there (empty). Others may read and write it meanwhile. ERR_VERSION if `path` is empty. The copy has
  * the same store_id(). */
-MUST_USE enum err store_copy(const char *path, const char *to, const char **why);
+MUST_USE enum err store_copy(const char *path, const char *to, struct error *error);
 
 /* Looks at every page of the database: ERR_CORRUPT with what is wrong, or OK. */
-MUST_USE enum err store_verify(const char *path, const char **why);
+MUST_USE enum err store_verify(const char *path, struct error *error);
 
 /* Makes a copy a database of its own, in one transaction: what was revoked in the database file `replaced` is
  * carried over (carry.h says what, and what is dropped), it gets a new store_id(), and event ids go on above
@@ -94,10 +94,10 @@ MUST_USE enum err store_verify(const char *path, const char **why);
  * not used. Leaves no log beside the copy, which can then be renamed. */
 struct carry_result;
 MUST_USE enum err store_renew(const char *path, int64_t event_floor, const char *replaced,
-                              struct carry_result *carried, const char **why);
+                              struct carry_result *carried, struct error *error);
 
 /* ERR_BUSY when any other connection, of this or another process, has the database open. Leaves it without
  * side files. */
-MUST_USE enum err store_claim(const char *path, const char **why);
+MUST_USE enum err store_claim(const char *path, struct error *error);
 
 #endif

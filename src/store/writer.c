@@ -35,11 +35,11 @@ struct writer {
 };
 
 enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
-                     const char **why)
+                     struct error *error)
 {
     CHECK(options->mode == STORE_WRITE);
     struct writer *w = xcalloc(1, sizeof *w);
-    enum err err = store_open(&w->store, options, why);
+    enum err err = store_open(&w->store, options, error);
     if (err) {
         free(w);
         return err;

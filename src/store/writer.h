@@ -26,7 +26,7 @@ struct writer_job {
 
 /* Opens the writer's connection (blocking, at start). */
 MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
-                              const char **why);
+                              struct error *error);
 
 /* Where the jobs take their turn. Whoever else of this process writes, on a connection of its own, takes its
  * turn there too: ticket_lock_acquire() before store_begin(), ticket_lock_release() after the commit. Lives
