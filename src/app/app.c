@@ -165,27 +165,28 @@ static void complete_import(const struct config *c, const struct store_options *
 {
     const struct step_rules rules = step_rules_of(c);
     struct closing_result done;
-    const char *why = "";
-    if (closing_complete(writes, &rules, &done, &why))
-        log_warn("%s: videos of an unfinished import were not decided: %s", c->store.path, why);
+    struct error error;
+    if (closing_complete(writes, &rules, &done, &error))
+        log_warn("%s: videos of an unfinished import were not decided: %s", c->store.path, error.text);
     else if (done.videos)
         log_info("%s: decided %lld videos that an unfinished import had left", c->store.path,
                  (long long)done.videos);
 }
 
 /* Tokens that cannot be opened are told now, not when the first author misses something. */
-static enum err check_secrets(const struct app *app, const char **why)
+static enum err check_secrets(const struct app *app, struct error *error)
 {
-    static char message[1024];
-    *why = message;
-    return secrets_check(app->config, app->store, message, sizeof message) ? ERR_INVALID : OK;
+    char message[sizeof error->text];
+    if (secrets_check(app->config, app->store, message, sizeof message))
+        return error_set(error, ERR_INVALID, "%s", message);
+    return OK;
 }
 
-static enum err open_store(struct app *app, const char **why)
+static enum err open_store(struct app *app, struct error *error)
 {
     const struct config *c = app->config;
     int applied;
-    enum err e = store_migrate(c->store.path, &applied, why);
+    enum err e = store_migrate(c->store.path, &applied, error);
     if (e)
         return e;
     if (applied)
@@ -198,33 +199,31 @@ static enum err open_store(struct app *app, const char **why)
         .checkpointed = true,
     };
     complete_import(c, &writes);
-    e = store_open(&app->store, &reads, why);
-    if (e == OK)
-        e = check_secrets(app, why);
-    if (e == OK)
-        e = writer_open(&app->writer, &app->loop, &writes, why);
-    if (e == OK)
-        e = checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_lock(app->writer), why);
-    return e;
+    e = store_open(&app->store, &reads, error);
+    if (e)
+        return e;
+    e = check_secrets(app, error);
+    if (e)
+        return e;
+    e = writer_open(&app->writer, &app->loop, &writes, error);
+    if (e)
+        return e;
+    return checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_lock(app->writer), error);
 }
 
-static enum err open_redis(struct app *app, const char **why)
+static enum err open_redis(struct app *app, struct error *error)
 {
-    static char message[512];
+    char message[sizeof error->text];
     const struct config *c = app->config;
     struct redis_options options;
     if (!*c->redis.url)
         return OK;
-    if (!redis_options_configured(&options, c, message, sizeof message)) {
-        *why = message;
-        return ERR_INVALID;
-    }
+    if (!redis_options_configured(&options, c, message, sizeof message))
+        return error_set(error, ERR_INVALID, "%s", message);
     redis_probes_init(&app->redis_probes, c->redis.key_prefix);
     app->redis = redis_new(&app->loop, &options, redis_scripts, app->redis_probes.probes, REDIS_PROBES);
-    if (!app->redis) {
-        *why = "out of memory: the connection to Redis cannot be set up";
-        return ERR_NOMEM;
-    }
+    if (!app->redis)
+        return error_set(error, ERR_NOMEM, "out of memory while setting up the connection to Redis");
     return OK;
 }
 
@@ -234,8 +233,9 @@ static bool holds_key(void *ctx, struct str text)
     return key_locate_secret(app->api.key_prefix, text) < text.len;
 }
 
-static enum err open_server(struct app *app, const char **why)
+static enum err open_server(struct app *app, struct error *error)
 {
+    const char *why = "";
     const struct config *c = app->config;
     struct items listen = {0}, proxies = {0};
     config_each_item(c->server.listen, add_item, &listen);
@@ -265,14 +265,15 @@ static enum err open_server(struct app *app, const char **why)
         .ended = monitor_record_request,
         .ended_ctx = app->watch,
     };
-    enum err e = http_server_open(&app->server, &app->loop, &options, why);
+    enum err e = http_server_open(&app->server, &app->loop, &options, &why);
     free_items(&listen);
     free_items(&proxies);
-    return e;
+    return e ? error_set(error, e, "%s", why) : OK;
 }
 
-static enum err open_watch(struct app *app, const char **why)
+static enum err open_watch(struct app *app, struct error *error)
 {
+    const char *why = "";
     struct admin_view *view = monitor_view(app->watch);
     view->store = app->store;
     view->writer = app->writer;
@@ -281,8 +282,10 @@ static enum err open_watch(struct app *app, const char **why)
     view->limiter = app->api.limiter;
     monitor_set_response_cache(app->watch, app->api.cache);
     view->cursors = app->api.cursors;
-    enum err e = monitor_set_access_log(app->watch, app->config->log.access, why);
-    return e ? e : monitor_open(app->watch, why);
+    enum err e = monitor_set_access_log(app->watch, app->config->log.access, &why);
+    if (!e)
+        e = monitor_open(app->watch, &why);
+    return e ? error_set(error, e, "%s", why) : OK;
 }
 
 /* ---- stop, in reverse ---- */
@@ -447,8 +450,9 @@ static void close_rest(struct app *app)
     CHECK(uv_loop_close(&app->loop) == 0);
 }
 
-enum err app_run(struct config *config, const char *config_path, const char **why)
+enum err app_run(struct config *config, const char *config_path, struct error *error)
 {
+    const char *why = "";
     struct app app = {.config = config};
     log_start();
     CHECK(uv_loop_init(&app.loop) == 0);
@@ -457,17 +461,17 @@ enum err app_run(struct config *config, const char *config_path, const char **wh
     app.watch = monitor_new(&app.loop, config);
     app.reload = (struct reload){
         .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
-    enum err e = http_client_check(why) ? open_store(&app, why) : ERR_INVALID;
+    enum err e = http_client_check(&why) ? open_store(&app, error) : error_set(error, ERR_INVALID, "%s", why);
     if (e == OK)
-        e = open_redis(&app, why);
+        e = open_redis(&app, error);
     if (e == OK) {
         init_api(&app);
         site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
         app.expiry_observer = expiry_observer_new(&app.loop, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
-        e = open_watch(&app, why);
+        e = open_watch(&app, error);
         if (e == OK)
-            e = open_server(&app, why);
+            e = open_server(&app, error);
         if (e)
             stop_handles(&app);
     }

@@ -6,8 +6,8 @@
 #include "config/config.h"
 
 /* Starts, serves until SIGTERM or SIGINT, drains, stops. Blocks. OK after an orderly stop; else nothing was
- * left open and `*why` is a sentence. SIGHUP reads `config_path` (NULL: no file) again and changes `config`.
+ * left open and `error` is set. SIGHUP reads `config_path` (NULL: no file) again and changes `config`.
  */
-MUST_USE enum err app_run(struct config *config, const char *config_path, const char **why);
+MUST_USE enum err app_run(struct config *config, const char *config_path, struct error *error);
 
 #endif

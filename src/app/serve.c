@@ -4,10 +4,10 @@
 #include "app/app.h"
 #include "base/log.h"
 
-static enum err create_database(const char *path, const char **why)
+static enum err create_database(const char *path, struct error *error)
 {
     int applied;
-    enum err e = store_create(path, &applied, why);
+    enum err e = store_create(path, &applied, error);
     if (e == OK && applied)
         log_info("%s: %d migration%s applied", path, applied, applied == 1 ? "" : "s");
     return e;
@@ -17,19 +17,19 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
     int count;
     bool creates = false;
-    const char *why = "";
+    struct error error;
     const struct cli_option options[] = {{"create", NULL, &creates}, {0}};
     if (!cli_parse(argc, argv, options, 0, 0, &count))
         return CLI_USAGE;
     const char *path = cli->config.store.path;
-    enum err e = database_lock_share(&cli->lock, path, creates, &why);
+    enum err e = database_lock_share(&cli->lock, path, creates, &error);
     if (e == OK && creates)
-        e = create_database(path, &why);
+        e = create_database(path, &error);
     if (e == OK)
-        e = app_run(&cli->config, cli->config_path, &why);
+        e = app_run(&cli->config, cli->config_path, &error);
     if (e == ERR_INVALID)
-        return cli_fail(CLI_USAGE, "%s", why);
-    return e ? cli_fail(CLI_COULD_NOT, "%s", why) : CLI_DONE;
+        return cli_fail(CLI_USAGE, "%s", error.text);
+    return e ? cli_fail(CLI_COULD_NOT, "%s", error.text) : CLI_DONE;
 }
 
 const struct cli_command serve_command = {

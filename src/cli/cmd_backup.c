@@ -56,9 +56,9 @@ static bool is_of_database(const char *target, const char *database)
 
 static enum cli_exit make_backup(const char *database, const struct draft *d, const char *target)
 {
-    const char *why = "";
-    if (store_copy(database, d->path, &why) || store_verify(d->path, &why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    struct error error;
+    if (store_copy(database, d->path, &error) || store_verify(d->path, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
     return draft_publish(d, target);
 }
 

@@ -131,7 +131,7 @@ static void remove_database(const char *path)
 /* Fills the empty file `path` with a copy of the database. With `creates`, a missing database counts as an
  * empty one, because the real import would create it. */
 static enum err open_copy(const struct cli *cli, bool creates, const char *path, struct store **out,
-                          const char **why)
+                          struct error *error)
 {
     int applied;
     const struct store_options options = {.path = path, .mode = STORE_WRITE};
@@ -139,10 +139,10 @@ static enum err open_copy(const struct cli *cli, bool creates, const char *path,
     struct stat st;
     enum err err = OK;
     if (!creates || (stat(database, &st) == 0 && st.st_size > 0))
-        err = store_copy(database, path, why);
+        err = store_copy(database, path, error);
     if (!err)
-        err = creates ? store_create(path, &applied, why) : store_migrate(path, &applied, why);
-    return err ? err : store_open(out, &options, why);
+        err = creates ? store_create(path, &applied, error) : store_migrate(path, &applied, error);
+    return err ? err : store_open(out, &options, error);
 }
 
 /* A dry run is the whole import on a copy of the database. The copy loses its name as soon as it is open, so
@@ -151,7 +151,7 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
 {
     char path[PATH_MAX];
     struct store *store = NULL;
-    const char *why = "";
+    struct error error;
     int n = snprintf(path, sizeof path, "%s/.viewtally-dry-run-XXXXXX", dir);
     int fd = n < 0 || (size_t)n >= sizeof path ? -1 : mkstemp(path);
     if (fd < 0) {
@@ -160,8 +160,8 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
         return NULL;
     }
     (void)close(fd);
-    if (open_copy(cli, creates, path, &store, &why))
-        (void)cli_fail(CLI_COULD_NOT, "%s", why);
+    if (open_copy(cli, creates, path, &store, &error))
+        (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
     remove_database(path);
     return store;
 }

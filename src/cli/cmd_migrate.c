@@ -12,9 +12,9 @@ static enum cli_exit complete_import(const struct cli *cli)
                                           .mode = STORE_WRITE,
                                           .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
     struct closing_result done;
-    const char *why = "";
-    if (closing_complete(&options, &rules, &done, &why))
-        return cli_fail(CLI_COULD_NOT, "%s: %s", options.path, why);
+    struct error error;
+    if (closing_complete(&options, &rules, &done, &error))
+        return cli_fail(CLI_COULD_NOT, "%s: %s", options.path, error.text);
     if (done.videos)
         printf("%s: decided %lld videos that an unfinished import had left\n", options.path,
                (long long)done.videos);
@@ -24,13 +24,13 @@ static enum cli_exit complete_import(const struct cli *cli)
 static enum cli_exit run(struct cli *cli, int argc, char **argv)
 {
     int count, applied;
-    const char *why = "";
+    struct error error;
     if (!cli_parse(argc, argv, NULL, 0, 0, &count))
         return CLI_USAGE;
     if (!cli_lock_database(cli, true))
         return CLI_COULD_NOT;
-    if (store_create(cli->config.store.path, &applied, &why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    if (store_create(cli->config.store.path, &applied, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
     if (applied)
         printf("%s: %d migration%s applied\n", cli->config.store.path, applied, applied == 1 ? "" : "s");
     else

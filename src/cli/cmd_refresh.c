@@ -97,11 +97,11 @@ static bool read_wait(const char *text, int64_t *wait_ms)
 static enum cli_exit check_secrets(const struct config *config)
 {
     struct store *store;
-    const char *why;
+    struct error error;
     char message[1024];
     const struct store_options reads = {.path = config->store.path, .mode = STORE_READ};
-    if (store_open(&store, &reads, &why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    if (store_open(&store, &reads, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
     enum err err = secrets_check(config, store, message, sizeof message);
     store_close(store);
     return err ? cli_fail(CLI_USAGE, "%s", message) : CLI_DONE;

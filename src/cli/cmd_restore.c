@@ -43,20 +43,20 @@ static enum cli_exit refuse_or_skip(const struct restore *r, const char *check, 
 
 static enum cli_exit acquire_lock(struct restore *r)
 {
-    const char *why = "";
-    if (database_lock_exclude(&r->lock, r->database, &why) == OK)
+    struct error error;
+    if (database_lock_exclude(&r->lock, r->database, &error) == OK)
         return CLI_DONE;
-    return refuse_or_skip(r, "the lock that keeps servers and commands away", why);
+    return refuse_or_skip(r, "the lock that keeps servers and commands away", error.text);
 }
 
 /* The lock keeps viewtally's processes away. This finds others, such as an sqlite3 shell, and writes
  * everything that is still in the log into the database. */
 static enum cli_exit check_unused(const struct restore *r)
 {
-    const char *why = "";
-    if (access(r->database, F_OK) != 0 || store_claim(r->database, &why) == OK)
+    struct error error;
+    if (access(r->database, F_OK) != 0 || store_claim(r->database, &error) == OK)
         return CLI_DONE;
-    return refuse_or_skip(r, "SQLite's own check that no other process uses the database", why);
+    return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 
 /* The database that is being replaced: the one that is there, or the one that an interrupted restore has put
@@ -69,13 +69,13 @@ static const char *replaced_of(const struct replacement *r)
 /* Event ids that were served after the backup must not be issued again. If the replaced database can be read,
  * it has the newest. Otherwise they are at most a little ahead of the clock: an id is a time in milliseconds
  * unless there are more than a thousand events a second for long. */
-static enum err renew_draft(struct restore *r, const char **why)
+static enum err renew_draft(struct restore *r, struct error *error)
 {
     const struct replacement *p = &r->replacement;
     const char *replaced = replaced_of(p);
     if (!replaced)
         (void)snprintf(r->carried.why, sizeof r->carried.why, "there is none");
-    enum err err = store_renew(p->draft, clock_wall_ms() + DAY_MS, replaced, &r->carried, why);
+    enum err err = store_renew(p->draft, clock_wall_ms() + DAY_MS, replaced, &r->carried, error);
     if (replaced && p->is_missing && !p->resumes && r->carried.is_complete) {
         r->carried.is_complete = false;
         (void)snprintf(r->carried.why, sizeof r->carried.why, "there is none, so %.400s was read", replaced);
@@ -83,18 +83,22 @@ static enum err renew_draft(struct restore *r, const char **why)
     return err;
 }
 
-static enum err fill_draft(struct restore *r, const char **why)
+static enum err fill_draft(struct restore *r, struct error *error)
 {
     const char *draft = r->replacement.draft;
     int applied;
-    enum err err = store_copy(r->file, draft, why);
+    enum err err = store_copy(r->file, draft, error);
     seam_kill_point();
-    if (!err)
-        err = store_verify(draft, why);
-    if (!err)
-        err = store_migrate(draft, &applied, why);
+    if (err)
+        return err;
+    err = store_verify(draft, error);
+    if (err)
+        return err;
+    err = store_migrate(draft, &applied, error);
+    if (err)
+        return err;
     seam_kill_point();
-    return err ? err : renew_draft(r, why);
+    return renew_draft(r, error);
 }
 
 static void print_result(const struct restore *r)
@@ -112,16 +116,16 @@ static void print_result(const struct restore *r)
 
 static enum cli_exit replace(struct restore *r)
 {
-    const char *why = "";
-    if (replace_begin(&r->replacement, r->database, &why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    struct error error;
+    if (replace_begin(&r->replacement, r->database, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
     enum cli_exit code = CLI_DONE;
-    if (fill_draft(r, &why))
-        code = cli_fail(CLI_COULD_NOT, "%s", why);
+    if (fill_draft(r, &error))
+        code = cli_fail(CLI_COULD_NOT, "%s", error.text);
     if (code == CLI_DONE)
         code = check_unused(r);
-    if (code == CLI_DONE && replace_publish(&r->replacement, clock_wall_ms() / SECOND_MS, &why))
-        code = cli_fail(CLI_COULD_NOT, "%s", why);
+    if (code == CLI_DONE && replace_publish(&r->replacement, clock_wall_ms() / SECOND_MS, &error))
+        code = cli_fail(CLI_COULD_NOT, "%s", error.text);
     if (code)
         replace_abort(&r->replacement);
     else

@@ -379,10 +379,10 @@ static void print_text(struct buf *b, const struct status *s)
 static enum cli_exit gather(struct status *s)
 {
     struct store *store = NULL;
-    const char *why = "";
+    struct error error;
     const struct store_options options = {.path = s->config->store.path, .mode = STORE_READ};
-    if (store_open(&store, &options, &why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    if (store_open(&store, &options, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
     s->now = clock_wall_ms();
     s->sources = sources_configured(s->config);
     s->rule = slot_rule_of(s->config, 0);

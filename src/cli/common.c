@@ -107,37 +107,38 @@ bool cli_parse_uuid(const char *what, const char *text, struct uuid *out)
 
 bool cli_lock_database(struct cli *cli, bool creates)
 {
-    const char *why = "";
+    struct error error;
     if (cli->lock.file.fd >= 0 ||
-        database_lock_share(&cli->lock, cli->config.store.path, creates, &why) == OK)
+        database_lock_share(&cli->lock, cli->config.store.path, creates, &error) == OK)
         return true;
-    (void)cli_fail(CLI_COULD_NOT, "%s", why);
+    (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
     return false;
 }
 
 bool cli_migrate_store(struct cli *cli, bool creates)
 {
-    const char *path = cli->config.store.path, *why = "";
+    const char *path = cli->config.store.path;
+    struct error error;
     int applied;
     if (!cli_lock_database(cli, creates))
         return false;
-    enum err err = creates ? store_create(path, &applied, &why) : store_migrate(path, &applied, &why);
+    enum err err = creates ? store_create(path, &applied, &error) : store_migrate(path, &applied, &error);
     if (err)
-        (void)cli_fail(CLI_COULD_NOT, "%s", why);
+        (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
     return !err;
 }
 
 struct store *cli_open_store(struct cli *cli)
 {
     struct store *store = NULL;
-    const char *why = "";
+    struct error error;
     struct store_options options = {.path = cli->config.store.path,
                                     .mode = STORE_WRITE,
                                     .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
     if (!cli_migrate_store(cli, false))
         return NULL;
-    if (store_open(&store, &options, &why))
-        (void)cli_fail(CLI_COULD_NOT, "%s", why);
+    if (store_open(&store, &options, &error))
+        (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
     return store;
 }
 

@@ -147,10 +147,10 @@ static void append_advice(struct buf *b, const struct carry_result *carried)
 static enum cli_exit append_list(struct report *r, const char *path)
 {
     struct store *store;
-    const char *why = "";
+    struct error error;
     const struct store_options options = {.path = path, .mode = STORE_READ};
-    if (store_open(&store, &options, &why))
-        return cli_fail(CLI_COULD_NOT, "the restored database was not listed: %s", why);
+    if (store_open(&store, &options, &error))
+        return cli_fail(CLI_COULD_NOT, "the restored database was not listed: %s", error.text);
     enum err e = append_live(r, store);
     store_close(store);
     return e ? cli_fail(CLI_COULD_NOT, "the restored database was not listed: %s", err_name(e)) : CLI_DONE;

@@ -95,19 +95,19 @@ static enum err complete(struct store *store, const struct step_rules *rules, st
 }
 
 enum err closing_complete(const struct store_options *options, const struct step_rules *rules,
-                          struct closing_result *result, const char **why)
+                          struct closing_result *result, struct error *error)
 {
     struct store *store;
     struct import_lock lock;
     *result = (struct closing_result){0};
-    enum err err = store_open(&store, options, why);
+    enum err err = store_open(&store, options, error);
     if (err)
         return err;
     err = import_lock_open(&lock, options->path);
     if (!err && import_lock_take(&lock))
         err = complete(store, rules, result);
     if (err)
-        *why = err_name(err);
+        error_set(error, err, "%s", err_name(err));
     import_lock_close(&lock);
     store_close(store);
     return err;

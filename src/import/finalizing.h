@@ -20,6 +20,6 @@ MUST_USE enum err closing_pass(struct store *store, const struct step_rules *rul
 /* The whole pass in transactions of its own, for what an import that was killed has left. Does nothing while
  * an import is at work: that one will. */
 MUST_USE enum err closing_complete(const struct store_options *options, const struct step_rules *rules,
-                                   struct closing_result *result, const char **why);
+                                   struct closing_result *result, struct error *error);
 
 #endif

@@ -241,15 +241,15 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
                                         .mode = STORE_WRITE,
                                         .busy_timeout_ms = (int)options->config->store.busy_timeout_ms,
                                         .checkpointed = options->write_lock != NULL};
-    const char *why = "";
+    struct error error;
     struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};
     /* Several processes hear of one file: those that come too late need not write for it. */
     if (!has_work(options))
         return OK;
-    enum err err = store_open(&run.store, &store, &why);
+    enum err err = store_open(&run.store, &store, &error);
     if (err) {
-        (void)snprintf(report->why, sizeof report->why, "%s", why);
+        (void)snprintf(report->why, sizeof report->why, "%.255s", error.text);
         return err;
     }
     lease_init(&run.lease);

@@ -526,8 +526,7 @@ static bool has_unfinished(const struct config *config)
     struct spool_file file;
     struct store *store;
     struct arena arena;
-    const char *why;
-    if (store_open(&store, &options, &why))
+    if (store_open(&store, &options, NULL))
         return false;
     arena_init(&arena, ARENA_BLOCK);
     enum err err = store_spool_next(store, &arena, STR(""), &file);

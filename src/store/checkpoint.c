@@ -56,7 +56,7 @@ static enum err copy_bulk(struct store *store, bool *all)
     *all = true;
     for (int i = 0; i < ROUNDS && *all && (i == 0 || log.pending > REST_PAGES); i++) {
         const int64_t goal = log.pages;
-        enum err err = store_checkpoint(store, LOG_AS_FAR);
+        enum err err = store_checkpoint(store, CHECKPOINT_PASSIVE);
         if (err)
             return err;
         log = store_log_state(store);
@@ -73,8 +73,9 @@ static void on_work(uv_work_t *work)
     c->result = copy_bulk(c->store, &all);
     if (!c->result && all) {
         ticket_lock_acquire(c->write_lock);
-        c->result = store_checkpoint(c->store,
-                                     store_log_state(c->store).pages < ALARM_PAGES ? LOG_RESTART : LOG_EMPTY);
+        c->result =
+            store_checkpoint(c->store, store_log_state(c->store).pages < ALARM_PAGES ? CHECKPOINT_RESTART
+                                                                                     : CHECKPOINT_TRUNCATE);
         ticket_lock_release(c->write_lock);
     }
     c->took_us = clock_work_us() - start_us;

@@ -48,8 +48,8 @@ static enum err acquire(struct database_lock *l, const char *path, enum file_loc
         return OK;
     int code = errno;
     file_lock_close(&l->file);
-    return error_set(error, err_of(code), "cannot %s the lock file %s: %s (%s)", opened ? "lock" : "open", file,
-                     strerror(code), cure_of(code));
+    return error_set(error, err_of(code), "cannot %s the lock file %s: %s (%s)", opened ? "lock" : "open",
+                     file, strerror(code), cure_of(code));
 }
 
 enum err database_lock_share(struct database_lock *l, const char *path, bool creates, struct error *error)

@@ -1,8 +1,8 @@
 /* The lock of a whole database: the file `<database>-lock` beside it.
  *
  * Every process that opens the database holds it shared for its lifetime; `restore` holds it exclusively.
- * SQLite's own locks are not sufficient: they need a readable database, and a process that still has a replaced
- * file open deletes the write-ahead log of the new file when it closes its own. */
+ * SQLite's own locks are not sufficient: they need a readable database, and a process that still has a
+ * replaced file open deletes the write-ahead log of the new file when it closes its own. */
 #ifndef VT_STORE_DATABASE_LOCK_H
 #define VT_STORE_DATABASE_LOCK_H
 

@@ -299,11 +299,11 @@ struct db_log db_log_state(const struct db *db)
     return (struct db_log){.pages = pages, .pending = pages > copied ? pages - copied : 0};
 }
 
-enum err db_checkpoint(struct db *db, enum db_checkpoint_mode mode)
+enum err db_checkpoint(struct db *db, enum checkpoint_mode mode)
 {
-    static const int modes[] = {[DB_PASSIVE] = SQLITE_CHECKPOINT_PASSIVE,
-                                [DB_RESTART] = SQLITE_CHECKPOINT_RESTART,
-                                [DB_TRUNCATE] = SQLITE_CHECKPOINT_TRUNCATE};
+    static const int modes[] = {[CHECKPOINT_PASSIVE] = SQLITE_CHECKPOINT_PASSIVE,
+                                [CHECKPOINT_RESTART] = SQLITE_CHECKPOINT_RESTART,
+                                [CHECKPOINT_TRUNCATE] = SQLITE_CHECKPOINT_TRUNCATE};
     int code = sqlite3_wal_checkpoint_v2(db->handle, "main", modes[mode], NULL, NULL);
     if (code == SQLITE_OK)
         return OK;

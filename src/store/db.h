@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/uuid.h"
 #include "store/queries.h"
+#include "store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,11 +97,8 @@ struct db_log {
 };
 struct db_log db_log_state(const struct db *db); /* after db_watch() */
 
-/* Copies the log into the database. PASSIVE: as far as no reader needs it. RESTART: all of it, holding up
- * writers, so that the next one begins the log anew. TRUNCATE: and its file is empty. ERR_BUSY when a reader
- * or writer did not end within the busy time-out (not logged). */
-enum db_checkpoint_mode { DB_PASSIVE, DB_RESTART, DB_TRUNCATE };
-MUST_USE enum err db_checkpoint(struct db *db, enum db_checkpoint_mode mode);
+/* Like store_checkpoint(). ERR_BUSY is not logged. */
+MUST_USE enum err db_checkpoint(struct db *db, enum checkpoint_mode mode);
 
 /* A commit that leaves more pages in the log than this makes a checkpoint itself. */
 void db_set_log_limit(struct db *db, int pages);

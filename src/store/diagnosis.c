@@ -1,5 +1,5 @@
-/* Errors for an operator about a database that cannot be used. Examines the file system where the error code does not
- * tell the cause. */
+/* Errors for an operator about a database that cannot be used. Examines the file system where the error code
+ * does not tell the cause. */
 #include "store/diagnosis.h"
 
 #include "store/migrations.h"
@@ -38,21 +38,24 @@ static enum err diagnose_missing(const char *path, struct error *error)
     char here[PATH_MAX], before[PATH_MAX] = "";
     bool has_before = replace_find_before(path, before, sizeof before);
     if (replace_was_interrupted(path))
-        return error_set(error, ERR_NOT_FOUND,
-                         "the database %s does not exist because a restore was interrupted: run `viewtally "
-                         "restore FILE` again, or undo it: rename %s (and its -wal file, if there is one) back",
-                         path, before);
+        return error_set(
+            error, ERR_NOT_FOUND,
+            "the database %s does not exist because a restore was interrupted: run `viewtally "
+            "restore FILE` again, or undo it: rename %s (and its -wal file, if there is one) back",
+            path, before);
     if (has_before)
-        return error_set(error, ERR_NOT_FOUND,
-                         "the database %s does not exist: check that its volume is mounted, or rename %s (and "
-                         "its -wal file, if there is one), which a restore has put aside, back",
-                         path, before);
+        return error_set(
+            error, ERR_NOT_FOUND,
+            "the database %s does not exist: check that its volume is mounted, or rename %s (and "
+            "its -wal file, if there is one), which a restore has put aside, back",
+            path, before);
     /* A relative path depends on where the command was started. */
     bool is_relative = path[0] != '/' && getcwd(here, sizeof here);
-    return error_set(error, ERR_NOT_FOUND,
-                     "the database %s%s%s does not exist: check the path and that its volume is mounted; only "
-                     "for a new service, `viewtally migrate` creates it",
-                     is_relative ? here : "", is_relative ? "/" : "", path);
+    return error_set(
+        error, ERR_NOT_FOUND,
+        "the database %s%s%s does not exist: check the path and that its volume is mounted; only "
+        "for a new service, `viewtally migrate` creates it",
+        is_relative ? here : "", is_relative ? "/" : "", path);
 }
 
 enum err diagnose_path(const char *path, struct error *error)

@@ -1,5 +1,5 @@
-/* Errors for an operator about a database that cannot be used: they name the cause and the cure. Each function sets
- * `error` and returns its code. */
+/* Errors for an operator about a database that cannot be used: they name the cause and the cure. Each
+ * function sets `error` and returns its code. */
 #ifndef VT_STORE_DIAGNOSIS_H
 #define VT_STORE_DIAGNOSIS_H
 
@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Checks that `path` names an existing regular file, and not what SQLite would take for a URI or a database in
- * memory. ERR_INVALID or ERR_NOT_FOUND. */
+/* Checks that `path` names an existing regular file, and not what SQLite would take for a URI or a database
+ * in memory. ERR_INVALID or ERR_NOT_FOUND. */
 MUST_USE enum err diagnose_path(const char *path, struct error *error);
 
 /* Checks that the directory of `path` exists. ERR_NOT_FOUND. */

@@ -1,4 +1,5 @@
-/* Maintenance of a whole database file, for commands: verify it, give a copy its own identity, claim it exclusively. */
+/* Maintenance of a whole database file, for commands: verify it, give a copy its own identity, claim it
+ * exclusively. */
 #include "store/carry.h"
 #include "store/diagnosis.h"
 #include "store/handle.h"
@@ -101,7 +102,8 @@ static enum err renew_open(struct store *s, int64_t event_floor, const char *rep
     enum err err = replaced ? carry_read(&s->db, replaced, carried) : OK;
     if (!err)
         err = renew(s, event_floor, replaced ? carried : NULL);
-    /* Values of a damaged database may violate constraints of the new one. That must not prevent the restore. */
+    /* Values of a damaged database may violate constraints of the new one. That must not prevent the restore.
+     */
     if (err && replaced) {
         carry_fail(carried, err);
         err = renew(s, event_floor, NULL);

@@ -2,8 +2,8 @@
  *
  *   missing or empty --store_create()--> version 1 --> ... --store_migrate()--> current version
  *
- * Each migration is a transaction. The version is read again inside it, so several processes may migrate at the same
- * time, and a crash leaves a complete version. */
+ * Each migration is a transaction. The version is read again inside it, so several processes may migrate at
+ * the same time, and a crash leaves a complete version. */
 #include "store/migrations.h"
 
 #include "base/check.h"
@@ -24,14 +24,14 @@ enum {
     WAL_RETRY_MS = 20,
 };
 
-/* Not world-readable: the database holds key hashes and private data. SQLite gives its other files the same owner and
- * permissions. Another process may create the file at the same time. */
+/* Not world-readable: the database holds key hashes and private data. SQLite gives its other files the same
+ * owner and permissions. Another process may create the file at the same time. */
 static enum err create_file(const char *path, struct error *error)
 {
     int fd = file_open_as(path, path, 0640);
     if (fd < 0)
-        return error_set(error, errno == ENOSPC ? ERR_FULL : ERR_READONLY, "cannot create the database %s: %s",
-                         path, strerror(errno));
+        return error_set(error, errno == ENOSPC ? ERR_FULL : ERR_READONLY,
+                         "cannot create the database %s: %s", path, strerror(errno));
     (void)close(fd);
     return OK;
 }
@@ -44,8 +44,8 @@ static enum err find_or_create(const char *path, struct error *error)
     return create_file(path, error);
 }
 
-/* Rolls back if a transaction is open. If that fails (no memory), the caller closes the connection, which ends the
- * transaction too. */
+/* Rolls back if a transaction is open. If that fails (no memory), the caller closes the connection, which
+ * ends the transaction too. */
 static enum err end_transaction(struct db *db, enum err err)
 {
     enum err end = db_in_transaction(db) ? db_exec(db, SQL_ROLLBACK) : OK;
@@ -88,7 +88,8 @@ static enum err check_identity(struct db *db, const char *path, bool creates, st
     return OK;
 }
 
-/* If two connections change the mode at the same time, SQLite returns "busy" without calling the busy handler. */
+/* If two connections change the mode at the same time, SQLite returns "busy" without calling the busy
+ * handler. */
 static enum err enter_wal_mode(struct db *db)
 {
     const struct timespec pause = {.tv_nsec = WAL_RETRY_MS * 1000L * 1000L};

@@ -1,5 +1,6 @@
-/* The migrations: schema/NNN_name.sql, embedded by the build, in ascending order without a gap. Each file sets PRAGMA
- * user_version to its own number; the first also sets the application id. A released migration is never edited. */
+/* The migrations: schema/NNN_name.sql, embedded by the build, in ascending order without a gap. Each file
+ * sets PRAGMA user_version to its own number; the first also sets the application id. A released migration is
+ * never edited. */
 #ifndef VT_STORE_MIGRATIONS_H
 #define VT_STORE_MIGRATIONS_H
 

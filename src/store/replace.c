@@ -164,7 +164,8 @@ static bool move_companions(struct replacement *r)
 
 /* ---- begin ---- */
 
-/* Creates the file under another name first, so that the draft, which marks an interrupted restore, always exists. */
+/* Creates the file under another name first, so that the draft, which marks an interrupted restore, always
+ * exists. */
 static enum err make_draft(const struct replacement *r, struct error *error)
 {
     char fresh[NAME_MAX_BYTES], companion[NAME_MAX_BYTES];

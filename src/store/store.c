@@ -176,11 +176,9 @@ uint64_t store_failures(const struct store *s)
     return s->db.failures;
 }
 
-enum err store_checkpoint(struct store *s, enum log_copy how)
+enum err store_checkpoint(struct store *s, enum checkpoint_mode mode)
 {
-    static const enum db_checkpoint_mode modes[] = {
-        [LOG_AS_FAR] = DB_PASSIVE, [LOG_RESTART] = DB_RESTART, [LOG_EMPTY] = DB_TRUNCATE};
-    return db_checkpoint(&s->db, modes[how]);
+    return db_checkpoint(&s->db, mode);
 }
 
 enum err store_snapshot_begin(struct store *s, bool *own)

@@ -83,7 +83,7 @@ class TestAtStart:
     def test_the_database_is_a_directory(self, viewtally, command):
         database_of(viewtally).mkdir()
         # The server says of such a path that the configuration is wrong.
-        assert_refused(viewtally, command, "must be a file", status=2 if command == "serve" else 3)
+        assert_refused(viewtally, command, "must be a regular file", status=2 if command == "serve" else 3)
 
     def test_no_database(self, viewtally, command):
         text = b"These are notes, not a database.\n" * 400
@@ -123,7 +123,7 @@ class TestAtStart:
     def test_a_file_that_may_not_be_written(self, viewtally, command):
         filled(viewtally, "A")
         with immutable(database_of(viewtally)):
-            assert_refused(viewtally, command, "viewtally.db may not be written: Operation not permitted")
+            assert_refused(viewtally, command, "viewtally.db is not writable: Operation not permitted")
 
     def test_a_directory_that_may_not_be_written(self, viewtally, command):
         filled(viewtally, "A")
@@ -132,11 +132,11 @@ class TestAtStart:
         shutil.move(database_of(viewtally), home / "viewtally.db")
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):
-            assert_refused(viewtally, command, str(home), "viewtally.db-lock cannot be opened", "Operation not permitted")
+            assert_refused(viewtally, command, str(home), "cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
 
     def test_a_directory_that_takes_no_new_database(self, viewtally, command):
         home = viewtally.directory / "home"
-        why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("viewtally.db-lock cannot be opened", "Operation not permitted")
+        why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
         home.mkdir()
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):
@@ -144,7 +144,7 @@ class TestAtStart:
 
     def test_no_room_for_a_new_database(self, make_viewtally, make_disk, command):
         disk = make_disk("64k")
-        why = "no room on the disk" if command in CREATES else "does not exist"
+        why = "no space left on the disk" if command in CREATES else "does not exist"
         assert_refused(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why, options=CREATES.get(command, ()))
 
     def test_no_room_beside_the_database(self, make_viewtally, make_disk, command):
@@ -152,7 +152,7 @@ class TestAtStart:
         instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}})
         filled(instance, "A")
         disk.fill()
-        assert_refused(instance, command, "no room on the disk")
+        assert_refused(instance, command, "no space left on the disk")
         disk.make_room()
         instance.run("migrate")
 

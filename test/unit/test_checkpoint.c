@@ -28,13 +28,13 @@ static sqlite3 *other;
 
 static int set_up(void **state)
 {
-    const char *why = "";
+    struct error error = {0};
     (void)state;
     log_set(LOG_ERROR + 1, LOG_TEXT);
     temp_db_init(&t);
     write_lock = ticket_lock_new();
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(checkpointer_open(&checkpointer, &loop, t.path, write_lock, &why), OK);
+    assert_int_equal(checkpointer_open(&checkpointer, &loop, t.path, write_lock, &error), OK);
     assert_int_equal(sqlite3_open_v2(t.path, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     return 0;
 }
@@ -109,11 +109,11 @@ static void on_thread(void *arg)
 
 static void start_writing(void)
 {
-    const char *why = "";
+    struct error error = {0};
     const struct store_options options = {
         .path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 5000, .checkpointed = true};
     memset(&writing, 0, sizeof writing);
-    assert_int_equal(store_open(&writing.store, &options, &why), OK);
+    assert_int_equal(store_open(&writing.store, &options, &error), OK);
     assert_int_equal(uv_thread_create(&writing.thread, on_thread, NULL), 0);
 }
 

@@ -112,9 +112,9 @@ static pid_t start_import(const struct importing *t, const char *path, int after
     struct import_options options = t->options;
     struct import_summary summary;
     struct store *store;
-    const char *why;
+    struct error error = {0};
     const struct store_options open = {.path = t->db.path, .mode = STORE_WRITE, .busy_timeout_ms = 60000};
-    if (store_open(&store, &open, &why))
+    if (store_open(&store, &open, &error))
         _exit(3);
     options.files = &path;
     options.file_count = 1;
@@ -271,7 +271,7 @@ static void baselines_wait_for_the_last_import(void **state)
     struct importing t;
     struct import_lock other;
     struct closing_result closed;
-    const char *why = "";
+    struct error error = {0};
     const char *waiting = "SELECT count(*) FROM videos WHERE baseline_pending = 1";
     buf_init(&expected, 1 << 26);
     buf_init(&found, 1 << 26);
@@ -284,10 +284,10 @@ static void baselines_wait_for_the_last_import(void **state)
     assert_int_equal(t.err, OK);
     assert_true(t.summary.closing_left);
     assert_true(query_i64(t.db.path, waiting) > 0);
-    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &why), OK);
+    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &error), OK);
     assert_int_equal(closed.videos, 0);
     import_lock_close(&other);
-    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &why), OK);
+    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &error), OK);
     assert_true(closed.videos > 0);
     assert_int_equal(query_i64(t.db.path, waiting), 0);
     dump_database(t.db.path, &found);

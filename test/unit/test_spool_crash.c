@@ -75,7 +75,7 @@ static void make_template(void)
 {
     struct importing t;
     struct buf lines;
-    const char *why;
+    struct error error = {0};
     importing_init(&t);
     buf_init(&lines, 1 << 20);
     buf_append(&lines, STR(AUTHOR(A1, NAME("Ann")) AUTHOR(A2, NAME("Bob"))
@@ -93,7 +93,7 @@ static void make_template(void)
     int fd = mkstemp(template_path);
     assert_true(fd >= 0);
     (void)close(fd);
-    assert_int_equal(store_copy(t.db.path, template_path, &why), OK);
+    assert_int_equal(store_copy(t.db.path, template_path, &error), OK);
     importing_fini(&t);
 }
 

@@ -80,9 +80,9 @@ static bool run_killed(int n, void (*work)(int report), int report)
 static void migrate_here(int report)
 {
     int applied;
-    const char *why = "";
+    struct error error = {0};
     (void)report;
-    if (store_create(t.path, &applied, &why))
+    if (store_create(t.path, &applied, &error))
         _exit(1);
 }
 
@@ -92,12 +92,12 @@ static void a_killed_migration_can_be_done_again(void **state)
     int n;
     for (n = 1; n < 1000; n++) {
         int applied;
-        const char *why = "";
+        struct error error = {0};
         bool whole;
         (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, n);
         whole = run_killed(n, migrate_here, -1);
-        if (store_create(t.path, &applied, &why))
-            fail_msg("killed at %d: %s", n, why);
+        if (store_create(t.path, &applied, &error))
+            fail_msg("killed at %d: %s", n, error);
         store_close(temp_db_open(&t, STORE_WRITE));
         if (whole)
             break;
@@ -112,7 +112,7 @@ static void step_and_report(int report)
     for (int64_t views = whole_views(t.path) + 1, last = views + 4; views <= last; views++) {
         if (write_step(s, views) || write(report, &views, sizeof views) != sizeof views)
             _exit(1);
-        if (views % 3 == 0 && store_checkpoint(s, LOG_AS_FAR))
+        if (views % 3 == 0 && store_checkpoint(s, CHECKPOINT_PASSIVE))
             _exit(1);
     }
     store_close(s);
@@ -234,7 +234,7 @@ static void a_commit_that_returned_survives_a_power_cut(void **state)
     disk.seed = 4711;
     (void)snprintf(disk.db.path, sizeof disk.db.path, "%s", t.path);
     (void)snprintf(disk.wal.path, sizeof disk.wal.path, "%s-wal", t.path);
-    assert_int_equal(store_checkpoint(t.w, LOG_AS_FAR), OK);
+    assert_int_equal(store_checkpoint(t.w, CHECKPOINT_PASSIVE), OK);
     disk.db.synced_len = load(disk.db.path, disk.db.synced);
     disk.wal.synced_len = load(disk.wal.path, disk.wal.synced);
     disk.acknowledged = 1;
@@ -244,7 +244,7 @@ static void a_commit_that_returned_survives_a_power_cut(void **state)
         disk.acknowledged = views;
         cut_power();
         if (views % 7 == 0)
-            assert_int_equal(store_checkpoint(t.w, LOG_AS_FAR), OK);
+            assert_int_equal(store_checkpoint(t.w, CHECKPOINT_PASSIVE), OK);
     }
     shim_hook(NULL, NULL);
     assert_true(disk.cuts > 500);

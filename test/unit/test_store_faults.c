@@ -250,15 +250,15 @@ static void opening_fails_with_a_sentence(void **state)
         struct fault f = {
             .ops = ~(1u << SHIM_SHM_BARRIER | 1u << SHIM_SYNCED), .nth = n, .code = SQLITE_IOERR};
         struct store *s = NULL;
-        const char *why = NULL;
+        struct error error = {0};
         shim_hook(on_op, &f);
         enum err err = store_open(
-            &s, &(struct store_options){.path = t.path, .mode = STORE_READ, .busy_timeout_ms = 1}, &why);
+            &s, &(struct store_options){.path = t.path, .mode = STORE_READ, .busy_timeout_ms = 1}, &error);
         shim_hook(NULL, NULL);
         if (!err)
             store_close(s);
         else
-            assert_true(why && strlen(why) > 20);
+            assert_true(strlen(error.text) > 20);
         if (!f.failed)
             break;
     }
@@ -400,12 +400,12 @@ static void a_file_that_may_not_grow_is_full(void **state)
     if (pid == 0) {
         const struct rlimit limit = {.rlim_cur = 300000, .rlim_max = 300000};
         struct store *s = NULL;
-        const char *why;
+        struct error error = {0};
         (void)signal(SIGXFSZ, SIG_IGN);
         if (setrlimit(RLIMIT_FSIZE, &limit) != 0 ||
             store_open(&s,
                        &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 1000},
-                       &why))
+                       &error))
             _exit(99);
         enum err err = OK;
         for (int64_t views = 2; !err && views < 1000; views++)

@@ -173,17 +173,17 @@ static void opening_fails_with_a_sentence(void **state)
     int n;
     for (n = 1; n < 20000; n += n < 200 ? 1 : 37) {
         struct store *s = NULL;
-        const char *why = NULL;
+        struct error error = {0};
         fail_at(n, true);
         enum err err = store_open(
-            &s, &(struct store_options){.path = t.path, .mode = STORE_READ, .busy_timeout_ms = 1}, &why);
+            &s, &(struct store_options){.path = t.path, .mode = STORE_READ, .busy_timeout_ms = 1}, &error);
         fail_at(0, false);
         if (!err) {
             store_close(s);
             break;
         }
         assert_int_equal(err, ERR_NOMEM);
-        assert_non_null(strstr(why, "out of memory"));
+        assert_non_null(strstr(error.text, "out of memory"));
     }
     assert_true(n > 200 && n < 20000);
 }
@@ -193,17 +193,17 @@ static void migrating_fails_with_a_sentence(void **state)
     (void)state;
     int n, applied;
     for (n = 1; n < 20000; n += n < 200 ? 7 : 61) {
-        const char *why = NULL;
+        struct error error = {0};
         (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, n);
         fail_at(n, true);
-        enum err err = store_create(t.path, &applied, &why);
+        enum err err = store_create(t.path, &applied, &error);
         fail_at(0, false);
         if (!err)
             break;
         assert_int_equal(err, ERR_NOMEM);
-        assert_non_null(strstr(why, "out of memory"));
+        assert_non_null(strstr(error.text, "out of memory"));
         const int before = applied; /* each migration is a transaction of its own */
-        assert_int_equal(store_create(t.path, &applied, &why), OK);
+        assert_int_equal(store_create(t.path, &applied, &error), OK);
         assert_int_equal(before + applied, schema_migration_count);
     }
     assert_true(n > 200 && n < 20000);

@@ -34,11 +34,11 @@ static int tear_down(void **state)
 
 /* --- helpers --- */
 
-static enum err try_open(enum store_mode mode, const char **why)
+static enum err try_open(enum store_mode mode, struct error *error)
 {
     struct store *s = NULL;
     enum err err =
-        store_open(&s, &(struct store_options){.path = t.path, .mode = mode, .busy_timeout_ms = 50}, why);
+        store_open(&s, &(struct store_options){.path = t.path, .mode = mode, .busy_timeout_ms = 50}, error);
     if (!err)
         store_close(s);
     return err;
@@ -47,9 +47,9 @@ static enum err try_open(enum store_mode mode, const char **why)
 static void migrate(void)
 {
     int applied;
-    const char *why = "";
-    if (store_create(t.path, &applied, &why))
-        fail_msg("%s", why);
+    struct error error = {0};
+    if (store_create(t.path, &applied, &error))
+        fail_msg("%s", error.text);
 }
 
 static int64_t run_sql(const char *path, const char *sql)
@@ -78,14 +78,14 @@ static void write_file(const char *text, size_t len)
 static void assert_refused(enum err expected, const char *words)
 {
     int applied;
-    const char *why = NULL;
-    enum err err = store_migrate(t.path, &applied, &why);
-    if (err != expected || !strstr(why, words) || !strstr(why, t.dir))
-        fail_msg("migrate: %s: %s", err_name(err), why ? why : "-");
-    why = NULL;
-    err = try_open(STORE_WRITE, &why);
-    if (err != expected || !strstr(why, words) || !strstr(why, t.dir))
-        fail_msg("open: %s: %s", err_name(err), why ? why : "-");
+    struct error error = {0};
+    enum err err = store_migrate(t.path, &applied, &error);
+    if (err != expected || !strstr(error.text, words) || !strstr(error.text, t.dir))
+        fail_msg("migrate: %s: %s", err_name(err), error.text);
+    error = (struct error){0};
+    err = try_open(STORE_WRITE, &error);
+    if (err != expected || !strstr(error.text, words) || !strstr(error.text, t.dir))
+        fail_msg("open: %s: %s", err_name(err), error.text);
 }
 
 /* --- migrating --- */
@@ -94,30 +94,30 @@ static void a_new_database_is_made_once(void **state)
 {
     (void)state;
     int applied = -1;
-    const char *why;
+    struct error error = {0};
     struct stat st;
     mode_t mask = umask(022);
-    assert_int_equal(store_create(t.path, &applied, &why), OK);
+    assert_int_equal(store_create(t.path, &applied, &error), OK);
     umask(mask);
     assert_int_equal(applied, schema_migration_count);
     assert_int_equal(stat(t.path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
-    assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+    assert_int_equal(store_migrate(t.path, &applied, &error), OK);
     assert_int_equal(applied, 0);
     assert_int_equal(run_sql(t.path, "PRAGMA user_version"), schema_migration_count);
     assert_int_equal(run_sql(t.path, "PRAGMA application_id"), SCHEMA_APPLICATION_ID);
-    assert_int_equal(try_open(STORE_READ, &why), OK);
-    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+    assert_int_equal(try_open(STORE_READ, &error), OK);
+    assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
 static void only_create_makes_an_empty_file_a_database(void **state)
 {
     (void)state;
-    const char *why = NULL;
+    struct error error = {0};
     write_file("", 0);
     assert_refused(ERR_VERSION, "is empty");
     migrate();
-    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+    assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
 static void every_migration_is_complete_in_itself(void **state)
@@ -150,14 +150,14 @@ static void a_database_of_schema_5_keeps_its_rows(void **state)
         "INSERT INTO events (author_id, id, video_id, type, occurred_at, value) VALUES (1, 9, 1, 1, 9, "
         "1000);";
     sqlite3 *db;
-    const char *why;
+    struct error error = {0};
     int applied;
     assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
     for (int i = 0; i < 5; i++)
         assert_int_equal(sqlite3_exec(db, schema_migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(store_migrate(t.path, &applied, &why), OK);
+    assert_int_equal(store_migrate(t.path, &applied, &error), OK);
     assert_int_equal(applied, schema_migration_count - 5);
     assert_int_equal(run_sql(t.path, "SELECT sum(rev * 100 + last_event_id) FROM authors"), 15009);
     assert_int_equal(run_sql(t.path, "SELECT min(feed_rev) * 10 + max(feed_rev) FROM authors"), 11);
@@ -168,7 +168,7 @@ static void a_database_of_schema_5_keeps_its_rows(void **state)
     run_sql(t.path, "UPDATE books SET title = 'Novella'");
     assert_int_equal(run_sql(t.path, "SELECT feed_rev FROM authors WHERE name = 'Ada'"), 3);
     assert_int_equal(run_sql(t.path, "SELECT feed_rev FROM authors WHERE name = 'Bob'"), 1);
-    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+    assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
 /* Eight processes at once: each migration is applied by exactly one. */
@@ -183,8 +183,8 @@ static void many_may_migrate_at_once(void **state)
             pids[i] = fork();
             if (pids[i] == 0) {
                 int applied;
-                const char *why;
-                _exit(store_create(t.path, &applied, &why) ? 100 : applied);
+                struct error error = {0};
+                _exit(store_create(t.path, &applied, &error) ? 100 : applied);
             }
         }
         for (int i = 0; i < 8; i++) {
@@ -212,11 +212,11 @@ static void a_newer_database_is_refused(void **state)
 static void an_older_database_has_to_be_migrated(void **state)
 {
     (void)state;
-    const char *why = NULL;
+    struct error error = {0};
     migrate();
     run_sql(t.path, "PRAGMA user_version = 0");
-    assert_int_equal(try_open(STORE_WRITE, &why), ERR_VERSION);
-    assert_non_null(strstr(why, "run `viewtally migrate`"));
+    assert_int_equal(try_open(STORE_WRITE, &error), ERR_VERSION);
+    assert_non_null(strstr(error.text, "run `viewtally migrate`"));
 }
 
 static void another_program_s_database_is_left_alone(void **state)
@@ -244,15 +244,15 @@ static void a_path_that_is_no_file_is_refused(void **state)
 {
     (void)state;
     int applied;
-    const char *why = NULL;
+    struct error error = {0};
     assert_refused(ERR_NOT_FOUND, "does not exist: check the path and that its volume is mounted");
     assert_int_equal(access(t.path, F_OK), -1);
     (void)snprintf(t.path, sizeof t.path, "%s/no/such/t.db", t.dir);
     assert_refused(ERR_NOT_FOUND, "No such file or directory");
     (void)snprintf(t.path, sizeof t.path, "%s", t.dir);
     assert_refused(ERR_INVALID, "is none");
-    assert_int_equal(store_create(":memory:", &applied, &why), ERR_INVALID);
-    assert_int_equal(store_create("", &applied, &why), ERR_INVALID);
+    assert_int_equal(store_create(":memory:", &applied, &error), ERR_INVALID);
+    assert_int_equal(store_create("", &applied, &error), ERR_INVALID);
     /* A URI is a strange name of a file, and nothing else. */
     (void)snprintf(t.path, sizeof t.path, "%s/file:x?mode=memory", t.dir);
     migrate();
@@ -262,7 +262,7 @@ static void a_path_that_is_no_file_is_refused(void **state)
 static void a_locked_database_is_said_to_be_locked(void **state)
 {
     (void)state;
-    const char *why = NULL;
+    struct error error = {0};
     sqlite3 *db;
     migrate();
     assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
@@ -271,24 +271,24 @@ static void a_locked_database_is_said_to_be_locked(void **state)
                                   "BEGIN IMMEDIATE; INSERT INTO meta VALUES ('x', 1); COMMIT",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
-    assert_int_equal(try_open(STORE_READ, &why), ERR_BUSY);
-    assert_non_null(strstr(why, "is locked by another process"));
-    assert_int_equal(try_open(STORE_WRITE, &why), ERR_BUSY);
+    assert_int_equal(try_open(STORE_READ, &error), ERR_BUSY);
+    assert_non_null(strstr(error.text, "is locked by another process"));
+    assert_int_equal(try_open(STORE_WRITE, &error), ERR_BUSY);
     sqlite3_close(db);
-    assert_int_equal(try_open(STORE_WRITE, &why), OK);
+    assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
 /* --- what may not be written: as a user who is not root --- */
 
 enum { OF_FILE = 1, OF_DIRECTORY = 2, WRONG = 3 };
 
-static int told_of(enum err err, const char *why)
+static int told_of(enum err err, const struct error *error)
 {
-    if (err == ERR_READONLY && strstr(why, "may not be written: Permission denied"))
+    if (err == ERR_READONLY && strstr(error->text, "is not writable: Permission denied"))
         return OF_FILE;
-    if (err && strstr(why, "the directory") && strstr(why, "Permission denied"))
+    if (err && strstr(error->text, "the directory") && strstr(error->text, "Permission denied"))
         return OF_DIRECTORY;
-    (void)fprintf(stderr, "%s: %s\n", err_name(err), err ? why : "-");
+    (void)fprintf(stderr, "%s: %s\n", err_name(err), error->text);
     return WRONG;
 }
 
@@ -299,11 +299,11 @@ static int as_nobody(bool migrating)
     pid_t pid = fork();
     if (pid == 0) {
         int applied;
-        const char *why = "";
+        struct error error = {0};
         if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
             _exit(99);
-        enum err err = migrating ? store_create(t.path, &applied, &why) : try_open(STORE_WRITE, &why);
-        _exit(told_of(err, why));
+        enum err err = migrating ? store_create(t.path, &applied, &error) : try_open(STORE_WRITE, &error);
+        _exit(told_of(err, &error));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
@@ -333,11 +333,12 @@ static void a_database_that_cannot_be_created_is_said(void **state)
     pid_t pid = fork();
     if (pid == 0) {
         int applied;
-        const char *why = "";
+        struct error error = {0};
         if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
             _exit(99);
-        enum err err = store_create(t.path, &applied, &why);
-        _exit(err != ERR_READONLY || !strstr(why, "cannot be created: Permission denied"));
+        enum err err = store_create(t.path, &applied, &error);
+        _exit(err != ERR_READONLY || !strstr(error.text, "cannot create the database") ||
+              !strstr(error.text, "Permission denied"));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
@@ -359,12 +360,13 @@ static void a_writer_waits_for_another_and_then_gives_up(void **state)
 {
     (void)state;
     struct store *second = NULL;
-    const char *why;
+    struct error error = {0};
     migrate();
     t.w = temp_db_open(&t, STORE_WRITE);
     assert_int_equal(
         store_open(&second,
-                   &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 20}, &why),
+                   &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 20},
+                   &error),
         OK);
     test_begin(&t);
     assert_int_equal(store_begin(second), ERR_BUSY);
@@ -380,20 +382,20 @@ static void a_copy_is_whole_while_the_original_is_written(void **state)
 {
     (void)state;
     struct temp_db copy = {0};
-    const char *why = "";
+    struct error error = {0};
     migrate();
     t.w = temp_db_open(&t, STORE_WRITE);
     test_begin(&t);
     struct author author = add_author(&t, 1), found;
     test_commit(&t);
     (void)snprintf(copy.path, sizeof copy.path, "%s/copy.db", t.dir);
-    assert_int_not_equal(store_copy(t.path, copy.path, &why), OK); /* no such file to copy over */
-    assert_non_null(strstr(why, "copy.db"));
+    assert_int_not_equal(store_copy(t.path, copy.path, &error), OK); /* no such file to copy over */
+    assert_non_null(strstr(error.text, "copy.db"));
     assert_int_equal(close(open(copy.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
     test_begin(&t);
     struct author late = add_author(&t, 2); /* not committed: not in the copy */
-    if (store_copy(t.path, copy.path, &why))
-        fail_msg("%s", why);
+    if (store_copy(t.path, copy.path, &error))
+        fail_msg("%s", error.text);
     test_commit(&t);
     copy.r = temp_db_open(&copy, STORE_READ);
     assert_int_equal(store_find_author(copy.r, &t.arena, &author.id, &found), OK);

@@ -217,7 +217,7 @@ static void the_version_changes_with_every_commit_and_only_then(void **state)
     store_rollback(t.w);
     assert_int_equal(store_version(t.r), b);
     /* The log starts again from its beginning with the first commit behind a whole checkpoint. */
-    assert_int_equal(store_checkpoint(t.w, LOG_AS_FAR), OK);
+    assert_int_equal(store_checkpoint(t.w, CHECKPOINT_PASSIVE), OK);
     for (unsigned i = 3; i < 6; i++) {
         b = store_version(t.r);
         test_begin(&t);
@@ -335,11 +335,11 @@ static void a_read_leaves_no_snapshot_open(void **state)
     (void)add_book(&t, &author, 1, TEST_DAY);
     test_commit(&t);
     struct store *impatient = NULL;
-    const char *why = "";
+    struct error error = {0};
     const struct store_options options = {.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 50};
-    assert_int_equal(store_open(&impatient, &options, &why), OK);
+    assert_int_equal(store_open(&impatient, &options, &error), OK);
     (void)rev_of(&author, rename_during_read, &author);
-    assert_int_equal(store_checkpoint(impatient, LOG_RESTART), OK);
+    assert_int_equal(store_checkpoint(impatient, CHECKPOINT_RESTART), OK);
     store_close(impatient);
 }
 

@@ -19,7 +19,7 @@ static struct writer *writer;
 static int set_up(void **state)
 {
     (void)state;
-    const char *why = "";
+    struct error error = {0};
     shim_install();
     log_set(LOG_ERROR + 1, LOG_TEXT);
     temp_db_init(&t);
@@ -27,7 +27,7 @@ static int set_up(void **state)
     assert_int_equal(
         writer_open(&writer, &loop,
                     &(struct store_options){.path = t.path, .mode = STORE_WRITE, .busy_timeout_ms = 20},
-                    &why),
+                    &error),
         OK);
     return 0;
 }
@@ -302,11 +302,11 @@ static void it_does_not_open_without_a_database(void **state)
 {
     (void)state;
     struct writer *w = NULL;
-    const char *why = NULL;
+    struct error error = {0};
     const struct store_options o = {.path = "/nonexistent/t.db", .mode = STORE_WRITE};
-    assert_int_equal(writer_open(&w, &loop, &o, &why), ERR_NOT_FOUND);
+    assert_int_equal(writer_open(&w, &loop, &o, &error), ERR_NOT_FOUND);
     assert_null(w);
-    assert_non_null(strstr(why, "/nonexistent"));
+    assert_non_null(strstr(error.text, "/nonexistent"));
 }
 
 int main(void)

@@ -35,10 +35,10 @@ void temp_dir_init(struct temp_db *t)
 void temp_db_init(struct temp_db *t)
 {
     int applied;
-    const char *why = "";
+    struct error error = {0};
     temp_dir_init(t);
-    if (store_create(t->path, &applied, &why))
-        fail_msg("migrate: %s", why);
+    if (store_create(t->path, &applied, &error))
+        fail_msg("migrate: %s", error.text);
     t->w = temp_db_open(t, STORE_WRITE);
     t->r = temp_db_open(t, STORE_READ);
 }
@@ -46,9 +46,10 @@ void temp_db_init(struct temp_db *t)
 struct store *temp_db_open(const struct temp_db *t, enum store_mode mode)
 {
     struct store *s = NULL;
-    const char *why = "";
-    if (store_open(&s, &(struct store_options){.path = t->path, .mode = mode, .busy_timeout_ms = 5000}, &why))
-        fail_msg("open: %s", why);
+    struct error error = {0};
+    if (store_open(&s, &(struct store_options){.path = t->path, .mode = mode, .busy_timeout_ms = 5000},
+                   &error))
+        fail_msg("open: %s", error.text);
     return s;
 }
 
