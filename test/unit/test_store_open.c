@@ -250,7 +250,7 @@ static void a_path_that_is_no_file_is_refused(void **state)
     (void)snprintf(t.path, sizeof t.path, "%s/no/such/t.db", t.dir);
     assert_refused(ERR_NOT_FOUND, "No such file or directory");
     (void)snprintf(t.path, sizeof t.path, "%s", t.dir);
-    assert_refused(ERR_INVALID, "is none");
+    assert_refused(ERR_INVALID, "must be a regular file");
     assert_int_equal(store_create(":memory:", &applied, &error), ERR_INVALID);
     assert_int_equal(store_create("", &applied, &error), ERR_INVALID);
     /* A URI is a strange name of a file, and nothing else. */
