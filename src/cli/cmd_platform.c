@@ -28,7 +28,7 @@ bool platform_parse_id(const char *command, const char *text, int64_t *row)
 
 static struct str state_name(const struct credential *c)
 {
-    return c->state == CREDENTIAL_SIGN_IN ? STR("sign_in") : STR("fine");
+    return c->state == CREDENTIAL_RECONNECT_REQUIRED ? STR("sign_in") : STR("fine");
 }
 
 static struct str api_name(int api)
@@ -122,7 +122,7 @@ static void append_account(struct listing *l, const struct credential *c, const 
         buf_append(&l->out, STR("  "));
         cli_append_text(&l->out, c->account_name);
     }
-    if (c->last_error.p && (c->failures || c->state != CREDENTIAL_FINE)) {
+    if (c->last_error.p && (c->failures || c->state != CREDENTIAL_CONNECTED)) {
         buf_append(&l->out, STR("  last error: "));
         cli_append_text(&l->out, c->last_error);
     }

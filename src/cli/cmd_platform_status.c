@@ -94,8 +94,8 @@ static void json_api(struct buf *b, const struct platform_state *p, const struct
     JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
     JSON_STR(b, "platform", platform_name(platform_desc(p->api)->platform));
     JSON_BOOL(b, "configured", p->configured);
-    JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_FINE]);
-    JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_SIGN_IN]);
+    JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_CONNECTED]);
+    JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
     JSON_TIME_OR_NULL(b, "answered_at", p->answered_at != TIME_NONE, p->answered_at);
     JSON_I64_OR_NULL(b, "quota", p->units_per_day > 0, p->units_per_day);
     JSON_I64_OR_NULL(b, "quota_left", p->units_per_day > 0, p->units_left);
@@ -165,7 +165,8 @@ static void append_until(struct buf *b, const char *what, int64_t until)
 
 static void text_api(struct buf *b, const struct platform_state *p)
 {
-    const int64_t fine = p->accounts[CREDENTIAL_FINE], sign_in = p->accounts[CREDENTIAL_SIGN_IN];
+    const int64_t fine = p->accounts[CREDENTIAL_CONNECTED],
+                  sign_in = p->accounts[CREDENTIAL_RECONNECT_REQUIRED];
     buf_printf(b, "%-18s  ", platform_desc(p->api)->name);
     if (!p->configured && !fine && !sign_in) {
         buf_append(b, STR("not configured\n"));

@@ -103,7 +103,7 @@ static enum err read_all(struct status *s, struct store *store)
 {
     enum err err = store_read_lease(store, &s->lease);
     if (!err)
-        err = store_last_whole_run(store, &s->last_started_at, &s->last_finished_at);
+        err = store_last_complete_run(store, &s->last_started_at, &s->last_finished_at);
     if (!err)
         err = read_runs(s, store);
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
@@ -227,8 +227,8 @@ static void json_platforms(struct buf *b, const struct status *s)
         const struct platform_state *p = &s->platforms[api];
         json_open(b, '{');
         JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
-        JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_FINE]);
-        JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_SIGN_IN]);
+        JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_CONNECTED]);
+        JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
         JSON_BOOL(b, "resting", p->resting_until != TIME_NONE || p->paused_until != TIME_NONE);
         JSON_BOOL(b, "behind", p->behind);
         json_close(b, '}');
@@ -318,8 +318,8 @@ static void text_platforms(struct buf *b, const struct status *s)
 {
     int64_t fine = 0, sign_in = 0;
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        fine += s->platforms[api].accounts[CREDENTIAL_FINE];
-        sign_in += s->platforms[api].accounts[CREDENTIAL_SIGN_IN];
+        fine += s->platforms[api].accounts[CREDENTIAL_CONNECTED];
+        sign_in += s->platforms[api].accounts[CREDENTIAL_RECONNECT_REQUIRED];
     }
     if (!fine && !sign_in)
         return;

@@ -128,7 +128,7 @@ bool asker_refresh(struct asker *a)
 bool asker_refresh_if_due(struct asker *a)
 {
     struct credential c = a->account;
-    c.state = CREDENTIAL_FINE;
+    c.state = CREDENTIAL_CONNECTED;
     return !tokens_refresh_is_due(a->desc, &c, clock_wall_ms(), false) || asker_refresh(a);
 }
 

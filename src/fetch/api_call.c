@@ -250,7 +250,7 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
     const enum err err = store_get_credential(run_store(call->calls->run), &call->arena, account->row, &c);
     if (err && err != ERR_NOT_FOUND)
         return fail_with_database(call, err, result);
-    if (err || c.state != CREDENTIAL_FINE)
+    if (err || c.state != CREDENTIAL_CONNECTED)
         return finish_with(result, (struct call_result){.kind = CALL_ACCOUNT_UNUSABLE});
     account->version = c.version;
     call->token_is_valid = c.access_expires_at == TIME_NONE || c.access_expires_at > now;

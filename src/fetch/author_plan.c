@@ -78,7 +78,7 @@ enum err author_plan_read(struct author_plan *p, int64_t author_row)
 
 static bool is_connected_to(const struct credential *c, enum platform platform)
 {
-    return platform_desc((enum platform_api)c->api)->platform == platform && c->state == CREDENTIAL_FINE;
+    return platform_desc((enum platform_api)c->api)->platform == platform && c->state == CREDENTIAL_CONNECTED;
 }
 
 const struct credential *author_plan_account(const struct author_plan *p, enum platform platform)

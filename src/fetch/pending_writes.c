@@ -36,9 +36,9 @@ static enum err write_account(struct store *store, const struct account_update *
     switch (u->kind) {
     case ACCOUNT_SUCCEEDED: return store_credential_ok(store, u->row, u->at);
     case ACCOUNT_FAILED:
-        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_FINE);
+        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_CONNECTED);
     case ACCOUNT_RECONNECT:
-        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_SIGN_IN);
+        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_RECONNECT_REQUIRED);
     case ACCOUNT_TIER: return store_set_credential_tier(store, u->row, u->tier, text, u->at);
     }
     return OK;

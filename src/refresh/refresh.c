@@ -97,7 +97,7 @@ static enum err is_needed(struct run *run, bool *needed)
     *needed = has_work(o);
     if (!*needed || o->cause != CAUSE_SCHEDULE)
         return OK;
-    enum err err = store_last_whole_run(run->store, &started_at, &finished_at);
+    enum err err = store_last_complete_run(run->store, &started_at, &finished_at);
     *needed = !err && slot_is_due(o->rule, clock_wall_ms(), started_at);
     return err;
 }

@@ -178,7 +178,7 @@ static void look(struct schedule *s)
         s->rule = slot_rule_of(s->config, s->seed);
     s->reconfigured = false;
     /* An error was logged by the driver; it is read again in a second. */
-    if (store_last_whole_run(s->store, &state->last_started_at, &state->last_finished_at))
+    if (store_last_complete_run(s->store, &state->last_started_at, &state->last_finished_at))
         return;
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&s->rule, now, state->last_started_at);

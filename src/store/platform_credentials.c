@@ -185,7 +185,7 @@ enum err store_put_credential(struct store *s, struct credential *c)
         return err == ERR_NOT_FOUND ? ERR_EXISTS : err;
     c->row = db_i64(q, 0);
     c->version = db_i64(q, 1);
-    c->state = CREDENTIAL_FINE;
+    c->state = CREDENTIAL_CONNECTED;
     db_reset(q);
     return OK;
 }

@@ -13,8 +13,8 @@
 #include "store/store.h"
 
 enum credential_state {
-    CREDENTIAL_FINE,
-    CREDENTIAL_SIGN_IN, /* the author has to sign in again; it is not asked until then */
+    CREDENTIAL_CONNECTED,
+    CREDENTIAL_RECONNECT_REQUIRED, /* the author has to sign in again; it is not asked until then */
 };
 enum { CREDENTIAL_STATES = 2 };
 

@@ -89,7 +89,7 @@ enum err store_prune_runs(struct store *s, int64_t newest_row)
     return db_run(&s->db, q);
 }
 
-enum err store_last_whole_run(struct store *s, int64_t *started_at, int64_t *finished_at)
+enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUN_LAST_WHOLE);
     enum err err = db_one(&s->db, q);

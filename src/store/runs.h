@@ -51,7 +51,7 @@ MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
 /* When the newest whole run (of all sources, come to its end) started and finished; TIME_NONE: there is none.
  */
-MUST_USE enum err store_last_whole_run(struct store *s, int64_t *started_at, int64_t *finished_at);
+MUST_USE enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
 
 /* Newest first. */
 typedef bool (*store_run_fn)(void *ctx, const struct run_row *run);

@@ -126,7 +126,7 @@ enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struc
 bool tokens_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                            bool idle)
 {
-    if (desc->refresh_before_s < 0 || c->state != CREDENTIAL_FINE || c->access_expires_at == TIME_NONE)
+    if (desc->refresh_before_s < 0 || c->state != CREDENTIAL_CONNECTED || c->access_expires_at == TIME_NONE)
         return false;
     const int64_t age_ms = now_ms - c->obtained_at;
     if (age_ms < desc->refresh_min_age_s * SECOND_MS)

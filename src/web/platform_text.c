@@ -74,7 +74,7 @@ static bool ends_soon(const struct credential *c, int64_t now)
 
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now)
 {
-    if (c->state == CREDENTIAL_SIGN_IN)
+    if (c->state == CREDENTIAL_RECONNECT_REQUIRED)
         return (struct platform_text){ACCOUNT_RECONNECT_REQUIRED, "Sign in again",
                                       "%s wants you to sign in again before it tells us more. That happens "
                                       "when a password was changed, access was taken back, or nothing was "

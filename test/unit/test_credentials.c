@@ -29,16 +29,16 @@ static void the_same_account_again_is_an_update_and_anothers_is_refused(void **s
     int64_t again = 0, row = rig_put_tiktok();
     (void)state;
     test_begin(&rig.db);
-    assert_int_equal(
-        store_credential_failed(rig.db.w, row, 1, STR("reconnect invalid_grant"), NOW, CREDENTIAL_SIGN_IN),
-        OK);
+    assert_int_equal(store_credential_failed(rig.db.w, row, 1, STR("reconnect invalid_grant"), NOW,
+                                             CREDENTIAL_RECONNECT_REQUIRED),
+                     OK);
     test_commit(&rig.db);
-    assert_int_equal(rig_get(row).state, CREDENTIAL_SIGN_IN);
+    assert_int_equal(rig_get(row).state, CREDENTIAL_RECONNECT_REQUIRED);
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.2", "", &again), OK);
     assert_int_equal(again, row);
     const struct credential c = rig_get(row);
     assert_int_equal(c.version, 2);
-    assert_int_equal(c.state, CREDENTIAL_FINE);
+    assert_int_equal(c.state, CREDENTIAL_CONNECTED);
     assert_int_equal(c.failures, 0);
     assert_null(c.last_error.p);
     assert_null(c.refresh_sealed.p);
@@ -55,9 +55,10 @@ static void errors_of_old_tokens_do_not_mark_new_ones(void **state)
     (void)state;
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.2", "rft.2", &again), OK);
     test_begin(&rig.db);
-    assert_int_equal(store_credential_failed(rig.db.w, row, 1, STR("x"), NOW, CREDENTIAL_SIGN_IN), OK);
+    assert_int_equal(store_credential_failed(rig.db.w, row, 1, STR("x"), NOW, CREDENTIAL_RECONNECT_REQUIRED),
+                     OK);
     test_commit(&rig.db);
-    assert_int_equal(rig_get(row).state, CREDENTIAL_FINE);
+    assert_int_equal(rig_get(row).state, CREDENTIAL_CONNECTED);
 }
 
 static void a_row_that_was_swapped_does_not_open(void **state)
@@ -139,7 +140,7 @@ static void what_is_due_follows_the_descriptor(void **state)
     assert_false(tokens_refresh_is_due(&hours, &c, NOW + DAY_MS, true)); /* nothing to ask with it */
     assert_true(tokens_refresh_is_due(&hours, &c, NOW + 7 * DAY_MS, true));
     assert_false(tokens_refresh_is_due(&never, &c, NOW + DAY_MS, false));
-    c.state = CREDENTIAL_SIGN_IN;
+    c.state = CREDENTIAL_RECONNECT_REQUIRED;
     assert_false(tokens_refresh_is_due(&hours, &c, NOW + DAY_MS, false));
     c = (struct credential){.obtained_at = NOW, .access_expires_at = NOW + 20 * DAY_MS};
     assert_false(tokens_refresh_is_due(&days, &c, NOW + DAY_MS - 1, false));

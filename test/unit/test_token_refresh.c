@@ -93,7 +93,7 @@ static void each_refusal_is_somebodys(void **state)
             assert_string_equal(rig.answers[0].code, rows[i].code);
         const struct credential after = rig_get(row);
         assert_int_equal(after.version, before.version);
-        assert_int_equal(after.state, CREDENTIAL_FINE); /* marking is not the refresher's */
+        assert_int_equal(after.state, CREDENTIAL_CONNECTED); /* marking is not the refresher's */
         assert_int_equal(after.refresh_sent_at != TIME_NONE, rows[i].marked);
         rig_assert_tokens(row, "act.1", "rft.1");
     }
