@@ -23,8 +23,8 @@ static void rotate(struct reload *r)
 static void take_over(struct reload *r, struct config *fresh)
 {
     int taken = 0;
-    for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++) {
         if (!value_differs(r->config, fresh, key))
             continue;
         if (key->place.reload) {

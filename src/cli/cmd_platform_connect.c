@@ -165,9 +165,9 @@ static bool take_options(struct cli *cli, int argc, char **argv, struct connecti
         return false;
     const struct platform_desc *desc = desc_of(platform, login);
     if (!desc)
-        (void)cli_fail(CLI_USAGE, "platform connect: --platform wants tiktok, instagram, instagram-facebook, "
-                                  "youtube, facebook or pinterest; --login "
-                                  "goes with instagram and wants instagram or facebook");
+        (void)cli_fail(CLI_USAGE,
+                       "platform connect: --platform must be instagram-facebook or one of:" PLATFORM_NAMES
+                       "; --login (instagram or facebook) goes with --platform instagram only");
     else if (!account || !*account)
         (void)cli_fail(CLI_USAGE, "platform connect: --account wants the platform's id of the account");
     else if (!*cli->config.secrets.key_file)

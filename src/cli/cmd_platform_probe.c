@@ -438,7 +438,7 @@ static void ask_everything(struct probe *p)
     struct asker *a = p->asker;
     for (int tier = 0; tier < a->desc->tiers; tier++)
         ask_form(p, tier, false);
-    if (a->desc->api == API_YOUTUBE && *a->config->youtube.api_key)
+    if (a->options.api_key.len)
         for (int tier = 0; tier < a->desc->tiers; tier++)
             ask_form(p, tier, true);
     if (is_graph_batch(a)) {

@@ -24,8 +24,7 @@ static enum err load_account(struct asker *a, int64_t row)
 static bool open_network(struct asker *a)
 {
     const struct transaction_scope scope = transaction_scope_plain(a->store);
-    struct http_client_options options;
-    http_client_options_of(&options, a->config);
+    const struct http_client_options options = platform_client_options(a->config);
     CHECK(uv_loop_init(&a->loop) == 0);
     a->client = http_client_new(&a->loop, &options);
     if (!a->client) {
@@ -167,7 +166,7 @@ enum err asker_send(struct asker *a, struct platform_call *call)
         return err;
     a->network = NULL;
     a->request = request;
-    call->access_token = call->by_key ? str_from_cstr(a->config->youtube.api_key) : tokens.grant.access_token;
+    call->access_token = call->by_key ? a->options.api_key : tokens.grant.access_token;
     a->desc->build(&a->call_arena, call, request);
     a->waiting = true;
     (void)http_client_send(a->client, request, on_answer, a);

@@ -23,16 +23,29 @@ struct loading {
     int line_of[KEYS_MAX]; /* where the file gave a key; 0: not yet */
 };
 
-static const struct config_key *find_key(const char *section, const char *name)
+const struct config_key *config_key_at(size_t i)
 {
-    for (size_t i = 0; i < config_key_count; i++)
-        if (strcmp(config_keys[i].section, section) == 0 && strcmp(config_keys[i].name, name) == 0)
-            return &config_keys[i];
+    if (i < config_service_keys.count)
+        return &config_service_keys.keys[i];
+    i -= config_service_keys.count;
+    for (int p = 0; p < PLATFORM_COUNT; i -= config_platform_keys[p++]->count)
+        if (i < config_platform_keys[p]->count)
+            return &config_platform_keys[p]->keys[i];
+    return NULL;
+}
+
+/* Its number `*at` as well; NULL: there is no such key. */
+static const struct config_key *find_key(const char *section, const char *name, size_t *at)
+{
+    const struct config_key *key;
+    for (*at = 0; (key = config_key_at(*at)); ++*at)
+        if (strcmp(key->section, section) == 0 && strcmp(key->name, name) == 0)
+            return key;
     return NULL;
 }
 
 /* The secret that `<name>_file` speaks of. */
-static const struct config_key *find_secret_file(const char *section, const char *name)
+static const struct config_key *find_secret_file(const char *section, const char *name, size_t *at)
 {
     char base[FILE_NAME_MAX];
     size_t n = strlen(name);
@@ -40,14 +53,15 @@ static const struct config_key *find_secret_file(const char *section, const char
         return NULL;
     memcpy(base, name, n - 5);
     base[n - 5] = '\0';
-    const struct config_key *key = find_key(section, base);
+    const struct config_key *key = find_key(section, base, at);
     return key && key->secret ? key : NULL;
 }
 
 static bool has_section(const char *section)
 {
-    for (size_t i = 0; i < config_key_count; i++)
-        if (strcmp(config_keys[i].section, section) == 0)
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++)
+        if (strcmp(key->section, section) == 0)
             return true;
     return false;
 }
@@ -78,8 +92,9 @@ static bool set_from_file(struct config *c, const struct config_key *key, const 
 static bool apply(struct loading *l, const char *section, const char *name, const char *value,
                   struct buf *why)
 {
-    const struct config_key *file_of = find_secret_file(section, name);
-    const struct config_key *key = file_of ? file_of : find_key(section, name);
+    size_t at;
+    const struct config_key *file_of = find_secret_file(section, name, &at);
+    const struct config_key *key = file_of ? file_of : find_key(section, name, &at);
     if (!key) {
         if (has_section(section))
             buf_printf(why, "[%s] has no key \"%s\"", section, name);
@@ -89,7 +104,7 @@ static bool apply(struct loading *l, const char *section, const char *name, cons
             buf_printf(why, "there is no section [%s]", section);
         return false;
     }
-    int *seen = &l->line_of[key - config_keys];
+    int *seen = &l->line_of[at];
     if (*seen) {
         buf_printf(why, "[%s] %s was given in line %d already", section, name, *seen);
         return false;
@@ -181,8 +196,9 @@ static bool env_has_section(const char *variable)
     size_t prefix = sizeof ENV_PREFIX - 1;
     if (strncmp(variable, ENV_PREFIX, prefix) != 0)
         return false;
-    for (size_t i = 0; i < config_key_count; i++) {
-        upper_copy(upper, config_keys[i].section);
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++) {
+        upper_copy(upper, key->section);
         size_t n = strlen(upper);
         if (strncmp(variable + prefix, upper, n) == 0 && variable[prefix + n] == '_')
             return true;
@@ -194,8 +210,8 @@ static bool apply_variable(struct loading *l, const char *variable)
 {
     const char *value;
     int name_len = (int)strcspn(variable, "=");
-    for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++) {
         bool from_file = key->secret && env_names(variable, key, "_file", &value);
         if (!from_file && !env_names(variable, key, "", &value))
             continue;
@@ -218,10 +234,11 @@ static bool apply_variable(struct loading *l, const char *variable)
 void config_init(struct config *c)
 {
     *c = (struct config){0};
-    for (size_t i = 0; i < config_key_count; i++) {
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++) {
         struct buf why;
         buf_init(&why, 256);
-        bool ok = value_set(c, &config_keys[i], str_from_cstr(config_keys[i].initial), &why);
+        bool ok = value_set(c, key, str_from_cstr(key->initial), &why);
         buf_fini(&why);
         CHECK(ok);
     }
@@ -230,20 +247,32 @@ void config_init(struct config *c)
 void config_copy(struct config *out, const struct config *from)
 {
     *out = (struct config){0};
-    for (size_t i = 0; i < config_key_count; i++)
-        value_copy(out, from, &config_keys[i]);
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++)
+        value_copy(out, from, key);
 }
 
 void config_fini(struct config *c)
 {
-    for (size_t i = 0; i < config_key_count; i++)
-        value_free(c, &config_keys[i]);
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++)
+        value_free(c, key);
 }
 
 static bool has_app(const struct config *c)
 {
-    return *c->tiktok.client_id || *c->instagram.client_id || *c->youtube.client_id ||
-           *c->facebook.client_id || *c->pinterest.client_id;
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        if (*c->platform[p].client_id)
+            return true;
+    return false;
+}
+
+static bool has_api_key(const struct config *c)
+{
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        if (c->platform[p].api_key && *c->platform[p].api_key)
+            return true;
+    return false;
 }
 
 /* What no key can tell by itself. */
@@ -254,9 +283,9 @@ static bool agrees(const struct config *c, struct buf *message)
         why = "source names spool: spool_dir is missing";
     else if (c->refresh.interval_s && strcmp(c->refresh.source, "simulated") != 0)
         why = "interval_s is only for source = simulated";
-    else if (strstr(c->refresh.source, "platforms") && !has_app(c) && !*c->youtube.api_key)
-        why = "source names platforms: none has an app here (client_id in [tiktok], [instagram], [youtube], "
-              "[facebook] or [pinterest], or [youtube] api_key)";
+    else if (strstr(c->refresh.source, "platforms") && !has_app(c) && !has_api_key(c))
+        why = "source names platforms, but no platform is configured: set client_id (or api_key) in the "
+              "section of at least one platform";
     else if (strstr(c->refresh.source, "platforms") && has_app(c) && !*c->secrets.key_file)
         why = "source names platforms: [secrets] key_file is missing, without which no tokens can be kept";
     if (why)
@@ -267,7 +296,7 @@ static bool agrees(const struct config *c, struct buf *message)
 enum err config_load(struct config *c, const char *path, const char *const *environment, struct buf *message)
 {
     struct loading l = {.config = c, .path = path, .message = message};
-    CHECK(config_key_count <= KEYS_MAX);
+    CHECK(!config_key_at(KEYS_MAX));
     bool ok = !path || load_file(&l);
     for (; ok && environment && *environment; environment++)
         ok = apply_variable(&l, *environment);
@@ -302,8 +331,8 @@ static void print_shown(const struct config *c, const struct config_key *key, st
 static void print_keys(const struct config *c, bool with_help, struct buf *out)
 {
     const char *section = "";
-    for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++) {
         if (strcmp(section, key->section) != 0) {
             section = key->section;
             buf_printf(out, "%s[%s]\n", i ? "\n" : "", section);
@@ -347,7 +376,8 @@ void config_print_example(struct buf *out)
 
 const char *config_initial(const char *section, const char *name)
 {
-    const struct config_key *key = find_key(section, name);
+    size_t at;
+    const struct config_key *key = find_key(section, name, &at);
     CHECK(key);
     return key->initial;
 }

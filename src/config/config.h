@@ -7,9 +7,25 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/platforms.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* The section of one platform. Each platform has only some of these keys (see its connector); the others are
+ * NULL, 0 or false. */
+struct platform_settings {
+    char *client_id, *client_secret; /* the operator's app; client_id "": none */
+    char *api_key;                   /* reads public counts without an author's token; "": none */
+    char *api_origin, *token_origin, *consent_origin;
+    char *graph_version, *more_scopes, *config_id; /* see struct platform_options */
+    char *bulk;                                    /* auto, on, off */
+    bool batch;
+    int64_t calls_per_minute; /* per app or per account, as the platform limits it */
+    int64_t units_per_day;    /* calls per day for the app; 0: unlimited */
+    int64_t reserve_percent;  /* of units_per_day, for the end of the day */
+    int64_t ids_per_call, in_flight;
+};
 
 /* Text values are NUL-terminated and owned by the config. */
 struct config {
@@ -66,32 +82,7 @@ struct config {
         int64_t deadline_s, pace_s, timeout_ms, connect_timeout_ms, retry_percent;
         char *ca_file; /* "": the system's authorities */
     } platforms;
-    /* The operator's app at each platform; client_id "": none. */
-    struct {
-        char *client_id, *client_secret;
-        int64_t calls_per_minute, in_flight;
-    } tiktok;
-    struct {
-        char *client_id, *client_secret, *api_key;
-        int64_t units_per_day, reserve_percent, ids_per_call, in_flight;
-    } youtube;
-    struct {
-        char *client_id, *client_secret;
-        bool batch;
-        int64_t in_flight;
-    } instagram;
-    struct {
-        char *client_id, *client_secret, *graph_version, *more_scopes, *config_id;
-        int64_t in_flight;
-    } facebook;
-    struct {
-        char *client_id, *client_secret, *bulk; /* auto, on, off */
-        int64_t calls_per_minute, calls_per_day, in_flight;
-    } pinterest;
-    struct {
-        char *tiktok, *tiktok_auth, *youtube, *google_oauth, *google_auth, *facebook, *facebook_auth,
-            *instagram, *instagram_oauth, *instagram_auth, *pinterest, *pinterest_auth;
-    } origins;
+    struct platform_settings platform[PLATFORM_COUNT]; /* one section per platform */
     struct {
         char *listen; /* comma separated; "": off */
     } admin;
@@ -131,8 +122,20 @@ struct config_key {
     const char *help; /* sentences for config.example.ini; NULL: those of the key before say it */
 };
 
-extern const struct config_key config_keys[];
-extern const size_t config_key_count;
+struct config_section {
+    const struct config_key *keys;
+    size_t count;
+};
+
+/* The keys that do not belong to one platform (config_table.c). */
+extern const struct config_section config_service_keys;
+
+/* The keys of each platform's section. Defined beside the connectors (platforms/platform.c), so that a
+ * platform needs no change here. */
+extern const struct config_section *const config_platform_keys[PLATFORM_COUNT];
+
+/* Key number `i` of all, in the order of config.example.ini; NULL after the last. */
+const struct config_key *config_key_at(size_t i);
 
 /* Defaults, then the file, then the environment. `path` NULL: no file. `environ` is a NULL-terminated list of
  * NAME=VALUE. On failure `message` holds `file:line: message` or `VARIABLE: message` and the config is as

@@ -1,18 +1,6 @@
 /* The table of configuration keys: one row each, in the order of config.example.ini. */
 #include "config/address.h"
-#include "config/config.h"
-
-/* Where the value goes; RELOADED: SIGHUP takes a new one over. */
-#define KEY(member)                                                                                          \
-    {                                                                                                        \
-        offsetof(struct config, member), false                                                               \
-    }
-#define RELOADED(member)                                                                                     \
-    {                                                                                                        \
-        offsetof(struct config, member), true                                                                \
-    }
-#define NO_LIMIT         0, 0
-#define TEXT_LIMIT(most) 0, (most)
+#include "config/key_rows.h"
 
 /* Each item is one that can be listened on. */
 static bool are_addresses(struct str value, const char **why)
@@ -146,9 +134,7 @@ static bool check_source(struct str value, const char **why)
     return true;
 }
 
-/* https, or, where tests are built in, http to this machine; a host, perhaps a port, and nothing behind it.
- */
-static bool check_origin(struct str value, const char **why)
+bool config_check_origin(struct str value, const char **why)
 {
     *why = "wants an address such as https://api.example.com, without a path";
     if (!is_url(value))
@@ -163,37 +149,7 @@ static bool check_origin(struct str value, const char **why)
 #endif
 }
 
-static bool check_graph_version(struct str value, const char **why)
-{
-    *why = "wants a version of the Graph API such as v26.0";
-    if (value.len < 4 || value.len > 8 || value.p[0] != 'v')
-        return false;
-    size_t dots = 0;
-    for (size_t i = 1; i < value.len; i++) {
-        if (value.p[i] == '.')
-            dots++;
-        else if (value.p[i] < '0' || value.p[i] > '9')
-            return false;
-    }
-    return dots == 1 && value.p[1] != '.' && value.p[value.len - 1] != '.';
-}
-
-static bool check_scopes(struct str value, const char **why)
-{
-    *why = "wants names of permissions such as business_management, comma separated, without blanks";
-    for (size_t i = 0; i < value.len; i++)
-        if (!((value.p[i] >= 'a' && value.p[i] <= 'z') || value.p[i] == '_' || (value.p[i] == ',' && i)))
-            return false;
-    return value.len == 0 || value.p[value.len - 1] != ',';
-}
-
-static bool check_bulk(struct str value, const char **why)
-{
-    *why = "wants auto, on or off";
-    return str_eq(value, STR("auto")) || str_eq(value, STR("on")) || str_eq(value, STR("off"));
-}
-
-const struct config_key config_keys[] = {
+static const struct config_key keys[] = {
     {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
      check_listen,
      "Where to listen, comma separated: 127.0.0.1:8080, [::1]:8080, unix:/run/viewtally.sock. Port 0 takes a "
@@ -323,100 +279,6 @@ const struct config_key config_keys[] = {
      "A file with the certificates (PEM) of who is trusted to vouch for the platforms. Empty: the system's "
      "authorities."},
 
-    {"tiktok", "client_id", CONFIG_TEXT, KEY(tiktok.client_id), "", TEXT_LIMIT(200), false, NULL,
-     "Your app at TikTok: what TikTok calls its client key. Empty: TikTok is not asked."},
-    {"tiktok", "client_secret", CONFIG_TEXT, KEY(tiktok.client_secret), "", TEXT_LIMIT(500), true, NULL,
-     "Its secret; client_secret_file names a file that holds it instead."},
-    {"tiktok", "calls_per_minute", CONFIG_INTEGER, RELOADED(tiktok.calls_per_minute), "600", 1, 1000000,
-     false, NULL, "TikTok's limit: calls a minute, for the whole app."},
-    {"tiktok", "in_flight", CONFIG_INTEGER, RELOADED(tiktok.in_flight), "8", 1, 100, false, NULL,
-     "Calls at once."},
-
-    {"instagram", "client_id", CONFIG_TEXT, KEY(instagram.client_id), "", TEXT_LIMIT(200), false, NULL,
-     "Your app for Instagram's own login. Empty: accounts are linked through Facebook only."},
-    {"instagram", "client_secret", CONFIG_TEXT, KEY(instagram.client_secret), "", TEXT_LIMIT(500), true, NULL,
-     "Its secret; client_secret_file names a file that holds it instead."},
-    {"instagram", "batch", CONFIG_SWITCH, RELOADED(instagram.batch), "off", NO_LIMIT, false, NULL,
-     "Whether graph.instagram.com takes batches of calls, which Meta does not document. off: one post a "
-     "call."},
-    {"instagram", "in_flight", CONFIG_INTEGER, RELOADED(instagram.in_flight), "8", 1, 100, false, NULL,
-     "Calls at once."},
-
-    {"youtube", "client_id", CONFIG_TEXT, KEY(youtube.client_id), "", TEXT_LIMIT(200), false, NULL,
-     "Your project at Google: its OAuth client. Empty: authors cannot link channels."},
-    {"youtube", "client_secret", CONFIG_TEXT, KEY(youtube.client_secret), "", TEXT_LIMIT(500), true, NULL,
-     "Its secret; client_secret_file names a file that holds it instead."},
-    {"youtube", "api_key", CONFIG_TEXT, KEY(youtube.api_key), "", TEXT_LIMIT(200), true, NULL,
-     "A key of the project. With it, videos of several authors are asked for in one call, which saves nearly "
-     "all of the quota.\n"
-     "api_key_file names a file that holds it instead."},
-    {"youtube", "units_per_day", CONFIG_INTEGER, RELOADED(youtube.units_per_day), "10000", 1, 100000000,
-     false, NULL,
-     "Calls of each method (videos:batchGetStats, and videos.list once that is spent) from midnight to\n"
-     "midnight in Los Angeles: the quotas of the project."},
-    {"youtube", "reserve_percent", CONFIG_INTEGER, RELOADED(youtube.reserve_percent), "15", 0, 90, false,
-     NULL, "How much of it is kept for the end of the day, in a hundred."},
-    {"youtube", "ids_per_call", CONFIG_INTEGER, RELOADED(youtube.ids_per_call), "50", 1, 50, false, NULL,
-     "Videos that one call asks for."},
-    {"youtube", "in_flight", CONFIG_INTEGER, RELOADED(youtube.in_flight), "4", 1, 100, false, NULL,
-     "Calls at once."},
-
-    {"facebook", "client_id", CONFIG_TEXT, KEY(facebook.client_id), "", TEXT_LIMIT(200), false, NULL,
-     "Your app at Meta, for Facebook pages and the Instagram accounts behind them. Empty: neither is asked."},
-    {"facebook", "client_secret", CONFIG_TEXT, KEY(facebook.client_secret), "", TEXT_LIMIT(500), true, NULL,
-     "Its secret; client_secret_file names a file that holds it instead."},
-    {"facebook", "graph_version", CONFIG_TEXT, KEY(facebook.graph_version), "v26.0", TEXT_LIMIT(8), false,
-     check_graph_version,
-     "The version of Meta's Graph API. One that Meta has ended is silently served as another."},
-    {"facebook", "more_scopes", CONFIG_TEXT, KEY(facebook.more_scopes), "business_management",
-     TEXT_LIMIT(500), false, check_scopes,
-     "Further permissions that linking requests, comma separated. business_management finds the pages that\n"
-     "belong to a business portfolio. Remove it if Facebook shows authors \"Invalid Scopes\"."},
-    {"facebook", "config_id", CONFIG_TEXT, KEY(facebook.config_id), "", TEXT_LIMIT(100), false, NULL,
-     "The configuration of your app, if it uses Facebook Login for Business: the configuration lists the\n"
-     "permissions then, and more_scopes is ignored. Empty: plain Facebook Login."},
-    {"facebook", "in_flight", CONFIG_INTEGER, RELOADED(facebook.in_flight), "8", 1, 100, false, NULL,
-     "Calls at once."},
-
-    {"pinterest", "client_id", CONFIG_TEXT, KEY(pinterest.client_id), "", TEXT_LIMIT(200), false, NULL,
-     "Your app at Pinterest. Empty: Pinterest is not asked."},
-    {"pinterest", "client_secret", CONFIG_TEXT, KEY(pinterest.client_secret), "", TEXT_LIMIT(500), true, NULL,
-     "Its secret; client_secret_file names a file that holds it instead."},
-    {"pinterest", "bulk", CONFIG_TEXT, RELOADED(pinterest.bulk), "auto", TEXT_LIMIT(4), false, check_bulk,
-     "Whether Pinterest lets the app ask for a hundred pins at once: auto finds out, on, off."},
-    {"pinterest", "calls_per_minute", CONFIG_INTEGER, RELOADED(pinterest.calls_per_minute), "55", 1, 1000000,
-     false, NULL, "Calls a minute for each account; Pinterest allows 60."},
-    {"pinterest", "calls_per_day", CONFIG_INTEGER, RELOADED(pinterest.calls_per_day), "0", 0, 100000000,
-     false, NULL,
-     "Calls a day for the whole app: 1000 while Pinterest gives it trial access only. 0: no such limit."},
-    {"pinterest", "in_flight", CONFIG_INTEGER, RELOADED(pinterest.in_flight), "4", 1, 100, false, NULL,
-     "Calls at once."},
-
-    {"origins", "tiktok", CONFIG_TEXT, KEY(origins.tiktok), "https://open.tiktokapis.com", TEXT_LIMIT(200),
-     false, check_origin, "Where the platforms are. Only ever changed to ask something else in their place."},
-    {"origins", "tiktok_auth", CONFIG_TEXT, KEY(origins.tiktok_auth), "https://www.tiktok.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "instagram", CONFIG_TEXT, KEY(origins.instagram), "https://graph.instagram.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "instagram_oauth", CONFIG_TEXT, KEY(origins.instagram_oauth), "https://api.instagram.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "instagram_auth", CONFIG_TEXT, KEY(origins.instagram_auth), "https://www.instagram.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "youtube", CONFIG_TEXT, KEY(origins.youtube), "https://www.googleapis.com", TEXT_LIMIT(200),
-     false, check_origin, NULL},
-    {"origins", "google_oauth", CONFIG_TEXT, KEY(origins.google_oauth), "https://oauth2.googleapis.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "google_auth", CONFIG_TEXT, KEY(origins.google_auth), "https://accounts.google.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "facebook", CONFIG_TEXT, KEY(origins.facebook), "https://graph.facebook.com", TEXT_LIMIT(200),
-     false, check_origin, NULL},
-    {"origins", "facebook_auth", CONFIG_TEXT, KEY(origins.facebook_auth), "https://www.facebook.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "pinterest", CONFIG_TEXT, KEY(origins.pinterest), "https://api.pinterest.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-    {"origins", "pinterest_auth", CONFIG_TEXT, KEY(origins.pinterest_auth), "https://www.pinterest.com",
-     TEXT_LIMIT(200), false, check_origin, NULL},
-
     {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false,
      are_addresses,
      "Where the operator looks: /metrics, /livez, /readyz, on addresses written as those of [server]. "
@@ -439,4 +301,4 @@ const struct config_key config_keys[] = {
      "front has a log too."},
 };
 
-const size_t config_key_count = sizeof config_keys / sizeof config_keys[0];
+const struct config_section config_service_keys = {keys, sizeof keys / sizeof keys[0]};

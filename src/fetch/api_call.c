@@ -160,14 +160,13 @@ static void build_call(struct api_call *call)
     const struct throttle *t = a->api->throttle;
     const struct call_batch *batch = call->batch;
     const int tier = call->tier < t->lowest_tier ? t->lowest_tier : call->tier;
-    const char *api_key = run_config(call->calls->run)->youtube.api_key;
     shorten_batch(call, tier);
     call->request = (struct platform_call){
         .kind = batch->kind,
         .options = &t->options,
         .account_id = a->account_id,
         .by_key = !a->row,
-        .access_token = a->row ? call->tokens.grant.access_token : str_from_cstr(api_key),
+        .access_token = a->row ? call->tokens.grant.access_token : t->options.api_key,
         .tier = tier,
         .with_account = batch->with_account,
         .is_personal = a->is_personal,

@@ -253,7 +253,7 @@ static void init_apis(struct engine *e)
         throttle_init(&e->throttles[api], e->config, (enum platform_api)api);
         api_queue_init(&e->apis[api], &e->throttles[api]);
     }
-    if (!e->config->youtube.api_key[0])
+    if (!e->throttles[API_YOUTUBE].options.by_key)
         return;
     e->apis[API_YOUTUBE].key = &e->api_key;
     fetch_account_init(&e->api_key, &e->apis[API_YOUTUBE], NULL);
@@ -316,12 +316,11 @@ static enum err load_state(struct engine *e)
 
 static enum err open_loop(struct engine *e)
 {
-    struct http_client_options options;
+    const struct http_client_options options = platform_client_options(e->config);
     const int status = FAULT_OR(UV_EMFILE, uv_loop_init(&e->loop));
     if (status)
         return run_fail(e->run, ERR_NOMEM, "cannot create the event loop for the platforms: %s",
                         uv_strerror(status));
-    http_client_options_of(&options, e->config);
     e->http = http_client_new(&e->loop, &options);
     if (!e->http) {
         CHECK(uv_loop_close(&e->loop) == 0);

@@ -17,39 +17,21 @@ int throttle_quota_count(const struct throttle *t)
 static void init_limits(struct throttle *t, const struct config *c)
 {
     const int64_t now = clock_mono_ms(), wall = clock_wall_ms();
-    int64_t per_minute = t->desc->app_rate.per_minute, units = t->desc->units_per_day, reserve = 0;
-    switch (t->api) {
-    case API_TIKTOK:
-        per_minute = c->tiktok.calls_per_minute;
-        t->pace.in_flight_max = (int)c->tiktok.in_flight;
-        break;
-    case API_INSTAGRAM: t->pace.in_flight_max = (int)c->instagram.in_flight; break;
-    case API_INSTAGRAM_FACEBOOK:
-    case API_FACEBOOK: t->pace.in_flight_max = (int)c->facebook.in_flight; break;
-    case API_YOUTUBE:
-        units = c->youtube.units_per_day;
-        reserve = c->youtube.reserve_percent;
-        t->pace.in_flight_max = (int)c->youtube.in_flight;
-        break;
-    case API_PINTEREST:
-        units = c->pinterest.calls_per_day;
-        t->account_per_minute = (int)c->pinterest.calls_per_minute;
-        t->pace.in_flight_max = (int)c->pinterest.in_flight;
-        t->lowest_tier = str_eq(str_from_cstr(c->pinterest.bulk), STR("off")) ? 1 : 0;
-        break;
-    }
-    bucket_init(&t->pace.bucket, (int)per_minute, t->desc->app_rate.burst, now);
+    const struct platform_call_limits limits = platform_call_limits_of(c, t->api);
+    t->account_per_minute = (int)limits.account_per_minute;
+    t->pace.in_flight_max = (int)limits.in_flight;
+    t->lowest_tier = limits.bulk == BULK_OFF ? 1 : 0;
+    bucket_init(&t->pace.bucket, (int)limits.app_per_minute, t->desc->app_rate.burst, now);
     CHECK(throttle_quota_count(t) <= THROTTLE_QUOTAS);
     for (int tier = 0; tier < THROTTLE_QUOTAS; tier++)
-        quota_init(&t->quotas[tier], units, reserve, wall);
+        quota_init(&t->quotas[tier], limits.units_per_day, limits.reserve_percent, wall);
 }
 
 void throttle_init(struct throttle *t, const struct config *config, enum platform_api api)
 {
     *t = (struct throttle){.api = api, .desc = platform_desc(api), .combined_until = TIME_NONE};
     t->options = platform_options_of(config, api);
-    t->configured = platform_is_configured(config, api) || (api == API_YOUTUBE && config->youtube.api_key[0]);
-    t->account_per_minute = t->desc->account_rate.per_minute;
+    t->configured = platform_is_configured(config, api) || t->options.by_key;
     init_limits(t, config);
 }
 

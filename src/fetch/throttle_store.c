@@ -69,8 +69,7 @@ enum err throttle_load(struct throttle *t, struct store *store, const struct con
         err = load_limit(t, store, names[i], now, &saved[i]);
     if (err)
         return err;
-    const bool tier_is_fixed =
-        t->api == API_PINTEREST && str_eq(str_from_cstr(config->pinterest.bulk), STR("on"));
+    const bool tier_is_fixed = platform_call_limits_of(config, t->api).bulk == BULK_ON;
     restore(t, saved, tier_is_fixed, now);
     return OK;
 }

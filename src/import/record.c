@@ -225,7 +225,7 @@ static bool parse_platform(struct record_parser *p, const struct field_rule *rul
                            struct field *out)
 {
     if (!yyjson_is_str(v) || !platform_parse(str_make(yyjson_get_str(v), yyjson_get_len(v)), &out->platform))
-        return refuse_field(p, rule->name, "is not one of tiktok, instagram, youtube, facebook, pinterest");
+        return refuse_field(p, rule->name, "is not one of:" PLATFORM_NAMES);
     return true;
 }
 

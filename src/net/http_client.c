@@ -56,6 +56,15 @@ struct socket_watch {
     curl_socket_t socket;
 };
 
+const char *transport_error_name(enum transport_error e)
+{
+    static const char *const names[TRANSPORT_ERRORS] = {
+        "ok", "dns", "connect", "tls", "timeout", "reset", "too_large", "protocol", "request",
+    };
+    CHECK((unsigned)e < TRANSPORT_ERRORS);
+    return names[e];
+}
+
 /* ---- the library ---- */
 
 static void init_library(void)
@@ -406,9 +415,11 @@ static bool is_own_machine(const char *origin)
            strncmp(origin, "http://[::1]", 12) == 0 || strncmp(origin, "https://[::1]", 13) == 0;
 }
 
-/* The one protocol that the origin may be asked by; NULL: none. */
-static const char *protocol_of(const char *origin)
+/* The only protocol that curl may use for the origin; NULL: the origin is not allowed. */
+static const char *protocol_of(const struct http_client *f, const char *origin)
 {
+    if (strncmp(origin, "http://", 7) == 0 && f->options.allow_http)
+        return "http";
 #ifdef VT_TEST_SEAMS
     if (strncmp(origin, "http://", 7) == 0 && is_own_machine(origin))
         return "http";
@@ -457,17 +468,19 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
     (void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     (void)curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
-    if (is_own_machine(origin))
+    if (is_own_machine(origin) || o->allow_http)
         (void)curl_easy_setopt(e, CURLOPT_PROXY, "");
     bool ok = curl_easy_setopt(e, CURLOPT_URL, c->url.p) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->fields) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_USERAGENT, agent) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, protocol_of(origin)) == CURLE_OK &&
+              curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, protocol_of(c->client, origin)) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "") == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
               curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK;
+    if (o->unix_socket)
+        ok = ok && curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket) == CURLE_OK;
     if (o->ca_file && *o->ca_file)
         ok = ok && curl_easy_setopt(e, CURLOPT_CAINFO, o->ca_file) == CURLE_OK;
     return ok;
@@ -475,8 +488,8 @@ static bool set_options(struct http_call *c, const char *origin)
 
 static bool begin(struct http_call *c, const struct http_request *r)
 {
-    const char *origin = c->client->options.origins[r->host];
-    if (!protocol_of(origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
+    const char *origin = r->origin;
+    if (!protocol_of(c->client, origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
         return false;
     if (!wiped_append(&c->url, str_from_cstr(origin)) || !wiped_append(&c->url, r->path))
         return false;
@@ -489,7 +502,7 @@ static bool begin(struct http_call *c, const struct http_request *r)
 struct http_call *http_client_send(struct http_client *f, const struct http_request *request,
                                    void (*done)(void *ctx, const struct http_result *result), void *ctx)
 {
-    CHECK(!f->closing && (unsigned)request->host < PLATFORM_HOSTS);
+    CHECK(!f->closing && request->origin);
     struct http_call *c = xcalloc(1, sizeof *c);
     c->client = f;
     c->done = done;

@@ -17,7 +17,6 @@
 #include <stdint.h>
 #include <uv.h>
 
-struct config;
 struct http_client;
 struct http_call;
 
@@ -45,15 +44,13 @@ enum {
 
 /* Texts are the caller's and live as long as the fetch. */
 struct http_client_options {
-    const char *origins[PLATFORM_HOSTS]; /* "https://api.example.com" */
-    const char *ca_file;                 /* NULL or "": the system's authorities */
+    const char *ca_file;     /* NULL or "": the system's certificate authorities */
+    const char *unix_socket; /* path; connect to it, whatever the origin says. NULL: TCP */
+    bool allow_http;         /* http:// origins too, without a proxy: for a server on this machine */
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* decompressed */
     long host_connections; /* at once, to one host; further calls wait, in their time */
 };
-
-/* Those of the configuration. */
-void http_client_options_of(struct http_client_options *o, const struct config *c);
 
 /* False: the library that this is built with cannot be used, `*why` says what it lacks (it would look names
  * up on the loop). Any thread, any time; asked at start. */

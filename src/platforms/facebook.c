@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "platforms/facebook.h"
 #include "platforms/graph.h"
+#include "platforms/platform_keys.h"
 #include "platforms/response_reader.h"
 
 enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
@@ -111,7 +112,7 @@ static void build_read(struct arena *a, const struct platform_call *call, struct
         if (form.asked)
             paths[n++] = insights_path(a, &call->items[i], form.names);
     }
-    graph_batch(a, call, HOST_FACEBOOK, paths, n, out);
+    graph_batch(a, call, paths, n, out);
 }
 
 /* ---- reading one post ---- */
@@ -315,7 +316,7 @@ static void build_resolve(struct arena *a, const struct platform_call *call, str
     for (size_t i = 0; i < call->item_count; i++)
         paths[i] = arena_printf(a, "%.*s?fields=attachments%%7Bmedia_type,type,target%%7Bid,url%%7D%%7D",
                                 (int)call->items[i].id.len, call->items[i].id.p);
-    graph_batch(a, call, HOST_FACEBOOK, paths, call->item_count, out);
+    graph_batch(a, call, paths, call->item_count, out);
 }
 
 /* The id of the Reel that the post is about; p == NULL: the post is none. A classic video stays a post,
@@ -372,6 +373,57 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
     return call->kind == CALL_RESOLVE ? parse_resolve(a, call, response) : parse_read(a, call, response);
 }
 
+/* ---- the section [facebook] ---- */
+
+static bool check_graph_version(struct str value, const char **why)
+{
+    *why = "must be a version of the Graph API such as v26.0";
+    if (value.len < 4 || value.len > 8 || value.p[0] != 'v')
+        return false;
+    size_t dots = 0;
+    for (size_t i = 1; i < value.len; i++) {
+        if (value.p[i] == '.')
+            dots++;
+        else if (value.p[i] < '0' || value.p[i] > '9')
+            return false;
+    }
+    return dots == 1 && value.p[1] != '.' && value.p[value.len - 1] != '.';
+}
+
+static bool check_scopes(struct str value, const char **why)
+{
+    *why = "must be names of permissions such as business_management, comma separated, without spaces";
+    for (size_t i = 0; i < value.len; i++)
+        if (!((value.p[i] >= 'a' && value.p[i] <= 'z') || value.p[i] == '_' || (value.p[i] == ',' && i)))
+            return false;
+    return value.len == 0 || value.p[value.len - 1] != ',';
+}
+
+static const struct config_key keys[] = {
+    APP_KEYS(PLATFORM_FACEBOOK, "facebook",
+             "Your app at Meta, for Facebook pages and the Instagram accounts linked to them. Empty: neither "
+             "is used."),
+    {"facebook", "graph_version", CONFIG_TEXT, KEY(platform[PLATFORM_FACEBOOK].graph_version), "v26.0",
+     TEXT_LIMIT(8), false, check_graph_version,
+     "The version of Meta's Graph API, also for [instagram]. Meta silently serves an expired version as a "
+     "newer one."},
+    {"facebook", "more_scopes", CONFIG_TEXT, KEY(platform[PLATFORM_FACEBOOK].more_scopes),
+     "business_management", TEXT_LIMIT(500), false, check_scopes,
+     "More permissions to request when an author connects, comma separated. business_management finds the "
+     "pages that\n"
+     "belong to a business portfolio. Remove it if Facebook shows authors \"Invalid Scopes\"."},
+    {"facebook", "config_id", CONFIG_TEXT, KEY(platform[PLATFORM_FACEBOOK].config_id), "", TEXT_LIMIT(100),
+     false, NULL,
+     "The configuration id of your app if it uses Facebook Login for Business. That configuration then lists "
+     "the\n"
+     "permissions, and more_scopes is ignored. Empty: plain Facebook Login."},
+    IN_FLIGHT_KEY(PLATFORM_FACEBOOK, "facebook", "8"),
+    ORIGIN_KEY(PLATFORM_FACEBOOK, "facebook", api_origin, "https://graph.facebook.com", API_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_FACEBOOK, "facebook", consent_origin, "https://www.facebook.com",
+               CONSENT_ORIGIN_HELP),
+};
+const struct config_section facebook_keys = CONFIG_SECTION(keys);
+
 /* Meta's limit grows with the page's engaged users, and its headers say how much of it is used [V]. Of the
  * scopes, pages_show_list is for the list of pages, pages_read_user_content for the likes, comments and
  * shares of posts and videos, without which Meta refuses these fields [P, live in 2026]. instagram_basic
@@ -379,6 +431,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 const struct platform_desc facebook_desc = {
     .api = API_FACEBOOK,
     .platform = PLATFORM_FACEBOOK,
+    .section = PLATFORM_FACEBOOK,
     .name = "facebook",
     .title = "Facebook",
     .scopes = "pages_show_list,pages_read_engagement,pages_read_user_content,read_insights,instagram_basic,"
@@ -390,12 +443,10 @@ const struct platform_desc facebook_desc = {
     .ids_per_resolve = GRAPH_BATCH_MAX,
     .is_readable = is_readable,
     .measurable = {true, true, true, true, false},
-    .app_in_flight = 8,
     .refresh_before_s = -1,
     .build = build,
     .parse = parse,
     .authorize_path = facebook_authorize_path,
-    .authorize_host = HOST_FACEBOOK_AUTH,
     .link_build = facebook_link_build,
     .link_parse = facebook_link_parse,
 };

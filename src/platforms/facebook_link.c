@@ -88,7 +88,7 @@ static void build_list(struct arena *a, const struct platform_link *link, const 
 
 bool facebook_link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
-    *out = (struct http_request){.host = HOST_FACEBOOK, .method = "GET"};
+    *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
     if (link->step >= STEP_DONE)
         return false;
     if (link->step < STEP_PAGES) {

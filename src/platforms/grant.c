@@ -103,10 +103,10 @@ void request_add_header(struct http_request *out, struct str name, struct str va
     out->headers[out->header_count++] = (struct http_header){name, value};
 }
 
-void request_form(struct arena *a, enum platform_host host, struct str path, const struct url_field *fields,
+void request_form(struct arena *a, const char *origin, struct str path, const struct url_field *fields,
                   size_t count, struct http_request *out)
 {
-    *out = (struct http_request){.host = host, .method = "POST", .path = path};
+    *out = (struct http_request){.origin = origin, .method = "POST", .path = path};
     out->content_type = STR("application/x-www-form-urlencoded");
     out->body = url_with_fields(a, STR(""), fields, count);
 }

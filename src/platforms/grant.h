@@ -29,7 +29,7 @@ struct str grant_name(struct arena *a, struct str name);
 
 /* A request that posts these fields as a form, with no headers yet. */
 struct url_field;
-void request_form(struct arena *a, enum platform_host host, struct str path, const struct url_field *fields,
+void request_form(struct arena *a, const char *origin, struct str path, const struct url_field *fields,
                   size_t count, struct http_request *out);
 
 /* `Authorization: Bearer …` as the next header. */

@@ -13,10 +13,9 @@ enum { BATCH_TEXT_MAX = 256 << 10 };
 
 /* ---- requests ---- */
 
-void graph_get(struct arena *a, const struct platform_call *call, enum platform_host host, struct str path,
-               struct http_request *out)
+void graph_get(struct arena *a, const struct platform_call *call, struct str path, struct http_request *out)
 {
-    *out = (struct http_request){.host = host, .method = "GET"};
+    *out = (struct http_request){.origin = call->options->origins[ORIGIN_API], .method = "GET"};
     out->path = arena_printf(a, "/%s/%.*s", call->options->graph_version, (int)path.len, path.p);
     request_add_bearer(a, out, call->access_token);
 }
@@ -30,8 +29,8 @@ static void add_operation(struct buf *json, const struct platform_call *call, st
 /* The version stands in the address and in each operation [K]: Meta's sample has neither. The token is a
  * field of the form as in the sample: whether a header counts for the operations too is not said. The headers
  * of the operations are wanted because the usage of the account stands only there. */
-void graph_batch(struct arena *a, const struct platform_call *call, enum platform_host host,
-                 const struct str *paths, size_t count, struct http_request *out)
+void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
+                 struct http_request *out)
 {
     struct buf json;
     CHECK(count > 0 && count + call->with_account <= GRAPH_BATCH_MAX);
@@ -45,7 +44,8 @@ void graph_batch(struct arena *a, const struct platform_call *call, enum platfor
     CHECK(!json.failed);
     const struct url_field fields[] = {
         {"access_token", call->access_token}, {"include_headers", STR("true")}, {"batch", buf_str(&json)}};
-    request_form(a, host, arena_printf(a, "/%s/", call->options->graph_version), fields, 3, out);
+    request_form(a, call->options->origins[ORIGIN_API], arena_printf(a, "/%s/", call->options->graph_version),
+                 fields, 3, out);
     buf_fini(&json);
 }
 

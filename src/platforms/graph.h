@@ -23,13 +23,12 @@ enum {
 /* ---- requests ---- */
 
 /* GET /{version}/{path} with the call's token. */
-void graph_get(struct arena *a, const struct platform_call *call, enum platform_host host, struct str path,
-               struct http_request *out);
+void graph_get(struct arena *a, const struct platform_call *call, struct str path, struct http_request *out);
 
 /* POST /{version}/ with `count` operations, GETs of `paths`; with call->with_account one more before them,
  * which asks for the account. At most GRAPH_BATCH_MAX in all. */
-void graph_batch(struct arena *a, const struct platform_call *call, enum platform_host host,
-                 const struct str *paths, size_t count, struct http_request *out);
+void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
+                 struct http_request *out);
 
 /* Of lists of names, comma separated. */
 bool graph_has_name(struct str names, struct str name);

@@ -7,8 +7,9 @@
 #include "base/check.h"
 #include "base/urlencode.h"
 #include "platforms/facebook.h"
-#include "platforms/graph.h"
 #include "platforms/grant.h"
+#include "platforms/graph.h"
+#include "platforms/platform_keys.h"
 #include "platforms/response_reader.h"
 
 #define METRICS STR("views,likes,comments,shares,saved")
@@ -56,8 +57,7 @@ static struct str node_path(struct arena *a, const struct platform_item *item)
     return arena_printf(a, "%.*s?fields=%.*s", (int)item->id.len, item->id.p, (int)FIELDS.len, FIELDS.p);
 }
 
-static void build_any(struct arena *a, const struct platform_call *call, enum platform_host host, bool batch,
-                      struct http_request *out)
+static void build_any(struct arena *a, const struct platform_call *call, bool batch, struct http_request *out)
 {
     struct str lists[OPERATIONS_MAX], paths[GRAPH_BATCH_MAX];
     size_t each = plan(a, call, batch, lists), n = 0;
@@ -69,9 +69,9 @@ static void build_any(struct arena *a, const struct platform_call *call, enum pl
             paths[n++] = node_path(a, &call->items[i]);
     }
     if (batch)
-        graph_batch(a, call, host, paths, n, out);
+        graph_batch(a, call, paths, n, out);
     else
-        graph_get(a, call, host, paths[0], out);
+        graph_get(a, call, paths[0], out);
 }
 
 /* ---- answers ---- */
@@ -166,7 +166,7 @@ static bool is_batch(const struct platform_call *call)
 
 static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
-    build_any(a, call, HOST_INSTAGRAM, is_batch(call), out);
+    build_any(a, call, is_batch(call), out);
 }
 
 static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *response)
@@ -176,7 +176,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 static void build_by_facebook(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
-    build_any(a, call, HOST_FACEBOOK, true, out);
+    build_any(a, call, true, out);
 }
 
 static struct outcome parse_by_facebook(struct arena *a, struct platform_call *call,
@@ -194,9 +194,8 @@ static void build_refresh(struct arena *a, const struct platform_options *option
 {
     const struct url_field fields[] = {{"grant_type", STR("ig_refresh_token")},
                                        {"access_token", have->access_token}};
-    (void)options;
     (void)app;
-    *out = (struct http_request){.host = HOST_INSTAGRAM, .method = "GET"};
+    *out = (struct http_request){.origin = options->origins[ORIGIN_API], .method = "GET"};
     out->path = url_with_fields(a, STR("/refresh_access_token?"), fields, 2);
 }
 
@@ -238,7 +237,7 @@ static void build_code(struct arena *a, const struct platform_link *link, struct
                                        {"grant_type", STR("authorization_code")},
                                        {"redirect_uri", link->redirect_uri},
                                        {"code", plain_code(link->code)}};
-    request_form(a, HOST_INSTAGRAM_OAUTH, STR("/oauth/access_token"), fields, 5, out);
+    request_form(a, link->options->origins[ORIGIN_TOKEN], STR("/oauth/access_token"), fields, 5, out);
 }
 
 static void build_long(struct arena *a, const struct platform_link *link, struct http_request *out)
@@ -251,7 +250,7 @@ static void build_long(struct arena *a, const struct platform_link *link, struct
 
 static bool link_build(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
-    *out = (struct http_request){.host = HOST_INSTAGRAM, .method = "GET"};
+    *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
     switch (link->step) {
     case STEP_CODE: build_code(a, link, out); return true;
     case STEP_LONG: build_long(a, link, out); return true;
@@ -352,11 +351,30 @@ static const struct platform_permission permissions_of_instagram[] = {
         true, true, true, true, true                                                                         \
     }
 
+/* ---- the section [instagram] ---- */
+
+static const struct config_key keys[] = {
+    APP_KEYS(PLATFORM_INSTAGRAM, "instagram",
+             "Your app for Instagram's own login. Empty: accounts are connected through Facebook only."),
+    {"instagram", "batch", CONFIG_SWITCH, RELOADED(platform[PLATFORM_INSTAGRAM].batch), "off", NO_LIMIT,
+     false, NULL,
+     "Whether to send batches to graph.instagram.com; Meta does not document whether it accepts them. off: "
+     "one post\n"
+     "per call."},
+    IN_FLIGHT_KEY(PLATFORM_INSTAGRAM, "instagram", "8"),
+    ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", api_origin, "https://graph.instagram.com", API_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", token_origin, "https://api.instagram.com", TOKEN_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", consent_origin, "https://www.instagram.com",
+               CONSENT_ORIGIN_HELP),
+};
+const struct config_section instagram_keys = CONFIG_SECTION(keys);
+
 /* 4800 calls for each impression of the account in a day: Meta's headers say how much of that is used, so
  * there is no rate here [V]. */
 const struct platform_desc instagram_desc = {
     .api = API_INSTAGRAM,
     .platform = PLATFORM_INSTAGRAM,
+    .section = PLATFORM_INSTAGRAM,
     .name = "instagram",
     .title = "Instagram",
     .scopes = "instagram_business_basic,instagram_business_manage_insights",
@@ -365,7 +383,6 @@ const struct platform_desc instagram_desc = {
     .tiers = TIERS,
     .ids_per_call = {1, 1, 1},
     .measurable = ALL_COUNTS,
-    .app_in_flight = 8,
     .refresh_before_s = 30 * 86400,
     .refresh_min_age_s = 86400,
     .build = build,
@@ -373,7 +390,6 @@ const struct platform_desc instagram_desc = {
     .build_refresh = build_refresh,
     .parse_refresh = parse_refresh,
     .authorize_path = authorize_path,
-    .authorize_host = HOST_INSTAGRAM_AUTH,
     .link_build = link_build,
     .link_parse = link_parse,
 };
@@ -381,6 +397,7 @@ const struct platform_desc instagram_desc = {
 const struct platform_desc instagram_facebook_desc = {
     .api = API_INSTAGRAM_FACEBOOK,
     .platform = PLATFORM_INSTAGRAM,
+    .section = PLATFORM_FACEBOOK,
     .name = "instagram-facebook",
     .title = "Instagram (Facebook login)",
     .scopes = "",
@@ -388,7 +405,6 @@ const struct platform_desc instagram_facebook_desc = {
     .tiers = TIERS,
     .ids_per_call = {50, 16, 50},
     .measurable = ALL_COUNTS,
-    .app_in_flight = 8,
     .refresh_before_s = -1,
     .build = build_by_facebook,
     .parse = parse_by_facebook,

@@ -14,6 +14,7 @@
 #include "base/urlencode.h"
 #include "platforms/errors.h"
 #include "platforms/grant.h"
+#include "platforms/platform_keys.h"
 
 #include <sodium.h>
 
@@ -103,7 +104,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
     struct str id = url_encode(a, call->items[0].id);
     struct str path =
         bulk ? STR("/v5/pins/analytics?") : arena_printf(a, "/v5/pins/%.*s/analytics?", (int)id.len, id.p);
-    *out = (struct http_request){.host = HOST_PINTEREST, .method = "GET"};
+    *out = (struct http_request){.origin = call->options->origins[ORIGIN_API], .method = "GET"};
     out->path = url_with_fields(a, path, fields, sizeof fields / sizeof fields[0]);
     request_add_bearer(a, out, call->access_token);
 }
@@ -264,10 +265,11 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 /* ---- tokens ---- */
 
-static void build_token(struct arena *a, const struct platform_app *app, const struct url_field *fields,
-                        size_t count, struct http_request *out)
+static void build_token(struct arena *a, const struct platform_options *options,
+                        const struct platform_app *app, const struct url_field *fields, size_t count,
+                        struct http_request *out)
 {
-    request_form(a, HOST_PINTEREST, STR("/v5/oauth/token"), fields, count, out);
+    request_form(a, options->origins[ORIGIN_API], STR("/v5/oauth/token"), fields, count, out);
     struct str pair = arena_printf(a, "%.*s:%.*s", (int)app->client_id.len, app->client_id.p,
                                    (int)app->client_secret.len, app->client_secret.p);
     size_t size = sodium_base64_encoded_len(pair.len, sodium_base64_VARIANT_ORIGINAL);
@@ -283,12 +285,11 @@ static void build_refresh(struct arena *a, const struct platform_options *option
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out)
 {
-    (void)options;
     const struct url_field fields[] = {
         {"grant_type", STR("refresh_token")},
         {"refresh_token", have->refresh_token},
     };
-    build_token(a, app, fields, sizeof fields / sizeof fields[0], out);
+    build_token(a, options, app, fields, sizeof fields / sizeof fields[0], out);
 }
 
 /* The refresh token is renewed with every refresh and the old one spent [P]. */
@@ -329,9 +330,9 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"continuous_refresh", STR("true")}, /* apps from before 2025-09-25 must ask for it [V] */
     };
     if (link->step == LINK_TOKEN)
-        build_token(a, &link->app, fields, sizeof fields / sizeof fields[0], out);
+        build_token(a, link->options, &link->app, fields, sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_ACCOUNT) {
-        *out = (struct http_request){.host = HOST_PINTEREST, .method = "GET"};
+        *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
         out->path = STR("/v5/user_account");
         request_add_bearer(a, out, link->grant.access_token);
     }
@@ -386,18 +387,47 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
     return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
 }
 
+/* ---- the section [pinterest] ---- */
+
+static bool check_bulk(struct str value, const char **why)
+{
+    *why = "must be auto, on or off";
+    return str_eq(value, STR("auto")) || str_eq(value, STR("on")) || str_eq(value, STR("off"));
+}
+
+static const struct config_key keys[] = {
+    APP_KEYS(PLATFORM_PINTEREST, "pinterest", "Your app at Pinterest. Empty: Pinterest is not used."),
+    {"pinterest", "bulk", CONFIG_TEXT, RELOADED(platform[PLATFORM_PINTEREST].bulk), "auto", TEXT_LIMIT(4),
+     false, check_bulk,
+     "Whether one call may read up to 100 pins. Pinterest grants that app by app; auto tries it."},
+    {"pinterest", "calls_per_minute", CONFIG_INTEGER, RELOADED(platform[PLATFORM_PINTEREST].calls_per_minute),
+     "55", 1, 1000000, false, NULL, "Calls per minute for each account. Pinterest allows 60."},
+    {"pinterest", "calls_per_day", CONFIG_INTEGER, RELOADED(platform[PLATFORM_PINTEREST].units_per_day), "0",
+     0, 100000000, false, NULL,
+     "Calls per day for the whole app: 1000 while it has trial access. 0: unlimited."},
+    IN_FLIGHT_KEY(PLATFORM_PINTEREST, "pinterest", "4"),
+    ORIGIN_KEY(PLATFORM_PINTEREST, "pinterest", api_origin, "https://api.pinterest.com", API_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_PINTEREST, "pinterest", consent_origin, "https://www.pinterest.com",
+               CONSENT_ORIGIN_HELP),
+};
+const struct config_section pinterest_keys = CONFIG_SECTION(keys);
+
 const struct platform_desc pinterest_desc = {
     .api = API_PINTEREST,
     .platform = PLATFORM_PINTEREST,
+    .section = PLATFORM_PINTEREST,
     .name = "pinterest",
     .title = "Pinterest",
     .scopes = "boards:read,pins:read,user_accounts:read",
+    .personal_note =
+        "This is a personal account. Pinterest provides counts for business accounts only, so its "
+        "views, likes, comments and saves stay empty. Convert it to a business account at Pinterest "
+        "(free of charge), then connect it again.",
     .links = true,
     .tiers = TIERS,
     .ids_per_call = {IDS_MAX, 1, 1},
     .combines = true,
     .measurable = {true, true, true, false, true},
-    .app_in_flight = 4,
     .account_rate = {55, 10}, /* Pinterest: 60 a minute */
     .refresh_before_s = 5 * 86400,
     .build = build,
@@ -405,7 +435,6 @@ const struct platform_desc pinterest_desc = {
     .build_refresh = build_refresh,
     .parse_refresh = parse_refresh,
     .authorize_path = authorize_path,
-    .authorize_host = HOST_PINTEREST_AUTH,
     .link_build = link_build,
     .link_parse = link_parse,
 };

@@ -2,16 +2,20 @@
 #include "platforms/platform.h"
 
 #include "base/check.h"
+#include "config/config.h"
 #include "platforms/grant.h"
 
 static const struct platform_desc *const table[PLATFORM_APIS] = {
-    [API_TIKTOK] = &tiktok_desc,
-    [API_INSTAGRAM] = &instagram_desc,
-    [API_INSTAGRAM_FACEBOOK] = &instagram_facebook_desc,
-    [API_FACEBOOK] = &facebook_desc,
-    [API_YOUTUBE] = &youtube_desc,
-    [API_PINTEREST] = &pinterest_desc,
-};
+#define PLATFORM_API_ROW(constant, desc) [constant] = &(desc),
+    PLATFORM_API_LIST(PLATFORM_API_ROW)};
+
+/* The connectors define the keys of their sections. */
+#define PLATFORM_KEYS_DECLARATION(constant, name, title) extern const struct config_section name##_keys;
+PLATFORM_LIST(PLATFORM_KEYS_DECLARATION)
+
+const struct config_section *const config_platform_keys[PLATFORM_COUNT] = {
+#define PLATFORM_KEYS_ROW(constant, name, title) [constant] = &name##_keys,
+    PLATFORM_LIST(PLATFORM_KEYS_ROW)};
 
 const struct platform_desc *platform_desc(enum platform_api api)
 {
@@ -22,7 +26,7 @@ const struct platform_desc *platform_desc(enum platform_api api)
 const struct platform_desc *platform_desc_by_name(struct str name)
 {
     for (int i = 0; i < PLATFORM_APIS; i++)
-        if (table[i] && str_eq(name, str_from_cstr(table[i]->name)))
+        if (str_eq(name, str_from_cstr(table[i]->name)))
             return table[i];
     return NULL;
 }

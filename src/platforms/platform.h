@@ -12,23 +12,33 @@
 #define VT_PLATFORMS_PLATFORM_H
 
 #include "base/arena.h"
+#include "base/platforms.h"
 #include "net/http_message.h"
 #include "store/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Instagram has two, by the login its token came from. The numbers stand in the database
- * (platform_credentials.api, platform_limits.api). */
-enum platform_api {
-    API_TIKTOK,
-    API_INSTAGRAM, /* Instagram Login: graph.instagram.com, one id a call, the token refreshes itself */
-    API_INSTAGRAM_FACEBOOK, /* Facebook Login: graph.facebook.com, batches, no refresh */
-    API_YOUTUBE,
-    API_FACEBOOK,
-    API_PINTEREST,
-};
-enum { PLATFORM_APIS = 6 };
+/* X(constant, descriptor): an API per row, in the order of the numbers, which are stored in the database
+ * (platform_credentials.api, platform_limits.api): append only. Instagram has two APIs, one for each login.
+ *
+ * API_INSTAGRAM: Instagram Login, graph.instagram.com, one post per call, tokens can be refreshed.
+ * API_INSTAGRAM_FACEBOOK: Facebook Login, graph.facebook.com, batches, tokens cannot be refreshed. */
+#define PLATFORM_API_LIST(X)                                                                                 \
+    X(API_TIKTOK, tiktok_desc)                                                                               \
+    X(API_INSTAGRAM, instagram_desc)                                                                         \
+    X(API_INSTAGRAM_FACEBOOK, instagram_facebook_desc)                                                       \
+    X(API_YOUTUBE, youtube_desc)                                                                             \
+    X(API_FACEBOOK, facebook_desc)                                                                           \
+    X(API_PINTEREST, pinterest_desc)
+
+#define PLATFORM_API_CONSTANT(constant, desc) constant,
+enum platform_api { PLATFORM_API_LIST(PLATFORM_API_CONSTANT) };
+#undef PLATFORM_API_CONSTANT
+
+#define PLATFORM_API_ONE(constant, desc) +1
+enum { PLATFORM_APIS = PLATFORM_API_LIST(PLATFORM_API_ONE) };
+#undef PLATFORM_API_ONE
 
 /* ---- what is asked, item by item ---- */
 
@@ -62,14 +72,24 @@ enum call_kind {
     CALL_RESOLVE, /* item ids are not the platform's ids of a video yet (TikTok's publish_id): ask for them */
 };
 
-/* What the operator may set for an API, and what the notes leave open; values, no secrets. */
+/* The servers of a platform. */
+enum platform_origin {
+    ORIGIN_API,
+    ORIGIN_TOKEN,   /* the token endpoint, if it is not on the API's server */
+    ORIGIN_CONSENT, /* the consent page: only browsers go there */
+};
+enum { PLATFORM_ORIGINS = 3 };
+
+/* What the operator configured for an API (platform_settings.h). */
 struct platform_options {
-    const char *graph_version; /* "v26.0" */
-    int ids_per_call;          /* 0: the descriptor's */
-    bool batch;                /* graph.instagram.com: whether it takes batches [K]: off */
-    const char *more_scopes;   /* Facebook: requested beside the descriptor's scopes; NULL or "": none */
-    const char *config_id;     /* Facebook Login for Business: replaces the scopes; NULL or "": none */
-    bool by_key;               /* YouTube: an API key is there, ids of several authors go in one call */
+    const char *origins[PLATFORM_ORIGINS]; /* "https://api.example.com" */
+    const char *graph_version;             /* "v26.0" */
+    int ids_per_call;                      /* 0: the descriptor's */
+    bool batch;                            /* graph.instagram.com: whether it takes batches [K]: off */
+    const char *more_scopes; /* Facebook: requested beside the descriptor's scopes; NULL or "": none */
+    const char *config_id;   /* Facebook Login for Business: replaces the scopes; NULL or "": none */
+    struct str api_key;      /* YouTube: reads public counts of any author's videos; empty: none */
+    bool by_key;             /* calls may use api_key, so that one call reads videos of several authors */
 };
 
 struct platform_call {
@@ -205,10 +225,13 @@ struct platform_rate {
 struct platform_desc {
     enum platform_api api;
     enum platform platform;
+    enum platform section; /* whose app and configuration it uses: instagram-facebook uses [facebook] */
     const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
     const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
     const char *scopes; /* that linking requests */
     const struct platform_permission *permissions; /* that an author can decline and still link; NULL: none */
+    /* For authors: why a personal account has no counts, and what to do; NULL: there are no such accounts. */
+    const char *personal_note;
     bool uses_pkce;
     bool links; /* linking starts here; false: it comes with another (instagram-facebook with facebook) */
 
@@ -216,12 +239,10 @@ struct platform_desc {
     int ids_per_call[PLATFORM_TIERS]; /* by tier, of CALL_READ */
     int ids_per_resolve;              /* 0: nothing to resolve */
     bool measurable[COUNT_KINDS];     /* counts that this API can ever give: the capability table */
-    int app_in_flight;                /* calls at once; an account never has more than one */
     struct platform_rate app_rate, account_rate;
     /* Metrics of a period and of a lifetime may be requested at once by some apps only (Pinterest). Without
      * platform_call.combined a call requests one kind, which depends on the hour. */
     bool combines;
-    int units_per_day;  /* 0: not counted by day. One a call; begins anew at midnight in Los Angeles */
     bool quota_by_tier; /* each form has a daily quota of its own, and takes over from one that is spent */
     int64_t refresh_before_s;  /* a token with less life than this is refreshed before use; -1: cannot be
                                   refreshed */
@@ -241,9 +262,8 @@ struct platform_desc {
     struct outcome (*parse_refresh)(struct arena *a, const struct http_response *response,
                                     struct token_grant *got);
 
-    /* The address of the consent page, without its origin. */
+    /* Path and query of the consent page at ORIGIN_CONSENT. */
     struct str (*authorize_path)(struct arena *a, const struct platform_authorize *authorize);
-    enum platform_host authorize_host;
     bool (*link_build)(struct arena *a, const struct platform_link *link, struct http_request *out);
     struct outcome (*link_parse)(struct arena *a, struct platform_link *link,
                                  const struct http_response *response);
@@ -263,9 +283,8 @@ bool platform_permission_is_missing(const struct platform_permission *permission
 enum { PLATFORM_ID_MAX = 128 };
 bool platform_id_is_plain(struct str id);
 
-/* ---- the six themselves ---- */
-
-extern const struct platform_desc tiktok_desc, instagram_desc, instagram_facebook_desc, youtube_desc,
-    facebook_desc, pinterest_desc;
+#define PLATFORM_API_DECLARATION(constant, desc) extern const struct platform_desc desc;
+PLATFORM_API_LIST(PLATFORM_API_DECLARATION)
+#undef PLATFORM_API_DECLARATION
 
 #endif

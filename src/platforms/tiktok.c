@@ -7,6 +7,7 @@
 #include "base/urlencode.h"
 #include "platforms/errors.h"
 #include "platforms/grant.h"
+#include "platforms/platform_keys.h"
 
 #define OK_CODE STR("ok")
 
@@ -68,7 +69,7 @@ static void build_resolve(struct arena *a, const struct platform_call *call, str
 
 static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
-    *out = (struct http_request){.host = HOST_TIKTOK, .method = "POST"};
+    *out = (struct http_request){.origin = call->options->origins[ORIGIN_API], .method = "POST"};
     out->content_type = STR("application/json");
     request_add_bearer(a, out, call->access_token);
     if (call->kind == CALL_RESOLVE)
@@ -189,14 +190,13 @@ static void build_refresh(struct arena *a, const struct platform_options *option
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out)
 {
-    (void)options;
     const struct url_field fields[] = {
         {"client_key", app->client_id},
         {"client_secret", app->client_secret},
         {"grant_type", STR("refresh_token")},
         {"refresh_token", have->refresh_token},
     };
-    request_form(a, HOST_TIKTOK, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
+    request_form(a, options->origins[ORIGIN_API], TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
 }
 
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
@@ -245,9 +245,10 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"redirect_uri", link->redirect_uri},
     };
     if (link->step == LINK_TOKEN)
-        request_form(a, HOST_TIKTOK, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
+        request_form(a, link->options->origins[ORIGIN_API], TOKEN_PATH, fields,
+                     sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_NAME) {
-        *out = (struct http_request){.host = HOST_TIKTOK, .method = "GET"};
+        *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
         out->path = STR("/v2/user/info/?fields=open_id,display_name");
         request_add_bearer(a, out, link->grant.access_token);
     }
@@ -281,9 +282,23 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
     return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
 }
 
+/* ---- the section [tiktok] ---- */
+
+static const struct config_key keys[] = {
+    APP_KEYS(PLATFORM_TIKTOK, "tiktok",
+             "Your app at TikTok; TikTok calls its id the client key. Empty: TikTok is not used."),
+    {"tiktok", "calls_per_minute", CONFIG_INTEGER, RELOADED(platform[PLATFORM_TIKTOK].calls_per_minute),
+     "600", 1, 1000000, false, NULL, "Calls per minute for the whole app. TikTok allows 600."},
+    IN_FLIGHT_KEY(PLATFORM_TIKTOK, "tiktok", "8"),
+    ORIGIN_KEY(PLATFORM_TIKTOK, "tiktok", api_origin, "https://open.tiktokapis.com", API_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_TIKTOK, "tiktok", consent_origin, "https://www.tiktok.com", CONSENT_ORIGIN_HELP),
+};
+const struct config_section tiktok_keys = CONFIG_SECTION(keys);
+
 const struct platform_desc tiktok_desc = {
     .api = API_TIKTOK,
     .platform = PLATFORM_TIKTOK,
+    .section = PLATFORM_TIKTOK,
     .name = "tiktok",
     .title = "TikTok",
     .scopes = "user.info.basic,video.list",
@@ -292,7 +307,6 @@ const struct platform_desc tiktok_desc = {
     .ids_per_call = {IDS_MAX},
     .ids_per_resolve = 1,
     .measurable = {true, true, true, true, false},
-    .app_in_flight = 8,
     .app_rate = {600, 20},
     .account_rate = {30, 10}, /* of the status call [V]; six hundred videos a minute otherwise */
     .refresh_before_s = 15 * 60,
@@ -302,7 +316,6 @@ const struct platform_desc tiktok_desc = {
     .build_refresh = build_refresh,
     .parse_refresh = parse_refresh,
     .authorize_path = authorize_path,
-    .authorize_host = HOST_TIKTOK_AUTH,
     .link_build = link_build,
     .link_parse = link_parse,
 };

@@ -7,6 +7,7 @@
 #include "base/urlencode.h"
 #include "platforms/errors.h"
 #include "platforms/grant.h"
+#include "platforms/platform_keys.h"
 
 #define SCOPE STR("https://www.googleapis.com/auth/youtube.readonly")
 
@@ -25,7 +26,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
         {"id", items_ids(a, call)},
         {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
     };
-    *out = (struct http_request){.host = HOST_YOUTUBE, .method = "GET"};
+    *out = (struct http_request){.origin = call->options->origins[ORIGIN_API], .method = "GET"};
     out->path =
         url_with_fields(a, batch ? STR("/youtube/v3/videos:batchGetStats?") : STR("/youtube/v3/videos?"),
                         fields, sizeof fields / sizeof fields[0]);
@@ -164,14 +165,14 @@ static void build_refresh(struct arena *a, const struct platform_options *option
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out)
 {
-    (void)options;
     const struct url_field fields[] = {
         {"client_id", app->client_id},
         {"client_secret", app->client_secret},
         {"refresh_token", have->refresh_token},
         {"grant_type", STR("refresh_token")},
     };
-    request_form(a, HOST_GOOGLE_OAUTH, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
+    request_form(a, options->origins[ORIGIN_TOKEN], TOKEN_PATH, fields, sizeof fields / sizeof fields[0],
+                 out);
 }
 
 /* Mostly without a refresh token: the one there is stays good [V]. */
@@ -217,9 +218,10 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"redirect_uri", link->redirect_uri},
     };
     if (link->step == LINK_TOKEN)
-        request_form(a, HOST_GOOGLE_OAUTH, TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
+        request_form(a, link->options->origins[ORIGIN_TOKEN], TOKEN_PATH, fields,
+                     sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_CHANNELS) {
-        *out = (struct http_request){.host = HOST_YOUTUBE, .method = "GET"};
+        *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
         out->path = STR("/youtube/v3/channels?part=id,snippet&mine=true");
         request_add_bearer(a, out, link->grant.access_token);
     }
@@ -268,9 +270,37 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
     return link->step == LINK_TOKEN ? read_token(a, link, r) : read_channels(a, link, r);
 }
 
+/* ---- the section [youtube] ---- */
+
+static const struct config_key keys[] = {
+    APP_KEYS(PLATFORM_YOUTUBE, "youtube",
+             "The OAuth client of your project at Google. Empty: authors cannot connect channels."),
+    {"youtube", "api_key", CONFIG_TEXT, KEY(platform[PLATFORM_YOUTUBE].api_key), "", TEXT_LIMIT(200), true,
+     NULL,
+     "An API key of the project. With it, one call reads videos of several authors, which saves most of the "
+     "quota.\n"
+     "api_key_file names a file that contains it instead."},
+    {"youtube", "units_per_day", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].units_per_day), "10000",
+     1, 100000000, false, NULL,
+     "The daily quota of your project, in calls, for each of two methods: videos:batchGetStats, and "
+     "videos.list once\n"
+     "that is used up. A day begins at midnight in Los Angeles."},
+    {"youtube", "reserve_percent", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].reserve_percent), "15",
+     0, 90, false, NULL, "Share of the daily quota, in percent, that is reserved for the end of the day."},
+    {"youtube", "ids_per_call", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].ids_per_call), "50", 1,
+     50, false, NULL, "Maximum number of videos per call."},
+    IN_FLIGHT_KEY(PLATFORM_YOUTUBE, "youtube", "4"),
+    ORIGIN_KEY(PLATFORM_YOUTUBE, "youtube", api_origin, "https://www.googleapis.com", API_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_YOUTUBE, "youtube", token_origin, "https://oauth2.googleapis.com", TOKEN_ORIGIN_HELP),
+    ORIGIN_KEY(PLATFORM_YOUTUBE, "youtube", consent_origin, "https://accounts.google.com",
+               CONSENT_ORIGIN_HELP),
+};
+const struct config_section youtube_keys = CONFIG_SECTION(keys);
+
 const struct platform_desc youtube_desc = {
     .api = API_YOUTUBE,
     .platform = PLATFORM_YOUTUBE,
+    .section = PLATFORM_YOUTUBE,
     .name = "youtube",
     .title = "YouTube",
     .scopes = "https://www.googleapis.com/auth/youtube.readonly",
@@ -279,8 +309,6 @@ const struct platform_desc youtube_desc = {
     .tiers = 2,
     .ids_per_call = {IDS_MAX, IDS_MAX},
     .measurable = {true, true, true, false, false},
-    .app_in_flight = 4,
-    .units_per_day = 10000,
     .quota_by_tier = true,
     .refresh_before_s = 5 * 60,
     .build = build,
@@ -288,7 +316,6 @@ const struct platform_desc youtube_desc = {
     .build_refresh = build_refresh,
     .parse_refresh = parse_refresh,
     .authorize_path = authorize_path,
-    .authorize_host = HOST_GOOGLE_AUTH,
     .link_build = link_build,
     .link_parse = link_parse,
 };

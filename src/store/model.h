@@ -4,24 +4,12 @@
 #ifndef VT_STORE_MODEL_H
 #define VT_STORE_MODEL_H
 
+#include "base/platforms.h"
 #include "base/str.h"
 #include "base/uuid.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* In the order of the contract, which is also the order of `platforms` and the number in the database. */
-enum platform {
-    PLATFORM_TIKTOK,
-    PLATFORM_INSTAGRAM,
-    PLATFORM_YOUTUBE,
-    PLATFORM_FACEBOOK,
-    PLATFORM_PINTEREST
-};
-enum { PLATFORM_COUNT = 5 };
-
-struct str platform_name(enum platform p);
-bool platform_parse(struct str name, enum platform *out);
 
 #define COUNT_MAX  INT64_C(9007199254740991) /* 2^53 - 1 */
 #define COUNT_NONE INT64_C(-1)               /* unknown */

@@ -4,13 +4,6 @@
 #include "vault/token_vault.h"
 #include "store/platform_limits.h"
 
-static int64_t units_of(const struct config *config, enum platform_api api)
-{
-    if (api == API_YOUTUBE)
-        return config->youtube.units_per_day;
-    return api == API_PINTEREST ? config->pinterest.calls_per_day : 0;
-}
-
 /* Nothing is there: zero, and over. */
 static enum err get(struct store *s, enum platform_api api, struct str name, struct platform_limit *out)
 {
@@ -68,8 +61,8 @@ enum err platform_state_read(struct store *s, const struct config *config, enum 
     enum err err = OK;
     *out = (struct platform_state){.api = api,
                                    .configured = platform_is_configured(config, api) ||
-                                                 (api == API_YOUTUBE && *config->youtube.api_key),
-                                   .units_per_day = units_of(config, api)};
+                                                 platform_options_of(config, api).by_key,
+                                   .units_per_day = platform_call_limits_of(config, api).units_per_day};
     for (int state = 0; state < CREDENTIAL_STATES && !err; state++)
         err = store_count_credentials(s, (int)api, (enum credential_state)state, &out->accounts[state]);
     return err ? err : read_limits(s, now_ms, out);

@@ -15,52 +15,6 @@ enum {
     IDLE_LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* and is told by a life shorter than this */
 };
 
-/* ---- from the configuration ---- */
-
-struct platform_options platform_options_of(const struct config *config, enum platform_api api)
-{
-    struct platform_options o = {.graph_version = config->facebook.graph_version};
-    switch (api) {
-    case API_INSTAGRAM: o.batch = config->instagram.batch; break;
-    case API_YOUTUBE:
-        o.ids_per_call = (int)config->youtube.ids_per_call;
-        o.by_key = *config->youtube.api_key != '\0';
-        break;
-    case API_FACEBOOK:
-        o.more_scopes = config->facebook.more_scopes;
-        o.config_id = config->facebook.config_id;
-        break;
-    case API_TIKTOK:
-    case API_INSTAGRAM_FACEBOOK:
-    case API_PINTEREST: break;
-    }
-    return o;
-}
-
-static struct platform_app app_of(const char *client_id, const char *client_secret)
-{
-    return (struct platform_app){.client_id = str_from_cstr(client_id),
-                                 .client_secret = str_from_cstr(client_secret)};
-}
-
-struct platform_app platform_app_of(const struct config *config, enum platform_api api)
-{
-    switch (api) {
-    case API_TIKTOK: return app_of(config->tiktok.client_id, config->tiktok.client_secret);
-    case API_INSTAGRAM: return app_of(config->instagram.client_id, config->instagram.client_secret);
-    case API_YOUTUBE: return app_of(config->youtube.client_id, config->youtube.client_secret);
-    case API_PINTEREST: return app_of(config->pinterest.client_id, config->pinterest.client_secret);
-    case API_INSTAGRAM_FACEBOOK:
-    case API_FACEBOOK: return app_of(config->facebook.client_id, config->facebook.client_secret);
-    }
-    return app_of("", "");
-}
-
-bool platform_is_configured(const struct config *config, enum platform_api api)
-{
-    return *config->secrets.key_file && platform_app_of(config, api).client_id.len;
-}
-
 /* ---- tokens in the clear ---- */
 
 static enum err open_one(struct seal_keys *keys, const struct credential *c, enum seal_column column,

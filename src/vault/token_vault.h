@@ -8,20 +8,11 @@
 #define VT_VAULT_TOKEN_VAULT_H
 
 #include "config/config.h"
-#include "platforms/platform.h"
+#include "platforms/platform_settings.h"
 #include "vault/seal.h"
 #include "store/platform_credentials.h"
 
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
-
-/* ---- from the configuration ---- */
-
-/* Both point into the configuration. client_id "": the operator has no app there. Instagram through Facebook
- * is Facebook's app. */
-struct platform_options platform_options_of(const struct config *config, enum platform_api api);
-struct platform_app platform_app_of(const struct config *config, enum platform_api api);
-/* Accounts of it can be asked: there is an app (and, to keep tokens, a key file). */
-bool platform_is_configured(const struct config *config, enum platform_api api);
 
 /* Whether every sealed row can be opened with the keys that [secrets] key_file has: by the ids of their keys,
  * and each key by a row that it opens. Before a server or a refresh begins. `why` is a sentence. Without

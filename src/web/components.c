@@ -5,16 +5,6 @@
 #include "web/humanize.h"
 #include "web/page.h"
 
-struct str component_platform_name(enum platform p)
-{
-    static const struct str names[PLATFORM_COUNT] = {[PLATFORM_TIKTOK] = {"TikTok", 6},
-                                                     [PLATFORM_INSTAGRAM] = {"Instagram", 9},
-                                                     [PLATFORM_YOUTUBE] = {"YouTube", 7},
-                                                     [PLATFORM_FACEBOOK] = {"Facebook", 8},
-                                                     [PLATFORM_PINTEREST] = {"Pinterest", 9}};
-    return names[p];
-}
-
 struct str component_video_title(struct str title, const struct book_ref *book)
 {
     if (title.p)
@@ -104,7 +94,7 @@ void component_platform_list(struct buf *b, const struct video *v)
     for (size_t i = 0; i < v->post_count; i++) {
         if (i)
             HTML(b, ", ");
-        buf_append(b, component_platform_name(v->posts[i].platform));
+        buf_append(b, platform_title(v->posts[i].platform));
     }
 }
 

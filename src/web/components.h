@@ -5,9 +5,6 @@
 #include "http/request.h"
 #include "store/model.h"
 
-/* "TikTok", as its owner writes it. */
-struct str component_platform_name(enum platform p);
-
 /* The video's title, else its book's, else "Untitled". */
 struct str component_video_title(struct str title, const struct book_ref *book);
 

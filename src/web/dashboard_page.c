@@ -125,7 +125,7 @@ static void write_chart(struct buf *b, const struct summary *sum)
 static void write_platform(struct buf *b, const struct summary *sum, enum platform p, int64_t whole)
 {
     HTML(b, "<li><div class=\"row\"><span>");
-    buf_append(b, component_platform_name(p));
+    buf_append(b, platform_title(p));
     HTML(b, " <span class=\"small muted\">");
     html_quantity(b, sum->platform_videos[p], "video", "videos");
     HTML(b, "</span></span><span><strong>");

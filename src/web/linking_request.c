@@ -34,11 +34,9 @@ struct str linking_redirect_uri(struct request *r, const struct platform_desc *d
  * way, and which hosts they are is theirs to change: any, as long as it is https. */
 struct str linking_form_action_sources(struct arena *a, const struct config *config)
 {
-    struct http_client_options where;
     struct str targets = STR("https:");
-    http_client_options_of(&where, config);
     for (int i = 0; i < PLATFORM_APIS; i++) {
-        const char *origin = where.origins[platform_desc((enum platform_api)i)->authorize_host];
+        const char *origin = platform_options_of(config, (enum platform_api)i).origins[ORIGIN_CONSENT];
         if (linking_is_offered(config, (enum platform_api)i) && strncmp(origin, "https:", 6) != 0)
             targets = arena_printf(a, "%.*s %s", (int)targets.len, targets.p, origin);
     }

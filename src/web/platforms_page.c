@@ -116,12 +116,11 @@ static void write_account(struct request *r, const struct credential *c, int64_t
         HTML(b, "</p>");
     }
     const size_t missing = write_missing(b, c);
-    if (c->is_personal)
-        HTML(b,
-             "<p>This is a personal account. Pinterest gives numbers for business accounts only, so its "
-             "views, "
-             "likes, comments and saves stay empty. Convert it to a business account at Pinterest (free of "
-             "charge), then connect it again.</p>");
+    if (c->is_personal && desc->personal_note) {
+        HTML(b, "<p>");
+        html_text(b, str_from_cstr(desc->personal_note));
+        HTML(b, "</p>");
+    }
     HTML(b, "<dl class=\"facts\"><dt>Platform</dt><dd>");
     html_text(b, str_from_cstr(desc->title));
     HTML(b, "</dd><dt>Last read</dt><dd>");
@@ -233,12 +232,10 @@ static enum next begun_step(struct request *r)
                                                  .state = secret_format(&r->arena, &b->state),
                                                  .challenge = str_make(challenge, sizeof challenge),
                                                  .again = b->again};
-    struct http_client_options where;
-    http_client_options_of(&where, page->site->config);
     pkce_challenge(secret_format(&r->arena, &b->verifier), challenge);
     struct str path = b->desc->authorize_path(&r->arena, &authorize);
     return page_redirect_away(
-        r, arena_printf(&r->arena, "%s%.*s", where.origins[b->desc->authorize_host], (int)path.len, path.p));
+        r, arena_printf(&r->arena, "%s%.*s", options.origins[ORIGIN_CONSENT], (int)path.len, path.p));
 }
 
 static enum next begin(struct request *r)

@@ -86,8 +86,7 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
     };
     assets_compute_versions(site->style_version, site->script_version);
     if (has_platforms(config)) {
-        struct http_client_options options;
-        http_client_options_of(&options, config);
+        const struct http_client_options options = platform_client_options(config);
         site->client = http_client_new(loop, &options);
         if (!site->client)
             log_error("out of memory: the pages cannot connect accounts at platforms until a restart");

@@ -172,12 +172,12 @@ static void write_chart(struct buf *b, const struct video_days *row, int64_t now
 static void write_post(struct buf *b, const struct post *post)
 {
     HTML(b, "<tr><th scope=\"row\">");
-    buf_append(b, component_platform_name(post->platform));
+    buf_append(b, platform_title(post->platform));
     if (html_link_is_safe(post->url) && post->url.p[0] != '/') {
         HTML(b, "<br><a class=\"small\" rel=\"noopener noreferrer nofollow\"");
         html_link(b, "href", post->url);
         HTML(b, ">Open <span class=\"sr\">on ");
-        buf_append(b, component_platform_name(post->platform));
+        buf_append(b, platform_title(post->platform));
         HTML(b, "</span></a>");
     }
     HTML(b, "</th>");

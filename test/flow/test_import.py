@@ -16,7 +16,7 @@ POSTED = "2026-07-01T08:00:00Z"
 WORLD = [author("Ada"), author("Bob"), book("Novel", "Ada", created_at="2026-01-01T00:00:00Z"),
          book("Tales", "Bob", created_at="2026-01-01T00:00:00Z"), video("a", "Ada", POSTED), video("b", "Bob", POSTED),
          reading("a", "2026-07-09T00:00:00Z", 10), reading("b", "2026-07-09T00:00:00Z", 10)]
-PLATFORMS = "is not one of tiktok, instagram, youtube, facebook, pinterest"
+PLATFORMS = "is not one of: tiktok instagram youtube facebook pinterest"
 TIME = "is not a UTC time like 2026-06-15T12:00:00Z"
 URL = "is not an http or https URL"
 

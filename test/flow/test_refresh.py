@@ -269,7 +269,7 @@ def test_refresh_needs_a_source_and_status_a_database(viewtally):
     ({"source": "spool"}, "source names spool: spool_dir is missing"),
     ({"source": "spool,simulated", "spool_dir": "/s", "interval_s": 5}, "interval_s is only for source = simulated"),
     ({"source": "none", "interval_s": 5}, "interval_s is only for source = simulated"),
-    ({"source": "platforms"}, "source names platforms: none has an app here"),
+    ({"source": "platforms"}, "source names platforms, but no platform is configured"),
     ({"source": "platforms,platforms"}, "wants none, or spool, simulated"),
     ({"source": "none,spool"}, "wants none, or spool, simulated"),
     ({"source": "simulated, simulated"}, "wants none, or spool, simulated"),

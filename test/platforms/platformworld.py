@@ -33,6 +33,12 @@ def some(cases, few):
     return list(cases)[:few] if sanitized() else list(cases)
 
 
+def origin_key(host):
+    """Section and key of the configuration for a stand-in's host: ("tiktok", "consent_origin") for "tiktok_auth"."""
+    section, _, role = host.partition("_")
+    return {"google": "youtube"}.get(section, section), {"auth": "consent_origin", "oauth": "token_origin"}.get(role, "api_origin")
+
+
 class Standins:
     """The processes: one for all, or `apart`, one for each platform."""
 
@@ -182,12 +188,15 @@ class World:
 
     def configure(self, **sections):
         """The configuration that has the stand-ins in the platforms' place, at full speed; then changes to it."""
-        if "origins" in self.instance.settings:
+        if "secrets" in self.instance.settings:
             self.instance.configure(sections)
             return
         key_file = self.instance.directory / "secrets.key"
-        config = {"refresh": {"source": "platforms"}, "origins": self.standins.origins, "secrets": {"key_file": key_file},
+        config = {"refresh": {"source": "platforms"}, "secrets": {"key_file": key_file},
                   "platforms": {"pace_s": 0, "deadline_s": 30, "timeout_ms": 5000, "connect_timeout_ms": 2000, "retry_percent": 100}, **self.standins.apps()}
+        for host, address in self.standins.origins.items():
+            section, key = origin_key(host)
+            config.setdefault(section, {})[key] = address
         for name in ("tiktok", "pinterest"):
             config.setdefault(name, {})["calls_per_minute"] = 1_000_000
             if name in self.standins.names():

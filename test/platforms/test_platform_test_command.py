@@ -53,7 +53,7 @@ def test_a_platform_that_is_away(world, standins):
     [name] = world.add(platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="internal_error")
     assert "cannot say now" in ask(world, name, "tiktok", 3).err
-    world.configure(origins={"youtube": "http://127.0.0.1:1"})
+    world.configure(youtube={"api_origin": "http://127.0.0.1:1"})
     assert "was not reached" in ask(world, name, "youtube", 3).err
 
 

@@ -104,14 +104,14 @@ static void mistakes_name_their_line(void **state)
     expect_message("[viral]\nmultiplier = 0.999\n", NULL,
                    ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
     expect_message("[facebook]\ngraph_version = 26\n", NULL,
-                   ":2: [facebook] graph_version wants a version of the Graph API such as v26.0");
+                   ":2: [facebook] graph_version must be a version of the Graph API such as v26.0");
     for (int i = 0; i < 3; i++)
         expect_message(
             (const char *const[]){"[facebook]\nmore_scopes = a, b\n", "[facebook]\nmore_scopes = a,\n",
                                   "[facebook]\nmore_scopes = ,a\n"}[i],
             NULL,
-            ":2: [facebook] more_scopes wants names of permissions such as business_management, comma "
-            "separated, without blanks");
+            ":2: [facebook] more_scopes must be names of permissions such as business_management, comma "
+            "separated, without spaces");
     expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers wants on or off");
     expect_message("[events]\nhistory_start = 2026-02-30\n", NULL,
                    ":2: [events] history_start wants a date that exists, written YYYY-MM-DD");
@@ -224,11 +224,11 @@ static void a_copy_outlives_its_original(void **state)
     buf_init(&after, 1 << 20);
     config_print(&a.config, &before);
     config_copy(&copy, &a.config);
-    memset(a.config.pinterest.bulk, 'x', 3);
-    assert_true(copy.pinterest.bulk != a.config.pinterest.bulk);
+    memset(a.config.platform[PLATFORM_PINTEREST].bulk, 'x', 3);
+    assert_true(copy.platform[PLATFORM_PINTEREST].bulk != a.config.platform[PLATFORM_PINTEREST].bulk);
     unload(&a);
     config_print(&copy, &after);
-    assert_string_equal(copy.pinterest.bulk, "off");
+    assert_string_equal(copy.platform[PLATFORM_PINTEREST].bulk, "off");
     assert_true(str_eq(buf_str(&before), buf_str(&after)));
     buf_fini(&before);
     buf_fini(&after);

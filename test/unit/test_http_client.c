@@ -45,8 +45,6 @@ static void rig_open(struct rig *rig, const char *origin, const char *peer)
                                                 .timeout_ms = 20000,
                                                 .body_max = HTTP_CLIENT_BODY_BYTES,
                                                 .host_connections = 10};
-    for (int i = 0; i < PLATFORM_HOSTS; i++)
-        rig->options.origins[i] = rig->origin;
     rig->client = http_client_new(&rig->loop, &rig->options);
 }
 
@@ -110,14 +108,14 @@ static struct http_call *start_request(struct rig *rig, const struct http_reques
     return http_client_send(rig->client, r, on_done, rig);
 }
 
-static struct http_request get(const char *path)
+static struct http_request get(const struct rig *rig, const char *path)
 {
-    return (struct http_request){.host = HOST_TIKTOK, .method = "GET", .path = str_from_cstr(path)};
+    return (struct http_request){.origin = rig->origin, .method = "GET", .path = str_from_cstr(path)};
 }
 
 static void start(struct rig *rig, const char *path)
 {
-    struct http_request r = get(path);
+    struct http_request r = get(rig, path);
     (void)start_request(rig, &r);
 }
 
@@ -192,7 +190,7 @@ static void a_form_is_posted_with_its_headers(void **state)
     (void)state;
     struct rig rig;
     rig_open(&rig, TLS_LOCALHOST, "good");
-    struct http_request r = {.host = HOST_PINTEREST,
+    struct http_request r = {.origin = rig.origin,
                              .method = "POST",
                              .path = STR("/v5/oauth/token?x=1"),
                              .content_type = STR("application/x-www-form-urlencoded"),
@@ -349,14 +347,14 @@ static void what_cannot_be_sent(void **state)
                                         "/a#b", "/\xc3\xa9", "@evil.example/"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         expect(*ask(&rig, paths[i]), "request", "");
-    struct http_request r = get("/ok");
+    struct http_request r = get(&rig, "/ok");
     r.headers[0] = (struct http_header){STR("Authorization"), STR("Bearer a\r\nX-Evil: 1")};
     r.header_count = 1;
     rig.answers = 0;
     (void)start_request(&rig, &r);
     r.headers[0] = (struct http_header){STR("Bad name"), STR("x")};
     (void)start_request(&rig, &r);
-    r = get("/ok");
+    r = get(&rig, "/ok");
     r.method = "BREW";
     (void)start_request(&rig, &r);
     finish(&rig);
@@ -402,9 +400,9 @@ static void what_may_not_be_sent_twice_goes_by_a_connection_of_its_own(void **st
 {
     (void)state;
     struct rig rig;
-    struct http_request once = get("/x");
-    once.once = true;
     rig_open(&rig, TLS_LOCALHOST, "http2");
+    struct http_request once = get(&rig, "/x");
+    once.once = true;
     const struct answer first = *ask(&rig, "/x"), second = *ask(&rig, "/x");
     assert_string_equal(first.body, second.body); /* the number of its connection */
     rig.answers = 0;
@@ -456,7 +454,7 @@ static void cancel_after(const char *origin, const char *peer, const char *path,
 {
     struct rig rig;
     rig_open(&rig, origin, peer);
-    struct http_request r = get(path);
+    struct http_request r = get(&rig, path);
     struct http_call *call = start_request(&rig, &r);
     for (int i = 0; i < turns && !rig.answers; i++)
         (void)uv_run(&rig.loop, UV_RUN_ONCE);
@@ -511,7 +509,7 @@ static void what_done_may_do(void **state)
     struct rig rig;
     rig_open(&rig, TLS_LOCALHOST, "good");
     rig.start_in_done = true;
-    struct http_request r = get("/silent");
+    struct http_request r = get(&rig, "/silent");
     start(&rig, "/ok");
     rig.cancel_in_done = start_request(&rig, &r);
     finish(&rig);

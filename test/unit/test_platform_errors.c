@@ -35,7 +35,9 @@ static int tear_down(void **state)
 static struct outcome read_two(const struct platform_desc *desc, int status, struct str body)
 {
     struct platform_item items[2] = {{.id = STR("1")}, {.id = STR("2")}};
-    const struct platform_options options = {.graph_version = "v26.0"};
+    const struct platform_options options = {
+        .origins = {"https://api.example", "https://token.example", "https://consent.example"},
+        .graph_version = "v26.0"};
     struct platform_call call = {.options = &options, .now_ms = HOUR_MS, .items = items, .item_count = 2};
     const struct http_response response = {.status = status, .body = body};
     struct outcome o = desc->parse(&arena, &call, &response);

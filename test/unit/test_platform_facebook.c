@@ -74,7 +74,7 @@ static void requests(void **state)
                                                                                     "media_view,post_"
                                                                                     "reactions_by_type_"
                                                                                     "total") "]");
-    assert_int_equal(r.request.host, HOST_FACEBOOK);
+    assert_string_equal(r.request.origin, "https://api.example");
     assert_str(r.request.path, "/v26.0/");
     assert_str(meta_field(&r, "access_token"), "TOKEN");
     meta_fini(&r);

@@ -30,7 +30,7 @@ static void linking(void **state)
                                  .redirect_uri = STR("https://me.example/back"),
                                  .code = STR("CODE")};
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
-    assert_int_equal(r.request.host, HOST_FACEBOOK);
+    assert_string_equal(r.request.origin, "https://api.example");
     assert_str(r.request.path,
                "/v26.0/oauth/access_token?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&"
                "client_secret=S%26T&code=CODE");

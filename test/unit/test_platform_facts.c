@@ -203,7 +203,9 @@ static void build(struct arena *arena, const struct platform_desc *desc, struct 
 static void build_all(struct arena *arena, const struct platform_desc *desc, bool by_key, bool combined)
 {
     static const char *const ids[] = {"1784", "10_20"};
-    const struct platform_options options = {.graph_version = "v26.0"};
+    const struct platform_options options = {
+        .origins = {"https://api.example", "https://token.example", "https://consent.example"},
+        .graph_version = "v26.0"};
     for (int tier = 0; tier < desc->tiers; tier++)
         for (int source = 0; source < 6; source++)
             for (size_t id = 0; id < 2; id++)
@@ -226,7 +228,9 @@ static void build_all(struct arena *arena, const struct platform_desc *desc, boo
 
 static void link_requests(struct arena *arena, const struct platform_desc *desc)
 {
-    const struct platform_options options = {.graph_version = "v26.0"};
+    const struct platform_options options = {
+        .origins = {"https://api.example", "https://token.example", "https://consent.example"},
+        .graph_version = "v26.0"};
     for (int step = 0; step < LINK_STEPS_MAX; step++) {
         struct platform_link *link = calloc(1, sizeof *link);
         struct http_request request;

@@ -28,7 +28,7 @@ static void one_post_by_its_own_login(void **state)
     (void)state;
     init(&r, &instagram_desc, "17900000000000001", NULL);
     meta_build(&r);
-    assert_int_equal(r.request.host, HOST_INSTAGRAM);
+    assert_string_equal(r.request.origin, "https://api.example");
     assert_string_equal(r.request.method, "GET");
     assert_str(r.request.path, "/v26.0/17900000000000001/insights?metric=views,likes,comments,shares,saved");
     assert_int_equal(r.request.header_count, 1);
@@ -45,7 +45,7 @@ static void batch_by_facebook_login(void **state)
     init(&r, &instagram_facebook_desc, "1791", "1792");
     r.options.graph_version = "v25.0";
     meta_build(&r);
-    assert_int_equal(r.request.host, HOST_FACEBOOK);
+    assert_string_equal(r.request.origin, "https://api.example");
     assert_string_equal(r.request.method, "POST");
     assert_str(r.request.path, "/v25.0/");
     assert_str(r.request.content_type, "application/x-www-form-urlencoded");
@@ -324,7 +324,7 @@ static void refreshing(void **state)
     (void)state;
     init(&r, &instagram_desc, "1", NULL);
     instagram_desc.build_refresh(&r.arena, &r.options, &(struct platform_app){0}, &have, &r.request);
-    assert_int_equal(r.request.host, HOST_INSTAGRAM);
+    assert_string_equal(r.request.origin, "https://api.example");
     assert_string_equal(r.request.method, "GET");
     assert_str(r.request.path, "/refresh_access_token?grant_type=ig_refresh_token&access_token=IGAA-OLD");
     /* [V] the sample of refresh_access_token */
@@ -390,7 +390,6 @@ static void linking(void **state)
     struct platform_authorize authorize = {
         .options = &r.options, .app = link.app, .redirect_uri = link.redirect_uri, .state = STR("st")};
     struct str path = instagram_desc.authorize_path(&r.arena, &authorize);
-    assert_int_equal(instagram_desc.authorize_host, HOST_INSTAGRAM_AUTH);
     assert_str(
         path,
         "/oauth/authorize?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback%3Fa%3D1&"
@@ -399,7 +398,7 @@ static void linking(void **state)
     assert_non_null(
         strstr(instagram_desc.authorize_path(&r.arena, &authorize).p, "&state=st&force_reauth=true"));
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
-    assert_int_equal(r.request.host, HOST_INSTAGRAM_OAUTH);
+    assert_string_equal(r.request.origin, "https://token.example");
     assert_string_equal(r.request.method, "POST");
     assert_str(r.request.path, "/oauth/access_token");
     assert_str(r.request.body, "client_id=ID&client_secret=SECRET&grant_type=authorization_code&redirect_uri="
@@ -410,7 +409,7 @@ static void linking(void **state)
                                "'instagram_business_basic,instagram_business_manage_insights'}]}"),
                    V_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
-    assert_int_equal(r.request.host, HOST_INSTAGRAM);
+    assert_string_equal(r.request.origin, "https://api.example");
     assert_str(r.request.path,
                "/access_token?grant_type=ig_exchange_token&client_secret=SECRET&access_token=SHORT");
     assert_outcome(

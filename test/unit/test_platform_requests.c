@@ -10,7 +10,9 @@
 
 static struct arena arena;
 static struct http_request request;
-static const struct platform_options options = {.graph_version = "v26.0"};
+static const struct platform_options options = {
+    .origins = {"https://api.example", "https://token.example", "https://consent.example"},
+    .graph_version = "v26.0"};
 static const struct platform_app app = {{"CK/1", 4}, {"C&S", 3}};
 
 static int set_up(void **state)
@@ -48,10 +50,10 @@ static void build(const struct platform_desc *desc, enum call_kind kind, int tie
     desc->build(&arena, &call, &request);
 }
 
-static void assert_request(enum platform_host host, const char *method, const char *path, const char *type,
-                           const char *body)
+static void assert_request(enum platform_origin origin, const char *method, const char *path,
+                           const char *type, const char *body)
 {
-    assert_int_equal(request.host, host);
+    assert_string_equal(request.origin, options.origins[origin]);
     assert_string_equal(request.method, method);
     assert_str(request.path, path);
     if (!type) {
@@ -77,7 +79,7 @@ static void tiktok_asks_for_videos(void **state)
 {
     (void)state;
     build(&tiktok_desc, CALL_READ, 0, false, NOW, "7077642457847994444", "7080217258529732386");
-    assert_request(HOST_TIKTOK, "POST",
+    assert_request(ORIGIN_API, "POST",
                    "/v2/video/query/?fields=id,view_count,like_count,comment_count,share_count",
                    "application/json",
                    "{\"filters\":{\"video_ids\":[\"7077642457847994444\",\"7080217258529732386\"]}}");
@@ -88,7 +90,7 @@ static void tiktok_asks_for_the_id(void **state)
 {
     (void)state;
     build(&tiktok_desc, CALL_RESOLVE, 0, false, NOW, "v_pub_url~v2.123456789", NULL);
-    assert_request(HOST_TIKTOK, "POST", "/v2/post/publish/status/fetch/", "application/json",
+    assert_request(ORIGIN_API, "POST", "/v2/post/publish/status/fetch/", "application/json",
                    "{\"publish_id\":\"v_pub_url~v2.123456789\"}");
     assert_only_header("Bearer act.TOKEN");
 }
@@ -105,7 +107,7 @@ static void tiktok_refreshes(void **state)
     (void)state;
     refresh(&tiktok_desc);
     assert_request(
-        HOST_TIKTOK, "POST", "/v2/oauth/token/", FORM,
+        ORIGIN_API, "POST", "/v2/oauth/token/", FORM,
         "client_key=CK%2F1&client_secret=C%26S&grant_type=refresh_token&refresh_token=rft.OLD%2A%214123.x");
     assert_int_equal(request.header_count, 0);
 }
@@ -140,16 +142,15 @@ static struct str authorize(const struct platform_desc *desc, bool again)
 static void tiktok_links(void **state)
 {
     (void)state;
-    assert_int_equal(tiktok_desc.authorize_host, HOST_TIKTOK_AUTH);
     assert_str(authorize(&tiktok_desc, false),
                "/v2/auth/authorize/?client_key=CK%2F1&response_type=code&scope=user.info.basic,video.list"
                "&redirect_uri=https%3A%2F%2Fa.example%2Flinked&state=STATE&disable_auto_auth=1");
     assert_true(link_step(&tiktok_desc, 0));
-    assert_request(HOST_TIKTOK, "POST", "/v2/oauth/token/", FORM,
+    assert_request(ORIGIN_API, "POST", "/v2/oauth/token/", FORM,
                    "client_key=CK%2F1&client_secret=C%26S&code=a%2A0%216410&grant_type=authorization_code"
                    "&redirect_uri=https%3A%2F%2Fa.example%2Flinked");
     assert_true(link_step(&tiktok_desc, 1));
-    assert_request(HOST_TIKTOK, "GET", "/v2/user/info/?fields=open_id,display_name", NULL, NULL);
+    assert_request(ORIGIN_API, "GET", "/v2/user/info/?fields=open_id,display_name", NULL, NULL);
     assert_only_header("Bearer act.TOKEN");
     assert_false(link_step(&tiktok_desc, 2));
 }
@@ -160,12 +161,12 @@ static void youtube_asks_by_token(void **state)
 {
     (void)state;
     build(&youtube_desc, CALL_READ, 0, false, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
-    assert_request(HOST_YOUTUBE, "GET",
+    assert_request(ORIGIN_API, "GET",
                    "/youtube/v3/videos:batchGetStats?part=id,statistics&id=Ks-_Mh1QhMc,dQw4w9WgXcQ", NULL,
                    NULL);
     assert_only_header("Bearer act.TOKEN");
     build(&youtube_desc, CALL_READ, 1, false, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
-    assert_request(HOST_YOUTUBE, "GET", "/youtube/v3/videos?part=statistics&id=Ks-_Mh1QhMc,dQw4w9WgXcQ", NULL,
+    assert_request(ORIGIN_API, "GET", "/youtube/v3/videos?part=statistics&id=Ks-_Mh1QhMc,dQw4w9WgXcQ", NULL,
                    NULL);
 }
 
@@ -174,7 +175,7 @@ static void youtube_asks_by_key(void **state)
     (void)state;
     build(&youtube_desc, CALL_READ, 0, true, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
     assert_request(
-        HOST_YOUTUBE, "GET",
+        ORIGIN_API, "GET",
         "/youtube/v3/videos:batchGetStats?part=id,statistics&id=Ks-_Mh1QhMc,dQw4w9WgXcQ&key=act.TOKEN", NULL,
         NULL);
     assert_int_equal(request.header_count, 0);
@@ -185,7 +186,7 @@ static void youtube_refreshes(void **state)
     (void)state;
     refresh(&youtube_desc);
     assert_request(
-        HOST_GOOGLE_OAUTH, "POST", "/token", FORM,
+        ORIGIN_TOKEN, "POST", "/token", FORM,
         "client_id=CK%2F1&client_secret=C%26S&refresh_token=rft.OLD%2A%214123.x&grant_type=refresh_token");
     assert_int_equal(request.header_count, 0);
 }
@@ -193,7 +194,6 @@ static void youtube_refreshes(void **state)
 static void youtube_links(void **state)
 {
     (void)state;
-    assert_int_equal(youtube_desc.authorize_host, HOST_GOOGLE_AUTH);
     assert_str(
         authorize(&youtube_desc, false),
         "/o/oauth2/v2/auth?client_id=CK%2F1&redirect_uri=https%3A%2F%2Fa.example%2Flinked&response_type=code"
@@ -202,11 +202,11 @@ static void youtube_links(void **state)
     struct str again = authorize(&youtube_desc, true);
     assert_true(again.len && strstr(again.p, "&prompt=consent%20select_account&"));
     assert_true(link_step(&youtube_desc, 0));
-    assert_request(HOST_GOOGLE_OAUTH, "POST", "/token", FORM,
+    assert_request(ORIGIN_TOKEN, "POST", "/token", FORM,
                    "client_id=CK%2F1&client_secret=C%26S&code=a%2A0%216410&code_verifier=VERIFIER"
                    "&grant_type=authorization_code&redirect_uri=https%3A%2F%2Fa.example%2Flinked");
     assert_true(link_step(&youtube_desc, 1));
-    assert_request(HOST_YOUTUBE, "GET", "/youtube/v3/channels?part=id,snippet&mine=true", NULL, NULL);
+    assert_request(ORIGIN_API, "GET", "/youtube/v3/channels?part=id,snippet&mine=true", NULL, NULL);
     assert_only_header("Bearer act.TOKEN");
     assert_false(link_step(&youtube_desc, 2));
 }
@@ -218,7 +218,7 @@ static void pinterest_asks_for_many(void **state)
 {
     (void)state;
     build(&pinterest_desc, CALL_READ, 0, false, NOW, "1", "3");
-    assert_request(HOST_PINTEREST, "GET",
+    assert_request(ORIGIN_API, "GET",
                    "/v5/pins/analytics?pin_ids=1,3&start_date=2026-10-31&end_date=2026-11-21"
                    "&metric_types=VIDEO_MRC_VIEW,SAVE",
                    NULL, NULL);
@@ -226,7 +226,7 @@ static void pinterest_asks_for_many(void **state)
     combined = true;
     build(&pinterest_desc, CALL_READ, 0, false, NOW, "1", "3");
     combined = false;
-    assert_request(HOST_PINTEREST, "GET",
+    assert_request(ORIGIN_API, "GET",
                    "/v5/pins/analytics?pin_ids=1,3&start_date=2026-10-31&end_date=2026-11-21"
                    "&metric_types=VIDEO_MRC_VIEW,SAVE,TOTAL_REACTIONS,TOTAL_COMMENTS",
                    NULL, NULL);
@@ -236,12 +236,12 @@ static void pinterest_asks_for_one(void **state)
 {
     (void)state;
     build(&pinterest_desc, CALL_READ, 1, false, NOW, "813744226420795884", NULL);
-    assert_request(HOST_PINTEREST, "GET",
+    assert_request(ORIGIN_API, "GET",
                    "/v5/pins/813744226420795884/analytics?start_date=2026-11-17&end_date=2026-11-21"
                    "&metric_types=VIDEO_MRC_VIEW,SAVE&app_types=ALL&split_field=NO_SPLIT",
                    NULL, NULL);
     build(&pinterest_desc, CALL_READ, 2, false, NOW, "a/../b?", NULL);
-    assert_request(HOST_PINTEREST, "GET",
+    assert_request(ORIGIN_API, "GET",
                    "/v5/pins/a%2F..%2Fb%3F/analytics?start_date=2026-11-17&end_date=2026-11-21"
                    "&metric_types=TOTAL_REACTIONS,TOTAL_COMMENTS&app_types=ALL&split_field=NO_SPLIT",
                    NULL, NULL);
@@ -312,7 +312,7 @@ static void pinterest_refreshes(void **state)
 {
     (void)state;
     refresh(&pinterest_desc);
-    assert_request(HOST_PINTEREST, "POST", "/v5/oauth/token", FORM,
+    assert_request(ORIGIN_API, "POST", "/v5/oauth/token", FORM,
                    "grant_type=refresh_token&refresh_token=rft.OLD%2A%214123.x");
     assert_only_header("Basic Q0svMTpDJlM=");
 }
@@ -320,18 +320,17 @@ static void pinterest_refreshes(void **state)
 static void pinterest_links(void **state)
 {
     (void)state;
-    assert_int_equal(pinterest_desc.authorize_host, HOST_PINTEREST_AUTH);
     assert_str(authorize(&pinterest_desc, false),
                "/oauth/?client_id=CK%2F1&redirect_uri=https%3A%2F%2Fa.example%2Flinked&response_type=code"
                "&scope=boards%3Aread,pins%3Aread,user_accounts%3Aread&state=STATE");
     assert_true(link_step(&pinterest_desc, 0));
     assert_request(
-        HOST_PINTEREST, "POST", "/v5/oauth/token", FORM,
+        ORIGIN_API, "POST", "/v5/oauth/token", FORM,
         "grant_type=authorization_code&code=a%2A0%216410&redirect_uri=https%3A%2F%2Fa.example%2Flinked"
         "&continuous_refresh=true");
     assert_only_header("Basic Q0svMTpDJlM=");
     assert_true(link_step(&pinterest_desc, 1));
-    assert_request(HOST_PINTEREST, "GET", "/v5/user_account", NULL, NULL);
+    assert_request(ORIGIN_API, "GET", "/v5/user_account", NULL, NULL);
     assert_only_header("Bearer act.TOKEN");
     assert_false(link_step(&pinterest_desc, 2));
 }

@@ -202,7 +202,7 @@ static void video_and_posts(void **state)
     refuses(VIDEO ",\"posts\":[1]}", "posts[0] is not an object");
     refuses(VIDEO ",\"posts\":[{}]}", "posts[0].platform is missing");
     refuses(VIDEO ",\"posts\":[{\"platform\":\"vimeo\"}]}",
-            "posts[0].platform is not one of tiktok, instagram, youtube, facebook, pinterest");
+            "posts[0].platform is not one of: tiktok instagram youtube facebook pinterest");
     refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"youtube\"}]}",
             "posts[1].platform repeats that of an earlier post");
     refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"platform\":\"tiktok\"}]}",

@@ -235,7 +235,7 @@ static void without_a_refresh_token_the_author_is_asked(void **state)
     assert_int_equal(rig_put(&rig.author, API_FACEBOOK, "page-1", "EAA1", "", &row), OK);
     assert_int_equal(rig_ask(row, 1, NULL), TOKEN_RECONNECT);
     assert_string_equal(rig.answers[0].code, "no_refresh");
-    rig.config.tiktok.client_id[0] = '\0';
+    rig.config.platform[PLATFORM_TIKTOK].client_id[0] = '\0';
     assert_int_equal(rig_ask(rig_put_tiktok(), 2, NULL), TOKEN_APP_REJECTED);
     assert_int_equal(rig.sent, 0);
 }

@@ -68,8 +68,8 @@ int credential_rig_init(void **state)
     config_init(&rig.config);
     free(rig.config.secrets.key_file);
     rig.config.secrets.key_file = strdup(rig.key_path);
-    free(rig.config.tiktok.client_id);
-    rig.config.tiktok.client_id = strdup("CK");
+    free(rig.config.platform[PLATFORM_TIKTOK].client_id);
+    rig.config.platform[PLATFORM_TIKTOK].client_id = strdup("CK");
     test_begin(&rig.db);
     rig.author = add_author(&rig.db, 1);
     rig.other = add_author(&rig.db, 2);

@@ -7,7 +7,10 @@
 
 void meta_init(struct graph_rig *r, const struct platform_desc *desc, const char *const *ids)
 {
-    *r = (struct graph_rig){.desc = desc, .options = {.graph_version = "v26.0"}};
+    *r = (struct graph_rig){
+        .desc = desc,
+        .options = {.origins = {"https://api.example", "https://token.example", "https://consent.example"},
+                    .graph_version = "v26.0"}};
     arena_init(&r->arena, 4096);
     for (size_t n = 0; ids[n]; n++) {
         r->items[n].id = str_from_cstr(ids[n]);

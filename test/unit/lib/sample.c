@@ -98,7 +98,9 @@ static void read_line(struct sample *s, struct str line)
 bool sample_parse(struct sample *s, struct str text)
 {
     struct str line;
-    *s = (struct sample){.options = {.graph_version = "v26.0"}};
+    *s = (struct sample){
+        .options = {.origins = {"https://api.example", "https://token.example", "https://consent.example"},
+                    .graph_version = "v26.0"}};
     buf_init(&s->note, 64 << 10);
     text = str_cut(text, '\n', &line);
     if (!read_first_line(s, line))
