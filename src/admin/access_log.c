@@ -214,7 +214,7 @@ static void build_line(struct buf *b, const struct request *r, bool complete, in
     JSON_TIME(b, "time", clock_wall_ms());
     JSON_STR(b, "request_id", r->id);
     JSON_STR(b, "method", str_from_cstr(request_method_name(r->method)));
-    JSON_STR(b, "route", str_from_cstr(r->route));
+    JSON_STR(b, "route", str_from_cstr(route_name(r)));
     if (r->res.status)
         JSON_I64(b, "status", r->res.status);
     else

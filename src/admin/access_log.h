@@ -7,7 +7,7 @@
 #define VT_ADMIN_ACCESS_LOG_H
 
 #include "base/error.h"
-#include "http/request.h"
+#include "http/router.h"
 
 #include <uv.h>
 

@@ -20,6 +20,8 @@ enum {
 
 struct admin {
     const struct admin_view *view;
+    struct http_app app;
+    struct router router;
     struct http_server *server;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -45,7 +47,7 @@ static enum next answer_livez(struct request *r)
 
 static enum next answer_readyz(struct request *r)
 {
-    const struct admin *a = r->app;
+    const struct admin *a = r->app->ctx;
     struct buf line;
     buf_init(&line, 1024);
     enum readiness health = readiness_check(a->view, &line);
@@ -56,29 +58,28 @@ static enum next answer_readyz(struct request *r)
 
 static enum next answer_metrics(struct request *r)
 {
-    const struct admin *a = r->app;
+    const struct admin *a = r->app->ctx;
     r->res.status = 200;
     r->res.content_type = STR("text/plain; version=0.0.4; charset=utf-8");
     metrics_page_write(a->view, &r->res.body);
     return NEXT_DONE;
 }
 
-static const struct {
-    const char *path;
-    request_step *answer;
-} pages[] = {{"/metrics", answer_metrics}, {"/livez", answer_livez}, {"/readyz", answer_readyz}};
+static const struct route metrics_route = {.path = "/metrics", .methods = ROUTE_GET, .start = answer_metrics};
+static const struct route livez_route = {.path = "/livez", .methods = ROUTE_GET, .start = answer_livez};
+static const struct route readyz_route = {.path = "/readyz", .methods = ROUTE_GET, .start = answer_readyz};
+static const struct route *const routes[] = {&metrics_route, &livez_route, &readyz_route, NULL};
 
-static enum next first_step(struct request *r)
+static enum next start_step(struct request *r)
 {
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        if (!str_eq(r->path, str_from_cstr(pages[i].path)))
-            continue;
-        if (r->method == METHOD_GET || r->method == METHOD_HEAD)
-            return pages[i].answer(r);
-        response_add_field(r, STR("Allow"), STR("GET, HEAD"));
-        return answer_text(r, 405, STR("This page takes GET and HEAD only."));
-    }
-    return answer_text(r, 404, STR("There are /metrics, /livez and /readyz."));
+    return r->route->start(r);
+}
+
+static enum next no_route_step(struct request *r)
+{
+    return answer_text(r, r->res.status,
+                       r->route ? STR("This page accepts GET and HEAD only.")
+                                : STR("Page not found. There are /metrics, /livez and /readyz."));
 }
 
 static void finish(struct request *r)
@@ -87,7 +88,7 @@ static void finish(struct request *r)
     response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
 }
 
-static void refuse(struct request *r, const char *message)
+static void reject(struct request *r, const char *message)
 {
     (void)answer_text(r, r->res.status, str_from_cstr(message));
 }
@@ -115,6 +116,10 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
     struct addresses listen = {0};
     struct admin *a = xcalloc(1, sizeof *a);
     a->view = view;
+    a->app = (struct http_app){
+        .ctx = a, .start = start_step, .no_route = no_route_step, .reject = reject, .finish = finish};
+    a->router.fallback = &a->app;
+    router_mount(&a->router, &(struct mount){.prefix = STR(""), .routes = routes, .app = &a->app});
     config_each_item(view->config->admin.listen, add_address, &listen);
     const struct http_options options = {
         .limits = {.head_bytes = HEAD_BYTES,
@@ -130,8 +135,7 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
         .listen = (const char *const *)listen.text,
         .listen_count = listen.count,
         .key = "[admin] listen",
-        .app = {.first = first_step, .finish = finish, .ctx = a},
-        .reject = refuse,
+        .router = &a->router,
     };
     enum err e = http_server_open(&a->server, loop, &options, why);
     for (size_t i = 0; i < listen.count; i++)

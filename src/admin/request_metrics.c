@@ -68,7 +68,7 @@ static struct route_row *find_row(struct request_metrics *m, const char *route)
 
 void request_metrics_record(struct request_metrics *m, const struct request *r, bool complete, int64_t us)
 {
-    struct route_row *row = find_row(m, r->route);
+    struct route_row *row = find_row(m, route_name(r));
     int status = r->res.status;
     row->codes[status >= 100 && status < 100 + CODES ? status - 100 : CODE_NONE]++;
     metrics_observe(&row->times, us);

@@ -4,7 +4,7 @@
 #define VT_ADMIN_REQUEST_METRICS_H
 
 #include "base/buf.h"
-#include "http/request.h"
+#include "http/router.h"
 
 struct request_metrics;
 

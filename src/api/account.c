@@ -1,12 +1,11 @@
 /* GET /account: the account that the key belongs to. */
-#include "api/envelope.h"
-#include "api/router.h"
+#include "api/api.h"
 
 static bool on_account(void *ctx, const struct author *author, const struct api_key *key)
 {
     struct request *r = ctx;
-    struct str prefix = call_of(r)->api->key_prefix;
-    struct buf *b = answer_begin(r);
+    struct str prefix = api_call_of(r)->api->envelope.key_prefix;
+    struct buf *b = envelope_begin(r);
     json_key(b, STR("data"));
     json_open(b, '{');
     JSON_STR(b, "name", author->name);
@@ -34,19 +33,21 @@ static bool on_account(void *ctx, const struct author *author, const struct api_
 
 static enum next account_done_step(struct request *r)
 {
-    enum err e = call_of(r)->read.err;
-    return e ? answer_store_error(r, e) : answer_end(r);
+    enum err e = api_call_of(r)->read.err;
+    return e ? envelope_store_error(r, e) : envelope_end(r);
 }
 
 static enum next account_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     r->step = account_done_step;
     return store_read_account(&call->read, call->owner.key_row, on_account, r);
 }
 
-const struct route account_route = {.path = "/account",
-                                    .name = "/v1/account",
-                                    .methods = ROUTE_GET,
-                                    .flags = ROUTE_BY_KEY,
-                                    .start = account_step};
+const struct endpoint account_endpoint = {
+    .route = {.path = "/account",
+              .name = "/v1/account",
+              .methods = ROUTE_GET,
+              .flags = ENDPOINT_BY_KEY,
+              .start = account_step},
+};

@@ -1,7 +1,6 @@
 /* GET /books: every book of the author, newest first. No paging, so an author with very many books is
  * answered in slices. */
-#include "api/envelope.h"
-#include "api/router.h"
+#include "api/api.h"
 #include "api/stream.h"
 
 enum { BOOKS_A_SLICE = 200 };
@@ -19,7 +18,7 @@ struct books {
 static bool on_book(void *ctx, const struct book *book, struct str author_name)
 {
     struct request *r = ctx;
-    struct books *books = call_of(r)->endpoint;
+    struct books *books = api_call_of(r)->endpoint;
     struct buf *b = &r->res.body;
     json_open(b, '{');
     JSON_UUID(b, "id", &book->id);
@@ -39,34 +38,34 @@ static enum next books_slice_step(struct request *r);
 
 static enum next start_body(struct request *r)
 {
-    struct books *books = call_of(r)->endpoint;
+    struct books *books = api_call_of(r)->endpoint;
     books->has_last = false;
-    json_key(answer_begin(r), STR("data"));
+    json_key(envelope_begin(r), STR("data"));
     json_open(&r->res.body, '[');
     return books_slice_step(r);
 }
 
 static enum next books_slice_done_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct books *books = call->endpoint;
     if (call->read.err)
-        return answer_store_error(r, call->read.err);
+        return envelope_store_error(r, call->read.err);
     switch (stream_check(r, &books->stream, books->author_rev, BOOKS_VARIANT)) {
     case STREAM_SAME: break;
     case STREAM_BEGIN_ANEW: return start_body(r);
-    case STREAM_GIVE_UP: return answer_changing(r);
+    case STREAM_GIVE_UP: return envelope_data_changed(r);
     }
     if (books->shown < BOOKS_A_SLICE) {
         json_close(&r->res.body, ']');
-        return answer_end(r);
+        return envelope_end(r);
     }
     return stream_next_slice(r, &books->stream, books_slice_step);
 }
 
 static enum next books_slice_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct books *books = call->endpoint;
     books->shown = 0;
     r->step = books_slice_done_step;
@@ -76,11 +75,12 @@ static enum next books_slice_step(struct request *r)
 
 static enum next books_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct books *books = arena_alloc(&r->arena, sizeof *books);
     call->endpoint = books;
     return stream_begin(r, &books->stream, BOOKS_VARIANT) ? start_body(r) : NEXT_DONE;
 }
 
-const struct route books_route = {
-    .path = "/books", .name = "/v1/books", .methods = ROUTE_GET, .start = books_step};
+const struct endpoint books_endpoint = {
+    .route = {.path = "/books", .name = "/v1/books", .methods = ROUTE_GET, .start = books_step},
+};

@@ -1,10 +1,11 @@
-/* Envelopes and common header fields. Knows no endpoint. */
+/* Envelopes and common header fields. */
 #include "api/envelope.h"
 
-#include "api/router.h"
 #include "auth/api_key.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "http/router.h"
 
 #include <stdarg.h>
 
@@ -21,6 +22,7 @@ static const struct {
 };
 
 static const struct str JSON_TYPE = {"application/json; charset=utf-8", 31};
+static const struct str RETRY_AFTER_S = {"5", 1};
 
 static void write_error(struct request *r, const char *code, struct str message)
 {
@@ -37,46 +39,54 @@ static void write_error(struct request *r, const char *code, struct str message)
     json_close(b, '}');
 }
 
-enum next answer_error(struct request *r, enum api_error e, const char *fmt, ...)
+enum next envelope_error(struct request *r, enum api_error error, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     struct str message = arena_vprintf(&r->arena, fmt, ap);
     va_end(ap);
     response_reset(r);
-    r->res.status = errors[e].status;
-    if (errors[e].status == 401)
+    r->res.status = errors[error].status;
+    if (r->res.status == 401)
         response_add_field(r, STR("WWW-Authenticate"), STR("Bearer"));
-    if (errors[e].status == 503)
-        response_add_field(r, STR("Retry-After"), STR("5"));
-    write_error(r, errors[e].code, message);
+    if (r->res.status == 503)
+        response_add_field(r, STR("Retry-After"), RETRY_AFTER_S);
+    write_error(r, errors[error].code, message);
     return NEXT_DONE;
 }
 
-enum next answer_store_error(struct request *r, enum err e)
+enum next envelope_store_error(struct request *r, enum err err)
 {
     if (r->res.streaming)
-        return request_abort(r, err_name(e));
-    return answer_error(r, API_UNAVAILABLE,
-                        "The data cannot be read at the moment. Try again in a few seconds.");
+        return request_abort(r, err_name(err));
+    return envelope_error(r, API_UNAVAILABLE, "The database is unavailable. Retry in a few seconds.");
 }
 
-enum next answer_changing(struct request *r)
+enum next envelope_data_changed(struct request *r)
 {
     if (r->res.streaming)
-        return request_abort(r, "the data changed while it was sent");
-    return answer_error(r, API_UNAVAILABLE, "The data is changing right now. Try again in a few seconds.");
+        return request_abort(r, "the data changed while the response was sent");
+    return envelope_error(r, API_UNAVAILABLE,
+                          "The data changed while it was being read. Retry in a few seconds.");
 }
 
-void answer_refusal(struct request *r, const char *message)
+enum next envelope_no_route(struct request *r)
 {
-    bool ours = r->res.status >= 500 && r->res.status != 505;
+    if (r->res.status == 404)
+        return envelope_error(r, API_NOT_FOUND, "There is no endpoint at this path.");
+    return envelope_error(r, API_WRONG_METHOD, "This endpoint accepts %s only.",
+                          r->route->methods & ROUTE_GET ? "GET and HEAD" : "POST");
+}
+
+void envelope_reject(struct request *r, const char *message)
+{
+    bool is_server_error = r->res.status >= 500 && r->res.status != 505;
     if (r->res.status == 503)
-        response_add_field(r, STR("Retry-After"), STR("5"));
-    write_error(r, ours ? "internal_error" : "invalid_parameter", str_from_cstr(message));
+        response_add_field(r, STR("Retry-After"), RETRY_AFTER_S);
+    write_error(r, is_server_error ? "internal_error" : "invalid_parameter", str_from_cstr(message));
 }
 
-struct buf *answer_begin(struct request *r)
+struct buf *envelope_begin(struct request *r)
 {
     r->res.status = 200;
     r->res.content_type = JSON_TYPE;
@@ -85,20 +95,32 @@ struct buf *answer_begin(struct request *r)
     return &r->res.body;
 }
 
-enum next answer_end(struct request *r)
+enum next envelope_end(struct request *r)
 {
     json_close(&r->res.body, '}');
-    if (r->res.body.failed && !r->res.streaming)
-        return answer_error(r, API_INTERNAL, "The answer is larger than the server can send.");
-    return r->res.body.failed ? request_abort(r, "answer too large") : NEXT_DONE;
+    if (!r->res.body.failed)
+        return NEXT_DONE;
+    if (r->res.streaming)
+        return request_abort(r, "response too large");
+    return envelope_error(r, API_INTERNAL, "The response exceeds the maximum size of %d MiB.",
+                          BODY_MAX_BYTES >> 20);
 }
 
-static bool has_field(const struct request *r, struct str name)
+/* ---- CORS (the Fetch standard) ---- */
+
+/* For any route, with or without a key. Keys are sent in a header field and never in a cookie, so no
+ * credentials mode is needed. */
+bool envelope_preflight(struct request *r, const struct envelope_settings *settings)
 {
-    for (size_t i = 0; i < r->res.field_count; i++)
-        if (str_eq(r->res.fields[i].name, name))
-            return true;
-    return false;
+    if (!*settings->cors_origins || !r->field[FIELD_ORIGIN].p ||
+        !r->field[FIELD_ACCESS_CONTROL_REQUEST_METHOD].p)
+        return false;
+    r->res.status = 204;
+    response_add_field(r, STR("Access-Control-Allow-Methods"), STR("GET, HEAD, POST"));
+    response_add_field(r, STR("Access-Control-Allow-Headers"),
+                       STR("Authorization, Content-Type, If-None-Match, X-Request-Id"));
+    response_add_field(r, STR("Access-Control-Max-Age"), STR("86400"));
+    return true;
 }
 
 struct origin_search {
@@ -112,14 +134,12 @@ static void match_origin(void *ctx, struct str item)
     search->found |= str_eq(item, STR("*")) || str_eq(item, search->origin);
 }
 
-/* CORS (the Fetch standard): the key travels in a header, never in a cookie, so no credentials mode is
- * needed. */
-static void add_cors(struct request *r, const struct api *api)
+static void add_cors(struct request *r, const struct envelope_settings *settings)
 {
     struct origin_search search = {.origin = r->field[FIELD_ORIGIN]};
-    if (!*api->cors_origins || !search.origin.p)
+    if (!*settings->cors_origins || !search.origin.p)
         return;
-    config_each_item(api->cors_origins, match_origin, &search);
+    config_each_item(settings->cors_origins, match_origin, &search);
     if (!search.found)
         return;
     response_add_field(r, STR("Access-Control-Allow-Origin"), search.origin);
@@ -128,41 +148,41 @@ static void add_cors(struct request *r, const struct api *api)
                            "X-RateLimit-Remaining, X-RateLimit-Reset"));
 }
 
-/* A line per request at the level of debug; the access log has it in production. The target is all a
- * request may hold, so it is cut, and somebody may have put a key into it, so it is cut there. */
-static void log_answer(const struct request *r, const struct api *api)
+/* ---- fields of every response ---- */
+
+static bool has_field(const struct request *r, struct str name)
 {
-    enum { TARGET_SHOWN = 1000 };
+    for (size_t i = 0; i < r->res.field_count; i++)
+        if (str_eq(r->res.fields[i].name, name))
+            return true;
+    return false;
+}
+
+/* One line per request at level debug. A client may have put a key into the target, which is cut there. */
+static void log_response(const struct request *r, const struct envelope_settings *settings)
+{
+    enum { TARGET_MAX = 1000 };
     if (!log_is_enabled(LOG_DEBUG))
         return;
-    size_t shown = key_locate_secret(api->key_prefix, r->target);
-    if (shown > TARGET_SHOWN)
-        shown = TARGET_SHOWN;
+    size_t shown = key_locate_secret(settings->key_prefix, r->target);
+    if (shown > TARGET_MAX)
+        shown = TARGET_MAX;
     log_debug("%.*s %s %.*s%s %d %.*s", (int)r->client_address.len, r->client_address.p,
               request_method_name(r->method), (int)shown, r->target.p ? r->target.p : "",
               shown < r->target.len ? "…" : "", r->res.status, (int)r->id.len, r->id.p);
 }
 
-static void add_vary(struct request *r, const struct api *api)
+void envelope_finish(struct request *r, const struct envelope_settings *settings, bool varies_by_accept)
 {
-    const struct call *call = call_of(r);
-    bool cors = *api->cors_origins, accept = call && call->route->flags & ROUTE_BY_ACCEPT;
-    if (accept)
-        response_add_lines(r, cors ? STR("Vary: Authorization, Accept, Origin\r\n")
-                                   : STR("Vary: Authorization, Accept\r\n"));
-    else
-        response_add_lines(r, cors ? STR("Vary: Authorization, Origin\r\n") : STR("Vary: Authorization\r\n"));
-}
-
-void answer_finish(struct request *r)
-{
-    const struct api *api = r->app;
-    log_answer(r, api);
+    static const struct str vary[2][2] = {
+        {{"Vary: Authorization\r\n", 21}, {"Vary: Authorization, Origin\r\n", 29}},
+        {{"Vary: Authorization, Accept\r\n", 29}, {"Vary: Authorization, Accept, Origin\r\n", 37}}};
+    log_response(r, settings);
     response_add_field(r, STR("X-Request-Id"), r->id);
     if (has_field(r, STR("Cache-Control")))
         response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\n"));
     else
         response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\nCache-Control: private, no-cache\r\n"));
-    add_vary(r, api);
-    add_cors(r, api);
+    response_add_lines(r, vary[varies_by_accept][*settings->cors_origins != '\0']);
+    add_cors(r, settings);
 }

@@ -1,9 +1,8 @@
 /* GET /events: the pollable feed (decision 6), with long polling. */
-#include "api/envelope.h"
+#include "api/api.h"
 #include "api/longpoll.h"
 #include "api/params.h"
 #include "api/render.h"
-#include "api/router.h"
 #include "base/clock.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
@@ -30,7 +29,7 @@ struct feed {
 
 static bool refuse(struct request *r, const char *message)
 {
-    (void)answer_error(r, API_INVALID_PARAMETER, "%s", message);
+    (void)envelope_error(r, API_INVALID_PARAMETER, "%s", message);
     return false;
 }
 
@@ -50,10 +49,10 @@ static bool parse_event_id(struct str s, int64_t *out)
 
 static bool read_after(struct request *r, struct feed *feed)
 {
-    struct str after = call_of(r)->params[P_AFTER];
+    struct str after = api_call_of(r)->params[P_AFTER];
     feed->latest = param_is_given(r, P_AFTER) && str_eq(after, STR("latest"));
     if (feed->latest)
-        feed->query.bound = call_of(r)->owner.last_event_id;
+        feed->query.bound = api_call_of(r)->owner.last_event_id;
     else if (param_is_given(r, P_AFTER) && !parse_event_id(after, &feed->query.bound))
         return refuse(r, "after must be the next_cursor of a page (evt_<number>), or latest.");
     return true;
@@ -68,7 +67,7 @@ static bool read_order(struct request *r, struct feed *feed)
     feed->query.descending = order == 1;
     if (feed->query.descending)
         feed->query.bound = INT64_MAX;
-    if (param_is_given(r, P_BEFORE) && !parse_event_id(call_of(r)->params[P_BEFORE], &feed->query.bound))
+    if (param_is_given(r, P_BEFORE) && !parse_event_id(api_call_of(r)->params[P_BEFORE], &feed->query.bound))
         return refuse(r, "before must be the next_cursor of a page (evt_<number>).");
     if (param_is_given(r, P_BEFORE) && !feed->query.descending)
         return refuse(r, "before goes with order=desc only.");
@@ -81,7 +80,7 @@ static bool read_query(struct request *r, struct feed *feed)
 {
     int64_t limit = LIMIT_DEFAULT, wait_s = 0;
     int type = -1;
-    feed->query.author_row = call_of(r)->owner.author_row;
+    feed->query.author_row = api_call_of(r)->owner.author_row;
     feed->query.occurred_after = INT64_MIN;
     if (!read_after(r, feed) || !param_integer(r, P_LIMIT, 1, LIMIT_MAX, &limit) ||
         !param_word(r, P_TYPE, type_words, &type) ||
@@ -124,7 +123,7 @@ static bool on_event(void *ctx, const struct event *event, const struct video_re
                      const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct feed *feed = call_of(r)->endpoint;
+    struct feed *feed = api_call_of(r)->endpoint;
     if (feed->shown == feed->limit) {
         feed->has_more = true;
         return false;
@@ -140,17 +139,17 @@ static bool on_event(void *ctx, const struct event *event, const struct video_re
 
 static void note_position(struct request *r, const struct feed *feed)
 {
-    const struct call *call = call_of(r);
+    const struct api_call *call = api_call_of(r);
     const struct poll_update note = {.after = feed->query.descending ? POSITION_UNCHANGED : feed->after,
                                      .at_ms = clock_wall_ms(),
                                      .polls = 1};
-    poll_positions_record(call->api->cursors, &call->owner.key_id, &note);
+    poll_positions_record(call->api->positions, &call->owner.key_id, &note);
 }
 
 /* Whoever gets an empty page, or the newest events, stands at the head. */
 static void note_answer(struct request *r, const struct feed *feed)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct poll_update note = {.after = POSITION_UNCHANGED, .at_ms = clock_wall_ms()};
     bool at_head = feed->query.descending ? !param_is_given(r, P_BEFORE) : !feed->shown;
     int64_t head = feed->progress.author_last_event_id > call->owner.last_event_id
@@ -161,9 +160,9 @@ static void note_answer(struct request *r, const struct feed *feed)
     if (r->method != METHOD_HEAD)
         note.sent = feed->newest_id;
     if (at_head || note.sent)
-        poll_positions_record(call->api->cursors, &call->owner.key_id, &note);
+        poll_positions_record(call->api->positions, &call->owner.key_id, &note);
     if (!feed->query.descending)
-        poll_positions_observe_lag(call->api->cursors, feed->behind);
+        poll_positions_observe_lag(call->api->positions, feed->behind);
     call->facts[FACT_AFTER] = at_head                  ? note.after
                               : feed->query.descending ? POSITION_UNCHANGED
                                                        : feed->after;
@@ -174,21 +173,21 @@ static void note_answer(struct request *r, const struct feed *feed)
 /* The same for a response from the cache. */
 static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
-    const struct call *call = call_of(r);
+    const struct api_call *call = api_call_of(r);
     const struct poll_update note = {.after = facts[FACT_AFTER],
                                      .sent = r->method == METHOD_HEAD ? 0 : facts[FACT_SENT],
                                      .at_ms = clock_wall_ms(),
                                      .polls = 1};
-    poll_positions_record(call->api->cursors, &call->owner.key_id, &note);
+    poll_positions_record(call->api->positions, &call->owner.key_id, &note);
     if (facts[FACT_BEHIND] >= 0)
-        poll_positions_observe_lag(call->api->cursors, facts[FACT_BEHIND]);
+        poll_positions_observe_lag(call->api->positions, facts[FACT_BEHIND]);
 }
 
 /* ---- the end ---- */
 
 static enum next finish_step(struct request *r)
 {
-    const struct feed *feed = call_of(r)->endpoint;
+    const struct feed *feed = api_call_of(r)->endpoint;
     struct buf *b = &r->res.body;
     note_answer(r, feed);
     json_close(b, ']');
@@ -200,12 +199,12 @@ static enum next finish_step(struct request *r)
         render_event_id(b, feed->query.bound);
     else
         json_null(b);
-    return answer_end(r);
+    return envelope_end(r);
 }
 
 static enum next add_behind_step(struct request *r)
 {
-    struct feed *feed = call_of(r)->endpoint;
+    struct feed *feed = api_call_of(r)->endpoint;
     feed->behind += feed->behind_page;
     return finish_step(r);
 }
@@ -214,7 +213,7 @@ static enum next add_behind_step(struct request *r)
  * again, unless a filter has left some out. */
 static enum next finish(struct request *r, struct feed *feed)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     bool has_waited = feed->poll.request != NULL;
     feed->behind = has_waited ? 0 : feed->shown;
     if (!feed->has_more || has_waited || feed->query.descending)
@@ -232,14 +231,14 @@ static enum next feed_slice_step(struct request *r);
  */
 static enum next woken_step(struct request *r)
 {
-    return router_authorize_again(r, feed_slice_step);
+    return api_authorize_again(r, feed_slice_step);
 }
 
 /* An empty page with time left waits for a commit; what is behind the rows already looked at is asked for
  * again then. */
 static enum next finish_or_wait(struct request *r, struct feed *feed)
 {
-    struct longpoll *longpoll = call_of(r)->api->longpoll;
+    struct longpoll *longpoll = api_call_of(r)->api->longpoll;
     if (feed->shown || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
         longpoll_is_draining(longpoll) || r->client_ended)
         return finish(r, feed);
@@ -249,10 +248,10 @@ static enum next finish_or_wait(struct request *r, struct feed *feed)
 
 static enum next feed_slice_done_step(struct request *r)
 {
-    const struct call *call = call_of(r);
+    const struct api_call *call = api_call_of(r);
     struct feed *feed = call->endpoint;
     if (call->read.err)
-        return answer_store_error(r, call->read.err);
+        return envelope_store_error(r, call->read.err);
     if (feed->has_more || !feed->progress.more)
         return finish_or_wait(r, feed);
     feed->query.bound = feed->progress.scanned_to;
@@ -265,7 +264,7 @@ static enum next feed_slice_done_step(struct request *r)
 
 static enum next feed_slice_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct feed *feed = call->endpoint;
     feed->query.limit = feed->limit - feed->shown + 1;
     r->step = feed_slice_done_step;
@@ -274,7 +273,7 @@ static enum next feed_slice_step(struct request *r)
 
 static enum next events_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct feed *feed = arena_alloc(&r->arena, sizeof *feed);
     call->endpoint = feed;
     feed->slice_start_us = clock_work_us();
@@ -284,7 +283,7 @@ static enum next events_step(struct request *r)
     note_position(r, feed);
     if (feed->wait_until_ms)
         call->valid_until_ms = 0; /* an empty page is held each time */
-    json_key(answer_begin(r), STR("data"));
+    json_key(envelope_begin(r), STR("data"));
     json_open(&r->res.body, '[');
     /* At or beyond the head there is nothing to ask for: the owner's row said so. */
     if (!feed->query.descending && feed->query.bound >= call->owner.last_event_id)
@@ -292,12 +291,12 @@ static enum next events_step(struct request *r)
     return feed_slice_step(r);
 }
 
-const struct route events_route = {
-    .path = "/events",
-    .name = "/v1/events",
-    .methods = ROUTE_GET,
-    .flags = ROUTE_BY_FEED,
-    .start = events_step,
+const struct endpoint events_endpoint = {
+    .route = {.path = "/events",
+              .name = "/v1/events",
+              .methods = ROUTE_GET,
+              .flags = ENDPOINT_BY_FEED,
+              .start = events_step},
     .on_cache_hit = on_cache_hit,
     .params = {"after", "limit", "type", "occurred_after", "order", "before", "wait"},
 };

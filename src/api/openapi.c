@@ -1,6 +1,5 @@
 /* GET /openapi.json: the embedded description of the API. No key needed. */
-#include "api/envelope.h"
-#include "api/router.h"
+#include "api/api.h"
 
 extern const char openapi_json[];
 extern const size_t openapi_json_len;
@@ -13,8 +12,10 @@ static enum next openapi_step(struct request *r)
     return NEXT_DONE;
 }
 
-const struct route openapi_route = {.path = "/openapi.json",
-                                    .name = "/v1/openapi.json",
-                                    .methods = ROUTE_GET,
-                                    .flags = ROUTE_KEYLESS,
-                                    .start = openapi_step};
+const struct endpoint openapi_endpoint = {
+    .route = {.path = "/openapi.json",
+              .name = "/v1/openapi.json",
+              .methods = ROUTE_GET,
+              .flags = ENDPOINT_KEYLESS,
+              .start = openapi_step},
+};

@@ -1,15 +1,13 @@
 /* Query parameters (application/x-www-form-urlencoded as of the URL standard). */
 #include "api/params.h"
 
-#include "api/envelope.h"
-#include "api/router.h"
 #include "base/clock.h"
 #include "http/form.h"
 
-static int find_name(const struct route *route, struct str name)
+static int find_name(const struct endpoint *endpoint, struct str name)
 {
-    for (int i = 0; i < PARAMS_MAX && route->params[i]; i++)
-        if (str_eq(name, str_from_cstr(route->params[i])))
+    for (int i = 0; i < PARAMS_MAX && endpoint->params[i]; i++)
+        if (str_eq(name, str_from_cstr(endpoint->params[i])))
             return i;
     return -1;
 }
@@ -17,7 +15,7 @@ static int find_name(const struct route *route, struct str name)
 /* NULL when the value may stand, else what is wrong with it. */
 static const char *take(struct request *r, int index, struct str raw)
 {
-    struct str *value = &call_of(r)->params[index];
+    struct str *value = &api_call_of(r)->params[index];
     if (value->p)
         return "must be given once";
     if (!form_decode(&r->arena, raw, value))
@@ -29,17 +27,17 @@ static const char *take(struct request *r, int index, struct str raw)
 
 bool params_parse(struct request *r)
 {
-    const struct route *route = call_of(r)->route;
+    const struct endpoint *endpoint = endpoint_of(r);
     struct str rest = r->query, name, raw;
     while (form_next_pair(&rest, &name, &raw)) {
         if (!form_decode(&r->arena, name, &name))
             continue;
-        int index = find_name(route, name);
+        int index = find_name(endpoint, name);
         if (index < 0)
             continue;
         const char *wrong = take(r, index, raw.p ? raw : STR(""));
         if (wrong) {
-            (void)answer_error(r, API_INVALID_PARAMETER, "%s %s.", route->params[index], wrong);
+            (void)envelope_error(r, API_INVALID_PARAMETER, "%s %s.", endpoint->params[index], wrong);
             return false;
         }
     }
@@ -48,13 +46,12 @@ bool params_parse(struct request *r)
 
 bool param_is_given(const struct request *r, int index)
 {
-    return call_of(r)->params[index].p;
+    return api_call_of(r)->params[index].p;
 }
 
 static bool refuse(struct request *r, int index, const char *accepted)
 {
-    (void)answer_error(r, API_INVALID_PARAMETER, "%s must be %s.", call_of(r)->route->params[index],
-                       accepted);
+    (void)envelope_error(r, API_INVALID_PARAMETER, "%s must be %s.", endpoint_of(r)->params[index], accepted);
     return false;
 }
 
@@ -63,7 +60,7 @@ bool param_integer(struct request *r, int index, int64_t min, int64_t max, int64
     unsigned long long v;
     if (!param_is_given(r, index))
         return true;
-    if (!str_to_u64(call_of(r)->params[index], (unsigned long long)max, &v) || (int64_t)v < min) {
+    if (!str_to_u64(api_call_of(r)->params[index], (unsigned long long)max, &v) || (int64_t)v < min) {
         struct str accepted =
             arena_printf(&r->arena, "a whole number from %lld to %lld", (long long)min, (long long)max);
         return refuse(r, index, accepted.p);
@@ -74,21 +71,21 @@ bool param_integer(struct request *r, int index, int64_t min, int64_t max, int64
 
 bool param_date(struct request *r, int index, int32_t *out)
 {
-    if (!param_is_given(r, index) || date_parse(call_of(r)->params[index], out))
+    if (!param_is_given(r, index) || date_parse(api_call_of(r)->params[index], out))
         return true;
     return refuse(r, index, "a date that exists, written YYYY-MM-DD");
 }
 
 bool param_time(struct request *r, int index, int64_t *out)
 {
-    if (!param_is_given(r, index) || time_parse(call_of(r)->params[index], out))
+    if (!param_is_given(r, index) || time_parse(api_call_of(r)->params[index], out))
         return true;
     return refuse(r, index, "a UTC time written like 2026-06-15T00:00:00.000Z");
 }
 
 bool param_uuid(struct request *r, int index, struct uuid *out)
 {
-    if (!param_is_given(r, index) || uuid_parse(call_of(r)->params[index], out))
+    if (!param_is_given(r, index) || uuid_parse(api_call_of(r)->params[index], out))
         return true;
     return refuse(r, index, "a UUID");
 }
@@ -100,7 +97,7 @@ bool param_word(struct request *r, int index, const char *const *words, int *out
     struct buf accepted;
     buf_init(&accepted, 512);
     for (int i = 0; words[i]; i++) {
-        if (str_eq(call_of(r)->params[index], str_from_cstr(words[i]))) {
+        if (str_eq(api_call_of(r)->params[index], str_from_cstr(words[i]))) {
             *out = i;
             buf_fini(&accepted);
             return true;

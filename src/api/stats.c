@@ -1,11 +1,10 @@
 /* GET /stats: parameters, the flow over slices, and rows of videos. */
+#include "api/api.h"
 #include "api/stats.h"
 
-#include "api/envelope.h"
 #include "api/csv.h"
 #include "api/params.h"
 #include "api/render.h"
-#include "api/router.h"
 #include "base/clock.h"
 
 enum { P_START_DATE, P_END_DATE, P_GROUP_BY, P_FORMAT };
@@ -28,10 +27,11 @@ static bool read_range(struct request *r, struct stats *s)
 static bool check_range(struct request *r, const struct stats *s)
 {
     if (s->from > s->to)
-        (void)answer_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
+        (void)envelope_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
     else if (s->to - s->from >= STATS_DAYS_MAX)
-        (void)answer_error(r, API_RANGE_TOO_LONG,
-                           "The range from start_date to end_date must be at most %d days.", STATS_DAYS_MAX);
+        (void)envelope_error(r, API_RANGE_TOO_LONG,
+                             "The range from start_date to end_date must be at most %d days.",
+                             STATS_DAYS_MAX);
     else
         return true;
     return false;
@@ -61,7 +61,7 @@ static bool read_query(struct request *r, struct stats *s)
         !param_word(r, P_FORMAT, formats, &format) || !check_range(r, s))
         return false;
     s->csv = format == 1;
-    s->query = (struct stats_query){.author_row = call_of(r)->owner.author_row,
+    s->query = (struct stats_query){.author_row = api_call_of(r)->owner.author_row,
                                     .from = s->from,
                                     .to = s->to,
                                     .limit = STATS_VIDEOS_A_CALL};
@@ -136,7 +136,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
 
 static void json_head(struct request *r, const struct stats *s)
 {
-    struct buf *b = answer_begin(r);
+    struct buf *b = envelope_begin(r);
     JSON_DATE(b, "start_date", s->from);
     JSON_DATE(b, "end_date", s->to);
     JSON_STR(b, "breakdown", STR("daily"));
@@ -179,9 +179,9 @@ static enum next start_body(struct request *r)
 bool stats_slice_is_over(struct request *r, enum next *next)
 {
     struct stats *s = stats_of(r);
-    enum err e = call_of(r)->read.err;
+    enum err e = api_call_of(r)->read.err;
     if (e) {
-        *next = answer_store_error(r, e);
+        *next = envelope_store_error(r, e);
         return true;
     }
     switch (stream_check(r, &s->stream, s->progress.author_rev, s->variant)) {
@@ -189,7 +189,7 @@ bool stats_slice_is_over(struct request *r, enum next *next)
     case STREAM_BEGIN_ANEW: *next = start_body(r); return true;
     case STREAM_GIVE_UP: break;
     }
-    *next = answer_changing(r);
+    *next = envelope_data_changed(r);
     return true;
 }
 
@@ -197,7 +197,7 @@ enum next stats_finish(struct request *r)
 {
     if (!stats_of(r)->csv) {
         json_close(&r->res.body, ']');
-        return answer_end(r);
+        return envelope_end(r);
     }
     if (r->res.body.failed)
         return request_abort(r, "answer too large");
@@ -221,25 +221,25 @@ static enum next video_slice_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     r->step = video_slice_done_step;
-    return store_list_stats(&call_of(r)->read, &s->query, on_video, r, &s->progress);
+    return store_list_stats(&api_call_of(r)->read, &s->query, on_video, r, &s->progress);
 }
 
 static enum next stats_step(struct request *r)
 {
     struct stats *s = arena_alloc(&r->arena, sizeof *s);
-    call_of(r)->endpoint = s;
+    api_call_of(r)->endpoint = s;
     s->today = date_of(clock_wall_ms());
     if (!read_query(r, s))
         return NEXT_DONE;
-    call_valid_until(call_of(r), date_start_ms(s->today + 1));
+    api_call_limit_validity(api_call_of(r), date_start_ms(s->today + 1));
     return stream_begin(r, &s->stream, s->variant) ? start_body(r) : NEXT_DONE;
 }
 
-const struct route stats_route = {
-    .path = "/stats",
-    .name = "/v1/stats",
-    .methods = ROUTE_GET,
-    .flags = ROUTE_BY_ACCEPT,
-    .start = stats_step,
+const struct endpoint stats_endpoint = {
+    .route = {.path = "/stats",
+              .name = "/v1/stats",
+              .methods = ROUTE_GET,
+              .flags = ENDPOINT_BY_ACCEPT,
+              .start = stats_step},
     .params = {"start_date", "end_date", "group_by", "format"},
 };

@@ -22,7 +22,7 @@ struct stats {
 
 static inline struct stats *stats_of(const struct request *r)
 {
-    return call_of(r)->endpoint;
+    return api_call_of(r)->endpoint;
 }
 
 /* After a slice: an error, changed data (begun anew or given up) or the go-ahead. True: `*next` is what the

@@ -1,6 +1,6 @@
 /* Statistics by book: books in their order a page at a time, and for each book its videos' days summed up.
  * Memory is one page of books and one book's days, whatever the account holds. */
-#include "api/envelope.h"
+#include "api/api.h"
 #include "api/csv.h"
 #include "api/stats.h"
 
@@ -194,7 +194,7 @@ static enum next book_slice_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     r->step = book_slice_done_step;
-    return store_list_stats(&call_of(r)->read, &s->query, on_video, r, &s->progress);
+    return store_list_stats(&api_call_of(r)->read, &s->query, on_video, r, &s->progress);
 }
 
 static bool on_book(void *ctx, const struct book *book, struct str author_name)
@@ -237,7 +237,7 @@ static enum next page_step(struct request *r)
     g->count = g->index = g->seen = 0;
     buf_reset(&g->titles, g->titles.cap);
     r->step = page_done_step;
-    return store_list_books(&call_of(r)->read, s->query.author_row, g->has_last ? &g->last : NULL,
+    return store_list_books(&api_call_of(r)->read, s->query.author_row, g->has_last ? &g->last : NULL,
                             BOOKS_A_PAGE, on_book, r, &s->progress.author_rev);
 }
 

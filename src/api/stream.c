@@ -10,7 +10,7 @@ enum {
 
 static struct str make_etag(struct request *r, int64_t author_rev, struct str variant)
 {
-    const struct call *call = call_of(r);
+    const struct api_call *call = api_call_of(r);
     char author[UUID_TEXT_LEN], store[UUID_TEXT_LEN];
     struct uuid id;
     memcpy(id.b, store_id(call->api->store), sizeof id.b);
@@ -24,7 +24,7 @@ static struct str make_etag(struct request *r, int64_t author_rev, struct str va
 bool stream_begin(struct request *r, struct stream *s, struct str variant)
 {
     s->slice_start_us = clock_work_us();
-    s->author_rev = call_of(r)->owner.author_rev;
+    s->author_rev = api_call_of(r)->owner.author_rev;
     r->res.etag = make_etag(r, s->author_rev, variant);
     if (!response_is_not_modified(r, r->res.etag))
         return true;

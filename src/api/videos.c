@@ -1,15 +1,14 @@
 /* GET /videos and GET /videos/{id}. */
-#include "api/envelope.h"
+#include "api/api.h"
 #include "api/cursor.h"
 #include "api/params.h"
 #include "api/render.h"
-#include "api/router.h"
 #include "base/clock.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50 };
 enum { P_START_DATE, P_END_DATE, P_BOOK_ID, P_VIRAL, P_LIMIT, P_CURSOR };
 
-struct page {
+struct videos_page {
     struct videos_query query;
     int64_t now_ms;
     int limit, shown;
@@ -25,7 +24,7 @@ static bool read_dates(struct request *r, struct videos_query *q)
     if (!param_date(r, P_START_DATE, &start) || !param_date(r, P_END_DATE, &end))
         return false;
     if (start > end) {
-        (void)answer_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
+        (void)envelope_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
         return false;
     }
     q->posted_from = param_is_given(r, P_START_DATE) ? date_start_ms(start) : INT64_MIN;
@@ -35,24 +34,24 @@ static bool read_dates(struct request *r, struct videos_query *q)
 
 static bool read_cursor(struct request *r, struct videos_query *q)
 {
-    const struct call *call = call_of(r);
+    const struct api_call *call = api_call_of(r);
     if (!param_is_given(r, P_CURSOR))
         return true;
     q->has_after = cursor_parse(q, &call->owner.author_id, call->params[P_CURSOR], &q->after);
     if (!q->has_after)
-        (void)answer_error(
+        (void)envelope_error(
             r, API_INVALID_PARAMETER,
             "cursor must be the next_cursor of a page that was asked for with the same filters.");
     return q->has_after;
 }
 
-static bool read_query(struct request *r, struct page *page)
+static bool read_query(struct request *r, struct videos_page *page)
 {
     static const char *const viral_words[] = {"true", "false", NULL};
     struct videos_query *q = &page->query;
     int64_t limit = LIMIT_DEFAULT;
     int viral = -1;
-    q->author_row = call_of(r)->owner.author_row;
+    q->author_row = api_call_of(r)->owner.author_row;
     if (!read_dates(r, q) || !param_uuid(r, P_BOOK_ID, &q->book_id) ||
         !param_word(r, P_VIRAL, viral_words, &viral) || !param_integer(r, P_LIMIT, 1, LIMIT_MAX, &limit))
         return false;
@@ -66,13 +65,13 @@ static bool read_query(struct request *r, struct page *page)
 static bool on_listed(void *ctx, const struct video *video, const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct page *page = call_of(r)->endpoint;
+    struct videos_page *page = api_call_of(r)->endpoint;
     if (page->shown == page->limit) {
         page->has_more = true;
         return false;
     }
     render_video(&r->res.body, video, book, page->now_ms);
-    call_valid_until(call_of(r), render_valid_until(video, page->now_ms));
+    api_call_limit_validity(api_call_of(r), render_valid_until(video, page->now_ms));
     page->last = (struct video_position){.posted_at = video->posted_at, .id = video->id};
     page->shown++;
     return true;
@@ -80,12 +79,12 @@ static bool on_listed(void *ctx, const struct video *video, const struct book_re
 
 static enum next videos_done_step(struct request *r)
 {
-    const struct call *call = call_of(r);
-    const struct page *page = call->endpoint;
+    const struct api_call *call = api_call_of(r);
+    const struct videos_page *page = call->endpoint;
     struct buf *b = &r->res.body;
     char cursor[CURSOR_TEXT_LEN];
     if (call->read.err)
-        return answer_store_error(r, call->read.err);
+        return envelope_store_error(r, call->read.err);
     json_close(b, ']');
     JSON_BOOL(b, "has_more", page->has_more);
     if (page->has_more) {
@@ -94,28 +93,25 @@ static enum next videos_done_step(struct request *r)
     } else {
         JSON_NULL(b, "next_cursor");
     }
-    return answer_end(r);
+    return envelope_end(r);
 }
 
 static enum next videos_step(struct request *r)
 {
-    struct call *call = call_of(r);
-    struct page *page = arena_alloc(&r->arena, sizeof *page);
+    struct api_call *call = api_call_of(r);
+    struct videos_page *page = arena_alloc(&r->arena, sizeof *page);
     call->endpoint = page;
     page->now_ms = clock_wall_ms();
     if (!read_query(r, page))
         return NEXT_DONE;
-    json_key(answer_begin(r), STR("data"));
+    json_key(envelope_begin(r), STR("data"));
     json_open(&r->res.body, '[');
     r->step = videos_done_step;
     return store_list_videos(&call->read, &page->query, on_listed, r);
 }
 
-const struct route videos_route = {
-    .path = "/videos",
-    .name = "/v1/videos",
-    .methods = ROUTE_GET,
-    .start = videos_step,
+const struct endpoint videos_endpoint = {
+    .route = {.path = "/videos", .name = "/v1/videos", .methods = ROUTE_GET, .start = videos_step},
     .params = {"start_date", "end_date", "book_id", "viral", "limit", "cursor"},
 };
 
@@ -124,39 +120,37 @@ const struct route videos_route = {
 static bool on_video(void *ctx, const struct video *video, const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct buf *b = answer_begin(r);
+    struct buf *b = envelope_begin(r);
     int64_t now_ms = clock_wall_ms();
     json_key(b, STR("data"));
     render_video(b, video, book, now_ms);
-    call_valid_until(call_of(r), render_valid_until(video, now_ms));
+    api_call_limit_validity(api_call_of(r), render_valid_until(video, now_ms));
     return true;
 }
 
 static enum next no_such_video(struct request *r)
 {
-    return answer_error(r, API_NOT_FOUND, "No posted video of this account has that id.");
+    return envelope_error(r, API_NOT_FOUND, "No posted video of this account has that id.");
 }
 
 static enum next video_done_step(struct request *r)
 {
-    enum err e = call_of(r)->read.err;
+    enum err e = api_call_of(r)->read.err;
     if (e == ERR_NOT_FOUND)
         return no_such_video(r);
-    return e ? answer_store_error(r, e) : answer_end(r);
+    return e ? envelope_store_error(r, e) : envelope_end(r);
 }
 
 static enum next video_step(struct request *r)
 {
-    struct call *call = call_of(r);
+    struct api_call *call = api_call_of(r);
     struct uuid id;
-    if (!uuid_parse(call->path_tail, &id))
+    if (!uuid_parse(r->path_parameter, &id))
         return no_such_video(r);
     r->step = video_done_step;
     return store_read_video(&call->read, call->owner.author_row, &id, on_video, r);
 }
 
-const struct route video_route = {.path = "/videos",
-                                  .name = "/v1/videos/{id}",
-                                  .methods = ROUTE_GET,
-                                  .flags = ROUTE_TAIL,
-                                  .start = video_step};
+const struct endpoint video_endpoint = {
+    .route = {.path = "/videos/{id}", .name = "/v1/videos/{id}", .methods = ROUTE_GET, .start = video_step},
+};

@@ -7,13 +7,10 @@
  * Knows every part, and nothing of what the parts do. */
 #include "app/app.h"
 
-#include "api/envelope.h"
-#include "api/response_cache.h"
+#include "api/api.h"
 #include "api/longpoll.h"
-#include "oauth/metadata.h"
-#include "oauth/client.h"
-#include "api/router.h"
-#include "api/usage.h"
+#include "auth/key_usage.h"
+#include "oauth/oauth.h"
 #include "auth/expiry_observer.h"
 #include "auth/api_key.h"
 #include "auth/key_cache.h"
@@ -60,6 +57,9 @@ struct app {
     struct spool_watch *spool_watch; /* NULL: no spool */
     struct reload reload;
     struct api api;
+    struct oauth oauth;
+    struct router router;
+    char *metadata_path; /* of the router */
     struct site site;
     struct expiry_observer *expiry_observer;
     bool draining;
@@ -89,7 +89,7 @@ static void free_items(struct items *items)
         free(items->text[i]);
 }
 
-/* ---- the API's context ---- */
+/* ---- the applications and where they are mounted ---- */
 
 /* The path of http://host/path; "" for an empty URL. */
 static struct str path_of_url(const char *url)
@@ -103,59 +103,58 @@ static struct str path_of_url(const char *url)
 static void init_api(struct app *app)
 {
     const struct config *c = app->config;
-    struct str direct = path_of_url(c->server.direct_url);
+    const struct envelope_settings envelope = {.cors_origins = c->server.cors_origins,
+                                               .key_prefix = str_from_cstr(c->keys.prefix)};
     app->api = (struct api){
+        .envelope = envelope,
         .store = app->store,
         .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
-        .cursors = poll_positions_new(&app->loop, app->redis, c->redis.key_prefix),
+        .positions = poll_positions_new(&app->loop, app->redis, c->redis.key_prefix),
         .key_cache = key_cache_new(),
         .cache = response_cache_new((size_t)c->cache.max_bytes),
         .longpoll = longpoll_new(&app->loop, app->store),
-        .usage = usage_new(&app->loop, app->writer),
-        .writer = app->writer,
-        .guards = oauth_guards_new(),
-        .base_url = str_from_cstr(c->server.base_url),
-        .key_prefix = str_from_cstr(c->keys.prefix),
+        .usage = key_usage_new(&app->loop, app->writer),
         .limit_headers = c->limits.headers,
-        .base_path_count = 1,
-        .base_paths = {path_of_url(c->server.base_url)},
-        .cors_origins = c->server.cors_origins,
     };
-    if (direct.len && !str_eq(direct, app->api.base_paths[0]))
-        app->api.base_paths[app->api.base_path_count++] = direct;
+    app->oauth = (struct oauth){.envelope = envelope,
+                                .store = app->store,
+                                .writer = app->writer,
+                                .base_url = str_from_cstr(c->server.base_url)};
+    api_init(&app->api);
+    oauth_init(&app->oauth);
 }
 
-/* ---- the API and the pages ---- */
-
-static enum next first_step(struct request *r)
+static void mount(struct app *app, struct str prefix, const struct route *const *routes,
+                  const struct http_app *http, enum mount_unknown unknown)
 {
-    struct app *app = r->app;
-    site_hide_secret(&app->site, r);
-    if (!metadata_is_at(&app->api, r->path) && site_wants(&app->site, r)) {
-        r->app = &app->site;
-        r->finish = site_finish;
-        return site_first_step(r);
-    }
-    r->app = &app->api;
-    r->finish = router_finish;
-    return router_first_step(r);
+    router_mount(&app->router,
+                 &(struct mount){.prefix = prefix, .routes = routes, .app = http, .unknown = unknown});
 }
 
-/* Of requests that were refused before the first step. */
-static void finish_refused(struct request *r)
+static void mount_api(struct app *app, struct str prefix)
 {
-    struct app *app = r->app;
-    site_hide_secret(&app->site, r);
-    r->app = &app->api;
-    router_finish(r);
+    mount(app, prefix, api_routes, &app->api.http, UNKNOWN_ALL);
+    mount(app, prefix, oauth_routes, &app->oauth.http, UNKNOWN_NONE);
 }
 
-static void refuse(struct request *r, const char *message)
+/* The mount table. Browsers get a page for an unknown address, other clients get JSON. */
+static void mount_all(struct app *app)
 {
-    if (r->finish == site_finish)
-        page_refusal(r, message);
-    else
-        answer_refusal(r, message);
+    const struct config *c = app->config;
+    const struct str base = path_of_url(c->server.base_url), direct = path_of_url(c->server.direct_url),
+                     metadata = OAUTH_METADATA_PATH;
+    app->metadata_path = xmalloc(metadata.len + base.len);
+    memcpy(app->metadata_path, metadata.p, metadata.len);
+    memcpy(app->metadata_path + metadata.len, base.p, base.len);
+    app->router.fallback = &app->api.http;
+    mount_api(app, base);
+    if (direct.len && !str_eq(direct, base))
+        mount_api(app, direct);
+    mount(app, base, web_api_routes, &app->site.http, UNKNOWN_NONE);
+    mount(app, metadata, oauth_metadata_routes, &app->oauth.http, UNKNOWN_NONE);
+    mount(app, str_make(app->metadata_path, metadata.len + base.len), oauth_metadata_routes, &app->oauth.http,
+          UNKNOWN_NONE);
+    mount(app, app->site.base, web_routes, &app->site.http, UNKNOWN_HTML);
 }
 
 /* ---- start ---- */
@@ -230,7 +229,7 @@ static enum err open_redis(struct app *app, struct error *error)
 static bool holds_key(void *ctx, struct str text)
 {
     const struct app *app = ctx;
-    return key_locate_secret(app->api.key_prefix, text) < text.len;
+    return key_locate_secret(app->api.envelope.key_prefix, text) < text.len;
 }
 
 static enum err open_server(struct app *app, struct error *error)
@@ -258,8 +257,7 @@ static enum err open_server(struct app *app, struct error *error)
         .trusted_proxies = (const char *const *)proxies.text,
         .trusted_proxy_count = proxies.count,
         .extra_field = c->account.auth_header,
-        .app = {.first = first_step, .finish = finish_refused, .ctx = app},
-        .reject = refuse,
+        .router = &app->router,
         .holds_secret = holds_key,
         .holds_secret_ctx = app,
         .ended = monitor_record_request,
@@ -281,7 +279,7 @@ static enum err open_watch(struct app *app, struct error *error)
     view->redis = app->redis;
     view->limiter = app->api.limiter;
     monitor_set_response_cache(app->watch, app->api.cache);
-    view->cursors = app->api.cursors;
+    view->cursors = app->api.positions;
     enum err e = monitor_set_access_log(app->watch, app->config->log.access, &why);
     if (!e)
         e = monitor_open(app->watch, &why);
@@ -292,8 +290,8 @@ static enum err open_watch(struct app *app, struct error *error)
 
 static void close_redis(struct app *app)
 {
-    poll_positions_close(app->api.cursors);
-    app->api.cursors = NULL;
+    poll_positions_close(app->api.positions);
+    app->api.positions = NULL;
     if (app->api.limiter)
         limiter_detach_redis(app->api.limiter);
     if (app->redis)
@@ -343,7 +341,7 @@ static void stop_rest(struct app *app)
     monitor_close(app->watch);
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
-    usage_close(app->api.usage);
+    key_usage_close(app->api.usage);
     site_close(&app->site);
     expiry_observer_close(app->expiry_observer);
     close_redis(app);
@@ -410,7 +408,7 @@ static void take_config(void *ctx)
     struct app *app = ctx;
     const struct config *c = app->config;
     log_set(c->log.level, c->log.format);
-    app->api.cors_origins = c->server.cors_origins;
+    app->api.envelope.cors_origins = app->oauth.envelope.cors_origins = c->server.cors_origins;
     app->api.limit_headers = c->limits.headers;
     if (app->schedule)
         schedule_reconfigure(app->schedule);
@@ -432,7 +430,7 @@ static void close_rest(struct app *app)
     monitor_close(app->watch);
     if (app->api.longpoll) {
         longpoll_close(app->api.longpoll);
-        usage_close(app->api.usage);
+        key_usage_close(app->api.usage);
     }
     site_close(&app->site);
     expiry_observer_close(app->expiry_observer);
@@ -440,10 +438,11 @@ static void close_rest(struct app *app)
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
     monitor_free(app->watch);
-    usage_free(app->api.usage);
+    key_usage_free(app->api.usage);
     site_fini(&app->site);
     expiry_observer_free(app->expiry_observer);
-    oauth_guards_free(app->api.guards);
+    oauth_fini(&app->oauth);
+    free(app->metadata_path);
     limiter_free(app->api.limiter);
     response_cache_free(app->api.cache);
     key_cache_free(app->api.key_cache);
@@ -466,7 +465,8 @@ enum err app_run(struct config *config, const char *config_path, struct error *e
         e = open_redis(&app, error);
     if (e == OK) {
         init_api(&app);
-        site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.cursors);
+        site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.positions);
+        mount_all(&app);
         app.expiry_observer = expiry_observer_new(&app.loop, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */
         e = open_watch(&app, error);

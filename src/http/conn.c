@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "http/grammar.h"
+#include "http/router.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -208,8 +209,7 @@ static bool begin_request(struct conn *c)
     c->x = x;
     x->conn = c;
     x->r.started_ms = server_now_ms(c->server);
-    x->r.app = c->server->options.app.ctx;
-    x->r.finish = c->server->options.app.finish;
+    x->r.app = c->server->options.router->fallback;
     x->r.client_ended = c->peer_ended;
     parser_begin(x->parser, &x->r, &c->server->options.limits);
     conn_enter(c, CONN_HEAD);
@@ -249,8 +249,8 @@ void conn_reject(struct conn *c, int status, const char *message)
     x->r.res.status = status;
     x->r.res.close = true;
     c->server->counts.rejected++;
-    if (c->server->options.reject)
-        c->server->options.reject(&x->r, message);
+    router_hide_secrets(c->server->options.router, &x->r);
+    x->r.app->reject(&x->r, message);
     conn_respond(c);
 }
 
@@ -264,7 +264,7 @@ static void handle(struct conn *c)
     x->r.arrived_us = c->server->work_us;
     x->counted = true;
     conn_enter(c, CONN_HANDLING);
-    x->r.step = c->server->options.app.first;
+    router_find(c->server->options.router, &x->r);
     request_run(&x->r);
 }
 

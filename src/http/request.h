@@ -1,9 +1,9 @@
 /* A request and the engine that runs its steps.
  *
- * The server (http/server.h) calls one `struct http_app`'s first step for every request that was parsed whole
- * (head and body). A step does a piece of work and RETURNS what comes next (base/next.h); before NEXT_MORE,
- * NEXT_WAIT and NEXT_YIELD it has set `r->step` to the function that goes on. The response is built in r->res
- * (http/response.h) and sent when a step returns NEXT_DONE.
+ * For every complete request (head and body) the server looks up its application and route (http/router.h)
+ * and runs the application's first step. A step does a piece of work and RETURNS what comes next
+ * (base/next.h); before NEXT_MORE, NEXT_WAIT and NEXT_YIELD it has set `r->step` to the function that goes
+ * on. The response is built in r->res (http/response.h) and sent when a step returns NEXT_DONE.
  *
  * A request is never run after its client has gone, its deadline has passed or the server is forced to stop:
  * an armed wait is cancelled, on_free is called, and the memory goes back. Requests of one connection run one
@@ -37,6 +37,8 @@ enum http_field {
     FIELD_COUNT
 };
 
+struct http_app;
+struct route;
 struct request;
 typedef enum next request_step(struct request *r);
 
@@ -58,14 +60,14 @@ struct request {
     bool peer_is_trusted; /* the connection comes from a trusted proxy: what it says of the client holds */
     int64_t started_ms;   /* monotonic; the first byte */
     int64_t arrived_us;   /* clock_work_us(), of the last byte */
-    /* Of struct http_app. A first step that hands the request on to another application sets both. */
-    void *app;
-    void (*finish)(struct request *r);
-    bool client_ended; /* the client sends nothing more, and has most likely gone: an answer that may
-                          be given early should be. A sleeping request is woken when it happens */
+    /* Set by the router; see http/router.h. */
+    const struct http_app *app;
+    const struct route *route; /* NULL: no route matches the path */
+    struct str path_parameter; /* the segment that "{…}" of the route matches, still percent-encoded */
+    bool client_ended;         /* the client sends nothing more, and has most likely gone: an answer that may
+                                  be given early should be. A sleeping request is woken when it happens */
 
     /* For counts and logs; the handler says what it knows. All of it static or in the arena. */
-    const char *route;                     /* the template, as /v1/videos/{id}; NULL: none */
     const struct uuid *key_id, *author_id; /* NULL: not known */
     const char *limiter;                   /* who decided on the rate; NULL: nobody was asked */
 
@@ -78,14 +80,6 @@ struct request {
     void *on_free_ctx;
     struct arena arena;
     struct response res;
-};
-
-struct http_app {
-    request_step *first;
-    /* Called for each response that is about to be sent, also for those that the server itself made (400,
-     * 408, 431 …): puts common headers. May be NULL. */
-    void (*finish)(struct request *r);
-    void *ctx;
 };
 
 /* "GET"; "other" for METHOD_OTHER. */

@@ -3,6 +3,7 @@
 #include "http/conn.h"
 
 #include "base/check.h"
+#include "http/router.h"
 
 enum { BUFS_MAX = 4 };
 
@@ -161,8 +162,8 @@ static void begin_answer(struct conn *c, enum response_framing framing)
     struct http_server *s = c->server;
     CHECK(x->r.res.status);
     x->answering = true;
-    if (x->r.finish)
-        x->r.finish(&x->r);
+    if (x->r.app->finish)
+        x->r.app->finish(&x->r);
     /* The client has ended: once nothing of it is left to serve, the answer is the last. */
     bool last = c->peer_ended && c->in.len == 0;
     if (x->r.res.close || s->draining || framing == FRAMING_CLOSE || last)

@@ -4,7 +4,7 @@
 #define VT_HTTP_SERVER_H
 
 #include "base/error.h"
-#include "http/request.h"
+#include "http/router.h"
 
 #include <uv.h>
 
@@ -38,7 +38,7 @@ struct http_options {
     size_t trusted_proxy_count;
     const char *extra_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
                                 long as the server */
-    struct http_app app;
+    const struct router *router; /* lives as long as the server */
     /* An X-Request-Id of a client goes into logs: one that holds a secret is not taken. May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
@@ -47,10 +47,6 @@ struct http_options {
     void (*ended)(void *ctx, const struct request *r, bool complete);
     void *ended_ctx;
     const char *key; /* in messages about `listen`; NULL: "[server] listen" */
-    /* When not NULL: builds the answer to a request that is refused before it reaches the app (400, 408, 413,
-     * 414, 417, 431, 501, 503, 505), in the application's format. `message` is English. r->res.status is set.
-     */
-    void (*reject)(struct request *r, const char *message);
 };
 
 /* Binds, listens and accepts. On failure `*why` is a sentence and nothing stays open once the loop has

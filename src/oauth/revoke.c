@@ -1,9 +1,7 @@
-/* POST /oauth/revoke: an app gives back a key that it was given (RFC 7009). */
-#include "api/envelope.h"
-#include "oauth/client.h"
-#include "api/router.h"
+/* POST /oauth/revoke: an app revokes a key that it received (RFC 7009). */
 #include "auth/api_key.h"
 #include "base/clock.h"
+#include "oauth/client.h"
 #include "store/write.h"
 #include "store/writer_call.h"
 
@@ -13,11 +11,11 @@ enum { TOKEN = OAUTH_FIRST_FIELD };
 struct revocation {
     int64_t app_row;
     uint8_t hash[KEY_HASH_LEN];
-    bool unknown, foreign; /* the key is none; was not given to this app */
+    bool unknown, foreign; /* no such key; the key belongs to another app, or to none */
 };
 
 /* In the request's arena. */
-struct revoking {
+struct revoke_call {
     enum err err;
     struct revocation revocation;
 };
@@ -39,45 +37,42 @@ static enum err revoke_work(struct store *store, void *data)
 
 static enum next revoked_step(struct request *r)
 {
-    const struct revoking *g = oauth_call_of(r)->state;
-    if (g->err)
+    const struct revoke_call *call = oauth_call_of(r)->state;
+    if (call->err)
         return oauth_store_error(r);
-    if (g->revocation.foreign)
-        return oauth_error(r, 400, "invalid_grant", "This key was not given to this app.");
-    /* Answered as wanted, but whoever has many of these is guessing. */
-    if (g->revocation.unknown)
-        oauth_note_failure(r);
-    oauth_begin_answer(r);
+    if (call->revocation.foreign)
+        return oauth_error(r, 400, "invalid_grant", "The key was not issued to this app.");
+    /* An unknown key gives 200 (RFC 7009, 2.2), but many of them are guesses. */
+    if (call->revocation.unknown)
+        oauth_record_failure(r);
+    oauth_begin_response(r);
     return NEXT_DONE;
 }
 
-static enum next client_known_step(struct request *r)
+static enum next authenticated_step(struct request *r)
 {
     struct oauth_call *c = oauth_call_of(r);
     struct str token = c->fields.values[TOKEN];
     if (!token.p)
         return oauth_error(r, 400, "invalid_request", "token is missing.");
-    /* Not a key of ours: what is wanted is so already (RFC 7009, 2.2). */
-    if (!key_is_well_formed(call_of(r)->api->key_prefix, token)) {
-        oauth_begin_answer(r);
+    /* A token that cannot be a key is invalid already, which is what the app wants (RFC 7009, 2.2). */
+    if (!key_is_well_formed(c->oauth->envelope.key_prefix, token)) {
+        oauth_begin_response(r);
         return NEXT_DONE;
     }
-    struct revoking *g = arena_alloc(&r->arena, sizeof *g);
-    g->revocation.app_row = c->client.app.row;
-    key_hash(token, g->revocation.hash);
-    c->state = g;
+    struct revoke_call *call = arena_alloc(&r->arena, sizeof *call);
+    call->revocation.app_row = c->client.app.row;
+    key_hash(token, call->revocation.hash);
+    c->state = call;
     r->step = revoked_step;
-    return writer_call(call_of(r)->api->writer, &r->wait, &g->err, revoke_work, &g->revocation,
-                       sizeof g->revocation);
+    return writer_call(c->oauth->writer, &r->wait, &call->err, revoke_work, &call->revocation,
+                       sizeof call->revocation);
 }
 
 static enum next revoke_step(struct request *r)
 {
-    return oauth_read(r, names) ? oauth_find_client(r, client_known_step) : NEXT_DONE;
+    return oauth_read(r, names) ? oauth_authenticate_client(r, authenticated_step) : NEXT_DONE;
 }
 
-const struct route revoke_route = {.path = "/oauth/revoke",
-                                   .name = "/v1/oauth/revoke",
-                                   .methods = ROUTE_POST,
-                                   .flags = ROUTE_KEYLESS,
-                                   .start = revoke_step};
+const struct route revoke_route = {
+    .path = "/oauth/revoke", .name = "/v1/oauth/revoke", .methods = ROUTE_POST, .start = revoke_step};

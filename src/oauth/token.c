@@ -1,7 +1,5 @@
-/* POST /oauth/token: changes an authorization code for a key (RFC 6749, 4.1.3; RFC 7636, 4.5). */
-#include "api/envelope.h"
+/* POST /oauth/token: exchanges an authorization code for an API key (RFC 6749, 4.1.3; RFC 7636, 4.5). */
 #include "oauth/client.h"
-#include "api/router.h"
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
 #include "store/writer_call.h"
@@ -14,7 +12,7 @@ enum { GRANT_TYPE = OAUTH_FIRST_FIELD, CODE, REDIRECT_URI, CODE_VERIFIER };
 
 enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 
-/* A text that travels with a job. */
+/* A string that is copied to the writer's job and back. */
 #define ROOM(max)                                                                                            \
     struct {                                                                                                 \
         size_t len;                                                                                          \
@@ -23,8 +21,8 @@ enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 #define PUT(room, s) ((room).len = (s).len, memcpy((room).p, (s).p, (s).len))
 #define GET(room)    str_make((room).p, (room).len)
 
-/* The exchange as the writer does it. */
-struct exchange {
+/* Input and output of the writer's job. */
+struct token_exchange {
     int64_t app_row;
     ROOM(KEY_PREFIX_MAX) key_prefix;
     ROOM(CLIENT_ID_MAX) client_id;
@@ -39,14 +37,14 @@ struct exchange {
 };
 
 /* In the request's arena. */
-struct exchanging {
+struct token_call {
     enum err err;
-    struct exchange exchange;
+    struct token_exchange exchange;
 };
 
 static enum err exchange_work(struct store *store, void *data)
 {
-    struct exchange *e = data;
+    struct token_exchange *e = data;
     struct arena arena;
     struct code_exchange x = {.app_row = e->app_row,
                               .client_id = GET(e->client_id),
@@ -70,10 +68,10 @@ static enum err exchange_work(struct store *store, void *data)
     return err;
 }
 
-static enum next answer_key(struct request *r, const struct exchange *e)
+static enum next respond_with_key(struct request *r, const struct token_exchange *e)
 {
     struct buf *b = &r->res.body;
-    oauth_begin_answer(r);
+    oauth_begin_response(r);
     r->res.content_type = STR("application/json; charset=utf-8");
     json_open(b, '{');
     JSON_STR(b, "access_token", str_make(e->key_text.p, e->key_text.len));
@@ -89,13 +87,17 @@ static enum next answer_key(struct request *r, const struct exchange *e)
     return NEXT_DONE;
 }
 
-static const char *const whys[] = {
-    [CODE_UNKNOWN] = "This code was not given by this service, or it is long over.",
-    [CODE_REPLAYED] = "This code was used before. A key that it gave is revoked.",
-    [CODE_EXPIRED] = "This code is over: it is good for 300 seconds.",
-    [CODE_MISMATCH] = "This code was given to another app, for another redirect_uri or with another "
-                      "code_challenge. It cannot be used any more.",
-    [CODE_APP_GONE] = "The app is not registered any more.",
+static const char *const descriptions[] = {
+    [CODE_UNKNOWN] = "The authorization code is unknown. Request a new one.",
+    [CODE_REPLAYED] =
+        "The authorization code has already been used. The key that it gave, if any, is revoked. Request "
+        "a new code.",
+    [CODE_EXPIRED] =
+        "The authorization code has expired (codes are valid for 300 seconds). Request a new one.",
+    [CODE_MISMATCH] =
+        "The authorization code was issued to another app, for another redirect_uri or for another "
+        "code_challenge. It is now invalid; request a new one.",
+    [CODE_APP_GONE] = "The app is no longer registered.",
     [CODE_LIVE_LIMIT] = "The author has 100 API keys, which is the limit. The author must revoke one; then "
                         "request a new code.",
     [CODE_DAY_LIMIT] = "200 API keys were created for the author today, which is the limit. Request a new "
@@ -104,40 +106,40 @@ static const char *const whys[] = {
 
 static enum next exchanged_step(struct request *r)
 {
-    const struct exchanging *g = oauth_call_of(r)->state;
-    if (g->err)
+    const struct token_call *call = oauth_call_of(r)->state;
+    if (call->err)
         return oauth_store_error(r);
-    if (g->exchange.outcome == CODE_GAVE_KEY)
-        return answer_key(r, &g->exchange);
-    if (g->exchange.outcome == CODE_UNKNOWN)
-        oauth_note_failure(r);
-    return oauth_error(r, 400, "invalid_grant", whys[g->exchange.outcome]);
+    if (call->exchange.outcome == CODE_GAVE_KEY)
+        return respond_with_key(r, &call->exchange);
+    if (call->exchange.outcome == CODE_UNKNOWN)
+        oauth_record_failure(r);
+    return oauth_error(r, 400, "invalid_grant", descriptions[call->exchange.outcome]);
 }
 
-/* The arena is kept over requests, and zeroed only when it is used again. */
+/* The arena's memory is reused by later requests and not zeroed before. */
 static void wipe(struct request *r)
 {
-    struct exchanging *g = r->on_free_ctx;
-    sodium_memzero(g, sizeof *g);
+    struct token_call *call = r->on_free_ctx;
+    sodium_memzero(call, sizeof *call);
 }
 
-static enum next exchange(struct request *r)
+static enum next start_exchange(struct request *r)
 {
     struct oauth_call *c = oauth_call_of(r);
-    struct exchanging *g = arena_alloc(&r->arena, sizeof *g);
-    struct exchange *e = &g->exchange;
+    struct token_call *call = arena_alloc(&r->arena, sizeof *call);
+    struct token_exchange *e = &call->exchange;
     const struct str *v = c->fields.values;
     e->app_row = c->client.app.row;
-    PUT(e->key_prefix, call_of(r)->api->key_prefix);
+    PUT(e->key_prefix, c->oauth->envelope.key_prefix);
     PUT(e->client_id, c->client_id);
     PUT(e->code, v[CODE]);
     PUT(e->redirect_uri, v[REDIRECT_URI]);
     PUT(e->verifier, v[CODE_VERIFIER]);
-    c->state = g;
+    c->state = call;
     r->on_free = wipe;
-    r->on_free_ctx = g;
+    r->on_free_ctx = call;
     r->step = exchanged_step;
-    return writer_call(call_of(r)->api->writer, &r->wait, &g->err, exchange_work, e, sizeof *e);
+    return writer_call(c->oauth->writer, &r->wait, &call->err, exchange_work, e, sizeof *e);
 }
 
 static enum next grant_step(struct request *r)
@@ -152,12 +154,12 @@ static enum next grant_step(struct request *r)
     if (!pkce_is_verifier(v[CODE_VERIFIER]))
         return oauth_error(r, 400, "invalid_request",
                            "code_verifier must be 43 to 128 letters, digits or -._~.");
-    /* Longer than any of ours. */
+    /* Longer than any code or address that was ever issued. */
     if (v[CODE].len > KEY_TEXT_MAX || v[REDIRECT_URI].len > REDIRECT_MAX) {
-        oauth_note_failure(r);
-        return oauth_error(r, 400, "invalid_grant", whys[CODE_UNKNOWN]);
+        oauth_record_failure(r);
+        return oauth_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);
     }
-    return exchange(r);
+    return start_exchange(r);
 }
 
 static enum next token_step(struct request *r)
@@ -169,11 +171,8 @@ static enum next token_step(struct request *r)
         return oauth_error(r, 400, "invalid_request", "grant_type is missing.");
     if (!str_eq(c->fields.values[GRANT_TYPE], STR("authorization_code")))
         return oauth_error(r, 400, "unsupported_grant_type", "grant_type must be authorization_code.");
-    return oauth_find_client(r, grant_step);
+    return oauth_authenticate_client(r, grant_step);
 }
 
-const struct route token_route = {.path = "/oauth/token",
-                                  .name = "/v1/oauth/token",
-                                  .methods = ROUTE_POST,
-                                  .flags = ROUTE_KEYLESS,
-                                  .start = token_step};
+const struct route token_route = {
+    .path = "/oauth/token", .name = "/v1/oauth/token", .methods = ROUTE_POST, .start = token_step};

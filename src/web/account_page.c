@@ -81,7 +81,7 @@ static enum next account_step(struct request *r)
     return show(r, NULL, NULL);
 }
 
-const struct site_page account_page = {.path = "/account", .methods = SITE_GET, .start = account_step};
+const struct route account_page = {.path = "/account", .methods = ROUTE_GET, .start = account_step};
 
 /* ---- another password ---- */
 
@@ -172,8 +172,8 @@ static enum next password_step(struct request *r)
     return password_verify(page->site->passwords, &r->wait, &a->call, current, page->viewer.password);
 }
 
-const struct site_page account_password_page = {
-    .path = "/account/password", .methods = SITE_POST, .start = password_step};
+const struct route account_password_page = {
+    .path = "/account/password", .methods = ROUTE_POST, .start = password_step};
 
 /* ---- out everywhere ---- */
 
@@ -204,5 +204,5 @@ static enum next sign_out_step(struct request *r)
                        sizeof a->write.entry);
 }
 
-const struct site_page account_sign_out_page = {
-    .path = "/account/sign-out", .methods = SITE_POST, .start = sign_out_step};
+const struct route account_sign_out_page = {
+    .path = "/account/sign-out", .methods = ROUTE_POST, .start = sign_out_step};

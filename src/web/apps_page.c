@@ -176,4 +176,4 @@ static enum next apps_step(struct request *r)
                                   r);
 }
 
-const struct site_page apps_page = {.path = "/apps", .methods = SITE_GET, .start = apps_step};
+const struct route apps_page = {.path = "/apps", .methods = ROUTE_GET, .start = apps_step};

@@ -43,8 +43,8 @@ static enum next script_step(struct request *r)
     return send_asset(r, STR("text/javascript; charset=utf-8"), str_make(copy_js, copy_js_len));
 }
 
-const struct site_page style_page = {
-    .path = "/assets/style.css", .methods = SITE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = style_step};
+const struct route style_page = {
+    .path = "/assets/style.css", .methods = ROUTE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = style_step};
 
-const struct site_page script_page = {
-    .path = "/assets/copy.js", .methods = SITE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = script_step};
+const struct route script_page = {
+    .path = "/assets/copy.js", .methods = ROUTE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = script_step};

@@ -219,8 +219,8 @@ static enum next consent_step(struct request *r)
     return store_read_app(&page_context_of(r)->read, &r->arena, c->request.client_id, &c->app);
 }
 
-const struct site_page consent_page = {.path = "/oauth/authorize",
-                                       .name = "/v1/oauth/authorize",
-                                       .methods = SITE_GET | SITE_POST,
-                                       .flags = SITE_OPEN | SITE_OWN_QUERY,
-                                       .start = consent_step};
+const struct route consent_page = {.path = "/oauth/authorize",
+                                   .name = "/v1/oauth/authorize",
+                                   .methods = ROUTE_GET | ROUTE_POST,
+                                   .flags = SITE_OPEN | SITE_OWN_QUERY,
+                                   .start = consent_step};

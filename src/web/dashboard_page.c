@@ -319,4 +319,4 @@ static enum next dashboard_step(struct request *r)
     return store_read_author(&page->read, &r->arena, page->viewer.author_row, &d->author);
 }
 
-const struct site_page dashboard_page = {.path = "/dashboard", .methods = SITE_GET, .start = dashboard_step};
+const struct route dashboard_page = {.path = "/dashboard", .methods = ROUTE_GET, .start = dashboard_step};

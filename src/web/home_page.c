@@ -6,4 +6,4 @@ static enum next home_step(struct request *r)
     return page_redirect(r, STR("/dashboard"));
 }
 
-const struct site_page home_page = {.path = "/", .methods = SITE_GET, .start = home_step};
+const struct route home_page = {.path = "/", .methods = ROUTE_GET, .start = home_step};

@@ -172,8 +172,8 @@ static enum next invite_step(struct request *r)
     return store_find_invitation(&page->read, &r->arena, hash, &i->invitation);
 }
 
-const struct site_page invite_page = {.path = "/invite",
-                                      .name = "/invite/{secret}",
-                                      .methods = SITE_GET | SITE_POST,
-                                      .flags = SITE_OPEN | SITE_TAIL | SITE_SECRET,
-                                      .start = invite_step};
+const struct route invite_page = {.path = "/invite/{secret}",
+                                  .methods = ROUTE_GET | ROUTE_POST,
+                                  .secrets = ROUTE_SECRET_PATH,
+                                  .flags = SITE_OPEN,
+                                  .start = invite_step};

@@ -296,4 +296,4 @@ static enum next keys_step(struct request *r)
     return r->method == METHOD_POST ? make_key(r) : show_list(r, STR(""), NULL);
 }
 
-const struct site_page keys_page = {.path = PATH, .methods = SITE_GET | SITE_POST, .start = keys_step};
+const struct route keys_page = {.path = PATH, .methods = ROUTE_GET | ROUTE_POST, .start = keys_step};

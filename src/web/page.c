@@ -309,7 +309,7 @@ static void add_source(void *ctx, struct str item)
 static struct str content_policy(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    const struct site *site = r->app;
+    const struct site *site = r->app->ctx;
     struct str to = page && page->form_target.p ? page->form_target : STR("");
     struct sources images = {.arena = &r->arena, .list = STR("")};
     config_each_item(site->config->account.image_sources, add_source, &images);
@@ -333,9 +333,7 @@ static bool has_field(const struct request *r, struct str name)
  * logs. `no-referrer` would do that too, but makes browsers send `Origin: null` with our own forms. */
 static struct str referrer_policy(const struct request *r)
 {
-    const struct page_context *page = page_context_of(r);
-    const bool has_secret = page && page->page && (page->page->flags & (SITE_SECRET | SITE_SECRET_QUERY));
-    return has_secret ? STR("strict-origin") : STR("same-origin");
+    return r->route && r->route->secrets ? STR("strict-origin") : STR("same-origin");
 }
 
 void page_add_fields(struct request *r)
@@ -359,7 +357,7 @@ void page_refusal(struct request *r, const char *message)
     bool close = r->res.close;
     if (!page_context_of(r))
         r->state = arena_alloc(&r->arena, sizeof(struct page_context));
-    page_context_of(r)->site = r->app;
+    page_context_of(r)->site = r->app->ctx;
     (void)page_error(r, status, "%s", message);
     r->res.close = close;
 }

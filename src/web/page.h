@@ -66,7 +66,7 @@ void page_set_note(struct request *r, enum page_note note);
 /* The header fields that every response of the site carries; called once, at its end. */
 void page_add_fields(struct request *r);
 
-/* For struct http_options.reject: a request of the site that could not be answered. */
+/* For struct http_app.reject: a request of the site that could not be answered. */
 void page_refusal(struct request *r, const char *message);
 
 #endif

@@ -74,8 +74,5 @@ static enum next account_step(struct request *r)
     return writer_call(page->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
 }
 
-const struct site_page platform_account_page = {.path = "/platforms/accounts",
-                                                .name = "/platforms/accounts/{id}",
-                                                .methods = SITE_GET | SITE_POST,
-                                                .flags = SITE_TAIL,
-                                                .start = account_step};
+const struct route platform_account_page = {
+    .path = "/platforms/accounts/{id}", .methods = ROUTE_GET | ROUTE_POST, .start = account_step};

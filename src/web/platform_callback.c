@@ -240,9 +240,8 @@ static enum next callback_step(struct request *r)
     return writer_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
 }
 
-const struct site_page platform_callback_page = {.path = "/platforms/callback",
-                                                 .name = "/platforms/callback/{platform}",
-                                                 .methods = SITE_GET,
-                                                 .flags = SITE_TAIL | SITE_OPEN | SITE_OWN_QUERY |
-                                                          SITE_SECRET_QUERY,
-                                                 .start = callback_step};
+const struct route platform_callback_page = {.path = "/platforms/callback/{platform}",
+                                             .methods = ROUTE_GET,
+                                             .secrets = ROUTE_SECRET_QUERY,
+                                             .flags = SITE_OPEN | SITE_OWN_QUERY,
+                                             .start = callback_step};

@@ -267,5 +267,5 @@ static enum next platforms_step(struct request *r)
     return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
 }
 
-const struct site_page platforms_page = {
-    .path = "/platforms", .methods = SITE_GET | SITE_POST, .start = platforms_step};
+const struct route platforms_page = {
+    .path = "/platforms", .methods = ROUTE_GET | ROUTE_POST, .start = platforms_step};

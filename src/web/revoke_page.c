@@ -23,7 +23,7 @@ struct revoke {
 
 static bool is_apps(const struct request *r)
 {
-    return page_context_of(r)->page == &app_page;
+    return r->route == &app_page;
 }
 
 static struct str list_path(const struct request *r)
@@ -148,13 +148,5 @@ static enum next revoke_step(struct request *r)
                        sizeof revoke->write);
 }
 
-const struct site_page key_page = {.path = "/keys",
-                                   .name = "/keys/{id}",
-                                   .methods = SITE_GET | SITE_POST,
-                                   .flags = SITE_TAIL,
-                                   .start = revoke_step};
-const struct site_page app_page = {.path = "/apps",
-                                   .name = "/apps/{id}",
-                                   .methods = SITE_GET | SITE_POST,
-                                   .flags = SITE_TAIL,
-                                   .start = revoke_step};
+const struct route key_page = {.path = "/keys/{id}", .methods = ROUTE_GET | ROUTE_POST, .start = revoke_step};
+const struct route app_page = {.path = "/apps/{id}", .methods = ROUTE_GET | ROUTE_POST, .start = revoke_step};

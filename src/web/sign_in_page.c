@@ -182,8 +182,8 @@ static enum next sign_in_step(struct request *r)
     return page->viewer.author_row ? go_on(r, next) : show_form(r, STR(""), next, NULL);
 }
 
-const struct site_page sign_in_page = {
-    .path = "/sign-in", .methods = SITE_GET | SITE_POST, .flags = SITE_OPEN, .start = sign_in_step};
+const struct route sign_in_page = {
+    .path = "/sign-in", .methods = ROUTE_GET | ROUTE_POST, .flags = SITE_OPEN, .start = sign_in_step};
 
 /* ---- signing out ---- */
 
@@ -220,5 +220,5 @@ static enum next sign_out_step(struct request *r)
     return writer_call(page->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
 }
 
-const struct site_page sign_out_page = {
-    .path = "/sign-out", .methods = SITE_POST, .flags = SITE_OPEN, .start = sign_out_step};
+const struct route sign_out_page = {
+    .path = "/sign-out", .methods = ROUTE_POST, .flags = SITE_OPEN, .start = sign_out_step};

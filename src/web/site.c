@@ -21,9 +21,8 @@ enum { LOCAL_MAX_BYTES = 4000, ENCODED_MAX_BYTES = 6000 };
 static const struct str SESSION_COOKIE = {"viewtally-session", 17};
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
-/* The path of a page stands behind the site's base, that of these few behind the API's. */
-static const struct site_page *const pages_of_api[] = {&consent_page, NULL};
-static const struct site_page *const pages[] = {
+const struct route *const web_api_routes[] = {&consent_page, NULL};
+const struct route *const web_routes[] = {
     /* sign-in */
     &home_page,
     &sign_in_page,
@@ -52,6 +51,10 @@ static const struct site_page *const pages[] = {
 
 /* ---- the site ---- */
 
+static enum next start_step(struct request *r);
+static enum next no_route_step(struct request *r);
+static void finish(struct request *r);
+
 static bool has_platforms(const struct config *config)
 {
     bool has = false;
@@ -70,6 +73,11 @@ void site_init(struct site *site, const struct config *config, uv_loop_t *loop, 
     CHECK(rest.p && rest.len >= 2); /* base_url ends in /v1 */
     struct str path = str_make(rest.p - 1, rest.len + 1);
     *site = (struct site){
+        .http = {.ctx = site,
+                 .start = start_step,
+                 .no_route = no_route_step,
+                 .reject = page_refusal,
+                 .finish = finish},
         .config = config,
         .store = store,
         .writer = writer,
@@ -113,67 +121,6 @@ void site_fini(struct site *site)
     sign_in_limiter_free(site->sign_in_limiter);
     windows_free(site->writes);
     *site = (struct site){.config = NULL};
-}
-
-/* ---- which page ---- */
-
-static bool strip(struct str path, struct str base, struct str *rest)
-{
-    if (!str_starts_with(path, base) || path.len == base.len || path.p[base.len] != '/')
-        return false;
-    *rest = str_make(path.p + base.len, path.len - base.len);
-    return true;
-}
-
-/* `path`: behind the base that the page stands behind. */
-static bool page_matches(const struct site_page *page, struct str path, struct str *tail)
-{
-    struct str want = str_from_cstr(page->path);
-    if (!(page->flags & SITE_TAIL))
-        return str_eq(path, want);
-    if (!str_starts_with(path, want) || path.len <= want.len + 1 || path.p[want.len] != '/')
-        return false;
-    *tail = str_make(path.p + want.len + 1, path.len - want.len - 1);
-    return !memchr(tail->p, '/', tail->len);
-}
-
-/* What a browser gets where there is no page: one that knows who is signed in. */
-static const struct site_page nothing = {
-    .path = "", .methods = SITE_GET, .flags = SITE_OPEN, .start = page_not_found};
-
-static const struct site_page *find_page(const struct site *site, struct str path, struct str *tail)
-{
-    struct str rest;
-    bool of_api = strip(path, site->api_base, &rest);
-    if (!of_api && !strip(path, site->base, &rest))
-        return NULL;
-    const struct site_page *const *page = of_api ? pages_of_api : pages;
-    while (*page && !page_matches(*page, rest, tail))
-        page++;
-    return *page;
-}
-
-bool site_wants(const struct site *site, const struct request *r)
-{
-    struct str rest, accept = r->field[FIELD_ACCEPT];
-    if (find_page(site, r->path, &rest))
-        return true;
-    bool reads = r->method == METHOD_GET || r->method == METHOD_HEAD;
-    return reads && !strip(r->path, site->api_base, &rest) && accept.p &&
-           memmem(accept.p, accept.len, "text/html", 9);
-}
-
-void site_hide_secret(const struct site *site, struct request *r)
-{
-    struct str rest;
-    if (!strip(r->path, site->base, &rest))
-        return;
-    for (size_t i = 0; pages[i]; i++) {
-        if (!(pages[i]->flags & (SITE_SECRET | SITE_SECRET_QUERY)) ||
-            !str_starts_with(rest, str_from_cstr(pages[i]->path)))
-            continue;
-        r->target = pages[i]->flags & SITE_SECRET ? STR("(an address that is a secret)") : r->path;
-    }
 }
 
 /* ---- cookies ---- */
@@ -286,7 +233,7 @@ static enum next admit_form(struct request *r)
         if (!verdict.admitted)
             return page_too_many_forms(r, verdict.reset_ms);
     }
-    r->step = page->page->start;
+    r->step = r->route->start;
     return NEXT_MORE;
 }
 
@@ -331,7 +278,7 @@ enum next web_redirect_to_sign_in(struct request *r)
     struct str next = STR("");
     buf_init(&encoded, ENCODED_MAX_BYTES);
     url_append_encoded(&encoded, here);
-    bool has_form = r->method == METHOD_POST && !(page_context_of(r)->page->flags & SITE_OWN_QUERY);
+    bool has_form = r->method == METHOD_POST && !(r->route->flags & SITE_OWN_QUERY);
     if (!has_form && web_path_is_local(here) && !encoded.failed)
         next = arena_printf(&r->arena, "?next=%.*s", (int)encoded.len, encoded.p);
     buf_fini(&encoded);
@@ -341,16 +288,18 @@ enum next web_redirect_to_sign_in(struct request *r)
 static enum next begin_page(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    if (!page->viewer.author_row && !(page->page->flags & SITE_OPEN))
+    if (!r->route)
+        return page_not_found(r);
+    if (!page->viewer.author_row && !(r->route->flags & SITE_OPEN))
         return web_redirect_to_sign_in(r);
     const char *wrong = NULL;
-    if (!(page->page->flags & SITE_OWN_QUERY))
+    if (!(r->route->flags & SITE_OWN_QUERY))
         wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query);
     if (wrong)
         return page_error(r, 400, "The address %s.", wrong);
     if (r->method == METHOD_POST)
         return check_form(r);
-    r->step = page->page->start;
+    r->step = r->route->start;
     return NEXT_MORE;
 }
 
@@ -441,40 +390,33 @@ static enum next find_viewer(struct request *r)
 
 /* ---- the first step and the last ---- */
 
-static bool method_fits(const struct site_page *page, enum http_method m)
+static struct page_context *begin_context(struct request *r)
 {
-    return (page->methods & SITE_GET && (m == METHOD_GET || m == METHOD_HEAD)) ||
-           (page->methods & SITE_POST && m == METHOD_POST);
-}
-
-static enum next refuse_method(struct request *r, const struct site_page *page)
-{
-    static const struct str allowed[] = {[SITE_GET] = {"GET, HEAD", 9},
-                                         [SITE_POST] = {"POST", 4},
-                                         [SITE_GET | SITE_POST] = {"GET, HEAD, POST", 15}};
-    enum next next = page_error(r, 405, "This page cannot be asked for in this way.");
-    response_add_field(r, STR("Allow"), allowed[page->methods & (SITE_GET | SITE_POST)]);
-    return next;
-}
-
-enum next site_first_step(struct request *r)
-{
-    struct site *site = r->app;
+    struct site *site = r->app->ctx;
     struct page_context *page = arena_alloc(&r->arena, sizeof *page);
     page->site = site;
+    page->tail = r->path_parameter;
     page->read = (struct store_read){.store = site->store, .wait = &r->wait};
     r->state = page;
-    page->page = find_page(site, r->path, &page->tail);
-    if (!page->page)
-        page->page = &nothing;
-    else
-        r->route = page->page->name ? page->page->name : page->page->path;
-    if (!method_fits(page->page, r->method))
-        return refuse_method(r, page->page);
-    return page->page->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);
+    return page;
 }
 
-void site_finish(struct request *r)
+static enum next start_step(struct request *r)
+{
+    (void)begin_context(r);
+    return r->route->flags & SITE_STATIC ? begin_page(r) : find_viewer(r);
+}
+
+/* The page that says "not found" shows the navigation to a viewer who is signed in. */
+static enum next no_route_step(struct request *r)
+{
+    (void)begin_context(r);
+    if (r->res.status == 405)
+        return page_error(r, 405, "This page cannot be asked for in this way.");
+    return find_viewer(r);
+}
+
+static void finish(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     if (page && page->new_secret)

@@ -1,6 +1,6 @@
 /* The author's pages: which there are, and what happens before one of them begins.
  *
- * Pages live beside the API, at base_url without its /v1. A page is a row (struct site_page) and a start
+ * Pages live beside the API, at base_url without its /v1. A page is a route and a start
  * step, in a file of its own; site.c has the list. Before the start step: the method fits; who is signed in
  * was found (page_context->viewer), and whoever is not was sent to the sign-in page, which leads back; the
  * query was parsed; of a POST, it came from a page of ours (Sec-Fetch-Site, Origin), the form was parsed and
@@ -11,7 +11,7 @@
 #include "auth/secret.h"
 #include "config/config.h"
 #include "http/form.h"
-#include "http/request.h"
+#include "http/router.h"
 #include "store/accounts.h"
 
 #include <uv.h>
@@ -30,6 +30,7 @@ enum { WEB_FORMS_PER_MINUTE = 30 };
 
 /* Everything that pages need; owned by the app, lives as long as the server. */
 struct site {
+    struct http_app http; /* for the router; its ctx is the site */
     const struct config *config;
     struct store *store;   /* the loop's read connection */
     struct writer *writer; /* every write; see store/writer_call.h */
@@ -59,29 +60,18 @@ void site_fini(struct site *site);
 /* See auth/device.h. */
 #define DEVICE_COOKIE_NAME STR("viewtally-device")
 
-enum { SITE_GET = 1, SITE_POST = 2 };
+/* Flags of a route. */
 enum {
-    SITE_OPEN = 1,   /* also for those who are not signed in */
-    SITE_TAIL = 2,   /* the path goes on with "/" and one segment: page_context->tail */
-    SITE_SECRET = 4, /* the tail is a secret: it is in no log (with SITE_TAIL) */
-    SITE_STATIC = 8, /* the same for everybody: nobody is looked up, no cookie is set (with SITE_OPEN) */
+    SITE_OPEN = 1,   /* also for viewers who are not signed in */
+    SITE_STATIC = 2, /* the same for every viewer: no session lookup, no cookie (with SITE_OPEN) */
     SITE_OWN_QUERY =
-        16, /* the page reads its query itself; who is asked to sign in comes back, also from a POST */
-    SITE_SECRET_QUERY = 32, /* the query holds secrets: it is in no log */
-};
-
-struct site_page {
-    const char *path; /* "/keys" */
-    const char *name; /* in logs and counts, such as /keys/{id}; NULL: as `path` */
-    unsigned methods, flags;
-    request_step *start;
+        4, /* the page parses its query itself; after a sign-in it is requested again, also after a POST */
 };
 
 /* One request between its steps: r->state. */
 struct page_context {
     struct site *site;
-    const struct site_page *page;
-    struct str tail;         /* what stands behind the page's path: the {id} */
+    struct str tail;         /* the path parameter */
     struct store_read read;  /* for starters of store/read.h */
     struct viewer viewer;    /* who is signed in; author_row 0: nobody */
     struct form query, form; /* of the URL; of a POST */
@@ -105,16 +95,8 @@ static inline struct page_context *page_context_of(const struct request *r)
     return r->state;
 }
 
-/* The request is for the pages and not for the API: there is such a page, or it is a browser that wants to
- * see one where no API is. */
-bool site_wants(const struct site *site, const struct request *r);
-
-/* Of a request whose address holds a secret: it is in no log, whoever answers it. */
-void site_hide_secret(const struct site *site, struct request *r);
-
-/* struct http_app's; r->app is the site. */
-enum next site_first_step(struct request *r);
-void site_finish(struct request *r);
+/* The routes of the pages below `base`, and of those below `api_base`. */
+extern const struct route *const web_routes[], *const web_api_routes[];
 
 /* To the sign-in page, which leads back here. */
 enum next web_redirect_to_sign_in(struct request *r);
@@ -136,10 +118,10 @@ struct str web_cookie_find(struct request *r, struct str name); /* p == NULL: no
 bool web_path_is_local(struct str path);
 
 /* The pages; one file each. */
-extern const struct site_page consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
+extern const struct route consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
     account_password_page, account_sign_out_page;
-extern const struct site_page keys_page, key_page, apps_page, app_page;
-extern const struct site_page platforms_page, platform_account_page, platform_callback_page;
-extern const struct site_page style_page, script_page, dashboard_page, videos_page, video_page;
+extern const struct route keys_page, key_page, apps_page, app_page;
+extern const struct route platforms_page, platform_account_page, platform_callback_page;
+extern const struct route style_page, script_page, dashboard_page, videos_page, video_page;
 
 #endif

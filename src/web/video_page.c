@@ -268,5 +268,4 @@ static enum next video_step(struct request *r)
                                  on_video, r);
 }
 
-const struct site_page video_page = {
-    .path = "/videos", .name = "/videos/{id}", .methods = SITE_GET, .flags = SITE_TAIL, .start = video_step};
+const struct route video_page = {.path = "/videos/{id}", .methods = ROUTE_GET, .start = video_step};

@@ -116,4 +116,4 @@ static enum next videos_step(struct request *r)
     return store_list_videos(&page->read, &l->query, on_video, r);
 }
 
-const struct site_page videos_page = {.path = "/videos", .methods = SITE_GET, .start = videos_step};
+const struct route videos_page = {.path = "/videos", .methods = ROUTE_GET, .start = videos_step};

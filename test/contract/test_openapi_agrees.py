@@ -103,14 +103,14 @@ def test_every_value_of_a_header_was_sent(shown):
 
 
 def routes_in_source():
-    """{(method, path): query parameters} as the route tables of src/api have them."""
+    """{(method, path): query parameters} in the definitions of endpoints and routes in src/api and src/oauth."""
     found = {}
-    for path in sorted((ROOT / "src/api").glob("*.c")):
-        for table in re.findall(r"const struct route \w+ = \{(.*?)\n?\};", path.read_text(encoding="utf-8"), re.S):
-            # Metadata stands outside of the base path (RFC 8414), and of the document.
-            if ".path" not in table:
+    for path in sorted([*(ROOT / "src/api").glob("*.c"), *(ROOT / "src/oauth").glob("*.c")]):
+        for table in re.findall(r"const struct (?:route|endpoint) \w+ = \{(.*?)\n?\};", path.read_text(encoding="utf-8"), re.S):
+            template = re.search(r'\.path = "([^"]*)"', table)[1]
+            # The metadata are outside of the base path (RFC 8414) and of the document.
+            if not template:
                 continue
-            template = re.search(r'\.path = "([^"]+)"', table)[1] + ("/{id}" if "ROUTE_TAIL" in table else "")
             names = re.search(r"\.params = \{([^}]*)\}", table)
             for method in re.findall(r"ROUTE_(GET|POST)", table):
                 found[method, template] = set(re.findall(r'"([^"]+)"', names[1])) if names else set()

@@ -83,9 +83,11 @@ static void end_of(struct access_log *l)
     close(stderr_fd);
 }
 
+static const struct route account = {.path = "/account", .name = "/v1/account"};
+
 static void a_pool_that_stands_still_loses_little_and_says_so(void **state)
 {
-    struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = "/v1/account"};
+    struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
     const char *why = "";
     (void)state;
@@ -115,7 +117,7 @@ static void a_pool_that_stands_still_loses_little_and_says_so(void **state)
 
 static void a_full_disk_is_told_of_once(void **state)
 {
-    struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = "/v1/account"};
+    struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
     const char *why = "";
     (void)state;

@@ -56,8 +56,7 @@ void rig_options(struct rig *rig, const struct http_limits *limits, struct http_
     *out = (struct http_options){.limits = limits ? *limits : rig_limits(),
                                  .listen = loopback,
                                  .listen_count = 1,
-                                 .app = test_app_http(&rig->app),
-                                 .reject = test_app_refuse};
+                                 .router = &rig->app.router};
 }
 
 static void prepare(struct rig *rig, bool fake_clock)

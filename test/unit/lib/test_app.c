@@ -24,7 +24,7 @@ struct state {
 
 static struct test_app *app_of(struct request *r)
 {
-    return r->app;
+    return r->app->ctx;
 }
 
 static enum next text(struct request *r, int status, struct str body)
@@ -230,10 +230,6 @@ static enum next hold_step(struct request *r)
 
 static enum next plain_step(struct request *r)
 {
-    if (r->method != METHOD_GET && r->method != METHOD_HEAD && r->method != METHOD_POST) {
-        response_add_field(r, STR("Allow"), STR("GET, HEAD, POST"));
-        return text(r, 405, STR("not allowed"));
-    }
     return text(r, 200, STR("hello"));
 }
 
@@ -254,14 +250,29 @@ static enum next error_step(struct request *r)
     return text(r, 500, STR("an error"));
 }
 
-static const struct {
-    const char *path;
-    request_step *step;
-} routes[] = {
-    {"/plain", plain_step}, {"/v1/account", plain_step}, {"/echo", echo_step},     {"/empty", empty_step},
-    {"/big", big_step},     {"/fixed", fixed_step},      {"/stream", stream_step}, {"/abort", abort_step},
-    {"/yield", yield_step}, {"/more", more_step},        {"/sleep", sleep_step},   {"/late", late_step},
-    {"/busy", busy_step},   {"/error", error_step},      {"/arena", arena_step},   {"/hold", hold_step},
+#define ROUTE(p, s)                                                                                          \
+    &(const struct route)                                                                                    \
+    {                                                                                                        \
+        .path = (p), .methods = ROUTE_GET | ROUTE_POST, .start = (s)                                         \
+    }
+static const struct route *const routes[] = {
+    ROUTE("/plain", plain_step),
+    ROUTE("/v1/account", plain_step),
+    ROUTE("/echo", echo_step),
+    ROUTE("/empty", empty_step),
+    ROUTE("/big", big_step),
+    ROUTE("/fixed", fixed_step),
+    ROUTE("/stream", stream_step),
+    ROUTE("/abort", abort_step),
+    ROUTE("/yield", yield_step),
+    ROUTE("/more", more_step),
+    ROUTE("/sleep", sleep_step),
+    ROUTE("/late", late_step),
+    ROUTE("/busy", busy_step),
+    ROUTE("/error", error_step),
+    ROUTE("/arena", arena_step),
+    ROUTE("/hold", hold_step),
+    NULL,
 };
 
 static void on_free(struct request *r)
@@ -269,7 +280,7 @@ static void on_free(struct request *r)
     app_of(r)->freed++;
 }
 
-static enum next first_step(struct request *r)
+static void begin(struct request *r)
 {
     struct state *s = arena_alloc(&r->arena, sizeof *s);
     unsigned long long n = 0;
@@ -278,12 +289,19 @@ static enum next first_step(struct request *r)
     r->state = s;
     if (r->query.p && str_to_u64(r->query, INT64_MAX, &n))
         s->n = n;
-    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++)
-        if (str_eq(r->path, str_from_cstr(routes[i].path))) {
-            r->step = routes[i].step;
-            return NEXT_MORE;
-        }
-    return text(r, 404, STR("not found"));
+}
+
+static enum next start_step(struct request *r)
+{
+    begin(r);
+    r->step = r->route->start;
+    return NEXT_MORE;
+}
+
+static enum next no_route_step(struct request *r)
+{
+    begin(r);
+    return text(r, r->res.status, r->route ? STR("not allowed") : STR("not found"));
 }
 
 static void copy(char *to, size_t size, struct str s)
@@ -302,7 +320,7 @@ static void finish(struct request *r)
     response_add_field(r, STR("X-Request-Id"), r->id);
 }
 
-void test_app_refuse(struct request *r, const char *message)
+static void reject(struct request *r, const char *message)
 {
     r->res.content_type = STR("text/plain");
     buf_append(&r->res.body, str_from_cstr(message));
@@ -312,6 +330,10 @@ void test_app_init(struct test_app *app, uv_loop_t *loop)
 {
     *app = (struct test_app){.loop = loop};
     list_init(&app->late);
+    app->http = (struct http_app){
+        .ctx = app, .start = start_step, .no_route = no_route_step, .reject = reject, .finish = finish};
+    app->router.fallback = &app->http;
+    router_mount(&app->router, &(struct mount){.prefix = STR(""), .routes = routes, .app = &app->http});
 }
 
 void test_app_fini(struct test_app *app)
@@ -321,9 +343,4 @@ void test_app_fini(struct test_app *app)
         list_remove(&call->link);
         free(call);
     }
-}
-
-struct http_app test_app_http(struct test_app *app)
-{
-    return (struct http_app){.first = first_step, .finish = finish, .ctx = app};
 }

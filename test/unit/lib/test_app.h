@@ -24,6 +24,8 @@
 enum { PART_BYTES = 64 << 10 };
 
 struct test_app {
+    struct http_app http;
+    struct router router; /* for struct http_options */
     uv_loop_t *loop;
     int begun, freed, finished, cancelled, turns;
     struct list late; /* call records of /late; those whose request has gone too */
@@ -33,9 +35,6 @@ struct test_app {
 
 void test_app_init(struct test_app *app, uv_loop_t *loop);
 void test_app_fini(struct test_app *app);
-/* For struct http_options. */
-struct http_app test_app_http(struct test_app *app);
-void test_app_refuse(struct request *r, const char *message);
 
 /* The driver's answers to all that wait at /late, also to those that have left. How many there were. */
 int test_app_answer_late(struct test_app *app);

@@ -1,10 +1,10 @@
 /* Notes of key use.
  *
- *   QUIET --usage_note()--> WRITING --usage_done()--> RESTING --5 s later, notes--> WRITING
+ *   QUIET --key_usage_record()--> WRITING --usage_done()--> RESTING --5 s later, notes--> WRITING
  *                                                             --5 s later, none---> QUIET
  *
  * The first note is written at once; what is noted meanwhile goes into the next jobs. */
-#include "api/usage.h"
+#include "auth/key_usage.h"
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -29,25 +29,25 @@ enum { REST_MS = 1000 };
 enum { REST_MS = 5000 };
 #endif
 
-struct note {
+struct key_use {
     int64_t key_row, at_ms;
 };
 
-struct usage {
+struct key_usage {
     struct writer_job job;
     struct writer *writer;
     uv_timer_t rest;
     bool writing, resting, failing, closing;
     size_t open_count, writing_count;
-    struct note *open;    /* noted, not yet handed over */
-    struct note *written; /* belongs to the job while `writing` */
-    struct note
+    struct key_use *open;    /* noted, not yet handed over */
+    struct key_use *written; /* belongs to the job while `writing` */
+    struct key_use
         recent[RECENT_SLOTS]; /* the last note of a key; direct-mapped, a collision only costs a write */
 };
 
-struct usage *usage_new(uv_loop_t *loop, struct writer *writer)
+struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)
 {
-    struct usage *u = xcalloc(1, sizeof *u);
+    struct key_usage *u = xcalloc(1, sizeof *u);
     CHECK(uv_timer_init(loop, &u->rest) == 0);
     u->rest.data = u;
     u->writer = writer;
@@ -56,7 +56,7 @@ struct usage *usage_new(uv_loop_t *loop, struct writer *writer)
     return u;
 }
 
-void usage_free(struct usage *u)
+void key_usage_free(struct key_usage *u)
 {
     if (!u)
         return;
@@ -68,7 +68,7 @@ void usage_free(struct usage *u)
 
 static enum err usage_work(struct writer_job *job, struct store *store)
 {
-    const struct usage *u = LIST_ENTRY(job, struct usage, job);
+    const struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
     for (size_t i = 0; i < u->writing_count; i++) {
         enum err e = store_set_key_used(store, u->written[i].key_row, u->written[i].at_ms);
         if (e)
@@ -81,7 +81,7 @@ static void on_rested(uv_timer_t *timer);
 
 static void usage_done(struct writer_job *job, enum err e)
 {
-    struct usage *u = LIST_ENTRY(job, struct usage, job);
+    struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
     u->writing = false;
     if (e && e != ERR_CANCELLED && !u->failing)
         log_warn("the last use of API keys cannot be written: %s", err_name(e));
@@ -93,7 +93,7 @@ static void usage_done(struct writer_job *job, enum err e)
 }
 
 /* The oldest notes, up to `most`. */
-static void submit(struct usage *u, size_t most)
+static void submit(struct key_usage *u, size_t most)
 {
     size_t count = u->open_count < most ? u->open_count : most;
     memcpy(u->written, u->open, count * sizeof *u->open);
@@ -106,14 +106,14 @@ static void submit(struct usage *u, size_t most)
 
 static void on_rested(uv_timer_t *timer)
 {
-    struct usage *u = timer->data;
+    struct key_usage *u = timer->data;
     u->resting = false;
     if (u->open_count)
         submit(u, JOB_NOTES);
 }
 
 /* A job may be under way: what is noted then is lost, as in a crash. It is a minute of a time of last use. */
-void usage_close(struct usage *u)
+void key_usage_close(struct key_usage *u)
 {
     u->closing = true;
     uv_close((uv_handle_t *)&u->rest, NULL);
@@ -121,17 +121,17 @@ void usage_close(struct usage *u)
         submit(u, NOTES_MAX);
 }
 
-void usage_note(struct usage *u, const struct key_owner *owner)
+void key_usage_record(struct key_usage *u, const struct key_owner *owner)
 {
     int64_t now = clock_wall_ms();
-    struct note *recent = &u->recent[(size_t)owner->key_row % RECENT_SLOTS];
+    struct key_use *recent = &u->recent[(size_t)owner->key_row % RECENT_SLOTS];
     if (owner->last_used_at != TIME_NONE && llabs(now - owner->last_used_at) < WRITE_EVERY_MS)
         return;
     if (recent->key_row == owner->key_row && llabs(now - recent->at_ms) < WRITE_EVERY_MS)
         return;
     if (u->open_count == NOTES_MAX)
         return;
-    *recent = u->open[u->open_count++] = (struct note){.key_row = owner->key_row, .at_ms = now};
+    *recent = u->open[u->open_count++] = (struct key_use){.key_row = owner->key_row, .at_ms = now};
     if (!u->writing && !u->resting)
         submit(u, JOB_NOTES);
 }

@@ -1,24 +1,24 @@
 /* When each key was last used: noted for every request, written at most once a minute for each key, as jobs
  * of the writer queue. There is at most one job in five seconds, whatever the number of keys: each commit
  * makes every process look its keys up anew. A failed write costs a note, never a request. */
-#ifndef VT_API_USAGE_H
-#define VT_API_USAGE_H
+#ifndef VT_AUTH_KEY_USAGE_H
+#define VT_AUTH_KEY_USAGE_H
 
 #include "store/read.h"
 #include "store/writer.h"
 
 #include <uv.h>
 
-struct usage;
+struct key_usage;
 
-struct usage *usage_new(uv_loop_t *loop, struct writer *writer);
+struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer);
 
 /* Hands what is noted to the writer, which must not be closed yet; nothing may be noted from then on. */
-void usage_close(struct usage *u);
+void key_usage_close(struct key_usage *u);
 
 /* After the writer has closed and the loop has ended; NULL is harmless. */
-void usage_free(struct usage *u);
+void key_usage_free(struct key_usage *u);
 
-void usage_note(struct usage *u, const struct key_owner *owner);
+void key_usage_record(struct key_usage *u, const struct key_owner *owner);
 
 #endif

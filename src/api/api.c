@@ -1,0 +1,271 @@
+/* The checks before every endpoint, the response cache, and the fields of the rate limit.
+ *
+ *   start_step --> authenticate --> check_owner --> verdict_step --> start_endpoint --> the endpoint
+ *                                       |                 +--------> serve_from_cache
+ *                                       +--> the step after a wait (api_authorize_again)
+ */
+#include "api/api.h"
+
+#include "api/params.h"
+#include "auth/api_key.h"
+#include "auth/key_usage.h"
+#include "base/clock.h"
+
+const struct route *const api_routes[] = {
+    &account_endpoint.route, &books_endpoint.route,  &videos_endpoint.route,  &video_endpoint.route,
+    &stats_endpoint.route,   &events_endpoint.route, &openapi_endpoint.route, NULL,
+};
+
+static enum next start_endpoint(struct request *r)
+{
+    if (!params_parse(r))
+        return NEXT_DONE;
+    r->step = r->route->start;
+    return NEXT_MORE;
+}
+
+/* ---- the response cache ---- */
+
+/* The revision is from before the response was made: it may be older than the data in the response, never
+ * newer. Two spellings of one query are two entries. */
+static struct response_key response_key_of(const struct request *r)
+{
+    const struct api_call *call = api_call_of(r);
+    const unsigned flags = r->route->flags;
+    struct response_key key = {
+        .route = r->route,
+        .scope = flags & ENDPOINT_BY_KEY ? call->owner.key_row : call->owner.author_row,
+        .path = r->path_parameter,
+        .query = r->query,
+        .revision = flags & ENDPOINT_BY_FEED ? call->owner.feed_rev : call->owner.author_rev,
+    };
+    /* Of what /account shows of a key, only the time of its last use ever changes. */
+    if (flags & ENDPOINT_BY_KEY)
+        key.revision += call->owner.last_used_at;
+    if (flags & ENDPOINT_BY_ACCEPT)
+        key.accept = r->field[FIELD_ACCEPT];
+    return key;
+}
+
+static bool serve_from_cache(struct request *r)
+{
+    const struct response_key key = response_key_of(r);
+    const struct cached_response *cached =
+        response_cache_look_up(api_call_of(r)->api->cache, &key, clock_wall_ms());
+    if (!cached)
+        return false;
+    r->res.status = 200;
+    r->res.content_type = cached->content_type;
+    r->res.etag = cached->etag;
+    if (endpoint_of(r)->on_cache_hit)
+        endpoint_of(r)->on_cache_hit(r, cached->facts);
+    response_set_shared_body(r, cached->body, response_cache_release, (void *)(uintptr_t)cached);
+    return true;
+}
+
+/* Only complete responses of admitted requests that have no header fields of their own. A 304 has its body
+ * too. */
+static void offer_to_cache(struct request *r)
+{
+    const struct api_call *call = api_call_of(r);
+    const struct response *res = &r->res;
+    bool complete =
+        (res->status == 200 || res->status == 304) && !res->streaming && !res->shared_body.p && res->body.len;
+    if (!call->counted || !complete || res->field_count || !call->valid_until_ms)
+        return;
+    const struct response_key key = response_key_of(r);
+    struct cached_response response = {
+        .body = buf_str(&res->body), .etag = res->etag, .content_type = res->content_type};
+    memcpy(response.facts, call->facts, sizeof response.facts);
+    response_cache_store(call->api->cache, &key, &response, clock_wall_ms(), call->valid_until_ms);
+}
+
+/* ---- rate limit and plan ---- */
+
+/* The fields of the IETF draft and the older X-RateLimit ones; both count seconds from now. Written without
+ * printf, which would take as long as the rest of the head. */
+static void add_limit_fields(struct request *r, const struct limit_verdict *v)
+{
+    enum { FIELDS_BYTES = 256 }; /* the names and six numbers of at most 20 digits */
+    const int64_t reset_s = (v->reset_ms + 999) / 1000;
+    struct buf b = buf_on(arena_alloc(&r->arena, FIELDS_BYTES), FIELDS_BYTES);
+    buf_append(&b, STR("RateLimit-Policy: \"key\";q="));
+    buf_append_i64(&b, v->limit);
+    buf_append(&b, STR(";w=60\r\nRateLimit: \"key\";r="));
+    buf_append_i64(&b, v->remaining);
+    buf_append(&b, STR(";t="));
+    buf_append_i64(&b, reset_s);
+    buf_append(&b, STR("\r\nX-RateLimit-Limit: "));
+    buf_append_i64(&b, v->limit);
+    buf_append(&b, STR("\r\nX-RateLimit-Remaining: "));
+    buf_append_i64(&b, v->remaining);
+    buf_append(&b, STR("\r\nX-RateLimit-Reset: "));
+    buf_append_i64(&b, reset_s);
+    buf_append(&b, STR("\r\n"));
+    response_add_lines(r, buf_str(&b));
+}
+
+static enum next reject_rate(struct request *r, const struct limit_verdict *v)
+{
+    const long long wait_s = v->reset_ms > 1000 ? (v->reset_ms + 999) / 1000 : 1;
+    enum next next =
+        envelope_error(r, API_RATE_LIMITED,
+                       "This API key has sent more than %d requests within 60 seconds. Retry in %lld "
+                       "second%s.",
+                       v->limit, wait_s, wait_s == 1 ? "" : "s");
+    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
+    return next;
+}
+
+static enum next reject_plan(struct request *r)
+{
+    return envelope_error(r, API_PLAN_INACTIVE,
+                          "The author's plan is not active. The API key works again as soon as it is.");
+}
+
+static enum next verdict_step(struct request *r)
+{
+    struct api_call *call = api_call_of(r);
+    limiter_decide(call->api->limiter, &call->limit);
+    r->limiter = limiter_source_name(call->limit.source);
+    if (!call->limit.verdict.admitted)
+        return reject_rate(r, &call->limit.verdict);
+    call->counted = true;
+    if (!call->owner.plan_active)
+        return reject_plan(r);
+    return serve_from_cache(r) ? NEXT_DONE : start_endpoint(r);
+}
+
+/* ---- authentication ---- */
+
+/* Without rate limit fields: the limiter is not called for such a key. */
+static enum next reject_key(struct request *r, enum api_error error, const char *message)
+{
+    struct api_call *call = api_call_of(r);
+    call->counted = false;
+    call->limit.verdict.limit = 0;
+    return envelope_error(r, error, "%s", message);
+}
+
+static enum next check_owner(struct request *r)
+{
+    struct api_call *call = api_call_of(r);
+    r->key_id = &call->owner.key_id;
+    r->author_id = &call->owner.author_id;
+    if (call->owner.revoked_at != TIME_NONE)
+        return reject_key(
+            r, API_REVOKED_KEY,
+            "This API key has been revoked. Create a new key in the account settings, or connect the "
+            "app again.");
+    if (call->resume && !call->owner.plan_active)
+        return reject_plan(r);
+    r->step = call->resume ? call->resume : verdict_step;
+    if (call->resume)
+        return NEXT_MORE;
+    return limiter_acquire(call->api->limiter, call->owner.key_row, &call->owner.key_id, clock_mono_ms(),
+                           &r->wait, &call->limit);
+}
+
+static enum next owner_step(struct request *r)
+{
+    const struct api_call *call = api_call_of(r);
+    if (call->read.err == ERR_NOT_FOUND)
+        return reject_key(
+            r, API_INVALID_KEY,
+            "This API key does not exist here. Copy the complete key from where it was created, or "
+            "create a new one in the account settings.");
+    if (call->read.err)
+        return envelope_store_error(r, call->read.err);
+    key_cache_store(call->api->key_cache, call->key_tag, call->store_version, &call->owner);
+    return check_owner(r);
+}
+
+static enum next reject_malformed_key(struct request *r)
+{
+    const struct str prefix = api_call_of(r)->api->envelope.key_prefix;
+    return envelope_error(r, API_INVALID_KEY,
+                          "The API key is malformed. Copy the complete key, which begins with %.*s.",
+                          (int)prefix.len, prefix.p);
+}
+
+static enum next find_owner(struct request *r, struct str key)
+{
+    struct api_call *call = api_call_of(r);
+    uint8_t hash[KEY_HASH_LEN];
+    call->store_version = store_version(call->api->store);
+    if (key_cache_lookup(call->api->key_cache, call->key_tag, call->store_version, &call->owner))
+        return check_owner(r);
+    if (!key_is_well_formed(call->api->envelope.key_prefix, key))
+        return reject_malformed_key(r);
+    key_hash(key, hash);
+    r->step = owner_step;
+    return store_find_key(&call->read, hash, &call->owner);
+}
+
+static enum next authenticate(struct request *r)
+{
+    const struct api_call *call = api_call_of(r);
+    struct str key;
+    if (r->field_count[FIELD_AUTHORIZATION] > 1)
+        return envelope_error(r, API_INVALID_KEY,
+                              "The request has more than one Authorization header. Send exactly one.");
+    if (key_from_authorization(r->field[FIELD_AUTHORIZATION], &key) == BEARER_MISSING)
+        return envelope_error(
+            r, API_MISSING_KEY,
+            "The API key is missing. Send it in the header Authorization: Bearer <API_KEY>.");
+    if (key.len > KEY_TEXT_MAX)
+        return reject_malformed_key(r);
+    key_cache_tag(call->api->key_cache, key, api_call_of(r)->key_tag);
+    return find_owner(r, key);
+}
+
+enum next api_authorize_again(struct request *r, request_step *then)
+{
+    struct str key = {NULL, 0};
+    (void)key_from_authorization(r->field[FIELD_AUTHORIZATION], &key);
+    api_call_of(r)->resume = then;
+    return find_owner(r, key);
+}
+
+/* ---- struct http_app ---- */
+
+static enum next start_step(struct request *r)
+{
+    struct api *api = r->app->ctx;
+    struct api_call *call = arena_alloc(&r->arena, sizeof *call);
+    call->api = api;
+    call->valid_until_ms = INT64_MAX;
+    call->read = (struct store_read){.store = api->store, .wait = &r->wait};
+    r->state = call;
+    return r->route->flags & ENDPOINT_KEYLESS ? start_endpoint(r) : authenticate(r);
+}
+
+static bool preflight(struct request *r)
+{
+    const struct api *api = r->app->ctx;
+    return envelope_preflight(r, &api->envelope);
+}
+
+static void finish(struct request *r)
+{
+    const struct api *api = r->app->ctx;
+    const struct api_call *call = api_call_of(r);
+    if (call)
+        offer_to_cache(r);
+    if (call && call->limit.verdict.limit && api->limit_headers)
+        add_limit_fields(r, &call->limit.verdict);
+    /* After the response was made, so that /account never shows its own request as the last use. */
+    if (call && call->counted)
+        key_usage_record(api->usage, &call->owner);
+    envelope_finish(r, &api->envelope, call && r->route->flags & ENDPOINT_BY_ACCEPT);
+}
+
+void api_init(struct api *api)
+{
+    api->http = (struct http_app){.ctx = api,
+                                  .start = start_step,
+                                  .no_route = envelope_no_route,
+                                  .preflight = preflight,
+                                  .reject = envelope_reject,
+                                  .finish = finish};
+}

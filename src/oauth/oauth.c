@@ -1,0 +1,51 @@
+/* The authorization server's context. An endpoint has no checks in common with the others but its route. */
+#include "oauth/oauth.h"
+
+#include "auth/failure_limiter.h"
+
+enum {
+    ADDRESS_BURST = 20,
+    ADDRESS_DECAY_MS = 6000,
+    CLIENT_BURST = 200,
+    CLIENT_DECAY_MS = 300,
+};
+
+const struct route *const oauth_routes[] = {&token_route, &revoke_route, NULL};
+const struct route *const oauth_metadata_routes[] = {&metadata_route, NULL};
+
+static enum next start_step(struct request *r)
+{
+    return r->route->start(r);
+}
+
+static bool preflight(struct request *r)
+{
+    const struct oauth *oauth = r->app->ctx;
+    return envelope_preflight(r, &oauth->envelope);
+}
+
+static void finish(struct request *r)
+{
+    const struct oauth *oauth = r->app->ctx;
+    envelope_finish(r, &oauth->envelope, false);
+}
+
+void oauth_init(struct oauth *oauth)
+{
+    oauth->http = (struct http_app){.ctx = oauth,
+                                    .start = start_step,
+                                    .no_route = envelope_no_route,
+                                    .preflight = preflight,
+                                    .reject = envelope_reject,
+                                    .finish = finish};
+    oauth->address_failures =
+        failure_limiter_new(&(struct failure_rule){.burst = ADDRESS_BURST, .decay_ms = ADDRESS_DECAY_MS});
+    oauth->client_failures =
+        failure_limiter_new(&(struct failure_rule){.burst = CLIENT_BURST, .decay_ms = CLIENT_DECAY_MS});
+}
+
+void oauth_fini(struct oauth *oauth)
+{
+    failure_limiter_free(oauth->address_failures);
+    failure_limiter_free(oauth->client_failures);
+}
