@@ -336,30 +336,18 @@ fuzz-run: $(FUZZ_BIN)
 
 # --- benches ---------------------------------------------------------------------------------------------
 
-# Programs of the benches: test/load/NAME.c is $(B)/load/NAME.
-LOAD_BIN := $(patsubst test/load/%.c,$(B)/load/%,$(wildcard test/load/*.c))
-$(B)/load/%: $(B)/obj/test/load/%.o
-	@mkdir -p $(@D)
-	@echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
-
 .PHONY: bench
-## make bench             beside nginx that serves the same bytes as files; BENCH=--quick takes 5 minutes; test/load/RESULTS.md
-bench: $(BIN) $(LOAD_BIN) build/.have-bench
+## make bench             compares with nginx serving the same bytes as files (BENCH="--quick --against OTHER-BINARY")
+bench: $(BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench.py $(BENCH)
 
 .PHONY: bench-refresh
-## make bench-refresh     how fast a refresh of 1,000,000 posts is, and what those who ask meanwhile feel of it
+## make bench-refresh     duration of a refresh of 1,000,000 posts, and the latency of requests during it
 bench-refresh: $(BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench_refresh.py $(BENCH)
 
-.PHONY: bench-scale
-## make bench-scale       1,000 authors against 100,000, some GB of disk; BENCH=--small takes a minute; test/load/RESULTS-scale.md
-bench-scale: $(BIN) $(LOAD_BIN) build/.have-bench
-	@/usr/bin/python3 test/load/bench_scale.py $(BENCH)
-
 .PHONY: bench-platforms
-## make bench-platforms   how fast 50,000 posts are read from stand-ins of the platforms, and in how much memory
+## make bench-platforms   duration and memory of reading 50,000 posts from stand-ins of the platforms
 bench-platforms: $(BIN) build/.have-test
 	@/usr/bin/python3 test/platforms/bench_platforms.py $(BENCH)
 

@@ -1,4 +1,4 @@
-"""What the benches serve: authors with a page of videos and of events each, and many API keys."""
+"""Data of the benches: authors with a full page of videos and of events each, and many API keys."""
 import datetime
 import hashlib
 import json
@@ -23,14 +23,14 @@ def iso(when):
 
 
 def last_days(days):
-    """The query of the statistics of that many days, the last of which is today."""
+    """The query string for the statistics of this many days up to today."""
     today = datetime.datetime.now(datetime.timezone.utc).date()
     return f"start_date={today - (days - 1) * DAY}&end_date={today}"
 
 
 def author_lines(number, today):
-    """One author: a book, 55 videos on three platforms over the last 20 days, all read yesterday at noon and an hour later, by
-    which most of them have passed a milestone or two."""
+    """One author: a book and 55 videos on three platforms over the last 20 days, with readings yesterday at noon and an hour later,
+    so that most videos have reached a milestone or two."""
     rng = random.Random(number)
     author, book = name_uuid(f"author {number}"), name_uuid(f"book {number}")
     yield {"type": "author", "id": author, "name": f"Author {number}"}
@@ -74,8 +74,8 @@ def read_rows(database, sql):
 
 
 def add_keys(database, count):
-    """`count` new keys, dealt out to the authors in turn; [(key, author's number)]. `viewtally key create` commits each to
-    the disk, which for thousands takes minutes, so they are written in one transaction."""
+    """Creates `count` keys, distributed evenly over the authors; returns [(key, author's number)]. `viewtally key create` commits
+    each key separately, which takes minutes for thousands, so these are written in one transaction."""
     authors = read_rows(database, "SELECT count(*) FROM authors")[0][0]
     keys = [(make_key(), number % authors) for number in range(count)]
     insert_keys(database, [(key, uuid.UUID(name_uuid(f"author {number}")).bytes) for key, number in keys])
@@ -83,7 +83,7 @@ def add_keys(database, count):
 
 
 def insert_keys(database, keys):
-    """[(key, the UUID of its author as bytes)]."""
+    """`keys` is [(key, UUID of its author as bytes)]."""
     now = int(datetime.datetime.now().timestamp() * 1000)
     connection = sqlite3.connect(database, timeout=60)
     with connection:
@@ -94,7 +94,7 @@ def insert_keys(database, keys):
 
 
 def add_key(database, author):
-    """A key of the author with this UUID."""
+    """Creates a key for the author with this UUID."""
     key = make_key()
     insert_keys(database, [(key, uuid.UUID(author).bytes)])
     return key

@@ -1,4 +1,4 @@
-"""Running wrk against a process and reading from /proc what that cost it."""
+"""Runs wrk against a process and reads the processor time of that process from /proc."""
 import json
 import os
 import pathlib
@@ -10,16 +10,10 @@ SCRIPT = pathlib.Path(__file__).with_name("requests.lua")
 
 
 def pin(pid, cpu):
-    """All threads of a process, and what they start later, on one processor. None: the machine has only one."""
+    """Binds all threads of a process, and those that they start, to one processor. None: the machine has only one."""
     if cpu is not None:
         for task in os.listdir(f"/proc/{pid}/task"):
             os.sched_setaffinity(int(task), {cpu})
-
-
-def pin_thread(cpu):
-    """The calling thread."""
-    if cpu is not None:
-        os.sched_setaffinity(0, {cpu})
 
 
 def children(pid):
@@ -28,7 +22,7 @@ def children(pid):
 
 
 def processor_seconds(pids):
-    """Time on a processor of all threads, user and system: by the scheduler in nanoseconds, else in ticks."""
+    """Processor time of all threads, user and system: nanoseconds of the scheduler if available, else ticks."""
     total = 0.0
     for pid in pids:
         try:
@@ -41,7 +35,7 @@ def processor_seconds(pids):
 
 
 def resident_mb(pids):
-    """Resident memory, the part of files that are mapped (the database, libraries) left out: (own, all)."""
+    """(own, all): resident memory without and with mapped files (the database, libraries)."""
     own = everything = 0
     for pid in pids:
         text = pathlib.Path(f"/proc/{pid}/status").read_text()
@@ -51,8 +45,8 @@ def resident_mb(pids):
 
 
 def wrk(url, environment, pids, seconds, connections, cpu=None):
-    """One run of requests.lua: its RESULT, with `rate` a second, `p99_ms`, and `us`, the processor time of `pids` per
-    request in microseconds."""
+    """One run of requests.lua: its RESULT, with `rate` (requests per second), `p99_ms` and `us` (processor time of `pids` per
+    request in microseconds)."""
     pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
     command = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(SCRIPT), url]
     before = processor_seconds(pids)
@@ -68,24 +62,18 @@ def wrk(url, environment, pids, seconds, connections, cpu=None):
     return {**result, "rate": result["requests"] / result["seconds"], "p99_ms": result["p99_us"] / 1000, "us": used / result["requests"] * 1e6}
 
 
-def redis_commands(redis):
-    """{name: calls} of what a Redis has run so far; commands inside scripts count too."""
-    found = re.findall(r"^cmdstat_([^:]+):calls=(\d+)", redis.call("INFO", "commandstats"), re.M)
-    return {name: int(calls) for name, calls in found}
-
-
 class Budget:
-    """Requests that a set of keys may still make, so that a bench never runs into the limit that it measures the cost of. A
-    tenth is kept back, as wrk does not deal the keys out to a request exactly."""
+    """Requests that a set of keys may still make, so that a bench never reaches the rate limit whose cost it measures. A tenth
+    is reserved, because wrk does not distribute the keys exactly."""
 
     def __init__(self, a_minute, clock=time.monotonic):
         self.a_minute = a_minute * 0.9
         self.clock = clock
-        self.spent = []             # (when, how many)
-        self.total = 0              # of all time: the line to begin with
+        self.spent = []             # (time, requests)
+        self.total = 0              # since the start: the line of the file to start with
 
     def seconds_until(self, requests):
-        """How long to wait until so many may be made."""
+        """How long to wait until this many requests are possible."""
         now = self.clock()
         self.spent = [(when, count) for when, count in self.spent if now - when < 61]
         room = self.a_minute - sum(count for _, count in self.spent)
@@ -102,6 +90,6 @@ class Budget:
 
 
 def two_processors():
-    """One for the server, one for all others; (None, None) when there is only one."""
+    """One for the server, one for everything else; (None, None) if there is only one."""
     cpus = sorted(os.sched_getaffinity(0))
     return (cpus[0], cpus[-1]) if len(cpus) > 1 else (None, None)

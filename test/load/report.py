@@ -1,4 +1,4 @@
-"""What the benches write about themselves: the machine, the versions, tables."""
+"""The head and the tables of a results file: machine, versions, Markdown."""
 import datetime
 import os
 import pathlib
@@ -9,9 +9,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Other work takes turns with the servers and empties the processor's caches: times, and p99 above all, are longer than they would be.
+# Other work on the machine makes all times longer, above all the p99.
 BUSY_LOAD = 0.5
-BUSY = " (**not idle**: other work ran beside it, so compare within a table only)"
+BUSY = " (**not idle**: compare within the table only)"
 
 
 def say(text):
@@ -20,11 +20,6 @@ def say(text):
 
 def bench_binary():
     return os.environ.get("VIEWTALLY_BIN", str(ROOT / "build/release/viewtally"))
-
-
-def bench_program(name):
-    """A program of test/load, built by the Makefile."""
-    return str(ROOT / "build/release/load" / name)
 
 
 def first_line(*command):
@@ -47,15 +42,15 @@ def machine():
 def load_before():
     load = os.getloadavg()[0]
     if load > BUSY_LOAD:
-        say(f"bench: the load of this machine is {load:.2f}: the numbers will be worse than they could be")
+        say(f"bench: the load of this machine is {load:.2f}; times will be longer than on an idle one")
     return load
 
 
 def heading(name, script, load, versions):
-    """The head of a results file: what wrote it, when, and where."""
+    """The head of a results file: command, date and machine."""
     return f"""# `make {name}`
 
-Written by `test/load/{script}`, which says what is measured and how; the last run, on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
+Written by `test/load/{script}`, whose head explains the measurement, on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
 
 - machine: {machine()}; load before the run: {load:.2f}{BUSY if load > BUSY_LOAD else ""}
 - {"; ".join([first_line(bench_binary(), "--version"), *versions])}
@@ -63,7 +58,7 @@ Written by `test/load/{script}`, which says what is measured and how; the last r
 
 
 def table(head, rows):
-    """Markdown; a column whose name begins with "<" is text and stands at the left."""
+    """A Markdown table; columns whose name begins with "<" are aligned left."""
     left = [name.startswith("<") for name in head]
     head = [name.lstrip("<") for name in head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

@@ -1,136 +1,97 @@
-"""The servers that `make bench` compares, on the same data, and the files with the requests that each is asked."""
-import datetime
+"""The servers that `make bench` compares, with the same data, and the files with the requests that each of them gets."""
 import json
 import os
 import pathlib
+import statistics
 
 import bench_data as data
 import measure
 import report
 from lib import wait
 from lib.client import Client
-from lib.services import Nginx, Redis, Service
+from lib.services import Nginx, Redis
 from lib.viewtally import Viewtally
 
-# Days of its own, so that midnight may fall into a bench.
+# Fixed dates, so that midnight may pass during a bench.
 WEEK = data.last_days(7)
-# name: what is asked for with each key.
-ANSWERS = {"/account": "/v1/account", "/videos/{id}": "/v1/videos/{id}", "/events?limit=100": "/v1/events?limit=100",
-           "/stats, 7 days": f"/v1/stats?{WEEK}", "/videos?limit=50": "/v1/videos?limit=50"}
-NOT_MODIFIED, POLL, REFUSED = "304, /videos?limit=50", "/events, nothing new", "429"
-NEVER_TWICE, SPELLINGS = "/videos?limit=50, never twice", 300
-# Two processors are too few for a server, its clients and a Redis: it shares one with either.
-AWAY, BESIDE = "Redis beside wrk", "Redis beside the server"
-CACHE_BYTES = 512 << 20     # all answers of a row fit, and those of the rows before
-REFUSED_KEYS = 5           # each is admitted 60 times first
+RESPONSES = {"/account": "/v1/account", "/videos/{id}": "/v1/videos/{id}", "/events?limit=100": "/v1/events?limit=100",
+             "/stats, 7 days": f"/v1/stats?{WEEK}", "/videos?limit=50": "/v1/videos?limit=50"}
+PAGE = "/videos?limit=50"
+NOT_MODIFIED, POLL = "304, " + PAGE, "/events, nothing new"
+CACHE_BYTES = 512 << 20     # all responses of a row fit
 
-# A file server at its best: descriptors cached, no log, connections kept for ever. /limited/ refuses with its own page, and
-# /worded/ with a body of our size; each key is admitted once a minute there.
 NGINX = """
 %(user)s
 pid @DIR@/nginx.pid; error_log @DIR@/error.log crit; worker_processes 1;
 events { worker_connections 1024; }
 http {
   access_log off; client_body_temp_path @DIR@/b; proxy_temp_path @DIR@/p; fastcgi_temp_path @DIR@/f; uwsgi_temp_path @DIR@/u; scgi_temp_path @DIR@/s;
-  sendfile %(sendfile)s; tcp_nopush on; keepalive_requests 1000000000; default_type application/json;
+  sendfile on; tcp_nopush on; keepalive_requests 1000000000; default_type application/json;
   open_file_cache max=20000 inactive=300s; open_file_cache_valid 300s;
-  limit_req_zone $http_authorization zone=keys:10m rate=1r/m; limit_req_status 429; limit_req_log_level info;
-  server { listen 127.0.0.1:@PORT@; root %(root)s;
-    location /limited/ { limit_req zone=keys; try_files /0/account =404; }
-    location /worded/ { limit_req zone=keys; error_page 429 @refused; try_files /0/account =404; }
-    location @refused { default_type application/json; return 429 '%(refusal)s'; }
-  }
+  server { listen 127.0.0.1:@PORT@; root %(root)s; }
 }
 """
 
 
-class Floor(Service):
-    program = "floor"
-
-    def __init__(self, directory, keys, bodies, redis=None):
-        super().__init__(directory)
-        self.options = [str(keys), str(bodies)] + ([str(redis.port), "60"] if redis else [])
-
-    @classmethod
-    def _find(cls):
-        return report.bench_program("floor")
-
-    @property
-    def address(self):
-        return f"127.0.0.1:{self.port}"
-
-    def arguments(self):
-        return [str(self.port), *self.options]
-
-    def ready(self):
-        return self._accepts()
-
-
 class Contender:
-    """A server under measurement: its address, its own processes, and for each question the file with the requests."""
+    """A server under measurement: its address, its processes, and for each request name the file with the requests."""
 
-    def __init__(self, name, address, pids, requests, budget=None, redis=None, server=None):
+    def __init__(self, name, address, pids, requests, budget=None, rendered=False):
         self.name = name
         self.address = address
         self.pids = pids
         self.requests = requests
-        self.budget = budget            # of its keys; None: it has no limit
-        self.redis = redis
-        self.server = server            # a Viewtally: it tells how many answers were kept
+        self.budget = budget            # of its keys; None: no limit
+        self.rendered = rendered        # has no response cache
 
 
-class Servers:
-    """Starts everything in `directory`. Contenders: off, limited (Redis on the clients' processor), beside (Redis on the server's), cold,
-    changing, nginx (two), floors (without Redis, and like limited and beside)."""
+class Build:
+    """One viewtally binary with a database of its own, and the requests for it."""
 
-    def __init__(self, directory, options, server_cpu, wrk_cpu):
-        self.directory = pathlib.Path(directory)
-        self.options = options
-        self.server_cpu, self.wrk_cpu = server_cpu, wrk_cpu
-        self.started = []
-        self.bodies = {}            # (author, question): size of the body
+    def __init__(self, directory, binary, options):
+        self.directory = directory
+        self.binary = binary
+        self.sizes = {}             # (author, request name): size of the body
         self.etags = {}
-        self.targets = {}           # (author, question): what viewtally is asked
-
-    # -- data ----------------------------------------------------------------------------------------------------------
-
-    def make_data(self):
-        base = Viewtally(self.directory / "data", {"events": {"history_start": "2020-01-01"}})
+        self.targets = {}
+        base = self.make_installation("data", {"events": {"history_start": "2020-01-01"}})
         base.run("migrate")
-        lines = self.directory / "lines.ndjson"
-        data.write_lines(lines, self.options.authors)
-        base.run("import", "--create", str(lines), timeout=600)
+        lines = directory / "lines.ndjson"
+        data.write_lines(lines, options.authors)
+        base.run("import", str(lines), timeout=600)
         lines.unlink()
         self.database = base.settings["store"]["path"]
-        self.keys = data.add_keys(self.database, self.options.keys)
-        self.refused_keys = data.add_keys(self.database, REFUSED_KEYS)
+        self.keys = data.add_keys(self.database, options.keys)
 
-    def ask(self, client, key, author, question, target):
-        answer = client.request("GET", target, key=key)
-        assert answer.status == 200, answer
-        self.targets[author, question] = target
-        self.bodies[author, question] = len(answer.body)
-        self.etags[author, question] = answer.headers["ETag"]
-        return answer
+    def make_installation(self, name, config):
+        instance = Viewtally(self.directory / name, config)
+        instance.binary = self.binary
+        return instance
 
-    def write_files(self, address):
-        """Every answer to every author as a file; /account last, which shows that the key has been used."""
-        self.files = self.directory / "files"
+    def fetch(self, client, key, author, name, target):
+        response = client.request("GET", target, key=key)
+        assert response.status == 200, response
+        self.targets[author, name] = target
+        self.sizes[author, name] = len(response.body)
+        self.etags[author, name] = response.headers["ETag"]
+        return response
+
+    def fetch_all(self, address, authors, files):
+        """Fetches every response for every author, and writes it into `files` for nginx. /account comes last, because it shows that
+        the key has been used."""
         with Client(address, base="") as client:
-            for key, author in self.keys[:self.options.authors]:
-                place = self.files / str(author)
-                place.mkdir(parents=True)
-                page = self.ask(client, key, author, "/videos?limit=50", ANSWERS["/videos?limit=50"])
-                answers = {"/videos?limit=50": page}
-                for question in ("/videos/{id}", "/events?limit=100", "/stats, 7 days"):
-                    target = ANSWERS[question].replace("{id}", page.json()["data"][0]["id"])
-                    answers[question] = self.ask(client, key, author, question, target)
-                self.ask(client, key, author, POLL, f"/v1/events?after={self.end_of_feed(client, key)}")
-                for question, answer in answers.items():
-                    (place / self.file_of(question)).write_bytes(answer.body)
-            for key, author in self.keys[:self.options.authors]:
-                account = self.ask(client, key, author, "/account", "/v1/account")
-                (self.files / str(author) / "account").write_bytes(account.body)
+            for key, author in self.keys[:authors]:
+                page = self.fetch(client, key, author, PAGE, RESPONSES[PAGE])
+                responses = {PAGE: page}
+                for name in ("/videos/{id}", "/events?limit=100", "/stats, 7 days"):
+                    responses[name] = self.fetch(client, key, author, name, RESPONSES[name].replace("{id}", page.json()["data"][0]["id"]))
+                self.fetch(client, key, author, POLL, f"/v1/events?after={self.end_of_feed(client, key)}")
+                (files / str(author)).mkdir(parents=True, exist_ok=True)
+                for name, response in responses.items():
+                    (files / str(author) / file_of(name)).write_bytes(response.body)
+            for key, author in self.keys[:authors]:
+                account = self.fetch(client, key, author, "/account", "/v1/account")
+                (files / str(author) / "account").write_bytes(account.body)
 
     def end_of_feed(self, client, key):
         after = None
@@ -140,107 +101,78 @@ class Servers:
             if not page["has_more"]:
                 return after
 
-    def file_of(self, question):
-        return question.strip("/").partition("?")[0].partition(",")[0].replace("/{id}", "-one")
+    def write_requests(self):
+        """{request name: file with a line "KEY TARGET [ETAG]" for each key}"""
+        requests = {name: self.write_lines(str(i), lambda author, n=name: self.targets[author, n])
+                    for i, name in enumerate([*RESPONSES, POLL])}
+        requests[NOT_MODIFIED] = self.write_lines("304", lambda author: f"{self.targets[author, PAGE]} {self.etags[author, PAGE]}")
+        return requests
 
-    # -- requests ------------------------------------------------------------------------------------------------------
-
-    def write_requests(self, name, keys, target_of):
+    def write_lines(self, name, target_of):
         path = self.directory / f"{name}.requests"
-        path.write_text("".join(f"{key} {target_of(author)}\n" for key, author in keys))
+        path.write_text("".join(f"{key} {target_of(author)}\n" for key, author in self.keys))
         return path
 
-    def write_all_requests(self):
-        self.own, self.of_files = {}, {}
-        for i, question in enumerate([*ANSWERS, POLL]):
-            self.own[question] = self.write_requests(f"own-{i}", self.keys, lambda author, q=question: self.targets[author, q])
-            if question in ANSWERS:
-                name = self.file_of(question)
-                self.of_files[question] = self.write_requests(f"files-{i}", self.keys, lambda author, n=name: f"/{author}/{n}")
-        page = "/videos?limit=50"
-        self.own[NOT_MODIFIED] = self.write_requests("own-304", self.keys, lambda author: f"{self.targets[author, page]} {self.etags[author, page]}")
-        self.own[REFUSED] = self.write_requests("own-429", self.refused_keys, lambda _: "/v1/account")
-        # One page, asked for in so many spellings that none comes twice in a bench: all videos are younger than these dates.
-        self.own[NEVER_TWICE] = self.directory / "own-once.requests"
-        with self.own[NEVER_TWICE].open("w") as file:
-            for n in range(SPELLINGS):
-                day = datetime.date(2001, 1, 1) + datetime.timedelta(days=n)
-                for key, author in self.keys[:self.options.authors]:
-                    file.write(f"{key} {self.targets[author, page]}&start_date={day}\n")
-        for way in ("limited", "worded"):
-            self.of_files[way] = self.write_requests(f"files-429-{way}", self.refused_keys, lambda _, w=way: f"/{w}/")
 
-    # -- servers -------------------------------------------------------------------------------------------------------
+def file_of(name):
+    return name.strip("/").partition("?")[0].partition(",")[0].replace("/{id}", "-one")
 
-    def start_viewtally(self, name, config, environment=None):
-        server = Viewtally(self.directory / name, {"store": {"path": self.database}, **config}).start(environment)
+
+class Servers:
+    """Starts everything below `directory`: `viewtally` is a list of contenders, `nginx` is one."""
+
+    def __init__(self, directory, options, server_cpu, wrk_cpu):
+        self.directory = pathlib.Path(directory)
+        self.options = options
+        self.server_cpu, self.wrk_cpu = server_cpu, wrk_cpu
+        self.started = []
+        self.viewtally = []
+
+    def size(self, name):
+        return statistics.median(size for (_, n), size in self.build.sizes.items() if n == name)
+
+    def start(self):
+        self.redis = Redis(self.directory / "redis").start()
+        self.started.append(self.redis)
+        measure.pin(self.redis.pid, self.wrk_cpu)
+        self.build = self.start_build("viewtally", report.bench_binary())
+        if self.options.against:
+            self.start_build("against", self.options.against)
+        self.nginx = self.start_nginx()
+
+    def start_build(self, name, binary):
+        directory = self.directory / name
+        directory.mkdir()
+        build = Build(directory, binary, self.options)
+        cached = {"cache": {"max_bytes": CACHE_BYTES}}
+        limited = {**cached, "limits": {"requests_per_minute": "60"},
+                   "redis": {"url": f"unix:{self.redis.socket_path}", "key_prefix": f"{name}:"}}
+        unlimited = self.start_viewtally(build, "unlimited", cached)
+        build.fetch_all(unlimited.address, self.options.authors, self.directory / f"files-{name}")
+        requests = build.write_requests()
+        for title, server, budget in (
+                ("exact window", self.start_viewtally(build, "limited", limited), measure.Budget(len(build.keys) * 60)),
+                ("no limit", unlimited, None),
+                ("rendered", self.start_viewtally(build, "rendered", {"cache": {"max_bytes": 0}}), None)):
+            self.viewtally.append(Contender(f"{name}, {title}", server.address, [server.pid], requests, budget, title == "rendered"))
+        return build
+
+    def start_viewtally(self, build, name, config):
+        server = build.make_installation(name, {"store": {"path": build.database}, **config}).start()
         self.started.append(server)
         measure.pin(server.pid, self.server_cpu)
         return server
 
-    def start_redis(self, name, cpu):
-        redis = Redis(self.directory / name).start()
-        self.started.append(redis)
-        measure.pin(redis.pid, cpu)
-        return redis
-
-    def start_limited(self, name, redis, config):
-        limits = {"limits": {"requests_per_minute": "60"}, "redis": {"url": f"unix:{redis.socket_path}"}}
-        return self.start_viewtally(name, {**limits, **config})
-
-    def start(self):
-        self.make_data()
-        kept = {"cache": {"max_bytes": CACHE_BYTES}}
-        off = self.start_viewtally("off", kept)
-        self.write_files(off.address)
-        self.write_all_requests()
-        away, near = self.start_redis("redis", self.wrk_cpu), self.start_redis("redis-beside", self.server_cpu)
-        limited, beside = self.start_limited("limited", away, kept), self.start_limited("beside", near, kept)
-        self.refusal = self.make_refusal(limited.address)
-        cold = self.start_viewtally("cold", {"cache": {"max_bytes": 0}})
-        self.changing_database = self.directory / "changing.db"     # of its own, so that the others' answers stay kept
-        off.run("backup", str(self.changing_database))
-        changing = self.start_viewtally("changing", {"store": {"path": self.changing_database}, **kept})
-        count = len(self.keys)
-        self.off = Contender("viewtally, no limit", off.address, [off.pid], self.own, server=off)
-        self.limited = Contender(f"viewtally, {AWAY}", limited.address, [limited.pid], self.own, measure.Budget(count * 60), away, limited)
-        self.beside = Contender(f"viewtally, {BESIDE}", beside.address, [beside.pid], self.own, measure.Budget(count * 60), near, beside)
-        self.cold = Contender("viewtally, no cache", cold.address, [cold.pid], self.own)
-        self.changing = Contender("viewtally, data changes", changing.address, [changing.pid], self.own, server=changing)
-        self.off_server = off
-        self.nginx = [self.start_nginx(sendfile) for sendfile in ("on", "off")]
-        self.floors = [self.start_floor("no limit"), self.start_floor(AWAY, away), self.start_floor(BESIDE, near)]
-
-    def make_refusal(self, address):
-        """What a key gets that has used its limit up."""
-        with Client(address, base="") as client:
-            # The first may be counted here, before Redis is connected.
-            for _ in range(2 * 60 + 1):
-                answer = client.request("GET", "/v1/account", key=self.refused_keys[0][0])
-                if answer.status == 429:
-                    return answer.body.decode()
-        raise SystemExit("bench: the limit does not refuse")
-
-    def start_nginx(self, sendfile):
-        user = "user root;" if os.getuid() == 0 else ""
-        settings = {"user": user, "sendfile": sendfile, "root": self.files, "refusal": self.refusal.replace("'", "’")}
-        server = Nginx(self.directory / f"nginx-{sendfile}", NGINX % settings).start()
+    def start_nginx(self):
+        files = self.directory / "files-viewtally"
+        server = Nginx(self.directory / "nginx", NGINX % {"user": "user root;" if os.getuid() == 0 else "", "root": files}).start()
         self.started.append(server)
-        wait.until(lambda: measure.children(server.pid), "nginx's worker")      # the port was open before
+        wait.until(lambda: measure.children(server.pid), "nginx's worker")
         workers = measure.children(server.pid)
         for pid in workers:
             measure.pin(pid, self.server_cpu)
-        return Contender(f"nginx, files, sendfile {sendfile}", server.address, workers, self.of_files)
-
-    def start_floor(self, title, redis=None):
-        keys, bodies = self.directory / "floor.keys", self.directory / "floor.bodies"
-        keys.write_text("".join(f"{key} {author}\n" for key, author in self.keys))
-        bodies.write_text("".join(f"{author} {target} {self.files / str(author) / self.file_of(question)}\n"
-                                  for (author, question), target in self.targets.items() if question in ANSWERS))
-        server = Floor(self.directory / f"floor-{len(self.started)}", keys, bodies, redis).start()
-        self.started.append(server)
-        measure.pin(server.pid, self.server_cpu)
-        return Contender(f"floor, {title}", server.address, [server.pid], self.own, measure.Budget(len(self.keys) * 60) if redis else None, redis)
+        requests = {name: self.build.write_lines(f"nginx-{file_of(name)}", lambda author, n=name: f"/{author}/{file_of(n)}") for name in RESPONSES}
+        return Contender("nginx", server.address, workers, requests)
 
     def stop(self):
         for server in reversed(self.started):
