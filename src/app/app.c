@@ -212,13 +212,13 @@ static enum err open_store(struct app *app, struct error *error)
 
 static enum err open_redis(struct app *app, struct error *error)
 {
-    char message[sizeof error->text];
     const struct config *c = app->config;
     struct redis_options options;
     if (!*c->redis.url)
         return OK;
-    if (!redis_options_configured(&options, c, message, sizeof message))
-        return error_set(error, ERR_INVALID, "%s", message);
+    enum err err = redis_options_configured(&options, c, error);
+    if (err)
+        return err;
     redis_probes_init(&app->redis_probes, c->redis.key_prefix);
     app->redis = redis_new(&app->loop, &options, redis_scripts, app->redis_probes.probes, REDIS_PROBES);
     if (!app->redis)

@@ -25,11 +25,11 @@ static void check_proxy(void *ctx, struct str item)
 static bool check_redis(const struct config *c)
 {
     struct redis_options options;
-    char message[512];
+    struct error error = {0};
     if (!*c->redis.url)
         return true;
-    if (!redis_options_configured(&options, c, message, sizeof message)) {
-        (void)cli_fail(CLI_USAGE, "%s", message);
+    if (redis_options_configured(&options, c, &error)) {
+        (void)cli_fail(CLI_USAGE, "%s", error.text);
         return false;
     }
     redis_options_fini(&options);

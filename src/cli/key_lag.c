@@ -89,8 +89,11 @@ enum key_feed_state key_feed_read(const struct config *c, struct store *store, i
     *message = '\0';
     if (!*c->redis.url)
         return KEY_FEED_NONE;
-    if (!redis_options_configured(&options, c, message, size))
+    struct error error = {0};
+    if (redis_options_configured(&options, c, &error)) {
+        (void)snprintf(message, size, "%s", error.text);
         return KEY_FEED_AWAY;
+    }
     redis_probes_init(&probes, c->redis.key_prefix);
     a.call = xcalloc(1, sizeof *a.call);
     log_set(LOG_ERROR, c->log.format); /* the list itself says when Redis is away */

@@ -18,15 +18,15 @@ struct batch_entry {
     struct limit_batch *batch;
     int64_t key_row;
     struct uuid key_id;
-    struct waiter *wait; /* NULL: canceled */
+    struct waiter *waiter; /* NULL: canceled */
     struct limit_reply *out;
 };
 
 struct limit_batch {
     unsigned magic;
     struct limit_batcher *batcher;
-    struct list link;   /* in batcher->in_flight */
-    struct waiter wait; /* for the call to Redis */
+    struct list link;     /* in batcher->in_flight */
+    struct waiter waiter; /* for the call to Redis */
     struct redis_result result;
     int64_t opened_ms;
     int limit;
@@ -67,7 +67,7 @@ static struct limit_reply read_reply(const struct limit_batch *batch, int i)
 
 static void complete_batch(struct waiter *w)
 {
-    struct limit_batch *batch = LIST_ENTRY(w, struct limit_batch, wait);
+    struct limit_batch *batch = LIST_ENTRY(w, struct limit_batch, waiter);
     CHECK(batch->magic == BATCH_MAGIC);
     const struct limit_batcher *b = batch->batcher;
     struct limit_reply replies[BATCH_MAX] = {{0}};
@@ -79,10 +79,10 @@ static void complete_batch(struct waiter *w)
     }
     for (int i = 0; i < batch->count; i++) {
         const struct batch_entry *e = &batch->entries[i];
-        if (!e->wait)
+        if (!e->waiter)
             continue;
         *e->out = replies[i];
-        waiter_complete(e->wait);
+        waiter_complete(e->waiter);
     }
     batch_free(batch);
 }
@@ -96,7 +96,7 @@ static enum next call_redis(const struct limit_batcher *b, struct limit_batch *b
         args[i] = redis_key_format(&b->keys, &batch->entries[i].key_id, names[i]);
     args[n] = str_make(number, i64_format(batch->limit, number));
     batch->result = (struct redis_result){.integers = batch->integers, .room = (size_t)n * REPLY_INTEGERS};
-    return redis_call(b->redis, SCRIPT_LIMIT, args, n, n + 1, &batch->wait, &batch->result);
+    return redis_call(b->redis, SCRIPT_LIMIT, args, n, n + 1, &batch->waiter, &batch->result);
 }
 
 static void send_open(struct limit_batcher *b)
@@ -107,7 +107,7 @@ static void send_open(struct limit_batcher *b)
     b->open = NULL;
     list_add_last(&b->in_flight, &batch->link);
     if (call_redis(b, batch) != NEXT_WAIT)
-        complete_batch(&batch->wait);
+        complete_batch(&batch->waiter);
 }
 
 static void before_wait(void *ctx)
@@ -119,7 +119,7 @@ static void cancel(struct waiter *w)
 {
     struct batch_entry *e = w->call;
     CHECK(e->batch->magic == BATCH_MAGIC);
-    e->wait = NULL;
+    e->waiter = NULL;
     e->out = NULL;
 }
 
@@ -137,7 +137,7 @@ static struct limit_batch *find_open(struct limit_batcher *b)
     batch->batcher = b;
     batch->opened_ms = clock_mono_ms();
     batch->count = 0;
-    batch->wait = (struct waiter){.wake = complete_batch};
+    batch->waiter = (struct waiter){.wake = complete_batch};
     list_init(&batch->link);
     return b->open = batch;
 }
@@ -153,7 +153,7 @@ enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const stru
     if (!batch)
         return NEXT_MORE; /* out of memory: treated as if Redis were unavailable */
     struct batch_entry *e = &batch->entries[batch->count++];
-    *e = (struct batch_entry){.batch = batch, .key_row = key_row, .key_id = *key_id, .wait = w, .out = out};
+    *e = (struct batch_entry){.batch = batch, .key_row = key_row, .key_id = *key_id, .waiter = w, .out = out};
     batch->limit = limit; /* a reload may change it within an iteration: the latest one counts */
     w->cancel = cancel;
     w->call = e;
@@ -180,7 +180,7 @@ void limit_batcher_free(struct limit_batcher *b)
     redis_set_before_wait(b->redis, NULL, NULL);
     while (!list_is_empty(&b->in_flight)) {
         struct limit_batch *batch = LIST_ENTRY(b->in_flight.next, struct limit_batch, link);
-        waiter_cancel(&batch->wait);
+        waiter_cancel(&batch->waiter);
         batch_free(batch);
     }
     free(b->open);

@@ -1,4 +1,4 @@
-/* The pauses. `random` is a linear congruential generator: it only spreads processes out. */
+/* `random` is a linear congruential generator: good enough to spread processes. */
 #include "redis/backoff.h"
 
 enum { FIRST_MS = 100, MAX_MS = 5000 };

@@ -1,5 +1,5 @@
-/* Pauses between attempts: 100 ms, doubled after each up to 5 s. Each is half to whole of that by chance, so
- * that many processes do not come back in step. */
+/* Pauses between attempts: 100 ms, doubled after each attempt up to 5 s. Each pause is a random value between
+ * half of that and all of it, so that many processes do not reconnect at the same time. */
 #ifndef VT_REDIS_BACKOFF_H
 #define VT_REDIS_BACKOFF_H
 
@@ -7,13 +7,13 @@
 
 struct backoff {
     int ms;
-    uint64_t random;
+    uint64_t random; /* the caller seeds it */
 };
 
-/* Begins with the shortest pause (again). */
+/* Starts with the shortest pause again. */
 void backoff_reset(struct backoff *b);
 
-/* The pause before the next attempt, ms. */
+/* Returns the pause before the next attempt in ms. */
 int backoff_next(struct backoff *b);
 
 #endif

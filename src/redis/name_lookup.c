@@ -1,4 +1,4 @@
-/* Owns one look-up at a time, which cannot be stopped once it runs. Knows no Redis. */
+/* One lookup at a time. A lookup that runs on a thread cannot be canceled. */
 #include "redis/name_lookup.h"
 
 #include "base/check.h"
@@ -14,21 +14,21 @@ struct name_lookup {
     uv_loop_t *loop;
     uv_getaddrinfo_t request;
     const char *host;
-    name_lookup_done_fn *fn;
+    name_lookup_done_fn *done;
     void *ctx;
     bool running, closed, has_found;
-    unsigned found_count; /* look-ups that found something */
+    unsigned found_count; /* successful lookups */
     char found[ADDRESS_MAX];
 };
 
-struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *fn, void *ctx)
+struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *done, void *ctx)
 {
     struct name_lookup *l = try_calloc(1, sizeof *l);
     if (!l)
         return NULL;
     l->loop = loop;
     l->host = host;
-    l->fn = fn;
+    l->done = done;
     l->ctx = ctx;
     l->request.data = l;
     return l;
@@ -60,7 +60,7 @@ const char *name_lookup_next_address(struct name_lookup *l)
     return has ? l->found : NULL;
 }
 
-static unsigned count_of(const struct addrinfo *list, int family)
+static unsigned count_family(const struct addrinfo *list, int family)
 {
     unsigned count = 0;
     for (; list; list = list->ai_next)
@@ -68,7 +68,7 @@ static unsigned count_of(const struct addrinfo *list, int family)
     return count;
 }
 
-static const struct addrinfo *nth_of(const struct addrinfo *list, int family, unsigned n)
+static const struct addrinfo *find_nth(const struct addrinfo *list, int family, unsigned n)
 {
     for (; list; list = list->ai_next)
         if (list->ai_family == family && n-- == 0)
@@ -76,15 +76,15 @@ static const struct addrinfo *nth_of(const struct addrinfo *list, int family, un
     return NULL;
 }
 
-/* IPv4 first: Redis listens on 127.0.0.1 for "localhost" more often than on ::1. */
+/* IPv4 first: for "localhost", Redis listens on 127.0.0.1 more often than on ::1. */
 static const struct addrinfo *pick(const struct name_lookup *l, const struct addrinfo *list)
 {
-    unsigned v4 = count_of(list, AF_INET), v6 = count_of(list, AF_INET6);
+    unsigned v4 = count_family(list, AF_INET), v6 = count_family(list, AF_INET6);
     unsigned n = v4 + v6 ? l->found_count % (v4 + v6) : 0;
-    return n < v4 ? nth_of(list, AF_INET, n) : nth_of(list, AF_INET6, n - v4);
+    return n < v4 ? find_nth(list, AF_INET, n) : find_nth(list, AF_INET6, n - v4);
 }
 
-static bool keep(struct name_lookup *l, const struct addrinfo *a)
+static bool store_address(struct name_lookup *l, const struct addrinfo *a)
 {
     if (!a)
         return false;
@@ -97,13 +97,13 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 {
     struct name_lookup *l = request->data;
     l->running = false;
-    l->has_found = status == 0 && keep(l, pick(l, list));
+    l->has_found = status == 0 && store_address(l, pick(l, list));
     l->found_count += l->has_found;
     uv_freeaddrinfo(list);
     if (l->closed)
         free(l);
     else
-        l->fn(l->ctx, l->has_found ? NULL : status ? uv_strerror(status) : "the host has no address");
+        l->done(l->ctx, l->has_found ? NULL : status ? uv_strerror(status) : "the host has no address");
 }
 
 void name_lookup_start(struct name_lookup *l)
@@ -111,7 +111,7 @@ void name_lookup_start(struct name_lookup *l)
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     if (l->running)
         return;
-    /* Fails without memory, or for a host that is too long for a name. The attempt then ends by its time. */
+    /* Fails if out of memory, or if the name is too long. The timeout of the attempt ends it then. */
     l->running =
         FAULT_OR(UV_ENOMEM, uv_getaddrinfo(l->loop, &l->request, on_resolved, l->host, NULL, &hints)) == 0;
 }

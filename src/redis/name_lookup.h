@@ -1,4 +1,4 @@
-/* The address of a host, found off the loop: hiredis itself would wait for the name server. */
+/* Looks up the addresses of a host on the thread pool: hiredis itself would block the loop. */
 #ifndef VT_REDIS_NAME_LOOKUP_H
 #define VT_REDIS_NAME_LOOKUP_H
 
@@ -6,20 +6,21 @@
 
 struct name_lookup;
 
-/* Called on the loop when a look-up is over: `why` NULL: name_lookup_next_address() has an address; else why
- * not. */
+/* Called on the loop when a lookup has ended. `why` NULL: name_lookup_next_address() has an address; else why
+ * the lookup failed. */
 typedef void name_lookup_done_fn(void *ctx, const char *why);
 
-/* `host`: a name or a numeric address; must live until name_lookup_close(). NULL: no memory. */
-struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *fn, void *ctx);
-/* Nothing is called any more; it frees itself when a look-up that is under way has ended. */
+/* `host`: a name or a numeric address; it must live until name_lookup_close(). Returns NULL if out of memory.
+ */
+struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *done, void *ctx);
+/* No callback follows. Frees itself once a running lookup has ended. NULL is allowed. */
 void name_lookup_close(struct name_lookup *l);
 
-/* An address that was found and not taken yet; that of a numeric host always. Lives until the next call.
- * NULL: none, start one. Of a host with several, each look-up gives the next. */
+/* Returns the address that the last lookup found, once; the address of a numeric host every time. Valid until
+ * the next call. If a host has several addresses, each lookup returns the next one. NULL: start a lookup. */
 const char *name_lookup_next_address(struct name_lookup *l);
 
-/* Nothing happens while one is under way: what it finds is as good. */
+/* Does nothing while a lookup is running. */
 void name_lookup_start(struct name_lookup *l);
 
 #endif

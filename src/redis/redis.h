@@ -1,15 +1,17 @@
-/* One connection to Redis on the loop. Every call has a deadline of its own; when Redis is away, slow or
- * unwilling, calls fail at once instead of waiting, and the connection comes back by itself.
+/* The Redis client: it keeps one connection on the loop and calls scripts. Each call has a deadline. While
+ * Redis is unavailable, slow or failing, calls fail at once instead of waiting, and the client reconnects by
+ * itself.
  *
- *            connect            scripts loaded and tried            deadline missed, error reply
- *   DOWN --------------> OPENING -----------------------> UP -----------------------------------> BROKEN
- *    ^                     |                               ^                                         |
- *    |  connection lost,   |                               |              a probe was answered       |
- *    +---- 1 s over -------+-------------------------------+-----------------------------------------+
+ *            attempt              probes succeed               a call fails or is late
+ *   DOWN --------------> OPENING -----------------> UP -----------------------------------> BROKEN
+ *    ^                     |                        ^ |                                       | |
+ *    |                     |                        +-|---- a later round of probes succeeds -+ |
+ *    +---------------------+--------------------------+-----------------------------------------+
+ *        connection lost, or no reply for 1 s while OPENING or probing
  *
- * enter() in redis.c makes every transition and logs those into and out of UP, one line each. From DOWN and
- * BROKEN the next attempt waits 100 ms, doubling up to 5 s, with jitter; only a call that succeeded begins
- * again at 100 ms. */
+ * redis_enter() makes every transition. From DOWN and BROKEN the next attempt follows after 100 ms, doubled
+ * up to 5 s, with jitter. Only a successful call resets that pause: a Redis that passes every probe and fails
+ * every call would otherwise be retried about 20 times a second. */
 #ifndef VT_REDIS_REDIS_H
 #define VT_REDIS_REDIS_H
 
@@ -23,75 +25,75 @@
 
 struct redis;
 
-/* Text is NUL-terminated; what the URL did not say is NULL, 6379 or 0. */
+/* Strings are NUL-terminated. What the URL leaves out is NULL, 6379 or 0. */
 struct redis_options {
     char *host, *unix_path, *user, *password;
     int port, database;
     bool tls;
-    struct redis_tls_files files; /* the caller's; they live as long as the connection and are read again when
-                               a handshake failed, so that a renewed certificate needs no restart */
+    struct redis_tls_files files; /* borrowed; must outlive the client. They are read again after a failed
+                               handshake, so that a renewed certificate needs no restart */
 };
 
-/* redis://[user[:password]@]host[:port][/database], rediss://… (TLS), unix:/path[?database=N]. False: `*why`
- * says what is wrong. Call redis_options_fini() in both cases. */
-MUST_USE bool redis_options_parse(struct redis_options *o, const char *url, const char *password,
-                                  const char **why);
+/* redis://[user[:password]@]host[:port][/database], rediss://… (TLS), unix:/path[?database=N]. A password in
+ * the URL is used only if `password` is NULL or empty. Call redis_options_fini() in every case. */
+MUST_USE enum err redis_options_parse(struct redis_options *o, const char *url, const char *password,
+                                      struct error *error);
 void redis_options_fini(struct redis_options *o);
 
-/* Those of the configuration, whose texts must outlive the connection; the files of TLS are tried. False:
- * `message` says which key is wrong and why; nothing is to be released. */
+/* The options of the configuration, whose strings must outlive the client. Also reads the TLS files once. On
+ * failure the error names the key, and there is nothing to release. */
 struct config;
-MUST_USE bool redis_options_configured(struct redis_options *o, const struct config *c, char *message,
-                                       size_t size);
+MUST_USE enum err redis_options_configured(struct redis_options *o, const struct config *c,
+                                           struct error *error);
 
-enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4 };
+enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4, REDIS_PROBES_MAX = 4 };
 
-/* One call of a script that must answer with an array; the first `keys` of the `count` args are its keys. */
+/* One call of a script that must reply with an array. The first `keys` of the `count` args are its keys. */
 enum { REDIS_PROBE_ARGS_MAX = 8 };
 struct redis_probe {
     int script, keys, count;
     struct str args[REDIS_PROBE_ARGS_MAX];
 };
 
-/* Begins to connect; a connection that fails is tried again. NULL: no memory. Takes the options over in both
- * cases. `scripts` are NULL-terminated Lua sources, which live as long as the process. A connection counts as
- * up when all `probes` have succeeded; they live as long as the connection. */
+/* Starts to connect, and retries for ever. Takes ownership of the options, also on failure. Returns NULL if
+ * out of memory. `scripts`: Lua sources, NULL-terminated; they must live until the process ends. A connection
+ * is up once all `probes` have succeeded; they must outlive the client. */
 struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
                         const struct redis_probe *probes, int probe_count);
 
-/* No call may be waiting any more. `closed` is called on the loop. */
+/* Precondition: no call has a waiter. `closed` may be NULL; it is called on the loop. */
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
 
 bool redis_is_up(const struct redis *r);
-/* An attempt or a call has failed, and the next attempt has not succeeded yet. Neither, before the first one
- * has ended. */
+/* True from the first failed attempt or call on, until an attempt succeeds. Both are false before the first
+ * attempt has ended. */
 bool redis_is_unavailable(const struct redis *r);
 
-/* An array of integers, as the scripts answer. The asking side sets where they go and how many fit; that must
- * live as long as the wait is armed. */
+/* The reply of a script: an array of integers. The caller provides the room, which must live as long as the
+ * wait is armed. */
 struct redis_result {
-    bool ok; /* false: not up, late, an error reply, not integers, too many */
+    bool ok; /* false: Redis is unavailable or late, or the reply is an error, something else, or too long */
     size_t count, room;
     int64_t *integers;
 };
 
-/* Runs scripts[script]; the first `keys` of the `count` args are its keys. NEXT_MORE with ok = false when
- * Redis is not up; else NEXT_WAIT: `w` is woken with `*out` filled within REDIS_DEADLINE_MS. */
+/* Calls scripts[script]. The first `keys` of the `count` args are its keys. NEXT_MORE with ok = false if
+ * Redis is not up; else NEXT_WAIT: `w` completes with `*out` filled within REDIS_DEADLINE_MS. */
 enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count,
                      struct waiter *w, struct redis_result *out);
 
-/* The same for a script whose answer does not matter; nothing happens when Redis is not up. */
+/* Calls a script and ignores its reply. Does nothing if Redis is not up. */
 void redis_send(struct redis *r, int script, const struct str *args, int keys, int count);
 
-/* All commands of one turn of the loop leave in one write, before the loop waits. `gather` is called just
- * before that, and may add to it; then, if there is anything to write, `ride` with what could wait for that.
- * One each at a time; NULL: nobody. */
-void redis_set_before_wait(struct redis *r, void (*gather)(void *ctx), void *ctx);
-void redis_set_before_write(struct redis *r, void (*ride)(void *ctx), void *ctx);
+/* All commands of one loop iteration are sent in one write, just before the loop waits. `before_wait` is
+ * called first and may add commands; then, if there is anything to write, `before_write`, for commands that
+ * do not justify a write of their own. One of each; NULL: none. */
+void redis_set_before_wait(struct redis *r, void (*before_wait)(void *ctx), void *ctx);
+void redis_set_before_write(struct redis *r, void (*before_write)(void *ctx), void *ctx);
 
 struct redis_counts {
     unsigned long long calls, failed, late;
-    struct metrics_times times; /* of answered calls, from sending to the answer */
+    struct metrics_times times; /* of calls with a reply, from sending to the reply */
 };
 struct redis_counts redis_counts(const struct redis *r);
 

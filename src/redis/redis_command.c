@@ -1,4 +1,4 @@
-/* Formats without printf: that of hiredis takes longer than all the rest of a call. */
+/* Without printf: the formatter of hiredis takes longer than the rest of a call. */
 #include "redis/redis_command.h"
 
 static void append_size(struct buf *b, char type, size_t n)

@@ -1,10 +1,11 @@
-/* Commands in Redis' protocol: arrays of bulk strings. */
+/* Formats commands in the protocol of Redis: arrays of bulk strings. */
 #ifndef VT_REDIS_REDIS_COMMAND_H
 #define VT_REDIS_REDIS_COMMAND_H
 
 #include "base/buf.h"
+#include "base/error.h"
 
-/* Replaces what `b` holds. False: it does not fit into it. */
-bool redis_command_format(struct buf *b, const struct str *args, int count);
+/* Replaces the content of `b`. Returns false if the command does not fit. */
+MUST_USE bool redis_command_format(struct buf *b, const struct str *args, int count);
 
 #endif

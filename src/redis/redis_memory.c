@@ -1,4 +1,4 @@
-/* Hooks into the allocations of hiredis. The hooks have no context, so the count is the process's. */
+/* Allocation hooks of hiredis. They have no context argument, so the count is global to the process. */
 #include "redis/redis_memory.h"
 
 #include "base/fault.h"

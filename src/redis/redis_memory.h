@@ -1,15 +1,15 @@
-/* How much memory hiredis holds. A reply is buffered until it is complete, and nothing in hiredis bounds it:
- * this is what lets the connection refuse an endless one. */
+/* The memory that hiredis uses. hiredis buffers a reply until it is complete, without a bound: this count is
+ * what lets redis_poll.c reject a reply without an end. */
 #ifndef VT_REDIS_REDIS_MEMORY_H
 #define VT_REDIS_REDIS_MEMORY_H
 
 #include <stddef.h>
 
-/* Before the first use of hiredis; harmless twice. Counts for the whole process, on the thread of the loop.
- */
+/* Call before the first use of hiredis; may be called again. Counts for the whole process; use it only on the
+ * thread of the loop. */
 void redis_memory_install(void);
 
-/* Bytes that hiredis holds now, as the allocator counts them. */
+/* Bytes in use, as the allocator counts them. */
 size_t redis_memory_used(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* The hooks that hiredis calls when it wants to read or write. Its own adapter changes the watched events of
- * the socket twice for each command, four system calls. */
+/* The hooks that hiredis calls to read and write. The adapter that comes with hiredis changes the watched
+ * events of the socket twice per command, which costs four system calls. */
 #include "redis/redis_poll.h"
 
 #include "base/check.h"
@@ -9,83 +9,83 @@
 #include <hiredis/async.h>
 #include <stdlib.h>
 
-struct events {
-    redisAsyncContext *context; /* NULL: gone */
-    uv_poll_t poll;             /* frees the struct when it is closed */
+struct redis_watcher {
+    redisAsyncContext *context; /* NULL: freed */
+    uv_poll_t poll;             /* frees the struct when it has closed */
     int watched;
-    bool wants_write; /* before the loop waits */
-    bool writing;
+    bool wants_write; /* at the end of this loop iteration */
+    bool is_writing;
     void (*too_large)(redisAsyncContext *context);
     size_t reply_bytes; /* memory of the reply that is being received */
-    bool replied;       /* one was completed by this read */
+    bool is_complete;   /* this read completed a reply */
 };
 
-static void receive(struct events *e)
+static void receive(struct redis_watcher *w)
 {
     const size_t before = redis_memory_used();
-    e->replied = false;
-    redisAsyncHandleRead(e->context);
+    w->is_complete = false;
+    redisAsyncHandleRead(w->context);
     const size_t after = redis_memory_used();
-    if (e->replied)
-        e->reply_bytes = 0;
+    if (w->is_complete)
+        w->reply_bytes = 0;
     else if (after > before)
-        e->reply_bytes += after - before;
-    if (e->context && e->reply_bytes > REDIS_REPLY_BYTES_MAX)
-        e->too_large(e->context);
+        w->reply_bytes += after - before;
+    if (w->context && w->reply_bytes > REDIS_REPLY_BYTES_MAX)
+        w->too_large(w->context);
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
 {
-    struct events *e = poll->data;
-    int happened = status ? e->watched : events;
-    if (e->context && happened & UV_READABLE)
-        receive(e);
-    if (e->context && happened & UV_WRITABLE)
-        redisAsyncHandleWrite(e->context);
+    struct redis_watcher *w = poll->data;
+    int happened = status ? w->watched : events;
+    if (w->context && happened & UV_READABLE)
+        receive(w);
+    if (w->context && happened & UV_WRITABLE)
+        redisAsyncHandleWrite(w->context);
 }
 
-/* If it fails, what was watched before stays watched, and the deadline of the attempt or of the calls that
- * wait ends the connection. */
-static void watch(struct events *e, int events)
+/* If this fails, the watched events stay as they are, and the timeout of the attempt or of the pending calls
+ * ends the connection. */
+static void watch(struct redis_watcher *w, int events)
 {
-    if (events == e->watched)
+    if (events == w->watched)
         return;
     int status =
-        FAULT_OR(UV_ENOMEM, events ? uv_poll_start(&e->poll, events, on_event) : uv_poll_stop(&e->poll));
+        FAULT_OR(UV_ENOMEM, events ? uv_poll_start(&w->poll, events, on_event) : uv_poll_stop(&w->poll));
     if (status == 0)
-        e->watched = events;
+        w->watched = events;
 }
 
 static void add_read(void *data)
 {
-    struct events *e = data;
-    watch(e, e->watched | UV_READABLE);
+    struct redis_watcher *w = data;
+    watch(w, w->watched | UV_READABLE);
 }
 
 static void del_read(void *data)
 {
-    struct events *e = data;
-    watch(e, e->watched & ~UV_READABLE);
+    struct redis_watcher *w = data;
+    watch(w, w->watched & ~UV_READABLE);
 }
 
-/* While it is being written, this says that the socket is full; before it is connected, that nothing else
- * would tell. */
+/* hiredis calls this during a write if the socket is full, and while connecting, because a connected socket
+ * becomes writable. Otherwise the write waits for the end of the loop iteration. */
 static void add_write(void *data)
 {
-    struct events *e = data;
-    if (e->writing || !(e->context->c.flags & REDIS_CONNECTED))
-        watch(e, e->watched | UV_WRITABLE);
+    struct redis_watcher *w = data;
+    if (w->is_writing || !(w->context->c.flags & REDIS_CONNECTED))
+        watch(w, w->watched | UV_WRITABLE);
     else
-        e->wants_write = true;
-    if (e->writing && !(e->watched & UV_WRITABLE))
-        e->wants_write = true; /* it could not be watched: try again in the next iteration */
+        w->wants_write = true;
+    if (w->is_writing && !(w->watched & UV_WRITABLE))
+        w->wants_write = true; /* watching has failed: try again in the next iteration */
 }
 
 static void del_write(void *data)
 {
-    struct events *e = data;
-    e->wants_write = false;
-    watch(e, e->watched & ~UV_WRITABLE);
+    struct redis_watcher *w = data;
+    w->wants_write = false;
+    watch(w, w->watched & ~UV_WRITABLE);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -95,25 +95,25 @@ static void on_closed(uv_handle_t *handle)
 
 static void cleanup(void *data)
 {
-    struct events *e = data;
-    e->context = NULL;
-    uv_close((uv_handle_t *)&e->poll, on_closed);
+    struct redis_watcher *w = data;
+    w->context = NULL;
+    uv_close((uv_handle_t *)&w->poll, on_closed);
 }
 
 bool redis_poll_attach(redisAsyncContext *context, uv_loop_t *loop,
                        void (*too_large)(redisAsyncContext *context))
 {
-    struct events *e = try_calloc(1, sizeof *e);
-    if (!e)
+    struct redis_watcher *w = try_calloc(1, sizeof *w);
+    if (!w)
         return false;
-    if (FAULT_OR(UV_ENOMEM, uv_poll_init_socket(loop, &e->poll, context->c.fd)) != 0) {
-        free(e);
+    if (FAULT_OR(UV_ENOMEM, uv_poll_init_socket(loop, &w->poll, context->c.fd)) != 0) {
+        free(w);
         return false;
     }
-    e->poll.data = e;
-    e->context = context;
-    e->too_large = too_large;
-    context->ev.data = e;
+    w->poll.data = w;
+    w->context = context;
+    w->too_large = too_large;
+    context->ev.data = w;
     context->ev.addRead = add_read;
     context->ev.delRead = del_read;
     context->ev.addWrite = add_write;
@@ -124,24 +124,24 @@ bool redis_poll_attach(redisAsyncContext *context, uv_loop_t *loop,
 
 void redis_poll_reply_complete(redisAsyncContext *context)
 {
-    struct events *e = context->ev.data;
-    if (e)
-        e->replied = true;
+    struct redis_watcher *w = context->ev.data;
+    if (w)
+        w->is_complete = true;
 }
 
 bool redis_poll_wants_write(const redisAsyncContext *context)
 {
-    const struct events *e = context->ev.data;
-    return e->wants_write;
+    const struct redis_watcher *w = context->ev.data;
+    return w->wants_write;
 }
 
 void redis_poll_write(redisAsyncContext *context)
 {
-    struct events *e = context->ev.data;
-    if (!e->wants_write || e->watched & UV_WRITABLE)
+    struct redis_watcher *w = context->ev.data;
+    if (!w->wants_write || w->watched & UV_WRITABLE)
         return;
-    e->wants_write = false;
-    e->writing = true;
+    w->wants_write = false;
+    w->is_writing = true;
     redisAsyncHandleWrite(context);
-    e->writing = false; /* freed only when the loop has closed the handle */
+    w->is_writing = false; /* valid: `w` is freed only after the loop has closed the handle */
 }

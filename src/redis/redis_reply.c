@@ -1,11 +1,28 @@
-/* See reply.h. */
+/* See the header for the contract. The tree of a reply dies when the callback of hiredis returns. */
 #include "redis/redis_reply.h"
 
 #include <hiredis/hiredis.h>
 
+const char *redis_reply_error(const struct redisReply *reply)
+{
+    return reply && reply->type == REDIS_REPLY_ERROR ? reply->str : NULL;
+}
+
+bool redis_reply_is_array(const struct redisReply *reply)
+{
+    return reply && reply->type == REDIS_REPLY_ARRAY;
+}
+
+struct str redis_reply_string(const struct redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_STRING)
+        return (struct str){NULL, 0};
+    return str_make(reply->str, reply->len);
+}
+
 bool redis_reply_integers(const struct redisReply *reply, struct redis_result *out)
 {
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements > out->room)
+    if (!redis_reply_is_array(reply) || reply->elements > out->room)
         return false;
     for (size_t i = 0; i < reply->elements; i++) {
         if (reply->element[i]->type != REDIS_REPLY_INTEGER)

@@ -1,39 +1,44 @@
-/* The reports. */
+/* Decides which changes of the connection are reported. */
 #include "redis/redis_status.h"
 
 #include "base/log.h"
 
 enum { UNPROVEN_LOSSES_MAX = 2 };
 
-static void report_up(struct redis_status *h)
+static void report_up(struct redis_status *s)
 {
-    if (h->reported != HEALTH_UP)
+    if (s->reported != STATUS_UP)
         log_info("redis: up");
-    h->reported = HEALTH_UP;
+    s->reported = STATUS_UP;
 }
 
-void redis_status_up(struct redis_status *h)
+void redis_status_up(struct redis_status *s)
 {
-    h->proven = false;
-    if (h->unproven_losses < UNPROVEN_LOSSES_MAX)
-        report_up(h);
+    s->proven = false;
+    if (s->unproven_losses < UNPROVEN_LOSSES_MAX)
+        report_up(s);
 }
 
-void redis_status_lost(struct redis_status *h, const char *reason)
+void redis_status_lost(struct redis_status *s, const char *reason)
 {
-    if (h->reported != HEALTH_AWAY)
+    if (s->reported != STATUS_UNAVAILABLE)
         log_warn("redis: unavailable, limiting per process (%s)", reason);
-    h->reported = HEALTH_AWAY;
+    s->reported = STATUS_UNAVAILABLE;
 }
 
-void redis_status_call_failed(struct redis_status *h)
+void redis_status_call_failed(struct redis_status *s)
 {
-    h->unproven_losses += !h->proven;
+    s->unproven_losses += !s->proven;
 }
 
-void redis_status_call_succeeded(struct redis_status *h)
+void redis_status_call_succeeded(struct redis_status *s)
 {
-    h->proven = true;
-    h->unproven_losses = 0;
-    report_up(h);
+    s->proven = true;
+    s->unproven_losses = 0;
+    report_up(s);
+}
+
+bool redis_status_is_unavailable(const struct redis_status *s)
+{
+    return s->reported == STATUS_UNAVAILABLE;
 }

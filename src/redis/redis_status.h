@@ -1,22 +1,25 @@
-/* What the log and the readiness check say about Redis: one line for each change, however often the
- * connection flaps. */
+/* What the log and the readiness check report about Redis: one line per change, however often the connection
+ * is lost and restored. */
 #ifndef VT_REDIS_REDIS_STATUS_H
 #define VT_REDIS_REDIS_STATUS_H
 
 #include <stdbool.h>
 
+/* Zeroed: nothing is reported yet. */
 struct redis_status {
-    enum { HEALTH_UNKNOWN, HEALTH_UP, HEALTH_AWAY } reported;
-    bool proven;         /* a call has succeeded since it came up; a probe is no proof of that */
-    int unproven_losses; /* times in a row that it came up and the first call failed */
+    enum { STATUS_UNKNOWN, STATUS_UP, STATUS_UNAVAILABLE } reported;
+    bool proven;         /* a call has succeeded since Redis came up; a probe does not prove that */
+    int unproven_losses; /* how often in a row Redis came up and its first call failed */
 };
 
-/* All probes have succeeded. Reported, unless the last two times the first call failed all the same. */
-void redis_status_up(struct redis_status *h);
-void redis_status_lost(struct redis_status *h, const char *reason);
+/* All probes have succeeded. Not reported if the first call failed after the last two times. */
+void redis_status_up(struct redis_status *s);
+void redis_status_lost(struct redis_status *s, const char *reason);
 
-/* Of a call while Redis is up. */
-void redis_status_call_failed(struct redis_status *h);
-void redis_status_call_succeeded(struct redis_status *h);
+/* For calls while Redis is up. */
+void redis_status_call_failed(struct redis_status *s);
+void redis_status_call_succeeded(struct redis_status *s);
+
+bool redis_status_is_unavailable(const struct redis_status *s);
 
 #endif

@@ -1,7 +1,5 @@
-/* The only file that knows OpenSSL. Knows neither Redis nor the loop: hiredis moves the bytes.
- *
- * OpenSSL keeps its errors in a queue of the thread, and SSL_get_error(), which hiredis asks, is wrong while
- * old ones stand there: whoever fails here leaves the queue empty. */
+/* Trap of OpenSSL: errors are queued per thread, and SSL_get_error(), which hiredis calls, misreads the
+ * result while old errors are queued. Every failing path here leaves the queue empty. */
 #include "redis/redis_tls.h"
 
 #include "base/check.h"
@@ -16,65 +14,57 @@ struct redis_tls {
     SSL_CTX *context;
 };
 
-static bool given(const char *text)
+static bool is_set(const char *text)
 {
     return text && *text;
 }
 
 static bool load_authorities(SSL_CTX *c, const struct redis_tls_files *files)
 {
-    return given(files->ca_file) ? SSL_CTX_load_verify_locations(c, files->ca_file, NULL) == 1
-                                 : SSL_CTX_set_default_verify_paths(c) == 1;
+    return is_set(files->ca_file) ? SSL_CTX_load_verify_locations(c, files->ca_file, NULL) == 1
+                                  : SSL_CTX_set_default_verify_paths(c) == 1;
 }
 
-static bool load_own(SSL_CTX *c, const struct redis_tls_files *files)
+static bool load_client_certificate(SSL_CTX *c, const struct redis_tls_files *files)
 {
     return SSL_CTX_use_certificate_chain_file(c, files->cert_file) == 1 &&
            SSL_CTX_use_PrivateKey_file(c, files->key_file, SSL_FILETYPE_PEM) == 1 &&
            SSL_CTX_check_private_key(c) == 1;
 }
 
-/* The first error is the cause, those behind it say where it was met. */
-static const char *take_error(void)
+/* The first error is the cause; the later ones tell where it was detected. */
+static const char *pop_error(void)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_error());
     ERR_clear_error();
     return reason ? reason : "no reason given";
 }
 
-static bool configure(SSL_CTX *c, const struct redis_tls_files *files, char *why, size_t size)
+static enum err configure(SSL_CTX *c, const struct redis_tls_files *files, struct error *error)
 {
-    if (!c || SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) != 1) {
-        (void)snprintf(why, size, "TLS cannot be set up: %s", take_error());
-        return false;
-    }
+    if (!c || SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) != 1)
+        return error_set(error, ERR_NOMEM, "TLS cannot be set up: %s", pop_error());
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
-    if (!load_authorities(c, files)) {
-        (void)snprintf(why, size, "ca_file %s: %s", given(files->ca_file) ? files->ca_file : "(system's)",
-                       take_error());
-        return false;
-    }
-    if (given(files->cert_file) != given(files->key_file)) {
-        (void)snprintf(why, size, "client_cert_file and client_key_file go together");
-        return false;
-    }
-    if (given(files->cert_file) && !load_own(c, files)) {
-        (void)snprintf(why, size, "client_cert_file %s with client_key_file %s: %s", files->cert_file,
-                       files->key_file, take_error());
-        return false;
-    }
-    return true;
+    if (!load_authorities(c, files))
+        return error_set(error, ERR_INVALID, "ca_file %s: %s",
+                         is_set(files->ca_file) ? files->ca_file : "(of the system)", pop_error());
+    if (is_set(files->cert_file) != is_set(files->key_file))
+        return error_set(error, ERR_INVALID, "set client_cert_file and client_key_file together");
+    if (is_set(files->cert_file) && !load_client_certificate(c, files))
+        return error_set(error, ERR_INVALID, "client_cert_file %s with client_key_file %s: %s",
+                         files->cert_file, files->key_file, pop_error());
+    return OK;
 }
 
-struct redis_tls *redis_tls_new(const struct redis_tls_files *files, char *why, size_t size)
+struct redis_tls *redis_tls_new(const struct redis_tls_files *files, struct error *error)
 {
     struct redis_tls *t = try_calloc(1, sizeof *t);
     if (!t) {
-        (void)snprintf(why, size, "TLS cannot be set up: out of memory");
+        (void)error_set(error, ERR_NOMEM, "TLS cannot be set up: out of memory");
         return NULL;
     }
     t->context = SSL_CTX_new(TLS_client_method());
-    if (configure(t->context, files, why, size))
+    if (configure(t->context, files, error) == OK)
         return t;
     redis_tls_free(t);
     return NULL;
@@ -88,7 +78,8 @@ void redis_tls_free(struct redis_tls *t)
     free(t);
 }
 
-/* An address is compared with the certificate's addresses and is no server name (RFC 6066, 3). */
+/* An address is compared with the addresses in the certificate, and is not sent as server name (RFC 6066,
+ * section 3). */
 static bool expect_host(SSL *s, const char *host)
 {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s), host) == 1)
@@ -114,8 +105,8 @@ void redis_tls_session_free(struct ssl_st *s)
     ERR_clear_error();
 }
 
-/* With TLS 1.3 a server that refuses our certificate says so when we have begun to write: its alert then
- * stands unread behind a write that failed. */
+/* With TLS 1.3 a server that rejects the client certificate sends its alert after the handshake, when the
+ * client may already write: after a failed write the alert is still unread. */
 static const char *find_reason(SSL *s)
 {
     char byte;
@@ -126,31 +117,32 @@ static const char *find_reason(SSL *s)
 
 static bool explain(struct ssl_st *s, char *out, size_t size)
 {
-    long verified = SSL_get_verify_result(s);
+    const long verified = SSL_get_verify_result(s);
+    const bool is_finished = SSL_is_init_finished(s);
     const char *reason = find_reason(s);
     if (verified != X509_V_OK)
-        (void)snprintf(out, size, "TLS: its certificate is not accepted: %s",
+        (void)snprintf(out, size, "TLS: the server's certificate is not accepted: %s",
                        X509_verify_cert_error_string(verified));
     else if (reason)
         (void)snprintf(out, size, "TLS: %s", reason);
-    else if (!SSL_is_init_finished(s))
-        (void)snprintf(out, size, "TLS: the handshake was not answered; does this port speak TLS?");
+    else if (!is_finished)
+        (void)snprintf(out, size, "TLS: no reply to the handshake; does this port use TLS?");
     ERR_clear_error();
-    return verified != X509_V_OK || reason || !SSL_is_init_finished(s);
+    return verified != X509_V_OK || reason || !is_finished;
 }
 
-/* The words of TLS come before those of the socket. With TLS 1.3 a server refuses our certificate behind the
- * handshake, and its reset may overtake its reason. */
-const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_says, char *room,
+/* The reason of TLS is more specific than that of the socket. With TLS 1.3 a server rejects the client
+ * certificate after the handshake, and its reset of the connection may arrive before its alert. */
+const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_error, char *out,
                                    size_t size)
 {
     if (!s)
-        return socket_says;
-    const bool explained = explain(s, room, size);
-    if (!explained && !opening)
-        return socket_says;
-    if (!explained)
-        (void)snprintf(room, size, "TLS: %s behind the handshake; does Redis want a certificate of ours?",
-                       socket_says);
-    return room;
+        return socket_error;
+    const bool is_explained = explain(s, out, size);
+    if (!is_explained && !opening)
+        return socket_error;
+    if (!is_explained)
+        (void)snprintf(out, size, "TLS: %s after the handshake; does Redis require a client certificate?",
+                       socket_error);
+    return out;
 }

@@ -1,8 +1,7 @@
-/* TLS to Redis: who is trusted, and what a failed handshake meant. The connection itself is redis.c's.
+/* TLS for Redis: which certificates are accepted, and what a failed handshake means. hiredis moves the bytes.
  *
- * A server must show a certificate that the system's authorities (or those of `ca_file`) vouch for and that
- * names the host of the URL, be it a name or an address; TLS 1.2 at least. (OpenSSL has a tls_free() and
- * others of its own, hence the longer names.) */
+ * TLS 1.2 or newer. The server needs a certificate that is signed by an authority of the system (or of
+ * `ca_file`) and names the host of the URL, which may be a name or an address. */
 #ifndef VT_REDIS_REDIS_TLS_H
 #define VT_REDIS_REDIS_TLS_H
 
@@ -12,26 +11,26 @@
 #include <stddef.h>
 
 struct redis_tls;
-struct ssl_st; /* OpenSSL's SSL */
+struct ssl_st; /* SSL of OpenSSL */
 
 /* NUL-terminated; "" or NULL: none. */
 struct redis_tls_files {
-    const char *ca_file;              /* none: the system's authorities */
-    const char *cert_file, *key_file; /* our own certificate, both or none */
+    const char *ca_file;              /* none: the authorities of the system */
+    const char *cert_file, *key_file; /* client certificate: both or none */
 };
 
-/* Reads the files. NULL: `why` (of `size` bytes) says what is wrong with them. */
-struct redis_tls *redis_tls_new(const struct redis_tls_files *files, char *why, size_t size);
+/* Reads the files. Returns NULL and sets `error` on failure. */
+struct redis_tls *redis_tls_new(const struct redis_tls_files *files, struct error *error);
 void redis_tls_free(struct redis_tls *t);
 
-/* The client side of a new connection to `host`, for redisInitiateSSL(), which owns it once that succeeded.
- * NULL: out of memory or not a host. */
+/* The client side of a new connection to `host`. redisInitiateSSL() takes ownership if it succeeds. Returns
+ * NULL if out of memory, or if `host` is invalid. */
 struct ssl_st *redis_tls_session_new(struct redis_tls *t, const char *host);
 void redis_tls_session_free(struct ssl_st *s);
 
-/* Why the connection has just been lost: `room` if TLS is the reason, else `socket_says`. `opening`: before
- * the first reply. `s` NULL: a connection without TLS. */
-const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_says, char *room,
+/* Explains why a connection was lost. Returns `out` if TLS is the reason, else `socket_error`. `opening`: no
+ * reply was received yet. `s` NULL: a connection without TLS. */
+const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_error, char *out,
                                    size_t size);
 
 #endif

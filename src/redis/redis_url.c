@@ -1,9 +1,8 @@
-/* Redis addresses. */
+/* Parses addresses of Redis, and takes the options from the configuration. */
 #include "base/check.h"
 #include "config/config.h"
 #include "redis/redis.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static char *copy(struct str s)
@@ -14,23 +13,17 @@ static char *copy(struct str s)
     return p;
 }
 
-static bool refuse(const char **why, const char *text)
-{
-    *why = text;
-    return false;
-}
-
-static bool read_database(struct redis_options *o, struct str text, const char **why)
+static enum err parse_database(struct redis_options *o, struct str text, struct error *error)
 {
     unsigned long long n;
     if (!str_to_u64(text, 1000000, &n))
-        return refuse(why, "the database is no number");
+        return error_set(error, ERR_INVALID, "the database must be a number");
     o->database = (int)n;
-    return true;
+    return OK;
 }
 
-/* user, :password, user:password. A password elsewhere (password_file) wins. */
-static void read_user(struct redis_options *o, struct str text)
+/* user, :password, user:password */
+static void parse_user(struct redis_options *o, struct str text)
 {
     struct str user, password = str_cut(text, ':', &user);
     if (user.len)
@@ -40,66 +33,68 @@ static void read_user(struct redis_options *o, struct str text)
 }
 
 /* host, host:port, [v6], [v6]:port */
-static bool read_host(struct redis_options *o, struct str text, const char **why)
+static enum err parse_host(struct redis_options *o, struct str text, struct error *error)
 {
     struct str host, port = {NULL, 0};
-    unsigned long long n;
+    unsigned long long n = 6379;
     if (text.len && text.p[0] == '[') {
         struct str rest = str_cut(str_make(text.p + 1, text.len - 1), ']', &host);
         if (!rest.p || (rest.len && rest.p[0] != ':'))
-            return refuse(why, "the address in brackets does not end");
+            return error_set(error, ERR_INVALID, "an address in brackets must end with ] or ]:PORT");
         port = rest.len ? str_make(rest.p + 1, rest.len - 1) : port;
     } else {
         port = str_cut(text, ':', &host);
     }
     if (!host.len)
-        return refuse(why, "there is no host");
+        return error_set(error, ERR_INVALID, "the host is missing");
     if (port.p && (!str_to_u64(port, 65535, &n) || n == 0))
-        return refuse(why, "the port is no number from 1 to 65535");
-    o->port = port.p ? (int)n : 6379;
+        return error_set(error, ERR_INVALID, "the port must be a number from 1 to 65535");
+    o->port = (int)n;
     o->host = copy(host);
-    return true;
+    return OK;
 }
 
-static bool read_tcp(struct redis_options *o, struct str rest, const char **why)
+static enum err parse_tcp(struct redis_options *o, struct str rest, struct error *error)
 {
     struct str authority, database = str_cut(rest, '/', &authority), user;
     struct str host = str_cut(authority, '@', &user);
     if (host.p)
-        read_user(o, user);
+        parse_user(o, user);
     else
         host = authority;
-    return read_host(o, host, why) && (!database.len || read_database(o, database, why));
+    enum err err = parse_host(o, host, error);
+    return err || !database.len ? err : parse_database(o, database, error);
 }
 
-static bool read_unix(struct redis_options *o, struct str rest, const char **why)
+static enum err parse_unix(struct redis_options *o, struct str rest, struct error *error)
 {
     struct str path, query = str_cut(rest, '?', &path);
     if (!path.len)
-        return refuse(why, "there is no path");
+        return error_set(error, ERR_INVALID, "the path is missing");
     o->unix_path = copy(path);
     if (!query.p)
-        return true;
+        return OK;
     if (!str_starts_with(query, STR("database=")))
-        return refuse(why, "only ?database=N may follow the path");
-    return read_database(o, str_make(query.p + 9, query.len - 9), why);
+        return error_set(error, ERR_INVALID, "only ?database=N may follow the path");
+    return parse_database(o, str_make(query.p + 9, query.len - 9), error);
 }
 
-bool redis_options_parse(struct redis_options *o, const char *url, const char *password, const char **why)
+enum err redis_options_parse(struct redis_options *o, const char *url, const char *password,
+                             struct error *error)
 {
     struct str s = str_from_cstr(url);
     *o = (struct redis_options){0};
     if (password && *password)
         o->password = copy(str_from_cstr(password));
     if (str_starts_with(s, STR("redis://")))
-        return read_tcp(o, str_make(s.p + 8, s.len - 8), why);
+        return parse_tcp(o, str_make(s.p + 8, s.len - 8), error);
     if (str_starts_with(s, STR("rediss://"))) {
         o->tls = true;
-        return read_tcp(o, str_make(s.p + 9, s.len - 9), why);
+        return parse_tcp(o, str_make(s.p + 9, s.len - 9), error);
     }
     if (str_starts_with(s, STR("unix:")))
-        return read_unix(o, str_make(s.p + 5, s.len - 5), why);
-    return refuse(why, "it begins with none of redis://, rediss:// and unix:");
+        return parse_unix(o, str_make(s.p + 5, s.len - 5), error);
+    return error_set(error, ERR_INVALID, "it must begin with redis://, rediss:// or unix:");
 }
 
 void redis_options_fini(struct redis_options *o)
@@ -111,27 +106,26 @@ void redis_options_fini(struct redis_options *o)
     *o = (struct redis_options){0};
 }
 
-static bool files_fit(const struct redis_options *o, char *message, size_t size)
+static enum err check_tls_files(const struct redis_options *o, struct error *error)
 {
-    char why[256];
-    struct redis_tls *tls = o->tls ? redis_tls_new(&o->files, why, sizeof why) : NULL;
-    if (o->tls && !tls)
-        (void)snprintf(message, size, "[redis] %s", why);
+    struct error tls_error = {0};
+    struct redis_tls *tls = redis_tls_new(&o->files, &tls_error);
     redis_tls_free(tls);
-    return !o->tls || tls;
+    return tls ? OK : error_set(error, tls_error.code, "[redis] %s", tls_error.text);
 }
 
-bool redis_options_configured(struct redis_options *o, const struct config *c, char *message, size_t size)
+enum err redis_options_configured(struct redis_options *o, const struct config *c, struct error *error)
 {
-    const char *why = "";
-    bool ok = redis_options_parse(o, c->redis.url, c->redis.password, &why);
-    if (!ok)
-        (void)snprintf(message, size, "[redis] url: %s", why);
+    struct error url_error = {0};
+    enum err err = redis_options_parse(o, c->redis.url, c->redis.password, &url_error);
+    if (err)
+        (void)error_set(error, err, "[redis] url: %s", url_error.text);
     o->files = (struct redis_tls_files){.ca_file = c->redis.ca_file,
                                         .cert_file = c->redis.client_cert_file,
                                         .key_file = c->redis.client_key_file};
-    ok = ok && files_fit(o, message, size);
-    if (!ok)
+    if (!err && o->tls)
+        err = check_tls_files(o, error);
+    if (err)
         redis_options_fini(o);
-    return ok;
+    return err;
 }

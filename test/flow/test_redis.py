@@ -2,6 +2,7 @@
 import signal
 import socket
 import threading
+import time
 
 import pytest
 

@@ -45,11 +45,11 @@ static void check_addresses(struct arena *a, struct str text)
     struct proxies networks = {.count = 0};
     struct sockaddr_storage address;
     struct redis_options options;
-    const char *why = NULL;
+    struct error error = {0};
     struct str terminated = arena_printf(a, "%.*s", (int)text.len, text.p);
     (void)address_parse_tcp(terminated.p, &address);
     (void)address_unix_path(terminated.p);
-    CHECK(redis_options_parse(&options, terminated.p, NULL, &why) == (why == NULL));
+    CHECK(redis_options_parse(&options, terminated.p, NULL, &error) == error.code);
     redis_options_fini(&options);
     const bool added = proxies_add(&networks, text);
     CHECK(networks.count == (size_t)(added && !networks.unix_sockets));
