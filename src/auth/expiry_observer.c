@@ -50,7 +50,7 @@ static void observed(struct writer_job *job, enum err err)
 {
     struct expiry_observer *k = (struct expiry_observer *)job;
     k->is_writing = false;
-    if (err && err != ERR_CANCELLED && !k->is_failing)
+    if (err && err != ERR_CANCELED && !k->is_failing)
         log_warn("the time that expiry is decided by cannot be stored: %s; retrying every minute",
                  err_name(err));
     k->is_failing = err != OK;

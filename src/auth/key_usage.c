@@ -83,7 +83,7 @@ static void usage_done(struct writer_job *job, enum err e)
 {
     struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
     u->writing = false;
-    if (e && e != ERR_CANCELLED && !u->failing)
+    if (e && e != ERR_CANCELED && !u->failing)
         log_warn("the last use of API keys cannot be written: %s", err_name(e));
     u->failing = e != OK;
     if (u->closing)

@@ -64,7 +64,7 @@ static void notes_done(struct writer_job *job, enum err e)
 {
     struct session_recorder *n = (struct session_recorder *)job;
     n->writing = false;
-    if (e && e != ERR_CANCELLED && !n->failing)
+    if (e && e != ERR_CANCELED && !n->failing)
         log_warn("the last use of sessions cannot be written: %s", err_name(e));
     n->failing = e != OK;
     if (e)

@@ -1,5 +1,5 @@
-/* libsodium's decoder takes a byte from 0x80 on for the character without its highest bit (0xDF for '_'), so
- * one value would have several spellings. Such bytes are refused first. */
+/* Base64 with libsodium. Its decoder ignores the highest bit of a byte (it reads 0xDF as '_'), so that one
+ * value would have several spellings; such bytes are rejected first. */
 #include "base/base64.h"
 
 #include <sodium.h>

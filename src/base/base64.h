@@ -1,4 +1,4 @@
-/* Strict base64 decoding with libsodium. Pure functions. */
+/* Strict base64 decoding. */
 #ifndef VT_BASE_BASE64_H
 #define VT_BASE_BASE64_H
 
@@ -9,8 +9,8 @@ enum base64_alphabet {
     BASE64_URL,      /* RFC 4648, 5: - and _, not padded */
 };
 
-/* Decodes all of `text` into at most `size` bytes. False: another character, wrong padding, unused bits that
- * are not zero, or more than `size` bytes. */
+/* Decodes `text` into at most `size` bytes. Returns false for a character outside the alphabet, wrong
+ * padding, unused bits that are not zero, and more than `size` bytes. */
 bool base64_decode(struct str text, enum base64_alphabet alphabet, void *out, size_t size, size_t *len);
 
 #endif

@@ -1,4 +1,5 @@
-/* Growing output buffer with a hard maximum. Failure is sticky: write on, test `failed` once at the end. */
+/* A growing output buffer with a hard maximum. Failure is sticky: append everything, then test `failed` once.
+ * Appending always checks its room. */
 #ifndef VT_BASE_BUF_H
 #define VT_BASE_BUF_H
 
@@ -9,33 +10,32 @@
 struct buf {
     char *p;
     size_t len, cap, max;
-    bool failed;               /* would have grown above `max`; what was appended since is lost */
-    bool fails_without_memory; /* else the process ends when there is no memory */
-    bool lacks_memory;         /* has failed because there was no memory */
-    char before; /* the byte that stood before p[0] when buf_discard_sent() took it away; 0: p[0] is the first
-                  */
+    bool failed;               /* an append did not fit into `max`; it and later ones were dropped */
+    bool fails_without_memory; /* out of memory sets `failed`; otherwise it ends the process */
+    bool lacks_memory;         /* failed because out of memory */
+    char before;               /* last byte that buf_discard_sent() removed; 0: none */
 };
 
-/* Allocates nothing yet. */
+/* Allocates nothing yet. Out of memory ends the process. */
 void buf_init(struct buf *b, size_t max);
-/* The same, but no memory is a failure like too little room: for callers that test `failed`. */
+/* The same, but out of memory sets `failed` and `lacks_memory`. */
 void buf_init_fallible(struct buf *b, size_t max);
 void buf_fini(struct buf *b);
 
-/* On memory of the caller's, which it never outgrows: it fails instead. Needs no buf_fini(). */
+/* A buffer in memory of the caller, which never grows. Needs no buf_fini(). */
 static inline struct buf buf_on(char *room, size_t size)
 {
     return (struct buf){.p = room, .cap = size, .max = size};
 }
 
-/* Empties it and clears the failure; gives memory back when more than `keep` bytes are held. */
+/* Empties the buffer and clears the failure. Frees its memory if that is more than `keep` bytes. */
 void buf_reset(struct buf *b, size_t keep);
 
-/* Empties it in the middle of a text: what it held was sent, more of the same text follows. */
+/* Removes the content, because it was sent, in the middle of a text that continues. */
 void buf_discard_sent(struct buf *b);
 
-/* Makes room for `more` bytes at p + len and returns the place, or NULL (and fails) when that is above `max`.
- * The caller writes at most `more` bytes there and then adds what it wrote to len. */
+/* Makes room for `more` bytes and returns the address of p[len], or NULL if the buffer failed. The caller
+ * writes at most `more` bytes there and adds their number to `len`. */
 char *buf_grow(struct buf *b, size_t more);
 static inline char *buf_reserve(struct buf *b, size_t more)
 {

@@ -1,7 +1,4 @@
-/*
- * What this binary was built from. The Makefile generates the values (gen/build_info.c): the version, the
- * commit, the mode and the version of every library linked in.
- */
+/* What this binary was built from. scripts/gen-build-info generates the values. */
 #ifndef VT_BASE_BUILD_INFO_H
 #define VT_BASE_BUILD_INFO_H
 

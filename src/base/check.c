@@ -1,4 +1,4 @@
-/* The ways in which the process ends itself: a broken invariant, and no memory. */
+/* Ends the process after a failed CHECK or an allocation that cannot fail. */
 #include "base/check.h"
 
 #include "base/fault.h"
@@ -11,7 +11,7 @@
 
 enum { LAST_LINES_MS = 1000 };
 
-/* Standard error may be a pipe that nobody reads: the process must end all the same. Allocates nothing. */
+/* Does not block if standard error is a pipe that is not read. Allocates nothing. */
 static _Noreturn void abort_with(const char *text)
 {
     struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};

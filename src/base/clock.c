@@ -87,7 +87,7 @@ static int32_t days_from_civil(int year, int month, int day)
     return era * 146097 + day_of_era - 719468;
 }
 
-/* `n` digits at s[at] as a number, -1 when one of them is no digit. */
+/* The number that the `n` digits at s[at] make, or -1 if one of them is not a digit. */
 static int digits(struct str s, size_t at, size_t n)
 {
     int v = 0;
@@ -154,7 +154,7 @@ void date_format(int32_t date, char out[DATE_TEXT_LEN])
     format_2_digits(civil.day, out + 8);
 }
 
-/* Milliseconds of ".fraction" (s begins with the dot), -1 when it is not 1 to 9 digits. */
+/* Milliseconds of ".fraction", which begins with the dot; -1 if it does not have 1 to 9 digits. */
 static int fraction_ms(struct str s)
 {
     if (s.len < 2 || s.len > 10 || s.p[0] != '.' || digits(s, 1, s.len - 1) < 0)

@@ -10,7 +10,7 @@ const char *err_name(enum err code)
     switch (code) {
     case OK: return "ok";
     case ERR_NOT_FOUND: return "not found";
-    case ERR_EXISTS: return "exists already";
+    case ERR_EXISTS: return "already exists";
     case ERR_INVALID: return "invalid";
     case ERR_BUSY: return "busy";
     case ERR_FULL: return "full";
@@ -20,7 +20,7 @@ const char *err_name(enum err code)
     case ERR_NOMEM: return "out of memory";
     case ERR_IO: return "input/output error";
     case ERR_TIMEOUT: return "timed out";
-    case ERR_CANCELLED: return "cancelled";
+    case ERR_CANCELED: return "canceled";
     case ERR_INTERNAL: return "internal error";
     }
     return "unknown error";

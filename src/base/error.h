@@ -18,7 +18,7 @@ enum err {
     ERR_NOMEM,
     ERR_IO,
     ERR_TIMEOUT,
-    ERR_CANCELLED,
+    ERR_CANCELED,
     ERR_INTERNAL,
 };
 

@@ -1,11 +1,11 @@
-/* The floor as one number: how far it is ahead of the monotonic clock. */
+/* Stores the floor as its difference to the monotonic clock, one atomic number for all threads. */
 #include "base/expiry_floor.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* No floor is known. */
+/* No floor has been observed or loaded. */
 #define NO_FLOOR INT64_MIN
 
 static _Atomic int64_t floor_ahead_ms = NO_FLOOR;
@@ -15,8 +15,8 @@ static bool continues(const struct expiry_state *s, int64_t wall_ms, int64_t ela
     return s->ahead_wall_ms && llabs(wall_ms - (s->ahead_wall_ms + elapsed_ms)) <= EXPIRY_JUMP_MS;
 }
 
-/* Each process knows only how long itself has observed the jump. The advance of the wall clock since the last
- * observation by any process keeps two processes from counting the same minute twice. */
+/* A process measures only the time since its own last observation. Limiting that to the advance of the wall
+ * clock since the last observation by any process keeps two processes from counting the same minute twice. */
 static int64_t observed_ms(const struct expiry_state *s, int64_t wall_ms, int64_t elapsed_ms)
 {
     int64_t advance_ms = wall_ms - s->ahead_wall_ms;
@@ -61,7 +61,7 @@ int64_t expiry_floor_ms(void)
     if (ahead_ms == NO_FLOOR)
         return 0;
     const int64_t floor_ms = clock_mono_ms() + ahead_ms, wall_ms = clock_wall_ms();
-    /* What an observation made now would adopt. */
+    /* The floor that expiry_observe() would adopt now. */
     return wall_ms > floor_ms && wall_ms - floor_ms <= EXPIRY_JUMP_MS ? wall_ms : floor_ms;
 }
 

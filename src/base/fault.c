@@ -1,4 +1,4 @@
-/* See fault.h. */
+/* The countdown of fault injection, one for each thread. */
 #include "base/fault.h"
 
 #ifdef VT_TEST_SEAMS

@@ -1,5 +1,5 @@
-/* Fault injection for tests: of the calls that pass through here (allocations, calls of libuv), the n-th one
- * fails. The release build compiles it to the plain call. */
+/* Fault injection for tests: makes the n-th of the calls wrapped in FAULT_OR() fail (allocations, libuv
+ * calls). In the release build FAULT_OR() is the plain call. */
 #ifndef VT_BASE_FAULT_H
 #define VT_BASE_FAULT_H
 
@@ -7,14 +7,14 @@
 
 #ifdef VT_TEST_SEAMS
 
-/* Makes the n-th call of this thread from now on fail (1: the next one), and every later one too if
- * `for_ever`. 0: none. */
+/* Makes the n-th wrapped call of this thread fail (1: the next one), and every later one too if `for_ever`.
+ * 0: disarms. */
 void fault_arm(unsigned n, bool for_ever);
 
-/* The number of calls that have failed since fault_arm(). */
+/* Number of calls that were made to fail since fault_arm(). */
 unsigned fault_count(void);
 
-/* True if the call that asks must fail. */
+/* Counts one call and returns true if it must fail. */
 bool fault_fires(void);
 
 #else
@@ -26,7 +26,7 @@ static inline bool fault_fires(void)
 
 #endif
 
-/* The result of `call`, or `error` without calling if it must fail. */
+/* Evaluates to `call`, or to `error` without making the call. */
 #define FAULT_OR(error, call) (fault_fires() ? (error) : (call))
 
 #endif

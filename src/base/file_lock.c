@@ -1,4 +1,4 @@
-/* See file_lock.h. */
+/* Locks between processes with flock(2). */
 #include "base/file_lock.h"
 
 #include "base/check.h"
@@ -14,7 +14,7 @@ enum { MODE = 0640 };
 bool file_lock_open(struct file_lock *l, const char *path, const char *model)
 {
     l->fd = file_open_as(path, model, MODE);
-    /* Reading is enough for a lock, so a file that may not be written can still be locked. */
+    /* flock(2) works on a file opened for reading, so a file that may not be written can still be locked. */
     if (l->fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
         int why = errno;
         l->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* See file_owner.h. */
+/* Creates files with the owner of an existing one. */
 #include "base/file_owner.h"
 
 #include <errno.h>
@@ -62,8 +62,8 @@ static int create_as(const char *path, const char *model, mode_t mode)
     return -1;
 }
 
-/* Only a file that this call has created changes its owner: the name of an existing one may be a hard link
- * that the directory's owner made to a file of somebody else. */
+/* Changes the owner only of a file that this call has created: an existing name may be a hard link that the
+ * owner of the directory made to another user's file. */
 int file_open_as(const char *path, const char *model, mode_t mode)
 {
     int fd = -1;

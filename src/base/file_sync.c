@@ -1,4 +1,4 @@
-/* A descriptor for reading is enough for fsync(2). */
+/* fsync(2) of files and directories, for which a descriptor opened for reading is enough. */
 #include "base/file_sync.h"
 
 #include <fcntl.h>

@@ -1,13 +1,13 @@
-/* Making files and their names durable: fsync(2). errno says why it failed. */
+/* Makes files and their names durable with fsync(2). The functions return false with errno set on failure. */
 #ifndef VT_BASE_FILE_SYNC_H
 #define VT_BASE_FILE_SYNC_H
 
 #include <stdbool.h>
 
-/* What the file at `path` holds is on disk. */
+/* Syncs the content of the file. */
 bool file_sync(const char *path);
 
-/* The name of the file is on disk, or that there is no such file any more: syncs its directory. */
+/* Syncs the directory of the file, which makes its creation, renaming or deletion durable. */
 bool file_sync_directory_of(const char *path);
 
 #endif

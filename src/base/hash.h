@@ -1,4 +1,4 @@
-/* Fast hashes that are not for secrets: entity tags, cursor bindings, hash tables. */
+/* Fast hashes without cryptographic strength: for entity tags, cursors and hash tables. */
 #ifndef VT_BASE_HASH_H
 #define VT_BASE_HASH_H
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* 64 bits (XXH3); `seed` chains several texts into one hash. */
+/* XXH3, 64 bits. To hash several texts, pass the hash of the first as the seed of the second. */
 uint64_t hash_64(struct str s, uint64_t seed);
 
 /* The hash of an integer. Consecutive integers spread evenly. Not for values that a client
@@ -18,7 +18,7 @@ static inline uint64_t hash_i64(int64_t v)
     return x ^ x >> 32;
 }
 
-/* 128 bits (XXH3) as 32 lower-case hexadecimal digits. */
+/* XXH3, 128 bits, as 32 lower-case hexadecimal digits. */
 enum { HASH_TEXT_LEN = 32 };
 void hash_128_text(struct str s, char out[HASH_TEXT_LEN]);
 

@@ -1,5 +1,5 @@
-/* Intrusive doubly linked list. A zeroed head is not valid: list_init() first. A link that is in no list
- * points at itself. */
+/* An intrusive doubly linked list. Initialize heads and links with list_init(); zeros are not valid. A link
+ * that is in no list points to itself. */
 #ifndef VT_BASE_LIST_H
 #define VT_BASE_LIST_H
 
@@ -22,7 +22,7 @@ static inline bool list_is_empty(const struct list *l)
     return l->next == l;
 }
 
-/* Last place of `head`. The link must be in no list. */
+/* Appends the link to the list. Precondition: the link is in no list. */
 static inline void list_add_last(struct list *head, struct list *link)
 {
     link->prev = head->prev;
@@ -31,7 +31,7 @@ static inline void list_add_last(struct list *head, struct list *link)
     head->prev = link;
 }
 
-/* Out of whatever list it is in; harmless when in none. */
+/* Removes the link from the list it is in, if any. */
 static inline void list_remove(struct list *link)
 {
     link->prev->next = link->next;
@@ -39,7 +39,7 @@ static inline void list_remove(struct list *link)
     list_init(link);
 }
 
-/* All links of `from`, in their order, to the last places of `head`; `from` is empty then. */
+/* Appends all links of `from` to `head` in their order, and leaves `from` empty. */
 static inline void list_move_all(struct list *head, struct list *from)
 {
     if (list_is_empty(from))

@@ -1,5 +1,5 @@
-/* Builds the lines of the log, without allocating: a line about exhausted memory must be possible. A line is
- * written with one write(2), so lines of several threads and processes do not mix. */
+/* Formats log lines. Does not allocate, so that "out of memory" can be logged. Each line is written with one
+ * write(2), so that the lines of several threads and processes do not mix. */
 #include "base/log.h"
 
 #include "base/buf.h"
@@ -14,7 +14,7 @@
 
 enum {
     TEXT_MAX_BYTES = 2048,
-    LINE_MAX_BYTES = 6 * TEXT_MAX_BYTES + 512, /* every byte escaped as \u00XX, and what is around the text */
+    LINE_MAX_BYTES = 6 * TEXT_MAX_BYTES + 512, /* every byte escaped as \u00XX, plus time and level */
 };
 
 /* Atomic: a reload changes them while other threads log. */
@@ -50,7 +50,7 @@ bool log_format_parse(struct str s, enum log_format *out)
     return true;
 }
 
-/* Controls and ill-formed bytes as JSON escapes, without the quotes. */
+/* Appends the text with the escapes of JSON, but without quotes around it. */
 static void append_escaped(struct buf *b, struct str s)
 {
     char room[LINE_MAX_BYTES];
@@ -95,9 +95,7 @@ static size_t report_dropped(char *room, size_t size, uint64_t dropped)
 void log_start(void)
 {
     if (log_writer_start(report_dropped))
-        log_warn(
-            "log: no thread for writing could be started; a reader of standard error that stops reading will "
-            "stop this process");
+        log_warn("log: cannot start the writer thread; if standard error is not read, the server will block");
 }
 
 void log_stop(void)

@@ -1,4 +1,5 @@
-/* The queue and the thread. Two buffers of fixed size: callers fill one while the thread writes the other. */
+/* The writer thread and its queue: two buffers of fixed size. Callers fill one while the thread writes the
+ * other. */
 #include "base/log_writer.h"
 
 #include "base/check.h"
@@ -14,20 +15,23 @@
 
 enum { QUEUE_BYTES = 256 << 10, REPORT_BYTES = 256, POLL_MS = 50 };
 
-enum state { DIRECT, RUNNING, STOPPING, ABANDONED };
+/* DIRECT --log_writer_start()--> RUNNING --log_writer_stop()--> STOPPING --queue is empty--> DIRECT
+ *                                                                  |
+ *                                                                  +--timed out--> ABANDONED */
+enum writer_state { DIRECT, RUNNING, STOPPING, ABANDONED };
 
 static struct {
-    pthread_mutex_t lock; /* of everything here but `descriptor` */
+    pthread_mutex_t lock; /* protects all members except `descriptor` */
     pthread_cond_t changed;
-    enum state state;
-    int64_t stop_by_us; /* while STOPPING */
-    bool writing;       /* the thread has a batch */
+    enum writer_state state;
+    int64_t stop_by_us; /* deadline of STOPPING */
+    bool writing;       /* the thread is writing a batch */
     pthread_t thread;
     char *queue, *batch;
     size_t queued;
     uint64_t dropped, unreported;
     log_writer_report_fn *report;
-    pthread_mutex_t descriptor; /* held from the look whether there is room to the end of the write */
+    pthread_mutex_t descriptor; /* makes poll() and write() one operation */
 } writer = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER,
             .descriptor = PTHREAD_MUTEX_INITIALIZER};
@@ -56,19 +60,20 @@ static bool is_out_of_time(void)
     return out;
 }
 
-/* Whole lines that one write(2) takes without mixing them with those of other processes. */
-static size_t piece_of(const char *p, size_t n)
+/* Length of the leading whole lines that write(2) writes atomically, so that lines of several processes do
+ * not mix. */
+static size_t atomic_length(const char *p, size_t n)
 {
     size_t len = n < PIPE_BUF ? n : PIPE_BUF;
     const char *end = memrchr(p, '\n', len);
     return end ? (size_t)(end - p) + 1 : len;
 }
 
-/* False: standard error takes nothing any more, or there is no time to wait. */
+/* Returns false if standard error cannot be written, or not before the deadline of STOPPING. */
 static bool write_batch(const char *p, size_t n)
 {
     while (n) {
-        ssize_t done = log_writer_write_some(p, piece_of(p, n));
+        ssize_t done = log_writer_write_some(p, atomic_length(p, n));
         if (done < 0 && errno != EAGAIN && errno != EINTR)
             return false;
         if (done < 0) {
@@ -92,19 +97,19 @@ static uint64_t count_lines(const char *p, size_t n)
     return count;
 }
 
-/* Takes what is queued, and the report of what was dropped behind it. Returns 0 when there is nothing left to
- * do. Called with the lock held. */
-static size_t take_batch(void)
+/* Waits for lines, swaps the buffers, and appends the report of dropped lines to the batch. Returns the
+ * length of the batch; 0: the thread ends. Called with the lock held. */
+static size_t next_batch(void)
 {
     while (!writer.queued && !writer.unreported && writer.state == RUNNING)
         CHECK(pthread_cond_wait(&writer.changed, &writer.lock) == 0);
     size_t n = writer.queued;
-    char *taken = writer.queue;
+    char *batch = writer.queue;
     writer.queue = writer.batch;
-    writer.batch = taken;
+    writer.batch = batch;
     writer.queued = 0;
     if (writer.unreported)
-        n += writer.report(taken + n, REPORT_BYTES, writer.unreported);
+        n += writer.report(batch + n, REPORT_BYTES, writer.unreported);
     writer.unreported = 0;
     return n;
 }
@@ -114,7 +119,7 @@ static void *run(void *unused)
     size_t n;
     (void)unused;
     CHECK(pthread_mutex_lock(&writer.lock) == 0);
-    while (writer.state != ABANDONED && (n = take_batch()) > 0) {
+    while (writer.state != ABANDONED && (n = next_batch()) > 0) {
         const char *batch = writer.batch;
         writer.writing = true;
         CHECK(pthread_mutex_unlock(&writer.lock) == 0);
@@ -146,7 +151,7 @@ enum err log_writer_start(log_writer_report_fn *report)
     writer.batch = malloc(QUEUE_BYTES + REPORT_BYTES);
     writer.report = report;
     writer.state = RUNNING;
-    (void)sigfillset(&all); /* signals are for the event loop */
+    (void)sigfillset(&all); /* the event loop handles signals */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool runs = writer.queue && writer.batch && pthread_create(&writer.thread, NULL, run, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -192,7 +197,7 @@ void log_writer_flush(int timeout_ms)
 bool log_writer_enqueue(struct str line)
 {
     CHECK(pthread_mutex_lock(&writer.lock) == 0);
-    const enum state state = writer.state;
+    const enum writer_state state = writer.state;
     const bool fits = (state == RUNNING || state == STOPPING) && writer.queued + line.len <= QUEUE_BYTES;
     if (fits) {
         memcpy(writer.queue + writer.queued, line.p, line.len);

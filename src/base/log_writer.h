@@ -1,10 +1,10 @@
-/* Writes the log to standard error without ever making its callers wait.
+/* Writes log lines to standard error without blocking the caller.
  *
  *   log_at() --> queue (256 KiB) --> writer thread --> standard error
  *
- * Without log_writer_start(), as in commands, log_at() writes by itself and waits for a slow reader. A server
- * must not: a pipe that nobody reads would stop its event loop. O_NONBLOCK is no way out, for the flag
- * belongs to the open file, which other processes may share. */
+ * A server needs it because a pipe that is not read would block its event loop. O_NONBLOCK is no alternative:
+ * the flag belongs to the open file description, which other processes may share. Without log_writer_start(),
+ * as in commands, log_at() writes directly. */
 #ifndef VT_BASE_LOG_WRITER_H
 #define VT_BASE_LOG_WRITER_H
 
@@ -14,30 +14,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Writes the line that reports how many were dropped to `room`, once there is room again; returns its length.
- */
+/* Writes the line that reports `dropped` lines to `room` and returns its length. */
 typedef size_t log_writer_report_fn(char *room, size_t size, uint64_t dropped);
 
-/* Starts the thread. ERR_NOMEM: it could not be created; log_at() then goes on writing by itself. */
+/* Starts the thread. ERR_NOMEM: it could not be created, and log_at() continues to write directly. */
 MUST_USE enum err log_writer_start(log_writer_report_fn *report);
 
-/* Writes what is queued, for at most `timeout_ms`, and ends the thread. Harmless if it does not run. Later
- * lines are written directly, or lost if the queue could not be emptied: standard error is stuck then. */
+/* Writes the queued lines for at most `timeout_ms` and ends the thread. Does nothing if it is not running.
+ * Later lines are written directly; if the queue could not be written in time, they are dropped. */
 void log_writer_stop(int timeout_ms);
 
-/* Before an abort: waits until what is queued is written, for at most `timeout_ms`. Takes no lock that it
- * would have to wait for. */
+/* Waits up to `timeout_ms` until the queued lines are written. Never blocks on a lock, so that it can be
+ * called before abort(). */
 void log_writer_flush(int timeout_ms);
 
-/* Queues one whole line, or drops and counts it if the queue is full. False: no thread runs, and the caller
- * writes. Any thread. */
+/* Queues one whole line, or drops and counts it if the queue is full. Returns false if no writer thread is
+ * running; then the caller must write the line. Any thread. */
 bool log_writer_enqueue(struct str line);
 
-/* Lines dropped since the process began. */
+/* Number of lines dropped since the process started. */
 uint64_t log_writer_dropped(void);
 
-/* Writes at most PIPE_BUF bytes to standard error if that can be done now; -1 with errno EAGAIN if not. Safe
- * beside the thread: of two writers that both saw room, one would wait. */
+/* Writes at most PIPE_BUF bytes to standard error without blocking; -1 with errno EAGAIN if it would block.
+ * Callers other than the writer thread must use this as well: if two threads polled first and then both
+ * wrote, one of them could block. */
 ssize_t log_writer_write_some(const char *p, size_t n);
 
 #endif

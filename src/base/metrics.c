@@ -1,4 +1,4 @@
-/* Buckets, and the text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/* Histograms, and the text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 #include "base/metrics.h"
 #include "base/number.h"
 
@@ -10,12 +10,11 @@ static const uint32_t size_bounds[METRICS_SIZE_BOUNDS] = {0, 1, 2, 5, 10, 20, 50
 
 /* ---- counting ---- */
 
-/* How many bounds are below: a sum of comparisons, no branches. */
 static size_t bucket_of(const uint32_t *bounds, size_t count, uint32_t v)
 {
     size_t bucket = 0;
-    for (size_t i = 0; i < count; i++)
-        bucket += v > bounds[i];
+    while (bucket < count && v > bounds[bucket])
+        bucket++;
     return bucket;
 }
 
@@ -60,7 +59,7 @@ static void append_label_value(struct buf *b, struct str s)
     }
 }
 
-/* Name, suffix, labels and `le` if it is not NULL, up to the blank before the value. */
+/* Appends name, suffix and labels, with the label `le` if it is not NULL, and the space before the value. */
 static void begin_sample(struct buf *b, const char *name, const char *suffix,
                          const struct metrics_label *labels, const char *le)
 {
@@ -102,7 +101,7 @@ void metrics_seconds(struct buf *b, const char *name, const struct metrics_label
     buf_append_char(b, '\n');
 }
 
-/* The shortest text of a bound: 0.0001, 0.025, 1, 2.5, 60. */
+/* The bound in seconds without trailing zeros: 0.0001, 0.025, 1, 2.5, 60. */
 static const char *bound_text(struct buf *text, uint32_t us)
 {
     buf_reset(text, text->cap);

@@ -1,12 +1,12 @@
-/* Numbers for a monitoring system: durations counted in fixed buckets, and the Prometheus text format
- * (version 0.0.4). Counting is an addition in memory that its owner holds; a counter or a gauge is just an
- * integer there. Knows no metric. */
+/* Histograms, and the Prometheus text format (version 0.0.4). The caller owns the memory of its metrics; a
+ * counter or gauge is a plain integer. */
 #ifndef VT_BASE_METRICS_H
 #define VT_BASE_METRICS_H
 
 #include "base/buf.h"
 
-/* Bounds of durations in microseconds: 100, 250, 500, 1000 … 60 s; the last bucket is what is above. */
+/* Upper bounds of the buckets of a histogram of durations, in microseconds: 100, 250, 500, 1000 … 60 s. One
+ * more bucket counts longer durations. */
 enum { METRICS_BOUNDS = 18 };
 extern const uint32_t metrics_bounds_us[METRICS_BOUNDS];
 
@@ -15,10 +15,10 @@ struct metrics_times {
     uint64_t sum_us, max_us;
 };
 
-/* Negative counts as 0. */
+/* A negative duration counts as 0. */
 void metrics_observe(struct metrics_times *t, int64_t us);
 
-/* The same for small numbers, such as lengths of queues: 0, 1, 2, 5 … 1000. */
+/* A histogram of small numbers, such as queue lengths, with the bounds 0, 1, 2, 5 … 1000. */
 enum { METRICS_SIZE_BOUNDS = 11 };
 struct metrics_sizes {
     uint64_t counts[METRICS_SIZE_BOUNDS + 1];
@@ -28,17 +28,17 @@ void metrics_observe_size(struct metrics_sizes *s, int64_t n);
 
 enum metrics_type { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };
 
-/* Names are ours and well formed; a value may be any text. A list ends with name NULL. */
+/* `name` must be a valid label name; `value` may be any text. A list of labels ends with name NULL. */
 struct metrics_label {
     const char *name;
     struct str value;
 };
 #define METRICS_LABELS(...) ((const struct metrics_label[]){__VA_ARGS__, {NULL, {NULL, 0}}})
 
-/* The two lines that go before the samples of a metric; once for each. */
+/* The HELP and TYPE lines, once before all samples of a metric. */
 void metrics_family(struct buf *b, const char *name, enum metrics_type type, const char *help);
 
-/* One sample. `labels` NULL: none. */
+/* One sample. `labels` may be NULL. */
 void metrics_value(struct buf *b, const char *name, const struct metrics_label *labels, int64_t v);
 void metrics_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us);
 
@@ -48,7 +48,7 @@ void metrics_times_write(struct buf *b, const char *name, const struct metrics_l
 void metrics_sizes_write(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_sizes *s);
 
-/* Family and sample in one: a metric without labels. */
+/* HELP, TYPE and the only sample of a metric without labels. */
 void metrics_counter(struct buf *b, const char *name, const char *help, uint64_t v);
 void metrics_gauge(struct buf *b, const char *name, const char *help, int64_t v);
 

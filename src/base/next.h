@@ -1,26 +1,25 @@
-/* The vocabulary of steps. A request, or any longer work on the loop, is a chain of step functions; a step
- * that starts something RETURNS what comes next, so an answer that is there at once and one that comes later
- * take the same path, and no callback runs before its starter has returned. */
+/* Steps and waiters. A request, like any longer work on the loop, is a chain of step functions. A step that
+ * starts an operation RETURNS what comes next, so an operation that completes at once and one that completes
+ * later take the same path, and no callback runs before the function that started the operation returns. */
 #ifndef VT_BASE_NEXT_H
 #define VT_BASE_NEXT_H
 
 enum next {
     NEXT_MORE,  /* run the next step now */
-    NEXT_WAIT,  /* exactly one wait is armed: run the next step when it is over */
-    NEXT_YIELD, /* run the next step after the loop has turned: somebody else's turn */
+    NEXT_WAIT,  /* exactly one waiter is armed: run the next step when it completes */
+    NEXT_YIELD, /* run the next step in the next loop iteration, so that other work is not delayed */
     NEXT_DONE,  /* complete */
 };
 
-/* One wait. It lives with the waiting side (in a request's arena). A driver (database, Redis, job, timer)
- * that cannot answer at once arms it, keeps a pointer to it in a call record of its own on the heap, and
+/* Waits for one operation. The caller owns it, for example in a request's arena. A driver (database, Redis,
+ * job, timer) that cannot complete at once arms it, stores a pointer to it in a call record on the heap, and
  * returns NEXT_WAIT.
  *
- * The driver calls `wake` at most once and never before the starter has returned. The waiting side may leave
- * earlier: waiter_cancel() nulls the driver's pointer, the late answer then frees the record and does
- * nothing.
- */
+ * The driver calls `wake` at most once, and never before the function that armed the waiter has returned. The
+ * owner may cancel first: the driver's `cancel` clears the pointer, and when the operation completes, the
+ * driver only frees its record. */
 struct waiter {
-    void (*wake)(struct waiter *w);   /* set by the waiting side before anything is started */
+    void (*wake)(struct waiter *w);   /* set by the owner before it starts an operation */
     void (*cancel)(struct waiter *w); /* set by the driver that armed it; NULL when not armed */
     void *call;                       /* the driver's record */
 };
@@ -30,7 +29,7 @@ static inline int waiter_is_armed(const struct waiter *w)
     return w->cancel != 0;
 }
 
-/* Disarms, then wakes: what a driver calls when its answer is there. */
+/* Called by the driver when the operation is complete: disarms the waiter, then wakes it. */
 static inline void waiter_complete(struct waiter *w)
 {
     w->cancel = 0;
@@ -38,7 +37,7 @@ static inline void waiter_complete(struct waiter *w)
     w->wake(w);
 }
 
-/* Leaves without an answer; nothing happens when it is not armed. */
+/* Called by the owner to abandon the operation. Does nothing if the waiter is not armed. */
 static inline void waiter_cancel(struct waiter *w)
 {
     void (*cancel)(struct waiter *) = w->cancel;

@@ -1,4 +1,4 @@
-/* See seam.h. */
+/* Kill points of the test builds. */
 #include "base/seam.h"
 
 #ifdef VT_TEST_SEAMS

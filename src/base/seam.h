@@ -1,5 +1,5 @@
-/* Places at which a test can kill the process: in the seams build, the n-th call of seam_kill_point() ends
- * the process with SIGKILL if VIEWTALLY_TEST_KILL_AT is n. The release build compiles it to nothing. */
+/* Kill points for tests: in builds with test seams, the n-th call of seam_kill_point() ends the process with
+ * SIGKILL if VIEWTALLY_TEST_KILL_AT is n. In the release build it does nothing. */
 #ifndef VT_BASE_SEAM_H
 #define VT_BASE_SEAM_H
 

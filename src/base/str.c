@@ -1,4 +1,4 @@
-/* Slices. Knows bytes and ASCII, and UTF-8 only as far as telling whether it is well formed. */
+/* Operations on strings: ASCII, and validation of UTF-8. */
 #include "base/str.h"
 
 #include <stdint.h>

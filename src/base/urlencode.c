@@ -1,4 +1,4 @@
-/* Percent-encoding. Knows no scheme and no field. */
+/* Percent-encoding (RFC 3986). */
 #include "base/urlencode.h"
 
 static bool is_unreserved(unsigned char c)
@@ -7,11 +7,11 @@ static bool is_unreserved(unsigned char c)
            c == '.' || c == '_' || c == '~';
 }
 
-/* Room for three characters at `to`; returns how many were written. */
-static size_t encode_byte(char *to, unsigned char c, char kept)
+/* Writes up to three characters and returns how many. Does not encode the character `plain`. */
+static size_t encode_byte(char *to, unsigned char c, char plain)
 {
     static const char hex[] = "0123456789ABCDEF";
-    if (is_unreserved(c) || (kept && c == (unsigned char)kept)) {
+    if (is_unreserved(c) || (plain && c == (unsigned char)plain)) {
         to[0] = (char)c;
         return 1;
     }
@@ -21,11 +21,11 @@ static size_t encode_byte(char *to, unsigned char c, char kept)
     return 3;
 }
 
-static size_t encode(char *to, struct str s, char kept)
+static size_t encode(char *to, struct str s, char plain)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.len; i++)
-        n += encode_byte(to + n, (unsigned char)s.p[i], kept);
+        n += encode_byte(to + n, (unsigned char)s.p[i], plain);
     return n;
 }
 
@@ -44,7 +44,7 @@ struct str url_encode(struct arena *a, struct str s)
 
 struct str url_with_fields(struct arena *a, struct str before, const struct url_field *fields, size_t count)
 {
-    size_t size = before.len + 1;
+    size_t size = before.len + 1; /* allocated once, so that no other copy of a secret remains */
     for (size_t i = 0; i < count; i++)
         size += strlen(fields[i].name) + 3 * fields[i].value.len + 2;
     char *p = arena_alloc(a, size);

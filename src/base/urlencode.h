@@ -1,22 +1,22 @@
-/* Writing into addresses and forms: percent-encoding and `name=value&…`. Reading them is http/form.h. */
+/* Encodes URLs and forms: percent-encoding and `name=value&…`. http/form.h decodes them. */
 #ifndef VT_BASE_URLENCODE_H
 #define VT_BASE_URLENCODE_H
 
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* One part of an address: all but unreserved characters (RFC 3986, 2.3) percent-encoded. */
+/* Percent-encodes everything except unreserved characters (RFC 3986, 2.3). */
 void url_append_encoded(struct buf *b, struct str s);
 struct str url_encode(struct arena *a, struct str s);
 
 struct url_field {
     const char *name; /* needs no encoding */
-    struct str value; /* p == NULL: left out */
+    struct str value; /* p == NULL: the field is omitted */
 };
 
-/* `before` followed by the fields as name=value&…, as a query or as a body of
- * application/x-www-form-urlencoded. Commas stay as they are, for lists. Written once: no copy of a secret
- * stands anywhere else. */
+/* Returns `before` followed by the fields as name=value&…: a URL with a query, or with an empty `before` a
+ * body of application/x-www-form-urlencoded. Commas are not encoded. The values may be secrets: no other copy
+ * of them remains. */
 struct str url_with_fields(struct arena *a, struct str before, const struct url_field *fields, size_t count);
 
 #endif

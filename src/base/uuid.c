@@ -1,4 +1,4 @@
-/* UUID text form. Knows no randomness: the caller brings the bytes. */
+/* UUIDs and their text form. */
 #include "base/uuid.h"
 
 #include "base/number.h"

@@ -1,4 +1,4 @@
-/* UUIDs (RFC 9562) as 16 bytes. Byte order is the order in which ids are compared everywhere. */
+/* UUIDs (RFC 9562) as 16 bytes, ordered by their bytes. */
 #ifndef VT_BASE_UUID_H
 #define VT_BASE_UUID_H
 
@@ -13,7 +13,7 @@ struct uuid {
 
 enum { UUID_TEXT_LEN = 36 };
 
-/* 8-4-4-4-12 hexadecimal digits in either case; any version. */
+/* Parses 8-4-4-4-12 hexadecimal digits in either case, of any version. */
 bool uuid_parse(struct str s, struct uuid *out);
 
 /* Lower case. */
@@ -26,7 +26,7 @@ static inline bool uuid_eq(const struct uuid *a, const struct uuid *b)
     return memcmp(a->b, b->b, sizeof a->b) == 0;
 }
 
-/* A version 4 UUID out of 16 random bytes. */
+/* Makes a version 4 UUID of 16 random bytes. */
 struct uuid uuid_from_random(const uint8_t random[16]);
 
 #endif

@@ -1,4 +1,4 @@
-/* The text that leaves nothing behind. */
+/* Growth without realloc(), which could leave a copy of the secret in freed memory. */
 #include "base/wiped.h"
 
 #include "base/fault.h"

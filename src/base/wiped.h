@@ -1,17 +1,17 @@
-/* A growing text that holds a secret: overwritten wherever it gives memory back. */
+/* A growing text that holds a secret: all memory is overwritten before it is freed. */
 #ifndef VT_BASE_WIPED_H
 #define VT_BASE_WIPED_H
 
 #include "base/error.h"
 #include "base/str.h"
 
-/* Zeroed: empty. Terminated behind its end as soon as something was appended. */
+/* All zeros: empty. NUL-terminated after the first append. */
 struct wiped {
     char *p;
     size_t len, cap;
 };
 
-/* False: out of memory; nothing was appended. */
+/* Returns false, and appends nothing, if out of memory. */
 MUST_USE bool wiped_append(struct wiped *w, struct str s);
 void wiped_fini(struct wiped *w);
 

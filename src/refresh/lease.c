@@ -51,7 +51,7 @@ static enum err check(const struct lease *l, struct store *store)
     enum err err = store_read_lease(store, &row);
     if (err)
         return err;
-    return row.fence == l->fence ? OK : ERR_CANCELLED;
+    return row.fence == l->fence ? OK : ERR_CANCELED;
 }
 
 enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms)

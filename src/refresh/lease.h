@@ -27,7 +27,7 @@ void lease_init(struct lease *l);
  * nobody. */
 bool lease_is_held(const struct lease_row *row, int64_t now_ms);
 
-/* These three in an open write transaction. take: ERR_BUSY, and `*row` says who has it. hold: ERR_CANCELLED,
+/* These three in an open write transaction. take: ERR_BUSY, and `*row` says who has it. hold: ERR_CANCELED,
  * the lease has gone to another; renews it when it is time. */
 MUST_USE enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row);
 MUST_USE enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms);

@@ -166,15 +166,15 @@ static enum err record_end(struct run *run)
 static enum err ask_sources(struct run *run)
 {
     enum err result = OK;
-    for (int i = 0; run->options->sources.sources[i] && result != ERR_CANCELLED; i++) {
+    for (int i = 0; run->options->sources.sources[i] && result != ERR_CANCELED; i++) {
         run->source = run->options->sources.sources[i];
         enum err err = run->source->run(run);
         CHECK(!run->open);
         run->step_count = run->reading_count = 0;
         run->report->source_failed[run->source->kind] = err != OK;
-        if (err && err != ERR_CANCELLED)
+        if (err && err != ERR_CANCELED)
             log_error("refresh: source %s: %s", source_name(run->source->kind), run->report->why);
-        result = err == ERR_CANCELLED || !result ? err : result;
+        result = err == ERR_CANCELED || !result ? err : result;
     }
     run->source = NULL;
     return result;
@@ -186,7 +186,7 @@ static enum run_state outcome_of(const struct run *run, enum err err)
     if (run->lost)
         return RUN_ABANDONED;
     if (err)
-        return err == ERR_CANCELLED ? RUN_STOPPED : RUN_FAILED;
+        return err == ERR_CANCELED ? RUN_STOPPED : RUN_FAILED;
     return refresh_count_refused(counts) || refresh_count(counts, RUN_BAD_LINES) ? RUN_PARTIAL
                                                                                  : RUN_SUCCEEDED;
 }

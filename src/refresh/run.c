@@ -45,7 +45,7 @@ enum err run_fail(struct run *run, enum err err, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    if (err != ERR_CANCELLED && !run->report->why[0])
+    if (err != ERR_CANCELED && !run->report->why[0])
         (void)vsnprintf(run->report->why, sizeof run->report->why, fmt, ap);
     va_end(ap);
     return err;
@@ -89,21 +89,21 @@ enum err run_open_unleased(struct run *run)
 enum err run_open_transaction(struct run *run)
 {
     if (run->lost)
-        return ERR_CANCELLED;
+        return ERR_CANCELED;
     enum err err = run_open_unleased(run);
     if (err)
         return err;
     err = lease_renew(&run->lease, run->store, clock_wall_ms());
     if (!err)
         return OK;
-    run->lost = err == ERR_CANCELLED;
+    run->lost = err == ERR_CANCELED;
     run_rollback(run);
     return run->lost ? err : run_fail_database(run, err);
 }
 
 enum err run_begin(struct run *run)
 {
-    return is_stopping(run) ? ERR_CANCELLED : run_open_transaction(run);
+    return is_stopping(run) ? ERR_CANCELED : run_open_transaction(run);
 }
 
 static void add_counts(struct run *run)
@@ -147,7 +147,7 @@ void run_rollback(struct run *run)
 enum err run_heartbeat(struct run *run)
 {
     if (is_stopping(run))
-        return ERR_CANCELLED;
+        return ERR_CANCELED;
     if (!lease_renewal_is_due(&run->lease, clock_wall_ms()))
         return OK;
     enum err err = run_open_transaction(run);

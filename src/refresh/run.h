@@ -2,7 +2,7 @@
  * is written in bounded transactions, each of which takes its turn with the server's other writes and checks
  * that the run still holds the lease.
  *
- * ERR_CANCELLED from any of these means: stop now. The server was told to stop, or the lease went to another
+ * ERR_CANCELED from any of these means: stop now. The server was told to stop, or the lease went to another
  * process while this one slept. Nothing of the open transaction was kept. */
 #ifndef VT_REFRESH_RUN_H
 #define VT_REFRESH_RUN_H
@@ -105,7 +105,7 @@ struct run_file {
     enum err (*on_commit)(void *ctx, struct store *store, const struct import_position *last);
 };
 
-/* ERR_CANCELLED, or an error that run_fail() was told (ERR_NOT_FOUND, ERR_IO: the file cannot be read).
+/* ERR_CANCELED, or an error that run_fail() was told (ERR_NOT_FOUND, ERR_IO: the file cannot be read).
  * `*summary` says what was done, also after an error. */
 MUST_USE enum err run_import_file(struct run *run, const struct run_file *file,
                                   struct import_summary *summary);

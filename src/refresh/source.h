@@ -34,7 +34,7 @@ struct source {
     bool (*backlog)(const struct config *config, struct source_backlog *out);
 
     /* Called once per run, on the run's thread, outside of any transaction. Blocks until the source is done.
-     * Returns ERR_CANCELLED if a function of run.h returned it (the run is stopping or has lost its lease):
+     * Returns ERR_CANCELED if a function of run.h returned it (the run is stopping or has lost its lease):
      * then the source must write nothing more. Before it returns any other error, the source has called
      * run_fail(). Committed data stays. Bad lines and refused readings are counted, not errors. */
     enum err (*run)(struct run *run);

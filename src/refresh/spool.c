@@ -118,7 +118,7 @@ static enum err on_commit(void *ctx, struct store *store, const struct import_po
 {
     struct taking *t = ctx;
     if (!is_unchanged(t))
-        return ERR_CANCELLED;
+        return ERR_CANCELED;
     if (last) {
         t->file.step_at = last->observed_at;
         t->file.step_author = last->author;
@@ -320,7 +320,7 @@ static enum err apply_all(struct taking *t)
     if (err)
         return err;
     if (!is_unchanged(t))
-        return ERR_CANCELLED;
+        return ERR_CANCELED;
     t->file.applied_at = clock_wall_ms();
     return in_transaction(t, write_row);
 }
@@ -453,7 +453,7 @@ static enum err take_all(struct run *run, const struct spool_dir *dir)
     else
         err = take_each(run, dir, &list, &finished);
     /* Also after a failure; who was told to stop leaves it to the next run. */
-    if (err != ERR_CANCELLED) {
+    if (err != ERR_CANCELED) {
         enum err moved = conclude_good(run, dir, &finished);
         err = err ? err : moved;
     }

@@ -91,7 +91,7 @@ static enum err err_of_code(int code, int system_errno)
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN: return err_of_io(system_errno);
     case SQLITE_CONSTRAINT: return err_of_constraint(code);
-    case SQLITE_INTERRUPT: return ERR_CANCELLED;
+    case SQLITE_INTERRUPT: return ERR_CANCELED;
     default: return ERR_INTERNAL;
     }
 }

@@ -19,13 +19,13 @@ struct transaction_scope {
 /* The scope of plain transactions: store_begin(), store_commit(), store_rollback(). */
 struct transaction_scope transaction_scope_plain(struct store *store);
 
-/* If begin or commit fails, no transaction is open afterwards. ERR_CANCELLED from any of them: stop. */
+/* If begin or commit fails, no transaction is open afterwards. ERR_CANCELED from any of them: stop. */
 MUST_USE enum err transaction_begin(const struct transaction_scope *t);
 MUST_USE enum err transaction_commit(const struct transaction_scope *t);
 void transaction_rollback(const struct transaction_scope *t);
 
 /* Call at least every second outside of transactions, so that a long-running owner can renew its lease.
- * ERR_CANCELLED: stop. */
+ * ERR_CANCELED: stop. */
 MUST_USE enum err transaction_heartbeat(const struct transaction_scope *t);
 
 /* Runs `work` in one transaction: commits if it returns OK, else rolls back and returns its error. */

@@ -147,7 +147,7 @@ struct ticket_lock *writer_lock(struct writer *w)
 enum err writer_submit(struct writer *w, struct writer_job *job)
 {
     if (w->closed)
-        return ERR_CANCELLED;
+        return ERR_CANCELED;
     if (w->counts.waiting == WRITER_JOBS_MAX)
         return ERR_FULL;
     job->next = NULL;

@@ -33,7 +33,7 @@ MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct
  * as long as the queue. */
 struct ticket_lock *writer_lock(struct writer *w);
 
-/* ERR_FULL when too many jobs wait, ERR_CANCELLED after writer_close(); `done` is then not called. */
+/* ERR_FULL when too many jobs wait, ERR_CANCELED after writer_close(); `done` is then not called. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {

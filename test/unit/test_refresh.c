@@ -297,8 +297,8 @@ static enum err sleeps_too_long(struct run *run)
     the_clock[0] += 31 * SECOND_MS;
     assert_int_equal(run_as(brings_5000, CAUSE_COMMAND, &inner), OK);
     assert_int_equal(outcome_of_run(1), RUN_ABANDONED);
-    assert_int_equal(step_of(run, 9999), ERR_CANCELLED);
-    assert_int_equal(run_begin(run), ERR_CANCELLED);
+    assert_int_equal(step_of(run, 9999), ERR_CANCELED);
+    assert_int_equal(run_begin(run), ERR_CANCELED);
     return run_heartbeat(run);
 }
 
@@ -509,7 +509,7 @@ static enum err is_told_to_stop(struct run *run)
     atomic_store(&stop, true);
     run_count(run, RUN_NO_PLATFORM, RUN_VIDEOS, 10);
     assert_int_equal(run_commit(run), OK); /* what is open is finished */
-    assert_int_equal(run_heartbeat(run), ERR_CANCELLED);
+    assert_int_equal(run_heartbeat(run), ERR_CANCELED);
     return step_of(run, 5000);
 }
 

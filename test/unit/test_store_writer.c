@@ -225,7 +225,7 @@ static void what_waits_is_done_before_it_closes(void **state)
     for (int i = 0; i < 50; i++)
         assert_int_equal(writer_submit(writer, &new_job(i, OK)->job), OK);
     writer_close(writer, on_closed, &closed);
-    assert_int_equal(writer_submit(writer, &new_job(50, OK)->job), ERR_CANCELLED);
+    assert_int_equal(writer_submit(writer, &new_job(50, OK)->job), ERR_CANCELED);
     assert_int_equal(closed, 0);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     writer = NULL;

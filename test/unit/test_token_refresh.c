@@ -123,7 +123,7 @@ static bool stopping;
 static enum err heartbeat(void *ctx)
 {
     (void)ctx;
-    return stopping ? ERR_CANCELLED : OK;
+    return stopping ? ERR_CANCELED : OK;
 }
 
 static void a_stopping_process_does_not_try_again(void **state)
