@@ -54,7 +54,7 @@ static bool on_run(void *ctx, const struct run_row *run)
     struct shown_run *shown = &s->runs[s->run_count++];
     shown->row = *run;
     shown->row.holder = keep(&s->arena, run->holder);
-    shown->row.why = keep(&s->arena, run->why);
+    shown->row.error = keep(&s->arena, run->error);
     return s->run_count < RUNS_SHOWN;
 }
 
@@ -172,7 +172,7 @@ static void json_run(struct buf *b, const struct status *s, const struct shown_r
     JSON_I64(b, "id", row->row);
     JSON_STR(b, "cause", str_from_cstr(run_cause_name(row->cause)));
     JSON_STR(b, "outcome", str_from_cstr(run_state_name((enum run_state)outcome_of(s, row))));
-    JSON_STR(b, "why", row->why);
+    JSON_STR(b, "why", row->error);
     JSON_STR(b, "holder", row->holder);
     JSON_TIME(b, "started_at", row->started_at);
     JSON_TIME_OR_NULL(b, "finished_at", finished, row->finished_at);
@@ -351,9 +351,9 @@ static void text_run(struct buf *b, const struct status *s, const struct shown_r
                (long long)sum_of(run, STR("accepted")), (long long)sum_of(run, STR("refused:")),
                (long long)sum_of(run, STR("bad_lines")),
                (long long)(sum_of(run, STR("viral_events")) + sum_of(run, STR("milestone_events"))));
-    if (row->why.p) {
+    if (row->error.p) {
         buf_printf(b, ": ");
-        cli_append_text(b, row->why);
+        cli_append_text(b, row->error);
     }
     buf_append_char(b, '\n');
 }

@@ -142,7 +142,7 @@ static struct fetch_account *first_account(const struct author_plan *p, struct a
 static bool is_due(const struct plan_post *post, const struct platform_post *record, bool by_age, int64_t now)
 {
     if (record->is_permanent ||
-        !missing_is_due((int)record->misses, record->missed_since, record->asked_at, now))
+        !missing_is_due((int)record->misses, record->missed_since, record->requested_at, now))
         return false;
     const uint64_t key = (uint64_t)post->video_row * UINT64_C(0x9E3779B97F4A7C15) >> 32;
     return !by_age || read_is_due(age_class_of(post->posted_at, now), key, post->read_at, now);
@@ -157,7 +157,7 @@ static enum err load_record(const struct author_plan *p, struct author_posts *gr
         return run_fail_database(p->run, err);
     if (err)
         *record = (struct platform_post){
-            .platform = post->platform, .missed_since = TIME_NONE, .asked_at = TIME_NONE};
+            .platform = post->platform, .missed_since = TIME_NONE, .requested_at = TIME_NONE};
     record->post_id = arena_copy(&group->arena, post->post_id);
     return OK;
 }

@@ -8,9 +8,9 @@ static void record_miss(struct pending_post *post, struct pending_writes *writes
 {
     struct platform_post *record = &post->record;
     record->misses++;
-    record->asked_at = clock_wall_ms();
+    record->requested_at = clock_wall_ms();
     if (record->missed_since == TIME_NONE)
-        record->missed_since = record->asked_at;
+        record->missed_since = record->requested_at;
     pending_writes_add_post(writes, record);
 }
 

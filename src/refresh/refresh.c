@@ -144,7 +144,7 @@ static enum err record_end(struct run *run)
     const struct refresh_report *report = run->report;
     run->row.outcome = report->outcome;
     run->row.finished_at = report->started_at + report->duration_ms;
-    run->row.why = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
+    run->row.error = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
     enum err err = run_open_transaction(run);
     if (err)
         return err;

@@ -23,7 +23,7 @@ enum err store_get_platform_post(struct store *s, struct arena *a, enum platform
         .misses = db_i64(q, 5),
         .missed_since = db_i64_or(q, 6, TIME_NONE),
         .is_permanent = db_i64(q, 7) != 0,
-        .asked_at = db_i64_or(q, 8, TIME_NONE),
+        .requested_at = db_i64_or(q, 8, TIME_NONE),
     };
     db_reset(q);
     return OK;
@@ -41,7 +41,7 @@ enum err store_put_platform_post(struct store *s, const struct platform_post *po
     db_bind_i64(q, 6, post->misses);
     db_bind_i64_or_null(q, 7, post->missed_since, TIME_NONE);
     db_bind_i64(q, 8, post->is_permanent);
-    db_bind_i64_or_null(q, 9, post->asked_at, TIME_NONE);
+    db_bind_i64_or_null(q, 9, post->requested_at, TIME_NONE);
     return db_run(&s->db, q);
 }
 

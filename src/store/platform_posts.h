@@ -17,7 +17,7 @@ struct platform_post {
     int64_t misses;         /* in a row */
     int64_t missed_since;   /* TIME_NONE: the last answer had it */
     bool is_permanent;      /* will never have numbers */
-    int64_t asked_at;       /* TIME_NONE: not written down */
+    int64_t requested_at;   /* TIME_NONE: not written down */
 };
 
 /* ERR_NOT_FOUND: nothing is known. */

@@ -79,7 +79,7 @@
     "last_error, last_error_at, last_ok_at, tier, dropped, tier_until, is_personal"
 #define SQL_PLATFORM_POST                                                                                    \
     "platform, post_id, resolved_id, credential_id, views_source, misses, missed_since, is_permanent, "      \
-    "asked_at"
+    "requested_at"
 
 /* --- who signs in --- */
 
@@ -288,16 +288,19 @@
       "UPDATE refresh_lease SET fence = ?1, holder = ?2, taken_at = ?3, expires_at = ?4 WHERE id = 1")       \
     X(LEASE_CLEAR, "UPDATE refresh_lease SET fence = fence + 1, holder = '', expires_at = 0 WHERE id = 1")   \
     X(RUN_INSERT, "INSERT INTO refresh_runs (cause, holder, started_at) VALUES (?1, ?2, ?3)")                \
-    X(RUN_FINISH, "UPDATE refresh_runs SET finished_at = ?2, outcome = ?3, why = ?4 WHERE id = ?1")          \
+    X(RUN_FINISH, "UPDATE refresh_runs SET finished_at = ?2, outcome = ?3, error = ?4 WHERE id = ?1")        \
     X(RUN_COUNT_PUT,                                                                                         \
       "INSERT INTO refresh_counts (run_id, source, platform, name, value) VALUES (?1, ?2, ?3, ?4, ?5)")      \
-    X(RUNS_LOSE, "UPDATE refresh_runs INDEXED BY refresh_runs_open SET outcome = 4 WHERE outcome IS NULL")   \
+    X(RUNS_ABANDON,                                                                                          \
+      "UPDATE refresh_runs INDEXED BY refresh_runs_unfinished SET outcome = 4 WHERE outcome IS NULL")        \
     X(RUNS_PRUNE, "DELETE FROM refresh_runs WHERE id <= ?1 AND id <> ifnull((SELECT max(id) FROM "           \
-                  "refresh_runs INDEXED BY refresh_runs_whole WHERE is_whole = 1), 0)")                      \
-    X(RUN_LAST_WHOLE, "SELECT started_at, finished_at FROM refresh_runs INDEXED BY refresh_runs_whole "      \
-                      "WHERE is_whole = 1 ORDER BY id DESC LIMIT 1")                                         \
-    X(RUNS, "SELECT id, cause, holder, started_at, finished_at, outcome, why FROM refresh_runs WHERE id > "  \
-            "0 ORDER BY id DESC LIMIT ?1")                                                                   \
+                  "refresh_runs INDEXED BY refresh_runs_complete WHERE is_complete = 1), 0)")                \
+    X(RUN_LAST_COMPLETE,                                                                                     \
+      "SELECT started_at, finished_at FROM refresh_runs INDEXED BY refresh_runs_complete "                   \
+      "WHERE is_complete = 1 ORDER BY id DESC LIMIT 1")                                                      \
+    X(RUNS,                                                                                                  \
+      "SELECT id, cause, holder, started_at, finished_at, outcome, error FROM refresh_runs WHERE id > "      \
+      "0 ORDER BY id DESC LIMIT ?1")                                                                         \
     X(RUN_COUNTS, "SELECT source, platform, name, value FROM refresh_counts WHERE run_id = ?1 ORDER BY "     \
                   "source, platform, name")                                                                  \
     X(AUTHOR_NEXT, "SELECT id FROM authors WHERE id > ?1 ORDER BY id LIMIT 1")                               \

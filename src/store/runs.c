@@ -58,7 +58,7 @@ enum err store_finish_run(struct store *s, const struct run_row *run)
     db_bind_i64(q, 1, run->row);
     db_bind_i64_or_null(q, 2, run->finished_at, TIME_NONE);
     db_bind_i64(q, 3, run->outcome);
-    db_bind_text(q, 4, run->why);
+    db_bind_text(q, 4, run->error);
     return db_run(&s->db, q);
 }
 
@@ -78,7 +78,7 @@ enum err store_put_run_count(struct store *s, int64_t run_row, int source, int p
 enum err store_abandon_runs(struct store *s)
 {
     CHECK(db_in_transaction(&s->db));
-    return db_run(&s->db, db_use(&s->db, QUERY_RUNS_LOSE));
+    return db_run(&s->db, db_use(&s->db, QUERY_RUNS_ABANDON));
 }
 
 enum err store_prune_runs(struct store *s, int64_t newest_row)
@@ -91,7 +91,7 @@ enum err store_prune_runs(struct store *s, int64_t newest_row)
 
 enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUN_LAST_WHOLE);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUN_LAST_COMPLETE);
     enum err err = db_one(&s->db, q);
     *started_at = *finished_at = TIME_NONE;
     if (err)
@@ -115,7 +115,7 @@ enum err store_list_runs(struct store *s, int limit, store_run_fn fn, void *ctx)
             .started_at = db_i64(q, 3),
             .finished_at = db_i64_or(q, 4, TIME_NONE),
             .outcome = (int)db_i64_or(q, 5, RUN_IN_PROGRESS),
-            .why = db_text(q, 6),
+            .error = db_text(q, 6),
         };
         if (!fn(ctx, &run)) {
             db_reset(q);

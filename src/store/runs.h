@@ -34,7 +34,7 @@ struct run_row {
     int64_t started_at;
     int64_t finished_at; /* TIME_NONE: at work, or lost */
     int outcome;         /* enum run_state or RUN_IN_PROGRESS */
-    struct str why;      /* p == NULL: nothing to say */
+    struct str error;    /* p == NULL: nothing to say */
 };
 
 /* A run that begins; sets run->row. */

@@ -135,8 +135,19 @@ static void every_migration_is_complete_in_itself(void **state)
     }
 }
 
-/* What stands in a database of schema 5 stays, and from 6 on the feed has a revision of its own. */
-static void a_database_of_schema_5_keeps_its_rows(void **state)
+/* Makes a database with the schema version `version` and these rows. */
+static void apply_migrations(int version, const char *rows)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+    for (int i = 0; i < version; i++)
+        assert_int_equal(sqlite3_exec(db, schema_migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Schema 6 adds the revision of the feed. */
+static void migrating_schema_5_keeps_rows(void **state)
 {
     (void)state;
     static const char rows[] =
@@ -149,14 +160,9 @@ static void a_database_of_schema_5_keeps_its_rows(void **state)
         " (x'00000000000000000000000000000004', 1, 1, 8, 1000, 0, 'one');"
         "INSERT INTO events (author_id, id, video_id, type, occurred_at, value) VALUES (1, 9, 1, 1, 9, "
         "1000);";
-    sqlite3 *db;
     struct error error = {0};
     int applied;
-    assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(sqlite3_exec(db, schema_migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    apply_migrations(5, rows);
     assert_int_equal(store_migrate(t.path, &applied, &error), OK);
     assert_int_equal(applied, schema_migration_count - 5);
     assert_int_equal(run_sql(t.path, "SELECT sum(rev * 100 + last_event_id) FROM authors"), 15009);
@@ -168,6 +174,33 @@ static void a_database_of_schema_5_keeps_its_rows(void **state)
     run_sql(t.path, "UPDATE books SET title = 'Novella'");
     assert_int_equal(run_sql(t.path, "SELECT feed_rev FROM authors WHERE name = 'Ada'"), 3);
     assert_int_equal(run_sql(t.path, "SELECT feed_rev FROM authors WHERE name = 'Bob'"), 1);
+    assert_int_equal(try_open(STORE_WRITE, &error), OK);
+}
+
+static void schema_12_renames_columns_and_keeps_rows(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "INSERT INTO refresh_runs (cause, holder, started_at, finished_at, outcome, why) VALUES"
+        " (0, 'h', 5, 6, 0, NULL), (1, 'h', 7, 8, 2, 'no network'), (0, 'h', 9, NULL, NULL, NULL);"
+        "INSERT INTO platform_posts (platform, post_id, asked_at) VALUES (1, 'p', 77);"
+        "INSERT INTO platform_limits (api, name, value) VALUES (2, 'behind', 1), (2, 'units', 9);";
+    struct error error = {0};
+    int applied;
+    apply_migrations(11, rows);
+    assert_int_equal(store_migrate(t.path, &applied, &error), OK);
+    assert_int_equal(applied, schema_migration_count - 11);
+    assert_int_equal(run_sql(t.path, "SELECT id FROM refresh_runs WHERE error = 'no network'"), 2);
+    assert_int_equal(
+        run_sql(t.path, "SELECT id FROM refresh_runs INDEXED BY refresh_runs_complete WHERE is_complete = 1"),
+        1);
+    assert_int_equal(
+        run_sql(t.path,
+                "SELECT id FROM refresh_runs INDEXED BY refresh_runs_unfinished WHERE outcome IS NULL"),
+        3);
+    assert_int_equal(run_sql(t.path, "SELECT requested_at FROM platform_posts"), 77);
+    assert_int_equal(run_sql(t.path, "SELECT value FROM platform_limits WHERE name = 'backlog'"), 1);
+    assert_int_equal(run_sql(t.path, "SELECT count(*) FROM platform_limits"), 2);
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
@@ -410,7 +443,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_new_database_is_made_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_create_makes_an_empty_file_a_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_migration_is_complete_in_itself, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_database_of_schema_5_keeps_its_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(migrating_schema_5_keeps_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(schema_12_renames_columns_and_keeps_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_may_migrate_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_newer_database_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_older_database_has_to_be_migrated, set_up, tear_down),
