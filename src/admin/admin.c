@@ -137,14 +137,14 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
         .key = "[admin] listen",
         .router = &a->router,
     };
-    enum err e = http_server_open(&a->server, loop, &options, why);
+    enum err err = http_server_open(&a->server, loop, &options, why);
     for (size_t i = 0; i < listen.count; i++)
         free(listen.text[i]);
-    if (e)
+    if (err)
         free(a);
     else
         *out = a;
-    return e;
+    return err;
 }
 
 static void on_server_closed(void *ctx)

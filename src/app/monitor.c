@@ -63,9 +63,9 @@ void monitor_set_response_cache(struct monitor *w, const struct response_cache *
 enum err monitor_open(struct monitor *w, const char **why)
 {
     const char *listen = w->view.config->admin.listen;
-    enum err e = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
-    if (e != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
-        return e;
+    enum err err = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
+    if (err != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
+        return err;
     log_warn("%s; this process serves no metrics: each process needs its own address", *why);
     return OK;
 }

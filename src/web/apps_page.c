@@ -1,35 +1,36 @@
-/* GET /apps: the apps that an author has connected, each with a key of its own.
+/* GET /apps: the apps that the author has connected. Each has its own API key.
  *
- * Steps: the keys -> where they stand in the feed of events (Redis, when there is one) -> the page. */
+ * Steps: list the keys -> load their poll positions from Redis, if available -> count each app's lag -> write
+ * the page. */
 #include "base/clock.h"
 #include "limit/poll_positions.h"
 #include "web/humanize.h"
 #include "web/page.h"
 #include "store/author_keys.h"
 
-enum { NOT_KNOWN = -1 };
+enum { LAG_UNKNOWN = -1 };
 
-struct app {
+struct connected_app {
     struct uuid key_id;
     struct str name, home_url;
     int64_t connected_at, read_at; /* read_at TIME_NONE: never */
-    int behind;                    /* events; NOT_KNOWN */
+    int lag;                       /* events not read yet, or LAG_UNKNOWN */
 };
 
-struct apps {
-    int count, counted;
-    struct app list[AUTHOR_KEYS_MAX];
-    struct poll_positions_call cursors;
+struct apps_list {
+    int count, counted; /* counted: apps whose lag is determined */
+    struct connected_app apps[AUTHOR_KEYS_MAX];
+    struct poll_positions_call positions;
 };
 
-static struct apps *apps_of(const struct request *r)
+static struct apps_list *apps_of(const struct request *r)
 {
     return page_context_of(r)->state;
 }
 
 /* ---- the page ---- */
 
-static void write_actions(struct request *r, const struct app *app)
+static void write_actions(struct request *r, const struct connected_app *app)
 {
     struct buf *b = &r->res.body;
     char id[UUID_TEXT_LEN];
@@ -42,24 +43,24 @@ static void write_actions(struct request *r, const struct app *app)
     if (app->home_url.p && html_link_is_safe(app->home_url)) {
         HTML(b, "<a rel=\"noreferrer\"");
         html_link(b, "href", app->home_url);
-        HTML(b, ">Its home page</a>");
+        HTML(b, ">Home page</a>");
     }
     HTML(b, "</p>");
 }
 
-static void write_behind(struct buf *b, int behind)
+static void write_lag(struct buf *b, int lag)
 {
-    HTML(b, "<dt>Events it has not dealt with</dt><dd>");
-    if (behind == 0)
+    HTML(b, "<dt>Events not read yet</dt><dd>");
+    if (lag == 0)
         HTML(b, "none");
-    else if (behind > LAG_MAX)
+    else if (lag > LAG_MAX)
         HTML(b, "more than 1,000");
     else
-        html_number(b, behind);
+        html_number(b, lag);
     HTML(b, "</dd>");
 }
 
-static void write_app(struct request *r, const struct app *app, int64_t now)
+static void write_app(struct request *r, const struct connected_app *app, int64_t now)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<section class=\"card\"><h2>");
@@ -72,8 +73,8 @@ static void write_app(struct request *r, const struct app *app, int64_t now)
     else
         html_time_ago(b, app->read_at, now);
     HTML(b, "</dd>");
-    if (app->behind != NOT_KNOWN)
-        write_behind(b, app->behind);
+    if (app->lag != LAG_UNKNOWN)
+        write_lag(b, app->lag);
     HTML(b, "</dl>\n");
     write_actions(r, app);
     HTML(b, "</section>\n");
@@ -81,64 +82,63 @@ static void write_app(struct request *r, const struct app *app, int64_t now)
 
 static enum next show(struct request *r)
 {
-    const struct apps *apps = apps_of(r);
+    const struct apps_list *apps = apps_of(r);
     int64_t now = clock_wall_ms();
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Connected apps"), .current = "/apps"});
-    HTML(b, "<p>These apps may read your numbers, because you allowed it. None of them can change "
-            "anything.</p>\n");
+    HTML(b, "<p>You allowed these apps to read your numbers. They cannot change anything.</p>\n");
     for (int i = 0; i < apps->count; i++)
-        write_app(r, &apps->list[i], now);
+        write_app(r, &apps->apps[i], now);
     if (!apps->count)
-        HTML(b,
-             "<p class=\"empty\">No app is connected. An app that works with this service has a button that "
-             "brings you here to allow it.</p>");
+        HTML(b, "<p class=\"empty\">No app is connected. Apps that work with this service have a button that "
+                "brings you here to allow access.</p>");
     return page_end(r);
 }
 
-/* ---- where each stands ---- */
+/* ---- poll positions ---- */
 
 static enum next count_step(struct request *r);
 
-/* The next one whose position is known; a count at a time, each at most LAG_MAX rows. */
+/* Counts the lag of the next app whose position is known. One query per step; each reads at most LAG_MAX + 1
+ * rows. */
 static enum next count_next(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    struct apps *apps = page->state;
-    for (; apps->counted < apps->cursors.count; apps->counted++) {
-        struct poll_position cursor = poll_positions_get(&apps->cursors, apps->counted);
-        struct app *app = &apps->list[apps->counted];
-        if (!cursor.known)
+    struct apps_list *apps = page->state;
+    for (; apps->counted < apps->positions.count; apps->counted++) {
+        struct poll_position position = poll_positions_get(&apps->positions, apps->counted);
+        struct connected_app *app = &apps->apps[apps->counted];
+        if (!position.known)
             continue;
-        if (cursor.at_ms > app->read_at)
-            app->read_at = cursor.at_ms;
+        if (position.at_ms > app->read_at)
+            app->read_at = position.at_ms;
         r->step = count_step;
-        return store_count_events(&page->read, page->viewer.author_row, cursor.after, LAG_MAX + 1,
-                                  &app->behind);
+        return store_count_events(&page->read, page->viewer.author_row, position.after, LAG_MAX + 1,
+                                  &app->lag);
     }
     return show(r);
 }
 
 static enum next count_step(struct request *r)
 {
-    struct apps *apps = apps_of(r);
+    struct apps_list *apps = apps_of(r);
     if (page_context_of(r)->read.err)
         return page_store_error(r, page_context_of(r)->read.err);
     apps->counted++;
     return count_next(r);
 }
 
-static enum next ask_cursors(struct request *r)
+static enum next load_positions(struct request *r)
 {
     const struct site *site = page_context_of(r)->site;
-    struct apps *apps = apps_of(r);
+    struct apps_list *apps = apps_of(r);
     struct uuid ids[POLL_POSITIONS_MAX];
     int count = apps->count < POLL_POSITIONS_MAX ? apps->count : POLL_POSITIONS_MAX;
     if (!count || !site->cursors)
         return show(r);
     for (int i = 0; i < count; i++)
-        ids[i] = apps->list[i].key_id;
+        ids[i] = apps->apps[i].key_id;
     r->step = count_next;
-    return poll_positions_load(site->cursors, ids, count, &r->wait, &apps->cursors);
+    return poll_positions_load(site->cursors, ids, count, &r->wait, &apps->positions);
 }
 
 /* ---- the keys ---- */
@@ -146,17 +146,17 @@ static enum next ask_cursors(struct request *r)
 static bool on_key(void *ctx, const struct author_key *key)
 {
     struct request *r = ctx;
-    struct apps *apps = apps_of(r);
+    struct apps_list *apps = apps_of(r);
     struct str home = key->app_home_url;
     if (!key->is_app)
         return true;
-    apps->list[apps->count++] = (struct app){
+    apps->apps[apps->count++] = (struct connected_app){
         .key_id = key->key.id,
         .name = arena_copy(&r->arena, key->app_name),
         .home_url = home.p ? arena_copy(&r->arena, home) : home,
         .connected_at = key->key.created_at,
         .read_at = key->key.last_used_at,
-        .behind = NOT_KNOWN,
+        .lag = LAG_UNKNOWN,
     };
     return apps->count < AUTHOR_KEYS_MAX;
 }
@@ -164,13 +164,13 @@ static bool on_key(void *ctx, const struct author_key *key)
 static enum next listed_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    return page->read.err ? page_store_error(r, page->read.err) : ask_cursors(r);
+    return page->read.err ? page_store_error(r, page->read.err) : load_positions(r);
 }
 
 static enum next apps_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    page->state = arena_alloc(&r->arena, sizeof(struct apps));
+    page->state = arena_alloc(&r->arena, sizeof(struct apps_list));
     r->step = listed_step;
     return store_list_author_keys(&page->read, page->viewer.author_row, KEYS_LIVE, AUTHOR_KEYS_MAX, on_key,
                                   r);

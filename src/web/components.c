@@ -1,4 +1,4 @@
-/* Pieces of pages about videos. Knows markup and records; reads nothing. */
+/* HTML of videos and events. */
 #include "web/components.h"
 
 #include "base/clock.h"
@@ -23,32 +23,32 @@ void component_video_link(struct request *r, const struct video_ref *v, const st
     HTML(&r->res.body, "</a>");
 }
 
-/* ---- the picture ---- */
+/* ---- thumbnail ---- */
 
 static bool is_letter(unsigned char c)
 {
     return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* The first characters of the first two words that have any, in capitals as far as that is ASCII. */
+/* Writes the first letter of each of the first two words. Only ASCII letters are converted to upper case. */
 static void write_initials(struct buf *b, struct str title)
 {
-    size_t taken = 0;
+    size_t written = 0;
     bool in_word = false;
-    for (size_t i = 0; i < title.len && taken < 2;) {
+    for (size_t i = 0; i < title.len && written < 2;) {
         unsigned char c = (unsigned char)title.p[i];
         size_t n = str_utf8_sequence(title.p + i, title.len - i);
         if (n && is_letter(c) && !in_word) {
             char capital = (char)(c >= 'a' && c <= 'z' ? c - 32 : c);
             html_text(b, n == 1 ? str_make(&capital, 1) : str_make(title.p + i, n));
-            taken++;
+            written++;
         }
         in_word = is_letter(c) || (in_word && c == '\'');
         i += n ? n : 1;
     }
 }
 
-static void draw_thumb(struct buf *b, const struct video_ref *v, struct str title)
+static void draw_thumbnail(struct buf *b, const struct video_ref *v, struct str title)
 {
     const uint8_t *id = v->id.b;
     buf_printf(b,
@@ -66,7 +66,7 @@ void component_thumbnail(struct request *r, const struct video_ref *v, struct st
     bool remote = *page_context_of(r)->site->config->account.image_sources &&
                   html_link_is_safe(v->thumbnail_url) && v->thumbnail_url.p[0] != '/';
     if (!remote) {
-        draw_thumb(b, v, title);
+        draw_thumbnail(b, v, title);
         return;
     }
     HTML(b, "<img class=\"thumb\"");
@@ -75,7 +75,7 @@ void component_thumbnail(struct request *r, const struct video_ref *v, struct st
             "referrerpolicy=\"no-referrer\">");
 }
 
-/* ---- words ---- */
+/* ---- videos and events ---- */
 
 void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold, int64_t median)
 {

@@ -1,5 +1,6 @@
-/* {base_url}/oauth/authorize: an app asks to be connected. The request travels in the address, also of the
- * form, so it is checked anew with the answer; the form adds what the author decided. */
+/* {base_url}/oauth/authorize: the consent page for an app that requests access (RFC 6749, 4.1). The query of
+ * the URL carries the authorization request, also in the form's action, so that the POST validates it again;
+ * the form adds only the author's decision. */
 #include "oauth/authorize.h"
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
@@ -33,14 +34,14 @@ static struct str issuer(const struct request *r)
     return str_from_cstr(page_context_of(r)->site->config->server.base_url);
 }
 
-/* Nothing is redirected: who wrote the request may be nobody that should be sent to. */
-static enum next refuse(struct request *r, const char *why)
+/* Shows a page instead of redirecting: the redirect address cannot be trusted before it is validated. */
+static enum next reject(struct request *r, const char *why)
 {
-    return page_error(r, 400, "%s Nothing was connected. Whoever made the app can correct this.", why);
+    return page_error(r, 400, "%s Nothing was connected. The developer of the app can fix this.", why);
 }
 
-/* 303: never a status that would send the form on (RFC 9700, 4.12). */
-static enum next send_back(struct request *r, struct str to)
+/* 303, because other statuses make the browser repeat the POST with its form (RFC 9700, 4.12). */
+static enum next redirect_to_app(struct request *r, struct str to)
 {
     response_reset(r);
     r->res.status = 303;
@@ -50,13 +51,14 @@ static enum next send_back(struct request *r, struct str to)
 
 static enum next send_error(struct request *r, const char *error, const char *description)
 {
-    return send_back(r, authorize_error(&r->arena, &consent_of(r)->request, issuer(r), error, description));
+    return redirect_to_app(
+        r, authorize_error(&r->arena, &consent_of(r)->request, issuer(r), error, description));
 }
 
 /* ---- the page ---- */
 
-/* What a browser must let the form lead to: the policy holds for redirects too. The grammar of policies has
- * no IPv6 addresses: the scheme stands for them. */
+/* Returns the CSP source that allows the form to end at `uri`. CSP has no syntax for IPv6 addresses, so these
+ * are allowed by their scheme. */
 static struct str form_target(struct str uri)
 {
     struct str origin = redirect_origin(uri);
@@ -71,7 +73,7 @@ static void write_destination(struct buf *b, struct str uri)
     switch (redirect_kind_of(uri)) {
     case REDIRECT_WEB: HTML(b, "the web site "); break;
     case REDIRECT_LOOPBACK: HTML(b, "a program on this computer, at "); break;
-    case REDIRECT_PRIVATE: HTML(b, "an app on this device that goes by "); break;
+    case REDIRECT_PRIVATE: HTML(b, "an app on this device that opens "); break;
     }
     HTML(b, "<strong>");
     html_name(b, place);
@@ -84,7 +86,7 @@ static void write_facts(struct request *r)
     const struct consent *c = consent_of(r);
     HTML(b, "<dl class=\"facts\">");
     if (c->app.app.home_url.p && html_link_is_safe(c->app.app.home_url)) {
-        HTML(b, "<dt>Its home page</dt><dd><a rel=\"noreferrer\"");
+        HTML(b, "<dt>Home page</dt><dd><a rel=\"noreferrer\"");
         html_link(b, "href", c->app.app.home_url);
         HTML(b, ">");
         html_name(b, c->app.app.home_url);
@@ -109,11 +111,11 @@ static enum next show(struct request *r)
     html_name(b, c->app.app.name);
     HTML(b, " asks to read your numbers.</p>\n");
     write_facts(r);
-    HTML(b, "<h2>It may read</h2>\n<ul><li>your name and your books</li>"
+    HTML(b, "<h2>It can read</h2>\n<ul><li>your name and your books</li>"
             "<li>your videos, with their views, likes, comments, shares and saves</li>"
-            "<li>your views of each day, your milestones, and which videos went viral</li></ul>\n"
-            "<p>It cannot change anything, and it does not learn your password. It may read until you "
-            "disconnect it under Connected apps. An earlier connection of the same app is replaced.</p>\n"
+            "<li>your views per day, your milestones, and which videos went viral</li></ul>\n"
+            "<p>It cannot change anything and never sees your password. It keeps access until you disconnect "
+            "it under Connected apps. An earlier connection of the same app is replaced.</p>\n"
             "<form method=\"post\"");
     html_link(
         b, "action",
@@ -133,31 +135,31 @@ static enum err write_code(struct store *store, void *data)
     struct arena arena;
     struct app_record app;
     arena_init(&arena, 4096);
-    enum err e = store_find_app(store, &arena, str_make(w->client_id, w->client_id_len), &app);
-    /* Removed while the author was reading. */
-    if (e == OK && app.removed_at != TIME_NONE)
-        e = ERR_NOT_FOUND;
+    enum err err = store_find_app(store, &arena, str_make(w->client_id, w->client_id_len), &app);
+    /* The operator may have removed the app while the page was open. */
+    if (err == OK && app.removed_at != TIME_NONE)
+        err = ERR_NOT_FOUND;
     const struct code_grant grant = {.app_row = app.row,
                                      .author_row = w->author_row,
                                      .redirect_uri = str_make(w->redirect_uri, w->redirect_len),
                                      .challenge = str_make(w->challenge, sizeof w->challenge)};
     w->now = clock_wall_ms();
-    if (e == OK)
-        e = code_issue(store, &grant, w->now, &w->code, &w->reached);
+    if (err == OK)
+        err = code_issue(store, &grant, w->now, &w->code, &w->reached);
     arena_fini(&arena);
-    return e;
+    return err;
 }
 
 static enum next written_step(struct request *r)
 {
     struct consent *c = consent_of(r);
     if (c->result == ERR_NOT_FOUND)
-        return refuse(r, authorize_check_redirect(&c->request, NULL));
+        return reject(r, authorize_check_redirect(&c->request, NULL));
     if (c->result)
         return send_error(r, "server_error", "the database cannot be written at the moment");
     if (c->write.reached != KEY_LIMIT_NONE)
         return page_key_limit(r, c->write.reached, c->write.now);
-    return send_back(
+    return redirect_to_app(
         r, authorize_answer(&r->arena, &c->request, issuer(r), str_make(c->write.code.p, c->write.code.len)));
 }
 
@@ -182,11 +184,11 @@ static enum next decide(struct request *r)
     if (str_eq(decision, STR("allow")))
         return allow(r);
     if (str_eq(decision, STR("deny")))
-        return send_error(r, "access_denied", "the author did not allow it");
-    return page_error(r, 400, "The form does not say whether to allow it. Nothing was connected.");
+        return send_error(r, "access_denied", "the author denied access");
+    return page_error(r, 400, "The form contains neither Allow nor Deny. Nothing was connected.");
 }
 
-/* ---- the request ---- */
+/* ---- the authorization request ---- */
 
 static enum next app_step(struct request *r)
 {
@@ -197,7 +199,7 @@ static enum next app_step(struct request *r)
         return page_store_error(r, page->read.err);
     const char *why = authorize_check_redirect(&c->request, page->read.err ? NULL : &c->app);
     if (why)
-        return refuse(r, why);
+        return reject(r, why);
     const char *error = authorize_check(&c->request, &description);
     if (error)
         return send_error(r, error, description);
@@ -212,9 +214,9 @@ static enum next consent_step(struct request *r)
     page_context_of(r)->state = c;
     const char *why = authorize_read(&c->request, &r->arena, r->query);
     if (why)
-        return refuse(r, why);
+        return reject(r, why);
     if (c->request.client_id.len > CLIENT_ID_MAX || !str_is_utf8(c->request.client_id))
-        return refuse(r, authorize_check_redirect(&c->request, NULL));
+        return reject(r, authorize_check_redirect(&c->request, NULL));
     r->step = app_step;
     return store_read_app(&page_context_of(r)->read, &r->arena, c->request.client_id, &c->app);
 }

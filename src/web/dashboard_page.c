@@ -1,6 +1,6 @@
-/* GET /dashboard: what all videos did, the last 30 days, the newest videos, the latest events.
+/* GET /dashboard: totals of all videos, the last 30 days, the newest videos and the latest events.
  *
- * Steps: author → summary (in slices, unless it is kept) → figures and chart → videos → events. */
+ * Steps: read the author → summary, in batches unless it is cached → figures and chart → videos → events. */
 #include "base/clock.h"
 #include "web/chart.h"
 #include "web/humanize.h"
@@ -9,7 +9,7 @@
 #include "web/summary.h"
 
 enum { CHART_DAYS = 30, EVENTS_SHOWN = 8, VIDEOS_SHOWN = 8 };
-#define STALE_MS (3 * HOUR_MS) /* the refresh is hourly */
+#define STALE_MS (3 * HOUR_MS) /* the refresh runs every hour */
 
 struct dashboard {
     int64_t now, slice_start_us;
@@ -18,7 +18,7 @@ struct dashboard {
     struct events_query events;
     struct events_progress progress;
     struct videos_query videos;
-    int shown; /* of a list */
+    int shown; /* items of the current list */
 };
 
 static struct dashboard *dashboard_of(const struct request *r)
@@ -26,7 +26,7 @@ static struct dashboard *dashboard_of(const struct request *r)
     return page_context_of(r)->state;
 }
 
-/* ---- how fresh it is ---- */
+/* ---- freshness ---- */
 
 static void write_freshness(struct buf *b, const struct dashboard *d)
 {
@@ -35,17 +35,17 @@ static void write_freshness(struct buf *b, const struct dashboard *d)
     if (at == TIME_NONE)
         return;
     if (sum->open_videos && d->now - at > STALE_MS) {
-        HTML(b, "<p class=\"notice\">These numbers are not fresh: the last refresh was ");
+        HTML(b, "<p class=\"notice\">These numbers are out of date: the last refresh was ");
         html_time_ago(b, at, d->now);
-        HTML(b, ". They are normally read again every hour; nothing is lost, and what was missed is counted "
-                "with the next reading.</p>");
+        HTML(b, ". They are normally refreshed every hour. Nothing is lost: the next refresh catches "
+                "up.</p>");
         return;
     }
     HTML(b, "<p class=\"muted\">Last refreshed ");
     html_time_ago(b, at, d->now);
     HTML(b, ". ");
     if (!sum->open_videos)
-        HTML(b, "Your videos are all older than 30 days: their numbers are final. ");
+        HTML(b, "All your videos are older than 30 days, so their numbers are final. ");
     HTML(b, "Days are in UTC.</p>");
 }
 
@@ -62,19 +62,19 @@ static int64_t sum_days(const struct summary *sum, int from, int to)
 static void write_change(struct buf *b, int64_t now, int64_t before)
 {
     if (before == 0) {
-        HTML(b, "the 30 days before had none");
+        HTML(b, "the previous 30 days had none");
         return;
     }
     buf_printf(b, "<span class=\"%s\">", now > before ? "up" : now < before ? "down" : "same");
     format_change(b, now, before);
-    HTML(b, "</span> the 30 days before");
+    HTML(b, "</span> the previous 30 days");
 }
 
 static void write_figures(struct buf *b, const struct summary *sum)
 {
     int64_t last = sum_days(sum, SUMMARY_DAYS - CHART_DAYS, SUMMARY_DAYS);
     int64_t before = sum_days(sum, SUMMARY_DAYS - 2 * CHART_DAYS, SUMMARY_DAYS - CHART_DAYS);
-    HTML(b, "<dl class=\"figures\"><div><dt>Views in all</dt><dd class=\"big\">");
+    HTML(b, "<dl class=\"figures\"><div><dt>Total views</dt><dd class=\"big\">");
     html_number(b, sum->views);
     HTML(b, "</dd></div><div><dt>Views in the last 30 days</dt><dd class=\"big\">");
     html_number(b, last);
@@ -84,7 +84,7 @@ static void write_figures(struct buf *b, const struct summary *sum)
     html_number(b, sum->videos);
     HTML(b, "</dd><dd class=\"aside\">");
     html_number(b, sum->open_videos);
-    HTML(b, " younger than 30 days</dd></div><div><dt>Went viral</dt><dd class=\"big\">");
+    HTML(b, " less than 30 days old</dd></div><div><dt>Went viral</dt><dd class=\"big\">");
     html_number(b, sum->viral_videos);
     HTML(b, "</dd><dd class=\"aside\">");
     if (sum->viral_videos) {
@@ -111,14 +111,14 @@ static void write_chart(struct buf *b, const struct summary *sum)
         total = total > sum->gained[at] ? total - sum->gained[at] : 0;
     }
     struct chart chart = {
-        .id = "days", .title = STR("Views on each of the last 30 days"), .days = days, .count = CHART_DAYS};
-    HTML(b, "<section class=\"card\" aria-labelledby=\"days-h\"><h2 id=\"days-h\">The last 30 days</h2>");
+        .id = "days", .title = STR("Views per day in the last 30 days"), .days = days, .count = CHART_DAYS};
+    HTML(b, "<section class=\"card\" aria-labelledby=\"days-h\"><h2 id=\"days-h\">Last 30 days</h2>");
     if (sum->read_videos)
         chart_write(b, &chart);
     else
         HTML(b,
-             "<p class=\"empty\">Your videos have not been read yet. The first reading comes with the next "
-             "hourly refresh; from then on every day gets its bar here.</p>");
+             "<p class=\"empty\">Your videos have not been read yet. The first numbers arrive with the next "
+             "hourly refresh; from then on, each day has a bar here.</p>");
     HTML(b, "</section>");
 }
 
@@ -137,15 +137,15 @@ static void write_platform(struct buf *b, const struct summary *sum, enum platfo
     HTML(b, "</li>");
 }
 
-/* Most views first. */
+/* Writes the platforms in descending order of views. */
 static void write_platforms(struct buf *b, const struct summary *sum)
 {
     bool done[PLATFORM_COUNT] = {false};
     int64_t whole = 0;
     for (int p = 0; p < PLATFORM_COUNT; p++)
         whole = count_sum(whole, sum->platform_views[p]);
-    HTML(b, "<section class=\"card\" aria-labelledby=\"platforms-h\"><h2 id=\"platforms-h\">Where the views "
-            "are</h2><ul class=\"platforms\">");
+    HTML(b, "<section class=\"card\" aria-labelledby=\"platforms-h\"><h2 id=\"platforms-h\">Views by "
+            "platform</h2><ul class=\"platforms\">");
     for (int n = 0; n < PLATFORM_COUNT; n++) {
         int best = -1;
         for (int p = 0; p < PLATFORM_COUNT; p++)
@@ -177,8 +177,8 @@ static enum next events_done_step(struct request *r)
     if (page_context_of(r)->read.err)
         return page_store_error(r, page_context_of(r)->read.err);
     buf_append(b, d->shown ? STR("</ul>")
-                           : STR("<p class=\"empty\">Nothing yet. When a video passes 1,000 views, or goes "
-                                 "viral, you read it here first.</p>"));
+                           : STR("<p class=\"empty\">Nothing yet. When a video passes 1,000 views or goes "
+                                 "viral, it is listed here.</p>"));
     HTML(b, "</section></div></div>");
     return page_end(r);
 }
@@ -248,9 +248,10 @@ static enum next list_videos(struct request *r)
 static enum next write_empty(struct request *r)
 {
     struct buf *b = &r->res.body;
-    HTML(b, "<section class=\"card\"><h2>No video yet</h2><p class=\"empty\">As soon as your first video is "
-            "posted, it appears here with its views on every platform, and from the next hourly refresh on "
-            "with a bar for every day.</p></section>");
+    HTML(b,
+         "<section class=\"card\"><h2>No videos yet</h2><p class=\"empty\">Your first video appears here as "
+         "soon as it is posted, with its views on each platform. From the next hourly refresh on, it also "
+         "has a bar for each day.</p></section>");
     return page_end(r);
 }
 
@@ -260,8 +261,8 @@ static enum next write_page(struct request *r)
     const struct summary *sum = &d->work.sum;
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Dashboard"), .current = "/dashboard"});
     if (!d->author.plan_active)
-        HTML(b, "<p class=\"notice bad\">Your plan is not active. You still see your numbers here; API keys "
-                "and connected apps get none until it is active again.</p>");
+        HTML(b, "<p class=\"notice bad\">Your plan is not active. You still see your numbers here, but API "
+                "keys and connected apps cannot read them until it is active again.</p>");
     if (!sum->videos)
         return write_empty(r);
     write_freshness(b, d);
@@ -271,9 +272,9 @@ static enum next write_page(struct request *r)
     return list_videos(r);
 }
 
-static enum next slice_step(struct request *r);
+static enum next batch_step(struct request *r);
 
-static enum next slice_done_step(struct request *r)
+static enum next batch_done_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
     switch (summary_finish_batch(&d->work, page_context_of(r)->site->summaries)) {
@@ -281,18 +282,18 @@ static enum next slice_done_step(struct request *r)
     case SUMMARY_READY: return write_page(r);
     case SUMMARY_MORE: break;
     }
-    r->step = slice_step;
+    r->step = batch_step;
     if (!request_time_slice_ended(d->slice_start_us))
         return NEXT_MORE;
     return NEXT_YIELD;
 }
 
-static enum next slice_step(struct request *r)
+static enum next batch_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
     if (request_time_slice_ended(d->slice_start_us))
         d->slice_start_us = clock_work_us();
-    r->step = slice_done_step;
+    r->step = batch_done_step;
     return summary_read_batch(&d->work);
 }
 
@@ -306,7 +307,7 @@ static enum next author_step(struct request *r)
                       d->now))
         return write_page(r);
     d->slice_start_us = clock_work_us();
-    return slice_step(r);
+    return batch_step(r);
 }
 
 static enum next dashboard_step(struct request *r)

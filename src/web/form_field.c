@@ -1,4 +1,4 @@
-/* Form fields as HTML. Knows no form. */
+/* HTML of form fields. */
 #include "web/form_field.h"
 
 static void append(struct buf *b, const char *text)
@@ -8,15 +8,15 @@ static void append(struct buf *b, const char *text)
 
 static void write_described_by(struct buf *b, const struct form_field *f)
 {
-    if (!f->hint && !f->fault)
+    if (!f->hint && !f->error)
         return;
     HTML(b, " aria-describedby=\"");
-    if (f->fault) {
+    if (f->error) {
         append(b, f->id);
-        HTML(b, "-fault");
+        HTML(b, "-error");
     }
     if (f->hint) {
-        if (f->fault)
+        if (f->error)
             HTML(b, " ");
         append(b, f->id);
         HTML(b, "-hint");
@@ -39,13 +39,13 @@ static void write_input(struct buf *b, const struct form_field *f)
     if (f->autocomplete && strcmp(f->autocomplete, "username") == 0)
         HTML(b, " autocapitalize=\"none\" spellcheck=\"false\"");
     append(b, f->readonly ? " readonly" : " required");
-    if (f->fault)
+    if (f->error)
         HTML(b, " aria-invalid=\"true\"");
     write_described_by(b, f);
     HTML(b, ">");
 }
 
-static void write_remark(struct buf *b, const struct form_field *f, const char *kind, const char *text)
+static void write_note(struct buf *b, const struct form_field *f, const char *kind, const char *text)
 {
     if (!text)
         return;
@@ -68,8 +68,8 @@ void form_field_write(struct buf *b, const struct form_field *f)
     html_text(b, str_from_cstr(f->label));
     HTML(b, "</label>");
     write_input(b, f);
-    write_remark(b, f, "fault", f->fault);
-    write_remark(b, f, "hint", f->hint);
+    write_note(b, f, "error", f->error);
+    write_note(b, f, "hint", f->hint);
     HTML(b, "</div>\n");
 }
 

@@ -1,10 +1,10 @@
-/* /keys: the keys that an author made by hand. GET shows them, POST makes one; /keys/{id} asks before it
- * revokes one.
+/* /keys: the author's own API keys, without those of connected apps. GET lists them, POST creates one;
+ * /keys/{id} revokes one (revoke_page.c).
  *
- * A key is shown once, in the answer to the form that makes it, and only its hash is stored. The form carries
- * a random ticket, and key and id are derived from the ticket and the browser's secret: the same form sent
- * twice finds its key there and makes no second one. Within a minute it shows the same key (a double click:
- * the browser shows only the second answer), later it says that the key was shown. */
+ * A key is shown once, in the response to the form that creates it; only its hash is stored. The form carries
+ * a random ticket, and key and id are derived from the ticket and the browser's secret, so that a form that
+ * is sent twice creates one key. Within a minute, the second response shows the key again (after a double
+ * click, the browser displays only that one); later, it says that the key has been shown. */
 #include "auth/api_key.h"
 #include "base/clock.h"
 #include "web/form_field.h"
@@ -15,20 +15,20 @@
 #include "store/writer_call.h"
 
 enum { NAME_MAX_CHARS = 200, NAME_MAX_BYTES = 4 * NAME_MAX_CHARS, REVOKED_SHOWN = 20 };
-#define SHOWN_AGAIN_MS MINUTE_MS
+#define REPEAT_SHOWS_KEY_MS MINUTE_MS
 
 static const char PATH[] = "/keys";
 
 /* ---- the list ---- */
 
-struct keys {
+struct keys_list {
     int64_t now;
     int shown;
-    const char *fault; /* of the name in the form */
-    struct str name;
+    const char *error; /* for the name in the form; NULL: none */
+    struct str name;   /* the value of the name field */
 };
 
-static void write_shown(struct request *r, const struct api_key *key)
+static void write_masked_key(struct request *r, const struct api_key *key)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<code>");
@@ -47,7 +47,7 @@ static struct str key_path(struct request *r, const struct uuid *id)
 
 static void write_times(struct buf *b, const struct api_key *key, int64_t now)
 {
-    HTML(b, "<span class=\"muted small\">Made ");
+    HTML(b, "<span class=\"muted small\">Created ");
     html_time_ago(b, key->created_at, now);
     if (key->revoked_at != TIME_NONE) {
         HTML(b, ", revoked ");
@@ -74,7 +74,7 @@ static void write_revoke(struct request *r, const struct api_key *key)
 static bool on_key(void *ctx, const struct author_key *key)
 {
     struct request *r = ctx;
-    struct keys *keys = page_context_of(r)->state;
+    struct keys_list *keys = page_context_of(r)->state;
     struct buf *b = &r->res.body;
     bool live = key->key.revoked_at == TIME_NONE;
     if (key->is_app)
@@ -87,7 +87,7 @@ static bool on_key(void *ctx, const struct author_key *key)
     HTML(b, "<li><div><strong>");
     html_name(b, key->key.name);
     HTML(b, "</strong> ");
-    write_shown(r, &key->key);
+    write_masked_key(r, &key->key);
     write_times(b, &key->key, keys->now);
     HTML(b, "</div>");
     if (live)
@@ -99,7 +99,7 @@ static bool on_key(void *ctx, const struct author_key *key)
 static enum next revoked_listed_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    const struct keys *keys = page->state;
+    const struct keys_list *keys = page->state;
     if (page->read.err)
         return page_store_error(r, page->read.err);
     if (keys->shown)
@@ -110,51 +110,50 @@ static enum next revoked_listed_step(struct request *r)
 static enum next listed_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    struct keys *keys = page->state;
+    struct keys_list *keys = page->state;
     struct buf *b = &r->res.body;
     if (page->read.err)
         return page_store_error(r, page->read.err);
     if (keys->shown)
         HTML(b, "</ul></section>\n");
     else
-        HTML(b, "<p class=\"empty\">You have no keys. Make one for the program that is to read your "
-                "numbers.</p></section>\n");
+        HTML(b, "<p class=\"empty\">You have no keys yet. Create one for each program that should read "
+                "your numbers.</p></section>\n");
     keys->shown = 0;
     r->step = revoked_listed_step;
     return store_list_author_keys(&page->read, page->viewer.author_row, KEYS_REVOKED, REVOKED_SHOWN, on_key,
                                   r);
 }
 
-static void write_form(struct request *r, const struct keys *keys)
+static void write_form(struct request *r, const struct keys_list *keys)
 {
     struct buf *b = &r->res.body;
     struct secret ticket;
     secret_generate(&ticket);
-    HTML(b, "<section class=\"card\"><h2>A new key</h2>\n");
+    HTML(b, "<section class=\"card\"><h2>New key</h2>\n");
     page_form(r, str_from_cstr(PATH));
     form_field_write_hidden(b, "ticket", secret_format(&r->arena, &ticket));
-    form_field_write(
-        b, &(struct form_field){.id = "name",
-                                .label = "What is it for?",
-                                .hint = "A name that tells you later what to revoke, such as “Spreadsheet”.",
-                                .fault = keys->fault,
-                                .value = keys->name,
-                                .max_chars = NAME_MAX_CHARS});
-    HTML(b, "<button>Make a key</button></form></section>\n");
+    form_field_write(b, &(struct form_field){
+                            .id = "name",
+                            .label = "What is it for?",
+                            .hint = "A name that helps you recognize the key later, such as “Spreadsheet”.",
+                            .error = keys->error,
+                            .value = keys->name,
+                            .max_chars = NAME_MAX_CHARS});
+    HTML(b, "<button>Create key</button></form></section>\n");
 }
 
-static enum next show_list(struct request *r, struct str name, const char *fault)
+static enum next show_list(struct request *r, struct str name, const char *error)
 {
     struct page_context *page = page_context_of(r);
-    struct keys *keys = arena_alloc(&r->arena, sizeof *keys);
-    *keys = (struct keys){.now = clock_wall_ms(), .fault = fault, .name = name};
+    struct keys_list *keys = arena_alloc(&r->arena, sizeof *keys);
+    *keys = (struct keys_list){.now = clock_wall_ms(), .error = error, .name = name};
     page->state = keys;
-    if (fault)
+    if (error)
         r->res.status = 422;
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("API keys"), .current = PATH});
-    HTML(b,
-         "<p>A program that has one of your keys can read your numbers, and nothing else. Give each program "
-         "its own, so that you can take it back.</p>\n");
+    HTML(b, "<p>A program with one of your keys can read your numbers and do nothing else. Give each program "
+            "its own key, so that you can revoke each one separately.</p>\n");
     write_form(r, keys);
     HTML(b, "<section class=\"card\"><h2>Your keys</h2>\n");
     r->step = listed_step;
@@ -162,7 +161,7 @@ static enum next show_list(struct request *r, struct str name, const char *fault
                                   r);
 }
 
-/* ---- making one ---- */
+/* ---- create a key ---- */
 
 struct key_write {
     int64_t author_row, now;
@@ -170,35 +169,35 @@ struct key_write {
     uint8_t hash[KEY_HASH_LEN];
     char suffix[KEY_SUFFIX_LEN], name[NAME_MAX_BYTES];
     size_t name_len;
-    /* What came of it. */
-    bool was_there, is_shown_again;
+    /* The result. */
+    bool existed, show_again;
     enum key_limit reached;
 };
 
-struct make {
+struct key_creation {
     struct key_text text;
     struct key_write write;
     enum err result;
 };
 
-static bool on_known_key(void *ctx, const struct author_key *key)
+static bool on_existing_key(void *ctx, const struct author_key *key)
 {
     struct key_write *w = ctx;
     int64_t age = w->now - key->key.created_at;
-    w->was_there = true;
-    w->is_shown_again = key->key.revoked_at == TIME_NONE && age >= 0 && age < SHOWN_AGAIN_MS;
+    w->existed = true;
+    w->show_again = key->key.revoked_at == TIME_NONE && age >= 0 && age < REPEAT_SHOWS_KEY_MS;
     return true;
 }
 
 static enum err write_key(struct store *store, void *data)
 {
     struct key_write *w = data;
-    enum err e = store_get_author_key(store, w->author_row, &w->id, on_known_key, w);
-    if (e != ERR_NOT_FOUND)
-        return e;
-    e = store_check_key_limits(store, w->author_row, 0, w->now, &w->reached);
-    if (e || w->reached != KEY_LIMIT_NONE)
-        return e;
+    enum err err = store_get_author_key(store, w->author_row, &w->id, on_existing_key, w);
+    if (err != ERR_NOT_FOUND)
+        return err;
+    err = store_check_key_limits(store, w->author_row, 0, w->now, &w->reached);
+    if (err || w->reached != KEY_LIMIT_NONE)
+        return err;
     struct api_key key = {.id = w->id,
                           .author_row = w->author_row,
                           .name = str_make(w->name, w->name_len),
@@ -207,22 +206,23 @@ static enum err write_key(struct store *store, void *data)
     return store_insert_key(store, &key, w->hash);
 }
 
-static enum next show_key(struct request *r, const struct make *make)
+static enum next show_key(struct request *r, const struct key_creation *creation)
 {
     struct buf *b;
     const struct site *site = page_context_of(r)->site;
-    struct str key = str_make(make->text.p, make->text.len);
+    struct str key = str_make(creation->text.p, creation->text.len);
     page_context_of(r)->has_script = true;
     b = page_begin(r, &(struct page_frame){.title = STR("Your new key"), .current = PATH});
     HTML(b, "<div class=\"notice good\" role=\"status\"><p>The key <strong>");
-    html_name(b, str_make(make->write.name, make->write.name_len));
-    HTML(b,
-         "</strong> is made. <strong>Copy it now: it is shown only this once.</strong></p></div>\n"
-         "<div class=\"field\"><label for=\"key\">The key</label><input class=\"secret\" id=\"key\" readonly "
-         "autocomplete=\"off\" spellcheck=\"false\"");
+    html_name(b, str_make(creation->write.name, creation->write.name_len));
+    HTML(
+        b,
+        "</strong> was created. <strong>Copy it now: it is shown only once.</strong></p></div>\n"
+        "<div class=\"field\"><label for=\"key\">Your key</label><input class=\"secret\" id=\"key\" readonly "
+        "autocomplete=\"off\" spellcheck=\"false\"");
     html_attr(b, "value", key);
-    HTML(b, "></div>\n<p class=\"muted\">Who has it can read your numbers. Keep it where you keep "
-            "passwords.</p>\n<h2>To try it</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+    HTML(b, "></div>\n<p class=\"muted\">Anyone who has it can read your numbers. Store it like a "
+            "password.</p>\n<h2>Try it</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
             "aria-label=\"Command\"><pre><code>curl -H 'Authorization: Bearer ");
     html_text(b, key);
     HTML(b, "' ");
@@ -233,32 +233,32 @@ static enum next show_key(struct request *r, const struct make *make)
     return page_end(r);
 }
 
-static enum next made_step(struct request *r)
+static enum next created_step(struct request *r)
 {
-    const struct make *make = page_context_of(r)->state;
-    if (make->result)
-        return page_store_error(r, make->result);
-    if (make->write.reached != KEY_LIMIT_NONE)
-        return page_key_limit(r, make->write.reached, make->write.now);
-    if (make->write.was_there && !make->write.is_shown_again)
+    const struct key_creation *creation = page_context_of(r)->state;
+    if (creation->result)
+        return page_store_error(r, creation->result);
+    if (creation->write.reached != KEY_LIMIT_NONE)
+        return page_key_limit(r, creation->write.reached, creation->write.now);
+    if (creation->write.existed && !creation->write.show_again)
         return page_error(
             r, 422,
-            "This form was sent before: its key was made and shown then, and no second one now. "
-            "If you have not kept it, revoke it and make another.");
-    return show_key(r, make);
+            "This form was already sent, and its key was shown then. If you did not save the key, revoke it "
+            "and create another one.");
+    return show_key(r, creation);
 }
 
-/* Both are as hard to guess as the browser's secret and the ticket together. */
-static void derive(const struct page_context *page, struct str ticket, struct make *make)
+/* Derives key and id, which are as hard to guess as the browser's secret and the ticket together. */
+static void derive_key(const struct page_context *page, struct str ticket, struct key_creation *creation)
 {
     uint8_t bytes[SECRET_LEN];
     secret_derive(&page->secret, STR("key"), ticket, bytes);
-    key_from_random(str_from_cstr(page->site->config->keys.prefix), bytes, &make->text);
+    key_from_random(str_from_cstr(page->site->config->keys.prefix), bytes, &creation->text);
     secret_derive(&page->secret, STR("key id"), ticket, bytes);
-    make->write.id = uuid_from_random(bytes);
+    creation->write.id = uuid_from_random(bytes);
     explicit_bzero(bytes, sizeof bytes);
-    key_hash(str_make(make->text.p, make->text.len), make->write.hash);
-    memcpy(make->write.suffix, make->text.p + make->text.len - KEY_SUFFIX_LEN, KEY_SUFFIX_LEN);
+    key_hash(str_make(creation->text.p, creation->text.len), creation->write.hash);
+    memcpy(creation->write.suffix, creation->text.p + creation->text.len - KEY_SUFFIX_LEN, KEY_SUFFIX_LEN);
 }
 
 static size_t count_chars(struct str s)
@@ -269,31 +269,31 @@ static size_t count_chars(struct str s)
     return n;
 }
 
-static enum next make_key(struct request *r)
+static enum next create_key(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     struct str name = str_trim(form_get(&page->form, STR("name"))),
                ticket = form_get(&page->form, STR("ticket"));
     struct secret random;
     if (!secret_parse(ticket, &random))
-        return page_error(r, 400, "The form is not complete. Go back, load the page again and repeat it.");
+        return page_error(r, 400, "The form is incomplete. Go back, reload the page and try again.");
     if (!name.len || count_chars(name) > NAME_MAX_CHARS)
-        return show_list(r, name, "A name has 1 to 200 characters.");
-    struct make *make = arena_alloc(&r->arena, sizeof *make);
-    page->state = make;
-    make->write.author_row = page->viewer.author_row;
-    make->write.now = clock_wall_ms();
-    make->write.name_len = name.len;
-    memcpy(make->write.name, name.p, name.len);
-    derive(page, ticket, make);
-    r->step = made_step;
-    return writer_call(page->site->writer, &r->wait, &make->result, write_key, &make->write,
-                       sizeof make->write);
+        return show_list(r, name, "Please enter a name of 1 to 200 characters.");
+    struct key_creation *creation = arena_alloc(&r->arena, sizeof *creation);
+    page->state = creation;
+    creation->write.author_row = page->viewer.author_row;
+    creation->write.now = clock_wall_ms();
+    creation->write.name_len = name.len;
+    memcpy(creation->write.name, name.p, name.len);
+    derive_key(page, ticket, creation);
+    r->step = created_step;
+    return writer_call(page->site->writer, &r->wait, &creation->result, write_key, &creation->write,
+                       sizeof creation->write);
 }
 
 static enum next keys_step(struct request *r)
 {
-    return r->method == METHOD_POST ? make_key(r) : show_list(r, STR(""), NULL);
+    return r->method == METHOD_POST ? create_key(r) : show_list(r, STR(""), NULL);
 }
 
 const struct route keys_page = {.path = PATH, .methods = ROUTE_GET | ROUTE_POST, .start = keys_step};

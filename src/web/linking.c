@@ -1,4 +1,4 @@
-/* The jobs. They run on a pool thread, where the file of keys may be read. Know no page. */
+/* The write jobs. They run on a thread of the pool, so they may read the key file. */
 #include "web/linking.h"
 
 #include "base/expiry_floor.h"
@@ -9,7 +9,7 @@ static enum err open_keys(const struct config *config, struct seal_keys **keys)
     char why[300];
     enum err err = seal_open(keys, config->secrets.key_file, why, sizeof why);
     if (err)
-        log_error("an account cannot be linked: %s", why);
+        log_error("cannot link an account: %s", why);
     return err;
 }
 
@@ -44,9 +44,11 @@ enum err linking_begin(struct store *store, void *begin)
 {
     struct linking_begin *b = begin;
     struct buf sealed;
-    buf_init(&sealed, SEAL_OVERHEAD + sizeof b->verifier);
     enum err err = store_purge_links(store, expiry_floor_ms() - LINKING_LIFE_MS);
-    if (!err && b->has_verifier)
+    if (err)
+        return err;
+    buf_init(&sealed, SEAL_OVERHEAD + sizeof b->verifier);
+    if (b->has_verifier)
         err = seal_verifier(b, &sealed);
     if (!err) {
         const struct link_record link = record_of(&b->key, buf_str(&sealed));
@@ -56,50 +58,55 @@ enum err linking_begin(struct store *store, void *begin)
     return err;
 }
 
-static enum err open_verifier(struct linking_consume *t, struct str sealed)
+static enum err open_verifier(struct linking_consume *c, struct str sealed)
 {
     struct seal_keys *keys;
     char plain[SEAL_OVERHEAD + SECRET_TEXT_LEN];
     size_t len = 0;
-    const struct seal_place place = verifier_place(&t->key);
+    const struct seal_place place = verifier_place(&c->key);
     if (sealed.len != sizeof plain)
         return ERR_CORRUPT;
-    enum err err = open_keys(t->key.config, &keys);
+    enum err err = open_keys(c->key.config, &keys);
     if (err)
         return err;
     err = seal_get(keys, &place, sealed, plain, &len);
     seal_close(keys);
     if (!err) {
-        memcpy(t->verifier, plain, len);
-        t->verifier_len = len;
+        memcpy(c->verifier, plain, len);
+        c->verifier_len = len;
     }
     explicit_bzero(plain, sizeof plain);
     return err;
 }
 
-static bool is_of(const struct linking_key *key, const struct link_record *link)
+static bool matches_key(const struct linking_key *key, const struct link_record *link)
 {
     return link->author_row == key->author_row && link->api == (int)key->api &&
            memcmp(link->session_hash, key->session_hash, sizeof link->session_hash) == 0;
 }
 
-enum err linking_consume(struct store *store, void *take)
+static enum linking_check check_link(const struct linking_key *key, const struct link_record *link)
 {
-    struct linking_consume *t = take;
+    if (!matches_key(key, link))
+        return LINKING_MISMATCH;
+    return expiry_has_passed(link->created_at, LINKING_LIFE_MS + 1, key->now) ? LINKING_EXPIRED
+                                                                              : LINKING_VALID;
+}
+
+enum err linking_consume(struct store *store, void *consume)
+{
+    struct linking_consume *c = consume;
     struct arena arena;
     struct link_record link;
     arena_init(&arena, 1024);
-    enum err err = store_take_link(store, &arena, t->key.state_hash, &link);
-    t->refusal = LINKING_VALID;
+    enum err err = store_take_link(store, &arena, c->key.state_hash, &link);
     if (err == ERR_NOT_FOUND) {
-        t->refusal = LINKING_UNKNOWN;
+        c->check = LINKING_UNKNOWN;
         err = OK;
-    } else if (!err && !is_of(&t->key, &link)) {
-        t->refusal = LINKING_MISMATCH;
-    } else if (!err && expiry_has_passed(link.created_at, LINKING_LIFE_MS + 1, t->key.now)) {
-        t->refusal = LINKING_EXPIRED;
-    } else if (!err && link.verifier.len) {
-        err = open_verifier(t, link.verifier);
+    } else if (!err) {
+        c->check = check_link(&c->key, &link);
+        if (c->check == LINKING_VALID && link.verifier.len)
+            err = open_verifier(c, link.verifier);
     }
     arena_fini(&arena);
     return err;

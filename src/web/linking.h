@@ -1,11 +1,12 @@
-/* Linking an author's account at a platform: what of it is in the database, as write jobs
- * (store/writer_call.h).
+/* Linking an author's account at a platform by that platform's OAuth. This file has the database side, as
+ * write jobs (store/writer_call.h).
  *
- *   begun --the browser is back, in the same session, within LINKING_LIFE_MS--> taken --exchanged--> saved
- *     \--anything else----------------------------------------------------> gone
+ *   begun --browser returns in the same session within LINKING_LIFE_MS--> consumed --code exchanged--> saved
+ *     \--otherwise--> deleted
  *
- * A linking is known by its `state`, of which the hash is kept, and is used once: taking it deletes it,
- * whatever comes of it then. It belongs to the session that began it, to the author and to the platform. */
+ * A pending linking is identified by the hash of its OAuth `state`. It is single-use: consuming it deletes
+ * it, whether the rest succeeds or not. It is bound to the session that began it, the author and the
+ * platform. */
 #ifndef VT_WEB_LINKING_H
 #define VT_WEB_LINKING_H
 
@@ -14,7 +15,7 @@
 
 #define LINKING_LIFE_MS INT64_C(600000)
 
-/* What the jobs have in common. */
+/* Identifies a pending linking. */
 struct linking_key {
     const struct config *config; /* outlives the job */
     uint8_t state_hash[SECRET_HASH_BYTES], session_hash[SECRET_LEN];
@@ -25,28 +26,29 @@ struct linking_key {
 struct linking_begin {
     struct linking_key key;
     bool has_verifier;
-    char verifier[SECRET_TEXT_LEN]; /* of PKCE; sealed in the database */
+    char verifier[SECRET_TEXT_LEN]; /* PKCE code verifier; stored sealed */
 };
 MUST_USE enum err linking_begin(struct store *store, void *begin);
 
-enum linking_refusal {
+enum linking_check {
     LINKING_VALID,
-    LINKING_UNKNOWN,  /* never begun, used before, or purged */
-    LINKING_MISMATCH, /* of another session, author or platform */
+    LINKING_UNKNOWN,  /* never begun, already consumed, or purged */
+    LINKING_MISMATCH, /* belongs to another session, author or platform */
     LINKING_EXPIRED,
 };
 
 struct linking_consume {
     struct linking_key key;
-    enum linking_refusal refusal; /* out */
-    size_t verifier_len;          /* out; 0: none */
+    enum linking_check check; /* out */
+    size_t verifier_len;      /* out; 0: none */
     char verifier[SECRET_TEXT_LEN];
 };
-MUST_USE enum err linking_consume(struct store *store, void *take);
+MUST_USE enum err linking_consume(struct store *store, void *consume);
 
 enum linking_result { LINKING_SAVED, LINKING_OWNED_BY_OTHER };
 
-/* All of them or, on an error, none; but an account that is another author's is passed over. */
+/* Saves all accounts or, on an error, none. An account that another author has linked is skipped and reported
+ * in its `result`. */
 struct linking_save {
     const struct config *config;
     size_t count;

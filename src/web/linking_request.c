@@ -1,4 +1,4 @@
-/* See linking_request.h. Knows neither of the two pages. */
+/* Keys, redirect URLs and CSP sources of linkings. */
 #include "web/linking_request.h"
 
 #include "base/expiry_floor.h"
@@ -9,7 +9,7 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
     return platform_desc(api)->links && platform_is_configured(config, api);
 }
 
-/* Bound to the browser's session, or, where a proxy signs in, to its form cookie. */
+/* Binds the linking to the browser's session or, if a proxy signs in, to its form cookie. */
 struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
 {
     const struct page_context *page = page_context_of(r);
@@ -30,8 +30,8 @@ struct str linking_redirect_uri(struct request *r, const struct platform_desc *d
                         (int)site->base.len, site->base.p, desc->name);
 }
 
-/* Platforms send the browser on, to sign-in pages of other hosts of theirs; form-action holds for all of that
- * way, and which hosts they are is theirs to change: any, as long as it is https. */
+/* Browsers apply form-action to every redirect after the form. Platforms redirect to sign-in pages on further
+ * hosts, which they may change at any time, so every https host is allowed. */
 struct str linking_form_action_sources(struct arena *a, const struct config *config)
 {
     struct str targets = STR("https:");

@@ -1,11 +1,11 @@
-/* The frame, the errors and the header fields of the pages. Knows no page from inside. */
+/* Frame, error pages and header fields. */
 #include "web/page.h"
 
 #include "base/clock.h"
 
 #include <stdarg.h>
 
-/* Where the operator has set up none, there is nothing to see. */
+/* Hidden from the navigation if no platform is configured. */
 static const char PLATFORMS[] = "/platforms";
 
 static const struct {
@@ -22,11 +22,13 @@ static const struct {
     [NOTE_SIGNED_OUT_EVERYWHERE] = {"signed-out-everywhere", "You are signed out on every device."},
     [NOTE_PASSWORD_SET] = {"password-set",
                            "Your new password is set. Every other device has been signed out."},
-    [NOTE_KEY_REVOKED] = {"key-revoked", "The key is revoked. It does not work any more."},
-    [NOTE_APP_DISCONNECTED] = {"app-disconnected", "The app is disconnected. It cannot read any more."},
-    [NOTE_PLATFORM_CONNECTED] = {"platform-connected", "Connected. Your numbers come with the next refresh."},
+    [NOTE_KEY_REVOKED] = {"key-revoked", "The key is revoked and no longer works."},
+    [NOTE_APP_DISCONNECTED] = {"app-disconnected",
+                               "The app is disconnected and can no longer read your numbers."},
+    [NOTE_PLATFORM_CONNECTED] = {"platform-connected",
+                                 "Connected. Your numbers arrive with the next refresh."},
     [NOTE_PLATFORM_DISCONNECTED] = {"platform-disconnected",
-                                    "Disconnected. What gave access to the account is deleted here."},
+                                    "Disconnected. This service has deleted its access to the account."},
 };
 
 static const struct str NOTE_COOKIE = {"viewtally-note", 14};
@@ -97,7 +99,7 @@ static void write_head(struct request *r, struct str title)
         HTML(b, "></script");
     }
     HTML(b, ">\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n"
-            "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
+            "<a class=\"skip\" href=\"#main\">Skip to content</a>\n");
 }
 
 static void write_navigation(struct request *r, const char *current)
@@ -139,22 +141,22 @@ static void write_top(struct request *r, const char *current)
     HTML(b, "</header>\n");
 }
 
-struct buf *page_begin(struct request *r, const struct page_frame *page)
+struct buf *page_begin(struct request *r, const struct page_frame *frame)
 {
     struct buf *b = &r->res.body;
     if (!r->res.status)
         r->res.status = 200;
     r->res.content_type = STR("text/html; charset=utf-8");
-    write_head(r, page->title);
-    write_top(r, page->current);
-    if (page->narrow)
+    write_head(r, frame->title);
+    write_top(r, frame->current);
+    if (frame->narrow)
         HTML(b, "<main id=\"main\" class=\"narrow\" tabindex=\"-1\">\n");
     else
         HTML(b, "<main id=\"main\" tabindex=\"-1\">\n");
     show_note(r);
-    if (!page->own_heading) {
+    if (!frame->own_heading) {
         HTML(b, "<h1>");
-        html_text(b, page->title);
+        html_text(b, frame->title);
         HTML(b, "</h1>\n");
     }
     return b;
@@ -164,23 +166,30 @@ enum next page_end(struct request *r)
 {
     HTML(&r->res.body, "\n</main>\n<footer class=\"foot\">viewtally · all times are UTC</footer>\n"
                        "</body>\n</html>\n");
-    return r->res.body.failed ? page_error(r, 500, "This page is larger than the server can send.")
-                              : NEXT_DONE;
+    return r->res.body.failed ? page_error(r, 500, "This page is too large to send.") : NEXT_DONE;
 }
 
-/* ---- answers that are no page ---- */
+/* ---- errors and redirects ---- */
 
 static struct str title_of(int status)
 {
     switch (status) {
-    case 400: return STR("That could not be understood");
-    case 403: return STR("That is not allowed");
-    case 404: return STR("There is no such page");
-    case 410: return STR("This link does not work any more");
+    case 400: return STR("That did not work");
+    case 403: return STR("Not allowed");
+    case 404: return STR("Page not found");
+    case 410: return STR("This link no longer works");
     case 429: return STR("Please wait");
-    case 503: return STR("Not at the moment");
+    case 503: return STR("Please try again shortly");
     default: return status < 500 ? STR("That did not work") : STR("Something went wrong");
     }
+}
+
+void page_write_request_id(struct request *r)
+{
+    struct buf *b = &r->res.body;
+    HTML(b, "<p class=\"muted small\">If you ask for help, please include this request number: <code>");
+    html_text(b, r->id);
+    HTML(b, "</code></p>");
 }
 
 enum next page_error(struct request *r, int status, const char *fmt, ...)
@@ -198,41 +207,35 @@ enum next page_error(struct request *r, int status, const char *fmt, ...)
     html_text(b, message);
     HTML(b, "</p>\n<p><a");
     page_link(r, "href", STR("/"));
-    HTML(b, ">Go to the first page</a></p>\n<p class=\"muted small\">Should you ask somebody for help, tell "
-            "them this number: <code>");
-    html_text(b, r->id);
-    HTML(b, "</code></p>");
+    HTML(b, ">Go to the start page</a></p>\n");
+    page_write_request_id(r);
     return page_end(r);
 }
 
 enum next page_not_found(struct request *r)
 {
-    return page_error(r, 404, "Nothing of yours is at this address. Was it typed, or has it been removed?");
+    return page_error(r, 404, "The address may be mistyped, or the item may have been deleted.");
 }
 
-enum next page_store_error(struct request *r, enum err e)
+enum next page_store_error(struct request *r, enum err err)
 {
-    if (e == ERR_NOT_FOUND)
+    if (err == ERR_NOT_FOUND)
         return page_not_found(r);
     return page_error(r, 503,
                       "The service cannot reach its data right now. Nothing was changed. Please try again in "
                       "a few seconds.");
 }
 
-enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms)
+enum next page_too_busy(struct request *r)
 {
-    long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
-    enum next next = page_error(r, 429,
-                                "There were too many tries that did not fit. Please wait %lld second%s, then "
-                                "try again.",
-                                wait_s, wait_s == 1 ? "" : "s");
-    response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
-    return next;
+    return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
 }
 
-static void add_retry_after(struct request *r, int64_t wait_s)
+/* Fills in the Retry-After field of a 429 after page_error(). */
+static enum next retry_after(struct request *r, int64_t wait_s)
 {
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));
+    return NEXT_DONE;
 }
 
 static int64_t seconds_of(int64_t wait_ms)
@@ -240,31 +243,36 @@ static int64_t seconds_of(int64_t wait_ms)
     return (wait_ms + SECOND_MS - 1) / SECOND_MS;
 }
 
+enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms)
+{
+    const int64_t wait_s = seconds_of(wait_ms);
+    (void)page_error(r, 429, "Too many wrong passwords. Please wait %lld second%s, then try again.",
+                     (long long)wait_s, wait_s == 1 ? "" : "s");
+    return retry_after(r, wait_s);
+}
+
 enum next page_too_many_forms(struct request *r, int64_t wait_ms)
 {
     const int64_t wait_s = seconds_of(wait_ms);
-    (void)page_error(
-        r, 429,
-        "You have sent %d forms within a minute, which is the limit. Nothing was changed. Please "
-        "wait %lld second%s, then send the form again.",
-        WEB_FORMS_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
-    add_retry_after(r, wait_s);
-    return NEXT_DONE;
+    (void)page_error(r, 429,
+                     "You have sent %d forms within one minute, which is the limit. Nothing was changed. "
+                     "Please wait %lld second%s, then send the form again.",
+                     WEB_FORMS_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
+    return retry_after(r, wait_s);
 }
 
 enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now)
 {
     if (reached == KEY_LIMIT_LIVE)
         return page_error(r, 422,
-                          "You have %d keys already, those of connected apps included, which is the limit. "
+                          "You already have %d keys, including those of connected apps, which is the limit. "
                           "Revoke a key or disconnect an app that you do not need, then try again.",
                           AUTHOR_KEYS_MAX);
     (void)page_error(r, 429,
-                     "%d keys were created for you today, those of connected apps included, which is the "
+                     "%d keys were created for you today, including those of connected apps, which is the "
                      "limit. You can create the next one after midnight UTC.",
                      AUTHOR_KEYS_PER_DAY);
-    add_retry_after(r, seconds_of(date_start_ms(date_of(now) + 1) - now));
-    return NEXT_DONE;
+    return retry_after(r, seconds_of(date_start_ms(date_of(now) + 1) - now));
 }
 
 static enum next redirect(struct request *r, struct str to)
@@ -304,8 +312,8 @@ static void add_source(void *ctx, struct str item)
     s->list = arena_printf(s->arena, "%.*s %.*s", (int)s->list.len, s->list.p, (int)item.len, item.p);
 }
 
-/* `form-action` holds for the whole way of a form, redirects too: a page whose form ends elsewhere says where
- * (page_context->form_target). */
+/* Browsers apply `form-action` to redirects after a form, too: a page whose form ends on another server names
+ * it (page_context->form_target). */
 static struct str content_policy(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
@@ -329,8 +337,8 @@ static bool has_field(const struct request *r, struct str name)
     return false;
 }
 
-/* A secret in the address must not reach the Referer field of the next request, which proxies write to their
- * logs. `no-referrer` would do that too, but makes browsers send `Origin: null` with our own forms. */
+/* A secret in the URL must not reach the Referer field of the next request, because proxies log it. Not
+ * `no-referrer`: it makes browsers send `Origin: null` with our own forms. */
 static struct str referrer_policy(const struct request *r)
 {
     return r->route && r->route->secrets ? STR("strict-origin") : STR("same-origin");

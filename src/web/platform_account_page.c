@@ -1,5 +1,5 @@
-/* /platforms/accounts/{row}: the question before an account is disconnected, and its end: what gave access to
- * it is deleted. Only by its author. */
+/* /platforms/accounts/{row}: GET asks for confirmation, POST disconnects the account by deleting its tokens.
+ * An author finds only their own accounts. */
 #include "web/linking.h"
 #include "web/page.h"
 #include "store/writer_call.h"
@@ -24,15 +24,14 @@ static bool on_account(void *ctx, const struct credential *c)
     html_name(b, c->account_name.len ? c->account_name : c->account_id);
     HTML(b, "</strong>, ");
     html_text(b, str_from_cstr(platform_desc((enum platform_api)c->api)->title));
-    HTML(b, "? This service deletes what gives it access and reads the account no more. The numbers that it "
-            "has read "
-            "stay as they are. You can connect it again at any time.</p>\n<p>That you allowed it may still "
-            "be listed "
-            "at the platform, under the apps of your account. You can take it back there as well.</p>\n");
+    HTML(b,
+         "? This service deletes its access and stops reading the account. The numbers that it has already "
+         "read stay as they are. You can connect the account again at any time.</p>\n<p>The platform may "
+         "still list this service among the apps that you allowed. You can remove it there, too.</p>\n");
     return false;
 }
 
-static enum next asked_step(struct request *r)
+static enum next confirm_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
     const struct disconnect *d = page->state;
@@ -48,10 +47,10 @@ static enum next asked_step(struct request *r)
     return page_end(r);
 }
 
-static enum next ended_step(struct request *r)
+static enum next disconnected_step(struct request *r)
 {
     const struct disconnect *d = page_context_of(r)->state;
-    if (d->result && d->result != ERR_NOT_FOUND) /* gone already: it was sent twice */
+    if (d->result && d->result != ERR_NOT_FOUND) /* not found: the form was sent twice */
         return page_store_error(r, d->result);
     page_set_note(r, NOTE_PLATFORM_DISCONNECTED);
     return page_redirect(r, STR("/platforms"));
@@ -67,10 +66,10 @@ static enum next account_step(struct request *r)
         return page_not_found(r);
     d->write = (struct linking_remove){.row = (int64_t)row, .author_row = page->viewer.author_row};
     if (r->method != METHOD_POST) {
-        r->step = asked_step;
+        r->step = confirm_step;
         return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
     }
-    r->step = ended_step;
+    r->step = disconnected_step;
     return writer_call(page->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
 }
 

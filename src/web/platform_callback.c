@@ -1,8 +1,8 @@
-/* /platforms/callback/{platform}: where a platform sends the browser when the author has signed in there.
+/* /platforms/callback/{platform}: the redirect URL of the OAuth flow at a platform.
  *
- * Steps: the linking is taken, which ends it for good -> what the platform says of it (an error, or a code)
- * -> the code is exchanged, call by call, until the accounts behind it are known -> they are saved -> the
- * list, with a note. Nothing is asked of the platform before the linking was found to be this session's. */
+ * Steps: consume the pending linking -> read the platform's error or code from the query -> exchange the
+ * code, call by call, until the accounts are known -> save them -> redirect to the list with a message. The
+ * platform is not called before the linking has been found to belong to this session. */
 #include "base/log.h"
 #include "net/http_client.h"
 #include "web/linking.h"
@@ -17,7 +17,7 @@ enum { CODE_MAX_BYTES = 4000, CALLS_MAX = 20 };
 
 struct callback {
     const struct platform_desc *desc;
-    struct linking_consume take;
+    struct linking_consume consume;
     enum err result;
     struct platform_options options;
     struct platform_link link;
@@ -32,9 +32,10 @@ static struct callback *callback_of(const struct request *r)
     return page_context_of(r)->state;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* `sentence` with the platform's name; 400 for what the browser brought, 502 for what the platform did. */
+/* Shows `sentence`, in which %s stands for the platform. `status` is 400 if the browser's request is at fault
+ * and 502 if the platform is. */
 static enum next not_connected(struct request *r, int status, const char *sentence)
 {
     response_reset(r);
@@ -45,11 +46,8 @@ static enum next not_connected(struct request *r, int status, const char *senten
     platform_text_write(b, sentence, callback_of(r)->desc->title);
     HTML(b, "</p>\n<p>Nothing was changed.</p>\n<p><a class=\"button\"");
     page_link(r, "href", STR("/platforms"));
-    HTML(b, ">Back to your platforms</a></p>\n<p class=\"muted small\">Should you ask somebody for help, "
-            "tell them "
-            "this number: <code>");
-    html_text(b, r->id);
-    HTML(b, "</code></p>");
+    HTML(b, ">Back to your platforms</a></p>\n");
+    page_write_request_id(r);
     return page_end(r);
 }
 
@@ -60,9 +58,8 @@ static void write_result(struct buf *b, const struct linked_account *account, en
     HTML(b, "</strong>, ");
     html_text(b, str_from_cstr(platform_desc(account->api)->title));
     if (result == LINKING_OWNED_BY_OTHER)
-        HTML(
-            b,
-            ": another author of this service has connected it. It has to be disconnected there first.</li>");
+        HTML(b,
+             ": already connected by another author of this service, who has to disconnect it first.</li>");
     else
         HTML(b, ": connected.</li>");
 }
@@ -71,7 +68,7 @@ static enum next show_results(struct request *r)
 {
     const struct callback *c = callback_of(r);
     r->res.status = 409;
-    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Not everything is connected"),
+    struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Some accounts were not connected"),
                                                        .current = "/platforms",
                                                        .narrow = true});
     HTML(b, "<ul>");
@@ -94,11 +91,10 @@ static enum next saved_step(struct request *r)
         others += c->save->accounts[i].result == LINKING_OWNED_BY_OTHER;
     }
     if (c->result)
-        return not_connected(
-            r, 503,
-            "%s gave access, but it could not be kept: the service cannot write its data right now. "
-            "Please try again in a few minutes.");
-    log_info("linking: author %" PRId64 " connected %zu accounts of %s", c->take.key.author_row,
+        return not_connected(r, 503,
+                             "%s gave access, but this service cannot save it right now. "
+                             "Please try again in a few minutes.");
+    log_info("linking: author %" PRId64 " connected %zu accounts of %s", c->consume.key.author_row,
              c->save->count - others, c->desc->name);
     if (others)
         return show_results(r);
@@ -112,17 +108,17 @@ static enum next save(struct request *r)
     const size_t count = c->link.account_count;
     const size_t size = sizeof *c->save + count * sizeof c->save->accounts[0];
     if (!count)
-        return not_connected(
-            r, 400,
-            "You signed in to %s, but there is no account behind it that can be read: no channel, no "
-            "page, or none that you let this service see.");
+        return not_connected(r, 400,
+                             "You signed in to %s, but there is no account that this service can read: no "
+                             "channel, no page, or "
+                             "none that you allowed it to see.");
     c->save = arena_alloc(&r->arena, size);
     c->save->config = page_context_of(r)->site->config;
     c->save->count = count;
     for (size_t i = 0; i < count; i++) {
         const char *why;
-        if (!account_record_of(&c->save->accounts[i].record, c->take.key.author_row, &c->link.accounts[i],
-                               c->take.key.now, &why)) {
+        if (!account_record_of(&c->save->accounts[i].record, c->consume.key.author_row, &c->link.accounts[i],
+                               c->consume.key.now, &why)) {
             log_warn("linking: %s: %s", c->desc->name, why);
             c->outcome = (struct outcome){.verdict = V_MALFORMED};
             return not_connected(r, 502, platform_text_of_link_failure(&c->outcome));
@@ -132,7 +128,7 @@ static enum next save(struct request *r)
     return writer_call(page_context_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
 }
 
-/* ---- asking the platform ---- */
+/* ---- calls to the platform ---- */
 
 static void cancel_call(struct waiter *w)
 {
@@ -140,7 +136,7 @@ static void cancel_call(struct waiter *w)
     http_client_cancel(callback_of(r)->call);
 }
 
-static void on_answer(void *ctx, const struct http_result *result)
+static void on_response(void *ctx, const struct http_result *result)
 {
     struct request *r = ctx;
     struct callback *c = callback_of(r);
@@ -155,25 +151,25 @@ static void on_answer(void *ctx, const struct http_result *result)
     waiter_complete(&r->wait);
 }
 
-static enum next ask_step(struct request *r)
+static enum next exchange_step(struct request *r)
 {
     struct callback *c = callback_of(r);
     struct http_request request = {.method = NULL};
     if (c->calls && c->outcome.verdict != V_OK) {
         log_warn("linking: %s answered author %" PRId64 " with %s %.*s", c->desc->name,
-                 c->take.key.author_row, verdict_name(c->outcome.verdict), (int)c->outcome.code.len,
+                 c->consume.key.author_row, verdict_name(c->outcome.verdict), (int)c->outcome.code.len,
                  c->outcome.code.p);
         const bool authors = c->outcome.verdict == V_TOKEN || c->outcome.verdict == V_RECONNECT;
         return not_connected(r, authors ? 400 : 502, platform_text_of_link_failure(&c->outcome));
     }
     if (c->calls == CALLS_MAX || !c->desc->link_build(&r->arena, &c->link, &request))
         return save(r);
-    request.once = true; /* the code is spent by its use */
+    request.once = true; /* a code can be used only once */
     c->calls++;
-    r->step = ask_step;
+    r->step = exchange_step;
     r->wait.cancel = cancel_call;
     r->wait.call = r;
-    c->call = http_client_send(page_context_of(r)->site->client, &request, on_answer, r);
+    c->call = http_client_send(page_context_of(r)->site->client, &request, on_response, r);
     return NEXT_WAIT;
 }
 
@@ -182,41 +178,40 @@ static enum next exchange(struct request *r, struct str code)
     const struct page_context *page = page_context_of(r);
     struct callback *c = callback_of(r);
     if (!code.len || code.len > CODE_MAX_BYTES)
-        return not_connected(r, 400,
-                             "%s sent you back without saying that you allowed it. Please try again.");
+        return not_connected(r, 400, "%s did not confirm that you allowed access. Please try again.");
     c->options = platform_options_of(page->site->config, c->desc->api);
     c->link = (struct platform_link){.options = &c->options,
                                      .app = platform_app_of(page->site->config, c->desc->api),
                                      .redirect_uri = linking_redirect_uri(r, c->desc),
                                      .code = code,
-                                     .verifier = str_make(c->take.verifier, c->take.verifier_len)};
-    return ask_step(r);
+                                     .verifier = str_make(c->consume.verifier, c->consume.verifier_len)};
+    return exchange_step(r);
 }
 
-/* ---- what the browser brought ---- */
+/* ---- the redirect ---- */
 
-static enum next taken_step(struct request *r)
+static enum next consumed_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
     struct callback *c = page->state;
     struct str error = form_get(&page->query, STR("error"));
     if (c->result)
         return page_store_error(r, c->result == ERR_NOT_FOUND ? ERR_IO : c->result);
-    if (c->take.refusal == LINKING_EXPIRED)
-        return not_connected(r, 400, "This took longer than ten minutes. Please connect %s once more.");
-    if (c->take.refusal != LINKING_VALID)
+    if (c->consume.check == LINKING_EXPIRED)
+        return not_connected(r, 400, "This took longer than ten minutes. Please connect %s again.");
+    if (c->consume.check != LINKING_VALID)
         return not_connected(
             r, 400,
-            "This answer of %s belongs to no connection that you began here, or it was used before. "
-            "Please begin again.");
+            "This link from %s was already used, or was not requested in this browser. Please start again.");
     if (str_eq(error, STR("access_denied")) || str_eq(error, STR("user_cancelled_login")))
         return not_connected(r, 200, "You did not allow this service to read your numbers at %s.");
     if (error.p) {
-        log_warn("linking: %s answered author %" PRId64 " with %.*s", c->desc->name, c->take.key.author_row,
-                 (int)(error.len < 60 ? error.len : 60), error.p);
+        log_warn("linking: %s answered author %" PRId64 " with %.*s", c->desc->name,
+                 c->consume.key.author_row, (int)(error.len < 60 ? error.len : 60), error.p);
         return not_connected(
             r, 400,
-            "%s has refused. Please try again; should it refuse again, tell whoever runs this service.");
+            "%s refused access. Please try again. If that does not help, please tell the people who run this "
+            "service.");
     }
     return exchange(r, form_get(&page->query, STR("code")));
 }
@@ -231,13 +226,14 @@ static enum next callback_step(struct request *r)
         return page_not_found(r);
     page->state = c;
     if (!page->viewer.author_row || !page->has_secret)
-        return not_connected(r, 403, "You are no longer signed in here. Sign in, then connect %s once more.");
+        return not_connected(r, 403, "You are no longer signed in here. Sign in, then connect %s again.");
     const char *wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query);
     if (wrong || !secret_parse(form_get(&page->query, STR("state")), &state))
-        return not_connected(r, 400, "This is not how %s sends anybody back. Please begin again.");
-    c->take.key = linking_key_of(r, c->desc->api, &state);
-    r->step = taken_step;
-    return writer_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->take, sizeof c->take);
+        return not_connected(r, 400, "This is not a valid link from %s. Please start again.");
+    c->consume.key = linking_key_of(r, c->desc->api, &state);
+    r->step = consumed_step;
+    return writer_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->consume,
+                       sizeof c->consume);
 }
 
 const struct route platform_callback_page = {.path = "/platforms/callback/{platform}",

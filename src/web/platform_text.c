@@ -1,4 +1,4 @@
-/* The words. Know no page; what stands in last_error is a verdict's name and a short code. */
+/* Texts about linked accounts. last_error starts with the name of an outcome or of a local failure. */
 #include "web/platform_text.h"
 
 #include "base/clock.h"
@@ -7,16 +7,16 @@
 enum { FEW_FAILURES = 3 };
 static const int64_t ENDS_SOON_MS = 7 * DAY_MS;
 
-static bool says_word(const struct credential *c, struct str word)
+static bool last_error_is(const struct credential *c, struct str word)
 {
     struct str first;
     (void)str_cut(c->last_error, ' ', &first);
     return str_eq(first, word);
 }
 
-static bool says(const struct credential *c, enum verdict v)
+static bool last_outcome_is(const struct credential *c, enum verdict v)
 {
-    return says_word(c, str_from_cstr(verdict_name(v)));
+    return last_error_is(c, str_from_cstr(verdict_name(v)));
 }
 
 static bool failed_lately(const struct credential *c)
@@ -25,47 +25,45 @@ static bool failed_lately(const struct credential *c)
            (c->last_ok_at == TIME_NONE || c->last_error_at >= c->last_ok_at);
 }
 
-static struct platform_text failing(const struct credential *c)
+static struct platform_text text_of_failure(const struct credential *c)
 {
-    if (says(c, V_OPERATOR) || says(c, V_BUG))
+    if (last_outcome_is(c, V_OPERATOR) || last_outcome_is(c, V_BUG))
         return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
-                                      "%s does not accept this service's own registration. You cannot change "
-                                      "that: tell whoever runs this service. Your numbers stay as they are "
-                                      "until then."};
-    if (says(c, V_QUOTA))
+                                      "%s rejects the registration of this service. You cannot fix this: "
+                                      "please tell the people who run this service. Until then, your numbers "
+                                      "stay as they are."};
+    if (last_outcome_is(c, V_QUOTA))
         return (struct platform_text){ACCOUNT_WAITING, "Waiting",
-                                      "Today's share of questions to %s is used up. It goes on by itself; "
-                                      "there is nothing you need to do."};
-    if (says(c, V_RECONNECT) || says(c, V_TOKEN))
+                                      "Today's limit for requests to %s is used up. Reading continues "
+                                      "automatically; you do not need to do anything."};
+    if (last_outcome_is(c, V_RECONNECT) || last_outcome_is(c, V_TOKEN))
         return (struct platform_text){ACCOUNT_WAITING, "Not working",
-                                      "%s does not let this service read the account at the moment. It is "
-                                      "tried again with every refresh; should this stay, sign in again."};
-    if (says_word(c, STR("missing")))
+                                      "%s does not let this service read the account at the moment. Every "
+                                      "refresh tries again. If this message stays, sign in again."};
+    if (last_error_is(c, STR("missing")))
         return (struct platform_text){
             ACCOUNT_WAITING, "Nothing found",
-            "%s showed none of your videos for this account. They may be private, or posted by another of "
-            "your accounts: then connect that one. It is tried again with every refresh."};
-    if (says_word(c, STR("insights")))
+            "%s shows none of your videos for this account. They may be private, or posted by another of "
+            "your accounts; in that case, connect that account. Every refresh tries again."};
+    if (last_error_is(c, STR("insights")))
         return (struct platform_text){ACCOUNT_WAITING, "Views missing",
-                                      "%s shows your posts, but not their views. Most likely you did not "
-                                      "allow this service to read insights: "
-                                      "sign in again and leave every permission switched on."};
-    if (says_word(c, STR("sealed")))
-        return (struct platform_text){
-            ACCOUNT_OPERATOR_REQUIRED, "Not working",
-            "This service cannot open what gives it access to %s any more. Connect the account again; should "
-            "that not help, tell whoever runs this service."};
+                                      "%s shows your posts but not their views. Most likely you did not "
+                                      "allow this service to read insights: sign in again and leave every "
+                                      "permission switched on."};
+    if (last_error_is(c, STR("sealed")))
+        return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
+                                      "This service can no longer use its access to %s. Connect the account "
+                                      "again. If that does not help, please tell the people who run this "
+                                      "service."};
     if (c->failures < FEW_FAILURES)
         return (struct platform_text){ACCOUNT_WAITING, "Late",
-                                      "The last try to read %s did not work. It is tried again with the next "
-                                      "refresh."};
-    return (struct platform_text){
-        ACCOUNT_WAITING, "Not working",
-        "%s could not be read for some time. It is tried again with every refresh; "
-        "there is nothing you need to do. Your numbers stay as they are until then."};
+                                      "The last attempt to read %s failed. The next refresh tries again."};
+    return (struct platform_text){ACCOUNT_WAITING, "Not working",
+                                  "%s could not be read for some time. Every refresh tries again; you do not "
+                                  "need to do anything. Until then, your numbers stay as they are."};
 }
 
-/* A permission that nothing can renew but the author. */
+/* Returns true if access expires soon and only the author can renew it. */
 static bool ends_soon(const struct credential *c, int64_t now)
 {
     return platform_desc((enum platform_api)c->api)->refresh_before_s < 0 &&
@@ -75,31 +73,31 @@ static bool ends_soon(const struct credential *c, int64_t now)
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now)
 {
     if (c->state == CREDENTIAL_RECONNECT_REQUIRED)
-        return (struct platform_text){ACCOUNT_RECONNECT_REQUIRED, "Sign in again",
-                                      "%s wants you to sign in again before it tells us more. That happens "
-                                      "when a password was changed, access was taken back, or nothing was "
-                                      "read for a long time. Your numbers stay as they are until then."};
+        return (struct platform_text){
+            ACCOUNT_RECONNECT_REQUIRED, "Sign in again",
+            "%s requires you to sign in again. This happens after a password change, "
+            "if access was revoked, or if nothing was read for a long time. Until "
+            "then, your numbers stay as they are."};
     if (failed_lately(c))
-        return failing(c);
+        return text_of_failure(c);
     if (ends_soon(c, now))
         return (struct platform_text){ACCOUNT_RECONNECT_REQUIRED, "Ends soon",
-                                      "The access that %s gave ends soon, and only you can renew it: sign in "
-                                      "again."};
+                                      "Access to %s ends soon, and only you can renew it: sign in again."};
     if (c->last_ok_at == TIME_NONE)
-        return (struct platform_text){ACCOUNT_WAITING, "Connected", "It is read with the next refresh."};
-    return (struct platform_text){ACCOUNT_CONNECTED, "Fine", NULL};
+        return (struct platform_text){ACCOUNT_WAITING, "Connected", "The next refresh reads it."};
+    return (struct platform_text){ACCOUNT_CONNECTED, "Connected", NULL};
 }
 
 void platform_text_write(struct buf *b, const char *sentence, const char *title)
 {
-    const char *gap = strstr(sentence, "%s");
-    if (!gap) {
+    const char *placeholder = strstr(sentence, "%s");
+    if (!placeholder) {
         html_text(b, str_from_cstr(sentence));
         return;
     }
-    html_text(b, str_make(sentence, (size_t)(gap - sentence)));
+    html_text(b, str_make(sentence, (size_t)(placeholder - sentence)));
     html_text(b, str_from_cstr(title));
-    html_text(b, str_from_cstr(gap + 2));
+    html_text(b, str_from_cstr(placeholder + 2));
 }
 
 enum platform_api platform_sign_in_api(enum platform_api api)
@@ -111,17 +109,18 @@ const char *platform_text_of_link_failure(const struct outcome *o)
 {
     switch (o->verdict) {
     case V_LATER:
-    case V_QUOTA: return "%s does not answer at the moment. Please try again in a few minutes.";
+    case V_QUOTA: return "%s does not respond at the moment. Please try again in a few minutes.";
     case V_OPERATOR:
     case V_BUG:
-        return "%s does not accept this service's own registration. You cannot change that: tell whoever "
-               "runs "
-               "this service.";
+        return "%s rejects the registration of this service. You cannot fix this: please tell the people who "
+               "run this service.";
     case V_TOKEN:
     case V_RECONNECT:
-        return "%s did not confirm that it was you, or not everything was allowed that is needed to read "
-               "your "
-               "numbers. Try again, and leave every permission switched on.";
-    default: return "%s answered with something that this service does not understand. Tell whoever runs it.";
+        return "%s did not confirm that it was you, or a permission that this service needs was not given. "
+               "Please try again, and leave every permission switched on.";
+    default:
+        return "%s sent a response that this service does not understand. Please tell the people who run "
+               "this "
+               "service.";
     }
 }

@@ -1,4 +1,5 @@
-/* How it stands with an author's account at a platform, in words that need no knowledge of either. */
+/* The state of an author's account at a platform as text for the author. In all texts, `%s` stands for the
+ * name of the platform. */
 #ifndef VT_WEB_PLATFORM_TEXT_H
 #define VT_WEB_PLATFORM_TEXT_H
 
@@ -6,28 +7,30 @@
 #include "platforms/platform.h"
 #include "store/platform_credentials.h"
 
+/* Ordered by who has to act. */
 enum account_condition {
     ACCOUNT_CONNECTED,
-    ACCOUNT_WAITING,            /* not read yet, or not lately; by itself it will be */
-    ACCOUNT_RECONNECT_REQUIRED, /* the author has to do something */
-    ACCOUNT_OPERATOR_REQUIRED,  /* whoever runs the service has to */
+    ACCOUNT_WAITING,            /* not read yet or not lately; resolves itself */
+    ACCOUNT_RECONNECT_REQUIRED, /* the author has to act */
+    ACCOUNT_OPERATOR_REQUIRED,  /* the operator has to act */
 };
 
 struct platform_text {
-    enum account_condition mood;
-    const char *badge;    /* "Fine", "Sign in again" … */
-    const char *sentence; /* `%s` stands for the platform; NULL: there is nothing to say */
+    enum account_condition condition;
+    const char *badge;    /* "Connected", "Sign in again" … */
+    const char *sentence; /* NULL: the badge says it all */
 };
 
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now);
 
-/* The API whose linking renews it: Facebook's for an Instagram account behind a page. */
+/* Returns the API with which the account is linked again: Facebook for an Instagram account that is linked
+ * through a page. */
 enum platform_api platform_sign_in_api(enum platform_api api);
 
-/* Escaped, with the platform's name where it belongs. */
+/* Writes the sentence, escaped, with the name of the platform. */
 void platform_text_write(struct buf *b, const char *sentence, const char *title);
 
-/* Which words are used when a linking ends so; `%s` as above. */
+/* Returns the sentence for a linking that failed with this outcome. */
 const char *platform_text_of_link_failure(const struct outcome *o);
 
 #endif

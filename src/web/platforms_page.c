@@ -1,6 +1,6 @@
-/* /platforms: the author's accounts at the platforms and how it stands with each; a form for each platform
- * that the operator has set up. The form (POST) begins a linking: the browser is sent to the platform's own
- * page, which sends it back to platform_callback.c. */
+/* /platforms: the author's linked accounts with their state, and a form for each platform that the operator
+ * has configured. The form (POST) begins a linking: it redirects to the platform, which redirects back to
+ * platform_callback.c. */
 #include "oauth/codes.h"
 #include "base/clock.h"
 #include "vault/token_vault.h"
@@ -14,7 +14,7 @@
 
 enum { ACCOUNTS_SHOWN_MAX = 200 };
 
-struct accounts {
+struct linked_accounts {
     size_t count;
     struct credential list[ACCOUNTS_SHOWN_MAX];
 };
@@ -23,7 +23,7 @@ struct accounts {
 
 static void write_badge(struct buf *b, const struct platform_text *w)
 {
-    switch (w->mood) {
+    switch (w->condition) {
     case ACCOUNT_CONNECTED: HTML(b, "<span class=\"badge good\">"); break;
     case ACCOUNT_WAITING: HTML(b, "<span class=\"badge off\">"); break;
     default: HTML(b, "<span class=\"badge bad\">"); break;
@@ -36,10 +36,10 @@ enum offer { OFFER_FIRST, OFFER_ANOTHER, OFFER_AGAIN, OFFER_MISSING };
 
 static void write_connect(struct request *r, enum platform_api api, enum offer offer)
 {
-    static const char *const words[] = {[OFFER_FIRST] = "Connect %s",
-                                        [OFFER_ANOTHER] = "Connect another %s account",
-                                        [OFFER_AGAIN] = "Sign in to %s again",
-                                        [OFFER_MISSING] = "Allow what is missing at %s"};
+    static const char *const labels[] = {[OFFER_FIRST] = "Connect %s",
+                                         [OFFER_ANOTHER] = "Connect another %s account",
+                                         [OFFER_AGAIN] = "Sign in to %s again",
+                                         [OFFER_MISSING] = "Allow what is missing at %s"};
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc(api);
     page_form(r, STR("/platforms"));
@@ -51,7 +51,7 @@ static void write_connect(struct request *r, enum platform_api api, enum offer o
         HTML(b, "><button class=\"quiet\">");
     else
         HTML(b, "><button>");
-    platform_text_write(b, words[offer], desc->title);
+    platform_text_write(b, labels[offer], desc->title);
     HTML(b, "</button></form>");
 }
 
@@ -60,7 +60,8 @@ static void write_name(struct buf *b, const struct credential *c)
     html_name(b, c->account_name.len ? c->account_name : c->account_id);
 }
 
-/* The permissions that the account's API needs and the author has declined, with what each of them costs. */
+/* Lists the permissions that the API needs and the author has declined, with the consequence of each. Returns
+ * their number. */
 static size_t write_missing(struct buf *b, const struct credential *c)
 {
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
@@ -88,9 +89,9 @@ static void write_actions(struct request *r, const struct credential *c, const s
     struct buf *b = &r->res.body;
     const enum platform_api by = platform_sign_in_api((enum platform_api)c->api);
     HTML(b, "<div class=\"row\">");
-    if ((w->mood == ACCOUNT_RECONNECT_REQUIRED || missing) &&
+    if ((w->condition == ACCOUNT_RECONNECT_REQUIRED || missing) &&
         linking_is_offered(page_context_of(r)->site->config, by))
-        write_connect(r, by, w->mood == ACCOUNT_RECONNECT_REQUIRED ? OFFER_AGAIN : OFFER_MISSING);
+        write_connect(r, by, w->condition == ACCOUNT_RECONNECT_REQUIRED ? OFFER_AGAIN : OFFER_MISSING);
     HTML(b, "<a class=\"button danger\"");
     page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
     HTML(b, ">Disconnect<span class=\"sr\"> ");
@@ -102,17 +103,18 @@ static void write_account(struct request *r, const struct credential *c, int64_t
 {
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
-    const struct platform_text words = platform_text_of_account(c, now);
+    const struct platform_text text = platform_text_of_account(c, now);
     const enum platform_api by = platform_sign_in_api(desc->api);
     HTML(b, "<section class=\"card\"><div class=\"row\"><h2>");
     write_name(b, c);
     HTML(b, "</h2>");
-    write_badge(b, &words);
+    write_badge(b, &text);
     HTML(b, "</div>");
-    if (words.sentence) {
+    if (text.sentence) {
         HTML(b, "<p>");
-        platform_text_write(b, words.sentence,
-                            platform_desc(words.mood == ACCOUNT_RECONNECT_REQUIRED ? by : desc->api)->title);
+        platform_text_write(
+            b, text.sentence,
+            platform_desc(text.condition == ACCOUNT_RECONNECT_REQUIRED ? by : desc->api)->title);
         HTML(b, "</p>");
     }
     const size_t missing = write_missing(b, c);
@@ -129,7 +131,7 @@ static void write_account(struct request *r, const struct credential *c, int64_t
     else
         html_time_ago(b, c->last_ok_at, now);
     HTML(b, "</dd>");
-    if (words.mood != ACCOUNT_CONNECTED && c->last_error.p) {
+    if (text.condition != ACCOUNT_CONNECTED && c->last_error.p) {
         HTML(b, "<dt>For support</dt><dd><code>");
         html_text(b, c->last_error);
         HTML(b, "</code>, ");
@@ -137,13 +139,13 @@ static void write_account(struct request *r, const struct credential *c, int64_t
         HTML(b, "</dd>");
     }
     HTML(b, "</dl>\n");
-    write_actions(r, c, &words, missing);
+    write_actions(r, c, &text, missing);
     HTML(b, "</section>\n");
 }
 
 /* ---- the page ---- */
 
-static bool has_account(const struct accounts *a, enum platform_api api)
+static bool has_account(const struct linked_accounts *a, enum platform_api api)
 {
     for (size_t i = 0; i < a->count; i++)
         if (a->list[i].api == (int)api)
@@ -151,7 +153,7 @@ static bool has_account(const struct accounts *a, enum platform_api api)
     return false;
 }
 
-static void write_offers(struct request *r, const struct accounts *a)
+static void write_offers(struct request *r, const struct linked_accounts *a)
 {
     struct buf *b = &r->res.body;
     bool any = false;
@@ -159,13 +161,13 @@ static void write_offers(struct request *r, const struct accounts *a)
     for (int i = 0; i < PLATFORM_APIS; i++)
         any = any || linking_is_offered(page_context_of(r)->site->config, (enum platform_api)i);
     if (!any) {
-        HTML(b, "<p class=\"empty\">Whoever runs this service has not set up any platform yet.</p>");
+        HTML(b, "<p class=\"empty\">The people who run this service have not set up any platform yet.</p>");
         return;
     }
     HTML(b,
          "<p>You sign in at the platform itself and allow this service to read your numbers there. It never "
-         "learns your password and cannot post or change anything. With Facebook come the Instagram accounts "
-         "that belong to your pages.</p>\n<div class=\"row\">");
+         "sees your password and cannot post or change anything. Connecting Facebook also connects the "
+         "Instagram accounts that belong to your pages.</p>\n<div class=\"row\">");
     for (int i = 0; i < PLATFORM_APIS; i++) {
         const enum platform_api api = (enum platform_api)i;
         if (linking_is_offered(page_context_of(r)->site->config, api))
@@ -177,13 +179,13 @@ static void write_offers(struct request *r, const struct accounts *a)
 static enum next show(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    const struct accounts *a = page->state;
+    const struct linked_accounts *a = page->state;
     const int64_t now = clock_wall_ms();
     if (page->read.err)
         return page_store_error(r, page->read.err);
     page->form_target = linking_form_action_sources(&r->arena, page->site->config);
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Platforms"), .current = "/platforms"});
-    HTML(b, "<p>Your accounts that this service reads views, likes, comments, shares and saves from.</p>\n");
+    HTML(b, "<p>This service reads views, likes, comments, shares and saves from these accounts.</p>\n");
     for (size_t i = 0; i < a->count; i++)
         write_account(r, &a->list[i], now);
     if (!a->count)
@@ -195,7 +197,7 @@ static enum next show(struct request *r)
 static bool on_account(void *ctx, const struct credential *c)
 {
     struct request *r = ctx;
-    struct accounts *a = page_context_of(r)->state;
+    struct linked_accounts *a = page_context_of(r)->state;
     struct credential *to = &a->list[a->count++];
     *to = *c;
     to->account_id = arena_copy(&r->arena, c->account_id);
@@ -208,11 +210,11 @@ static bool on_account(void *ctx, const struct credential *c)
     return a->count < ACCOUNTS_SHOWN_MAX;
 }
 
-/* ---- a linking begins ---- */
+/* ---- begin a linking ---- */
 
-struct begin {
+struct begin_linking {
     const struct platform_desc *desc;
-    bool again; /* See struct platform_authorize. */
+    bool again; /* see struct platform_authorize */
     struct secret state, verifier;
     struct linking_begin write;
     enum err result;
@@ -221,7 +223,7 @@ struct begin {
 static enum next begun_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    struct begin *b = page->state;
+    struct begin_linking *b = page->state;
     char challenge[PKCE_CHALLENGE_LEN];
     if (b->result)
         return page_store_error(r, b->result);
@@ -241,7 +243,7 @@ static enum next begun_step(struct request *r)
 static enum next begin(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    struct begin *b = arena_alloc(&r->arena, sizeof *b);
+    struct begin_linking *b = arena_alloc(&r->arena, sizeof *b);
     b->desc = platform_desc_by_name(form_get(&page->form, STR("platform")));
     if (!b->desc || !linking_is_offered(page->site->config, b->desc->api))
         return page_error(r, 400,
@@ -262,7 +264,7 @@ static enum next platforms_step(struct request *r)
     struct page_context *page = page_context_of(r);
     if (r->method == METHOD_POST)
         return begin(r);
-    page->state = arena_alloc(&r->arena, sizeof(struct accounts));
+    page->state = arena_alloc(&r->arena, sizeof(struct linked_accounts));
     r->step = show;
     return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
 }

@@ -1,5 +1,5 @@
-/* /keys/{id} and /apps/{id}: the question before a key stops working, and its end. The id is the key's. A key
- * made by hand is found under /keys only, an app's under /apps only, and only by its author. */
+/* /keys/{id} and /apps/{id}: GET asks for confirmation, POST revokes the key with this id. An author finds
+ * only their own keys, a connected app's under /apps and all others under /keys. */
 #include "base/clock.h"
 #include "web/humanize.h"
 #include "web/page.h"
@@ -11,7 +11,7 @@ struct revoke_write {
     int64_t author_row, now;
     struct uuid id;
     bool is_app;
-    int64_t key_row; /* 0: none of the author's, or of the other kind */
+    int64_t key_row; /* 0: the author has no such key of this kind */
     bool was_revoked;
 };
 
@@ -21,25 +21,24 @@ struct revoke {
     bool found;
 };
 
-static bool is_apps(const struct request *r)
+static bool is_app_page(const struct request *r)
 {
     return r->route == &app_page;
 }
 
 static struct str list_path(const struct request *r)
 {
-    return is_apps(r) ? STR("/apps") : STR("/keys");
+    return is_app_page(r) ? STR("/apps") : STR("/keys");
 }
 
-/* ---- the question ---- */
+/* ---- confirmation ---- */
 
 static void write_app(struct buf *b, const struct author_key *key)
 {
     HTML(b, "<p>Disconnect <strong>");
     html_name(b, key->app_name);
-    HTML(b,
-         "</strong>? It will not be able to read your numbers any more. What it has read before stays with "
-         "it. You can connect it again from its own pages.</p>\n");
+    HTML(b, "</strong>? The app can then no longer read your numbers, but it keeps what it has already read. "
+            "You can connect it again from the app.</p>\n");
 }
 
 static void write_key(struct request *r, const struct author_key *key, int64_t now)
@@ -51,9 +50,9 @@ static void write_key(struct request *r, const struct author_key *key, int64_t n
     html_text(b, str_from_cstr(page_context_of(r)->site->config->keys.prefix));
     HTML(b, "…");
     html_text(b, str_make(key->key.suffix, KEY_SUFFIX_LEN));
-    HTML(b, "</code>)? Programs that use it stop working at once, and it cannot be undone.</p>\n<p>");
+    HTML(b, "</code>)? Programs that use it stop working immediately. This cannot be undone.</p>\n<p>");
     if (key->key.last_used_at == TIME_NONE) {
-        HTML(b, "It was never used.");
+        HTML(b, "It has never been used.");
     } else {
         HTML(b, "It was last used ");
         html_time_ago(b, key->key.last_used_at, now);
@@ -66,21 +65,21 @@ static bool on_key(void *ctx, const struct author_key *key)
 {
     struct request *r = ctx;
     struct revoke *revoke = page_context_of(r)->state;
-    if (key->is_app != is_apps(r) || key->key.revoked_at != TIME_NONE)
+    if (key->is_app != is_app_page(r) || key->key.revoked_at != TIME_NONE)
         return true;
     revoke->found = true;
     (void)page_begin(
-        r, &(struct page_frame){.title = is_apps(r) ? STR("Disconnect an app") : STR("Revoke a key"),
+        r, &(struct page_frame){.title = is_app_page(r) ? STR("Disconnect an app") : STR("Revoke a key"),
                                 .current = list_path(r).p,
                                 .narrow = true});
-    if (is_apps(r))
+    if (is_app_page(r))
         write_app(&r->res.body, key);
     else
         write_key(r, key, revoke->write.now);
     return true;
 }
 
-static enum next asked_step(struct request *r)
+static enum next confirm_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
     const struct revoke *revoke = page->state;
@@ -91,14 +90,14 @@ static enum next asked_step(struct request *r)
         return page_not_found(r);
     page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)page->tail.len, page->tail.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">");
-    html_text(b, is_apps(r) ? STR("Disconnect it") : STR("Revoke it"));
+    html_text(b, is_app_page(r) ? STR("Disconnect it") : STR("Revoke it"));
     HTML(b, "</button><a class=\"button quiet\"");
     page_link(r, "href", list_path(r));
     HTML(b, ">Keep it</a></div></form>");
     return page_end(r);
 }
 
-/* ---- the end of a key ---- */
+/* ---- revocation ---- */
 
 static bool on_key_to_revoke(void *ctx, const struct author_key *key)
 {
@@ -110,23 +109,23 @@ static bool on_key_to_revoke(void *ctx, const struct author_key *key)
     return true;
 }
 
-static enum err write_end(struct store *store, void *data)
+static enum err write_revocation(struct store *store, void *data)
 {
     struct revoke_write *w = data;
-    enum err e = store_get_author_key(store, w->author_row, &w->id, on_key_to_revoke, w);
-    if (e)
-        return e;
+    enum err err = store_get_author_key(store, w->author_row, &w->id, on_key_to_revoke, w);
+    if (err)
+        return err;
     if (!w->key_row)
         return ERR_NOT_FOUND;
     return w->was_revoked ? OK : store_revoke_key(store, w->key_row, w->now);
 }
 
-static enum next ended_step(struct request *r)
+static enum next revoked_step(struct request *r)
 {
     const struct revoke *revoke = page_context_of(r)->state;
     if (revoke->result)
         return page_store_error(r, revoke->result);
-    page_set_note(r, is_apps(r) ? NOTE_APP_DISCONNECTED : NOTE_KEY_REVOKED);
+    page_set_note(r, is_app_page(r) ? NOTE_APP_DISCONNECTED : NOTE_KEY_REVOKED);
     return page_redirect(r, list_path(r));
 }
 
@@ -136,15 +135,15 @@ static enum next revoke_step(struct request *r)
     struct revoke *revoke = arena_alloc(&r->arena, sizeof *revoke);
     page->state = revoke;
     revoke->write = (struct revoke_write){
-        .author_row = page->viewer.author_row, .now = clock_wall_ms(), .is_app = is_apps(r)};
+        .author_row = page->viewer.author_row, .now = clock_wall_ms(), .is_app = is_app_page(r)};
     if (!uuid_parse(page->tail, &revoke->write.id))
         return page_not_found(r);
     if (r->method != METHOD_POST) {
-        r->step = asked_step;
+        r->step = confirm_step;
         return store_read_author_key(&page->read, page->viewer.author_row, &revoke->write.id, on_key, r);
     }
-    r->step = ended_step;
-    return writer_call(page->site->writer, &r->wait, &revoke->result, write_end, &revoke->write,
+    r->step = revoked_step;
+    return writer_call(page->site->writer, &r->wait, &revoke->result, write_revocation, &revoke->write,
                        sizeof revoke->write);
 }
 

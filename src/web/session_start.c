@@ -1,4 +1,4 @@
-/* Beginning a session. Knows no form. */
+/* Writes sessions and devices at sign-in. */
 #include "web/session_start.h"
 
 #include "auth/device.h"
@@ -14,15 +14,15 @@ bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN])
     return true;
 }
 
-static void prepare_device(struct request *r, struct session_start *entry)
+static void prepare_device(struct request *r, struct session_start *start)
 {
-    struct device_record *d = &entry->device;
-    *d = (struct device_record){.author_row = entry->author_row,
-                                .now = entry->now,
-                                .expires_at = entry->now + DEVICE_LIFE_MS,
+    struct device_record *d = &start->device;
+    *d = (struct device_record){.author_row = start->author_row,
+                                .now = start->now,
+                                .expires_at = start->now + DEVICE_LIFE_MS,
                                 .expired_before = expiry_floor_ms()};
-    secret_generate(&page_context_of(r)->device);
-    secret_hash(&page_context_of(r)->device, d->hash);
+    secret_generate(&page_context_of(r)->new_device);
+    secret_hash(&page_context_of(r)->new_device, d->hash);
     d->has_before = session_start_read_device(r, d->before);
 }
 
@@ -30,42 +30,44 @@ void session_start_prepare(struct request *r, int64_t author_row, struct session
 {
     struct page_context *page = page_context_of(r);
     *out = (struct session_start){.author_row = author_row, .now = expiry_now_ms()};
-    secret_generate(&page->entering);
-    secret_hash(&page->entering, out->hash);
+    secret_generate(&page->new_session);
+    secret_hash(&page->new_session, out->hash);
     prepare_device(r, out);
     if (page->viewer.author_row && !page->by_proxy) {
-        out->has_before = true;
-        memcpy(out->before, page->session_hash, sizeof out->before);
+        out->has_previous = true;
+        memcpy(out->previous, page->session_hash, sizeof out->previous);
     }
 }
 
-enum err session_start_check_password(struct store *store, const struct session_start *entry,
-                                      const char *checked)
+enum err session_start_check_password(struct store *store, const struct session_start *start,
+                                      const char *verified)
 {
     struct arena arena;
     struct viewer viewer;
     arena_init(&arena, 1024);
-    enum err e = store_get_viewer(store, &arena, entry->author_row, &viewer);
-    if (e == OK && !str_eq(viewer.password, str_from_cstr(checked)))
-        e = ERR_INVALID;
+    enum err err = store_get_viewer(store, &arena, start->author_row, &viewer);
+    if (err == OK && !str_eq(viewer.password, str_from_cstr(verified)))
+        err = ERR_INVALID;
     arena_fini(&arena);
-    return e;
+    return err;
 }
 
-enum err session_start_write(struct store *store, const struct session_start *entry)
+enum err session_start_write(struct store *store, const struct session_start *start)
 {
-    enum err e = entry->has_before ? store_delete_session(store, entry->before) : OK;
-    if (e == OK)
-        e = store_purge_sessions(store, expiry_floor_ms());
-    if (e == OK)
-        e = store_insert_session(store, entry->hash, entry->author_row, entry->now,
-                                 entry->now + SESSION_LIFE_MS);
-    return e ? e : store_put_device(store, &entry->device, DEVICES_MAX);
+    enum err err = start->has_previous ? store_delete_session(store, start->previous) : OK;
+    if (err)
+        return err;
+    err = store_purge_sessions(store, expiry_floor_ms());
+    if (err)
+        return err;
+    err =
+        store_insert_session(store, start->hash, start->author_row, start->now, start->now + SESSION_LIFE_MS);
+    return err ? err : store_put_device(store, &start->device, DEVICES_MAX);
 }
 
 void session_start_set_cookies(struct request *r)
 {
-    session_cookie_set(r, &page_context_of(r)->entering);
-    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_format(&r->arena, &page_context_of(r)->device),
+    session_cookie_set(r, &page_context_of(r)->new_session);
+    web_cookie_set(r, DEVICE_COOKIE_NAME, secret_format(&r->arena, &page_context_of(r)->new_device),
                    DEVICE_LIFE_MS / SECOND_MS);
 }

@@ -1,7 +1,8 @@
 /* /sign-in and /sign-out.
  *
- * POST: device and login look-up -> limiter -> Argon2id on the pool -> the session's transaction -> on to
- * `next`. Whatever is wrong with name and password gets the same answer after the same work. */
+ * POST /sign-in: look up device and login -> limiter -> verify the password on the thread pool -> write the
+ * session -> redirect to `next`. An unknown name and a wrong password get the same response after the same
+ * amount of work. */
 #include "auth/login.h"
 #include "auth/password.h"
 #include "auth/sign_in_limiter.h"
@@ -13,17 +14,17 @@
 #include "store/writer_call.h"
 
 struct sign_in_write {
-    struct session_start entry;
-    char checked[PASSWORD_STORED_LEN]; /* what is stored, as it was checked */
-    char text[PASSWORD_STORED_LEN];    /* the password hashed anew; "": it is not */
+    struct session_start start;
+    char verified[PASSWORD_STORED_LEN]; /* the stored hash that the password was verified against */
+    char text[PASSWORD_STORED_LEN];     /* a hash with current parameters to store instead; "": none */
 };
 
 struct sign_in {
-    struct str login, next; /* as typed; local */
-    struct str account;     /* folded; for the limiter also what is no login */
+    struct str login, next; /* the name as typed; a local path or "" */
+    struct str account;     /* the name folded, or as typed if it is no valid login */
     struct viewer found;
-    uint8_t device[SECRET_HASH_LEN]; /* what the browser says it is */
-    int64_t device_author;           /* 0: the browser is not a known device */
+    uint8_t device[SECRET_HASH_LEN]; /* hash of the device cookie */
+    int64_t device_author;           /* the author who has signed in with this browser; 0: none */
     struct sign_in_attempt try;
     struct password_call check;
     struct sign_in_write write;
@@ -37,12 +38,12 @@ static struct str local_or_home(struct str next)
     return next.p && web_path_is_local(next) ? next : STR("");
 }
 
-static enum next show_form(struct request *r, struct str login, struct str next, const char *fault)
+static enum next show_form(struct request *r, struct str login, struct str next, const char *error)
 {
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Sign in"), .narrow = true});
-    if (fault) {
+    if (error) {
         HTML(b, "<p class=\"notice bad\" role=\"alert\">");
-        html_text(b, str_from_cstr(fault));
+        html_text(b, str_from_cstr(error));
         HTML(b, "</p>");
     }
     page_form(r, STR("/sign-in"));
@@ -53,12 +54,12 @@ static enum next show_form(struct request *r, struct str login, struct str next,
                                              .label = "Password",
                                              .type = "password",
                                              .autocomplete = "current-password"});
-    HTML(b, "<button>Sign in</button></form>\n<p class=\"hint\">No password yet, or forgotten? Ask whoever "
-            "runs this service for a new link.</p>");
+    HTML(b, "<button>Sign in</button></form>\n<p class=\"hint\">No password yet, or forgot it? Ask the "
+            "people who run this service for a new link.</p>");
     return page_end(r);
 }
 
-static enum next go_on(struct request *r, struct str next)
+static enum next redirect_after_sign_in(struct request *r, struct str next)
 {
     return next.len ? page_redirect_local(r, next) : page_redirect(r, STR("/"));
 }
@@ -68,30 +69,31 @@ static enum next go_on(struct request *r, struct str next)
 static enum err write_sign_in(struct store *store, void *data)
 {
     struct sign_in_write *w = data;
-    enum err e = session_start_check_password(store, &w->entry, w->checked);
-    if (e == OK)
-        e = session_start_write(store, &w->entry);
-    if (e == OK && *w->text)
-        e = store_set_password(store, w->entry.author_row, str_from_cstr(w->text), TIME_NONE);
-    return e;
+    enum err err = session_start_check_password(store, &w->start, w->verified);
+    if (err)
+        return err;
+    err = session_start_write(store, &w->start);
+    if (err || !*w->text)
+        return err;
+    return store_set_password(store, w->start.author_row, str_from_cstr(w->text), TIME_NONE);
 }
 
-static enum next refuse_password(struct request *r)
+static enum next reject_password(struct request *r)
 {
     const struct sign_in *s = page_context_of(r)->state;
     r->res.status = 422;
-    return show_form(r, s->login, s->next, "This name and this password do not belong together.");
+    return show_form(r, s->login, s->next, "The name or the password is wrong.");
 }
 
 static enum next signed_in_step(struct request *r)
 {
     struct sign_in *s = page_context_of(r)->state;
     if (s->result == ERR_INVALID)
-        return refuse_password(r);
+        return reject_password(r);
     if (s->result)
         return page_store_error(r, s->result);
     session_start_set_cookies(r);
-    return go_on(r, s->next);
+    return redirect_after_sign_in(r, s->next);
 }
 
 static enum next checked_step(struct request *r)
@@ -99,29 +101,29 @@ static enum next checked_step(struct request *r)
     struct page_context *page = page_context_of(r);
     struct sign_in *s = page->state;
     if (s->check.err)
-        return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
+        return page_too_busy(r);
     if (!s->check.matches)
-        return refuse_password(r);
+        return reject_password(r);
     sign_in_limiter_succeeded(page->site->sign_in_limiter, &s->try, clock_mono_ms());
-    session_start_prepare(r, s->found.author_row, &s->write.entry);
-    memcpy(s->write.checked, s->found.password.p, s->found.password.len);
+    session_start_prepare(r, s->found.author_row, &s->write.start);
+    memcpy(s->write.verified, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
     return writer_call(page->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
 }
 
-/* The form stays, with what was typed but the password. Whether there is such an account makes no difference.
- */
-static enum next refuse_for_now(struct request *r, int64_t wait_ms)
+/* Shows the form again, with the name but without the password. The response does not reveal whether the
+ * account exists. */
+static enum next reject_until_later(struct request *r, int64_t wait_ms)
 {
     const struct sign_in *s = page_context_of(r)->state;
     const long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
-    const struct str fault = arena_printf(&r->arena,
-                                          "There were too many failed sign-ins. Please wait %lld second%s, "
+    const struct str error = arena_printf(&r->arena,
+                                          "Too many failed sign-ins. Please wait %lld second%s, "
                                           "then try again.",
                                           wait_s, wait_s == 1 ? "" : "s");
     r->res.status = 429;
-    enum next next = show_form(r, s->login, s->next, fault.p);
+    enum next next = show_form(r, s->login, s->next, error.p);
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
     return next;
 }
@@ -138,13 +140,13 @@ static enum next found_step(struct request *r)
         s->try.device = str_make((const char *)s->device, sizeof s->device);
     const int64_t wait_ms = sign_in_limiter_begin(page->site->sign_in_limiter, &s->try, clock_mono_ms());
     if (wait_ms)
-        return refuse_for_now(r, wait_ms);
+        return reject_until_later(r, wait_ms);
     r->step = checked_step;
     return password_verify(page->site->passwords, &r->wait, &s->check, form_get(&page->form, STR("password")),
                            stored);
 }
 
-/* If the look-up fails, the browser counts as unknown. */
+/* If the lookup fails, the browser is treated as unknown. */
 static enum next device_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);
@@ -164,7 +166,7 @@ static enum next begin_sign_in(struct request *r)
     s->login = form_get(&page->form, STR("login"));
     s->next = local_or_home(form_get(&page->form, STR("next")));
     if (!s->login.p || !password.p)
-        return page_error(r, 400, "The form wants a name and a password.");
+        return page_error(r, 400, "Please enter a name and a password.");
     struct str folded = login_normalize(&r->arena, s->login);
     s->account = folded.p ? folded : s->login;
     r->step = device_step;
@@ -179,7 +181,7 @@ static enum next sign_in_step(struct request *r)
     struct str next = local_or_home(form_get(&page->query, STR("next")));
     if (r->method == METHOD_POST)
         return begin_sign_in(r);
-    return page->viewer.author_row ? go_on(r, next) : show_form(r, STR(""), next, NULL);
+    return page->viewer.author_row ? redirect_after_sign_in(r, next) : show_form(r, STR(""), next, NULL);
 }
 
 const struct route sign_in_page = {

@@ -81,7 +81,7 @@ struct page_context {
     struct session session;                /* of the cookie, when the viewer is signed in by one */
     uint8_t session_hash[SECRET_HASH_LEN]; /* of it */
     struct secret link;                    /* of the address, when its tail is a secret */
-    struct secret entering, device;        /* of the session that this request begins: web/session_start.h */
+    struct secret new_session, new_device; /* of the session that this request starts: web/session_start.h */
     struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
     bool has_script;             /* this page wants its script (assets.c), without which it works too */
     bool has_secret, new_secret; /* new: its cookie is to be set */

@@ -1,9 +1,8 @@
-/* Gathering. Knows the store's reads and the calendar; knows no page.
+/* Computes the summary in two passes: all videos, then their days.
  *
- * The revision is compared in the second part only: when every slice of days saw the one that the work began
- * with, nothing changed since, the first part included. A changed one is not begun anew: a page that is right
- * to the minute is worth more than none while an import runs, and the next visit sees the rest. It is then
- * not kept. */
+ * Only the second pass compares revisions: if every batch of days has the revision that the work began with,
+ * the data did not change during the first pass either. If the revision changed, the summary is shown but not
+ * cached, instead of starting over: during an import, a slightly mixed page is better than none. */
 #include "web/summary.h"
 
 #include "base/check.h"
@@ -12,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { VIDEOS_A_SLICE = 64, DAYS_A_SLICE = 32, CACHE_SLOTS = 64 };
+enum { VIDEOS_PER_BATCH = 64, DAYS_PER_BATCH = 32, CACHE_SLOTS = 64 };
 
 struct summary_cache {
     struct summary slots[CACHE_SLOTS];
@@ -38,10 +37,10 @@ static size_t slot_of(int64_t author_row)
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now)
 {
-    const struct summary *kept = &cache->slots[slot_of(author_row)];
+    const struct summary *cached = &cache->slots[slot_of(author_row)];
     int32_t today = date_of(now);
-    if (kept->author_row == author_row && kept->author_rev == author_rev && kept->today == today) {
-        w->sum = *kept;
+    if (cached->author_row == author_row && cached->author_rev == author_rev && cached->today == today) {
+        w->sum = *cached;
         return true;
     }
     *w = (struct summary_work){.read = read, .now = now};
@@ -52,20 +51,20 @@ bool summary_begin(struct summary_work *w, const struct summary_cache *cache, st
                                       .posted_from = INT64_MIN,
                                       .posted_to = INT64_MAX,
                                       .viral = VIRAL_ANY,
-                                      .limit = VIDEOS_A_SLICE};
+                                      .limit = VIDEOS_PER_BATCH};
     w->days = (struct stats_query){
-        .author_row = author_row, .from = today - (SUMMARY_DAYS - 1), .to = today, .limit = DAYS_A_SLICE};
+        .author_row = author_row, .from = today - (SUMMARY_DAYS - 1), .to = today, .limit = DAYS_PER_BATCH};
     return false;
 }
 
-/* Of the arrays; -1 outside of them. */
-static int index_of(const struct summary *sum, int32_t date)
+/* Returns the index of a day in the arrays, or -1 if it is outside of the period. */
+static int day_index(const struct summary *sum, int32_t date)
 {
     int32_t i = date - (sum->today - (SUMMARY_DAYS - 1));
     return i < 0 || i >= SUMMARY_DAYS ? -1 : i;
 }
 
-static void add(int64_t *sum, int64_t v)
+static void add_count(int64_t *sum, int64_t v)
 {
     *sum = count_sum(*sum, v);
 }
@@ -76,7 +75,7 @@ static void add_posts(struct summary *sum, const struct video *v)
         const struct post *post = &v->posts[i];
         sum->platform_videos[post->platform]++;
         if (post->counts[COUNT_VIEWS] != COUNT_NONE)
-            add(&sum->platform_views[post->platform], post->counts[COUNT_VIEWS]);
+            add_count(&sum->platform_views[post->platform], post->counts[COUNT_VIEWS]);
     }
 }
 
@@ -91,10 +90,10 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     sum->videos++;
     sum->open_videos += w->now <= v->posted_at + VIDEO_LIFE_DAYS * DAY_MS;
     sum->read_videos += v->first_reading_at != TIME_NONE;
-    add(&sum->views, v->views);
+    add_count(&sum->views, v->views);
     add_posts(sum, v);
     if (v->went_viral_at != TIME_NONE) {
-        int i = index_of(sum, date_of(v->went_viral_at));
+        int i = day_index(sum, date_of(v->went_viral_at));
         sum->viral_videos++;
         if (i >= 0)
             sum->viral[i]++;
@@ -106,9 +105,9 @@ static bool on_days(void *ctx, const struct stats_video *row)
 {
     struct summary *sum = &((struct summary_work *)ctx)->sum;
     for (size_t n = 0; n < row->day_count; n++) {
-        int i = index_of(sum, row->days[n].date);
+        int i = day_index(sum, row->days[n].date);
         if (i >= 0)
-            add(&sum->gained[i], row->days[n].gained);
+            add_count(&sum->gained[i], row->days[n].gained);
     }
     return true;
 }
@@ -116,7 +115,7 @@ static bool on_days(void *ctx, const struct stats_video *row)
 enum next summary_read_batch(struct summary_work *w)
 {
     w->seen = 0;
-    if (!w->counted)
+    if (!w->videos_done)
         return store_list_videos(w->read, &w->videos, on_video, w);
     return store_list_stats(w->read, &w->days, on_days, w, &w->progress);
 }
@@ -125,8 +124,8 @@ enum summary_state summary_finish_batch(struct summary_work *w, struct summary_c
 {
     if (w->read->err)
         return SUMMARY_FAILED;
-    if (!w->counted) {
-        w->counted = w->seen < VIDEOS_A_SLICE;
+    if (!w->videos_done) {
+        w->videos_done = w->seen < VIDEOS_PER_BATCH;
         return SUMMARY_MORE;
     }
     w->mixed |= w->progress.author_rev != w->sum.author_rev;

@@ -1,8 +1,8 @@
-/* An author's numbers over all videos: totals, platforms, and the gains of the last 60 days.
+/* Summary of an author's numbers over all videos: totals, totals by platform, and views per day.
  *
- * They are gathered in slices, for an author may have 10,000 videos and nobody else waits for them: all
- * videos first, then the days of those that were read in these 60. A result is kept under the author's
- * revision, which grows with every change, until another author takes its place. */
+ * It is computed in batches, so that an author with 10,000 videos does not delay other requests. A result is
+ * cached with the author's revision, which every change increments, until an author with the same slot
+ * replaces it. */
 #ifndef VT_WEB_SUMMARY_H
 #define VT_WEB_SUMMARY_H
 
@@ -11,17 +11,17 @@
 enum { SUMMARY_DAYS = 60 };
 
 struct summary {
-    int64_t author_row; /* 0: nothing */
+    int64_t author_row; /* 0: empty slot */
     int64_t author_rev;
     int32_t today;
     int64_t videos, viral_videos;
-    int64_t open_videos; /* younger than 30 days: their counts still move */
-    int64_t read_videos; /* that have a reading */
+    int64_t open_videos; /* less than 30 days old, so their counts still change */
+    int64_t read_videos; /* with at least one reading */
     int64_t views;
     int64_t platform_videos[PLATFORM_COUNT], platform_views[PLATFORM_COUNT];
-    /* By day, the last is today. */
+    /* By day; the last item is today. */
     int64_t gained[SUMMARY_DAYS];
-    int32_t viral[SUMMARY_DAYS]; /* how many videos went viral on it */
+    int32_t viral[SUMMARY_DAYS]; /* number of videos that went viral on that day */
 };
 
 struct summary_cache;
@@ -33,19 +33,20 @@ struct summary_work {
     struct store_read *read;
     struct summary sum;
     int64_t now;
-    bool counted; /* all videos were seen; days are next */
-    bool mixed;   /* the author's data changed meanwhile: the sums may be of two states */
+    bool videos_done; /* the first pass is complete */
+    bool mixed;       /* the author's data changed during the work; do not cache the result */
     struct videos_query videos;
-    int seen; /* of a slice of videos */
+    int seen; /* videos in the current batch */
     struct stats_query days;
     struct stats_progress progress;
 };
 
-/* Takes the kept result: true when there is one of this author, revision and day. Else a new work begins. */
+/* Copies the cached summary and returns true if there is one for this author, revision and day. Otherwise
+ * prepares `w` for the first batch. */
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now);
 
-/* A starter: reads one slice. Then summary_finish_batch() says what it brought. */
+/* Starts to read one batch. When the wait is over, call summary_finish_batch(). */
 enum next summary_read_batch(struct summary_work *w);
 enum summary_state { SUMMARY_MORE, SUMMARY_READY, SUMMARY_FAILED /* read->err */ };
 enum summary_state summary_finish_batch(struct summary_work *w, struct summary_cache *cache);

@@ -1,4 +1,4 @@
-/* GET /videos/{id}: one video over its life. Another author's is not there. */
+/* GET /videos/{id}: one video day by day. A video of another author is a 404. */
 #include "base/clock.h"
 #include "web/chart.h"
 #include "web/humanize.h"
@@ -11,7 +11,7 @@ struct video_view {
 
 /* ---- figures ---- */
 
-static int64_t known_sum(const struct video *v, enum count_kind kind)
+static int64_t sum_known_counts(const struct video *v, enum count_kind kind)
 {
     int64_t sum = COUNT_NONE;
     for (size_t i = 0; i < v->post_count; i++)
@@ -23,7 +23,7 @@ static int64_t known_sum(const struct video *v, enum count_kind kind)
 static void write_count(struct buf *b, int64_t count)
 {
     if (count == COUNT_NONE)
-        HTML(b, "<span aria-hidden=\"true\">–</span><span class=\"sr\">not known</span>");
+        HTML(b, "<span aria-hidden=\"true\">–</span><span class=\"sr\">unknown</span>");
     else
         html_number(b, count);
 }
@@ -39,9 +39,9 @@ static void write_figures(struct buf *b, const struct video *v)
 {
     HTML(b, "<dl class=\"figures\">");
     write_figure(b, "Views", v->first_reading_at == TIME_NONE ? COUNT_NONE : v->views);
-    write_figure(b, "Likes", known_sum(v, COUNT_LIKES));
-    write_figure(b, "Comments", known_sum(v, COUNT_COMMENTS));
-    write_figure(b, "Shares", known_sum(v, COUNT_SHARES));
+    write_figure(b, "Likes", sum_known_counts(v, COUNT_LIKES));
+    write_figure(b, "Comments", sum_known_counts(v, COUNT_COMMENTS));
+    write_figure(b, "Shares", sum_known_counts(v, COUNT_SHARES));
     HTML(b, "</dl>");
 }
 
@@ -63,14 +63,14 @@ static void write_head(struct request *r, const struct video *v, const struct bo
     }
     HTML(b, ".</p><p class=\"muted\">");
     if (v->updated_at == TIME_NONE) {
-        HTML(b, "Not read yet: the first numbers come with the next hourly refresh.");
+        HTML(b, "Not read yet: the first numbers arrive with the next hourly refresh.");
     } else {
         HTML(b, "Last read ");
         html_time_ago(b, v->updated_at, now);
         if (now > v->posted_at + VIDEO_LIFE_DAYS * DAY_MS)
-            HTML(b, ". It is older than 30 days: its numbers are final.");
+            HTML(b, ". It is older than 30 days, so its numbers are final.");
         else
-            HTML(b, ", and every hour until it is 30 days old.");
+            HTML(b, ". It is read every hour until it is 30 days old.");
     }
     HTML(b, "</p></div></div>");
 }
@@ -90,7 +90,7 @@ static void write_went_viral(struct buf *b, const struct video *v)
 
 static void write_not_viral(struct buf *b, const struct video *v)
 {
-    HTML(b, "<p>Not viral so far. It goes viral at ");
+    HTML(b, "<p>Not viral yet. It goes viral at ");
     html_quantity(b, v->line.threshold, "view", "views");
     HTML(b, ".</p>");
     if (v->first_reading_at != TIME_NONE && v->line.threshold > 0) {
@@ -116,14 +116,15 @@ static void write_viral(struct buf *b, const struct video *v)
         html_number(b, v->line.compared);
         HTML(b, " of your other videos.");
     } else {
-        HTML(b, "There are not yet enough other videos to tell what is typical for you.");
+        HTML(b, "You do not have enough other videos yet to know what is typical for you.");
     }
     HTML(b, "</p></section>");
 }
 
 /* ---- chart ---- */
 
-/* Every day from the first reading to today or to the end of its life, zeros filled in. */
+/* Fills in every day from the first reading to today, or to the last day on which the video is read. Days
+ * without a row have 0 views. */
 static size_t fill_days(const struct video_days *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
 {
     const struct video *v = row->video;
@@ -153,16 +154,16 @@ static void write_chart(struct buf *b, const struct video_days *row, int64_t now
 {
     struct chart_day days[CHART_DAYS_MAX];
     struct chart chart = {.id = "days",
-                          .title = STR("Views of this video on each day"),
+                          .title = STR("Views of this video per day"),
                           .one_video = true,
                           .days = days,
                           .count = fill_days(row, now, days)};
     HTML(b, "<section class=\"card\" aria-labelledby=\"days-h\"><h2 id=\"days-h\">Day by day</h2>");
     chart_write(b, &chart);
     if (chart.count && row->video->baseline > 0) {
-        HTML(b, "<p class=\"small muted\">It had ");
+        HTML(b, "<p class=\"small muted\">It already had ");
         html_quantity(b, row->video->baseline, "view", "views");
-        HTML(b, " before its days were counted.</p>");
+        HTML(b, " when daily counting began.</p>");
     }
     HTML(b, "</section>");
 }
@@ -193,7 +194,7 @@ static void write_post(struct buf *b, const struct post *post)
 
 static void write_posts(struct buf *b, const struct video *v)
 {
-    HTML(b, "<section class=\"card\" aria-labelledby=\"posts-h\"><h2 id=\"posts-h\">On each platform</h2>"
+    HTML(b, "<section class=\"card\" aria-labelledby=\"posts-h\"><h2 id=\"posts-h\">By platform</h2>"
             "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Counts by "
             "platform\"><table><thead>"
             "<tr><th scope=\"col\">Platform</th><th scope=\"col\" class=\"num\">Views</th>"
@@ -212,7 +213,7 @@ static void write_milestones(struct buf *b, const struct video *v)
     HTML(b, "<section class=\"card\" aria-labelledby=\"milestones-h\"><h2 id=\"milestones-h\">Milestones"
             "</h2>");
     if (!v->milestone_count) {
-        HTML(b, "<p class=\"empty\">The first one is at 1,000 views.</p></section>");
+        HTML(b, "<p class=\"empty\">The first milestone is 1,000 views.</p></section>");
         return;
     }
     HTML(b, "<ol class=\"events\" reversed>");
@@ -248,10 +249,10 @@ static bool on_video(void *ctx, const struct video_days *row)
 
 static enum next video_done_step(struct request *r)
 {
-    enum err e = page_context_of(r)->read.err;
-    if (e == ERR_NOT_FOUND)
+    enum err err = page_context_of(r)->read.err;
+    if (err == ERR_NOT_FOUND)
         return page_not_found(r);
-    return e ? page_store_error(r, e) : page_end(r);
+    return err ? page_store_error(r, err) : page_end(r);
 }
 
 static enum next video_step(struct request *r)

@@ -1,18 +1,18 @@
-/* GET /videos: all videos, newest first, a page at a time. `?from=<ms>-<uuid>` goes on behind a video,
- * `?viral=1` shows those that went viral only. */
+/* GET /videos: the author's videos, newest first, PAGE_VIDEOS per page. `?from=<ms>-<uuid>` starts after that
+ * video; `?viral=1` lists only videos that went viral. */
 #include "web/humanize.h"
 #include "web/page.h"
 #include "web/components.h"
 
-enum { PAGE_VIDEOS = 24, POSITION_MAX = 20 + 1 + UUID_TEXT_LEN };
+enum { PAGE_VIDEOS = 24 };
 
-struct listing {
+struct videos_list {
     struct videos_query query;
-    struct video_position last; /* shown */
-    int seen;
+    struct video_position last; /* of the last video on the page */
+    int seen;                   /* rows read, one more than shown if there is a next page */
 };
 
-static bool read_position(struct str text, struct video_position *out)
+static bool parse_position(struct str text, struct video_position *out)
 {
     struct str head, rest = str_cut(text, '-', &head);
     unsigned long long ms;
@@ -22,7 +22,7 @@ static bool read_position(struct str text, struct video_position *out)
     return uuid_parse(rest, &out->id);
 }
 
-static struct str position_text(struct request *r, const struct video_position *at)
+static struct str format_position(struct request *r, const struct video_position *at)
 {
     char id[UUID_TEXT_LEN];
     uuid_format(&at->id, id);
@@ -32,7 +32,7 @@ static struct str position_text(struct request *r, const struct video_position *
 static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct listing *l = page_context_of(r)->state;
+    struct videos_list *l = page_context_of(r)->state;
     if (l->seen++ == PAGE_VIDEOS)
         return true;
     if (l->seen == 1)
@@ -42,7 +42,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     return true;
 }
 
-static void write_pager(struct request *r, const struct listing *l)
+static void write_pager(struct request *r, const struct videos_list *l)
 {
     struct buf *b = &r->res.body;
     bool viral = l->query.viral == VIRAL_ONLY, first = !l->query.has_after;
@@ -55,7 +55,7 @@ static void write_pager(struct request *r, const struct listing *l)
         HTML(b, ">Back to the newest</a>");
     }
     if (l->seen > PAGE_VIDEOS) {
-        struct str at = position_text(r, &l->last);
+        struct str at = format_position(r, &l->last);
         HTML(b, "<a class=\"button quiet\" rel=\"next\"");
         page_link(r, "href",
                   arena_printf(&r->arena, "/videos?%sfrom=%.*s", viral ? "viral=1&" : "", (int)at.len, at.p));
@@ -66,7 +66,7 @@ static void write_pager(struct request *r, const struct listing *l)
 
 static enum next videos_done_step(struct request *r)
 {
-    const struct listing *l = page_context_of(r)->state;
+    const struct videos_list *l = page_context_of(r)->state;
     struct buf *b = &r->res.body;
     if (page_context_of(r)->read.err)
         return page_store_error(r, page_context_of(r)->read.err);
@@ -77,24 +77,24 @@ static enum next videos_done_step(struct request *r)
     else if (l->query.viral == VIRAL_ONLY)
         HTML(b, "<p class=\"empty\">No video has gone viral yet. When one does, it is listed here.</p>");
     else
-        HTML(b, "<p class=\"empty\">No video yet. Your first one appears here as soon as it is posted.</p>");
+        HTML(b, "<p class=\"empty\">No videos yet. Your first one appears here as soon as it is posted.</p>");
     write_pager(r, l);
     return page_end(r);
 }
 
-static void write_choice(struct request *r, struct str path, const char *words, bool current)
+static void write_tab(struct request *r, struct str path, const char *label, bool current)
 {
     HTML(&r->res.body, "<li><a");
     page_link(r, "href", path);
     if (current)
         HTML(&r->res.body, " aria-current=\"page\"");
-    buf_printf(&r->res.body, ">%s</a></li>", words);
+    buf_printf(&r->res.body, ">%s</a></li>", label);
 }
 
 static enum next videos_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);
-    struct listing *l = arena_alloc(&r->arena, sizeof *l);
+    struct videos_list *l = arena_alloc(&r->arena, sizeof *l);
     struct str from = form_get(&page->query, STR("from"));
     page->state = l;
     l->query = (struct videos_query){
@@ -105,12 +105,12 @@ static enum next videos_step(struct request *r)
         .has_after = from.p != NULL,
         .limit = PAGE_VIDEOS + 1,
     };
-    if (from.p && !read_position(from, &l->query.after))
+    if (from.p && !parse_position(from, &l->query.after))
         return page_not_found(r);
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Videos"), .current = "/videos"});
-    HTML(b, "<nav class=\"tabs\" aria-label=\"Which videos\"><ul>");
-    write_choice(r, STR("/videos"), "All", l->query.viral == VIRAL_ANY);
-    write_choice(r, STR("/videos?viral=1"), "Went viral", l->query.viral == VIRAL_ONLY);
+    HTML(b, "<nav class=\"tabs\" aria-label=\"Filter videos\"><ul>");
+    write_tab(r, STR("/videos"), "All", l->query.viral == VIRAL_ANY);
+    write_tab(r, STR("/videos?viral=1"), "Went viral", l->query.viral == VIRAL_ONLY);
     HTML(b, "</ul></nav>");
     r->step = videos_done_step;
     return store_list_videos(&page->read, &l->query, on_video, r);

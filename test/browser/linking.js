@@ -18,7 +18,7 @@ async function linkAccount(visit, { cookie, platform, account }) {
     await press(page, "Platforms");
     await says(page, "No account is connected yet.");
     await press(page, `Connect ${platform}`);
-    await says(page, "Connected. Your numbers come with the next refresh.");
+    await says(page, "Connected. Your numbers arrive with the next refresh.");
     await says(page, account);
     await press(page, `Disconnect ${account}`);
     await press(page, "Disconnect it");

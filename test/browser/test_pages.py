@@ -63,7 +63,7 @@ def test_hostile_names_are_only_text(browser, stage):
 def test_everything_is_reached_by_keyboard(browser, stage):
     for path in ("/dashboard", "/videos", VIRAL)[:1 if sanitized() else 3]:
         stops = browser.walk("keyboard", **stage.arguments("lively", path=path))
-        assert stops[0]["text"] == "Skip to the content"
+        assert stops[0]["text"] == "Skip to content"
         browser.walk("skipLink", **stage.arguments("lively", path=path))
     rows = browser.walk("tableByKeyboard", **stage.arguments("lively", path="/dashboard"))
     assert len(rows) == 30 and rows[0].startswith("10 Jul 2026")
@@ -75,11 +75,11 @@ def test_authors_never_see_each_other(browser, stage):
     assert not any(scene.SCRIPT in page["text"] for page in browser.walk("readPlain", **stage.arguments("lively", paths=lists)))
     for who, path in (("hostile", VIRAL), ("lively", f"/videos/{uid('hostile-0')}")):
         (page,) = browser.walk("readPlain", **stage.arguments(who, paths=[path], status=404))
-        assert "There is no such page" in page["text"]
+        assert "Page not found" in page["text"]
 
 
 def test_the_new_key_looks_right_to_everybody(browser, stage):
-    arguments = stage.arguments("hostile", path="/keys", form=[["What is it for?", scene.HOSTILE[1]], ["Make a key"]])
+    arguments = stage.arguments("hostile", path="/keys", form=[["What is it for?", scene.HOSTILE[1]], ["Create key"]])
     assert browser.walk("look", name="key-made", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
 
 
@@ -92,7 +92,7 @@ def test_questions_look_right_to_everybody(browser, stage):
     arguments = stage.arguments("lively", path="/keys", form=[["Revoke the key Spreadsheet"]])
     assert browser.walk("look", name="key-revoke", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
     invitation = stage.invite("hostile")[len(stage.base):]
-    mistyped = [["Your name for signing in", "x"], ["Password", "a"], ["The password again", "b"], ["Set the password and sign in"]]
+    mistyped = [["Sign-in name", "x"], ["Password", "a"], ["Repeat the password", "b"], ["Set password and sign in"]]
     for name, form in (("invitation", []), ("invitation-fault", mistyped)):
         assert browser.walk("look", name=name, sides=[DESK | LIGHT, PHONE | DARK], **stage.arguments(path=invitation, form=form)) == []
 

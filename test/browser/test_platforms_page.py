@@ -82,11 +82,11 @@ def test_the_questions_and_refusals_look_right(browser, linking):
 
 def test_what_the_states_say(browser, linking):
     (page,) = browser.walk("readPlain", **linking.arguments("Mara", paths=["/platforms"]))
-    for words in ("YouTube wants you to sign in again", "Sign in to YouTube again", "Sign in to Facebook again", "tell whoever runs this service",
-                  "Today's share of questions to Facebook is used up", "could not be read for some time", "The last try to read TikTok did not work",
-                  "It is read with the next refresh", "40 minutes ago", scene.SCRIPT, "account-6"):
+    for words in ("YouTube requires you to sign in again", "Sign in to YouTube again", "Sign in to Facebook again", "tell the people who run this service",
+                  "Today's limit for requests to Facebook is used up", "could not be read for some time", "The last attempt to read TikTok failed",
+                  "The next refresh reads it", "40 minutes ago", scene.SCRIPT, "account-6"):
         assert words in page["text"], words
-    assert page["text"].count("Facebook wants you to sign in again") == 1       # by which the Instagram account came
+    assert page["text"].count("Facebook requires you to sign in again") == 1       # by which the Instagram account came
 
 
 def test_to_the_platform_and_back(browser, linking):

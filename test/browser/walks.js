@@ -127,7 +127,7 @@ async function skipLink(visit, { cookie, path }) {
     const page = await visit.person({ cookie });
     await visit.goto(page, path);
     await page.keyboard.press("Tab");
-    assert.match((await focused(page)).text, /Skip to the content/);
+    assert.match((await focused(page)).text, /Skip to content/);
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
     assert(await page.evaluate(() => document.querySelector("main").contains(document.activeElement)), "the next stop is in the content");
@@ -149,17 +149,17 @@ async function tableByKeyboard(visit, { cookie, path }) {
 async function firstDays(visit, { base, invitation, login, password, keyName }) {
     const page = await visit.person();
     assert.strictEqual(await visit.goto(page, invitation), 200);
-    await fillForm(page, { "Your name for signing in": login, "Password": password, "The password again": `${password}x` },
-        "Set the password and sign in");
+    await fillForm(page, { "Sign-in name": login, "Password": password, "Repeat the password": `${password}x` },
+        "Set password and sign in");
     at(page, new URL(invitation).pathname); // they differ: asked again
-    await fillForm(page, { "Your name for signing in": login, "Password": password, "The password again": password },
-        "Set the password and sign in");
+    await fillForm(page, { "Sign-in name": login, "Password": password, "Repeat the password": password },
+        "Set password and sign in");
     at(page, "/dashboard");
     assert.strictEqual(await visit.goto(page, invitation), 410);
 
     await visit.goto(page, "/keys");
-    await fillForm(page, { "What is it for?": keyName }, "Make a key");
-    const key = await page.getByLabel("The key", { exact: true }).inputValue();
+    await fillForm(page, { "What is it for?": keyName }, "Create key");
+    const key = await page.getByLabel("Your key", { exact: true }).inputValue();
     await says(page, keyName);
     assert.strictEqual(curl(base, key), "200");
     await page.getByRole("link", { name: "I have copied it" }).click();
@@ -185,8 +185,8 @@ async function firstDays(visit, { base, invitation, login, password, keyName }) 
 async function copyKey(visit, { cookie, keyName }) {
     const page = await visit.person({ cookie, javascript: true });
     await visit.goto(page, "/keys");
-    await fillForm(page, { "What is it for?": keyName }, "Make a key");
-    const key = await page.getByLabel("The key", { exact: true }).inputValue();
+    await fillForm(page, { "What is it for?": keyName }, "Create key");
+    const key = await page.getByLabel("Your key", { exact: true }).inputValue();
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByRole("button", { name: /^(Copied|Selected)/ }).waitFor();
     assert.strictEqual(await page.evaluate(() => {

@@ -160,10 +160,10 @@ CANNOT_BE_CHOSEN = [
     ({"password": "password123", "again": "password123"}, "everybody tries first"),
     ({"password": "aaaaaaaaaaaa", "again": "aaaaaaaaaaaa"}, "too easy"),
     ({"login": "ann-the-author", "password": "ann-the-author", "again": "ann-the-author"}, "too easy"),
-    ({"again": PASSWORD + "x"}, "not the same"),
-    ({"login": "ann author"}, "The name has to be"),
-    ({"login": "änn"}, "The name has to be"),
-    ({"login": "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99"}, "The name has to be"),
+    ({"again": PASSWORD + "x"}, "do not match"),
+    ({"login": "ann author"}, "The name must be"),
+    ({"login": "änn"}, "The name must be"),
+    ({"login": "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99"}, "The name must be"),
 ]
 
 
@@ -207,7 +207,7 @@ def test_a_name_belongs_to_one_author(world):
     world.run("author", "invite", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", status=1)
     path = invite(world, other)
     page = accept(Browser(world.client()), path, login="Ann")
-    assert page.status == 422 and "Somebody else has this name" in page.text
+    assert page.status == 422 and "name is already taken" in page.text
     assert accept(Browser(world.client()), path, login="Bob").status == 303       # the link was not used up
 
 
@@ -328,7 +328,7 @@ def test_another_password(world):
     new = "staple of batteries"
     fields = {"current": "wrong password", "password": new, "again": new}
     answer = other.send(page, "/account/password", fields)
-    assert answer.status == 422 and "not your password" in answer.text and is_signed_in(world.browser)
+    assert answer.status == 422 and "not your current password" in answer.text and is_signed_in(world.browser)
     assert other.send(page, "/account/password", {**fields, "current": PASSWORD, "again": ""}).status == 422
     assert other.send(page, "/account/password", {**fields, "current": PASSWORD, "password": "12345678", "again": "12345678"}).status == 422
     before = other.cookies["viewtally-session"]
@@ -348,7 +348,7 @@ def test_the_same_form_makes_one_key(world, clock):
     assert KEY.search(again.body).group() == key        # of two clicks the browser shows the second answer
     clock.advance(60_000)
     late = world.browser.send(page, "/keys", {"name": "Sheet"})
-    assert late.status == 422 and key not in late.body and "sent before" in late.text
+    assert late.status == 422 and key not in late.body and "already sent" in late.text
     assert rows(world, "SELECT count(*) FROM api_keys") == [(1,)]
     assert make_key(world.browser) != key
     # The same ticket in another session is another key: nobody can make it again who has only the page.
@@ -370,7 +370,7 @@ def test_a_key_is_shown_nowhere_else(world):
 def test_names_of_keys(world):
     for name, taken in (("", False), ("   ", False), ("x" * 200, True), ("x" * 201, False), ("ж" * 200, True), ("ж" * 201, False)):
         page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": name})
-        assert (page.status, "A name has 1 to 200 characters" in page.text) == ((200, False) if taken else (422, True)), name
+        assert (page.status, "enter a name of 1 to 200 characters" in page.text) == ((200, False) if taken else (422, True)), name
     assert rows(world, "SELECT name FROM api_keys") == [("x" * 200,), ("ж" * 200,)]
 
 
@@ -382,7 +382,7 @@ def test_there_is_a_limit_of_live_keys(world):
     connection.close()
     make_key(world.browser)
     page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": "one more"})
-    assert page.status == 422 and "100 keys already" in page.text
+    assert page.status == 422 and "already have 100 keys" in page.text
     ask = re.search(r"/keys/[0-9a-f-]{36}", world.browser.get("/keys").body).group()
     world.browser.send(world.browser.get(ask), ask)
     make_key(world.browser)
@@ -436,15 +436,15 @@ def test_how_far_an_app_is_behind(make_viewtally, clock, redis):
     def says(*words):
         text = browser.get("/apps").text
         return all(word in text for word in words)
-    assert says("Night Owl", "Last read never") and not says("not dealt with")
+    assert says("Night Owl", "Last read never") and not says("not read yet")
     ids = feed.ids()
-    wait.until(lambda: says("Last read just now", "not dealt with 6"), "six events behind")
+    wait.until(lambda: says("Last read just now", "not read yet 6"), "six events behind")
     feed.get(f"after=evt_{ids[3]}")
-    wait.until(lambda: says("not dealt with 2"), "two events behind")
+    wait.until(lambda: says("not read yet 2"), "two events behind")
     feed.get("after=latest")
-    wait.until(lambda: says("not dealt with none"), "none behind")
+    wait.until(lambda: says("not read yet none"), "none behind")
     redis.stop()
-    wait.until(lambda: says("Night Owl") and not says("not dealt with"), "the page without Redis")
+    wait.until(lambda: says("Night Owl") and not says("not read yet"), "the page without Redis")
 
 
 # ---- when the database cannot be written -----------------------------------------------------------------------------

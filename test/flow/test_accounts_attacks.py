@@ -326,7 +326,7 @@ def test_a_trusted_proxy_signs_in(make_viewtally, clock):
         return browser
     for name in ("ann@example.com", "ANN@example.com", viewtally.author, viewtally.author.upper()):
         page = as_user(name).get("/account")
-        assert page.status == 200 and "Ann Author" in page.text and "signed in by your organisation" in page.text
+        assert page.status == 200 and "Ann Author" in page.text and "Your organization signed you in" in page.text
         assert not any(form.action == "/sign-out" for form in page.forms)
     for name in ("nobody@example.com", "", "ä", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99"):
         page = as_user(name).get("/account", follow=False)

@@ -1,4 +1,4 @@
-"""The dashboard, the list of videos and the page of a video: they say what the API says, in words for people."""
+"""The dashboard, the list of videos and the page of a video show the same numbers as the API."""
 import datetime
 import html
 import html.parser
@@ -16,7 +16,7 @@ VOID = {"meta", "link", "input", "br", "hr", "img"}
 
 
 class Balanced(html.parser.HTMLParser):
-    """Fails on an element that is not closed, or closed where it is not open."""
+    """Asserts that elements are balanced, ids are unique and no element has an inline style."""
 
     def __init__(self, text):
         super().__init__()
@@ -41,7 +41,7 @@ class Balanced(html.parser.HTMLParser):
 
 
 def fill(instance, name="Ann", count=30, book_title="Book"):
-    """An author with `count` videos, a reading on several of their days, one of them far above the others."""
+    """Imports an author with `count` videos and readings on several days; video 3 has far more views than the others."""
     made = [lines.author(name), lines.book(f"{name} book", name, title=book_title)]
     now = to_ms("2026-07-10T12:00:00Z")
     for n in range(count):
@@ -63,8 +63,8 @@ def _stamp(ms):
     return datetime.datetime.fromtimestamp(ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Desk:
-    """An author at the pages, and a program with a key of the same author."""
+class Author:
+    """A signed-in browser and an API client of the same author."""
 
     def __init__(self, instance, author):
         self.api = instance.client(instance.create_key(author))
@@ -90,62 +90,62 @@ class Desk:
 
 
 @pytest.fixture
-def desk(viewtally):
+def pages(viewtally):
     author = fill(viewtally)
     viewtally.start()
-    return Desk(viewtally, author)
+    return Author(viewtally, author)
 
 
 def number(text):
-    """An exact number out of what html_number() wrote."""
+    """Returns the exact number from the output of html_number()."""
     exact = re.search(r'class="sr">([\d,]+)<', text)
     return int((exact.group(1) if exact else re.match(r"[\d,]+", text).group(0)).replace(",", ""))
 
 
 def figures(page):
     return {name: number(value) for name, value in re.findall(r'<dt>([^<]+)</dt><dd class="big">(.*?)</dd>', page.body)
-            if "not known" not in value}
+            if "unknown" not in value}
 
 
 def table(page):
-    """{date: (views, in all, words)} of the chart's table."""
+    """Returns the table under the chart as {date: (views, total, viral note)}."""
     rows = re.findall(r'<th scope="row"><time datetime="([^"]+)">[^<]*</time></th><td class="num">([\d,]+)</td>'
                       r'<td class="num">([\d,]+)</td>(?:<td class="num">(.*?)</td>)?', page.body)
     return {date: (int(views.replace(",", "")), int(total.replace(",", "")), words) for date, views, total, words in rows}
 
 
-def test_the_numbers_are_those_of_the_api(desk):
-    page, videos = desk.page("/dashboard"), desk.all_videos()
+def test_dashboard_figures_match_the_api(pages):
+    page, videos = pages.page("/dashboard"), pages.all_videos()
     gains = {}
-    for row in desk.get("/stats?start_date=2026-06-11&end_date=2026-07-10")["data"]:
+    for row in pages.get("/stats?start_date=2026-06-11&end_date=2026-07-10")["data"]:
         for day in row["days"]:
             gains[day["date"]] = gains.get(day["date"], 0) + day["views"]
     shown = figures(page)
-    assert shown["Views in all"] == sum(video["views"] for video in videos)
+    assert shown["Total views"] == sum(video["views"] for video in videos)
     assert shown["Videos"] == len(videos) == 30
     assert shown["Views in the last 30 days"] == sum(gains.values()) > 0
     assert shown["Went viral"] == sum(video["viral"]["is_viral"] for video in videos) > 0
     rows = table(page)
     assert len(rows) == 30 and {date: views for date, (views, _, _) in rows.items() if views} == {d: v for d, v in gains.items() if v}
-    assert rows["2026-07-10"][1] == shown["Views in all"]
+    assert rows["2026-07-10"][1] == shown["Total views"]
     viral = [video["viral"]["went_viral_at"][:10] for video in videos if video["viral"]["is_viral"]]
     assert [date for date, row in rows.items() if row[2]] == [date for date in rows if date in viral]
 
 
-def test_the_change_to_the_month_before(desk):
-    """Of 60 days; the same sum by /stats."""
+def test_change_compares_with_the_previous_30_days(pages):
+    """Computes both sums from /stats."""
     sums = []
     for start, end in (("2026-06-11", "2026-07-10"), ("2026-05-12", "2026-06-10")):
-        rows = desk.get(f"/stats?start_date={start}&end_date={end}")["data"]
+        rows = pages.get(f"/stats?start_date={start}&end_date={end}")["data"]
         sums.append(sum(day["views"] for row in rows for day in row["days"]))
     now, before = sums
     change = round(abs(now - before) * 100 / before)
     words = f"{now * 10 // before / 10:g} times as many as in" if now >= 3 * before else f"{'up' if now > before else 'down'} {change}% from"
-    assert words in desk.page("/dashboard").text
+    assert words in pages.page("/dashboard").text
 
 
-def test_each_platform_has_its_share(desk):
-    page, videos = desk.page("/dashboard"), desk.all_videos()
+def test_platforms_show_their_share_of_views(pages):
+    page, videos = pages.page("/dashboard"), pages.all_videos()
     sums = {}
     for video in videos:
         for post in video["platforms"]:
@@ -157,9 +157,9 @@ def test_each_platform_has_its_share(desk):
     assert "Pinterest" not in page.text
 
 
-def test_newest_videos_and_latest_events(desk):
-    page = desk.page("/dashboard")
-    videos, events = desk.all_videos(), desk.get("/events?order=desc&limit=8")["data"]
+def test_dashboard_lists_newest_videos_and_events(pages):
+    page = pages.page("/dashboard")
+    videos, events = pages.all_videos(), pages.get("/events?order=desc&limit=8")["data"]
     listed = re.search(r'<ul class="videos">(.*?)</ul>', page.body, re.S).group(1)
     assert re.findall(r'href="/videos/([^"]+)"', listed) == [video["id"] for video in videos[:8]]
     listed = re.search(r'<ul class="events">(.*?)</ul>', page.body, re.S).group(1)
@@ -170,143 +170,143 @@ def test_newest_videos_and_latest_events(desk):
         assert tenths is None or tenths > 1000 or f"{tenths / 10:g} times your typical {typical:,}" in page.text
 
 
-def test_a_reading_is_seen_at_once(desk, viewtally):
-    before = figures(desk.page("/dashboard"))
-    assert figures(desk.page("/dashboard")) == before
+def test_new_reading_is_shown_immediately(pages, viewtally):
+    before = figures(pages.page("/dashboard"))
+    assert figures(pages.page("/dashboard")) == before
     viewtally.import_lines([lines.reading("Ann 0", "2026-07-10T11:59:00Z", 10_000, platform="tiktok")])
-    after = figures(desk.page("/dashboard"))
-    gained = after["Views in all"] - before["Views in all"]
+    after = figures(pages.page("/dashboard"))
+    gained = after["Total views"] - before["Total views"]
     assert gained > 0 and after["Views in the last 30 days"] - before["Views in the last 30 days"] == gained
 
 
-def test_days_go_on_without_a_reading(desk, clock):
-    assert "2026-07-10" in table(desk.page("/dashboard"))
+def test_chart_ends_today_without_a_new_reading(pages, clock):
+    assert "2026-07-10" in table(pages.page("/dashboard"))
     clock.advance(DAY_MS)
-    rows = table(desk.page("/dashboard"))
+    rows = table(pages.page("/dashboard"))
     assert rows["2026-07-11"][0] == 0 and "2026-06-11" not in rows
 
 
-def test_how_fresh_it_is(desk, clock, viewtally):
+def test_freshness_is_shown(pages, clock, viewtally):
     viewtally.import_lines([lines.reading("Ann 0", "2026-07-10T12:00:00Z", 9_000, platform="tiktok")])
     clock.advance(300_000)
-    assert "Last refreshed 5 minutes ago" in desk.page("/dashboard").text
+    assert "Last refreshed 5 minutes ago" in pages.page("/dashboard").text
     clock.advance(3 * 3600_000)
-    assert "These numbers are not fresh: the last refresh was 3 hours ago" in desk.page("/dashboard").text
+    assert "These numbers are out of date: the last refresh was 3 hours ago" in pages.page("/dashboard").text
     clock.advance(40 * DAY_MS)
-    desk.browser.cookies["viewtally-session"] = session_cookie(viewtally, lines.uid("Ann"))
-    page = desk.page("/dashboard")
-    assert "their numbers are final" in page.text and "not fresh" not in page.text
+    pages.browser.cookies["viewtally-session"] = session_cookie(viewtally, lines.uid("Ann"))
+    page = pages.page("/dashboard")
+    assert "their numbers are final" in page.text and "out of date" not in page.text
 
 
-def test_nothing_yet_is_said_kindly(viewtally):
+def test_new_author_sees_an_explanation(viewtally):
     author = viewtally.add_author("New")
     viewtally.start()
-    desk = Desk(viewtally, author)
-    assert "No video yet" in desk.page("/dashboard").text and "No video yet" in desk.page("/videos").text
+    pages = Author(viewtally, author)
+    assert "No videos yet" in pages.page("/dashboard").text and "No videos yet" in pages.page("/videos").text
     viewtally.import_lines([lines.video("first", "New", "2026-07-09T00:00:00Z", author_id=author)])
-    page = desk.page("/dashboard")
+    page = pages.page("/dashboard")
     assert "have not been read yet" in page.text and "Not read yet" in page.text
-    assert "Not read yet" in desk.page(f"/videos/{lines.uid('first')}").text
+    assert "Not read yet" in pages.page(f"/videos/{lines.uid('first')}").text
 
 
-def test_a_plan_that_is_not_active_is_told(desk, viewtally):
-    assert "plan is not active" not in desk.page("/dashboard").text
+def test_inactive_plan_is_shown(pages, viewtally):
+    assert "plan is not active" not in pages.page("/dashboard").text
     viewtally.run("author", "set-plan", lines.uid("Ann"), "inactive")
-    assert "Your plan is not active" in desk.page("/dashboard").text
+    assert "Your plan is not active" in pages.page("/dashboard").text
 
 
 # ---- the list ----
 
 
-def test_the_list_has_every_video_once(desk):
+def test_paged_list_has_every_video_once(pages):
     path, seen = "/videos", []
     while path:
-        page = desk.page(path)
+        page = pages.page(path)
         listed = re.search(r'<ul class="videos">(.*?)</ul>', page.body, re.S).group(1)
         seen += re.findall(r'href="/videos/([^"]+)"', listed)
         older = re.search(r'rel="next" href="([^"]+)"', page.body)
         path = older and html.unescape(older.group(1))
-    assert seen == [video["id"] for video in desk.all_videos()]
+    assert seen == [video["id"] for video in pages.all_videos()]
 
 
-def test_the_list_of_viral_videos(desk):
-    listed = re.findall(r'<div class="video-title clamp"><a href="/videos/([^"]+)"', desk.page("/videos?viral=1").body)
-    assert listed == [video["id"] for video in desk.all_videos() if video["viral"]["is_viral"]]
+def test_viral_filter_lists_only_viral_videos(pages):
+    listed = re.findall(r'<div class="video-title clamp"><a href="/videos/([^"]+)"', pages.page("/videos?viral=1").body)
+    assert listed == [video["id"] for video in pages.all_videos() if video["viral"]["is_viral"]]
 
 
 @pytest.mark.parametrize("position", ["", "1", "x-y", "-1-" + lines.uid("a"), "1-" + lines.uid("a")[:-1], "9" * 30 + "-" + lines.uid("a")])
-def test_a_broken_position_is_no_page(desk, position):
-    desk.page(f"/videos?from={position}", status=404)
+def test_malformed_page_position_is_not_found(pages, position):
+    pages.page(f"/videos?from={position}", status=404)
 
 
 # ---- a video ----
 
 
-def test_a_video_is_what_the_api_says(desk):
+def test_video_page_matches_the_api(pages):
     for n in (3, 5, 8):
-        video = desk.get(f"/videos/{lines.uid(f'Ann {n}')}")["data"]
-        page = desk.page(f"/videos/{video['id']}")
+        video = pages.get(f"/videos/{lines.uid(f'Ann {n}')}")["data"]
+        page = pages.page(f"/videos/{video['id']}")
         assert figures(page)["Views"] == video["views"]
-        (row,) = [row for row in desk.get("/stats?start_date=2026-05-01&end_date=2026-07-10")["data"] if row["video"]["id"] == video["id"]]
+        (row,) = [row for row in pages.get("/stats?start_date=2026-05-01&end_date=2026-07-10")["data"] if row["video"]["id"] == video["id"]]
         assert {date: shown[:2] for date, shown in table(page).items()} == \
             {day["date"]: (day["views"], day["views_total"]) for day in row["days"]}
         counts = re.findall(r'<th scope="row">(TikTok|YouTube)(?:<br>.*?)?</th><td class="num">(.*?)</td>', page.body, re.S)
         assert [number(views) for _, views in counts] == [post["views"] for post in video["platforms"]]
         for milestone in video["milestones"]:
             assert f'<time datetime="{milestone["reached_at"][:10]}">' in page.body
-    assert "The day on which the video went viral" in desk.page(f"/videos/{lines.uid('Ann 3')}").text
+    assert "The day on which the video went viral" in pages.page(f"/videos/{lines.uid('Ann 3')}").text
 
 
-def test_what_is_not_known_is_not_zero(desk):
-    page = desk.page(f"/videos/{lines.uid('Ann 4')}")        # on TikTok only: likes are known, comments never were
-    assert re.search(r"<dt>Comments</dt><dd class=\"big\"><span aria-hidden=\"true\">–</span><span class=\"sr\">not known", page.body)
-    assert "not known" not in re.search(r"<dt>Likes</dt><dd class=\"big\">(.*?)</dd>", page.body).group(1)
+def test_unknown_count_is_not_shown_as_zero(pages):
+    page = pages.page(f"/videos/{lines.uid('Ann 4')}")        # on TikTok only, with likes but without comments
+    assert re.search(r"<dt>Comments</dt><dd class=\"big\"><span aria-hidden=\"true\">–</span><span class=\"sr\">unknown", page.body)
+    assert "unknown" not in re.search(r"<dt>Likes</dt><dd class=\"big\">(.*?)</dd>", page.body).group(1)
 
 
-def test_huge_counts(desk, viewtally):
+def test_largest_counts_are_shown(pages, viewtally):
     most = 2**53 - 1
     viewtally.import_lines([lines.reading("Ann 0", "2026-07-10T11:59:00Z", most, platform="tiktok"),
                             lines.reading("Ann 1", "2026-07-10T11:59:00Z", most, platform="tiktok")])
-    page = desk.page("/dashboard")
-    assert figures(page)["Views in all"] > 2 * most and "18,014T" in page.body
-    assert figures(desk.page(f"/videos/{lines.uid('Ann 0')}"))["Views"] == most
+    page = pages.page("/dashboard")
+    assert figures(page)["Total views"] > 2 * most and "18,014T" in page.body
+    assert figures(pages.page(f"/videos/{lines.uid('Ann 0')}"))["Views"] == most
 
 
-def test_another_authors_video_is_not_there(desk, viewtally):
+def test_video_of_another_author_is_not_found(pages, viewtally):
     fill(viewtally, "Bob", 3)
     assert viewtally.client(viewtally.create_key(lines.uid("Bob"))).get(f"/videos/{lines.uid('Bob 0')}").status == 200
     for path in (f"/videos/{lines.uid('Bob 0')}", f"/videos/{lines.uid('none')}", "/videos/x", "/videos/" + lines.uid("Ann 0")[:-1]):
-        desk.page(path, status=404)
-    assert "Bob" not in desk.page("/dashboard").text + desk.page("/videos").text
-    assert desk.page(f"/videos/{lines.uid('Ann 0').upper()}").status == 200
+        pages.page(path, status=404)
+    assert "Bob" not in pages.page("/dashboard").text + pages.page("/videos").text
+    assert pages.page(f"/videos/{lines.uid('Ann 0').upper()}").status == 200
 
 
-def test_hostile_names_and_links(viewtally):
+def test_hostile_names_and_links_are_escaped(viewtally):
     author = fill(viewtally, HOSTILE, 2, HOSTILE)
     viewtally.import_lines([lines.video(f"{HOSTILE} 0", HOSTILE, title=HOSTILE, thumbnail_url="https://e.org/\"><b>",
                                         posts=[lines.post(f"{HOSTILE} 0", "2026-07-09T12:00:00Z", "tiktok", url="https://e.org/\"'><b>")])])
     viewtally.start()
-    desk = Desk(viewtally, author)
+    pages = Author(viewtally, author)
     for path in ("/dashboard", "/videos", f"/videos/{lines.uid(f'{HOSTILE} 0')}"):
-        page = desk.page(path)
+        page = pages.page(path)
         assert "<script>alert" not in page.body and "<b>" not in page.body and "\x1b" not in page.body and "<img" not in page.body
         assert "&lt;script&gt;alert(&quot;1&quot;)" in page.body
     assert 'href="https://e.org/&quot;&#39;&gt;&lt;b&gt;"' in page.body
 
 
-def test_pictures_from_elsewhere_only_when_allowed(make_viewtally, clock):
+def test_remote_thumbnails_only_from_allowed_sources(make_viewtally, clock):
     for sources, count in (("", 0), ("https://pictures.example.org", 1)):
         instance = make_viewtally({"account": {"image_sources": sources}}, clock)
         author = fill(instance, "Ann", 1)
         instance.import_lines([lines.video("Ann 0", "Ann", thumbnail_url="https://pictures.example.org/1.jpg?a=1&b=2")])
         instance.start()
-        page = Desk(instance, author).page("/videos")
+        page = Author(instance, author).page("/videos")
         assert page.body.count('<img class="thumb" src="https://pictures.example.org/1.jpg?a=1&amp;b=2" alt=""') == count
         assert page.body.count('<svg class="thumb') == 1 - count
         assert ("https://pictures.example.org" in page.headers["Content-Security-Policy"]) == bool(count)
 
 
-def test_pages_at_another_path(make_viewtally, clock):
+def test_links_follow_the_base_url(make_viewtally, clock):
     instance = make_viewtally({"server": {"base_url": "http://127.0.0.1/x/v1"}}, clock)
     author = fill(instance, "Ann", 9)
     instance.start()

@@ -60,7 +60,7 @@ def test_connecting_again_and_the_apps_page(world):
     first, second = connect(world).json(), connect(world).json()
     assert world.client(first["access_token"]).get("/account").error_code == "api_key_revoked"
     assert world.client(second["access_token"]).get("/account").status == 200
-    assert world.browser.get("/apps").text.count("Its home page") == 1
+    assert world.browser.get("/apps").text.count("Home page") == 1
     page = world.browser.get(f"/apps/{second['key_id']}")
     world.browser.send(page, f"/apps/{second['key_id']}")
     assert world.client(second["access_token"]).get("/account").error_code == "api_key_revoked"

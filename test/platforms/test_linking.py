@@ -92,9 +92,9 @@ def refused(page, words, status=400):
 def test_there_and_back(linking, platform):
     browser = linking.browser()
     page = linking.link(browser, platform)
-    assert page.status == 200 and page.url == "/platforms" and "Connected. Your numbers come with the next refresh." in page.text, page
+    assert page.status == 200 and page.url == "/platforms" and "Connected. Your numbers arrive with the next refresh." in page.text, page
     assert (World.account_id(platform, 1),) in {row[2:3] for row in linking.rows()}
-    assert f"{platform} 1" in page.text and "It is read with the next refresh." in page.text
+    assert f"{platform} 1" in page.text and "The next refresh reads it." in page.text
     assert linking.links() == 0
     with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
         assert database.execute("SELECT count(*) FROM platform_credentials WHERE instr(access_sealed, ?)", (MARK.encode(),)).fetchone() == (0,)
@@ -111,7 +111,7 @@ def test_the_linked_account_is_read(linking):
     world.instance.configure({"refresh": {"source": "platforms"}})
     world.refresh()
     assert world.counts()["tiktok"]["7077642457847000001"]["views"] == 77
-    assert "Fine" in browser.get("/platforms").text
+    assert "Connected" in browser.get("/platforms").text
 
 
 def test_the_way_there(linking):
@@ -136,9 +136,9 @@ def test_who_says_no(linking):
     linking.standins.tell("tiktok", "set", consent="access_denied")
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     refused(browser.get(back), "You did not allow this service to read your numbers at TikTok.", 200)
-    refused(browser.get(back), "or it was used before")
+    refused(browser.get(back), "was already used")
     linking.standins.tell("tiktok", "set", consent="server_error")
-    refused(linking.link(browser, "tiktok"), "TikTok has refused.")
+    refused(linking.link(browser, "tiktok"), "TikTok refused access.")
     assert linking.rows() == [] and linking.links() == 0
     assert linking.standins.count("tiktok", "tiktok.token.*") == 0
 
@@ -147,7 +147,7 @@ def test_a_way_back_is_used_once(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     assert browser.get(back).url == "/platforms"
-    refused(browser.get(back), "or it was used before")
+    refused(browser.get(back), "was already used")
     assert linking.standins.count("tiktok", "tiktok.token.authorization_code") == 1
 
 
@@ -156,8 +156,8 @@ def test_the_way_back_of_somebody_else(linking):
     mara, noor, elsewhere = linking.browser("Mara"), linking.browser("Noor"), linking.browser("Mara")
     for victim in (noor, elsewhere):
         back = linking.consent("youtube", linking.begin(mara, "youtube"))
-        refused(victim.get(back), "belongs to no connection that you began here")
-        refused(mara.get(back), "or it was used before")
+        refused(victim.get(back), "was not requested in this browser")
+        refused(mara.get(back), "was already used")
     nobody = Browser(linking.instance.client())
     back = linking.consent("youtube", linking.begin(mara, "youtube"))
     refused(nobody.get(back), "You are no longer signed in here.", 403)
@@ -168,8 +168,8 @@ def test_the_way_back_of_somebody_else(linking):
 def test_a_mixed_up_platform(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
-    refused(browser.get(back.replace("/tiktok", "/pinterest")), "belongs to no connection that you began here")
-    refused(browser.get(back), "or it was used before")
+    refused(browser.get(back.replace("/tiktok", "/pinterest")), "was not requested in this browser")
+    refused(browser.get(back), "was already used")
     assert linking.rows() == [] and linking.standins.count("pinterest", "pinterest.token.*") == 0
 
 
@@ -209,14 +209,14 @@ def test_a_code_that_is_not_good(linking):
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     refused(browser.get(re.sub(r"code=[^&]*", "code=forged", back)), "TikTok did not confirm that it was you")
     state = linking.consent("tiktok", linking.begin(browser, "tiktok")).split("state=")[1].split("&")[0]
-    refused(browser.get(f"/platforms/callback/tiktok?state={state}"), "without saying that you allowed it")
+    refused(browser.get(f"/platforms/callback/tiktok?state={state}"), "did not confirm that you allowed access")
     assert linking.rows() == []
 
 
 def test_a_wrong_app_secret_is_the_operators(linking):
     linking.world.configure(refresh={"source": "none"}, tiktok={"client_secret": "wrong"})
     linking.restart()
-    refused(linking.link(linking.browser(), "tiktok"), "tell whoever runs this service", 502)
+    refused(linking.link(linking.browser(), "tiktok"), "tell the people who run this service", 502)
     assert linking.rows() == []
 
 
@@ -251,7 +251,7 @@ def test_a_stop_while_a_platform_is_asked(linking):
 
 def test_an_account_of_another_author(linking):
     linking.link(linking.browser("Mara"), "pinterest")
-    page = refused(linking.link(linking.browser("Noor"), "pinterest"), "another author of this service has connected it", 409)
+    page = refused(linking.link(linking.browser("Noor"), "pinterest"), "already connected by another author", 409)
     assert "pinterest 1" in page.text
     assert [row[2] for row in linking.rows()] == [World.account_id("pinterest", 1)]
 
@@ -263,17 +263,17 @@ def test_the_same_account_again_renews_it(linking):
     with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
         database.execute("UPDATE platform_credentials SET state = 1, last_error = 'reconnect invalid_grant', last_error_at = 1, failures = 1")
     page = browser.get("/platforms")
-    assert "Sign in again" in page.text and "TikTok wants you to sign in again" in page.text and "Sign in to TikTok again" in page.text
+    assert "Sign in again" in page.text and "TikTok requires you to sign in again" in page.text and "Sign in to TikTok again" in page.text
     assert "reconnect invalid_grant" in page.text
     page = linking.link(browser, "tiktok")
-    assert "wants you to sign in" not in page.text
+    assert "requires you to sign in" not in page.text
     assert linking.world.rows("SELECT id, state, failures FROM platform_credentials") == [(row, 0, 0)]
 
 
 @pytest.mark.parametrize("error, failures, words", [
-    ("operator invalid_client", 1, "tell whoever runs this service"), ("quota quotaExceeded", 1, "used up"),
-    ("missing all", 1, "showed none of your videos"), ("sealed damaged", 1, "Connect the account again"),
-    ("later 500", 1, "did not work"), ("later 500", 3, "could not be read for some time"),
+    ("operator invalid_client", 1, "tell the people who run this service"), ("quota quotaExceeded", 1, "used up"),
+    ("missing all", 1, "shows none of your videos"), ("sealed damaged", 1, "Connect the account again"),
+    ("later 500", 1, "The last attempt to read TikTok failed"), ("later 500", 3, "could not be read for some time"),
 ])
 def test_what_is_wrong_is_said_in_words(linking, error, failures, words):
     browser = linking.browser()
@@ -306,9 +306,9 @@ def test_an_author_whom_a_proxy_signs_in(linking):
     mine, other = (Browser(linking.instance.client(), headers={"X-Remote-User": uid("Mara")}) for _ in range(2))
     other.get("/platforms")
     back = linking.consent("tiktok", linking.begin(mine, "tiktok"))
-    refused(other.get(back), "belongs to no connection that you began here")
+    refused(other.get(back), "was not requested in this browser")
     noor = linking.consent("tiktok", linking.begin(mine, "tiktok"))
-    refused(mine.get(noor, headers={"X-Remote-User": uid("Noor")}), "belongs to no connection that you began here")
+    refused(mine.get(noor, headers={"X-Remote-User": uid("Noor")}), "was not requested in this browser")
     assert linking.link(mine, "tiktok").url == "/platforms"
 
 
@@ -326,7 +326,7 @@ def test_disconnecting_deletes_the_tokens(linking):
     assert "Disconnect tiktok 1 , TikTok?" in page.text, page
     assert mara.post(path, {}).status == 403
     page = mara.send(page, path)
-    assert page.url == "/platforms" and "is deleted here" in page.text and "No account is connected yet." in page.text
+    assert page.url == "/platforms" and "has deleted its access" in page.text and "No account is connected yet." in page.text
     assert linking.world.rows("SELECT id FROM platform_credentials") == []
 
 
@@ -353,7 +353,7 @@ def test_without_any_platform_there_is_nothing_to_see(make_viewtally, clock):
     browser = Browser(instance.client())
     browser.cookies["viewtally-session"] = session_cookie(instance, uid("Mara"))
     page = browser.get("/platforms")
-    assert "has not set up any platform yet" in page.text and 'href="/platforms"' not in page.body
+    assert "have not set up any platform yet" in page.text and 'href="/platforms"' not in page.body
 
 
 # ---- what the author allowed ----
@@ -448,7 +448,7 @@ def test_a_personal_pinterest_account_is_named_so(linking):
     world.instance.configure({"refresh": {"source": "platforms"}})
     world.refresh()
     assert world.rows("SELECT misses, missed_since FROM platform_posts") in ([], [(0, None)])
-    assert "showed none of your videos" not in browser.get("/platforms").text
+    assert "shows none of your videos" not in browser.get("/platforms").text
     linking.standins.tell("pinterest", "account_set", account=id, kind="BUSINESS")
     assert "personal account" not in linking.link(browser, "pinterest").text
     world.refresh()
