@@ -3,6 +3,9 @@
 
 #include "app/app.h"
 #include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "store/store.h"
 
 static enum err create_database(const char *path, struct error *error)
 {
@@ -13,14 +16,10 @@ static enum err create_database(const char *path, struct error *error)
     return e;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
-    bool creates = false;
+    const bool creates = cli_flag(arguments, "create");
     struct error error;
-    const struct cli_option options[] = {{"create", NULL, &creates}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
     const char *path = cli->config.store.path;
     enum err e = database_lock_share(&cli->lock, path, creates, &error);
     if (e == OK && creates)
@@ -32,20 +31,29 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     return e ? cli_fail(CLI_COULD_NOT, "%s", error.text) : CLI_DONE;
 }
 
+static const struct cli_option serve_options[] = {
+    {.name = "create",
+     .help = "Create the database if it does not exist; by default a missing database is an error, because "
+             "its volume may not be mounted."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.options = serve_options,
+     .description =
+         "Serves the API on [server] listen. Prints a line `listening on ADDRESS` to standard output for "
+         "each listener "
+         "when it accepts connections, and logs to standard error. Migrates the "
+         "database first. Other commands may run at the same time.\n\n"
+         "SIGTERM or SIGINT: completes the requests in flight within [server] drain_ms and exits; a "
+         "second signal exits at once. SIGHUP: reopens [log] access and reloads the keys that "
+         "config.example.ini marks.",
+     .run = run},
+    {0},
+};
+
 const struct cli_command serve_command = {
     .name = "serve",
-    .synopsis = "[--create]",
     .summary = "run the server",
-    .help =
-        "Serves the API on [server] listen until SIGTERM or SIGINT, then finishes the requests in flight "
-        "within\n"
-        "[server] drain_ms; a second signal stops at once. Prints one line `listening on ADDRESS` per "
-        "listener on\n"
-        "standard output when it accepts connections, and logs to standard error.\n"
-        "SIGHUP opens [log] access anew and takes over what config.example.ini marks so.\n"
-        "The database is brought up to date first. Other commands may be used while it runs.\n\n"
-        "  --create   create the database if it does not exist; otherwise a missing database is an error, "
-        "because\n"
-        "             its volume may not be mounted",
-    .run = run,
+    .actions = actions,
 };

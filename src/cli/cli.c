@@ -1,7 +1,12 @@
-/* Finds the command and loads the configuration for it. What commands share is in common.c. */
+/* Finds the command and its action, loads the configuration and runs it. */
+#include "cli/cli.h"
+
 #include "base/build_info.h"
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "base/nearest_word.h"
+#include "cli/arguments.h"
+#include "cli/help.h"
+#include "cli/output.h"
 
 #include <signal.h>
 #include <sodium.h>
@@ -10,17 +15,14 @@
 #include <unistd.h>
 
 extern char **environ;
-extern const char third_party_notices[]; /* generated from THIRD-PARTY-NOTICES */
 
-/* The server's is put in front by cli_main(). */
+/* `serve` comes first; cli_main() puts it there. */
 enum { COMMAND_COUNT = 15 };
 static const struct cli_command *commands[COMMAND_COUNT] = {
     NULL,          &cli_check_config, &cli_migrate, &cli_import,  &cli_refresh,
     &cli_status,   &cli_demo,         &cli_author,  &cli_key,     &cli_app,
     &cli_platform, &cli_secrets,      &cli_backup,  &cli_restore, &cli_healthcheck,
 };
-
-/* ---- help ---- */
 
 static void print_version(void)
 {
@@ -29,24 +31,10 @@ static void print_version(void)
         printf("%s %s\n", build_libraries[i].name, build_libraries[i].version);
 }
 
-static void print_usage(void)
-{
-    printf("viewtally tells authors how the videos of their books do.\n\n"
-           "Usage: viewtally COMMAND [--config FILE] …\n\n"
-           "Commands:\n");
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nviewtally COMMAND --help tells more about one; --version and --licenses describe the build.\n"
-           "The configuration is FILE, else $VIEWTALLY_CONFIG, else ./config.ini, else the defaults;\n"
-           "VIEWTALLY_<SECTION>_<KEY> in the environment overrides a key.\n\n"
-           "Exit status: 0 done, 1 done in part or found bad input, 2 wrong usage or configuration,\n"
-           "3 could not (database, network).\n");
-}
-
 /* ---- finding the command ---- */
 
-/* Takes `--config FILE` or `--config=FILE` out of argv, wherever it stands before "--". False: without a
- * value. */
+/* Removes `--config FILE` and `--config=FILE` from argv, anywhere before "--". Returns false if the value is
+ * missing. */
 static bool take_config(int *argc, char **argv, const char **path)
 {
     int kept = 1;
@@ -81,13 +69,47 @@ static bool wants_help(int argc, char **argv)
 
 static const struct cli_command *find_command(const char *name)
 {
-    for (int i = 0; i < COMMAND_COUNT; i++)
+    struct nearest_word nearest = nearest_word_of(str_from_cstr(name));
+    char suggestion[128];
+    for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
+        nearest_word_offer(&nearest, commands[i]->name);
+    }
+    (void)cli_fail(CLI_USAGE, "unknown command \"%s\"%s; see viewtally --help", name,
+                   cli_suggestion(&nearest, "", suggestion));
     return NULL;
 }
 
-/* ---- running it ---- */
+/* Without a message: `--help` falls back to the whole command. */
+static const struct cli_action *look_up_action(const struct cli_command *command, const char *name)
+{
+    if (!command->actions[0].name)
+        return command->actions;
+    for (const struct cli_action *a = command->actions; a->run && name; a++)
+        if (strcmp(a->name, name) == 0)
+            return a;
+    return NULL;
+}
+
+static const struct cli_action *find_action(const struct cli_command *command, const char *name)
+{
+    const struct cli_action *action = look_up_action(command, name);
+    if (action)
+        return action;
+    struct nearest_word nearest = nearest_word_of(str_from_cstr(name));
+    char suggestion[128];
+    for (const struct cli_action *a = command->actions; a->run; a++)
+        nearest_word_offer(&nearest, a->name);
+    if (name)
+        (void)cli_fail(CLI_USAGE, "unknown subcommand \"%s\"%s; see viewtally %s --help", name,
+                       cli_suggestion(&nearest, "", suggestion), command->name);
+    else
+        (void)cli_fail(CLI_USAGE, "a subcommand is missing; see viewtally %s --help", command->name);
+    return NULL;
+}
+
+/* ---- running the command ---- */
 
 static bool load_config(struct cli *cli)
 {
@@ -113,12 +135,14 @@ static bool init_process(void)
     if (!clock_use_test_file())
         return false;
 #endif
-    /* A file at the limit of file sizes is then like a full disk: an error of the write, not the end. */
+    /* With SIGXFSZ ignored, a file at the size limit fails like a full disk instead of killing the process.
+     */
     (void)signal(SIGXFSZ, SIG_IGN);
     return sodium_init() >= 0;
 }
 
-static int run_command(const struct cli_command *command, const char *config_path, int argc, char **argv)
+static enum cli_exit run_action(const struct cli_action *action, const char *config_path,
+                                const struct cli_arguments *arguments)
 {
     struct cli cli = {.config_path = config_path, .lock.file.fd = -1};
     enum cli_exit code = CLI_USAGE;
@@ -126,51 +150,74 @@ static int run_command(const struct cli_command *command, const char *config_pat
     if (!init_process())
         code = cli_fail(CLI_COULD_NOT, "the random source or the test clock cannot be opened");
     else if (load_config(&cli))
-        code = command->run(&cli, argc, argv);
+        code = action->run(&cli, arguments);
     database_lock_release(&cli.lock);
     config_fini(&cli.config);
-    return (int)code;
+    return code;
 }
 
-static int find_and_run(int argc, char **argv, bool *prints)
+/* `argv[0]` is the command's name. */
+static enum cli_exit parse_and_run(const struct cli_command *command, const char *config_path, int argc,
+                                   char **argv)
+{
+    char prefix[64];
+    struct cli_arguments arguments;
+    cli_set_message_prefix(command->name);
+    const struct cli_action *action = find_action(command, argc > 1 ? argv[1] : NULL);
+    if (!action)
+        return CLI_USAGE;
+    (void)snprintf(prefix, sizeof prefix, "%s%s%s", command->name, action->name ? " " : "",
+                   action->name ? action->name : "");
+    cli_set_message_prefix(prefix);
+    const int skipped = action->name != NULL;
+    enum cli_exit code = CLI_USAGE;
+    if (cli_parse(action, argc - skipped, argv + skipped, &arguments))
+        code = run_action(action, config_path, &arguments);
+    cli_set_message_prefix(NULL); /* `prefix` goes out of scope */
+    return code;
+}
+
+static enum cli_exit print_overview(enum cli_exit code)
+{
+    cli_print_overview(commands, COMMAND_COUNT);
+    return code;
+}
+
+static enum cli_exit find_and_run(int argc, char **argv, bool *prints)
 {
     const char *config_path = NULL;
     if (!take_config(&argc, argv, &config_path))
-        return cli_fail(CLI_USAGE, "--config wants the path of a file");
-    if (argc < 2) {
-        print_usage();
-        return CLI_USAGE;
-    }
+        return cli_fail(CLI_USAGE, "--config requires the path of a file");
+    if (argc < 2)
+        return print_overview(CLI_USAGE);
     if (strcmp(argv[1], "--version") == 0) {
         print_version();
         return CLI_DONE;
     }
-    if (strcmp(argv[1], "--licenses") == 0) {
-        (void)fputs(third_party_notices, stdout);
-        return CLI_DONE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        print_usage();
-        return CLI_DONE;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return print_overview(CLI_DONE);
     const struct cli_command *command = find_command(argv[1]);
     if (!command)
-        return cli_fail(CLI_USAGE, "there is no command \"%s\" (see viewtally --help)", argv[1]);
+        return CLI_USAGE;
     if (wants_help(argc - 1, argv + 1)) {
-        printf("Usage: viewtally %s %s\n\n%s\n", command->name, command->synopsis, command->help);
+        cli_print_help(command, look_up_action(command, argv[2]));
         return CLI_DONE;
     }
     *prints = command != commands[0];
-    return run_command(command, config_path, argc - 1, argv + 1);
+    return parse_and_run(command, config_path, argc - 1, argv + 1);
 }
 
-/* What a command prints is what it was called for, other than of the server. */
 int cli_main(int argc, char **argv, const struct cli_command *serve)
 {
-    bool prints = true;
+    bool prints = true; /* the server's exit status does not depend on its standard output */
     commands[0] = serve;
-    int code = find_and_run(argc, argv, &prints);
-    if (prints && code == CLI_DONE && (fflush(stdout) != 0 || ferror(stdout)))
-        return cli_fail(CLI_COULD_NOT, "the output cannot be written");
-    return code;
+    enum cli_exit code = find_and_run(argc, argv, &prints);
+    return (int)(prints && code == CLI_DONE ? cli_flush() : code);
+}
+
+bool cli_write_reference(FILE *to, const struct cli_command *serve)
+{
+    commands[0] = serve;
+    cli_write_commands(to, commands, COMMAND_COUNT);
+    return fflush(to) == 0 && !ferror(to);
 }

@@ -1,12 +1,16 @@
-/* viewtally author: add, list, set-plan; the rest is in author_login.c. */
+/* viewtally author: add, list, set-plan. The subcommands about signing in are in cmd_author_login.c. */
 #include "auth/api_key.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/uuid.h"
+#include "cli/arguments.h"
 #include "cli/cmd_author_login.h"
-#include "cli/cli.h"
+#include "cli/database.h"
+#include "cli/output.h"
+#include "cli/table.h"
 #include "store/write.h"
 
-enum { NAME_MAX_BYTES = 2000, LIST_MAX_BYTES = 1 << 30 };
+enum { NAME_MAX_BYTES = 2000 };
 
 static void append_json(struct buf *b, const struct author *a)
 {
@@ -21,157 +25,183 @@ static void append_json(struct buf *b, const struct author *a)
     json_close(b, '}');
 }
 
-static void append_id(struct buf *b, const struct uuid *id)
-{
-    char text[UUID_TEXT_LEN];
-    uuid_format(id, text);
-    buf_append(b, str_make(text, sizeof text));
-}
-
 /* ---- add ---- */
 
 static enum err insert(struct store *store, struct arena *arena, void *ctx)
 {
     struct author *author = ctx, existing;
-    enum err e = store_find_author(store, arena, &author->id, &existing);
-    if (e == ERR_NOT_FOUND)
+    enum err err = store_find_author(store, arena, &author->id, &existing);
+    if (err == ERR_NOT_FOUND)
         return store_insert_author(store, author);
-    return e ? e : ERR_EXISTS;
+    return err ? err : ERR_EXISTS;
 }
 
-static enum cli_exit add(struct cli *cli, int argc, char **argv)
+static enum cli_exit print_added(const struct author *author, bool is_json)
 {
-    const char *name = NULL, *id = NULL;
-    bool json = false;
-    int count;
     struct buf out;
-    const struct cli_option options[] = {
-        {"name", &name, NULL}, {"id", &id, NULL}, {"json", NULL, &json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
-    struct author author = {.id = uuid_generate(),
-                            .name = str_from_cstr(name),
-                            .plan_active = true,
-                            .created_at = clock_wall_ms(),
-                            .views_refreshed_at = TIME_NONE};
-    if (!author.name.len || author.name.len > NAME_MAX_BYTES || !str_is_utf8(author.name))
-        return cli_fail(CLI_USAGE, "author add: --name wants 1 to %d bytes of UTF-8", NAME_MAX_BYTES);
-    if (id && !cli_parse_uuid("author add: --id", id, &author.id))
-        return CLI_USAGE;
-    enum err e = cli_transaction(cli, insert, &author);
-    if (e == ERR_EXISTS)
-        return cli_fail(CLI_PART, "author add: there is an author with this id already");
-    if (e)
-        return CLI_COULD_NOT;
     buf_init(&out, 1 << 20);
-    if (json)
-        append_json(&out, &author);
+    if (is_json)
+        append_json(&out, author);
     else
-        append_id(&out, &author.id);
+        cli_append_uuid(&out, &author->id);
     buf_append_char(&out, '\n');
     return cli_print(&out);
 }
 
+static enum cli_exit add(struct cli *cli, const struct cli_arguments *arguments)
+{
+    const char *id = cli_value(arguments, "id");
+    struct author author = {.id = uuid_generate(),
+                            .name = str_from_cstr(cli_value(arguments, "name")),
+                            .plan_active = true,
+                            .created_at = clock_wall_ms(),
+                            .views_refreshed_at = TIME_NONE};
+    if (!author.name.len || author.name.len > NAME_MAX_BYTES || !str_is_utf8(author.name))
+        return cli_fail(CLI_USAGE, "--name must be 1 to %d bytes of UTF-8", NAME_MAX_BYTES);
+    if (id && !cli_parse_uuid("--id", id, &author.id))
+        return CLI_USAGE;
+    enum err err = cli_transaction(cli, insert, &author);
+    if (err == ERR_EXISTS)
+        return cli_fail(CLI_PART, "an author with this id already exists");
+    return err ? CLI_COULD_NOT : print_added(&author, cli_flag(arguments, "json"));
+}
+
 /* ---- list ---- */
 
-struct listing {
-    struct buf out;
-    bool json;
-};
-
-static bool on_author(void *ctx, const struct author *a)
+static bool add_row(void *ctx, const struct author *a)
 {
-    struct listing *l = ctx;
-    if (l->json) {
-        append_json(&l->out, a);
+    struct table *t = ctx;
+    if (t->is_json) {
+        append_json(&t->json, a);
         return true;
     }
-    append_id(&l->out, &a->id);
-    buf_printf(&l->out, "  %-8s  %6lld books  %6lld videos  ", a->plan_active ? "active" : "inactive",
-               (long long)a->books_count, (long long)a->videos_count);
-    cli_append_text(&l->out, a->name);
-    buf_append_char(&l->out, '\n');
+    table_add_uuid(t, &a->id);
+    table_add_text(t, a->plan_active ? STR("active") : STR("inactive"));
+    table_add_i64(t, a->books_count);
+    table_add_i64(t, a->videos_count);
+    table_add_text(t, a->name);
     return true;
 }
 
 static enum err list_authors(struct store *store, struct arena *arena, void *ctx)
 {
     (void)arena;
-    return store_list_authors(store, on_author, ctx);
+    return store_list_authors(store, add_row, ctx);
 }
 
-static enum cli_exit list(struct cli *cli, int argc, char **argv)
+static enum cli_exit list(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct listing l = {.json = false};
-    int count;
-    const struct cli_option options[] = {{"json", NULL, &l.json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
-    buf_init(&l.out, LIST_MAX_BYTES);
-    if (l.json)
-        json_open(&l.out, '[');
-    if (cli_read(cli, list_authors, &l)) {
-        buf_fini(&l.out);
-        return CLI_COULD_NOT;
-    }
-    if (l.json)
-        buf_append(&l.out, STR("]\n"));
-    return cli_print(&l.out);
+    static const char *const headings[] = {"ID", "PLAN", "#BOOKS", "#VIDEOS", "NAME", NULL};
+    struct table table;
+    table_init(&table, headings, cli_flag(arguments, "json"));
+    if (!cli_read(cli, list_authors, &table))
+        return table_print(&table);
+    table_fini(&table);
+    return CLI_COULD_NOT;
 }
 
 /* ---- set-plan ---- */
 
-struct plan {
+struct plan_change {
     struct uuid author;
     bool active;
 };
 
 static enum err update_plan(struct store *store, struct arena *arena, void *ctx)
 {
-    const struct plan *plan = ctx;
+    const struct plan_change *plan = ctx;
     struct author author;
-    enum err e = store_find_author(store, arena, &plan->author, &author);
+    enum err err = store_find_author(store, arena, &plan->author, &author);
     author.plan_active = plan->active;
-    return e ? e : store_update_author(store, &author);
+    return err ? err : store_update_author(store, &author);
 }
 
-static enum cli_exit set_plan(struct cli *cli, int argc, char **argv)
+static enum cli_exit set_plan(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
-    struct plan plan;
-    if (!cli_parse(argc, argv, NULL, 2, 2, &count) ||
-        !cli_parse_uuid("author set-plan: the author", argv[1], &plan.author))
+    const char *plan = arguments->operands[1];
+    struct plan_change change = {.active = strcmp(plan, "active") == 0};
+    if (!cli_parse_uuid("AUTHOR", arguments->operands[0], &change.author))
         return CLI_USAGE;
-    plan.active = strcmp(argv[2], "active") == 0;
-    if (!plan.active && strcmp(argv[2], "inactive") != 0)
-        return cli_fail(CLI_USAGE, "author set-plan: the plan is active or inactive");
-    enum err e = cli_transaction(cli, update_plan, &plan);
-    if (e == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "author set-plan: there is no author with this id");
-    return e ? CLI_COULD_NOT : CLI_DONE;
+    if (!change.active && strcmp(plan, "inactive") != 0)
+        return cli_fail(CLI_USAGE, "the plan must be active or inactive");
+    enum err err = cli_transaction(cli, update_plan, &change);
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
+    return err ? CLI_COULD_NOT : CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
-{
-    static const char *const names[] = {"add", "list", "set-plan", "invite", "set-login", "sign-out", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {
-        add, list, set_plan, author_invite, author_set_login, author_sign_out};
-    return cli_dispatch(cli, argc, argv, names, runs);
-}
+/* ---- the command ---- */
+
+static const struct cli_option add_options[] = {
+    {.name = "name", .argument = "NAME", .help = "The author's name.", .is_required = true},
+    {.name = "id", .argument = "UUID", .help = "The id; by default a random one."},
+    {.name = "json", .help = "Print the author as JSON."},
+    {0},
+};
+
+static const struct cli_option list_options[] = {
+    {.name = "json", .help = "Print a JSON array, with all fields."},
+    {0},
+};
+
+static const struct cli_option invite_options[] = {
+    {.name = "login",
+     .argument = "NAME",
+     .help = "The sign-in name for the author; by default the author chooses one."},
+    {.name = "json", .help = "Print the link and its expiry time as JSON."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.name = "add",
+     .options = add_options,
+     .summary = "Creates an author and prints the id.",
+     .partial = "an author with this id already exists",
+     .examples = "viewtally author add --name 'Ada Lovelace'",
+     .run = add},
+    {.name = "list",
+     .options = list_options,
+     .summary = "Lists all authors with the number of their books and videos.",
+     .run = list},
+    {.name = "set-plan",
+     .operands = "AUTHOR active|inactive",
+     .operands_min = 2,
+     .operands_max = 2,
+     .summary = "Activates or deactivates an author's plan.",
+     .description = "While the plan is inactive, requests with the author's API keys get 403. The keys stay "
+                    "valid.",
+     .partial = "no author has this id",
+     .run = set_plan},
+    {.name = "invite",
+     .operands = "AUTHOR",
+     .operands_min = 1,
+     .operands_max = 1,
+     .options = invite_options,
+     .summary = "Prints a link with which the author sets a password.",
+     .description = "For the first sign-in and for a forgotten password. The link is valid once and for 24 "
+                    "hours, and replaces an earlier link.",
+     .partial = "no author has this id, or another author uses this sign-in name",
+     .run = author_invite},
+    {.name = "set-login",
+     .operands = "AUTHOR NAME",
+     .operands_min = 2,
+     .operands_max = 2,
+     .summary = "Sets the sign-in name without a password.",
+     .description = "For sign-in by a reverse proxy ([account] auth_header).",
+     .partial = "no author has this id, or another author uses this sign-in name",
+     .run = author_set_login},
+    {.name = "sign-out",
+     .operands = "AUTHOR",
+     .operands_min = 1,
+     .operands_max = 1,
+     .summary = "Ends all sessions of an author and revokes an open invitation.",
+     .partial = "no author has this id",
+     .run = author_sign_out},
+    {0},
+};
 
 const struct cli_command cli_author = {
     .name = "author",
-    .synopsis = "add --name NAME [--id UUID] [--json] | list [--json] | set-plan UUID active|inactive |\n"
-                "                        invite UUID [--login NAME] [--json] | set-login UUID NAME |\n"
-                "                        sign-out UUID",
-    .summary = "add and list authors, switch their plan, let them sign in",
-    .help =
-        "  add        creates an author and prints the id\n"
-        "  list       all authors with their numbers of books and videos\n"
-        "  set-plan   an inactive plan answers 403 until it is active again; keys stay valid\n"
-        "  invite     prints a link, good once and for a day, where the author chooses a password: to begin\n"
-        "             with, or when it was forgotten. It takes the place of an earlier link\n"
-        "  set-login  the name alone, for sign-in by a proxy ([account] auth_header)\n"
-        "  sign-out   ends the author's sign-ins on every device, and a link that is still open",
-    .run = run,
+    .summary = "add and list authors, set their plan, invite them to sign in",
+    .actions = actions,
 };

@@ -5,84 +5,90 @@
 #include "auth/secret.h"
 #include "base/expiry_floor.h"
 #include "base/json.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
 #include "store/accounts.h"
 #include "store/write.h"
 
-#include <stdio.h>
-
 #define INVITATION_MS DAY_MS
 
-struct plan {
+struct login_change {
     struct uuid author_id;
-    struct str login; /* folded; p == NULL: the author chooses */
+    struct str login; /* normalized; p == NULL: the author chooses it */
     uint8_t hash[SECRET_HASH_LEN];
     int64_t now;
-    bool login_is_taken;
 };
 
-/* A name that is somebody else's is refused now, and not in the author's face. */
-static enum err check_login(struct store *store, struct arena *arena, struct plan *p, int64_t author_row)
+/* Checked before the invitation is created, so that the author never sees a name conflict. */
+static enum err check_login(struct store *store, struct arena *arena, const struct login_change *c,
+                            int64_t author_row)
 {
     struct viewer owner;
-    enum err e = p->login.p ? store_get_login(store, arena, p->login, &owner) : ERR_NOT_FOUND;
-    p->login_is_taken = e == OK && owner.author_row != author_row;
-    if (e == ERR_NOT_FOUND)
+    if (!c->login.p)
         return OK;
-    return p->login_is_taken ? ERR_EXISTS : e;
+    enum err err = store_get_login(store, arena, c->login, &owner);
+    if (err)
+        return err == ERR_NOT_FOUND ? OK : err;
+    return owner.author_row == author_row ? OK : ERR_EXISTS;
 }
 
-static enum err find(struct store *store, struct arena *arena, struct plan *p, int64_t *author_row)
+static enum err find_author(struct store *store, struct arena *arena, const struct login_change *c,
+                            int64_t *author_row)
 {
     struct author author;
-    enum err e = store_find_author(store, arena, &p->author_id, &author);
-    *author_row = e ? 0 : author.row;
-    return e ? e : check_login(store, arena, p, author.row);
+    enum err err = store_find_author(store, arena, &c->author_id, &author);
+    if (err)
+        return err;
+    *author_row = author.row;
+    return check_login(store, arena, c, author.row);
 }
 
-static enum cli_exit explain(enum err e, const char *command)
+static enum cli_exit explain(enum err err)
 {
-    if (e == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "author %s: there is no author with this id", command);
-    if (e == ERR_EXISTS)
-        return cli_fail(CLI_PART, "author %s: another author signs in with this name", command);
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
+    if (err == ERR_EXISTS)
+        return cli_fail(CLI_PART, "another author uses this sign-in name: choose another one");
     return CLI_COULD_NOT;
 }
 
 /* ---- invite ---- */
 
-static enum err insert(struct store *store, struct arena *arena, void *ctx)
+static enum err insert_invitation(struct store *store, struct arena *arena, void *ctx)
 {
-    struct plan *p = ctx;
+    struct login_change *c = ctx;
     int64_t author_row;
-    enum err e = find(store, arena, p, &author_row);
-    p->now = expiry_now_ms();
-    return e ? e
-             : store_insert_invitation(store, p->hash, author_row, p->login, p->now, p->now + INVITATION_MS);
+    enum err err = find_author(store, arena, c, &author_row);
+    if (err)
+        return err;
+    c->now = expiry_now_ms();
+    return store_insert_invitation(store, c->hash, author_row, c->login, c->now, c->now + INVITATION_MS);
 }
 
-/* The link as text, once its hash is on disk. */
-static enum err make_link(struct cli *cli, struct arena *arena, struct plan *p, struct str *link)
+/* Stores the hash of a new secret and returns the link that contains the secret. */
+static enum err create_link(struct cli *cli, struct arena *arena, struct login_change *c, struct str *link)
 {
     struct secret secret;
-    struct str url = str_from_cstr(cli->config.server.base_url);
+    const struct str url = str_from_cstr(cli->config.server.base_url);
     secret_generate(&secret);
-    secret_hash(&secret, p->hash);
-    enum err e = cli_transaction(cli, insert, p);
-    struct str text = secret_format(arena, &secret);
-    if (e == OK)
+    secret_hash(&secret, c->hash);
+    enum err err = cli_transaction(cli, insert_invitation, c);
+    const struct str text = secret_format(arena, &secret);
+    if (!err) /* base_url ends with "/v1" */
         *link = arena_printf(arena, "%.*s/invite/%.*s", (int)(url.len - 3), url.p, (int)text.len, text.p);
     secret_wipe(&secret);
-    return e;
+    return err;
 }
 
-static enum cli_exit print_link(struct str link, const struct plan *p, bool json)
+static enum cli_exit print_link(struct str link, const struct login_change *c, bool is_json)
 {
     struct buf out;
     buf_init(&out, 1 << 20);
-    if (json) {
+    if (is_json) {
         json_open(&out, '{');
         JSON_STR(&out, "link", link);
-        JSON_TIME(&out, "expires_at", p->now + INVITATION_MS);
+        JSON_TIME(&out, "expires_at", c->now + INVITATION_MS);
         json_close(&out, '}');
     } else {
         buf_append(&out, link);
@@ -91,93 +97,93 @@ static enum cli_exit print_link(struct str link, const struct plan *p, bool json
     return cli_print(&out);
 }
 
-enum cli_exit author_invite(struct cli *cli, int argc, char **argv)
+static enum cli_exit invite(struct cli *cli, struct arena *arena, struct login_change *c,
+                            const struct cli_arguments *arguments)
 {
-    const char *login = NULL;
-    bool json = false;
-    int count;
-    struct plan p = {.now = clock_wall_ms()};
+    const char *login = cli_value(arguments, "login");
     struct str link;
+    if (login)
+        c->login = login_normalize(arena, str_from_cstr(login));
+    if (login && !c->login.p)
+        return cli_fail(CLI_USAGE, "--login must be " LOGIN_RULE ", and not an author's id");
+    enum err err = create_link(cli, arena, c, &link);
+    return err ? explain(err) : print_link(link, c, cli_flag(arguments, "json"));
+}
+
+enum cli_exit author_invite(struct cli *cli, const struct cli_arguments *arguments)
+{
+    struct login_change c = {.now = 0};
     struct arena arena;
-    const struct cli_option options[] = {{"login", &login, NULL}, {"json", NULL, &json}, {0}};
-    if (!cli_parse(argc, argv, options, 1, 1, &count) ||
-        !cli_parse_uuid("author invite: the author", argv[1], &p.author_id))
+    if (!cli_parse_uuid("AUTHOR", arguments->operands[0], &c.author_id))
         return CLI_USAGE;
     arena_init(&arena, 4096);
-    if (login)
-        p.login = login_normalize(&arena, str_from_cstr(login));
-    enum cli_exit code = CLI_DONE;
-    if (login && !p.login.p)
-        code = cli_fail(CLI_USAGE, "author invite: --login wants " LOGIN_RULE ", and no author's id");
-    enum err e = code ? OK : make_link(cli, &arena, &p, &link);
-    if (!code)
-        code = e ? explain(e, "invite") : print_link(link, &p, json);
+    enum cli_exit code = invite(cli, &arena, &c, arguments);
     arena_fini(&arena);
     return code;
 }
 
 enum cli_exit author_print_link(struct cli *cli, const struct uuid *author_id)
 {
-    struct plan p = {.author_id = *author_id, .now = clock_wall_ms()};
+    struct login_change c = {.author_id = *author_id};
     struct str link;
     struct arena arena;
     arena_init(&arena, 4096);
-    enum err e = make_link(cli, &arena, &p, &link);
-    if (e == OK)
-        printf("%.*s\n", (int)link.len, link.p);
+    enum err err = create_link(cli, &arena, &c, &link);
+    enum cli_exit code = err ? explain(err) : print_link(link, &c, false);
     arena_fini(&arena);
-    return e ? explain(e, "invite") : CLI_DONE;
+    return code;
 }
 
 /* ---- set-login ---- */
 
-static enum err set_name(struct store *store, struct arena *arena, void *ctx)
+static enum err store_login(struct store *store, struct arena *arena, void *ctx)
 {
-    struct plan *p = ctx;
+    const struct login_change *c = ctx;
     int64_t author_row;
-    enum err e = find(store, arena, p, &author_row);
-    return e ? e : store_set_login_name(store, author_row, p->login);
+    enum err err = find_author(store, arena, c, &author_row);
+    return err ? err : store_set_login_name(store, author_row, c->login);
 }
 
-enum cli_exit author_set_login(struct cli *cli, int argc, char **argv)
+static enum cli_exit set_login(struct cli *cli, struct arena *arena, const char *login,
+                               struct login_change *c)
 {
-    int count;
-    struct plan p = {.now = clock_wall_ms()};
+    c->login = login_normalize(arena, str_from_cstr(login));
+    if (!c->login.p)
+        return cli_fail(CLI_USAGE, "NAME must be " LOGIN_RULE ", and not an author's id");
+    enum err err = cli_transaction(cli, store_login, c);
+    return err ? explain(err) : CLI_DONE;
+}
+
+enum cli_exit author_set_login(struct cli *cli, const struct cli_arguments *arguments)
+{
+    struct login_change c = {.now = 0};
     struct arena arena;
-    if (!cli_parse(argc, argv, NULL, 2, 2, &count) ||
-        !cli_parse_uuid("author set-login: the author", argv[1], &p.author_id))
+    if (!cli_parse_uuid("AUTHOR", arguments->operands[0], &c.author_id))
         return CLI_USAGE;
     arena_init(&arena, 4096);
-    p.login = login_normalize(&arena, str_from_cstr(argv[2]));
-    enum cli_exit code = CLI_DONE;
-    if (!p.login.p)
-        code = cli_fail(CLI_USAGE, "author set-login: the name wants " LOGIN_RULE ", and no author's id");
-    enum err e = code ? OK : cli_transaction(cli, set_name, &p);
-    if (e)
-        code = explain(e, "set-login");
+    enum cli_exit code = set_login(cli, &arena, arguments->operands[1], &c);
     arena_fini(&arena);
     return code;
 }
 
 /* ---- sign-out ---- */
 
-static enum err end_all(struct store *store, struct arena *arena, void *ctx)
+static enum err end_sessions(struct store *store, struct arena *arena, void *ctx)
 {
-    const struct plan *p = ctx;
+    const struct uuid *id = ctx;
     struct author author;
-    enum err e = store_find_author(store, arena, &p->author_id, &author);
-    if (e == OK)
-        e = store_delete_sessions_of(store, author.row);
-    return e ? e : store_delete_invitations_of(store, author.row);
+    enum err err = store_find_author(store, arena, id, &author);
+    if (err)
+        return err;
+    err = store_delete_sessions_of(store, author.row);
+    return err ? err : store_delete_invitations_of(store, author.row);
 }
 
-enum cli_exit author_sign_out(struct cli *cli, int argc, char **argv)
+enum cli_exit author_sign_out(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
-    struct plan p = {.now = clock_wall_ms()};
-    if (!cli_parse(argc, argv, NULL, 1, 1, &count) ||
-        !cli_parse_uuid("author sign-out: the author", argv[1], &p.author_id))
+    struct uuid id;
+    if (!cli_parse_uuid("AUTHOR", arguments->operands[0], &id))
         return CLI_USAGE;
-    enum err e = cli_transaction(cli, end_all, &p);
-    return e ? explain(e, "sign-out") : CLI_DONE;
+    enum err err = cli_transaction(cli, end_sessions, &id);
+    return err ? explain(err) : CLI_DONE;
 }

@@ -1,7 +1,9 @@
-/* viewtally backup: the database as one file, while the server runs. The way back is restore.c. */
+/* viewtally backup: copies the database while the server runs. `viewtally restore` is the way back. */
 #include "base/file_owner.h"
 #include "base/file_sync.h"
-#include "cli/cli.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file being made beside where it shall stand. It gets its name when it is whole. */
+/* A temporary file beside the target, which is renamed to the target when it is complete. */
 struct draft {
     char path[PATH_MAX];
 };
@@ -21,8 +23,9 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     int n = snprintf(d->path, sizeof d->path, "%s.XXXXXX", target);
     int fd = n < 0 || (size_t)n >= sizeof d->path ? -1 : mkstemp(d->path);
     if (fd < 0)
-        return cli_fail(CLI_COULD_NOT, "%s: a file cannot be made there: %s", target, strerror(errno));
-    /* A backup that is replaced keeps its owner; a new one belongs to whoever makes it. */
+        return cli_fail(CLI_COULD_NOT, "%s: cannot create a file in this directory: %s", target,
+                        strerror(errno));
+    /* Replacing a backup keeps the owner and mode of the old file. */
     struct file_owner owner;
     if (access(target, F_OK) == 0 && file_owner_of(target, &owner) && owner.has_mode)
         (void)file_owner_apply(fd, &owner);
@@ -30,7 +33,7 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     return CLI_DONE;
 }
 
-/* On disk under its name, or not at all. */
+/* Syncs and renames: the target is the complete copy or unchanged. */
 static enum cli_exit draft_publish(const struct draft *d, const char *target)
 {
     if (file_sync(d->path) && rename(d->path, target) == 0 && file_sync_directory_of(target))
@@ -38,7 +41,7 @@ static enum cli_exit draft_publish(const struct draft *d, const char *target)
     return cli_fail(CLI_COULD_NOT, "%s: %s", target, strerror(errno));
 }
 
-/* Whether target is the database or a file that belongs to it, under whatever name. */
+/* True if the target is the database or one of its companion files, also through a link. */
 static bool is_of_database(const char *target, const char *database)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock"};
@@ -62,33 +65,38 @@ static enum cli_exit make_backup(const char *database, const struct draft *d, co
     return draft_publish(d, target);
 }
 
-static enum cli_exit run_backup(struct cli *cli, int argc, char **argv)
+static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
+    const char *target = arguments->operands[0];
     struct draft draft;
-    if (!cli_parse(argc, argv, NULL, 1, 1, &count))
-        return CLI_USAGE;
-    if (is_of_database(argv[1], cli->config.store.path))
-        return cli_fail(CLI_USAGE, "%s belongs to the database itself: name another file", argv[1]);
+    if (is_of_database(target, cli->config.store.path))
+        return cli_fail(CLI_USAGE, "%s belongs to the database itself: choose another file", target);
     if (!cli_lock_database(cli, false))
         return CLI_COULD_NOT;
-    enum cli_exit code = draft_begin(&draft, argv[1]);
+    enum cli_exit code = draft_begin(&draft, target);
     if (code)
         return code;
-    code = make_backup(cli->config.store.path, &draft, argv[1]);
+    code = make_backup(cli->config.store.path, &draft, target);
     if (code)
         (void)unlink(draft.path);
     else
-        printf("%s: complete and verified\n", argv[1]);
+        printf("%s: complete and verified\n", target);
     return code;
 }
 
+static const struct cli_action actions[] = {
+    {.operands = "FILE",
+     .operands_min = 1,
+     .operands_max = 1,
+     .description = "Copies a consistent snapshot of the database, verifies every page of the copy, and only "
+                    "then renames it to FILE, which it replaces. The server and imports keep running.",
+     .examples = "viewtally backup /var/backups/viewtally.db",
+     .run = run_backup},
+    {0},
+};
+
 const struct cli_command cli_backup = {
     .name = "backup",
-    .synopsis = "FILE",
-    .summary = "copy the database into FILE while the server runs",
-    .help = "Copies the database as it is at one moment, verifies every page of the copy, and only then "
-            "gives it the name\n"
-            "FILE (which it replaces). The server and imports go on meanwhile.",
-    .run = run_backup,
+    .summary = "copy the database to a file while the server runs",
+    .actions = actions,
 };

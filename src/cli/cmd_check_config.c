@@ -1,11 +1,12 @@
-/* viewtally check-config: the configuration that would be in force. */
-#include "cli/cli.h"
+/* viewtally check-config: validates the configuration and prints the effective values. */
+#include "cli/arguments.h"
+#include "cli/output.h"
 #include "http/proxies.h"
 #include "redis/redis.h"
 
 #include <stdio.h>
 
-/* What only the parts that use a value can read: all of it is refused by `serve`, so it is told here. */
+/* Values that only their users can parse. `serve` rejects invalid ones too. */
 struct values {
     const char *key;
     struct proxies proxies;
@@ -18,8 +19,8 @@ static void check_proxy(void *ctx, struct str item)
     if (!v->ok || proxies_add(&v->proxies, item))
         return;
     v->ok = false;
-    (void)cli_fail(CLI_USAGE, "%s: wants addresses, networks such as 10.0.0.0/8, or unix; at most 64",
-                   v->key);
+    (void)cli_fail(CLI_USAGE,
+                   "%s must be a list of at most 64 addresses, networks such as 10.0.0.0/8, or unix", v->key);
 }
 
 static bool check_redis(const struct config *c)
@@ -43,14 +44,10 @@ static bool check_values(const struct config *c)
     return v.ok && check_redis(c);
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    bool example = false;
-    int count;
+    const bool example = cli_flag(arguments, "example");
     struct buf out;
-    const struct cli_option options[] = {{"example", NULL, &example}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
     if (!example && !check_values(&cli->config))
         return CLI_USAGE;
     buf_init(&out, 1 << 20);
@@ -61,13 +58,22 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     return cli_print(&out);
 }
 
+static const struct cli_option check_options[] = {
+    {.name = "example", .help = "Print config.example.ini instead: every key with its default and meaning."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.options = check_options,
+     .description = "Loads the configuration as every command does and prints all keys with their effective "
+                    "values; secrets are hidden. An error is reported as FILE:LINE: message, with exit "
+                    "status 2.",
+     .run = run},
+    {0},
+};
+
 const struct cli_command cli_check_config = {
     .name = "check-config",
-    .synopsis = "[--example]",
-    .summary = "check the configuration and print what is in force",
-    .help = "Reads the configuration as every command does, and prints all keys with the values in force; "
-            "secrets are\n"
-            "hidden. A mistake is told as FILE:LINE: message, with exit status 2.\n\n"
-            "  --example   print config.example.ini instead: every key at its default, explained",
-    .run = run,
+    .summary = "validate the configuration and print the effective values",
+    .actions = actions,
 };

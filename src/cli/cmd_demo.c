@@ -1,7 +1,11 @@
-/* viewtally demo: a database to try things out with, and the requests to try. */
+/* viewtally demo: fills an empty database and prints requests to try. */
 #include "base/clock.h"
 #include "cli/cmd_author_login.h"
+#include "cli/arguments.h"
+#include "cli/cmd_import.h"
+#include "cli/database.h"
 #include "cli/key_create.h"
+#include "cli/output.h"
 #include "store/accounts.h"
 #include "store/write.h"
 
@@ -12,18 +16,18 @@
 
 enum { NAME_SHOWN = 120 };
 
-/* The author to show: the one with the most videos. */
-struct choice {
+/* The author of the demonstration: the one with the most videos. */
+struct demo_author {
     bool any;
     struct uuid id;
     int64_t row, videos;
-    bool signs_in; /* has a password already: no further link is made, which would let others set a new one */
+    bool has_password; /* then no invitation is printed: it would let others replace the password */
     char name[NAME_SHOWN + 1];
 };
 
 static bool on_author(void *ctx, const struct author *a)
 {
-    struct choice *c = ctx;
+    struct demo_author *c = ctx;
     if (c->any && a->videos_count <= c->videos)
         return true;
     c->any = true;
@@ -36,23 +40,23 @@ static bool on_author(void *ctx, const struct author *a)
 
 static enum err choose(struct store *store, struct arena *arena, void *ctx)
 {
-    struct choice *c = ctx;
+    struct demo_author *c = ctx;
     struct viewer viewer;
     enum err e = store_list_authors(store, on_author, c);
     if (e || !c->any)
         return e;
     e = store_get_viewer(store, arena, c->row, &viewer);
-    c->signs_in = !e && viewer.password.p;
+    c->has_password = !e && viewer.password.p;
     return e;
 }
 
-static enum cli_exit find_author(struct cli *cli, struct choice *c)
+static enum cli_exit find_author(struct cli *cli, struct demo_author *c)
 {
-    *c = (struct choice){.any = false};
+    *c = (struct demo_author){.any = false};
     return cli_read(cli, choose, c) ? CLI_COULD_NOT : CLI_DONE;
 }
 
-/* The key of an earlier run. False: there is none, or it is not one of ours. */
+/* Reads the key of an earlier run. Returns false if there is none or it is malformed. */
 static bool read_key(const char *path, const struct config *config, struct key_text *key)
 {
     FILE *f = path ? fopen(path, "re") : NULL;
@@ -76,7 +80,7 @@ static enum cli_exit write_key(const char *path, const struct key_text *key)
     return ok ? CLI_DONE : cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));
 }
 
-static enum cli_exit make_key(struct cli *cli, const struct choice *c, const char *path,
+static enum cli_exit make_key(struct cli *cli, const struct demo_author *c, const char *path,
                               struct key_text *text)
 {
     struct api_key key;
@@ -84,7 +88,7 @@ static enum cli_exit make_key(struct cli *cli, const struct choice *c, const cha
     return code || !path ? code : write_key(path, text);
 }
 
-static void print_tour(const struct cli *cli, const struct choice *c, const struct key_text *key)
+static void print_tour(const struct cli *cli, const struct demo_author *c, const struct key_text *key)
 {
     const char *base = cli->config.server.base_url;
     struct buf name;
@@ -100,52 +104,71 @@ static void print_tour(const struct cli *cli, const struct choice *c, const stru
     printf("  curl %s/openapi.json\n", base);
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+/* Imports `path` if the database has no author. */
+static enum cli_exit fill_database(struct cli *cli, const char *path, struct demo_author *author)
 {
-    const char *key_file = NULL;
-    int count;
-    struct choice choice;
+    enum cli_exit code = find_author(cli, author);
+    if (code)
+        return code;
+    if (author->any) {
+        if (path)
+            cli_note("the database already has authors: %s is not imported", path);
+        return CLI_DONE;
+    }
+    if (!path)
+        return cli_fail(CLI_USAGE, "the database is empty: name an import file (see viewtally demo --help)");
+    code = cli_import_file(cli, path);
+    if (!code)
+        code = find_author(cli, author);
+    return code || author->any ? code : cli_fail(CLI_PART, "%s contains no author", path);
+}
+
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
+{
+    const char *key_file = cli_value(arguments, "key-file");
+    struct demo_author author;
     struct key_text key;
-    const struct cli_option options[] = {{"key-file", &key_file, NULL}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 1, &count))
-        return CLI_USAGE;
     if (!cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
-    enum cli_exit code = find_author(cli, &choice);
-    if (code == CLI_DONE && !choice.any && count == 0)
-        return cli_fail(CLI_USAGE,
-                        "demo: the database is empty: name an import file (see viewtally demo --help)");
-    if (code == CLI_DONE && choice.any && count > 0)
-        (void)fprintf(stderr, "viewtally: the database holds authors already: %s is not imported\n", argv[1]);
-    if (code == CLI_DONE && !choice.any) {
-        code = cli_import.run(cli, 2, (char *[]){argv[0], argv[1], NULL});
-        if (code == CLI_DONE)
-            code = find_author(cli, &choice);
-    }
-    if (code == CLI_DONE && !choice.any)
-        return cli_fail(CLI_PART, "demo: %s holds no author", argv[1]);
-    if (code == CLI_DONE && !read_key(key_file, &cli->config, &key))
-        code = make_key(cli, &choice, key_file, &key);
-    if (code != CLI_DONE)
+    enum cli_exit code =
+        fill_database(cli, arguments->operand_count ? arguments->operands[0] : NULL, &author);
+    if (!code && !read_key(key_file, &cli->config, &key))
+        code = make_key(cli, &author, key_file, &key);
+    if (code)
         return code;
-    print_tour(cli, &choice, &key);
-    if (choice.signs_in)
+    print_tour(cli, &author, &key);
+    if (author.has_password)
         return CLI_DONE;
-    printf("\nThe author's own pages, and a password for them (good once, for a day):\n\n  ");
-    return author_print_link(cli, &choice.id);
+    printf("\nA link to the author's pages, to set a password (valid once, for 24 hours):\n\n  ");
+    return author_print_link(cli, &author.id);
 }
+
+static const struct cli_option demo_options[] = {
+    {.name = "key-file",
+     .argument = "PATH",
+     .help = "Store the key in this file (mode 0600) and reuse it next time; by default every run creates "
+             "a new key."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.operands = "[FILE]",
+     .operands_max = 1,
+     .options = demo_options,
+     .description =
+         "If the database has no author, creates it if missing and imports FILE (see viewtally import "
+         "--help). Then "
+         "creates an API key for the author with the most videos and prints curl commands to copy "
+         "and, unless the author has a password, a link to the author's pages. Running it again "
+         "imports nothing.",
+     .partial = "FILE has a bad line or contains no author",
+     .examples = "viewtally demo examples/demo.ndjson --key-file demo.key",
+     .run = run},
+    {0},
+};
 
 const struct cli_command cli_demo = {
     .name = "demo",
-    .synopsis = "[FILE] [--key-file PATH]",
     .summary = "fill an empty database with FILE and print requests to try",
-    .help =
-        "Imports FILE (see viewtally import --help) when the database holds no author yet, makes an API "
-        "key for the\n"
-        "author with the most videos, and prints curl lines to copy and, until the author has a password, a "
-        "link to\n"
-        "the author's pages. Run again, it imports nothing.\n\n"
-        "  --key-file PATH   keep the key there (readable by you only) and show the same one next time;\n"
-        "                    without it every run makes a new key",
-    .run = run,
+    .actions = actions,
 };

@@ -1,18 +1,19 @@
-/* viewtally healthcheck: asks the running server of this configuration how it is. */
-#include "cli/cli.h"
+/* viewtally healthcheck: requests the readiness of the running server. */
+#include "cli/arguments.h"
+#include "cli/output.h"
 #include "http/ask.h"
 
 #include <stdlib.h>
 
 enum { TIMEOUT_MS = 3000, BODY_MAX = 1 << 20, ADDRESS_MAX = 256 };
 
-struct first {
+struct first_address {
     char text[ADDRESS_MAX];
 };
 
 static void take_first(void *ctx, struct str item)
 {
-    struct first *first = ctx;
+    struct first_address *first = ctx;
     if (first->text[0] || item.len >= sizeof first->text)
         return;
     memcpy(first->text, item.p, item.len);
@@ -28,30 +29,26 @@ static enum cli_exit print_line(struct str line)
     return cli_print(&out);
 }
 
-/* What /readyz said. */
+/* The exit status for a response of /readyz, whose first line is printed. */
 static enum cli_exit judge(int status, struct str body, bool strict)
 {
     struct str line;
     (void)str_cut(body, '\n', &line);
     bool degraded = status == 200 && str_starts_with(line, STR("degraded"));
     if (status != 200 && status != 503)
-        return cli_fail(CLI_COULD_NOT, "the admin listener answered %d to /readyz: it is not viewtally's",
+        return cli_fail(CLI_COULD_NOT, "the admin listener replied %d to /readyz: it is not viewtally's",
                         status);
     if (print_line(line) != CLI_DONE || status == 503)
         return CLI_COULD_NOT;
     return degraded && strict ? CLI_PART : CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    bool strict = false;
-    const struct cli_option options[] = {{.name = "strict", .flag = &strict}, {.name = NULL}};
-    struct first admin = {""}, server = {""};
+    struct first_address admin = {""}, server = {""};
     struct buf body;
-    int count, status = 0;
+    int status = 0;
     const char *why = "";
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
     config_each_item(cli->config.admin.listen, take_first, &admin);
     config_each_item(cli->config.server.listen, take_first, &server);
     buf_init(&body, BODY_MAX);
@@ -62,24 +59,34 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     if (e)
         code = cli_fail(e == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", why);
     else if (has_admin)
-        code = judge(status, buf_str(&body), strict);
+        code = judge(status, buf_str(&body), cli_flag(arguments, "strict"));
     else if (status >= 500)
-        code = cli_fail(CLI_COULD_NOT, "%s: answered %d", server.text, status);
+        code = cli_fail(CLI_COULD_NOT, "%s: the server replied %d", server.text, status);
     else
-        code = print_line(STR("answers (there is no [admin] listen, which would say more)"));
+        code = print_line(STR("the server replies (set [admin] listen for a real readiness check)"));
     buf_fini(&body);
     return code;
 }
 
+static const struct cli_option check_options[] = {
+    {.name = "strict", .help = "Exit with status 1 if the server is degraded."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.options = check_options,
+     .description =
+         "Requests /readyz from [admin] listen, or, without one, checks that [server] listen "
+         "replies, within 3 seconds, and prints the result. Suits the health check of a container. "
+         "Exit status 0: ready, or degraded, which means that all requests are served; 3: not "
+         "ready or no response.",
+     .partial = "degraded, with --strict",
+     .run = run},
+    {0},
+};
+
 const struct cli_command cli_healthcheck = {
     .name = "healthcheck",
-    .synopsis = "[--strict]",
-    .summary = "ask the running server how it is",
-    .help =
-        "Asks /readyz of [admin] listen, or, without one, whether [server] listen answers at all, for at "
-        "most 3 s,\n"
-        "and prints what it says. Exit status: 0 ready, or degraded (it answers everything; with --strict "
-        "that is 1),\n"
-        "3 not ready, or no answer. Good as the health check of a container.",
-    .run = run,
+    .summary = "check that the running server is ready",
+    .actions = actions,
 };

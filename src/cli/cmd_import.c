@@ -1,9 +1,11 @@
-/* viewtally import: NDJSON files into the database. What is done with the lines is import/import.c's; here
- * are the messages, the bar on a terminal, and where a dry run takes place. */
-#include "import/import.h"
+/* viewtally import: messages, progress bar and dry run around import/import.h. */
+#include "cli/cmd_import.h"
 
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
+#include "import/import.h"
 #include "import/tempfile.h"
 
 #include <errno.h>
@@ -15,22 +17,21 @@
 
 enum { BAR_WIDTH = 30, BAR_EVERY_US = 100 * 1000 };
 
-/* --- while it runs ---------------------------------------------------------------------------------------
- */
+/* ---- progress ---- */
 
 struct display {
-    bool bar;         /* standard error is a terminal */
-    bool drawn;       /* a bar stands in the last line */
-    int64_t drawn_us; /* when */
+    bool has_bar;     /* standard error is a terminal */
+    bool is_drawn;    /* the cursor is in the line of the bar */
+    int64_t drawn_us; /* time of the last redraw */
     enum import_phase phase;
-    int64_t phase_us; /* when the phase began */
+    int64_t phase_us; /* start of the phase */
 };
 
 static void clear_bar(struct display *d)
 {
-    if (d->drawn)
+    if (d->is_drawn)
         (void)fputs("\r\033[K", stderr);
-    d->drawn = false;
+    d->is_drawn = false;
 }
 
 static void on_bad_line(void *ctx, const char *file, int64_t line, struct str reason)
@@ -52,9 +53,9 @@ static void draw_bar(const struct import_progress *p)
 static void draw(struct display *d, const struct import_progress *p, int64_t now_us)
 {
     static const char *const names[] = {
-        [IMPORT_READING] = "reading",   [IMPORT_ENTITIES] = "authors, books, videos",
-        [IMPORT_SORTING] = "sorting",   [IMPORT_APPLYING] = "applying readings",
-        [IMPORT_CLOSING] = "baselines",
+        [IMPORT_READING] = "reading",    [IMPORT_ENTITIES] = "authors, books, videos",
+        [IMPORT_SORTING] = "sorting",    [IMPORT_APPLYING] = "applying readings",
+        [IMPORT_CLOSING] = "finalizing",
     };
     (void)fprintf(stderr, "\r\033[K%-22s", names[p->phase]);
     if (p->total > 0)
@@ -63,7 +64,7 @@ static void draw(struct display *d, const struct import_progress *p, int64_t now
         (void)fprintf(stderr, " %lld", (long long)p->done);
     if (p->phase == IMPORT_APPLYING && now_us > d->phase_us)
         (void)fprintf(stderr, "  %lld readings/s", (long long)(p->done * 1000000 / (now_us - d->phase_us)));
-    d->drawn = true;
+    d->is_drawn = true;
     d->drawn_us = now_us;
 }
 
@@ -79,25 +80,24 @@ static void on_progress(void *ctx, const struct import_progress *p)
         draw(d, p, now_us);
 }
 
-/* --- when it is over -------------------------------------------------------------------------------------
- */
+/* ---- summary ---- */
 
 static void print_upserts(const char *name, const struct upsert_counts *c)
 {
-    printf("%-10s %lld new, %lld changed, %lld as they were\n", name, (long long)c->created,
+    printf("%-10s %lld new, %lld changed, %lld unchanged\n", name, (long long)c->created,
            (long long)c->changed, (long long)c->unchanged);
 }
 
 static void print_summary(const struct import_summary *s, bool dry_run)
 {
-    const int64_t refused = import_refused_readings(s);
+    const int64_t rejected = import_refused_readings(s);
     if (dry_run)
-        printf("Dry run: nothing was changed. This is what the import would do.\n");
+        printf("Dry run: nothing was changed. The import would do this:\n");
     print_upserts("authors", &s->upserts[RECORD_AUTHOR]);
     print_upserts("books", &s->upserts[RECORD_BOOK]);
     print_upserts("videos", &s->upserts[RECORD_VIDEO]);
-    printf("%-10s %lld applied, %lld refused\n", "readings", (long long)(s->readings - refused),
-           (long long)refused);
+    printf("%-10s %lld applied, %lld rejected\n", "readings", (long long)(s->readings - rejected),
+           (long long)rejected);
     for (int i = 0; i < REFUSAL_KINDS; i++) {
         struct str text = refusal_text((enum refusal)i);
         if (s->refused[i])
@@ -105,18 +105,17 @@ static void print_summary(const struct import_summary *s, bool dry_run)
     }
     printf("%-10s %lld gained, %lld as baseline\n", "views", (long long)s->steps.gained,
            (long long)s->steps.baseline);
-    printf("%-10s %lld went viral, %lld by their baseline\n", "viral",
+    printf("%-10s %lld went viral, %lld of them by their baseline\n", "viral",
            (long long)(s->steps.went_viral + s->viral_by_baseline), (long long)s->viral_by_baseline);
     if (s->closing_left)
-        printf("%-10s   the rest of them is decided by the other import that is at work\n", "");
+        printf("%-10s   the other import that is running finalizes the remaining videos\n", "");
     printf("%-10s %lld viral, %lld milestones\n", "events", (long long)s->steps.viral_events,
            (long long)s->steps.milestone_events);
-    printf("%-10s %lld read, %lld refused\n", "lines", (long long)s->lines,
-           (long long)(s->bad_lines + refused));
+    printf("%-10s %lld read, %lld rejected\n", "lines", (long long)s->lines,
+           (long long)(s->bad_lines + rejected));
 }
 
-/* --- where it takes place --------------------------------------------------------------------------------
- */
+/* ---- dry run ---- */
 
 static void remove_database(const char *path)
 {
@@ -128,8 +127,8 @@ static void remove_database(const char *path)
     }
 }
 
-/* Fills the empty file `path` with a copy of the database. With `creates`, a missing database counts as an
- * empty one, because the real import would create it. */
+/* Copies the database into the empty file `path` and opens the copy. With `creates`, a missing database
+ * counts as an empty one, because the real import would create it. */
 static enum err open_copy(const struct cli *cli, bool creates, const char *path, struct store **out,
                           struct error *error)
 {
@@ -145,8 +144,8 @@ static enum err open_copy(const struct cli *cli, bool creates, const char *path,
     return err ? err : store_open(out, &options, error);
 }
 
-/* A dry run is the whole import on a copy of the database. The copy loses its name as soon as it is open, so
- * nothing of it stays behind however the run ends. */
+/* A dry run is the whole import on a copy of the database. The copy is unlinked as soon as it is open, so it
+ * disappears however the run ends. */
 static struct store *open_for_dry_run(const struct cli *cli, bool creates, const char *dir)
 {
     char path[PATH_MAX];
@@ -155,7 +154,7 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
     int n = snprintf(path, sizeof path, "%s/.viewtally-dry-run-XXXXXX", dir);
     int fd = n < 0 || (size_t)n >= sizeof path ? -1 : mkstemp(path);
     if (fd < 0) {
-        (void)cli_fail(CLI_COULD_NOT, "%s: a copy of the database cannot be made there: %s", dir,
+        (void)cli_fail(CLI_COULD_NOT, "%s: cannot create a copy of the database there: %s", dir,
                        strerror(errno));
         return NULL;
     }
@@ -169,79 +168,99 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
 static enum cli_exit import_into(struct store *store, struct import_options *options, bool dry_run)
 {
     struct import_summary summary;
-    struct display display = {.bar = isatty(STDERR_FILENO) == 1, .phase_us = clock_work_us()};
+    struct display display = {.has_bar = isatty(STDERR_FILENO) == 1, .phase_us = clock_work_us()};
     options->ctx = &display;
     options->on_bad_line = on_bad_line;
-    options->on_progress = display.bar ? on_progress : NULL;
+    options->on_progress = display.has_bar ? on_progress : NULL;
     enum err err = import_run(store, options, &summary);
     clear_bar(&display);
     if (err)
         return cli_fail(CLI_COULD_NOT, "the import stopped: %s%s", summary.why,
-                        summary.steps.videos_changed ? " (import the same files again to complete it)" : "");
+                        summary.steps.videos_changed ? "; import the same files again to complete it" : "");
     print_summary(&summary, dry_run);
-    if (fflush(stdout) != 0)
-        return cli_fail(CLI_COULD_NOT, "the output cannot be written");
+    if (cli_flush())
+        return CLI_COULD_NOT;
     return summary.bad_lines || import_refused_readings(&summary) ? CLI_PART : CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit import_files(struct cli *cli, const char *const *files, int count, bool dry_run,
+                                  bool creates)
 {
-    bool dry_run = false, creates = false;
-    int count;
     char dir[PATH_MAX];
-    const struct cli_option options[] = {{"dry-run", NULL, &dry_run}, {"create", NULL, &creates}, {0}};
-    if (!cli_parse(argc, argv, options, 1, INT_MAX, &count))
-        return CLI_USAGE;
     temp_dir_beside(cli->config.store.path, dir);
     if (!dry_run && creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
-    /* A dry run that would create the database leaves nothing behind, so it has nothing to lock. */
-    bool has_database = !dry_run || !creates || access(cli->config.store.path, F_OK) == 0;
+    /* A dry run that would create the database has no file to lock. */
+    const bool has_database = !dry_run || !creates || access(cli->config.store.path, F_OK) == 0;
     if (has_database && !cli_lock_database(cli, false))
         return CLI_COULD_NOT;
     struct store *store = dry_run ? open_for_dry_run(cli, creates, dir) : cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    struct import_options import = {
-        .files = (const char *const *)(argv + 1),
+    struct import_options options = {
+        .files = files,
         .file_count = count,
         .temp_dir = dir,
         .lock_path = dry_run ? NULL : cli->config.store.path,
         .rules = step_rules_of(&cli->config),
         .now_ms = TIME_NONE,
     };
-    enum cli_exit code = import_into(store, &import, dry_run);
-    /* SQLite would warn that the copy has lost its name. */
-    if (dry_run)
+    enum cli_exit code = import_into(store, &options, dry_run);
+    if (dry_run) /* SQLite would log that the copy was unlinked */
         log_set(LOG_ERROR, cli->config.log.format);
     store_close(store);
     return code;
 }
 
+enum cli_exit cli_import_file(struct cli *cli, const char *path)
+{
+    return import_files(cli, &path, 1, false, false);
+}
+
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
+{
+    return import_files(cli, (const char *const *)arguments->operands, arguments->operand_count,
+                        cli_flag(arguments, "dry-run"), cli_flag(arguments, "create"));
+}
+
+static const struct cli_option import_options[] = {
+    {.name = "dry-run",
+     .help = "Print what would change and change nothing (works on a copy of the database)."},
+    {.name = "create",
+     .help = "Create the database if it does not exist; by default a missing database is an error."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.operands = "FILE…",
+     .operands_min = 1,
+     .operands_max = INT_MAX,
+     .options = import_options,
+     .description =
+         "Reads NDJSON files, one object per line (`-` is standard input), and applies them: first all "
+         "authors, books and videos, then the readings of all files in the order of their times.\n\n"
+         "  {\"type\":\"author\",\"id\":\"UUID\",\"name\":\"…\",\"plan_active\":true}\n"
+         "  {\"type\":\"book\",\"id\":\"UUID\",\"author_id\":\"UUID\",\"title\":\"…\",\"subtitle\":\"…\","
+         "\"created_at\":\"2026-06-15T12:00:00Z\"}\n"
+         "  {\"type\":\"video\",\"id\":\"UUID\",\"author_id\":\"UUID\",\"book_id\":\"UUID or null\","
+         "\"title\":\"…\",\"thumbnail_url\":\"…\",\n"
+         "   \"posts\":[{\"platform\":\"youtube\",\"post_id\":\"…\",\"url\":\"…\","
+         "\"posted_at\":\"2026-06-15T12:00:00Z\"}]}\n"
+         "  {\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"…\","
+         "\"observed_at\":\"2026-06-16T12:55:00Z\",\"views\":1200,\n"
+         "   \"likes\":80,\"comments\":null,\"shares\":3,\"saves\":1}\n\n"
+         "A reading with `\"baseline\":true` sets the views that a video had before: they count as no gain "
+         "and cause no events. A line changes the fields that it names and deletes nothing; importing a file "
+         "again changes nothing. A bad line is reported as FILE:LINE: reason and the rest is applied. "
+         "The server may keep running. To complete an interrupted import, run it again.",
+     .partial = "a line or a reading was rejected",
+     .examples = "viewtally import --dry-run export.ndjson\nzcat export.ndjson.gz | viewtally import -",
+     .run = run},
+    {0},
+};
+
 const struct cli_command cli_import = {
     .name = "import",
-    .synopsis = "[--dry-run] [--create] FILE…",
-    .summary = "bring authors, books, videos and readings in",
-    .help =
-        "Reads NDJSON files, one object a line (\"-\" is standard input), and applies them: authors, books "
-        "and "
-        "videos first,\nwherever they stand, then the readings of all files in the order of their times.\n\n"
-        "  {\"type\":\"author\",\"id\":\"UUID\",\"name\":\"…\",\"plan_active\":true}\n"
-        "  {\"type\":\"book\",\"id\":\"UUID\",\"author_id\":\"UUID\",\"title\":\"…\",\"subtitle\":\"…\","
-        "\"created_at\":\"2026-06-15T12:00:00Z\"}\n"
-        "  {\"type\":\"video\",\"id\":\"UUID\",\"author_id\":\"UUID\",\"book_id\":\"UUID or null\","
-        "\"title\":\"…\",\"thumbnail_url\":\"…\",\n   \"posts\":[{\"platform\":\"youtube\",\"post_id\":\"…\","
-        "\"url\":\"…\",\"posted_at\":\"2026-06-15T12:00:00Z\"}]}\n"
-        "  {\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"…\",\"observed_at\":"
-        "\"2026-06-16T12:55:00Z\",\"views\":1200,\n   "
-        "\"likes\":80,\"comments\":null,\"shares\":3,\"saves\":1}\n\n"
-        "A reading with \"baseline\":true says what a video had before: no gain, no events. A line changes "
-        "what "
-        "it names and\ndeletes nothing; importing a file again changes nothing. A bad line stops nothing: it "
-        "is "
-        "reported as\nFILE:LINE: reason, the rest is applied, and the exit status is 1. The server may run "
-        "meanwhile. An import that was\ninterrupted is completed by running it again.\n\n"
-        "  --dry-run   say what would change, and change nothing (works on a copy of the database)\n"
-        "  --create    create the database if it does not exist; otherwise a missing database is an error",
-    .run = run,
+    .summary = "import authors, books, videos and readings",
+    .actions = actions,
 };

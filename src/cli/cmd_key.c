@@ -2,18 +2,21 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/vec.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
 #include "cli/key_create.h"
 #include "cli/key_lag.h"
+#include "cli/output.h"
+#include "cli/table.h"
 #include "store/write.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 
-enum { LIST_MAX_BYTES = 256 << 20 };
-
-/* `full` NULL: the key itself is not shown. `feed` NULL: nobody keeps where it stands. */
+/* `full` NULL: without the key itself. `lag` NULL: no Redis is configured, so poll positions are unknown. */
 static void append_json(struct buf *b, const struct api_key *key, const char *prefix, const char *full,
-                        const struct key_feed *feed)
+                        const struct key_lag *lag)
 {
     struct buf shown;
     buf_init(&shown, 256);
@@ -27,10 +30,10 @@ static void append_json(struct buf *b, const struct api_key *key, const char *pr
     JSON_TIME(b, "created_at", key->created_at);
     JSON_TIME_OR_NULL(b, "last_used_at", key->last_used_at != TIME_NONE, key->last_used_at);
     JSON_TIME_OR_NULL(b, "revoked_at", key->revoked_at != TIME_NONE, key->revoked_at);
-    if (feed) {
-        JSON_TIME_OR_NULL(b, "last_poll_at", feed->cursor.known, feed->cursor.at_ms);
-        JSON_I64_OR_NULL(b, "polls", feed->answered, feed->cursor.polls);
-        JSON_I64_OR_NULL(b, "events_behind", feed->cursor.known, feed->behind);
+    if (lag) {
+        JSON_TIME_OR_NULL(b, "last_poll_at", lag->position.known, lag->position.at_ms);
+        JSON_I64_OR_NULL(b, "polls", lag->is_read, lag->position.polls);
+        JSON_I64_OR_NULL(b, "lag", lag->position.known, lag->events);
     }
     json_close(b, '}');
     buf_fini(&shown);
@@ -39,11 +42,11 @@ static void append_json(struct buf *b, const struct api_key *key, const char *pr
 /* ---- create ---- */
 
 static enum cli_exit print_created(struct cli *cli, const struct api_key *key, const struct key_text *text,
-                                   bool json)
+                                   bool is_json)
 {
     struct buf out;
     buf_init(&out, 1 << 20);
-    if (json)
+    if (is_json)
         append_json(&out, key, cli->config.keys.prefix, text->p, NULL);
     else
         buf_append(&out, str_make(text->p, text->len));
@@ -51,136 +54,123 @@ static enum cli_exit print_created(struct cli *cli, const struct api_key *key, c
     return cli_print(&out);
 }
 
-static enum cli_exit create(struct cli *cli, int argc, char **argv)
+static enum cli_exit create(struct cli *cli, const struct cli_arguments *arguments)
 {
-    const char *author_id = NULL, *name = NULL;
-    bool json = false;
-    int count;
-    struct uuid id;
+    struct uuid author_id;
     struct api_key key;
     struct key_text text;
-    const struct cli_option options[] = {
-        {"author", &author_id, NULL}, {"name", &name, NULL}, {"json", NULL, &json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
-        !cli_parse_uuid("key create: --author", author_id, &id))
+    if (!cli_parse_uuid("--author", cli_value(arguments, "author"), &author_id))
         return CLI_USAGE;
-    enum cli_exit code = key_create(cli, &id, str_from_cstr(name), &key, &text);
+    enum cli_exit code =
+        key_create(cli, &author_id, str_from_cstr(cli_value(arguments, "name")), &key, &text);
     if (code == CLI_DONE)
-        code = print_created(cli, &key, &text, json);
+        code = print_created(cli, &key, &text, cli_flag(arguments, "json"));
     sodium_memzero(&text, sizeof text);
     return code;
 }
 
 /* ---- list ---- */
 
-struct listing {
+struct key_listing {
     struct uuid author;
     const struct config *config;
-    struct buf out;
-    bool json;
+    bool is_json;
+    struct table table;
     struct arena *arena;
-    struct api_key *keys;
-    struct key_feed *feeds;
-    size_t count, room;
-    enum key_feed_state feed_state;
+    VEC(struct api_key) keys;
+    struct key_lag *lags;
+    enum key_lag_state lag_state;
 };
 
-/* What the row borrows lives until here only. */
-static bool on_key(void *ctx, const struct api_key *key)
+/* Redis is queried after the list is complete. */
+static bool collect_key(void *ctx, const struct api_key *key)
 {
-    struct listing *l = ctx;
-    if (l->count == l->room) {
-        l->room = l->room ? l->room * 2 : 16;
-        l->keys = xrealloc(l->keys, l->room * sizeof *l->keys);
-    }
-    l->keys[l->count] = *key;
-    l->keys[l->count++].name = arena_copy(l->arena, key->name);
+    struct key_listing *l = ctx;
+    struct api_key *copy = VEC_ADD(&l->keys);
+    *copy = *key;
+    copy->name = arena_copy(l->arena, key->name);
     return true;
 }
 
-static void append_feed(struct listing *l, size_t i)
+static void add_lag(struct key_listing *l, const struct key_lag *lag)
 {
-    char polled[TIME_TEXT_LEN + 1] = "never polled            ";
-    const struct key_feed *f = &l->feeds[i];
-    if (f->cursor.known)
-        time_format(f->cursor.at_ms, polled);
-    if (l->feed_state == KEY_FEED_AWAY)
-        buf_append(&l->out, STR("Redis is unavailable      behind ?      "));
-    else if (l->feed_state == KEY_FEED_READ && !f->cursor.known)
-        buf_printf(&l->out, "%s  %-12s  ", polled, "");
-    else if (l->feed_state == KEY_FEED_READ && f->behind > LAG_MAX)
-        buf_printf(&l->out, "%s  %-12s  ", polled, "behind >1000");
-    else if (l->feed_state == KEY_FEED_READ)
-        buf_printf(&l->out, "%s  behind %-5d  ", polled, f->behind);
+    struct table *t = &l->table;
+    if (l->lag_state == KEY_LAG_NO_REDIS)
+        return;
+    if (l->lag_state == KEY_LAG_UNAVAILABLE) {
+        table_add_text(t, STR("Redis unavailable"));
+        table_add_text(t, STR("?"));
+        return;
+    }
+    table_add_time(t, lag->position.known ? lag->position.at_ms : TIME_NONE, "never");
+    if (!lag->position.known)
+        table_add_text(t, STR("-"));
+    else if (lag->events > LAG_MAX)
+        table_add_text(t, STR(">1000"));
+    else
+        table_add_i64(t, lag->events);
 }
 
-static void append_row(struct listing *l, size_t i)
+static void add_row(struct key_listing *l, size_t i)
 {
-    const struct api_key *key = &l->keys[i];
-    char id[UUID_TEXT_LEN], used[TIME_TEXT_LEN + 1] = "never used              ";
-    uuid_format(&key->id, id);
-    if (key->last_used_at != TIME_NONE)
-        time_format(key->last_used_at, used);
-    buf_printf(&l->out, "%.*s  %s…%.*s  %s  ", UUID_TEXT_LEN, id, l->config->keys.prefix, KEY_SUFFIX_LEN,
-               key->suffix, used);
-    append_feed(l, i);
-    buf_printf(&l->out, "%-7s  ", key->revoked_at != TIME_NONE ? "revoked" : "live");
-    cli_append_text(&l->out, key->name);
-    buf_append_char(&l->out, '\n');
+    const struct api_key *key = &l->keys.items[i];
+    struct table *t = &l->table;
+    if (t->is_json) {
+        append_json(&t->json, key, l->config->keys.prefix, NULL,
+                    l->lag_state == KEY_LAG_NO_REDIS ? NULL : &l->lags[i]);
+        return;
+    }
+    table_add_uuid(t, &key->id);
+    buf_printf(&t->cells, "%s…%.*s", l->config->keys.prefix, KEY_SUFFIX_LEN, key->suffix);
+    table_end_cell(t);
+    table_add_time(t, key->last_used_at, "never");
+    add_lag(l, &l->lags[i]);
+    table_add_text(t, key->revoked_at == TIME_NONE ? STR("live") : STR("revoked"));
+    table_add_text(t, key->name);
 }
 
-static void append_all(struct listing *l)
+static void fill_table(struct key_listing *l)
 {
-    if (l->json)
-        json_open(&l->out, '[');
-    for (size_t i = 0; i < l->count && l->json; i++)
-        append_json(&l->out, &l->keys[i], l->config->keys.prefix, NULL,
-                    l->feed_state == KEY_FEED_NONE ? NULL : &l->feeds[i]);
-    for (size_t i = 0; i < l->count && !l->json; i++)
-        append_row(l, i);
-    if (l->json)
-        buf_append(&l->out, STR("]\n"));
+    static const char *const headings[] = {"ID", "KEY", "LAST USED", "STATE", "NAME", NULL};
+    static const char *const with_lag[] = {"ID",   "KEY",   "LAST USED", "LAST POLL",
+                                           "#LAG", "STATE", "NAME",      NULL};
+    table_init(&l->table, l->lag_state == KEY_LAG_NO_REDIS ? headings : with_lag, l->is_json);
+    for (size_t i = 0; i < l->keys.count; i++)
+        add_row(l, i);
 }
 
 static enum err list_keys(struct store *store, struct arena *arena, void *ctx)
 {
-    struct listing *l = ctx;
+    struct key_listing *l = ctx;
     struct author author;
-    char message[512];
-    enum err e = store_find_author(store, arena, &l->author, &author);
+    struct error error;
     l->arena = arena;
-    if (e == OK)
-        e = store_list_keys(store, author.row, on_key, l);
-    if (e)
-        return e;
-    l->feeds = xcalloc(l->count + 1, sizeof *l->feeds);
-    for (size_t i = 0; i < l->count; i++)
-        l->feeds[i].key_id = l->keys[i].id;
-    l->feed_state = key_feed_read(l->config, store, author.row, l->feeds, l->count, message, sizeof message);
-    if (l->feed_state == KEY_FEED_AWAY && *message)
-        (void)cli_fail(CLI_DONE, "%s", message);
-    append_all(l);
+    enum err err = store_find_author(store, arena, &l->author, &author);
+    if (!err)
+        err = store_list_keys(store, author.row, collect_key, l);
+    if (err)
+        return err;
+    l->lags = xcalloc(l->keys.count + 1, sizeof *l->lags);
+    for (size_t i = 0; i < l->keys.count; i++)
+        l->lags[i].key_id = l->keys.items[i].id;
+    l->lag_state = key_lag_read(l->config, store, author.row, l->lags, l->keys.count, &error);
+    if (l->lag_state == KEY_LAG_UNAVAILABLE && error.code)
+        cli_note("%s", error.text);
+    fill_table(l);
     return OK;
 }
 
-static enum cli_exit list(struct cli *cli, int argc, char **argv)
+static enum cli_exit list(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct listing l = {.config = &cli->config};
-    const char *author_id = NULL;
-    int count;
-    const struct cli_option options[] = {{"author", &author_id, NULL}, {"json", NULL, &l.json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
-        !cli_parse_uuid("key list: --author", author_id, &l.author))
+    struct key_listing l = {.config = &cli->config, .is_json = cli_flag(arguments, "json")};
+    if (!cli_parse_uuid("--author", cli_value(arguments, "author"), &l.author))
         return CLI_USAGE;
-    buf_init(&l.out, LIST_MAX_BYTES);
-    enum err e = cli_read(cli, list_keys, &l);
-    free(l.keys);
-    free(l.feeds);
-    if (e == OK)
-        return cli_print(&l.out);
-    buf_fini(&l.out);
-    return e == ERR_NOT_FOUND ? cli_fail(CLI_PART, "key list: there is no author with this id")
-                              : CLI_COULD_NOT;
+    enum err err = cli_read(cli, list_keys, &l);
+    VEC_FREE(&l.keys);
+    free(l.lags);
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
+    return err ? CLI_COULD_NOT : table_print(&l.table);
 }
 
 /* ---- revoke ---- */
@@ -188,40 +178,66 @@ static enum cli_exit list(struct cli *cli, int argc, char **argv)
 static enum err revoke_key(struct store *store, struct arena *arena, void *ctx)
 {
     struct api_key key;
-    enum err e = store_find_key_by_id(store, arena, ctx, &key);
-    return e ? e : store_revoke_key(store, key.row, clock_wall_ms());
+    enum err err = store_find_key_by_id(store, arena, ctx, &key);
+    return err ? err : store_revoke_key(store, key.row, clock_wall_ms());
 }
 
-static enum cli_exit revoke_one(struct cli *cli, int argc, char **argv)
+static enum cli_exit revoke_command(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
     struct uuid id;
-    if (!cli_parse(argc, argv, NULL, 1, 1, &count) ||
-        !cli_parse_uuid("key revoke: the key's id", argv[1], &id))
+    if (!cli_parse_uuid("KEY", arguments->operands[0], &id))
         return CLI_USAGE;
-    enum err e = cli_transaction(cli, revoke_key, &id);
-    if (e == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "key revoke: there is no key with this id");
-    return e ? CLI_COULD_NOT : CLI_DONE;
+    enum err err = cli_transaction(cli, revoke_key, &id);
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(CLI_PART, "no key has this id (see viewtally key list)");
+    return err ? CLI_COULD_NOT : CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
-{
-    static const char *const names[] = {"create", "list", "revoke", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {create, list, revoke_one};
-    return cli_dispatch(cli, argc, argv, names, runs);
-}
+/* ---- the command ---- */
+
+static const struct cli_option create_options[] = {
+    {.name = "author", .argument = "UUID", .help = "The author who owns the key.", .is_required = true},
+    {.name = "name", .argument = "NAME", .help = "What the key is for, 1 to 200 bytes.", .is_required = true},
+    {.name = "json", .help = "Print the key with its id and dates as JSON."},
+    {0},
+};
+
+static const struct cli_option list_options[] = {
+    {.name = "author", .argument = "UUID", .help = "The author who owns the keys.", .is_required = true},
+    {.name = "json", .help = "Print a JSON array, with all fields. A `lag` of 1001 means more than 1000."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.name = "create",
+     .options = create_options,
+     .summary = "Creates an API key and prints it.",
+     .description =
+         "The key is shown only once, because only its hash is stored. An author can have 100 live "
+         "keys; the limit of 200 new keys a day, which applies to authors and apps, does not apply "
+         "here.",
+     .partial = "no author has this id, or the author has 100 live keys",
+     .examples = "viewtally key create --author 00000000-0000-4000-8000-000000000001 --name Zapier",
+     .run = create},
+    {.name = "list",
+     .options = list_options,
+     .summary = "Lists the author's keys: id, last characters, last use, state and name.",
+     .description = "With Redis, also the time of each key's last poll of /events and its lag: how many "
+                    "events are newer than its poll position.",
+     .partial = "no author has this id",
+     .run = list},
+    {.name = "revoke",
+     .operands = "KEY",
+     .operands_min = 1,
+     .operands_max = 1,
+     .summary = "Revokes the key with this id, permanently; the next request with it gets 401.",
+     .partial = "no key has this id",
+     .run = revoke_command},
+    {0},
+};
 
 const struct cli_command cli_key = {
     .name = "key",
-    .synopsis = "create --author UUID --name NAME [--json] | list --author UUID [--json] | revoke ID",
     .summary = "create, list and revoke API keys",
-    .help = "  create   prints the key. It is shown this once: only its hash is kept. An author can have 100 "
-            "live keys;\n"
-            "           the limit of 200 new keys a day for authors and apps does not apply\n"
-            "  list     the author's keys: id, last characters, last use, state, name; with Redis also when "
-            "each last\n"
-            "           polled the events and how many are behind it (1001 in JSON: more than 1,000)\n"
-            "  revoke   the key stops working at the next request, for ever",
-    .run = run,
+    .actions = actions,
 };

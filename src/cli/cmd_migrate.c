@@ -1,11 +1,13 @@
-/* viewtally migrate: brings the database to this binary's schema, and an import that was killed to its end.
+/* viewtally migrate: migrates the database to this binary's schema and finalizes an import that was killed.
  */
-#include "cli/cli.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
 #include "import/finalizing.h"
 
 #include <stdio.h>
 
-static enum cli_exit complete_import(const struct cli *cli)
+static enum cli_exit finalize_import(const struct cli *cli)
 {
     const struct step_rules rules = step_rules_of(&cli->config);
     const struct store_options options = {.path = cli->config.store.path,
@@ -16,17 +18,15 @@ static enum cli_exit complete_import(const struct cli *cli)
     if (closing_complete(&options, &rules, &done, &error))
         return cli_fail(CLI_COULD_NOT, "%s: %s", options.path, error.text);
     if (done.videos)
-        printf("%s: decided %lld videos that an unfinished import had left\n", options.path,
-               (long long)done.videos);
+        printf("%s: finalized %lld videos of an interrupted import\n", options.path, (long long)done.videos);
     return CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count, applied;
+    int applied;
     struct error error;
-    if (!cli_parse(argc, argv, NULL, 0, 0, &count))
-        return CLI_USAGE;
+    (void)arguments;
     if (!cli_lock_database(cli, true))
         return CLI_COULD_NOT;
     if (store_create(cli->config.store.path, &applied, &error))
@@ -35,18 +35,21 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
         printf("%s: %d migration%s applied\n", cli->config.store.path, applied, applied == 1 ? "" : "s");
     else
         printf("%s: up to date\n", cli->config.store.path);
-    return complete_import(cli);
+    return finalize_import(cli);
 }
+
+static const struct cli_action actions[] = {
+    {.description =
+         "Creates the database if it does not exist and applies the missing migrations. `demo`, `serve "
+         "--create` and `import --create` do the same. All other commands migrate an existing "
+         "database only; if it is missing they fail, because its volume may not be mounted. A "
+         "database of a newer version is rejected and left unchanged.",
+     .run = run},
+    {0},
+};
 
 const struct cli_command cli_migrate = {
     .name = "migrate",
-    .synopsis = "",
-    .summary = "create the database or bring it up to date",
-    .help = "Creates the database if it does not exist and applies the migrations that are not yet applied. "
-            "`demo`,\n"
-            "`serve --create` and `import --create` do the same. All other commands apply migrations to an "
-            "existing\n"
-            "database only: if the database is missing they fail, because its volume may not be mounted.\n"
-            "A database of a newer version is refused and left as it is.",
-    .run = run,
+    .summary = "create the database or migrate it to this version",
+    .actions = actions,
 };

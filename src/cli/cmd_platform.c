@@ -1,26 +1,29 @@
-/* viewtally platform: connect, list, test, remove, status, capabilities. */
+/* viewtally platform: list, remove, capabilities; the other subcommands have a file each. */
 #include "cli/cmd_platform.h"
 
 #include "base/check.h"
 #include "base/json.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
+#include "cli/table.h"
 #include "platforms/capabilities.h"
-#include "vault/token_vault.h"
 #include "store/write.h"
+#include "vault/token_vault.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LIST_MAX_BYTES = 64 << 20, PAGE_ROWS = 200 };
+enum { PAGE_ROWS = 200 };
 
-bool platform_parse_id(const char *command, const char *text, int64_t *row)
+bool platform_parse_id(const char *text, int64_t *row)
 {
     unsigned long long n;
     if (str_to_u64(str_from_cstr(text), INT64_MAX, &n) && n) {
         *row = (int64_t)n;
         return true;
     }
-    (void)cli_fail(CLI_USAGE, "platform %s: wants the number of an account (viewtally platform list)",
-                   command);
+    (void)cli_fail(CLI_USAGE, "ACCOUNT must be the number of an account (see viewtally platform list)");
     return false;
 }
 
@@ -28,7 +31,7 @@ bool platform_parse_id(const char *command, const char *text, int64_t *row)
 
 static struct str state_name(const struct credential *c)
 {
-    return c->state == CREDENTIAL_RECONNECT_REQUIRED ? STR("sign_in") : STR("fine");
+    return c->state == CREDENTIAL_RECONNECT_REQUIRED ? STR("reconnect_required") : STR("connected");
 }
 
 static struct str api_name(int api)
@@ -36,28 +39,33 @@ static struct str api_name(int api)
     return str_from_cstr(api >= 0 && api < PLATFORM_APIS ? platform_desc((enum platform_api)api)->name : "?");
 }
 
-static void append_missing_permissions(struct buf *b, const struct credential *c, bool json)
+/* Calls add() for each permission that the author has not granted. */
+static void list_missing_permissions(const struct credential *c,
+                                     void (*add)(struct buf *b, const char *scope), struct buf *b)
 {
+    if (c->api < 0 || c->api >= PLATFORM_APIS)
+        return;
     const struct platform_permission *p = platform_desc((enum platform_api)c->api)->permissions;
-    size_t count = 0;
-    for (; p && p->scope; p++) {
-        struct str scope = str_from_cstr(p->scope);
-        if (!platform_permission_is_missing(p, c->scopes))
-            continue;
-        if (json)
-            json_str(b, scope);
-        else
-            buf_printf(b, "%s%s", count ? ", " : "  not granted: ", p->scope);
-        count++;
-    }
+    for (; p && p->scope; p++)
+        if (platform_permission_is_missing(p, c->scopes))
+            add(b, p->scope);
 }
 
-void platform_append_json(struct buf *b, const struct credential *c, const struct uuid *author)
+static void append_json_scope(struct buf *b, const char *scope)
+{
+    json_str(b, str_from_cstr(scope));
+}
+
+static void append_scope(struct buf *b, const char *scope)
+{
+    buf_printf(b, " %s", scope);
+}
+
+static void append_json(struct buf *b, const struct credential *c, const struct uuid *author)
 {
     json_open(b, '{');
     JSON_I64(b, "id", c->row);
-    if (author)
-        JSON_UUID(b, "author_id", author);
+    JSON_UUID(b, "author_id", author);
     JSON_STR(b, "platform", api_name(c->api));
     JSON_STR(b, "account_id", c->account_id);
     JSON_STR(b, "name", c->account_name);
@@ -65,8 +73,7 @@ void platform_append_json(struct buf *b, const struct credential *c, const struc
     JSON_STR(b, "scopes", c->scopes);
     json_key(b, STR("missing_permissions"));
     json_open(b, '[');
-    if (c->api >= 0 && c->api < PLATFORM_APIS)
-        append_missing_permissions(b, c, true);
+    list_missing_permissions(c, append_json_scope, b);
     json_close(b, ']');
     JSON_BOOL(b, "is_personal", c->is_personal);
     JSON_TIME(b, "obtained_at", c->obtained_at);
@@ -80,123 +87,128 @@ void platform_append_json(struct buf *b, const struct credential *c, const struc
     json_close(b, '}');
 }
 
-struct listing {
+struct account_listing {
     struct store *store;
     struct arena *arena;
-    const struct uuid *only; /* NULL: everybody's */
-    bool json;
-    struct buf out;
+    const struct uuid *author; /* NULL: all authors */
+    struct table table;
     size_t count;
-    struct credential rows[PAGE_ROWS]; /* kept: nothing else can be asked while they are read */
+    struct credential rows[PAGE_ROWS]; /* collected, because the store reads one list at a time */
 };
 
-static struct str keep(struct arena *a, struct str s)
+static struct str copy(struct arena *a, struct str s)
 {
     return s.p ? arena_copy(a, s) : s;
 }
 
-static bool keep_account(void *ctx, const struct credential *c)
+static bool collect_account(void *ctx, const struct credential *c)
 {
-    struct listing *l = ctx;
-    struct credential *kept = &l->rows[l->count++];
-    *kept = *c;
-    kept->account_id = keep(l->arena, c->account_id);
-    kept->account_name = keep(l->arena, c->account_name);
-    kept->scopes = keep(l->arena, c->scopes);
-    kept->last_error = keep(l->arena, c->last_error);
+    struct account_listing *l = ctx;
+    struct credential *row = &l->rows[l->count++];
+    *row = *c;
+    row->account_id = copy(l->arena, c->account_id);
+    row->account_name = copy(l->arena, c->account_name);
+    row->scopes = copy(l->arena, c->scopes);
+    row->last_error = copy(l->arena, c->last_error);
     return l->count < PAGE_ROWS;
 }
 
-static void append_account(struct listing *l, const struct credential *c, const struct uuid *author)
+static void append_notes(struct buf *b, const struct credential *c)
 {
-    char id[UUID_TEXT_LEN];
-    if (l->json) {
-        platform_append_json(&l->out, c, author);
-        return;
-    }
-    uuid_format(author, id);
-    buf_printf(&l->out, "%6lld  %.*s  %-18.*s  %-7.*s  ", (long long)c->row, (int)sizeof id, id,
-               (int)api_name(c->api).len, api_name(c->api).p, (int)state_name(c).len, state_name(c).p);
-    cli_append_text(&l->out, c->account_id);
-    if (c->account_name.p) {
-        buf_append(&l->out, STR("  "));
-        cli_append_text(&l->out, c->account_name);
-    }
+    const size_t start = b->len;
     if (c->last_error.p && (c->failures || c->state != CREDENTIAL_CONNECTED)) {
-        buf_append(&l->out, STR("  last error: "));
-        cli_append_text(&l->out, c->last_error);
+        buf_append(b, STR("last error: "));
+        cli_append_text(b, c->last_error);
     }
-    if (c->api >= 0 && c->api < PLATFORM_APIS)
-        append_missing_permissions(&l->out, c, false);
+    const size_t before = b->len;
+    buf_printf(b, "%snot granted:", before > start ? "; " : "");
+    const size_t after = b->len;
+    list_missing_permissions(c, append_scope, b);
+    if (b->len == after)
+        b->len = before;
     if (c->is_personal)
-        buf_append(&l->out, STR("  personal account: no analytics"));
-    buf_append_char(&l->out, '\n');
+        buf_printf(b, "%spersonal account: no analytics", b->len > start ? "; " : "");
 }
 
-static enum err append_page(struct listing *l)
+static void add_row(struct account_listing *l, const struct credential *c, const struct uuid *author)
+{
+    struct table *t = &l->table;
+    if (t->is_json) {
+        append_json(&t->json, c, author);
+        return;
+    }
+    table_add_i64(t, c->row);
+    table_add_uuid(t, author);
+    table_add_text(t, api_name(c->api));
+    table_add_text(t,
+                   c->state == CREDENTIAL_RECONNECT_REQUIRED ? STR("reconnect required") : STR("connected"));
+    table_add_text(t, c->account_id);
+    table_add_text(t, c->account_name);
+    append_notes(&t->cells, c);
+    table_end_cell(t);
+}
+
+static enum err add_page(struct account_listing *l)
 {
     enum err err = OK;
     struct author author = {.row = 0};
     for (size_t i = 0; i < l->count && !err; i++) {
         err = store_get_author(l->store, l->arena, l->rows[i].author_row, &author);
         if (!err)
-            append_account(l, &l->rows[i], &author.id);
+            add_row(l, &l->rows[i], &author.id);
     }
     return err;
+}
+
+static enum err list_of_author(struct account_listing *l)
+{
+    struct author author;
+    enum err err = store_find_author(l->store, l->arena, l->author, &author);
+    if (!err)
+        err = store_list_author_credentials(l->store, author.row, collect_account, l);
+    return err ? err : add_page(l);
 }
 
 static enum err list_accounts(struct store *store, struct arena *arena, void *ctx)
 {
-    struct listing *l = ctx;
-    struct author author;
-    enum err err = OK;
+    struct account_listing *l = ctx;
     l->store = store;
     l->arena = arena;
-    if (l->only) {
-        err = store_find_author(store, arena, l->only, &author);
-        if (!err)
-            err = store_list_author_credentials(store, author.row, keep_account, l);
-        return err ? err : append_page(l);
-    }
-    for (int64_t last = 0; !err;) {
+    if (l->author)
+        return list_of_author(l);
+    for (int64_t last = 0;; last = l->rows[l->count - 1].row) {
         l->count = 0;
-        err = store_list_credentials(store, last, PAGE_ROWS, keep_account, l);
+        enum err err = store_list_credentials(store, last, PAGE_ROWS, collect_account, l);
         if (!err)
-            err = append_page(l);
-        if (!l->count)
-            break;
-        last = l->rows[l->count - 1].row;
+            err = add_page(l);
+        if (err || !l->count)
+            return err;
         arena_reset(arena);
     }
-    return err;
 }
 
-static enum cli_exit list(struct cli *cli, int argc, char **argv)
+static enum cli_exit list_and_print(struct cli *cli, struct account_listing *l, bool is_json)
 {
-    struct listing *l = xcalloc(1, sizeof *l);
-    struct uuid id;
-    const char *author = NULL;
-    int count;
-    enum cli_exit code = CLI_USAGE;
-    const struct cli_option options[] = {{"author", &author, NULL}, {"json", NULL, &l->json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
-        (author && !cli_parse_uuid("platform list: --author", author, &id))) {
-        free(l);
-        return code;
-    }
-    l->only = author ? &id : NULL;
-    buf_init(&l->out, LIST_MAX_BYTES);
-    if (l->json)
-        json_open(&l->out, '[');
+    static const char *const headings[] = {"#ACCOUNT",    "AUTHOR", "API",   "STATE",
+                                           "PLATFORM ID", "NAME",   "NOTES", NULL};
+    table_init(&l->table, headings, is_json);
     enum err err = cli_read(cli, list_accounts, l);
-    if (l->json)
-        buf_append(&l->out, STR("]\n"));
-    if (err)
-        buf_fini(&l->out);
-    if (err == ERR_NOT_FOUND)
-        code = cli_fail(CLI_PART, "platform list: there is no author with this id");
-    else
-        code = err ? CLI_COULD_NOT : cli_print(&l->out);
+    if (!err)
+        return table_print(&l->table);
+    table_fini(&l->table);
+    return err == ERR_NOT_FOUND ? cli_fail(CLI_PART, "no author has this id (see viewtally author list)")
+                                : CLI_COULD_NOT;
+}
+
+static enum cli_exit list(struct cli *cli, const struct cli_arguments *arguments)
+{
+    struct uuid id;
+    const char *author = cli_value(arguments, "author");
+    if (author && !cli_parse_uuid("--author", author, &id))
+        return CLI_USAGE;
+    struct account_listing *l = xcalloc(1, sizeof *l);
+    l->author = author ? &id : NULL;
+    enum cli_exit code = list_and_print(cli, l, cli_flag(arguments, "json"));
     free(l);
     return code;
 }
@@ -210,84 +222,134 @@ static enum err remove_account(struct store *store, struct arena *arena, void *c
     return store_delete_credential(store, *row, 0);
 }
 
-static enum cli_exit remove_command(struct cli *cli, int argc, char **argv)
+static enum cli_exit remove_command(struct cli *cli, const struct cli_arguments *arguments)
 {
     int64_t row;
-    int count;
-    if (!cli_parse(argc, argv, NULL, 1, 1, &count) || !platform_parse_id("remove", argv[1], &row))
+    if (!platform_parse_id(arguments->operands[0], &row))
         return CLI_USAGE;
     enum err err = cli_transaction(cli, remove_account, &row);
     if (err == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "platform remove: there is no account with this number");
+        return cli_fail(CLI_PART, "no account has this number (see viewtally platform list)");
     if (err)
         return CLI_COULD_NOT;
-    printf("Account %lld is removed with its tokens. At the platform the author may take the app's access "
-           "away too.\n",
-           (long long)row);
+    printf(
+        "Removed account %lld and its tokens. The author can also revoke the app's access at the platform.\n",
+        (long long)row);
     return CLI_DONE;
 }
 
 /* ---- capabilities ---- */
 
-static enum cli_exit capabilities(struct cli *cli, int argc, char **argv)
+static enum cli_exit capabilities(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct buf out;
-    int count;
     (void)cli;
-    if (!cli_parse(argc, argv, NULL, 0, 0, &count))
-        return CLI_USAGE;
+    (void)arguments;
     buf_init(&out, 1 << 16);
     capabilities_print(&out);
     return cli_print(&out);
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
-{
-    static const char *const names[] = {"connect", "list",   "test",         "probe",
-                                        "remove",  "status", "capabilities", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {
-        platform_connect, list, platform_test, platform_probe, remove_command, platform_status, capabilities};
-    return cli_dispatch(cli, argc, argv, names, runs);
-}
+/* ---- the command ---- */
+
+static const struct cli_option connect_options[] = {
+    {.name = "author", .argument = "UUID", .help = "The author who owns the account.", .is_required = true},
+    {.name = "platform",
+     .argument = "NAME",
+     .help = "instagram-facebook or one of:" PLATFORM_NAMES ".",
+     .is_required = true},
+    {.name = "account",
+     .argument = "ID",
+     .help = "The platform's id of the account (open_id, channel, user or page).",
+     .is_required = true},
+    {.name = "login",
+     .argument = "LOGIN",
+     .help = "For instagram: instagram (the default) or facebook, by the login that issued the tokens. "
+             "`--platform instagram --login facebook` is the same as `--platform instagram-facebook`."},
+    {.name = "name", .argument = "NAME", .help = "The name to show."},
+    {.name = "json", .help = "Print the account's number as JSON."},
+    {0},
+};
+
+static const struct cli_option list_options[] = {
+    {.name = "author", .argument = "UUID", .help = "Only the accounts of this author."},
+    {.name = "json", .help = "Print a JSON array, with all fields."},
+    {0},
+};
+
+static const struct cli_option probe_options[] = {
+    {.name = "record",
+     .argument = "FILE",
+     .help = "Write the responses without tokens, names and real ids to FILE-01, FILE-02 and so on, in the "
+             "format of the project's tests."},
+    {0},
+};
+
+static const struct cli_option status_options[] = {
+    {.name = "json", .help = "Print JSON."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.name = "connect",
+     .options = connect_options,
+     .summary = "Stores an account with tokens from standard input and prints its number.",
+     .description =
+         "Standard input is a JSON object with access_token and optionally refresh_token, expires_in "
+         "and refresh_expires_in (seconds) and scope. Connecting the same account again replaces "
+         "its tokens. Authors can connect accounts themselves on their pages.",
+     .partial = "no author has this id, or the account belongs to another author",
+     .examples = "viewtally platform connect --author 00000000-0000-4000-8000-000000000001 --platform tiktok "
+                 "--account OPEN_ID <tokens.json",
+     .run = platform_connect},
+    {.name = "list",
+     .options = list_options,
+     .summary = "Lists the accounts, without their tokens.",
+     .partial = "no author has this id",
+     .run = list},
+    {.name = "test",
+     .operands = "ACCOUNT",
+     .operands_min = 1,
+     .operands_max = 1,
+     .summary = "Makes one call with the account's tokens and explains the result.",
+     .description =
+         "Reads one of the author's posts if there is one. Expired tokens are refreshed first. Exit "
+         "status 2: the operator must act; 3: the result is unknown, try again later.",
+     .partial = "the author must act, for example reconnect the account",
+     .run = platform_test},
+    {.name = "probe",
+     .operands = "ACCOUNT",
+     .operands_min = 1,
+     .operands_max = 1,
+     .options = probe_options,
+     .summary = "Makes every call that a refresh could make for the account and shows the responses.",
+     .description =
+         "Covers all forms of the request and all kinds of posts. Prints each request and response, how the "
+         "response was interpreted and what it would change, but changes nothing. Run it after "
+         "connecting your first account. Exit statuses as for test.",
+     .partial = "the author must act, for example reconnect the account",
+     .run = platform_probe},
+    {.name = "remove",
+     .operands = "ACCOUNT",
+     .operands_min = 1,
+     .operands_max = 1,
+     .summary = "Removes an account and its tokens.",
+     .partial = "no account has this number",
+     .run = remove_command},
+    {.name = "status",
+     .options = status_options,
+     .summary =
+         "Shows the accounts, last response, remaining quota and pauses of each API, and the calls of the "
+         "last run.",
+     .run = platform_status},
+    {.name = "capabilities",
+     .summary = "Shows which counts each API provides, as a table.",
+     .run = capabilities},
+    {0},
+};
 
 const struct cli_command cli_platform = {
     .name = "platform",
-    .synopsis =
-        "connect --author UUID --platform NAME --account ID [--login LOGIN] [--name NAME] [--json]\n"
-        "           | list [--author UUID] [--json] | test ID | probe ID [--record FILE] | remove ID\n"
-        "           | status [--json] | capabilities",
-    .summary = "the authors' accounts at the platforms: put tokens in, try them, see how they do",
-    .help = "  connect       keeps an account with the tokens that come as JSON on standard input: "
-            "access_token, and if\n"
-            "                there are refresh_token, expires_in, refresh_expires_in (seconds) and scope. "
-            "Prints the\n"
-            "                account's number. NAME is one of:" PLATFORM_NAMES ". ID is the\n"
-            "                platform's own (open_id, channel, user, page). Instagram with tokens of "
-            "Facebook's login\n"
-            "                is instagram-facebook, or instagram with --login facebook. The same account "
-            "again takes\n"
-            "                new tokens. Authors can do all this themselves, on their pages\n"
-            "  list          all accounts, or one author's; never their tokens\n"
-            "  test          asks the platform once, for one of the author's posts if there is one, "
-            "refreshing the\n"
-            "                tokens first when they are too old, and tells what it says. Exit status 0: all "
-            "is well;\n"
-            "                1: the author has to do something; 2: the operator; 3: it cannot be said now\n"
-            "  probe         makes every call for one account that a refresh could make: all forms of the "
-            "request, all "
-            "kinds of\n"
-            "                posts. Prints what was sent, what came back, how it was read and what it would "
-            "change; "
-            "stores\n"
-            "                nothing. --record writes FILE-01, FILE-02 …: the responses without tokens, "
-            "names and real "
-            "ids,\n"
-            "                as our tests read them. Run it after linking your first account. Exit status as "
-            "of test\n"
-            "  remove        forgets an account and its tokens\n"
-            "  status        by API: accounts, the last answer, what is left of the quota, who is left alone "
-            "for how\n"
-            "                long; and what the last run asked and was told\n"
-            "  capabilities  which counts each API can give, as a table",
-    .run = run,
+    .summary = "connect, test and list the authors' accounts at the platforms",
+    .actions = actions,
 };

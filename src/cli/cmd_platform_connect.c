@@ -2,7 +2,10 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "cli/arguments.h"
 #include "cli/cmd_platform.h"
+#include "cli/database.h"
+#include "cli/output.h"
 #include "vault/token_vault.h"
 #include "platforms/jsonr.h"
 #include "store/write.h"
@@ -33,13 +36,12 @@ static bool read_input(char *text, size_t *len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            (void)cli_fail(CLI_COULD_NOT, "platform connect: standard input cannot be read: %s",
-                           strerror(errno));
+            (void)cli_fail(CLI_COULD_NOT, "cannot read standard input: %s", strerror(errno));
         if (n <= 0)
             return n == 0;
         *len += (size_t)n;
         if (*len == INPUT_MAX_BYTES) {
-            (void)cli_fail(CLI_USAGE, "platform connect: what comes on standard input is too long");
+            (void)cli_fail(CLI_USAGE, "standard input is too long (at most 64 KiB)");
             return false;
         }
     }
@@ -51,7 +53,7 @@ static bool read_text(struct yyjson_val *root, const char *name, bool must, stru
     *out = jsonr_text(v);
     if (out->p ? out->len > 0 || !must : !must && (!v || jsonr_is_null(v)))
         return true;
-    (void)cli_fail(CLI_USAGE, "platform connect: %s wants a text on standard input", name);
+    (void)cli_fail(CLI_USAGE, "%s must be a string in the JSON object on standard input", name);
     return false;
 }
 
@@ -61,7 +63,7 @@ static bool read_seconds(struct yyjson_val *root, const char *name, int64_t *out
     *out = 0;
     if (!v || jsonr_is_null(v) || (jsonr_integer(v, out) && *out > 0))
         return true;
-    (void)cli_fail(CLI_USAGE, "platform connect: %s wants seconds", name);
+    (void)cli_fail(CLI_USAGE, "%s must be a positive number of seconds", name);
     return false;
 }
 
@@ -71,7 +73,7 @@ static bool read_grant(struct arena *a, struct str text, struct token_grant *out
     struct yyjson_val *root = jsonr_parse(a, text);
     if (!jsonr_is_object(root)) {
         (void)cli_fail(CLI_USAGE,
-                       "platform connect: wants an object of JSON on standard input, such as "
+                       "standard input must be a JSON object such as "
                        "{\"access_token\": \"…\", \"refresh_token\": \"…\", \"expires_in\": 3600}");
         return false;
     }
@@ -116,14 +118,13 @@ static enum cli_exit print_connected(const struct connecting *c, bool json)
 static enum cli_exit explain(const struct connecting *c, enum err err)
 {
     if (err == ERR_EXISTS)
-        return cli_fail(
-            CLI_PART, "platform connect: this account is another author's; `viewtally platform list` has it");
+        return cli_fail(CLI_PART, "the account belongs to another author (see viewtally platform list)");
     if (c->no_author)
-        return cli_fail(CLI_PART, "platform connect: there is no author with this id");
+        return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
     if (err == ERR_INVALID)
-        return cli_fail(CLI_USAGE, "platform connect: %s", c->why ? c->why : "the key file has just changed");
+        return cli_fail(CLI_USAGE, "%s", c->why ? c->why : "the key file was replaced just now: try again");
     if (err == ERR_NOT_FOUND)
-        return cli_fail(CLI_USAGE, "platform connect: the key file has gone");
+        return cli_fail(CLI_USAGE, "the key file was removed");
     return CLI_COULD_NOT;
 }
 
@@ -132,7 +133,7 @@ static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool js
     char why[512];
     enum err err = seal_open(&c->keys, cli->config.secrets.key_file, why, sizeof why);
     if (err)
-        return cli_fail(CLI_USAGE, "platform connect: %s", why);
+        return cli_fail(CLI_USAGE, "%s", why);
     err = cli_transaction(cli, save, c);
     seal_close(c->keys);
     return err ? explain(c, err) : print_connected(c, json);
@@ -149,51 +150,41 @@ static const struct platform_desc *desc_of(const char *platform, const char *log
     return desc->api == API_INSTAGRAM && strcmp(login, "instagram") == 0 ? desc : NULL;
 }
 
-static bool take_options(struct cli *cli, int argc, char **argv, struct connecting *c, bool *json)
+static enum cli_exit check_options(const struct cli *cli, const struct cli_arguments *arguments,
+                                   struct connecting *c)
 {
-    const char *author = NULL, *platform = NULL, *account = NULL, *name = NULL, *login = NULL;
-    int count;
-    const struct cli_option options[] = {{"author", &author, NULL},
-                                         {"platform", &platform, NULL},
-                                         {"account", &account, NULL},
-                                         {"name", &name, NULL},
-                                         {"login", &login, NULL},
-                                         {"json", NULL, json},
-                                         {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count) ||
-        !cli_parse_uuid("platform connect: --author", author, &c->author_id))
-        return false;
-    const struct platform_desc *desc = desc_of(platform, login);
+    const char *account = cli_value(arguments, "account");
+    const struct platform_desc *desc =
+        desc_of(cli_value(arguments, "platform"), cli_value(arguments, "login"));
+    if (!cli_parse_uuid("--author", cli_value(arguments, "author"), &c->author_id))
+        return CLI_USAGE;
     if (!desc)
-        (void)cli_fail(CLI_USAGE,
-                       "platform connect: --platform must be instagram-facebook or one of:" PLATFORM_NAMES
-                       "; --login (instagram or facebook) goes with --platform instagram only");
-    else if (!account || !*account)
-        (void)cli_fail(CLI_USAGE, "platform connect: --account wants the platform's id of the account");
-    else if (!*cli->config.secrets.key_file)
-        (void)cli_fail(CLI_USAGE,
-                       "platform connect: without a key nothing is kept: viewtally secrets init FILE, then "
-                       "[secrets] key_file = FILE");
-    else {
-        c->account = (struct linked_account){
-            .api = desc->api, .id = str_from_cstr(account), .name = str_from_cstr(name)};
-        return true;
-    }
-    return false;
+        return cli_fail(CLI_USAGE, "--platform must be instagram-facebook or one of:" PLATFORM_NAMES
+                                   "; --login (instagram or facebook) "
+                                   "applies to --platform instagram only");
+    if (!*account)
+        return cli_fail(CLI_USAGE, "--account must not be empty");
+    if (!*cli->config.secrets.key_file)
+        return cli_fail(CLI_USAGE,
+                        "tokens are stored encrypted only: create a key with viewtally secrets init FILE "
+                        "and set [secrets] key_file = FILE");
+    c->account = (struct linked_account){
+        .api = desc->api, .id = str_from_cstr(account), .name = str_from_cstr(cli_value(arguments, "name"))};
+    return CLI_DONE;
 }
 
-enum cli_exit platform_connect(struct cli *cli, int argc, char **argv)
+enum cli_exit platform_connect(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct connecting *c = xcalloc(1, sizeof *c);
     char *text = xcalloc(1, INPUT_MAX_BYTES);
     struct arena arena;
     size_t len = 0;
-    bool json = false;
-    enum cli_exit code = CLI_USAGE;
     arena_init(&arena, INPUT_MAX_BYTES);
-    if (take_options(cli, argc, argv, c, &json) && read_input(text, &len) &&
-        read_grant(&arena, str_make(text, len), &c->account.grant))
-        code = connect_with(cli, c, json);
+    enum cli_exit code = check_options(cli, arguments, c);
+    if (!code && (!read_input(text, &len) || !read_grant(&arena, str_make(text, len), &c->account.grant)))
+        code = CLI_USAGE;
+    if (!code)
+        code = connect_with(cli, c, cli_flag(arguments, "json"));
     arena_wipe(&arena);
     arena_fini(&arena);
     sodium_memzero(text, INPUT_MAX_BYTES);

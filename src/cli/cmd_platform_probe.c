@@ -3,6 +3,8 @@
  * because a platform may accept the old ones only once. */
 #include "base/check.h"
 #include "base/clock.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
 #include "cli/platform_record.h"
 #include "http/form.h"
 #include "platforms/describe.h"
@@ -470,12 +472,12 @@ static enum cli_exit probe_account(struct probe *p)
     char name[ASKER_NAME_MAX];
     find_posts(p);
     if (p->err)
-        return cli_fail(CLI_COULD_NOT, "platform probe: database error: %s", err_name(p->err));
+        return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(p->err));
     if (!asker_refresh_if_due(a))
         return asker_tell_tokens(a);
     ask_everything(p);
     if (p->err)
-        return asker_tell_error("platform probe", p->err);
+        return asker_tell_error(p->err);
     asker_name(a, name);
     buf_printf(&p->out, "\n%s: %d calls. Nothing was stored%s.\n", name, p->calls,
                a->refreshed ? ", except tokens that had to be refreshed" : "");
@@ -486,21 +488,18 @@ static enum cli_exit probe_account(struct probe *p)
     return printed == CLI_DONE ? exit_of(p) : printed;
 }
 
-enum cli_exit platform_probe(struct cli *cli, int argc, char **argv)
+enum cli_exit platform_probe(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct asker *a;
-    const char *record = NULL;
     int64_t row;
-    int count;
-    const struct cli_option options[] = {{"record", &record, NULL}, {0}};
-    if (!cli_parse(argc, argv, options, 1, 1, &count) || !platform_parse_id("probe", argv[1], &row))
+    if (!platform_parse_id(arguments->operands[0], &row))
         return CLI_USAGE;
-    enum cli_exit code = asker_open(cli, "platform probe", row, &a);
+    enum cli_exit code = asker_open(cli, row, &a);
     if (code != CLI_DONE)
         return code;
     struct probe *p = xcalloc(1, sizeof *p);
     p->asker = a;
-    p->record = record;
+    p->record = cli_value(arguments, "record");
     buf_init(&p->out, OUT_MAX_BYTES);
     code = probe_account(p);
     buf_fini(&p->out);

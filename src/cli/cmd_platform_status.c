@@ -1,8 +1,11 @@
-/* viewtally platform status: how each platform is doing, from what stands in the database. Only reads. */
+/* viewtally platform status: the state of each platform API, read from the database. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "cli/arguments.h"
 #include "cli/cmd_platform.h"
+#include "cli/database.h"
+#include "cli/output.h"
 #include "vault/account_states.h"
 #include "refresh/run.h"
 #include "store/platform_credentials.h"
@@ -24,7 +27,7 @@ struct account_errors {
     size_t count;
 };
 
-struct status {
+struct platforms_status {
     const struct config *config;
     int64_t now;
     struct platform_state apis[PLATFORM_APIS];
@@ -40,7 +43,7 @@ struct status {
 
 static bool on_run(void *ctx, const struct run_row *run)
 {
-    struct status *s = ctx;
+    struct platforms_status *s = ctx;
     s->runs[s->run_count] = run->row;
     s->run_started_at[s->run_count++] = run->started_at;
     return s->run_count < RUNS_SEARCHED;
@@ -48,7 +51,7 @@ static bool on_run(void *ctx, const struct run_row *run)
 
 static bool on_count(void *ctx, const struct run_count *count)
 {
-    struct status *s = ctx;
+    struct platforms_status *s = ctx;
     if (count->source != SOURCE_PLATFORMS)
         return true;
     s->last_run_at = 0;
@@ -67,7 +70,7 @@ static bool on_error(void *ctx, struct str error, int64_t accounts)
 
 static enum err gather(struct store *store, struct arena *arena, void *ctx)
 {
-    struct status *s = ctx;
+    struct platforms_status *s = ctx;
     enum err err = OK;
     (void)arena;
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
@@ -122,7 +125,7 @@ static void json_api(struct buf *b, const struct platform_state *p, const struct
     json_close(b, '}');
 }
 
-static void json_run(struct buf *b, const struct status *s, enum platform platform)
+static void json_run(struct buf *b, const struct platforms_status *s, enum platform platform)
 {
     json_open(b, '{');
     JSON_STR(b, "platform", platform_name(platform));
@@ -134,7 +137,7 @@ static void json_run(struct buf *b, const struct status *s, enum platform platfo
     json_close(b, '}');
 }
 
-static void print_json(struct buf *b, const struct status *s)
+static void print_json(struct buf *b, const struct platforms_status *s)
 {
     json_open(b, '{');
     JSON_TIME(b, "now", s->now);
@@ -205,13 +208,14 @@ static void text_errors(struct buf *b, const struct account_errors *errors)
     }
 }
 
-static void text_counter(struct buf *b, const struct status *s, int platform, int counter, const char *what)
+static void text_counter(struct buf *b, const struct platforms_status *s, int platform, int counter,
+                         const char *what)
 {
     if (s->counts[platform][counter])
         buf_printf(b, ", %lld %s", (long long)s->counts[platform][counter], what);
 }
 
-static void text_run(struct buf *b, const struct status *s, int platform)
+static void text_run(struct buf *b, const struct platforms_status *s, int platform)
 {
     const int64_t *n = s->counts[platform];
     const struct str name = platform_name((enum platform)platform);
@@ -228,7 +232,7 @@ static void text_run(struct buf *b, const struct status *s, int platform)
     buf_append_char(b, '\n');
 }
 
-static void print_text(struct buf *b, const struct status *s)
+static void print_text(struct buf *b, const struct platforms_status *s)
 {
     for (int api = 0; api < PLATFORM_APIS; api++) {
         text_api(b, &s->apis[api]);
@@ -244,15 +248,10 @@ static void print_text(struct buf *b, const struct status *s)
         text_run(b, s, p);
 }
 
-enum cli_exit platform_status(struct cli *cli, int argc, char **argv)
+enum cli_exit platform_status(struct cli *cli, const struct cli_arguments *arguments)
 {
-    bool json = false;
-    int count;
     struct buf out;
-    const struct cli_option options[] = {{"json", NULL, &json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
-    struct status *s = xcalloc(1, sizeof *s);
+    struct platforms_status *s = xcalloc(1, sizeof *s);
     s->config = &cli->config;
     s->now = clock_wall_ms();
     s->last_run_at = TIME_NONE;
@@ -260,7 +259,7 @@ enum cli_exit platform_status(struct cli *cli, int argc, char **argv)
     enum cli_exit code = cli_read(cli, gather, s) ? CLI_COULD_NOT : CLI_DONE;
     if (code == CLI_DONE) {
         buf_init(&out, TEXT_MAX);
-        (json ? print_json : print_text)(&out, s);
+        (cli_flag(arguments, "json") ? print_json : print_text)(&out, s);
         code = cli_print(&out);
     }
     arena_fini(&s->errors_arena);

@@ -2,6 +2,8 @@
  * The tokens are refreshed on the way as a run would. Asked for is a post of the author; without one, an id
  * that no post has: whether the platform takes the token shows all the same. */
 #include "base/clock.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
 #include "cli/platform_session.h"
 #include "store/platform_posts.h"
 #include "store/runs.h"
@@ -229,21 +231,20 @@ static enum cli_exit test_account(struct asker *a)
     struct test t = {.asker = a};
     enum err err = find_post(&t);
     if (err)
-        return cli_fail(CLI_COULD_NOT, "platform test: database error: %s", err_name(err));
+        return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err));
     err = ask(&t);
     if (!err && !a->network && a->token_refresh_result.status == TOKEN_REFRESHED && t.outcome.verdict == V_OK)
         err = note_ok(a);
-    return err ? asker_tell_error("platform test", err) : tell(&t);
+    return err ? asker_tell_error(err) : tell(&t);
 }
 
-enum cli_exit platform_test(struct cli *cli, int argc, char **argv)
+enum cli_exit platform_test(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct asker *a;
     int64_t row;
-    int count;
-    if (!cli_parse(argc, argv, NULL, 1, 1, &count) || !platform_parse_id("test", argv[1], &row))
+    if (!platform_parse_id(arguments->operands[0], &row))
         return CLI_USAGE;
-    enum cli_exit code = asker_open(cli, "platform test", row, &a);
+    enum cli_exit code = asker_open(cli, row, &a);
     if (code != CLI_DONE)
         return code;
     code = test_account(a);

@@ -1,10 +1,11 @@
-/* viewtally refresh: one run of the refresh, now and in this process. What a run is, is refresh/refresh.c's.
- */
+/* viewtally refresh: one refresh run in this process. */
 #include "refresh/refresh.h"
 #include "fetch/sources.h"
 
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
 #include "vault/token_vault.h"
 #include "rules/rule_settings.h"
 
@@ -12,9 +13,9 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { WAIT_S = 30, WAIT_MAX_S = 3600, LOOK_AGAIN_MS = 200 };
+enum { WAIT_S = 30, WAIT_MAX_S = 3600, POLL_MS = 200 };
 
-/* A signal's handler can have no other context. */
+/* A global, because a signal handler has no other context. */
 static atomic_bool stop;
 
 static void on_signal(int number)
@@ -23,7 +24,7 @@ static void on_signal(int number)
     atomic_store(&stop, true);
 }
 
-/* The first asks the run to end after its transaction, the second ends the process. */
+/* The first signal stops the run after its open transaction, the second kills the process. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -31,8 +32,7 @@ static void catch_signals(void)
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* --- what it did -----------------------------------------------------------------------------------------
- */
+/* ---- report ---- */
 
 static void print_source(const struct refresh_counts *counts, enum source_kind kind)
 {
@@ -51,34 +51,33 @@ static enum cli_exit print_report(const struct refresh_report *report)
     printf("refresh: %s in %lld ms\n", run_state_name(report->outcome), (long long)report->duration_ms);
     for (int kind = 0; kind < SOURCE_KINDS; kind++)
         print_source(&report->counts, (enum source_kind)kind);
-    if (fflush(stdout) != 0)
-        return cli_fail(CLI_COULD_NOT, "the output cannot be written");
+    if (cli_flush())
+        return CLI_COULD_NOT;
     switch (report->outcome) {
     case RUN_SUCCEEDED: return CLI_DONE;
     case RUN_PARTIAL: return CLI_PART;
-    case RUN_STOPPED: return cli_fail(CLI_PART, "stopped before the end; the next refresh goes on from here");
-    case RUN_ABANDONED: return cli_fail(CLI_COULD_NOT, "another process has taken the refresh over");
+    case RUN_STOPPED: return cli_fail(CLI_PART, "stopped before the end; the next run continues from here");
+    case RUN_ABANDONED:
+        return cli_fail(CLI_COULD_NOT, "another process has taken over the lease of the refresh");
     case RUN_FAILED: break;
     }
     return cli_fail(CLI_COULD_NOT, "%s", report->why);
 }
 
-/* --- running it ------------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
-/* Another process may be at it: that one is waited for, then this one runs. */
+/* Waits for a run of another process first. */
 static enum err run_when_free(const struct refresh_options *options, struct refresh_report *report,
                               int64_t wait_ms)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
+    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     const int64_t until_us = clock_work_us() + wait_ms * 1000;
-    bool said = false;
+    bool is_noted = false;
     enum err err = refresh_run(options, report);
     while (err == ERR_BUSY && clock_work_us() < until_us && !atomic_load(&stop)) {
-        if (!said)
-            (void)fprintf(stderr, "viewtally: %s: waiting up to %lld s\n", report->why,
-                          (long long)(wait_ms / SECOND_MS));
-        said = true;
+        if (!is_noted)
+            cli_note("%s: waiting up to %lld s", report->why, (long long)(wait_ms / SECOND_MS));
+        is_noted = true;
         (void)nanosleep(&pause, NULL);
         err = refresh_run(options, report);
     }
@@ -107,24 +106,19 @@ static enum cli_exit check_secrets(const struct config *config)
     return err ? cli_fail(CLI_USAGE, "%s", message) : CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
-    const char *wait = NULL;
     int64_t wait_ms;
     struct refresh_report report;
-    const struct cli_option list[] = {{"wait", &wait, NULL}, {0}};
-    if (!cli_parse(argc, argv, list, 0, 0, &count))
-        return CLI_USAGE;
-    if (!read_wait(wait, &wait_ms))
-        return cli_fail(CLI_USAGE, "--wait wants seconds, 0 to %d", WAIT_MAX_S);
+    if (!read_wait(cli_value(arguments, "wait"), &wait_ms))
+        return cli_fail(CLI_USAGE, "--wait must be 0 to %d seconds", WAIT_MAX_S);
     const struct refresh_options options = {.rules = step_rules_of(&cli->config),
                                             .config = &cli->config,
                                             .sources = sources_configured(&cli->config),
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};
     if (!options.sources.sources[0])
-        return cli_fail(CLI_USAGE, "[refresh] source is none: there is nothing to refresh from");
+        return cli_fail(CLI_USAGE, "[refresh] source is none: set it to refresh");
     if (!cli_migrate_store(cli, false))
         return CLI_COULD_NOT;
     enum cli_exit code = check_secrets(&cli->config);
@@ -136,16 +130,25 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     return print_report(&report);
 }
 
+static const struct cli_option refresh_options[] = {
+    {.name = "wait",
+     .argument = "SECONDS",
+     .help = "How long to wait for the refresh of another process, 0 to 3600; 30 by default."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.options = refresh_options,
+     .description = "Reads the sources of [refresh] source once, applies the readings and prints a summary. "
+                    "The server may keep running. The first Ctrl-C stops the run after its open transaction. "
+                    "Exit status 3: another process was still refreshing after the waiting time.",
+     .partial = "readings or lines were rejected, or the run was stopped",
+     .run = run},
+    {0},
+};
+
 const struct cli_command cli_refresh = {
     .name = "refresh",
-    .synopsis = "[--wait SECONDS]",
     .summary = "refresh the views now, as the server does every hour",
-    .help = "Asks the sources of [refresh] source once, applies what they bring, and says what came of it. "
-            "The server "
-            "may run\nmeanwhile. If another process is refreshing, that one is waited for, 30 seconds if "
-            "--wait says "
-            "nothing else; then the\nexit status is 3. It is 1 when readings or lines were refused. A first "
-            "Ctrl-C ends "
-            "it after the transaction that is open.",
-    .run = run,
+    .actions = actions,
 };

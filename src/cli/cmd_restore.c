@@ -1,18 +1,19 @@
-/* viewtally restore: puts a backup in the database's place.
+/* viewtally restore: replaces the database with a backup.
  *
- *   lock -> check that SQLite sees no other user -> draft: copy, verify, migrate,
- *   carry over revocations (carry.h) -> replace
- * (replace.h)
+ *     lock -> check that no other process uses the database -> draft: copy, verify, migrate,
+ *     carry over revocations (carry.h) -> replace (replace.h)
  *
- * Everything that can fail for long happens in the draft, so that the old database stays where it is until
- * its successor is complete and on disk. */
+ * Everything that takes long or can fail happens in the draft: the old database stays in place until the new
+ * one is complete and synced. */
 #include "base/clock.h"
 #include "base/file_owner.h"
 #include "base/seam.h"
-#include "cli/cli.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
 #include "cli/restore_report.h"
 #include "store/carry.h"
 #include "store/replace.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,12 +30,12 @@ struct restore {
     struct carry_result carried;
 };
 
-/* A check that failed: the end of it, or with --force a line that says what is skipped. */
+/* Handles a failed check: an error, or with --force a line that names the skipped check. */
 static enum cli_exit refuse_or_skip(const struct restore *r, const char *check, const char *why)
 {
     if (!r->force)
         return cli_fail(CLI_COULD_NOT,
-                        "%s. Nothing was changed. If you are sure that nothing uses the database, "
+                        "%s. Nothing was changed. If you are sure that no process uses the database, "
                         "--force skips this check (%s)",
                         why, check);
     printf("--force: skipped: %s: %s\n", check, why);
@@ -46,11 +47,11 @@ static enum cli_exit acquire_lock(struct restore *r)
     struct error error;
     if (database_lock_exclude(&r->lock, r->database, &error) == OK)
         return CLI_DONE;
-    return refuse_or_skip(r, "the lock that keeps servers and commands away", error.text);
+    return refuse_or_skip(r, "the database lock", error.text);
 }
 
-/* The lock keeps viewtally's processes away. This finds others, such as an sqlite3 shell, and writes
- * everything that is still in the log into the database. */
+/* The lock excludes other viewtally processes. This finds others, such as an sqlite3 shell, and checkpoints
+ * the write-ahead log. */
 static enum cli_exit check_unused(const struct restore *r)
 {
     struct error error;
@@ -59,16 +60,16 @@ static enum cli_exit check_unused(const struct restore *r)
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 
-/* The database that is being replaced: the one that is there, or the one that an interrupted restore has put
- * aside. Without either, the one of an earlier restore knows at least what was revoked until then. */
+/* The replaced database: the current one, or the one that an interrupted restore moved aside. Without either,
+ * the file of an earlier restore at least has the revocations until then. */
 static const char *replaced_of(const struct replacement *r)
 {
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;
 }
 
-/* Event ids that were served after the backup must not be issued again. If the replaced database can be read,
- * it has the newest. Otherwise they are at most a little ahead of the clock: an id is a time in milliseconds
- * unless there are more than a thousand events a second for long. */
+/* Event ids served after the backup must not be issued again. If the replaced database is readable, it has
+ * the newest id. If not, ids are at most slightly ahead of the clock: an id is the time in milliseconds,
+ * unless more than 1,000 events a second were created for a long time. */
 static enum err renew_draft(struct restore *r, struct error *error)
 {
     const struct replacement *p = &r->replacement;
@@ -108,10 +109,11 @@ static void print_result(const struct restore *r)
     file_owner_format(p->path, owner);
     printf("%s: restored from %s (%s)\n", r->database, r->file, owner);
     if (p->moved[0])
-        printf("The database of before is kept as %s\n", p->before);
+        printf("The old database was moved to %s\n", p->before);
     for (int i = 0; i < REPLACE_COMPANIONS; i++)
         if (p->moved[1 + i])
-            printf("Its %s file is kept as %s%s\n", replace_companions[i], p->before, replace_companions[i]);
+            printf("Its %s file was moved to %s%s\n", replace_companions[i], p->before,
+                   replace_companions[i]);
 }
 
 static enum cli_exit replace(struct restore *r)
@@ -139,18 +141,16 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static enum cli_exit run_restore(struct cli *cli, int argc, char **argv)
+static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *arguments)
 {
-    int count;
-    struct restore r = {.database = cli->config.store.path, .lock.file.fd = -1};
-    const struct cli_option options[] = {{"force", NULL, &r.force}, {0}};
-    if (!cli_parse(argc, argv, options, 1, 1, &count))
-        return CLI_USAGE;
-    r.file = argv[1];
+    struct restore r = {.file = arguments->operands[0],
+                        .database = cli->config.store.path,
+                        .force = cli_flag(arguments, "force"),
+                        .lock.file.fd = -1};
     if (access(r.file, R_OK) != 0)
-        return cli_fail(CLI_COULD_NOT, "%s cannot be read: %s", r.file, strerror(errno));
+        return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", r.file, strerror(errno));
     if (is_same_file(r.file, r.database))
-        return cli_fail(CLI_USAGE, "%s is the database itself: name a backup", r.file);
+        return cli_fail(CLI_USAGE, "%s is the database itself: choose a backup", r.file);
     enum cli_exit code = acquire_lock(&r);
     if (code == CLI_DONE)
         code = check_unused(&r);
@@ -160,27 +160,34 @@ static enum cli_exit run_restore(struct cli *cli, int argc, char **argv)
     return code;
 }
 
+static const struct cli_option restore_options[] = {
+    {.name = "force",
+     .help = "Skip the checks that no process uses the database: its lock file, its SQLite lock and its "
+             "readability. A server that is still running would lose data."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.operands = "FILE",
+     .operands_min = 1,
+     .operands_max = 1,
+     .options = restore_options,
+     .description =
+         "Verifies FILE, migrates a copy of it to this version and replaces the database with the copy. The "
+         "old database and its -wal, -shm and -journal files are renamed to DATABASE.before-TIME. The new "
+         "database gets their owner, group and permissions. Event ids are never reused. Revocations after "
+         "the "
+         "backup (keys, plans, apps, secrets, passwords, platform accounts) are carried over from the old "
+         "database; if it cannot be read completely, everything that is valid now is listed with its id.\n\n"
+         "If a restore is interrupted, the database may be missing; the server then refuses to start. Run "
+         "the restore again.",
+     .examples = "viewtally restore /var/backups/viewtally.db",
+     .run = run_restore},
+    {0},
+};
+
 const struct cli_command cli_restore = {
     .name = "restore",
-    .synopsis = "[--force] FILE",
-    .summary = "put a backup in the database's place; the server must be stopped",
-    .help =
-        "Verifies FILE, brings it to this version's schema, and puts a copy of it in the database's "
-        "place. The old\n"
-        "database and its -wal, -shm and -journal files are kept beside it as DATABASE.before-TIME. The new "
-        "one has\n"
-        "their owner, group and permissions. No event id of before is ever issued again. What was revoked "
-        "after "
-        "the\n"
-        "backup (keys, plans, apps, secrets, passwords, platform accounts) is carried over from the old "
-        "database; if "
-        "that\n"
-        "cannot be read completely, everything that is valid now is listed with its id.\n\n"
-        "If the restore is interrupted, the database may be missing; the server then refuses to start. Run "
-        "the\n"
-        "restore again.\n\n"
-        "  --force   replace the database even if it cannot be made sure that nothing uses it: its lock file "
-        "or its\n"
-        "            own lock cannot be acquired, or it is damaged. A server that runs on would lose data",
-    .run = run_restore,
+    .summary = "replace the database with a backup; the server must be stopped",
+    .actions = actions,
 };

@@ -1,36 +1,35 @@
-/* viewtally secrets: init, rotate, check. What a key file is, is vault/seal.h's. */
-#include "cli/cli.h"
+/* viewtally secrets: init, rotate, check. vault/seal.h describes the key file. */
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
 #include "vault/token_vault.h"
 
 #include <stdio.h>
 
 enum { WHY_BYTES = 1024 };
 
-static const char *configured(const struct cli *cli)
+static const char *configured_file(const struct cli *cli)
 {
     const char *path = cli->config.secrets.key_file;
     return *path ? path : NULL;
 }
 
-static enum cli_exit init(struct cli *cli, int argc, char **argv)
+static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments)
 {
     char why[WHY_BYTES];
-    int count;
-    if (!cli_parse(argc, argv, NULL, 0, 1, &count))
-        return CLI_USAGE;
-    const char *file = configured(cli), *path = count ? argv[1] : file;
+    const char *file = configured_file(cli);
+    const char *path = arguments->operand_count ? arguments->operands[0] : file;
     if (!path)
-        return cli_fail(CLI_USAGE, "secrets init: where to? Name a file, or set [secrets] key_file");
+        return cli_fail(CLI_USAGE, "FILE is missing: name a file or set [secrets] key_file");
     enum err err = seal_create_file(path, why, sizeof why);
     if (err)
-        return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "secrets init: %s", why);
-    printf("%s holds a new key. Keep a copy of it, but not beside the backups of the database.\n", path);
+        return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "%s", why);
+    printf("%s contains a new key. Keep a copy of it, but apart from the backups of the database.\n", path);
     if (!file || strcmp(file, path) != 0)
-        printf("The configuration does not name it yet: [secrets] key_file = %s\n", path);
+        printf("Set it in the configuration: [secrets] key_file = %s\n", path);
     return CLI_DONE;
 }
 
-/* What the file itself is to blame for is the configuration's. */
 static enum cli_exit exit_of(enum err err)
 {
     switch ((int)err) {
@@ -41,15 +40,13 @@ static enum cli_exit exit_of(enum err err)
     }
 }
 
-static enum cli_exit rotate(struct cli *cli, int argc, char **argv)
+static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *arguments)
 {
     char why[WHY_BYTES];
     struct rotated done;
-    int count;
-    if (!cli_parse(argc, argv, NULL, 0, 0, &count))
-        return CLI_USAGE;
-    if (!configured(cli))
-        return cli_fail(CLI_USAGE, "secrets rotate: [secrets] key_file names no file");
+    (void)arguments;
+    if (!configured_file(cli))
+        return cli_fail(CLI_USAGE, "[secrets] key_file is not set");
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
@@ -57,10 +54,9 @@ static enum cli_exit rotate(struct cli *cli, int argc, char **argv)
     store_close(store);
     if (err)
         return cli_fail(exit_of(err),
-                        "secrets rotate: %s. Every account that could be opened still can; run it again",
-                        why);
-    printf("The new key is %08x; %lld account%s sealed anew, and the old key is out of the file.\n"
-           "Copies of the old file open old backups of the database: keep one as long as those.\n",
+                        "%s. All accounts that could be decrypted before still can; run it again", why);
+    printf("The new key is %08x; %lld account%s resealed, and the old key was removed from the file.\n"
+           "Old backups of the database need a copy of the old key file: keep one as long as those.\n",
            done.key_id, (long long)done.resealed, done.resealed == 1 ? " was" : "s were");
     return CLI_DONE;
 }
@@ -71,20 +67,18 @@ static void print_keys(const struct seal_keys *keys)
     size_t count;
     seal_ids(keys, ids, &count);
     for (size_t i = 0; i < count; i++)
-        printf("key %08x  %s\n", ids[i], i ? "opens" : "seals and opens");
+        printf("key %08x  %s\n", ids[i], i ? "decrypts" : "encrypts and decrypts");
 }
 
-static enum cli_exit check(struct cli *cli, int argc, char **argv)
+static enum cli_exit check(struct cli *cli, const struct cli_arguments *arguments)
 {
     char why[WHY_BYTES];
     struct seal_keys *keys;
     int64_t rows = 0;
-    int count;
-    if (!cli_parse(argc, argv, NULL, 0, 0, &count))
-        return CLI_USAGE;
-    enum err err = seal_open(&keys, configured(cli), why, sizeof why);
+    (void)arguments;
+    enum err err = seal_open(&keys, configured_file(cli), why, sizeof why);
     if (err)
-        return cli_fail(exit_of(err), "secrets check: %s", why);
+        return cli_fail(exit_of(err), "%s", why);
     print_keys(keys);
     seal_close(keys);
     struct store *store = cli_open_store(cli);
@@ -93,32 +87,40 @@ static enum cli_exit check(struct cli *cli, int argc, char **argv)
     err = secrets_look(&cli->config, store, true, &rows, why, sizeof why);
     store_close(store);
     if (err)
-        return cli_fail(exit_of(err), "secrets check: %s", why);
-    printf("%lld account%s, all of them can be opened\n", (long long)rows, rows == 1 ? "" : "s");
+        return cli_fail(exit_of(err), "%s", why);
+    printf("%lld account%s, all can be decrypted\n", (long long)rows, rows == 1 ? "" : "s");
     return CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
-{
-    static const char *const names[] = {"init", "rotate", "check", NULL};
-    static enum cli_exit (*const runs[])(struct cli *, int, char **) = {init, rotate, check};
-    return cli_dispatch(cli, argc, argv, names, runs);
-}
+static const struct cli_action actions[] = {
+    {.name = "init",
+     .operands = "[FILE]",
+     .operands_max = 1,
+     .summary = "Creates the key file with a new key, readable by its owner only.",
+     .description = "Without FILE, [secrets] key_file. An existing file is never overwritten.",
+     .partial = "the file exists",
+     .run = init},
+    {.name = "rotate",
+     .summary = "Adds a new key to the file, reseals all accounts and removes the old key.",
+     .description =
+         "Servers may keep running. If it is interrupted, all accounts stay readable; run it again.",
+     .partial = "an account cannot be decrypted",
+     .run = rotate},
+    {.name = "check",
+     .summary = "Decrypts the tokens of all accounts.",
+     .description = "Exit status 2: the key file is missing or invalid.",
+     .partial = "an account cannot be decrypted",
+     .run = check},
+    {0},
+};
 
 const struct cli_command cli_secrets = {
     .name = "secrets",
-    .synopsis = "init [FILE] | rotate | check",
-    .summary = "make, change and check the key that seals the platforms' tokens",
-    .help =
-        "The tokens of the authors' accounts at the platforms stand in the database sealed with a key of the "
-        "file\n"
-        "[secrets] key_file. Without that file they are lost: copy it, but keep it apart from the backups of "
-        "the\n"
-        "database, for who has both has the tokens.\n\n"
-        "  init    makes the file with a new key, readable by its owner only; never overwrites one\n"
-        "  rotate  puts a new key into it, seals every account anew and takes the old key out. Servers may "
-        "run\n"
-        "          meanwhile. When it is cut off, everything stays readable; run it again\n"
-        "  check   opens every account; exit status 1 when one cannot be opened, 2 when the file is to blame",
-    .run = run,
+    .summary = "create, rotate and check the key that encrypts the platform tokens",
+    .description =
+        "The database stores the tokens of the authors' platform accounts sealed (encrypted) with a key "
+        "in the file [secrets] key_file. Without that file the tokens are lost: copy it, but "
+        "keep it apart from the backups of the database, because both together reveal the "
+        "tokens.",
+    .actions = actions,
 };

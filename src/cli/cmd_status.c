@@ -1,12 +1,13 @@
-/* viewtally status: how the refresh is doing, from what stands in the database. Only reads. */
-#include "fetch/sources.h"
-#include "refresh/lease.h"
-#include "refresh/refresh.h"
-
+/* viewtally status: the state of the refresh, read from the database. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/arguments.h"
+#include "cli/database.h"
+#include "cli/output.h"
+#include "fetch/sources.h"
+#include "refresh/lease.h"
+#include "refresh/refresh.h"
 #include "vault/account_states.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct shown_run {
     int count;
 };
 
-struct status {
+struct service_status {
     const struct config *config;
     struct source_list sources;
     struct slot_rule rule;
@@ -39,51 +40,47 @@ struct status {
 /* --- gathering -------------------------------------------------------------------------------------------
  */
 
-static struct str keep(struct arena *arena, struct str s)
+static struct str copy(struct arena *arena, struct str s)
 {
-    if (!s.p)
-        return s;
-    char *copy = arena_alloc(arena, s.len + 1);
-    memcpy(copy, s.p, s.len);
-    return str_make(copy, s.len);
+    return s.p ? arena_copy(arena, s) : s;
 }
 
 static bool on_run(void *ctx, const struct run_row *run)
 {
-    struct status *s = ctx;
+    struct service_status *s = ctx;
     struct shown_run *shown = &s->runs[s->run_count++];
     shown->row = *run;
-    shown->row.holder = keep(&s->arena, run->holder);
-    shown->row.error = keep(&s->arena, run->error);
+    shown->row.holder = copy(&s->arena, run->holder);
+    shown->row.error = copy(&s->arena, run->error);
     return s->run_count < RUNS_SHOWN;
 }
 
-struct count_reading {
+struct count_list {
     struct arena *arena;
     struct shown_run *run;
 };
 
 static bool on_count(void *ctx, const struct run_count *count)
 {
-    struct count_reading *r = ctx;
+    struct count_list *r = ctx;
     struct run_count *to = &r->run->counts[r->run->count++];
     *to = *count;
-    to->name = keep(r->arena, count->name);
+    to->name = copy(r->arena, count->name);
     return r->run->count < COUNTS_MAX;
 }
 
-static enum err read_runs(struct status *s, struct store *store)
+static enum err read_runs(struct service_status *s, struct store *store)
 {
     enum err err = store_list_runs(store, RUNS_SHOWN, on_run, s);
     for (int i = 0; i < s->run_count && !err; i++) {
-        struct count_reading reading = {&s->arena, &s->runs[i]};
+        struct count_list reading = {&s->arena, &s->runs[i]};
         err = store_list_run_counts(store, s->runs[i].row.row, on_count, &reading);
     }
     return err;
 }
 
 /* Author by author, so that no snapshot is held for long. */
-static enum err count_videos(struct status *s, struct store *store)
+static enum err count_videos(struct service_status *s, struct store *store)
 {
     int64_t author = 0, live, stale;
     enum err err = store_next_author(store, author, &author);
@@ -99,7 +96,7 @@ static enum err count_videos(struct status *s, struct store *store)
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err read_all(struct status *s, struct store *store)
+static enum err read_all(struct service_status *s, struct store *store)
 {
     enum err err = store_read_lease(store, &s->lease);
     if (!err)
@@ -119,24 +116,24 @@ static int64_t file_bytes(const char *path, const char *tail)
     return n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0 ? 0 : st.st_size;
 }
 
-static bool is_held(const struct status *s)
+static bool is_held(const struct service_status *s)
 {
     return lease_is_held(&s->lease, s->now);
 }
 
 /* A run that is still open when nobody has the lease was killed; the next run will say so. */
-static int outcome_of(const struct status *s, const struct run_row *run)
+static int outcome_of(const struct service_status *s, const struct run_row *run)
 {
     const bool its_own = is_held(s) && str_eq(run->holder, str_from_cstr(s->lease.holder));
     return run->outcome == RUN_IN_PROGRESS && !its_own ? RUN_ABANDONED : run->outcome;
 }
 
-static bool is_enabled(const struct status *s)
+static bool is_enabled(const struct service_status *s)
 {
     return s->sources.sources[0] != NULL;
 }
 
-static bool is_overdue(const struct status *s)
+static bool is_overdue(const struct service_status *s)
 {
     return is_enabled(s) && !is_held(s) && slot_is_due(&s->rule, s->now, s->last_started_at);
 }
@@ -164,7 +161,7 @@ static void json_counts(struct buf *b, const struct shown_run *run)
     json_close(b, ']');
 }
 
-static void json_run(struct buf *b, const struct status *s, const struct shown_run *run)
+static void json_run(struct buf *b, const struct service_status *s, const struct shown_run *run)
 {
     const struct run_row *row = &run->row;
     const bool finished = row->finished_at != TIME_NONE;
@@ -181,7 +178,7 @@ static void json_run(struct buf *b, const struct status *s, const struct shown_r
     json_close(b, '}');
 }
 
-static void json_refresh(struct buf *b, const struct status *s)
+static void json_refresh(struct buf *b, const struct service_status *s)
 {
     const bool has_last = s->last_started_at != TIME_NONE;
     json_key(b, STR("refresh"));
@@ -201,7 +198,7 @@ static void json_refresh(struct buf *b, const struct status *s)
     json_close(b, '}');
 }
 
-static void json_backlog(struct buf *b, const struct status *s)
+static void json_backlog(struct buf *b, const struct service_status *s)
 {
     json_key(b, STR("waiting"));
     json_open(b, '[');
@@ -219,7 +216,7 @@ static void json_backlog(struct buf *b, const struct status *s)
     json_close(b, ']');
 }
 
-static void json_platforms(struct buf *b, const struct status *s)
+static void json_platforms(struct buf *b, const struct service_status *s)
 {
     json_key(b, STR("platforms"));
     json_open(b, '[');
@@ -236,7 +233,7 @@ static void json_platforms(struct buf *b, const struct status *s)
     json_close(b, ']');
 }
 
-static void print_json(struct buf *b, const struct status *s)
+static void print_json(struct buf *b, const struct service_status *s)
 {
     json_open(b, '{');
     JSON_TIME(b, "now", s->now);
@@ -275,7 +272,7 @@ static int64_t sum_of(const struct shown_run *run, struct str prefix)
     return sum;
 }
 
-static void text_refresh(struct buf *b, const struct status *s)
+static void text_refresh(struct buf *b, const struct service_status *s)
 {
     buf_printf(b, "refresh    ");
     if (!is_enabled(s))
@@ -302,7 +299,7 @@ static void text_refresh(struct buf *b, const struct status *s)
     buf_append_char(b, '\n');
 }
 
-static void text_backlog(struct buf *b, const struct status *s)
+static void text_backlog(struct buf *b, const struct service_status *s)
 {
     for (int i = 0; s->sources.sources[i]; i++) {
         const struct source *source = s->sources.sources[i];
@@ -314,7 +311,7 @@ static void text_backlog(struct buf *b, const struct status *s)
 }
 
 /* Nothing where nobody has an account. */
-static void text_platforms(struct buf *b, const struct status *s)
+static void text_platforms(struct buf *b, const struct service_status *s)
 {
     int64_t fine = 0, sign_in = 0;
     for (int api = 0; api < PLATFORM_APIS; api++) {
@@ -336,7 +333,7 @@ static void text_platforms(struct buf *b, const struct status *s)
     buf_printf(b, " (viewtally platform status)\n");
 }
 
-static void text_run(struct buf *b, const struct status *s, const struct shown_run *run)
+static void text_run(struct buf *b, const struct service_status *s, const struct shown_run *run)
 {
     const struct run_row *row = &run->row;
     const bool finished = row->finished_at != TIME_NONE;
@@ -358,7 +355,7 @@ static void text_run(struct buf *b, const struct status *s, const struct shown_r
     buf_append_char(b, '\n');
 }
 
-static void print_text(struct buf *b, const struct status *s)
+static void print_text(struct buf *b, const struct service_status *s)
 {
     text_refresh(b, s);
     text_backlog(b, s);
@@ -376,7 +373,7 @@ static void print_text(struct buf *b, const struct status *s)
 /* --- the command -----------------------------------------------------------------------------------------
  */
 
-static enum cli_exit gather(struct status *s)
+static enum cli_exit gather(struct service_status *s)
 {
     struct store *store = NULL;
     struct error error;
@@ -394,23 +391,18 @@ static enum cli_exit gather(struct status *s)
     return err ? cli_fail(CLI_COULD_NOT, "the database says: %s", err_name(err)) : CLI_DONE;
 }
 
-static enum cli_exit run(struct cli *cli, int argc, char **argv)
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    bool json = false;
-    int count;
     struct buf out;
-    const struct cli_option options[] = {{"json", NULL, &json}, {0}};
-    if (!cli_parse(argc, argv, options, 0, 0, &count))
-        return CLI_USAGE;
     if (!cli_lock_database(cli, false))
         return CLI_COULD_NOT;
-    struct status *s = xcalloc(1, sizeof *s);
+    struct service_status *s = xcalloc(1, sizeof *s);
     s->config = &cli->config;
     arena_init(&s->arena, 4096);
     enum cli_exit code = gather(s);
     if (code == CLI_DONE) {
         buf_init(&out, TEXT_MAX);
-        (json ? print_json : print_text)(&out, s);
+        (cli_flag(arguments, "json") ? print_json : print_text)(&out, s);
         code = cli_print(&out);
     }
     arena_fini(&s->arena);
@@ -418,16 +410,25 @@ static enum cli_exit run(struct cli *cli, int argc, char **argv)
     return code;
 }
 
+static const struct cli_option status_options[] = {
+    {.name = "json", .help = "Print JSON, with all counters by source and platform."},
+    {0},
+};
+
+static const struct cli_action actions[] = {
+    {.options = status_options,
+     .description =
+         "Shows whether a refresh is running, overdue or up to date, the time of the next run, pending "
+         "files, "
+         "the number of videos younger than 30 days and how many of them have not been updated "
+         "for two hours, the size of the database, and the results of the last ten runs. Times are "
+         "in UTC.",
+     .run = run},
+    {0},
+};
+
 const struct cli_command cli_status = {
     .name = "status",
-    .synopsis = "[--json]",
-    .summary = "say how the refresh is doing",
-    .help = "Shows whether a refresh is at work, overdue or up to date, when the next one is, what waits to "
-            "be read, how "
-            "many videos\nare younger than 30 days and how many of these were not updated for two hours, how "
-            "large the "
-            "database is, and\nwhat the last ten runs did. Times are UTC.\n\n  --json   the same for "
-            "programs, with all "
-            "counts by source and platform",
-    .run = run,
+    .summary = "show the state of the refresh",
+    .actions = actions,
 };

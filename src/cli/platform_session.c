@@ -1,6 +1,9 @@
 /* Keys, database, account and network of a command that asks a platform. */
 #include "cli/platform_session.h"
 
+#include "cli/database.h"
+#include "cli/output.h"
+
 #include "base/check.h"
 #include "base/clock.h"
 #include "net/http_client.h"
@@ -36,12 +39,12 @@ static bool open_network(struct asker *a)
     return true;
 }
 
-enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, struct asker **out)
+enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out)
 {
     char message[512];
     const char *why;
     if (!http_client_check(&why))
-        return cli_fail(CLI_COULD_NOT, "%s: %s", command, why);
+        return cli_fail(CLI_COULD_NOT, "%s", why);
     struct asker *a = xcalloc(1, sizeof *a);
     a->config = &cli->config;
     arena_init(&a->arena, ARENA_BYTES);
@@ -49,7 +52,7 @@ enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, stru
     enum cli_exit code = CLI_COULD_NOT;
     if (seal_open(&a->keys, cli->config.secrets.key_file, message, sizeof message)) {
         a->keys = NULL;
-        code = cli_fail(CLI_USAGE, "%s: %s", command, message);
+        code = cli_fail(CLI_USAGE, "%s", message);
         goto fail;
     }
     a->store = cli_open_store(cli);
@@ -57,17 +60,16 @@ enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, stru
         goto fail;
     enum err err = load_account(a, row);
     if (err) {
-        code =
-            err == ERR_NOT_FOUND
-                ? cli_fail(CLI_PART, "%s: no account has this number (see viewtally platform list)", command)
-                : cli_fail(CLI_COULD_NOT, "%s: database error: %s", command, err_name(err));
+        code = err == ERR_NOT_FOUND
+                   ? cli_fail(CLI_PART, "no account has this number (see viewtally platform list)")
+                   : cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err));
         goto fail;
     }
     a->options = platform_options_of(a->config, a->desc->api);
     a->options.by_key = false;
     a->token_refresh_result.status = TOKEN_REFRESHED;
     if (!open_network(a)) {
-        code = cli_fail(CLI_COULD_NOT, "%s: out of memory", command);
+        code = cli_fail(CLI_COULD_NOT, "out of memory");
         goto fail;
     }
     *out = a;
@@ -210,10 +212,9 @@ enum cli_exit asker_tell_tokens(const struct asker *a)
                     t->code);
 }
 
-enum cli_exit asker_tell_error(const char *command, enum err err)
+enum cli_exit asker_tell_error(enum err err)
 {
     if (err == ERR_NOT_FOUND || err == ERR_CORRUPT)
-        return cli_fail(CLI_USAGE, "%s: the tokens cannot be opened (viewtally secrets check shows why)",
-                        command);
-    return cli_fail(CLI_COULD_NOT, "%s: database error: %s", command, err_name(err));
+        return cli_fail(CLI_USAGE, "the tokens cannot be decrypted (see viewtally secrets check)");
+    return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err));
 }

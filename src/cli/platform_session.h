@@ -31,8 +31,8 @@ struct asker {
 };
 
 /* Opens keys, database and account `row`. CLI_DONE: `*out` is for asker_close(); else the reason is printed.
- * `command` is for messages: "platform test". */
-enum cli_exit asker_open(struct cli *cli, const char *command, int64_t row, struct asker **out);
+ */
+enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out);
 void asker_close(struct asker *a);
 
 /* Refreshes and stores the tokens. False: token_refresh_result holds the reason. */
@@ -51,6 +51,6 @@ void asker_name(const struct asker *a, char name[ASKER_NAME_MAX]);
 /* Prints why the tokens could not be refreshed. */
 enum cli_exit asker_tell_tokens(const struct asker *a);
 /* Prints why a call could not be made. */
-enum cli_exit asker_tell_error(const char *command, enum err err);
+enum cli_exit asker_tell_error(enum err err);
 
 #endif

@@ -1,53 +1,36 @@
-/* See restore_report.h. */
+/* Collects the authors first, because the store reads one list at a time. */
 #include "cli/restore_report.h"
 
-#include "base/check.h"
+#include "base/vec.h"
+#include "cli/output.h"
 #include "platforms/platform.h"
 #include "store/apps.h"
 #include "store/platform_credentials.h"
 #include "store/write.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { REPORT_MAX_BYTES = 1 << 30, ACCOUNTS_AT_ONCE = 1000 };
 
-/* Rows of one list are collected before the next query, because the store reads one list at a time. */
-struct owner {
+struct listed_author {
     int64_t row;
     struct uuid id;
     bool plan_active;
-    char *name;
+    struct str name;
 };
 
 struct report {
     struct buf out;
-    struct owner *owners;
-    size_t count, cap;
-    const struct owner *owner; /* whose keys are listed */
+    struct arena arena;
+    VEC(struct listed_author) authors;
+    const struct listed_author *author; /* the owner of the keys that are being listed */
     int64_t last_account;
     int accounts;
 };
 
-static void append_uuid(struct buf *b, const struct uuid *id)
-{
-    char text[UUID_TEXT_LEN];
-    uuid_format(id, text);
-    buf_append(b, str_make(text, sizeof text));
-}
-
-static bool collect_owner(void *ctx, const struct author *a)
+static bool collect_author(void *ctx, const struct author *a)
 {
     struct report *r = ctx;
-    if (r->count == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 64;
-        r->owners = xrealloc(r->owners, r->cap * sizeof *r->owners);
-    }
-    struct owner *o = &r->owners[r->count++];
-    *o = (struct owner){.row = a->row, .id = a->id, .plan_active = a->plan_active};
-    o->name = xmalloc(a->name.len + 1);
-    memcpy(o->name, a->name.p, a->name.len);
-    o->name[a->name.len] = '\0';
+    *VEC_ADD(&r->authors) = (struct listed_author){
+        .row = a->row, .id = a->id, .plan_active = a->plan_active, .name = arena_copy(&r->arena, a->name)};
     return true;
 }
 
@@ -57,9 +40,9 @@ static bool append_key(void *ctx, const struct api_key *key)
     if (key->revoked_at != TIME_NONE)
         return true;
     buf_append(&r->out, STR("  key      "));
-    append_uuid(&r->out, &key->id);
+    cli_append_uuid(&r->out, &key->id);
     buf_printf(&r->out, "  ...%.*s  of author ", KEY_SUFFIX_LEN, key->suffix);
-    append_uuid(&r->out, &r->owner->id);
+    cli_append_uuid(&r->out, &r->author->id);
     buf_append(&r->out, STR("  "));
     cli_append_text(&r->out, key->name);
     buf_append_char(&r->out, '\n');
@@ -90,39 +73,40 @@ static bool append_account(void *ctx, const struct credential *c)
     return true;
 }
 
-static void append_plan(struct report *r, const struct owner *o)
+static void append_plan(struct report *r, const struct listed_author *a)
 {
-    if (!o->plan_active)
+    if (!a->plan_active)
         return;
     buf_append(&r->out, STR("  plan     of author "));
-    append_uuid(&r->out, &o->id);
+    cli_append_uuid(&r->out, &a->id);
     buf_append(&r->out, STR("  "));
-    cli_append_text(&r->out, str_from_cstr(o->name));
+    cli_append_text(&r->out, a->name);
     buf_append_char(&r->out, '\n');
 }
 
 static enum err append_accounts(struct report *r, struct store *store)
 {
-    enum err e;
+    enum err err;
     do {
         r->accounts = 0;
-        e = store_list_credentials(store, r->last_account, ACCOUNTS_AT_ONCE, append_account, r);
-    } while (!e && r->accounts == ACCOUNTS_AT_ONCE);
-    return e;
+        err = store_list_credentials(store, r->last_account, ACCOUNTS_AT_ONCE, append_account, r);
+    } while (!err && r->accounts == ACCOUNTS_AT_ONCE);
+    return err;
 }
 
 static enum err append_live(struct report *r, struct store *store)
 {
-    enum err e = store_list_authors(store, collect_owner, r);
-    for (size_t i = 0; i < r->count && !e; i++) {
-        r->owner = &r->owners[i];
-        e = store_list_keys(store, r->owner->row, append_key, r);
+    enum err err = store_list_authors(store, collect_author, r);
+    for (size_t i = 0; i < r->authors.count && !err; i++) {
+        r->author = &r->authors.items[i];
+        err = store_list_keys(store, r->author->row, append_key, r);
     }
-    for (size_t i = 0; i < r->count; i++)
-        append_plan(r, &r->owners[i]);
-    if (!e)
-        e = store_list_apps(store, append_app, r);
-    return e ? e : append_accounts(r, store);
+    if (err)
+        return err;
+    for (size_t i = 0; i < r->authors.count; i++)
+        append_plan(r, &r->authors.items[i]);
+    err = store_list_apps(store, append_app, r);
+    return err ? err : append_accounts(r, store);
 }
 
 static void append_carried(struct buf *b, const struct carry_result *carried)
@@ -137,10 +121,10 @@ static void append_advice(struct buf *b, const struct carry_result *carried)
 {
     buf_printf(
         b,
-        "Not everything that was revoked after the backup could be carried over from the old database: "
-        "%s.\nThese are valid now. End what had been ended since the backup (viewtally key revoke, author "
-        "set-plan UUID inactive,\napp remove, app rotate-secret, platform remove). Passwords may be older "
-        "ones: author invite sets a new one.\n",
+        "Some revocations after the backup could not be carried over from the old database: %s.\n"
+        "The following are valid now. Revoke again what was revoked since the backup (viewtally key revoke, "
+        "author set-plan UUID inactive,\napp remove, app rotate-secret, platform remove). Passwords may be "
+        "older ones: author invite sets a new one.\n",
         carried->why);
 }
 
@@ -150,25 +134,26 @@ static enum cli_exit append_list(struct report *r, const char *path)
     struct error error;
     const struct store_options options = {.path = path, .mode = STORE_READ};
     if (store_open(&store, &options, &error))
-        return cli_fail(CLI_COULD_NOT, "the restored database was not listed: %s", error.text);
-    enum err e = append_live(r, store);
+        return cli_fail(CLI_COULD_NOT, "the restored database cannot be listed: %s", error.text);
+    enum err err = append_live(r, store);
     store_close(store);
-    return e ? cli_fail(CLI_COULD_NOT, "the restored database was not listed: %s", err_name(e)) : CLI_DONE;
+    return err ? cli_fail(CLI_COULD_NOT, "the restored database cannot be listed: %s", err_name(err))
+               : CLI_DONE;
 }
 
 enum cli_exit restore_report(const char *path, const struct carry_result *carried)
 {
-    struct report r = {.count = 0};
+    struct report r = {.accounts = 0};
     enum cli_exit code = CLI_DONE;
+    arena_init(&r.arena, 4096);
     buf_init(&r.out, REPORT_MAX_BYTES);
     append_carried(&r.out, carried);
     if (!carried->is_complete) {
         append_advice(&r.out, carried);
         code = append_list(&r, path);
     }
-    for (size_t i = 0; i < r.count; i++)
-        free(r.owners[i].name);
-    free(r.owners);
+    VEC_FREE(&r.authors);
+    arena_fini(&r.arena);
     enum cli_exit printed = cli_print(&r.out);
     return code ? code : printed;
 }

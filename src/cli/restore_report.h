@@ -1,13 +1,13 @@
-/* What `viewtally restore` prints about revocations. */
+/* The report of `viewtally restore` about revocations. */
 #ifndef VT_CLI_RESTORE_REPORT_H
 #define VT_CLI_RESTORE_REPORT_H
 
 #include "cli/cli.h"
 #include "store/carry.h"
 
-/* Prints what was carried over from the replaced database. If that is not complete, also every key, plan, app
- * and platform account that the restored database `path` has as live, with its id, and what to do.
- * CLI_COULD_NOT if that cannot be read or printed; the restore itself is done then. */
+/* Prints how many revocations were carried over from the replaced database. If they are incomplete, also
+ * lists every live key, active plan, app and platform account of the restored database `path` with its id,
+ * and what to do. CLI_COULD_NOT if the list cannot be read or printed; the restore itself is complete. */
 MUST_USE enum cli_exit restore_report(const char *path, const struct carry_result *carried);
 
 #endif

@@ -90,7 +90,7 @@ static enum err temp_failed(struct import *im, enum err err)
 
 static enum err store_failed(struct import *im, enum err err)
 {
-    return fail(im, err, "the database says: %s", err_name(err));
+    return fail(im, err, "database error: %s", err_name(err));
 }
 
 static void tell_reading(struct import *im, enum platform platform, enum refusal refusal)

@@ -38,7 +38,7 @@ def test_a_backup_is_what_was_committed_and_restores_it(viewtally):
     assert "in use" in refused.err and events(viewtally, key) == later
     viewtally.stop()
     restored = viewtally.run("restore", "kept.db")
-    assert "is kept as" in restored.out
+    assert "was moved to" in restored.out
     viewtally.start()
     assert events(viewtally, key) == before
     # The same readings come again; their events are new ones, above every id that anybody has ever seen.
@@ -110,7 +110,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_lost(viewtally):
         refused = viewtally.run("restore", bad, status=3)
         assert refused.err
         assert len(viewtally.run("author", "list", "--json").json()) == 1
-    assert viewtally.run("restore", "nowhere.db", status=3).err == "viewtally: nowhere.db cannot be read: No such file or directory\n"
+    assert viewtally.run("restore", "nowhere.db", status=3).err == "viewtally restore: cannot read nowhere.db: No such file or directory\n"
     assert left_over(viewtally) == []
 
 

@@ -27,7 +27,7 @@ def plain(instance, *arguments, status=0, env=None, cwd=None, stdin=b"", stdout=
 
 
 def one_line(text):
-    assert text.startswith("viewtally: ") and text.endswith("\n") and text.count("\n") == 1, text
+    assert re.match("viewtally( [a-z-]+)*: ", text) and text.endswith("\n") and text.count("\n") == 1, text
     return text
 
 
@@ -63,7 +63,7 @@ def test_version_names_build_and_libraries(viewtally):
 
 @pytest.mark.parametrize("arguments, named", [
     (["frobnicate"], "frobnicate"), (["--frobnicate"], "--frobnicate"), ([""], '""'),
-    (["author"], "nothing"), (["author", "frobnicate"], "frobnicate"), (["key"], "nothing"), (["key", "remove"], "remove"),
+    (["author"], "a subcommand is missing"), (["author", "frobnicate"], "frobnicate"), (["key"], "a subcommand is missing"), (["key", "remove"], "remove"),
     (["serve", "now"], "too many"), (["serve", "--port", "1"], "--port"), (["check-config", "x"], "too many"),
     (["migrate", "--force"], "--force"), (["migrate", "x"], "too many"),
     (["import"], "too few"), (["import", "--frobnicate", "-"], "--frobnicate"),
@@ -75,9 +75,9 @@ def test_version_names_build_and_libraries(viewtally):
     (["author", "list", "x"], "too many"), (["author", "list", "--json=1"], "--json=1"),
     (["author", "set-plan"], "too few"), (["author", "set-plan", NOBODY], "too few"),
     (["author", "set-plan", NOBODY, "on"], "active or inactive"), (["author", "set-plan", "x", "active"], "UUID"),
-    (["key", "create", "--name", "n"], "--author is missing"), (["key", "create", "--author", NOBODY], "--name"),
+    (["key", "create", "--name", "n"], "--author UUID is missing"), (["key", "create", "--author", NOBODY], "--name"),
     (["key", "create", "--author", "x", "--name", "n"], "UUID"), (["key", "create", "--author", NOBODY, "--name", "x" * 201], "200 bytes"),
-    (["key", "list"], "--author is missing"), (["key", "revoke"], "too few"), (["key", "revoke", "x"], "UUID"),
+    (["key", "list"], "--author UUID is missing"), (["key", "revoke"], "too few"), (["key", "revoke", "x"], "UUID"),
 ], ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else None)
 def test_wrong_usage(viewtally, arguments, named):
     done = subprocess.run([viewtally.binary, *arguments], cwd=viewtally.directory, env=viewtally.environment(),
@@ -87,8 +87,18 @@ def test_wrong_usage(viewtally, arguments, named):
     assert named in message and len(message) < 400
 
 
+@pytest.mark.parametrize("arguments, message", [
+    (["kye", "list"], 'viewtally: unknown command "kye" (did you mean key?); see viewtally --help'),
+    (["key", "creat"], 'viewtally key: unknown subcommand "creat" (did you mean create?); see viewtally key --help'),
+    (["key", "create", "--autor", "x"], "viewtally key create: unknown option --autor (did you mean --author?)"),
+    (["key", "create", "--colour=x"], "viewtally key create: unknown option --colour=x"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else None)
+def test_mistyped_words_get_a_suggestion(viewtally, arguments, message):
+    assert plain(viewtally, *arguments, status=2).err == message + "\n"
+
+
 def test_no_command_shows_the_usage(viewtally):
-    assert plain(viewtally, status=2).out.startswith("viewtally tells")
+    assert plain(viewtally, status=2).out.startswith("viewtally shows")
 
 
 def test_config_wants_a_value(viewtally):
@@ -103,10 +113,10 @@ def test_unknown_ids_are_bad_input(viewtally):
     for arguments in (["author", "set-plan", NOBODY, "active"], ["key", "create", "--author", NOBODY, "--name", "n"],
                       ["key", "list", "--author", NOBODY], ["key", "list", "--author", NOBODY, "--json"], ["key", "revoke", NOBODY]):
         done = viewtally.run(*arguments, status=1)
-        assert done.out == "" and "there is no" in one_line(done.err)
+        assert done.out == "" and "has this id" in one_line(done.err)
     viewtally.run("author", "add", "--name", "A", "--id", NOBODY)
     done = viewtally.run("author", "add", "--name", "B", "--id", NOBODY, status=1)
-    assert "already" in one_line(done.err)
+    assert "already exists" in one_line(done.err)
     assert [entry["name"] for entry in viewtally.run("author", "list", "--json").json()] == ["A"]
 
 
@@ -186,7 +196,8 @@ def test_author_add_and_list(viewtally):
     viewtally.run("author", "set-plan", first.upper(), "inactive")
     listed = viewtally.run("author", "list", "--json").json()
     assert [(entry["id"], entry["name"], entry["plan_active"]) for entry in listed] == [(first, "First", False), (given, "Second", True)]
-    lines = viewtally.run("author", "list").out.splitlines()
+    heading, *lines = viewtally.run("author", "list").out.splitlines()
+    assert heading.split() == ["ID", "PLAN", "BOOKS", "VIDEOS", "NAME"]
     assert [line.split()[0] for line in lines] == [first, given]
     assert " inactive " in lines[0] and lines[0].endswith("  First") and " active " in lines[1]
 
@@ -203,7 +214,8 @@ def test_key_create_list_revoke(viewtally):
     assert listed[0] == {name: value for name, value in created.items() if name != "key"}
     done = viewtally.run("key", "revoke", listed[0]["id"])
     assert done.err == ""
-    lines = viewtally.run("key", "list", "--author", owner).out.splitlines()
+    heading, *lines = viewtally.run("key", "list", "--author", owner).out.splitlines()
+    assert re.split("  +", heading) == ["ID", "KEY", "LAST USED", "STATE", "NAME"]
     assert [" revoked " in line for line in lines] == [True, False] and " live " in lines[1]
     assert viewtally.run("key", "list", "--author", owner, "--json").json()[0]["revoked_at"] == "2026-07-10T12:00:00.000Z"
 
@@ -241,7 +253,7 @@ def test_names_never_reach_the_terminal_raw(viewtally):
     for done in shown:
         assert not CONTROL.search(done.out + done.err), done.out
     assert "Zoë 漢字" in shown[2].out and "\\u001b[2J" in shown[2].out
-    assert len(shown[2].out.splitlines()) == 1 and len(shown[5].out.splitlines()) == 2       # demo made a key too
+    assert len(shown[2].out.splitlines()) == 2 and len(shown[5].out.splitlines()) == 3       # with headings; demo created a key too
     assert owner.json()["name"] == created.json()["name"] == shown[3].json()[0]["name"] == NASTY
 
 
@@ -265,7 +277,7 @@ def test_demo(viewtally):
     path.unlink()
     done = viewtally.run("demo", path, "--key-file", "demo.key")                # imports nothing, and says so
     again = done.out
-    assert done.err == f"viewtally: the database holds authors already: {path} is not imported\n"
+    assert done.err == f"viewtally demo: the database already has authors: {path} is not imported\n"
     assert re.search(r"KEY=(\S+)", again).group(1) == key
     viewtally.start()
     with viewtally.client(key) as client:
@@ -391,7 +403,7 @@ def test_mistakes_in_the_file(viewtally, text, line, message):
 
 
 @pytest.mark.parametrize("section, key, value, message", [
-    ("server", "trusted_proxies", "10.0.0.0/33", "[server] trusted_proxies: wants"),
+    ("server", "trusted_proxies", "10.0.0.0/33", "[server] trusted_proxies"),
     ("redis", "url", "127.0.0.1:6379", "[redis] url: it begins with none of"),
 ])
 def test_what_serve_would_refuse_check_config_tells(viewtally, section, key, value, message):

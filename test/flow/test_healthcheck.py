@@ -75,7 +75,7 @@ def test_every_kind_of_address(viewtally, tmp_path, listen):
 
 def test_without_an_admin_listener_any_answer_will_do(served):
     served.configure({"admin": {"listen": ""}})
-    assert served.run("healthcheck").out.startswith("answers")
+    assert served.run("healthcheck").out.startswith("the server replies")
     served.configure({"server": {"listen": "127.0.0.1:0"}})
     served.run("healthcheck", status=2)
 

@@ -174,7 +174,7 @@ def test_every_bad_line_is_told_with_its_reason_and_changes_nothing(world):
         assert actual and (reason.fullmatch(actual) if isinstance(reason, re.Pattern) else actual == reason), (as_bytes(line)[:200], actual)
     assert reasons == {}
     assert world.bodies() == before
-    assert summary(done)["lines"] == f"{len(BAD)} read, {len(BAD)} refused"
+    assert summary(done)["lines"] == f"{len(BAD)} read, {len(BAD)} rejected"
 
 
 def test_good_lines_between_bad_ones_are_applied(world):
@@ -213,7 +213,7 @@ def test_what_is_no_error(world):
              as_bytes(video("a", "Ada", id=uid("a").upper())) + b"\n" +
              as_bytes(reading("a", "2026-07-09T02:00:00Z", 2**53 - 1)))
     done = world.instance.import_lines(lines)
-    assert done.err == "" and summary(done)["lines"] == "4 read, 0 refused"
+    assert done.err == "" and summary(done)["lines"] == "4 read, 0 rejected"
     assert world.serve().views() == {"a": 2**53 - 1}
 
 
@@ -254,7 +254,7 @@ def test_a_file_that_cannot_be_read_stops_the_import_before_anything_is_applied(
     (world.instance.directory / "good.ndjson").write_bytes(encode_lines([new_video(posts=[post("new", POSTED)])]))
     for bad, why in (("missing.ndjson", "No such file or directory"), (".", "Is a directory")):
         done = world.instance.run("import", "good.ndjson", bad, status=3)
-        assert done.out == "" and done.err == f"viewtally: the import stopped: {bad}: {why}\n"
+        assert done.out == "" and done.err == f"viewtally import: the import stopped: {bad}: {why}\n"
     assert world.serve().views() == {"a": 10}
 
 
@@ -268,7 +268,7 @@ def test_a_file_that_ends_in_the_middle(world, cut):
 
 def test_an_empty_file(world):
     done = world.instance.import_lines(b"")
-    assert done.err == "" and summary(done)["lines"] == "0 read, 0 refused"
+    assert done.err == "" and summary(done)["lines"] == "0 read, 0 rejected"
 
 
 def test_line_of_1_mib_and_above(world):
@@ -328,17 +328,17 @@ def test_dry_run_changes_nothing_and_says_what_would(world):
     assert {entry["name"] for entry in world.instance.run("author", "list", "--json").json()} == {"Ada", "Bob"}
     wet = world.instance.run("import", "-", stdin=encode_lines(lines), status=1)
     assert summary(dry) == summary(wet)
-    assert summary(wet) == {"authors": "1 new, 1 changed, 0 as they were", "books": "0 new, 0 changed, 0 as they were",
-                            "videos": "1 new, 0 changed, 0 as they were", "readings": "2 applied, 1 refused",
-                            "views": "20990 gained, 0 as baseline", "viral": "1 went viral, 0 by their baseline",
-                            "events": "1 viral, 3 milestones", "lines": "6 read, 1 refused"}
+    assert summary(wet) == {"authors": "1 new, 1 changed, 0 unchanged", "books": "0 new, 0 changed, 0 unchanged",
+                            "videos": "1 new, 0 changed, 0 unchanged", "readings": "2 applied, 1 rejected",
+                            "views": "20990 gained, 0 as baseline", "viral": "1 went viral, 0 of them by their baseline",
+                            "events": "1 viral, 3 milestones", "lines": "6 read, 1 rejected"}
     assert world.bodies() != before
 
 
 def test_dry_run_without_a_database(viewtally):
     assert "does not exist" in viewtally.run("import", "--dry-run", "-", stdin=encode_lines(WORLD), status=3).err
     done = viewtally.run("import", "--dry-run", "--create", "-", stdin=encode_lines(WORLD))
-    assert summary(done)["authors"] == "2 new, 0 changed, 0 as they were"
+    assert summary(done)["authors"] == "2 new, 0 changed, 0 unchanged"
     assert not list(viewtally.directory.glob("viewtally.db*")) and not list(viewtally.directory.glob(".viewtally*"))
 
 
@@ -351,7 +351,7 @@ def test_importing_again_changes_nothing(world):
         done = world.instance.import_lines(lines, status=1)
         assert set(told(done).values()) == {"observed_at is older than the post's last reading"} and list(told(done)) == [7]
         assert summary(done)["views"] == "0 gained, 0 as baseline" and summary(done)["events"] == "0 viral, 0 milestones"
-        assert summary(done)["videos"] == "0 new, 0 changed, 2 as they were"
+        assert summary(done)["videos"] == "0 new, 0 changed, 2 unchanged"
         assert world.bodies() == before
 
 
@@ -409,7 +409,7 @@ def test_file_size_limit_is_told(world):
     done = subprocess.run([world.instance.binary, "import", "-", "--config", str(world.instance.config_path)], input=encode_lines(lines),
                           capture_output=True, env=world.instance.environment(), check=False, timeout=60, preexec_fn=limit)
     err = done.stderr.decode()
-    assert done.returncode == 3 and "viewtally: the import stopped: " in err and not SANITIZER_REPORT.search(err), err
+    assert done.returncode == 3 and "viewtally import: the import stopped: " in err and not SANITIZER_REPORT.search(err), err
     world.instance.import_lines(lines)
     world.serve()
     assert world.client.get("/account", key=world.keys["Ada"]).json()["data"]["videos_count"] == 2001

@@ -146,7 +146,7 @@ def test_a_hundred_live_keys_for_pages_apps_and_commands(world):
     again = exchange(world).json()["access_token"]                                           # replaces its own key
     assert works(world, again) and not works(world, key)
     refused = world.run("key", "create", "--author", world.author, "--name", "n", status=1)
-    assert "100 live keys, which is the limit; revoke one first" in refused.err
+    assert "100 live keys, which is the maximum: revoke one first" in refused.err
     world.app = oauth.add_app(world, name="Another App")
     answer = exchange(world)
     assert error_of(answer) == "invalid_grant" and "100 API keys" in answer.json()["error_description"]

@@ -174,7 +174,7 @@ def test_refresh_waits_for_another_process_or_says_who_it_is(make, time, large_w
         server.signal(signal.SIGCONT)
         out, err = waiting.communicate(timeout=60)
         assert waiting.returncode == 0, err
-        assert b"refresh: done in" in out and b"simulated" in out
+        assert b"refresh: succeeded in" in out and b"simulated" in out
         assert [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, DONE), (1, DONE)]
 
 
@@ -262,7 +262,7 @@ def test_refresh_needs_a_source_and_status_a_database(viewtally):
     viewtally.run("migrate")
     assert "off: [refresh] source is none" in viewtally.run("status").out
     viewtally.configure({"refresh": {"source": "simulated"}})
-    assert "--wait wants seconds" in viewtally.run("refresh", "--wait", "soon", status=2).err
+    assert "--wait must be 0 to 3600 seconds" in viewtally.run("refresh", "--wait", "soon", status=2).err
 
 
 @pytest.mark.parametrize("settings, message", [

@@ -203,7 +203,7 @@ def test_a_lock_that_cannot_be_had_is_a_reason_to_refuse(viewtally):
     refused = viewtally.run("restore", "one.db", status=3)
     assert "viewtally.db-lock cannot be opened" in refused.err and "--force" in refused.err
     assert "viewtally.db-lock cannot be opened" in viewtally.run("serve", status=3).err
-    assert "skipped: the lock that keeps" in viewtally.run("restore", "--force", "one.db").out
+    assert "skipped: the database lock" in viewtally.run("restore", "--force", "one.db").out
     lock.unlink()
     assert authors(viewtally) == ["One"]
 

@@ -17,7 +17,7 @@ def test_init_makes_a_key_once(viewtally):
     before = path.read_bytes()
     assert "is there already" in viewtally.run("secrets", "init", str(path), status=1).err
     assert path.read_bytes() == before and list(viewtally.directory.glob("k*")) == [path]
-    assert "where to" in viewtally.run("secrets", "init", status=2).err
+    assert "FILE is missing" in viewtally.run("secrets", "init", status=2).err
     viewtally.configure({"secrets": {"key_file": str(path)}})
     assert "there already" in viewtally.run("secrets", "init", status=1).err
     other = viewtally.directory / "other"
@@ -41,7 +41,7 @@ def test_the_superusers_commands_leave_the_file_to_the_server(viewtally):
 def test_no_key_is_wanted_without_accounts(viewtally):
     viewtally.run("migrate")
     assert "0 accounts" in viewtally.run("secrets", "check").out
-    assert "names no file" in viewtally.run("secrets", "rotate", status=2).err
+    assert "is not set" in viewtally.run("secrets", "rotate", status=2).err
     with viewtally:
         assert viewtally.admin().get("/readyz").status == 200
 
@@ -76,7 +76,7 @@ def test_nothing_begins_when_no_key_file_is_configured_for_tokens_that_are_there
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.configure({"secrets": {"key_file": ""}})
-    assert "names no file" in viewtally.run("serve", status=2, timeout=20).err
+    assert "is not set" in viewtally.run("serve", status=2, timeout=20).err
 
 
 def test_rotate_under_a_server_that_runs(viewtally):
@@ -127,4 +127,4 @@ def test_a_backup_is_useless_without_the_key(viewtally, tmp_path):
     assert b"SECRET" not in copy.read_bytes()
     other = Viewtally(tmp_path / "other")
     copy.rename(other.directory / "viewtally.db")
-    assert "names no file" in other.run("serve", status=2, timeout=20).err
+    assert "is not set" in other.run("serve", status=2, timeout=20).err

@@ -60,7 +60,7 @@ def total_views(instance, key):
 
 def assert_refused(instance, command, *words, status=3, options=()):
     finished = instance.run(*COMMANDS[command], *options, stdin=b"", status=status, timeout=60)
-    said = [line for line in finished.err.splitlines() if line.startswith("viewtally: ")]
+    said = [line for line in finished.err.splitlines() if line.startswith("viewtally ")]
     assert len(said) == 1, finished
     assert all(word in said[0] for word in words), finished
     assert "listening on" not in finished.out and len(finished.err.splitlines()) <= 5, finished

@@ -140,7 +140,7 @@ def test_a_write_that_waits_too_long_is_told(world):
                         ["key", "create", "--author", uid("Ada"), "--name", "n"]):
             done = world.instance.run(*command, stdin=b'{"type":"author","id":"%s","name":"New"}\n' % uid("Ada").encode(),
                                       env={"VIEWTALLY_STORE_BUSY_TIMEOUT_MS": "50"}, status=3)
-            assert done.out == "" and "the database says: busy" in done.err
+            assert done.out == "" and "database error: busy" in done.err
     assert world.serve().client.get("/account").json()["data"]["name"] == "Ada"
 
 
@@ -229,7 +229,7 @@ def test_disk_full_while_serving(viewtally, small_disk):
     filler = fill(small_disk)
     more = [video(f"v{i}", "Ada", POSTED, title="x" * 1500) for i in range(60)]
     done = viewtally.import_lines(more, status=3)
-    assert done.err.splitlines()[-1].startswith("viewtally: the import stopped: ")
+    assert done.err.splitlines()[-1].startswith("viewtally import: the import stopped: ")
     assert "full" in done.err or "No space" in done.err
     viewtally.clock.advance(60_000)                     # the next use of the key is to be written
     for _ in range(5):

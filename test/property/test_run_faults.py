@@ -99,7 +99,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_run(make_viewtally, make_disk, t
                 break
             failed += 1
             assert refused.status == 3, refused
-            said = [line for line in refused.err.splitlines() if line.startswith("viewtally: ")]
+            said = [line for line in refused.err.splitlines() if line.startswith("viewtally ")]
             assert len(said) == 1 and ("no room" in said[0] or "full" in said[0]), refused
             assert world.spool.waiting == ["one.ndjson"] and not world.spool.done
             disk.make_room()
