@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
-#include "vault/account_states.h"
+#include "vault/platform_health.h"
 
 /* ---- counters of this process ---- */
 
@@ -27,11 +27,11 @@ static void write_outcomes(const struct schedule_state *s, struct buf *b)
     metrics_family(b, "viewtally_platform_call_outcomes_total", METRICS_COUNTER,
                    "Calls to platforms by runs of this process, by platform and outcome.");
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        for (int v = 0; v < VERDICTS; v++)
+        for (int v = 0; v < OUTCOME_KINDS; v++)
             metrics_value(b, "viewtally_platform_call_outcomes_total",
                           METRICS_LABELS({"platform", platform_name((enum platform)p)},
-                                         {"outcome", str_from_cstr(verdict_name((enum verdict)v))}),
-                          counter_of(s, p, RUN_VERDICT + v));
+                                         {"outcome", str_from_cstr(outcome_kind_name((enum outcome_kind)v))}),
+                          counter_of(s, p, RUN_OUTCOME + v));
 }
 
 static void write_posts(const struct schedule_state *s, struct buf *b)
@@ -53,7 +53,7 @@ static struct str api_name(int api)
     return str_from_cstr(platform_desc((enum platform_api)api)->name);
 }
 
-static void write_accounts(const struct platform_state *states, struct buf *b)
+static void write_accounts(const struct platform_health *states, struct buf *b)
 {
     static const char *const names[CREDENTIAL_STATES] = {"connected", "reconnect_required"};
     metrics_family(b, "viewtally_platform_accounts", METRICS_GAUGE,
@@ -66,7 +66,7 @@ static void write_accounts(const struct platform_state *states, struct buf *b)
                           states[api].accounts[state]);
 }
 
-static void write_quotas(const struct platform_state *states, struct buf *b)
+static void write_quotas(const struct platform_health *states, struct buf *b)
 {
     metrics_family(b, "viewtally_platform_quota_remaining", METRICS_GAUGE,
                    "Units left of today's quota, for APIs with a daily quota.");
@@ -76,7 +76,7 @@ static void write_quotas(const struct platform_state *states, struct buf *b)
                           states[api].units_left);
 }
 
-static void write_time_by_api(const struct platform_state *states, struct buf *b)
+static void write_time_by_api(const struct platform_health *states, struct buf *b)
 {
     metrics_family(b, "viewtally_platform_last_success_timestamp_seconds", METRICS_GAUGE,
                    "Unix time of the last successful call to the API; 0 if there was none.");
@@ -87,13 +87,13 @@ static void write_time_by_api(const struct platform_state *states, struct buf *b
     }
 }
 
-static void write_flags(const struct platform_state *states, struct buf *b)
+static void write_flags(const struct platform_health *states, struct buf *b)
 {
     metrics_family(b, "viewtally_platform_circuit_open", METRICS_GAUGE,
                    "1 if calls to the API are suspended, because too many failed or the API asked to wait.");
     for (int api = 0; api < PLATFORM_APIS; api++)
         metrics_value(b, "viewtally_platform_circuit_open", METRICS_LABELS({"api", api_name(api)}),
-                      states[api].resting_until != TIME_NONE || states[api].paused_until != TIME_NONE);
+                      states[api].circuit_open_until != TIME_NONE || states[api].paused_until != TIME_NONE);
     metrics_family(
         b, "viewtally_platform_backlogged", METRICS_GAUGE,
         "1 if quota or time does not suffice to read every post each hour, so that older posts are "
@@ -106,10 +106,10 @@ static void write_flags(const struct platform_state *states, struct buf *b)
 /* If the database cannot be read, these metrics are left out; the rest of the page is still served. */
 static void write_states(const struct admin_view *v, struct buf *b)
 {
-    struct platform_state states[PLATFORM_APIS];
+    struct platform_health states[PLATFORM_APIS];
     const int64_t now_ms = clock_wall_ms();
     for (int api = 0; api < PLATFORM_APIS; api++)
-        if (platform_state_read(v->store, v->config, (enum platform_api)api, now_ms, &states[api]))
+        if (platform_health_read(v->store, v->config, (enum platform_api)api, now_ms, &states[api]))
             return;
     write_accounts(states, b);
     write_quotas(states, b);

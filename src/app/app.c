@@ -176,7 +176,7 @@ static void complete_import(const struct config *c, const struct store_options *
 static enum err check_secrets(const struct app *app, struct error *error)
 {
     char message[sizeof error->text];
-    if (secrets_check(app->config, app->store, message, sizeof message))
+    if (vault_check(app->config, app->store, message, sizeof message))
         return error_set(error, ERR_INVALID, "%s", message);
     return OK;
 }

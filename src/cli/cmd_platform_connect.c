@@ -95,9 +95,9 @@ static enum err save(struct store *store, struct arena *arena, void *ctx)
     c->no_author = err == ERR_NOT_FOUND;
     if (err)
         return err;
-    if (!account_record_of(&c->record, author.row, &c->account, clock_wall_ms(), &c->why))
+    if (!account_record_init(&c->record, author.row, &c->account, clock_wall_ms(), &c->why))
         return ERR_INVALID;
-    return account_record_save(&c->record, c->keys, store, &c->row);
+    return account_record_store(&c->record, c->keys, store, &c->row);
 }
 
 static enum cli_exit print_connected(const struct connecting *c, bool json)
@@ -131,11 +131,11 @@ static enum cli_exit explain(const struct connecting *c, enum err err)
 static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool json)
 {
     char why[512];
-    enum err err = seal_open(&c->keys, cli->config.secrets.key_file, why, sizeof why);
+    enum err err = seal_keys_open(&c->keys, cli->config.secrets.key_file, why, sizeof why);
     if (err)
         return cli_fail(CLI_USAGE, "%s", why);
     err = cli_transaction(cli, save, c);
-    seal_close(c->keys);
+    seal_keys_close(c->keys);
     return err ? explain(c, err) : print_connected(c, json);
 }
 

@@ -41,7 +41,7 @@ struct probe {
     enum err err;
     int calls, recorded;
     bool any_ok;
-    enum verdict worst; /* of the calls in the first form */
+    enum outcome_kind worst; /* of the calls in the first form */
 };
 
 /* ---- the posts ---- */
@@ -254,22 +254,23 @@ static void show_change_of_post(struct probe *p, const struct platform_item *ite
 
 static const char *change_of_account(const struct outcome *o)
 {
-    switch (o->verdict) {
-    case V_OK: return NULL;
-    case V_LATER: return "nothing; the call is repeated later";
-    case V_QUOTA: return "no further calls until the quota is renewed";
-    case V_TOKEN: return "the token is refreshed, then the call is repeated";
-    case V_RECONNECT: return "the author has to sign in again";
-    case V_OPERATOR: return "the platform is paused for all accounts: it refuses the app";
-    case V_TIER:
-        return o->with_account   ? "the call is repeated together with the account"
-               : o->combined     ? "the call is repeated with one kind of metrics"
-               : o->dropped.len  ? "the metric is left out for a day"
-               : o->of_the_posts ? "these posts are asked for in the next form"
-                                 : "the next form of the request is used for a day";
-    case V_SPLIT: return "the call is split in two halves";
-    case V_MALFORMED: return "nothing; the response is not as documented";
-    case V_BUG: return "the posts are asked for one by one: the platform calls our request wrong";
+    switch (o->kind) {
+    case OUTCOME_OK: return NULL;
+    case OUTCOME_RETRY: return "nothing; the call is repeated later";
+    case OUTCOME_QUOTA_SPENT: return "no further calls until the quota is renewed";
+    case OUTCOME_TOKEN_REJECTED: return "the token is refreshed, then the call is repeated";
+    case OUTCOME_RECONNECT: return "the author has to sign in again";
+    case OUTCOME_APP_REJECTED: return "the platform is paused for all accounts: it refuses the app";
+    case OUTCOME_OTHER_FORM:
+        return o->with_account       ? "the call is repeated together with the account"
+               : o->combined         ? "the call is repeated with one kind of metrics"
+               : o->dropped.len      ? "the metric is left out for a day"
+               : o->these_posts_only ? "these posts are asked for in the next form"
+                                     : "the next form of the request is used for a day";
+    case OUTCOME_SPLIT: return "the call is split in two halves";
+    case OUTCOME_MALFORMED: return "nothing; the response is not as documented";
+    case OUTCOME_BAD_REQUEST:
+        return "the posts are asked for one by one: the platform calls our request wrong";
     }
     return NULL;
 }
@@ -278,9 +279,9 @@ static const char *change_of_account(const struct outcome *o)
 
 static void judge(struct probe *p, const struct platform_call *call, const struct outcome *o)
 {
-    p->any_ok = p->any_ok || o->verdict == V_OK;
-    if (call->tier == 0 && !call->combined && (p->worst == V_OK || p->calls == 1))
-        p->worst = o->verdict;
+    p->any_ok = p->any_ok || o->kind == OUTCOME_OK;
+    if (call->tier == 0 && !call->combined && (p->worst == OUTCOME_OK || p->calls == 1))
+        p->worst = o->kind;
 }
 
 static void show_response(struct probe *p, struct platform_call *call, const struct probe_post *posts)
@@ -295,9 +296,9 @@ static void show_response(struct probe *p, struct platform_call *call, const str
     struct outcome o = a->desc->parse(&a->call_arena, call, &a->response);
     judge(p, call, &o);
     buf_append(&p->out, STR("   read as   "));
-    outcome_describe(&p->out, &o);
+    describe_outcome(&p->out, &o);
     buf_append_char(&p->out, '\n');
-    for (size_t i = 0; o.verdict == V_OK && i < call->item_count; i++)
+    for (size_t i = 0; o.kind == OUTCOME_OK && i < call->item_count; i++)
         show_change_of_post(p, &call->items[i], &posts[i]);
     if (change_of_account(&o))
         buf_printf(&p->out, "   change    %s\n", change_of_account(&o));
@@ -326,7 +327,7 @@ static bool token_is_refused(struct probe *p, struct platform_call *call)
     if (a->network || a->refreshed || call->by_key)
         return false;
     const struct outcome o = a->desc->parse(&a->call_arena, call, &a->response);
-    return o.verdict == V_TOKEN && asker_refresh(a);
+    return o.kind == OUTCOME_TOKEN_REJECTED && asker_refresh(a);
 }
 
 static void ask(struct probe *p, const char *what, struct platform_call call, const struct probe_post *posts,
@@ -461,9 +462,9 @@ static enum cli_exit exit_of(const struct probe *p)
 {
     if (p->any_ok)
         return CLI_DONE;
-    if (p->worst == V_TOKEN || p->worst == V_RECONNECT)
+    if (p->worst == OUTCOME_TOKEN_REJECTED || p->worst == OUTCOME_RECONNECT)
         return CLI_PART;
-    return p->worst == V_OPERATOR ? CLI_USAGE : CLI_COULD_NOT;
+    return p->worst == OUTCOME_APP_REJECTED ? CLI_USAGE : CLI_COULD_NOT;
 }
 
 static enum cli_exit probe_account(struct probe *p)

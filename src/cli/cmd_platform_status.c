@@ -6,7 +6,7 @@
 #include "cli/cmd_platform.h"
 #include "cli/database.h"
 #include "cli/output.h"
-#include "vault/account_states.h"
+#include "vault/platform_health.h"
 #include "refresh/run.h"
 #include "store/platform_credentials.h"
 #include "store/runs.h"
@@ -30,7 +30,7 @@ struct account_errors {
 struct platforms_status {
     const struct config *config;
     int64_t now;
-    struct platform_state apis[PLATFORM_APIS];
+    struct platform_health apis[PLATFORM_APIS];
     struct arena errors_arena;
     struct account_errors errors[PLATFORM_APIS];
     int64_t runs[RUNS_SEARCHED], run_started_at[RUNS_SEARCHED];
@@ -74,7 +74,7 @@ static enum err gather(struct store *store, struct arena *arena, void *ctx)
     enum err err = OK;
     (void)arena;
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
-        err = platform_state_read(store, s->config, (enum platform_api)api, s->now, &s->apis[api]);
+        err = platform_health_read(store, s->config, (enum platform_api)api, s->now, &s->apis[api]);
     for (int api = 0; api < PLATFORM_APIS && !err; api++) {
         s->errors[api].arena = &s->errors_arena;
         err = store_list_credential_errors(store, api, ERRORS_SHOWN, on_error, &s->errors[api]);
@@ -91,7 +91,7 @@ static enum err gather(struct store *store, struct arena *arena, void *ctx)
 
 /* ---- as JSON ---- */
 
-static void json_api(struct buf *b, const struct platform_state *p, const struct account_errors *errors)
+static void json_api(struct buf *b, const struct platform_health *p, const struct account_errors *errors)
 {
     json_open(b, '{');
     JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
@@ -104,7 +104,7 @@ static void json_api(struct buf *b, const struct platform_state *p, const struct
     JSON_I64_OR_NULL(b, "quota_left", p->units_per_day > 0, p->units_left);
     JSON_I64_OR_NULL(b, "fallback_quota_left", p->fallback_units_left >= 0, p->fallback_units_left);
     JSON_TIME_OR_NULL(b, "quota_until", p->units_until != TIME_NONE, p->units_until);
-    JSON_TIME_OR_NULL(b, "resting_until", p->resting_until != TIME_NONE, p->resting_until);
+    JSON_TIME_OR_NULL(b, "circuit_open_until", p->circuit_open_until != TIME_NONE, p->circuit_open_until);
     JSON_TIME_OR_NULL(b, "paused_until", p->paused_until != TIME_NONE, p->paused_until);
     json_key(b, STR("combined_metrics"));
     if (p->combined == COMBINED_UNKNOWN)
@@ -166,7 +166,7 @@ static void append_until(struct buf *b, const char *what, int64_t until)
     cli_append_time(b, until);
 }
 
-static void text_api(struct buf *b, const struct platform_state *p)
+static void text_api(struct buf *b, const struct platform_health *p)
 {
     const int64_t fine = p->accounts[CREDENTIAL_CONNECTED],
                   sign_in = p->accounts[CREDENTIAL_RECONNECT_REQUIRED];
@@ -191,7 +191,7 @@ static void text_api(struct buf *b, const struct platform_state *p)
         append_until(b, "period and lifetime metrics in one request until", p->combined_until);
     if (p->combined == COMBINED_FAILS)
         append_until(b, "period and lifetime metrics in separate requests until", p->combined_until);
-    append_until(b, "FAILS: left alone until", p->resting_until);
+    append_until(b, "FAILS: left alone until", p->circuit_open_until);
     append_until(b, "told us to wait until", p->paused_until);
     if (p->behind)
         buf_append(b, STR("; BEHIND: older posts are asked for less often"));
@@ -220,8 +220,8 @@ static void text_run(struct buf *b, const struct platforms_status *s, int platfo
     const int64_t *n = s->counts[platform];
     const struct str name = platform_name((enum platform)platform);
     buf_printf(b, "%-18.*s  %lld calls", (int)name.len, name.p, (long long)n[RUN_CALLS]);
-    for (int v = 0; v < VERDICTS; v++)
-        text_counter(b, s, platform, RUN_VERDICT + v, verdict_name((enum verdict)v));
+    for (int v = 0; v < OUTCOME_KINDS; v++)
+        text_counter(b, s, platform, RUN_OUTCOME + v, outcome_kind_name((enum outcome_kind)v));
     text_counter(b, s, platform, RUN_TOKENS, "tokens refreshed");
     buf_printf(b, "; %lld posts read", (long long)n[RUN_READ]);
     text_counter(b, s, platform, RUN_NO_DATA, "without numbers yet");

@@ -112,9 +112,9 @@ static bool ask_again(struct test *t)
 {
     if (t->asker->network)
         return false;
-    if (t->outcome.verdict == V_TOKEN)
+    if (t->outcome.kind == OUTCOME_TOKEN_REJECTED)
         return !t->asker->refreshed && asker_refresh(t->asker);
-    return t->outcome.verdict == V_TIER && next_tier(t);
+    return t->outcome.kind == OUTCOME_OTHER_FORM && next_tier(t);
 }
 
 static enum err ask(struct test *t)
@@ -124,7 +124,7 @@ static enum err ask(struct test *t)
     const int64_t now = clock_wall_ms();
     t->tier = account->tier_until != TIME_NONE && account->tier_until > now ? account->tier : 0;
     t->dropped = t->tier == account->tier ? account->dropped : STR("");
-    t->outcome.verdict = V_LATER;
+    t->outcome.kind = OUTCOME_RETRY;
     if (!asker_refresh_if_due(t->asker))
         return OK;
     for (int i = 0; i < CALLS_MAX && !err; i++) {
@@ -167,8 +167,8 @@ static enum cli_exit tell_numbers(const struct test *t)
 static enum cli_exit tell_verdict(const struct test *t, const char *account)
 {
     const char *title = t->asker->desc->title;
-    switch (t->outcome.verdict) {
-    case V_OK:
+    switch (t->outcome.kind) {
+    case OUTCOME_OK:
         printf("%s: %s takes its tokens%s. ", account, title,
                t->asker->refreshed ? ", which are refreshed now" : "");
         if (t->outcome.no_insights)
@@ -176,25 +176,25 @@ static enum cli_exit tell_verdict(const struct test *t, const char *account)
                 "It shows no insights, so views are not measured: the author should sign in again and leave "
                 "the permission for insights switched on. ");
         return tell_numbers(t);
-    case V_TOKEN:
-    case V_RECONNECT:
+    case OUTCOME_TOKEN_REJECTED:
+    case OUTCOME_RECONNECT:
         return cli_fail(CLI_PART, "%s: the author has to sign in again: %s does not take its tokens (%s)",
                         account, title, t->code);
-    case V_OPERATOR:
+    case OUTCOME_APP_REJECTED:
         return cli_fail(CLI_USAGE,
                         "%s: %s refuses your app, not the account (%s): see its state in the app's console",
                         account, title, t->code);
-    case V_QUOTA:
+    case OUTCOME_QUOTA_SPENT:
         return cli_fail(CLI_COULD_NOT, "%s: the quota of the day at %s is used up (%s)", account, title,
                         t->code);
-    case V_MALFORMED:
+    case OUTCOME_MALFORMED:
         return cli_fail(CLI_COULD_NOT, "%s: %s answers something else than it documents (%s)", account, title,
                         t->code);
-    case V_BUG:
-    case V_TIER:
-    case V_SPLIT:
+    case OUTCOME_BAD_REQUEST:
+    case OUTCOME_OTHER_FORM:
+    case OUTCOME_SPLIT:
         return cli_fail(CLI_COULD_NOT, "%s: %s does not take our request (%s)", account, title, t->code);
-    case V_LATER: break;
+    case OUTCOME_RETRY: break;
     }
     return cli_fail(CLI_COULD_NOT, "%s: %s cannot say now (%s): try again later", account, title, t->code);
 }
@@ -233,7 +233,8 @@ static enum cli_exit test_account(struct asker *a)
     if (err)
         return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err));
     err = ask(&t);
-    if (!err && !a->network && a->token_refresh_result.status == TOKEN_REFRESHED && t.outcome.verdict == V_OK)
+    if (!err && !a->network && a->token_refresh_result.status == TOKEN_REFRESHED &&
+        t.outcome.kind == OUTCOME_OK)
         err = note_ok(a);
     return err ? asker_tell_error(err) : tell(&t);
 }

@@ -101,7 +101,7 @@ static enum cli_exit check_secrets(const struct config *config)
     const struct store_options reads = {.path = config->store.path, .mode = STORE_READ};
     if (store_open(&store, &reads, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    enum err err = secrets_check(config, store, message, sizeof message);
+    enum err err = vault_check(config, store, message, sizeof message);
     store_close(store);
     return err ? cli_fail(CLI_USAGE, "%s", message) : CLI_DONE;
 }

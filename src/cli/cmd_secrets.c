@@ -21,7 +21,7 @@ static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments
     const char *path = arguments->operand_count ? arguments->operands[0] : file;
     if (!path)
         return cli_fail(CLI_USAGE, "FILE is missing: name a file or set [secrets] key_file");
-    enum err err = seal_create_file(path, why, sizeof why);
+    enum err err = seal_create_key_file(path, why, sizeof why);
     if (err)
         return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "%s", why);
     printf("%s contains a new key. Keep a copy of it, but apart from the backups of the database.\n", path);
@@ -50,7 +50,7 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    enum err err = secrets_rotate(&cli->config, store, &done, why, sizeof why);
+    enum err err = key_rotation_run(&cli->config, store, &done, why, sizeof why);
     store_close(store);
     if (err)
         return cli_fail(exit_of(err),
@@ -65,7 +65,7 @@ static void print_keys(const struct seal_keys *keys)
 {
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
-    seal_ids(keys, ids, &count);
+    seal_list_key_ids(keys, ids, &count);
     for (size_t i = 0; i < count; i++)
         printf("key %08x  %s\n", ids[i], i ? "decrypts" : "encrypts and decrypts");
 }
@@ -76,15 +76,15 @@ static enum cli_exit check(struct cli *cli, const struct cli_arguments *argument
     struct seal_keys *keys;
     int64_t rows = 0;
     (void)arguments;
-    enum err err = seal_open(&keys, configured_file(cli), why, sizeof why);
+    enum err err = seal_keys_open(&keys, configured_file(cli), why, sizeof why);
     if (err)
         return cli_fail(exit_of(err), "%s", why);
     print_keys(keys);
-    seal_close(keys);
+    seal_keys_close(keys);
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    err = secrets_look(&cli->config, store, true, &rows, why, sizeof why);
+    err = vault_inspect(&cli->config, store, true, &rows, why, sizeof why);
     store_close(store);
     if (err)
         return cli_fail(exit_of(err), "%s", why);

@@ -8,7 +8,7 @@
 #include "fetch/sources.h"
 #include "refresh/lease.h"
 #include "refresh/refresh.h"
-#include "vault/account_states.h"
+#include "vault/platform_health.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct service_status {
     int64_t last_started_at, last_finished_at; /* of the newest whole run */
     int64_t live, stale;                       /* videos */
     int64_t database_bytes, wal_bytes;
-    struct platform_state platforms[PLATFORM_APIS];
+    struct platform_health platforms[PLATFORM_APIS];
     struct shown_run runs[RUNS_SHOWN];
     int run_count;
     struct arena arena; /* of their texts */
@@ -104,7 +104,7 @@ static enum err read_all(struct service_status *s, struct store *store)
     if (!err)
         err = read_runs(s, store);
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
-        err = platform_state_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
+        err = platform_health_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
     return err ? err : count_videos(s, store);
 }
 
@@ -221,12 +221,12 @@ static void json_platforms(struct buf *b, const struct service_status *s)
     json_key(b, STR("platforms"));
     json_open(b, '[');
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        const struct platform_state *p = &s->platforms[api];
+        const struct platform_health *p = &s->platforms[api];
         json_open(b, '{');
         JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
         JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_CONNECTED]);
         JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
-        JSON_BOOL(b, "resting", p->resting_until != TIME_NONE || p->paused_until != TIME_NONE);
+        JSON_BOOL(b, "resting", p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE);
         JSON_BOOL(b, "behind", p->behind);
         json_close(b, '}');
     }
@@ -323,9 +323,9 @@ static void text_platforms(struct buf *b, const struct service_status *s)
     buf_printf(b, "platforms  accounts: %lld fine, %lld to sign in again", (long long)fine,
                (long long)sign_in);
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        const struct platform_state *p = &s->platforms[api];
+        const struct platform_health *p = &s->platforms[api];
         const char *name = platform_desc(p->api)->name;
-        if (p->resting_until != TIME_NONE || p->paused_until != TIME_NONE)
+        if (p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE)
             buf_printf(b, "; %s is left alone for now", name);
         if (p->behind)
             buf_printf(b, "; %s is BEHIND", name);

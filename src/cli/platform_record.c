@@ -79,12 +79,12 @@ static void describe(struct buf *b, const struct outcome *o, const struct platfo
                      const char *prefix)
 {
     buf_printf(b, "%s", prefix);
-    outcome_describe(b, o);
+    describe_outcome(b, o);
     buf_append_char(b, '\n');
     for (size_t i = 0; i < call->item_count; i++)
         if (call->items[i].state != ITEM_PENDING) {
             buf_printf(b, "%s", prefix);
-            item_describe(b, &call->items[i]);
+            describe_item(b, &call->items[i]);
             buf_append_char(b, '\n');
         }
 }
@@ -123,8 +123,8 @@ static void append_options(struct recording *r, const struct platform_call *call
     buf_printf(&r->out, "%s%s%s%s%s%s", call->by_key ? " key" : "", call->options->batch ? " batch" : "",
                call->with_account ? " account" : "", call->combined ? " combined" : "",
                call->is_personal ? " personal" : "", young ? " young" : "");
-    number_describe(&r->out, "source", call->items[0].views_source);
-    text_describe(&r->out, "dropped", call->dropped);
+    describe_number(&r->out, "source", call->items[0].views_source);
+    describe_text(&r->out, "dropped", call->dropped);
     buf_append_char(&r->out, '\n');
 }
 

@@ -50,7 +50,7 @@ enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out)
     arena_init(&a->arena, ARENA_BYTES);
     arena_init(&a->call_arena, ARENA_BYTES);
     enum cli_exit code = CLI_COULD_NOT;
-    if (seal_open(&a->keys, cli->config.secrets.key_file, message, sizeof message)) {
+    if (seal_keys_open(&a->keys, cli->config.secrets.key_file, message, sizeof message)) {
         a->keys = NULL;
         code = cli_fail(CLI_USAGE, "%s", message);
         goto fail;
@@ -98,7 +98,7 @@ void asker_close(struct asker *a)
     if (a->store)
         store_close(a->store);
     if (a->keys)
-        seal_close(a->keys);
+        seal_keys_close(a->keys);
     free(a);
 }
 
@@ -130,7 +130,7 @@ bool asker_refresh_if_due(struct asker *a)
 {
     struct credential c = a->account;
     c.state = CREDENTIAL_CONNECTED;
-    return !tokens_refresh_is_due(a->desc, &c, clock_wall_ms(), false) || asker_refresh(a);
+    return !token_refresh_is_due(a->desc, &c, clock_wall_ms(), false) || asker_refresh(a);
 }
 
 /* ---- one call ---- */
@@ -163,7 +163,7 @@ enum err asker_send(struct asker *a, struct platform_call *call)
     arena_wipe(&a->call_arena);
     struct http_request *request = arena_alloc(&a->call_arena, sizeof *request);
     *request = (struct http_request){.method = "GET"};
-    enum err err = call->by_key ? OK : tokens_open(a->keys, &a->account, &tokens);
+    enum err err = call->by_key ? OK : token_vault_open(a->keys, &a->account, &tokens);
     if (err)
         return err;
     a->network = NULL;
@@ -172,7 +172,7 @@ enum err asker_send(struct asker *a, struct platform_call *call)
     a->desc->build(&a->call_arena, call, request);
     a->waiting = true;
     (void)http_client_send(a->client, request, on_answer, a);
-    tokens_close(&tokens);
+    token_vault_close(&tokens);
     call->access_token = str_make(NULL, 0);
     wait_for_it(a);
     return OK;

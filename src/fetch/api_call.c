@@ -1,5 +1,5 @@
-/* A call: token, request, response. Tokens are decrypted only from tokens_open() until the request is built;
- * the request's copies are then wiped. */
+/* A call: token, request, response. Tokens are decrypted only from token_vault_open() until the request is
+ * built; the request's copies are then wiped. */
 #include "fetch/api_call.h"
 
 #include "base/check.h"
@@ -43,7 +43,7 @@ void api_call_finish(struct api_call *call)
 {
     struct fetch_account *account = call->account;
     CHECK(!call->http && !call->counted && !call->batch);
-    tokens_close(&call->tokens);
+    token_vault_close(&call->tokens);
     arena_reset(&call->arena);
     list_remove(&call->link);
     list_add_last(&call->calls->spare, &call->link);
@@ -79,25 +79,25 @@ static struct str sample_of(struct api_call *call, struct str body)
 static void log_samples(struct api_call *call, const struct outcome *o, struct str body)
 {
     struct throttle *t = call->account->api->throttle;
-    if (o->verdict == V_MALFORMED && log_is_enabled(LOG_DEBUG)) {
+    if (o->kind == OUTCOME_MALFORMED && log_is_enabled(LOG_DEBUG)) {
         struct str sample = sample_of(call, body);
         log_debug("platforms: %s: malformed response: %.*s", t->desc->name, (int)sample.len, sample.p);
     }
     if (o->unknown_code.p && throttle_record_unknown_code(t, o->unknown_code)) {
         struct str sample = sample_of(call, body);
         log_warn("platforms: %s: undocumented error %.*s, treated as %s; please report it: %.*s",
-                 t->desc->name, (int)o->unknown_code.len, o->unknown_code.p, verdict_name(o->verdict),
+                 t->desc->name, (int)o->unknown_code.len, o->unknown_code.p, outcome_kind_name(o->kind),
                  (int)sample.len, sample.p);
     }
 }
 
 static struct outcome outcome_of_transport(enum transport_error error)
 {
-    struct outcome o = {.verdict = V_LATER, .code = str_from_cstr(transport_error_name(error))};
+    struct outcome o = {.kind = OUTCOME_RETRY, .code = str_from_cstr(transport_error_name(error))};
     if (error == TRANSPORT_TOO_LARGE || error == TRANSPORT_PROTOCOL)
-        o.verdict = V_MALFORMED;
+        o.kind = OUTCOME_MALFORMED;
     else if (error == TRANSPORT_REQUEST)
-        o.verdict = V_BUG;
+        o.kind = OUTCOME_BAD_REQUEST;
     return o;
 }
 
@@ -204,7 +204,7 @@ static void send_call(struct api_call *call)
     call->http = http_client_send(calls->http, &request, on_response, call);
     wipe_request(&request, call->request.access_token);
     call->request.access_token = (struct str){0};
-    tokens_close(&call->tokens);
+    token_vault_close(&call->tokens);
 }
 
 /* --- tokens --- */
@@ -223,7 +223,7 @@ static enum next fail_with_database(struct api_call *call, enum err err, struct 
 
 static enum next open_and_send(struct api_call *call, const struct credential *c, struct call_result *result)
 {
-    const enum err err = tokens_open(call->calls->keys, c, &call->tokens);
+    const enum err err = token_vault_open(call->calls->keys, c, &call->tokens);
     if (!err) {
         send_call(call);
         return NEXT_WAIT;
@@ -253,7 +253,7 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
         return finish_with(result, (struct call_result){.kind = CALL_ACCOUNT_UNUSABLE});
     account->version = c.version;
     call->token_is_valid = c.access_expires_at == TIME_NONE || c.access_expires_at > now;
-    if (!call->refresh_tried && tokens_refresh_is_due(account->api->throttle->desc, &c, now, false))
+    if (!call->refresh_tried && token_refresh_is_due(account->api->throttle->desc, &c, now, false))
         return refresh_token(call, result);
     return open_and_send(call, &c, result);
 }
@@ -266,7 +266,7 @@ static enum next delay_call(struct api_call *call, const struct token_refresh_re
         return load_and_send(call, result);
     *result = (struct call_result){
         .kind = CALL_DELAYED,
-        .outcome = {.verdict = V_LATER, .scope = SCOPE_ACCOUNT, .wait_ms = refresh->wait_ms}};
+        .outcome = {.kind = OUTCOME_RETRY, .scope = SCOPE_ACCOUNT, .wait_ms = refresh->wait_ms}};
     result->outcome.code = arena_copy(&call->arena, str_from_cstr(refresh->code));
     return NEXT_MORE;
 }
@@ -310,7 +310,7 @@ static enum next refresh_token(struct api_call *call, struct call_result *result
 {
     struct token_refresh_result refresh;
     call->refresh_tried = true;
-    tokens_close(&call->tokens);
+    token_vault_close(&call->tokens);
     const enum next next = token_refresher_start(call->calls->refresher, call->account->row,
                                                  call->account->version, &refresh, on_tokens, call);
     return next == NEXT_WAIT ? NEXT_WAIT : continue_with_tokens(call, &refresh, result);

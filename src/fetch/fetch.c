@@ -286,7 +286,7 @@ static struct engine *engine_new(struct run *run)
 
 static void engine_free(struct engine *e)
 {
-    seal_close(e->keys);
+    seal_keys_close(e->keys);
     author_plan_fini(&e->plan);
     result_set_free(&e->results);
     pending_writes_fini(&e->writes);
@@ -299,7 +299,7 @@ static void engine_free(struct engine *e)
 static enum err load_state(struct engine *e)
 {
     char why[256] = "";
-    enum err err = seal_open(&e->keys, e->config->secrets.key_file, why, sizeof why);
+    enum err err = seal_keys_open(&e->keys, e->config->secrets.key_file, why, sizeof why);
     if (err)
         return run_fail(e->run, err, "%s", why);
     err = first_author_load(e->run, &e->first_author);

@@ -5,7 +5,7 @@
 #include "fetch/api_call.h"
 
 /* Settles or requeues the posts that the response decides; the others stay in call->batch. `ok`: the outcome
- * of the call is V_OK. */
+ * of the call is OUTCOME_OK. */
 void post_outcomes_apply(struct api_call *call, struct pending_writes *writes, bool ok);
 
 /* The platform does not have the post, or not for this account: tries another account, or settles it as

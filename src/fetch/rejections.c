@@ -32,8 +32,8 @@ void rejections_add(struct rejections *r, const struct throttle *t, int64_t row,
     *account = (struct rejected_account){
         .api = t->api,
         .update = {.kind = ACCOUNT_RECONNECT, .row = row, .version = version, .at = clock_wall_ms()}};
-    (void)snprintf(account->update.text, sizeof account->update.text, "%s %s", verdict_name(V_RECONNECT),
-                   code);
+    (void)snprintf(account->update.text, sizeof account->update.text, "%s %s",
+                   outcome_kind_name(OUTCOME_RECONNECT), code);
 }
 
 void rejections_add_account(struct rejections *r, struct fetch_account *account, const char *code)

@@ -120,7 +120,7 @@ static void count(struct token_refresher *r, enum platform_api api, enum token_r
 
 static void refresh_free(struct token_refresh *refresh)
 {
-    tokens_close(&refresh->tokens);
+    token_vault_close(&refresh->tokens);
     arena_wipe(&refresh->arena);
     arena_fini(&refresh->arena);
     VEC_FREE(&refresh->waiters);
@@ -146,7 +146,7 @@ static void complete(struct token_refresh *refresh, const struct token_refresh_r
     r->in_flight_count--;
     count(r, refresh->tokens.api, result->status);
     log_result(refresh, result);
-    tokens_close(&refresh->tokens);
+    token_vault_close(&refresh->tokens);
     arena_wipe(&refresh->arena);
     for (size_t i = 0; i < refresh->waiters.count; i++)
         refresh->waiters.items[i].done(refresh->waiters.items[i].ctx, result);
@@ -204,7 +204,7 @@ static enum err seal_received(const struct token_swap *swap, struct credential *
         grant.refresh_expires_in_s = 0;
     }
     c->version = refresh->tokens.version;
-    const enum err err = tokens_seal(refresh->refresher->keys, c, &grant, access, refresh_token);
+    const enum err err = token_vault_seal(refresh->refresher->keys, c, &grant, access, refresh_token);
     if (err)
         return err;
     c->access_expires_at = token_expiry(platform_desc(refresh->tokens.api), grant.expires_in_s, now);
@@ -319,20 +319,20 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     struct token_refresh_result result = result_of(TOKEN_RETRY_LATER, o->code);
     result.wait_ms = o->wait_ms;
     result.scope = o->scope;
-    switch (o->verdict) {
-    case V_RECONNECT:
-    case V_TOKEN:
+    switch (o->kind) {
+    case OUTCOME_RECONNECT:
+    case OUTCOME_TOKEN_REJECTED:
         /* If an earlier response was lost, the token was valid until then. */
         result = result_of(TOKEN_RECONNECT, refresh->may_be_spent ? STR("lost_in_refresh") : o->code);
         break;
-    case V_OPERATOR:
-    case V_BUG: result = result_of(TOKEN_APP_REJECTED, o->code); break;
-    case V_OK:
-    case V_LATER:
-    case V_QUOTA:
-    case V_TIER:
-    case V_SPLIT:
-    case V_MALFORMED: break;
+    case OUTCOME_APP_REJECTED:
+    case OUTCOME_BAD_REQUEST: result = result_of(TOKEN_APP_REJECTED, o->code); break;
+    case OUTCOME_OK:
+    case OUTCOME_RETRY:
+    case OUTCOME_QUOTA_SPENT:
+    case OUTCOME_OTHER_FORM:
+    case OUTCOME_SPLIT:
+    case OUTCOME_MALFORMED: break;
     }
     /* A 5xx or an unreadable page may have replaced a response with new tokens. */
     if (status >= 400 && status < 500)
@@ -346,7 +346,7 @@ static struct token_refresh_result handle_response(struct token_refresh *refresh
     const struct platform_desc *desc = platform_desc(refresh->tokens.api);
     struct token_grant received = {.expires_in_s = 0};
     const struct outcome o = desc->parse_refresh(&refresh->arena, response, &received);
-    if (o.verdict != V_OK || !received.access_token.len)
+    if (o.kind != OUTCOME_OK || !received.access_token.len)
         return handle_rejection(refresh, &o, response->status);
     if (received.account_id.p && !str_eq(received.account_id, refresh->tokens.grant.account_id)) {
         clear_mark(refresh);
@@ -408,7 +408,7 @@ static bool prepare(struct token_refresh *refresh, const struct credential *c,
                     struct token_refresh_result *result)
 {
     struct mark m = {.refresh = refresh};
-    enum err err = tokens_open(refresh->refresher->keys, c, &refresh->tokens);
+    enum err err = token_vault_open(refresh->refresher->keys, c, &refresh->tokens);
     if (err == ERR_CORRUPT) { /* only this row is damaged: reconnecting repairs it */
         *result = result_of(TOKEN_RECONNECT, STR("sealed"));
         return false;

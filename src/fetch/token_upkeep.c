@@ -22,7 +22,7 @@ static bool on_credential(void *ctx, const struct credential *c)
         return true;
     const struct throttle *t = u->apis[c->api].throttle;
     if (t->configured && !t->closed && c->state == CREDENTIAL_CONNECTED &&
-        tokens_refresh_is_due(t->desc, c, clock_wall_ms(), true))
+        token_refresh_is_due(t->desc, c, clock_wall_ms(), true))
         *VEC_ADD(&u->due) = (struct due_token){.row = c->row, .version = c->version, .api = t->api};
     return true;
 }

@@ -6,14 +6,14 @@
 #include "platforms/platform.h"
 
 /* "later account 80002 wait=420000 usage=97": verdict, scope, code, then what is set. Without a line end. */
-void outcome_describe(struct buf *b, const struct outcome *o);
+void describe_outcome(struct buf *b, const struct outcome *o);
 
 /* "item 1784 ok 1000 58 6 3 - source=1": id, state, counts in the order of enum count_kind. Without a line
  * end. */
-void item_describe(struct buf *b, const struct platform_item *item);
+void describe_item(struct buf *b, const struct platform_item *item);
 
 /* " name=value", or nothing if the value is empty or 0. */
-void text_describe(struct buf *b, const char *name, struct str text);
-void number_describe(struct buf *b, const char *name, int64_t n);
+void describe_text(struct buf *b, const char *name, struct str text);
+void describe_number(struct buf *b, const char *name, int64_t n);
 
 #endif

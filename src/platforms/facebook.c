@@ -193,19 +193,19 @@ static void read_counts(struct platform_item *item, struct yyjson_val *node, str
     item->counts[COUNT_SHARES] = first_of(post && node ? node_shares(node) : COUNT_NONE,
                                           social_action(actions, STR("share"), STR("shares")));
     read_views(item, node, insights, may_choose);
-    item_settle(item);
+    item_set_state(item);
 }
 
 /* ---- answers ---- */
 
-static bool is_sound(struct graph_answer *g, const struct platform_item *item, struct yyjson_val *node,
+static bool is_sound(struct graph_response *g, const struct platform_item *item, struct yyjson_val *node,
                      struct yyjson_val *insights)
 {
     struct str id = jsonr_id(jsonr_get(node, "id"));
     if (id.p && !str_eq(id, item->id))
-        graph_malformed(g, "id");
+        graph_set_malformed(g, "id");
     else if (insights && !graph_is_insights(insights, item->id))
-        graph_malformed(g, "insights");
+        graph_set_malformed(g, "insights");
     else
         return true;
     return false;
@@ -226,21 +226,21 @@ static bool is_dead_reel_metric(struct str dead, struct str message)
 /* Whether the insights were refused, or came empty, because the object is of another kind or a name is dead:
  * then the item waits for the next form. Of an object whose kind is not known, a refused name of views says
  * that it is no Reel; another name is dead. */
-static bool wants_other_form(struct graph_answer *g, const struct platform_item *item, struct form form,
-                             struct graph_part part)
+static bool wants_other_form(struct graph_response *g, const struct platform_item *item, struct form form,
+                             struct graph_result part)
 {
     const int tier = g->call->tier;
     bool unchosen = item->views_source == VIEWS_SOURCE_NONE && !is_post(item->id);
     bool refused = part.kind == GRAPH_METRIC, empty = part.kind == GRAPH_OK && is_empty(part.body);
     if (item->views_source == VIEWS_NODE || (!refused && !(unchosen && empty && tier < TIER_DEFAULT)))
         return false;
-    struct str none = {NULL, 0}, dead = refused ? graph_dead_metric(part.message, form.names) : none;
+    struct str none = {NULL, 0}, dead = refused ? graph_find_rejected_metric(part.message, form.names) : none;
     if (unchosen && (!dead.p || tier > TIER_FIRST || !is_dead_reel_metric(dead, part.message)))
-        return graph_tier(g, none, true, TIERS);
-    return graph_tier(g, dead, false, TIERS);
+        return graph_request_other_form(g, none, true, TIERS);
+    return graph_request_other_form(g, dead, false, TIERS);
 }
 
-static bool is_refused(struct graph_part part)
+static bool is_refused(struct graph_result part)
 {
     return part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED;
 }
@@ -251,7 +251,7 @@ struct insights_tally {
 };
 
 static void tally_insights(struct insights_tally *t, int64_t now, const struct platform_item *item,
-                           struct graph_part node, struct graph_part insights)
+                           struct graph_result node, struct graph_result insights)
 {
     const bool silent = insights.kind == GRAPH_OK && is_empty(insights.body);
     const bool late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
@@ -259,14 +259,15 @@ static void tally_insights(struct insights_tally *t, int64_t now, const struct p
     t->without += node.kind == GRAPH_OK && (is_refused(insights) || (silent && is_post(item->id) && !late));
 }
 
-/* An item that stays PENDING was refused both ways: graph_finish() says whether it is gone or the grant is.
+/* An item that stays PENDING was refused both ways: graph_response_outcome() says whether it is gone or the
+ * grant is.
  */
-static void read_item(struct graph_answer *g, struct form form, struct platform_item *item,
+static void read_item(struct graph_response *g, struct form form, struct platform_item *item,
                       struct insights_tally *tally)
 {
-    struct graph_part node = graph_next(g), insights = {.kind = GRAPH_DENIED};
+    struct graph_result node = graph_response_next(g), insights = {.kind = GRAPH_DENIED};
     if (form.asked) {
-        insights = graph_next(g);
+        insights = graph_response_next(g);
         tally_insights(tally, g->call->now_ms, item, node, insights);
     }
     if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || (is_refused(node) && is_refused(insights)))
@@ -284,7 +285,7 @@ static void read_item(struct graph_answer *g, struct form form, struct platform_
 static struct outcome parse_read(struct arena *a, struct platform_call *call,
                                  const struct http_response *response)
 {
-    struct graph_answer g;
+    struct graph_response g;
     struct form forms[GRAPH_BATCH_MAX];
     struct insights_tally tally = {0};
     size_t operations = 0;
@@ -294,11 +295,11 @@ static struct outcome parse_read(struct arena *a, struct platform_call *call,
         forms[i] = form_of(a, call, &call->items[i]);
         operations += forms[i].asked ? 2 : 1;
     }
-    if (graph_open(&g, a, call, response, false, operations))
+    if (graph_response_open(&g, a, call, response, false, operations))
         for (size_t i = 0; i < call->item_count; i++)
             read_item(&g, forms[i], &call->items[i], &tally);
-    struct outcome o = graph_finish(&g);
-    o.no_insights = o.verdict == V_OK && tally.without && !tally.with;
+    struct outcome o = graph_response_outcome(&g);
+    o.no_insights = o.kind == OUTCOME_OK && tally.without && !tally.with;
     return o;
 }
 
@@ -342,13 +343,13 @@ static struct str reel_of(struct yyjson_val *post)
 static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
                                     const struct http_response *response)
 {
-    struct graph_answer g;
+    struct graph_response g;
     items_reset(call);
-    if (!graph_open(&g, a, call, response, false, call->item_count))
-        return graph_finish(&g);
+    if (!graph_response_open(&g, a, call, response, false, call->item_count))
+        return graph_response_outcome(&g);
     for (size_t i = 0; i < call->item_count; i++) {
         struct platform_item *item = &call->items[i];
-        struct graph_part part = graph_next(&g);
+        struct graph_result part = graph_response_next(&g);
         if (part.kind == GRAPH_CALL)
             continue;
         struct str reel = reel_of(part.body);
@@ -356,8 +357,8 @@ static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
         if (item->state == ITEM_OK)
             item->resolved = reel.p ? reel : item->id;
     }
-    graph_forgive(&g);
-    return graph_finish(&g);
+    graph_ignore_denials(&g);
+    return graph_response_outcome(&g);
 }
 
 static void build(struct arena *a, const struct platform_call *call, struct http_request *out)

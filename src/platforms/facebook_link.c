@@ -125,7 +125,7 @@ static void add_account(struct arena *a, struct platform_link *link, enum platfo
     link->accounts[link->account_count++] = (struct linked_account){
         .api = api,
         .id = id,
-        .name = grant_name(a, jsonr_text(jsonr_get(account, name))),
+        .name = grant_display_name(a, jsonr_text(jsonr_get(account, name))),
         .grant = {.access_token = token, .scopes = link->grant.scopes, .account_id = id, .expires_in_s = -1},
     };
 }
@@ -202,8 +202,8 @@ static struct outcome parse_token(struct arena *a, struct platform_link *link,
                                   const struct http_response *response)
 {
     struct token_grant got;
-    struct outcome o = graph_grant(a, response, &got);
-    if (o.verdict == V_OK) {
+    struct outcome o = graph_parse_grant(a, response, &got);
+    if (o.kind == OUTCOME_OK) {
         link->grant = got;
         link->step++;
     }
@@ -213,22 +213,22 @@ static struct outcome parse_token(struct arena *a, struct platform_link *link,
 struct outcome facebook_link_parse(struct arena *a, struct platform_link *link,
                                    const struct http_response *response)
 {
-    struct graph_answer g;
+    struct graph_response g;
     const int step = link->step;
     CHECK(step < STEP_DONE);
     if (step < STEP_PAGES)
         return parse_token(a, link, response);
-    struct graph_part part = {.kind = GRAPH_CALL};
-    if (graph_open(&g, a, NULL, response, false, 0))
-        part = graph_next(&g);
+    struct graph_result part = {.kind = GRAPH_CALL};
+    if (graph_response_open(&g, a, NULL, response, false, 0))
+        part = graph_response_next(&g);
     if (part.kind == GRAPH_OK && !jsonr_is_array(jsonr_get(part.body, "data")))
-        graph_malformed(&g, step < STEP_PERMISSIONS ? "pages" : "list");
-    struct outcome o = graph_finish(&g);
-    if (step >= STEP_PERMISSIONS && o.verdict != V_OK) {
+        graph_set_malformed(&g, step < STEP_PERMISSIONS ? "pages" : "list");
+    struct outcome o = graph_response_outcome(&g);
+    if (step >= STEP_PERMISSIONS && o.kind != OUTCOME_OK) {
         link->step = STEP_DONE; /* The accounts found so far are linked even if these lists are refused. */
-        return outcome_make(V_OK, SCOPE_CALL, o.code);
+        return outcome_make(OUTCOME_OK, SCOPE_CALL, o.code);
     }
-    if (o.verdict != V_OK)
+    if (o.kind != OUTCOME_OK)
         return o;
     if (step == STEP_PERMISSIONS) {
         read_permissions(a, link, part.body);

@@ -7,19 +7,20 @@
 enum { TOKEN_MAX = 4096, LIFE_MAX_S = 10 * 366 * 86400, NAME_MAX_LEN = 200 };
 
 const struct error_row grant_errors[] = {
-    {"invalid_grant", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* revoked, expired, or spent */
-    {"access_denied", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"invalid_client", 0, V_OPERATOR, SCOPE_APP, 0},
-    {"unauthorized_client", 0, V_OPERATOR, SCOPE_APP, 0},
-    {"deleted_client", 0, V_OPERATOR, SCOPE_APP, 0},  /* Google [K] */
-    {"disabled_client", 0, V_OPERATOR, SCOPE_APP, 0}, /* Google [K] */
-    {"invalid_scope", 0, V_OPERATOR, SCOPE_APP, 0},
-    {"redirect_uri_mismatch", 0, V_OPERATOR, SCOPE_APP, 0}, /* Google [K] */
-    {"invalid_request", 0, V_BUG, SCOPE_APP, 0},
-    {"unsupported_grant_type", 0, V_BUG, SCOPE_APP, 0},
-    {"unsupported_response_type", 0, V_BUG, SCOPE_APP, 0}, /* of the consent page; in TikTok's table */
-    {"server_error", 0, V_LATER, SCOPE_CALL, 0},
-    {"temporarily_unavailable", 0, V_LATER, SCOPE_CALL, 0},
+    {"invalid_grant", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* revoked, expired, or spent */
+    {"access_denied", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"invalid_client", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"unauthorized_client", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"deleted_client", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* Google [K] */
+    {"disabled_client", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* Google [K] */
+    {"invalid_scope", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"redirect_uri_mismatch", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* Google [K] */
+    {"invalid_request", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unsupported_grant_type", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unsupported_response_type", 0, OUTCOME_BAD_REQUEST, SCOPE_APP,
+     0}, /* of the consent page; in TikTok's table */
+    {"server_error", 0, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"temporarily_unavailable", 0, OUTCOME_RETRY, SCOPE_CALL, 0},
     {0},
 };
 
@@ -37,7 +38,7 @@ static int64_t life(struct yyjson_val *v)
     return seconds > 0 && seconds < LIFE_MAX_S ? seconds : 0;
 }
 
-bool grant_read(struct yyjson_val *root, const char *refresh_life, struct token_grant *got)
+bool grant_parse(struct yyjson_val *root, const char *refresh_life, struct token_grant *got)
 {
     *got = (struct token_grant){
         .access_token = jsonr_text(jsonr_get(root, "access_token")),
@@ -50,17 +51,17 @@ bool grant_read(struct yyjson_val *root, const char *refresh_life, struct token_
            (got->refresh_token.len == 0 || grant_token_is_plain(got->refresh_token));
 }
 
-struct outcome grant_error(struct arena *a, struct yyjson_val *root, const struct http_response *r)
+struct outcome grant_parse_error(struct arena *a, struct yyjson_val *root, const struct http_response *r)
 {
     struct yyjson_val *error = jsonr_get(root, "error");
     struct str code = jsonr_text(error);
     if (!code.p)
         code = jsonr_text(jsonr_get(error, "code"));
     /* Without a word of the endpoint's own, a 401 or 403 says nothing of the author's account. */
-    const struct error_row *row = code.p ? error_find(grant_errors, code, r->status) : NULL;
-    struct outcome o = row ? outcome_of_error(a, grant_errors, code, r, 0) : outcome_unreadable(a, r, 0);
+    const struct error_row *row = code.p ? error_row_find(grant_errors, code, r->status) : NULL;
+    struct outcome o = row ? outcome_from_error(a, grant_errors, code, r, 0) : outcome_unreadable(a, r, 0);
     if (code.p)
-        o.code = outcome_code(a, code);
+        o.code = outcome_clean_code(a, code);
     return o;
 }
 
@@ -81,7 +82,7 @@ bool grant_has_scope(struct str scopes, struct str scope)
     return false;
 }
 
-struct str grant_name(struct arena *a, struct str name)
+struct str grant_display_name(struct arena *a, struct str name)
 {
     char *p = arena_alloc(a, NAME_MAX_LEN + 1);
     size_t n = 0, step;
@@ -103,8 +104,8 @@ void request_add_header(struct http_request *out, struct str name, struct str va
     out->headers[out->header_count++] = (struct http_header){name, value};
 }
 
-void request_form(struct arena *a, const char *origin, struct str path, const struct url_field *fields,
-                  size_t count, struct http_request *out)
+void request_set_form(struct arena *a, const char *origin, struct str path, const struct url_field *fields,
+                      size_t count, struct http_request *out)
 {
     *out = (struct http_request){.origin = origin, .method = "POST", .path = path};
     out->content_type = STR("application/x-www-form-urlencoded");

@@ -44,8 +44,8 @@ void graph_batch(struct arena *a, const struct platform_call *call, const struct
     CHECK(!json.failed);
     const struct url_field fields[] = {
         {"access_token", call->access_token}, {"include_headers", STR("true")}, {"batch", buf_str(&json)}};
-    request_form(a, call->options->origins[ORIGIN_API], arena_printf(a, "/%s/", call->options->graph_version),
-                 fields, 3, out);
+    request_set_form(a, call->options->origins[ORIGIN_API],
+                     arena_printf(a, "/%s/", call->options->graph_version), fields, 3, out);
     buf_fini(&json);
 }
 
@@ -59,17 +59,17 @@ struct graph_row {
     const char *text; /* that the message has to hold; NULL: whatever it says */
     enum graph_kind kind;
     enum item_state state;
-    enum verdict verdict;
+    enum outcome_kind outcome;
     enum outcome_scope scope;
     int64_t wait_ms;
 };
 
-#define OF_ITEM(s)        GRAPH_ITEM, (s), V_OK, SCOPE_CALL, 0
+#define OF_ITEM(s)        GRAPH_ITEM, (s), OUTCOME_OK, SCOPE_CALL, 0
 #define OF_CALL(v, s, ms) GRAPH_CALL, ITEM_PENDING, (v), (s), (ms)
-#define OF_REQUEST        GRAPH_METRIC, ITEM_PENDING, V_TIER, SCOPE_CALL, 0
-#define OF_GRANT          GRAPH_DENIED, ITEM_PENDING, V_RECONNECT, SCOPE_ACCOUNT, 0
-#define GONE_OR_GRANT     GRAPH_GONE_OR_DENIED, ITEM_PENDING, V_RECONNECT, SCOPE_ACCOUNT, 0
-#define OUR_BUG           GRAPH_ITEM, ITEM_RETRY, V_BUG, SCOPE_CALL, 0
+#define OF_REQUEST        GRAPH_METRIC, ITEM_PENDING, OUTCOME_OTHER_FORM, SCOPE_CALL, 0
+#define OF_GRANT          GRAPH_DENIED, ITEM_PENDING, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0
+#define GONE_OR_GRANT     GRAPH_GONE_OR_DENIED, ITEM_PENDING, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0
+#define OUR_BUG           GRAPH_ITEM, ITEM_RETRY, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0
 /* Meta counts over the last hour, and what is asked meanwhile makes it longer; Mixpost too waits an hour [P].
  */
 #define THROTTLED_MS HOUR_MS
@@ -79,28 +79,29 @@ struct graph_row {
  * answers. */
 static const struct graph_row rows[] = {
     /* Throttles come first, since they may call themselves transient. */
-    {4, 4, ANY, NULL, OF_CALL(V_LATER, SCOPE_APP, THROTTLED_MS)},             /* [E] [R] */
-    {341, 341, ANY, NULL, OF_CALL(V_LATER, SCOPE_APP, THROTTLED_MS)},         /* [E] */
-    {17, 17, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [E] [R] */
-    {32, 32, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [R] */
-    {613, 613, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},     /* [R] */
-    {80000, 80014, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)}, /* [R] */
-    {9, 9, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, THROTTLED_MS)},         /* [I] too many actions */
-    {368, 368, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, DAY_MS)},           /* [E] blocked for a policy */
-    {25, 25, ANY, NULL, OF_CALL(V_LATER, SCOPE_ACCOUNT, DAY_MS)}, /* [I] the account is restricted */
+    {4, 4, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},             /* [E] [R] */
+    {341, 341, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},         /* [E] */
+    {17, 17, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [E] [R] */
+    {32, 32, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [R] */
+    {613, 613, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},     /* [R] */
+    {80000, 80014, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)}, /* [R] */
+    {9, 9, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},         /* [I] too many actions */
+    {368, 368, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, DAY_MS)}, /* [E] blocked for a policy */
+    {25, 25, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, DAY_MS)},   /* [I] the account is restricted */
     /* Our app is refused, which is never the author's fault. */
-    {1, 1, ANY, "client secret", OF_CALL(V_OPERATOR, SCOPE_APP, 0)}, /* [P] */
-    {5, 5, ANY, NULL, OF_CALL(V_OPERATOR, SCOPE_APP, 0)},            /* [P] source address not allowed */
-    {101, 101, ANY, NULL, OF_CALL(V_OPERATOR, SCOPE_APP, 0)},        /* [P] "Error validating application" */
-    {104, 104, ANY, NULL, OF_CALL(V_OPERATOR, SCOPE_APP, 0)},        /* [S] appsecret_proof is required */
-    {100, 100, ANY, "appsecret_proof", OF_CALL(V_OPERATOR, SCOPE_APP, 0)}, /* [S] */
+    {1, 1, ANY, "client secret", OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [P] */
+    {5, 5, ANY, NULL, OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [P] source address not allowed */
+    {101, 101, ANY, NULL,
+     OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [P] "Error validating application" */
+    {104, 104, ANY, NULL, OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [S] appsecret_proof is required */
+    {100, 100, ANY, "appsecret_proof", OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [S] */
     /* The token. */
-    {102, 102, ANY, NULL, OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)},                    /* [E] */
-    {190, 190, ANY, NULL, OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)},                    /* [E] */
-    {2500, 2500, ANY, "active access token", OF_CALL(V_TOKEN, SCOPE_ACCOUNT, 0)}, /* [P] */
+    {102, 102, ANY, NULL, OF_CALL(OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0)},                    /* [E] */
+    {190, 190, ANY, NULL, OF_CALL(OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0)},                    /* [E] */
+    {2500, 2500, ANY, "active access token", OF_CALL(OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0)}, /* [P] */
     /* The size of the answer. */
-    {1, 1, ANY, "reduce the amount of data", OF_CALL(V_SPLIT, SCOPE_CALL, 0)}, /* [P] */
-    {18, 18, ANY, NULL, OF_CALL(V_SPLIT, SCOPE_CALL, 0)},                      /* [P] resource limits */
+    {1, 1, ANY, "reduce the amount of data", OF_CALL(OUTCOME_SPLIT, SCOPE_CALL, 0)}, /* [P] */
+    {18, 18, ANY, NULL, OF_CALL(OUTCOME_SPLIT, SCOPE_CALL, 0)},                      /* [P] resource limits */
     /* The post. */
     {10, 10, ANY, "not enough viewers", OF_ITEM(ITEM_NO_DATA)},
     {100, 100, 33, NULL, OF_ITEM(ITEM_MISSING)},
@@ -174,56 +175,64 @@ static bool read_error(struct yyjson_val *v, struct graph_error *e)
 /* Where operations of one batch say different things, the gravest counts. */
 static int gravity(const struct outcome *o)
 {
-    static const int of[VERDICTS] = {
-        [V_OK] = 0,    [V_TIER] = 1,  [V_SPLIT] = 2,      [V_BUG] = 3,    [V_MALFORMED] = 4,
-        [V_LATER] = 5, [V_QUOTA] = 9, [V_RECONNECT] = 10, [V_TOKEN] = 11, [V_OPERATOR] = 12,
+    static const int of[OUTCOME_KINDS] = {
+        [OUTCOME_OK] = 0,
+        [OUTCOME_OTHER_FORM] = 1,
+        [OUTCOME_SPLIT] = 2,
+        [OUTCOME_BAD_REQUEST] = 3,
+        [OUTCOME_MALFORMED] = 4,
+        [OUTCOME_RETRY] = 5,
+        [OUTCOME_QUOTA_SPENT] = 9,
+        [OUTCOME_RECONNECT] = 10,
+        [OUTCOME_TOKEN_REJECTED] = 11,
+        [OUTCOME_APP_REJECTED] = 12,
     };
-    return of[o->verdict] + (o->verdict == V_LATER ? (int)o->scope : 0);
+    return of[o->kind] + (o->kind == OUTCOME_RETRY ? (int)o->scope : 0);
 }
 
-static void note(struct graph_answer *g, struct outcome o)
+static void note(struct graph_response *g, struct outcome o)
 {
     if (gravity(&o) > gravity(&g->outcome))
         g->outcome = o;
 }
 
-void graph_malformed(struct graph_answer *g, const char *code)
+void graph_set_malformed(struct graph_response *g, const char *code)
 {
-    note(g, outcome_make(V_MALFORMED, SCOPE_CALL, str_from_cstr(code)));
+    note(g, outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, str_from_cstr(code)));
 }
 
 /* What one operation was refused with counts for the call only if it is the whole call, or if nothing else
  * was understood. */
-static void note_bug(struct graph_answer *g, const struct graph_row *row, struct str code)
+static void note_bug(struct graph_response *g, const struct graph_row *row, struct str code)
 {
-    g->bug = outcome_make(V_BUG, SCOPE_CALL, code);
+    g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, code);
     if (!row)
         g->unknown_code = code;
 }
 
-static void note_call(struct graph_answer *g, const struct graph_row *row, struct str code)
+static void note_call(struct graph_response *g, const struct graph_row *row, struct str code)
 {
-    struct outcome o = outcome_make(row->verdict, row->scope, code);
+    struct outcome o = outcome_make(row->outcome, row->scope, code);
     o.wait_ms = row->wait_ms;
-    o.too_large = row->verdict == V_SPLIT;
-    if (o.verdict == V_TOKEN && !g->refreshes)
-        o.verdict = V_RECONNECT;
+    o.too_large = row->outcome == OUTCOME_SPLIT;
+    if (o.kind == OUTCOME_TOKEN_REJECTED && !g->refreshes)
+        o.kind = OUTCOME_RECONNECT;
     note(g, o);
 }
 
-static void note_denied(struct graph_answer *g, enum graph_kind kind, struct str code)
+static void note_denied(struct graph_response *g, enum graph_kind kind, struct str code)
 {
     g->denied += kind == GRAPH_DENIED;
     g->gone_or_denied += kind == GRAPH_GONE_OR_DENIED;
     g->denied_code = code;
 }
 
-static struct graph_part part_of_error(struct graph_answer *g, const struct graph_error *e)
+static struct graph_result part_of_error(struct graph_response *g, const struct graph_error *e)
 {
     const struct graph_row *row = find_row(e);
     struct str code = error_code(g->arena, e);
-    struct graph_part part = {.kind = GRAPH_ITEM, .state = ITEM_RETRY, .message = e->message};
-    if (row ? row->verdict == V_BUG : !e->transient) {
+    struct graph_result part = {.kind = GRAPH_ITEM, .state = ITEM_RETRY, .message = e->message};
+    if (row ? row->outcome == OUTCOME_BAD_REQUEST : !e->transient) {
         note_bug(g, row, code);
         return part;
     }
@@ -237,7 +246,7 @@ static struct graph_part part_of_error(struct graph_answer *g, const struct grap
     }
     if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY && !g->batch) {
         part.kind = GRAPH_CALL;
-        note(g, outcome_make(V_LATER, SCOPE_CALL, code));
+        note(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, code));
     } else if (part.kind == GRAPH_CALL) {
         note_call(g, row, code);
     } else if (part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED) {
@@ -282,7 +291,7 @@ static void raise_account_usage(struct graph_usage *usage, struct yyjson_val *ob
 
 /* A header of the answer or of one operation of a batch. Unreadable ones are passed over, and one that only
  * repeats the last is not read again: mostly all operations of a batch have the same. */
-static void read_usage_header(struct graph_answer *g, struct str name, struct str value)
+static void read_usage_header(struct graph_response *g, struct str name, struct str value)
 {
     if (str_eq_nocase(name, STR("X-App-Usage"))) {
         raise_usage(jsonr_parse(g->arena, value), &g->usage.app_percent);
@@ -293,7 +302,7 @@ static void read_usage_header(struct graph_answer *g, struct str name, struct st
 }
 
 /* [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]; absent from some answers. */
-static void read_entry_usage(struct graph_answer *g, struct yyjson_val *headers)
+static void read_entry_usage(struct graph_response *g, struct yyjson_val *headers)
 {
     struct jsonr_iter it = jsonr_iterate(headers);
     struct yyjson_val *header;
@@ -303,7 +312,7 @@ static void read_entry_usage(struct graph_answer *g, struct yyjson_val *headers)
 
 /* The wait: Retry-After if ever one is sent, else Meta's estimate until it serves the account again, else
  * that of the row. An account that Meta does not serve is taken as used up, whatever the verdict. */
-static void settle_usage(struct graph_answer *g, struct outcome *o)
+static void settle_usage(struct graph_response *g, struct outcome *o)
 {
     const struct http_response *r = g->response;
     const int64_t after = response_retry_after_ms(r, g->call ? g->call->now_ms : 0);
@@ -312,9 +321,9 @@ static void settle_usage(struct graph_answer *g, struct outcome *o)
     const struct graph_usage *u = &g->usage;
     const int account = u->regain_minutes && u->account_percent < 100 ? 100 : u->account_percent;
     o->usage_percent = u->app_percent > account ? u->app_percent : account;
-    if (o->verdict == V_OK)
+    if (o->kind == OUTCOME_OK)
         o->scope = u->app_percent > account ? SCOPE_APP : SCOPE_ACCOUNT;
-    if (o->verdict == V_TOKEN || o->verdict == V_RECONNECT || o->verdict == V_OPERATOR)
+    if (o->kind == OUTCOME_TOKEN_REJECTED || o->kind == OUTCOME_RECONNECT || o->kind == OUTCOME_APP_REJECTED)
         return; /* waiting mends none of these */
     if (after)
         o->wait_ms = after;
@@ -324,13 +333,13 @@ static void settle_usage(struct graph_answer *g, struct outcome *o)
 
 /* ---- operations ---- */
 
-static struct graph_part part_retry(void)
+static struct graph_result part_retry(void)
 {
-    return (struct graph_part){.kind = GRAPH_ITEM, .state = ITEM_RETRY};
+    return (struct graph_result){.kind = GRAPH_ITEM, .state = ITEM_RETRY};
 }
 
 /* `body` with status `status`, of the call or of one operation. */
-static struct graph_part part_of_body(struct graph_answer *g, struct yyjson_val *body, int64_t status)
+static struct graph_result part_of_body(struct graph_response *g, struct yyjson_val *body, int64_t status)
 {
     struct graph_error e;
     struct yyjson_val *error = jsonr_get(body, "error");
@@ -342,15 +351,15 @@ static struct graph_part part_of_body(struct graph_answer *g, struct yyjson_val 
         return part_retry();
     }
     if (error || status != 200 || !jsonr_is_object(body)) {
-        graph_malformed(g, "shape");
+        graph_set_malformed(g, "shape");
         return part_retry();
     }
     g->understood = true;
     g->answered++;
-    return (struct graph_part){.kind = GRAPH_OK, .body = body};
+    return (struct graph_result){.kind = GRAPH_OK, .body = body};
 }
 
-static struct graph_part next_of_batch(struct graph_answer *g)
+static struct graph_result next_of_batch(struct graph_response *g)
 {
     struct yyjson_val *op;
     int64_t status;
@@ -360,18 +369,18 @@ static struct graph_part next_of_batch(struct graph_answer *g)
     read_entry_usage(g, jsonr_get(op, "headers"));
     struct str text = jsonr_text(jsonr_get(op, "body"));
     if (!jsonr_integer(jsonr_get(op, "code"), &status) || !text.p) {
-        graph_malformed(g, "batch-entry");
+        graph_set_malformed(g, "batch-entry");
         return part_retry();
     }
     struct yyjson_val *body = text.len <= GRAPH_BODY_MAX ? jsonr_parse(g->arena, text) : NULL;
     if (!body && status < 500)
-        graph_malformed(g, "batch-body");
+        graph_set_malformed(g, "batch-body");
     if (!body)
         return part_retry();
     return part_of_body(g, body, status);
 }
 
-struct graph_part graph_next(struct graph_answer *g)
+struct graph_result graph_response_next(struct graph_response *g)
 {
     if (g->batch)
         return next_of_batch(g);
@@ -380,27 +389,28 @@ struct graph_part graph_next(struct graph_answer *g)
 
 /* A batch that was refused as a whole: an object with `error` in place of the list. An error that is about
  * one post says nothing there, and must not make every post of the batch look deleted. */
-static void read_refused_batch(struct graph_answer *g)
+static void read_refused_batch(struct graph_response *g)
 {
     g->batch = false;
     enum graph_kind kind = part_of_body(g, g->root, g->response->status).kind;
     if (kind == GRAPH_OK)
-        graph_malformed(g, "batch-shape");
-    else if (g->outcome.verdict == V_OK && !g->denied && !g->bug.code.p)
-        graph_malformed(g, "batch-error");
+        graph_set_malformed(g, "batch-shape");
+    else if (g->outcome.kind == OUTCOME_OK && !g->denied && !g->bug.code.p)
+        graph_set_malformed(g, "batch-error");
 }
 
 /* Without an answer for the account it stays open whether the posts are gone or the grant is. */
-static void read_account(struct graph_answer *g)
+static void read_account(struct graph_response *g)
 {
-    struct graph_part part = graph_next(g);
+    struct graph_result part = graph_response_next(g);
     if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY)
-        note(g, outcome_make(V_LATER, SCOPE_CALL, STR("account")));
+        note(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, STR("account")));
     else if (part.kind != GRAPH_OK && part.kind != GRAPH_CALL)
-        note(g, outcome_make(V_RECONNECT, SCOPE_ACCOUNT, g->denied_code.p ? g->denied_code : STR("account")));
+        note(g, outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
+                             g->denied_code.p ? g->denied_code : STR("account")));
 }
 
-static bool open_batch(struct graph_answer *g, size_t count)
+static bool open_batch(struct graph_response *g, size_t count)
 {
     const bool with_account = g->call && g->call->with_account;
     if (!jsonr_is_array(g->root)) {
@@ -409,7 +419,7 @@ static bool open_batch(struct graph_answer *g, size_t count)
     }
     g->parts = jsonr_iterate(g->root);
     if (g->parts.left != count + with_account || g->response->status != 200) {
-        graph_malformed(g, "batch-length");
+        graph_set_malformed(g, "batch-length");
         return false;
     }
     if (with_account)
@@ -417,15 +427,15 @@ static bool open_batch(struct graph_answer *g, size_t count)
     return true;
 }
 
-bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
-                const struct http_response *response, bool refreshes, size_t count)
+bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
+                         const struct http_response *response, bool refreshes, size_t count)
 {
-    *g = (struct graph_answer){.arena = a,
-                               .call = call,
-                               .response = response,
-                               .refreshes = refreshes,
-                               .batch = count > 0,
-                               .outcome = outcome_make(V_OK, SCOPE_CALL, STR("ok"))};
+    *g = (struct graph_response){.arena = a,
+                                 .call = call,
+                                 .response = response,
+                                 .refreshes = refreshes,
+                                 .batch = count > 0,
+                                 .outcome = outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"))};
     g->root = jsonr_parse(a, response->body);
     if (!g->root) {
         g->outcome = outcome_unreadable(a, response, call ? call->now_ms : 0);
@@ -434,13 +444,13 @@ bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_c
     return count == 0 || open_batch(g, count);
 }
 
-bool graph_tier(struct graph_answer *g, struct str dropped, bool of_the_posts, int tiers)
+bool graph_request_other_form(struct graph_response *g, struct str dropped, bool these_posts_only, int tiers)
 {
-    struct outcome o = outcome_make(V_TIER, SCOPE_CALL, STR("100"));
+    struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, STR("100"));
     o.dropped = dropped;
-    o.of_the_posts = of_the_posts;
+    o.these_posts_only = these_posts_only;
     if (!dropped.p && g->call->tier + 1 >= tiers) {
-        g->bug = outcome_make(V_BUG, SCOPE_CALL, STR("100"));
+        g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, STR("100"));
         return false;
     }
     note(g, o);
@@ -449,24 +459,24 @@ bool graph_tier(struct graph_answer *g, struct str dropped, bool of_the_posts, i
 
 /* ---- the end ---- */
 
-void graph_forgive(struct graph_answer *g)
+void graph_ignore_denials(struct graph_response *g)
 {
     g->denied = g->gone_or_denied = 0;
 }
 
 /* Nothing answered, so either the grant is lost or every post that was asked for is gone. What read_account()
  * noted is graver than asking for the account. */
-static void note_all_denied(struct graph_answer *g)
+static void note_all_denied(struct graph_response *g)
 {
-    struct outcome o = outcome_make(V_TIER, SCOPE_CALL, g->denied_code);
+    struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, g->denied_code);
     if (g->gone_or_denied && g->call && platform_id_is_plain(g->call->account_id))
         o.with_account = true;
     else
-        o = outcome_make(V_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
+        o = outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
     note(g, o);
 }
 
-struct outcome graph_finish(struct graph_answer *g)
+struct outcome graph_response_outcome(struct graph_response *g)
 {
     if (!g->answered && (g->denied || g->gone_or_denied))
         note_all_denied(g);

@@ -4,7 +4,7 @@
  *
  * An answer is a row of operations: of a batch, or one that is the call itself. A connector opens the answer,
  * takes the operations one by one and gets for each either its body or what is to become of the item; what
- * concerns the call as a whole is gathered on the way, and graph_finish() says how the call ended.
+ * concerns the call as a whole is gathered on the way, and graph_response_outcome() says how the call ended.
  *
  * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November 2026);
  * single marks [P]roject and [K]not looked up stand where they are used.
@@ -48,14 +48,14 @@ enum graph_kind {
     GRAPH_CALL,           /* of the whole call, and noted there */
 };
 
-struct graph_part {
+struct graph_result {
     enum graph_kind kind;
     struct yyjson_val *body; /* of GRAPH_OK, else NULL */
     enum item_state state;   /* of GRAPH_ITEM, else PENDING */
     struct str message;      /* of GRAPH_METRIC; in the arena */
 };
 
-struct graph_answer {
+struct graph_response {
     struct arena *arena;
     const struct platform_call *call; /* NULL: of a refresh or a linking */
     const struct http_response *response;
@@ -77,32 +77,32 @@ struct graph_answer {
     } usage;
 };
 
-/* False: there are no operations to take, graph_finish() says why. `count` of a batch, without the one for
- * the account, which is taken here; 0: no batch. */
-bool graph_open(struct graph_answer *g, struct arena *a, const struct platform_call *call,
-                const struct http_response *response, bool refreshes, size_t count);
+/* False: there are no operations to take, graph_response_outcome() says why. `count` of a batch, without the
+ * one for the account, which is taken here; 0: no batch. */
+bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
+                         const struct http_response *response, bool refreshes, size_t count);
 
 /* The next operation. */
-struct graph_part graph_next(struct graph_answer *g);
+struct graph_result graph_response_next(struct graph_response *g);
 
 /* The body is not of the documented shape. */
-void graph_malformed(struct graph_answer *g, const char *code);
+void graph_set_malformed(struct graph_response *g, const char *code);
 
 /* A GRAPH_METRIC, or a form that does not fit: the call is to be made in another form. `dropped` is the name
  * that is dead; p == NULL: the next tier. False: there is no further form, the item has no numbers. */
-bool graph_tier(struct graph_answer *g, struct str dropped, bool of_the_posts, int tiers);
+bool graph_request_other_form(struct graph_response *g, struct str dropped, bool these_posts_only, int tiers);
 
 /* Whether `s` holds `part`, in whatever case: for the few messages that are told apart by their words alone.
  */
 bool graph_contains(struct str s, struct str part);
 
-struct outcome graph_finish(struct graph_answer *g);
+struct outcome graph_response_outcome(struct graph_response *g);
 
 /* Forgets that operations were refused: for a question whose refusal must not cost the author the account. */
-void graph_forgive(struct graph_answer *g);
+void graph_ignore_denials(struct graph_response *g);
 
 /* The metric of `asked` that Meta's message says is dead; p == NULL: it does not tell. */
-struct str graph_dead_metric(struct str message, struct str asked);
+struct str graph_find_rejected_metric(struct str message, struct str asked);
 
 /* ---- insights ---- */
 
@@ -120,10 +120,11 @@ int64_t graph_sum(struct yyjson_val *v);
 /* The answer of a token endpoint of graph.facebook.com or graph.instagram.com into `got`. An error says
  * RECONNECT when the token is dead, OPERATOR when it is our app that is refused; nothing else is held against
  * the account. */
-struct outcome graph_grant(struct arena *a, const struct http_response *response, struct token_grant *got);
+struct outcome graph_parse_grant(struct arena *a, const struct http_response *response,
+                                 struct token_grant *got);
 
 /* An answer that is no grant: Meta's error, or api.instagram.com's own form of one. */
-struct outcome graph_grant_error(struct arena *a, const struct http_response *response,
-                                 struct yyjson_val *root);
+struct outcome graph_parse_grant_error(struct arena *a, const struct http_response *response,
+                                       struct yyjson_val *root);
 
 #endif

@@ -140,7 +140,7 @@ static bool has_word(struct str s, struct str word)
 
 /* "metric[2] must be one of the following values: …" tells by its place; the names behind are those that
  * live. */
-struct str graph_dead_metric(struct str message, struct str asked)
+struct str graph_find_rejected_metric(struct str message, struct str asked)
 {
     struct str index, one, found = {NULL, 0}, rest = behind(message, STR("metric["));
     unsigned long long n;

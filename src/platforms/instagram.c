@@ -76,10 +76,10 @@ static void build_any(struct arena *a, const struct platform_call *call, bool ba
 
 /* ---- answers ---- */
 
-static bool read_insights(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
+static bool read_insights(struct graph_response *g, struct yyjson_val *body, struct platform_item *item)
 {
     if (!graph_is_insights(body, item->id)) {
-        graph_malformed(g, "insights");
+        graph_set_malformed(g, "insights");
         return false;
     }
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
@@ -87,21 +87,21 @@ static bool read_insights(struct graph_answer *g, struct yyjson_val *body, struc
         if (n != COUNT_NONE)
             item->counts[metrics[i].kind] = n;
     }
-    item_settle(item);
+    item_set_state(item);
     return true;
 }
 
-static void read_node(struct graph_answer *g, struct yyjson_val *body, struct platform_item *item)
+static void read_node(struct graph_response *g, struct yyjson_val *body, struct platform_item *item)
 {
     struct str id = jsonr_id(jsonr_get(body, "id"));
     if (id.p && !str_eq(id, item->id)) {
-        graph_malformed(g, "id");
+        graph_set_malformed(g, "id");
         item->state = ITEM_RETRY;
         return;
     }
     item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(body, "like_count"));
     item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(body, "comments_count"));
-    item_settle(item);
+    item_set_state(item);
 }
 
 /* Whether a metric is dead, or only not for this kind of post, Meta tells by its words alone. */
@@ -110,7 +110,7 @@ static bool is_of_the_post(struct str message)
     return graph_contains(message, STR("media product type"));
 }
 
-static void read_part(struct graph_answer *g, struct graph_part part, struct str asked,
+static void read_part(struct graph_response *g, struct graph_result part, struct str asked,
                       struct platform_item *item)
 {
     switch (part.kind) {
@@ -122,7 +122,8 @@ static void read_part(struct graph_answer *g, struct graph_part part, struct str
         return;
     case GRAPH_ITEM: item->state = part.state; return;
     case GRAPH_METRIC:
-        if (!graph_tier(g, graph_dead_metric(part.message, asked), is_of_the_post(part.message), TIERS))
+        if (!graph_request_other_form(g, graph_find_rejected_metric(part.message, asked),
+                                      is_of_the_post(part.message), TIERS))
             item->state = ITEM_NO_DATA;
         return;
     case GRAPH_DENIED:
@@ -131,12 +132,12 @@ static void read_part(struct graph_answer *g, struct graph_part part, struct str
     }
 }
 
-static void read_item(struct graph_answer *g, size_t each, const struct str *lists,
+static void read_item(struct graph_response *g, size_t each, const struct str *lists,
                       struct platform_item *item)
 {
-    read_part(g, graph_next(g), each ? lists[0] : (struct str){NULL, 0}, item);
+    read_part(g, graph_response_next(g), each ? lists[0] : (struct str){NULL, 0}, item);
     for (size_t k = 1; k < each; k++) {
-        struct graph_part part = graph_next(g);
+        struct graph_result part = graph_response_next(g);
         bool fits = part.kind == GRAPH_OK && (item->state == ITEM_OK || item->state == ITEM_NO_DATA);
         if (fits)
             (void)read_insights(g, part.body, item);
@@ -146,14 +147,15 @@ static void read_item(struct graph_answer *g, size_t each, const struct str *lis
 static struct outcome parse_any(struct arena *a, struct platform_call *call,
                                 const struct http_response *response, bool refreshes, bool batch)
 {
-    struct graph_answer g;
+    struct graph_response g;
     struct str lists[OPERATIONS_MAX];
     size_t each = plan(a, call, batch, lists);
     items_reset(call);
-    if (graph_open(&g, a, call, response, refreshes, batch ? call->item_count * (each ? each : 1) : 0))
+    if (graph_response_open(&g, a, call, response, refreshes,
+                            batch ? call->item_count * (each ? each : 1) : 0))
         for (size_t i = 0; i < call->item_count; i++)
             read_item(&g, each, lists, &call->items[i]);
-    return graph_finish(&g);
+    return graph_response_outcome(&g);
 }
 
 /* ---- the two ---- */
@@ -203,7 +205,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
 static struct outcome parse_refresh(struct arena *a, const struct http_response *response,
                                     struct token_grant *got)
 {
-    return graph_grant(a, response, got);
+    return graph_parse_grant(a, response, got);
 }
 
 /* ---- Instagram Login: linking ---- */
@@ -237,7 +239,7 @@ static void build_code(struct arena *a, const struct platform_link *link, struct
                                        {"grant_type", STR("authorization_code")},
                                        {"redirect_uri", link->redirect_uri},
                                        {"code", plain_code(link->code)}};
-    request_form(a, link->options->origins[ORIGIN_TOKEN], STR("/oauth/access_token"), fields, 5, out);
+    request_set_form(a, link->options->origins[ORIGIN_TOKEN], STR("/oauth/access_token"), fields, 5, out);
 }
 
 static void build_long(struct arena *a, const struct platform_link *link, struct http_request *out)
@@ -283,19 +285,19 @@ static struct outcome parse_code(struct arena *a, struct platform_link *link,
     struct yyjson_val *root = jsonr_parse(a, response->body), *first = root;
     struct jsonr_iter it = jsonr_iterate(jsonr_get(root, "data"));
     (void)jsonr_next(&it, NULL, &first);
-    if (response->status != 200 || !grant_read(first, NULL, &link->grant))
-        return graph_grant_error(a, response, root);
+    if (response->status != 200 || !grant_parse(first, NULL, &link->grant))
+        return graph_parse_grant_error(a, response, root);
     link->grant.scopes = permissions(a, jsonr_get(first, "permissions"));
     link->step = STEP_LONG;
-    return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    return outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
 }
 
 static struct outcome parse_long(struct arena *a, struct platform_link *link,
                                  const struct http_response *response)
 {
     struct token_grant got;
-    struct outcome o = graph_grant(a, response, &got);
-    if (o.verdict != V_OK)
+    struct outcome o = graph_parse_grant(a, response, &got);
+    if (o.kind != OUTCOME_OK)
         return o;
     got.scopes = link->grant.scopes;
     link->grant = got;
@@ -308,25 +310,25 @@ static struct outcome parse_long(struct arena *a, struct platform_link *link,
 static struct outcome parse_me(struct arena *a, struct platform_link *link,
                                const struct http_response *response)
 {
-    struct graph_answer g;
-    if (graph_open(&g, a, NULL, response, false, 0)) {
-        struct graph_part part = graph_next(&g);
+    struct graph_response g;
+    if (graph_response_open(&g, a, NULL, response, false, 0)) {
+        struct graph_result part = graph_response_next(&g);
         struct yyjson_val *me = part.body;
         struct jsonr_iter it = jsonr_iterate(jsonr_get(me, "data"));
         (void)jsonr_next(&it, NULL, &me); /* documented as a list of one [V], in practice a plain object */
         struct str id = jsonr_id(jsonr_get(me, "user_id"));
         if (part.kind == GRAPH_OK && platform_id_is_plain(id)) {
-            struct str name = grant_name(a, jsonr_text(jsonr_get(me, "username")));
+            struct str name = grant_display_name(a, jsonr_text(jsonr_get(me, "username")));
             link->grant.account_id = id;
             link->accounts[0] =
                 (struct linked_account){.api = API_INSTAGRAM, .id = id, .name = name, .grant = link->grant};
             link->account_count = 1;
             link->step = STEP_DONE;
         } else if (part.kind == GRAPH_OK) {
-            graph_malformed(&g, "me");
+            graph_set_malformed(&g, "me");
         }
     }
-    return graph_finish(&g);
+    return graph_response_outcome(&g);
 }
 
 static struct outcome link_parse(struct arena *a, struct platform_link *link,

@@ -32,24 +32,24 @@ enum {
 const struct error_row pinterest_errors[] = {
     /* Metrics or days that the pin does not take, perhaps: no error of the app's as long as there is another
        form. */
-    {"400", 400, V_TIER, SCOPE_CALL, 0},
-    {"1", 400, V_TIER, SCOPE_CALL, 0},
-    {"2", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"3", 401, V_TIER, SCOPE_APP, 0}, /* no grant for bulk calls [P] */
-    {"7", 401, V_SPLIT, SCOPE_CALL, 0},
-    {"403", 403, V_SPLIT, SCOPE_CALL, 0},
-    {"29", 403, V_SPLIT, SCOPE_CALL, 0},
-    {"404", 404, V_SPLIT, SCOPE_CALL, 0},
-    {"50", 404, V_SPLIT, SCOPE_CALL, 0},
-    {"8", 429, V_LATER, SCOPE_ACCOUNT, 60000},
+    {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
+    {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
+    {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"3", 401, OUTCOME_OTHER_FORM, SCOPE_APP, 0}, /* no grant for bulk calls [P] */
+    {"7", 401, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"403", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"29", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"404", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"50", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"8", 429, OUTCOME_RETRY, SCOPE_ACCOUNT, 60000},
     {0},
 };
 
 /* Of the token endpoint; not documented. */
 static const struct error_row token_errors[] = {
-    {"283", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* "The authorization grant is invalid" [P] */
-    {"2", 401, V_OPERATOR, SCOPE_APP, 0},      /* "Authentication failed.": of the app, here [P] */
-    {"1", 400, V_BUG, SCOPE_APP, 0},           {"8", 429, V_LATER, SCOPE_APP, 60000}, {0},
+    {"283", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* "The authorization grant is invalid" [P] */
+    {"2", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* "Authentication failed.": of the app, here [P] */
+    {"1", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},   {"8", 429, OUTCOME_RETRY, SCOPE_APP, 60000}, {0},
 };
 
 /* ---- requests ---- */
@@ -94,7 +94,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
     date_format(first_day(call, today), first);
     date_format(today, last);
     const struct url_field fields[] = {
-        {"pin_ids", bulk ? items_ids(a, call) : (struct str){NULL, 0}},
+        {"pin_ids", bulk ? items_join_ids(a, call) : (struct str){NULL, 0}},
         {"start_date", str_make(first, sizeof first)},
         {"end_date", str_make(last, sizeof last)},
         {"metric_types", str_from_cstr(metrics_of(call))},
@@ -149,7 +149,8 @@ static void read_rate(const struct http_response *r, struct outcome *o)
     bool is_long = limit_window(rest, limit) >= LONG_WINDOW_S || reset_s >= LONG_WINDOW_S;
     if (is_long && limit > 0 && remaining >= 0 && remaining <= limit)
         o->usage_percent = (int)(100 * (limit - remaining) / limit);
-    if (o->verdict == V_LATER && r->status == 429 && !response_header(r, STR("Retry-After")).p && reset_s > 0)
+    if (o->kind == OUTCOME_RETRY && r->status == 429 && !response_header(r, STR("Retry-After")).p &&
+        reset_s > 0)
         o->wait_ms = (reset_s < DAY_MS / SECOND_MS ? reset_s * SECOND_MS : DAY_MS);
 }
 
@@ -166,7 +167,7 @@ static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
     item->counts[COUNT_SAVES] = jsonr_count(jsonr_get(summary, "SAVE"));
     item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(lifetime, "TOTAL_REACTIONS"));
     item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(lifetime, "TOTAL_COMMENTS"));
-    item_settle(item);
+    item_set_state(item);
     return true;
 }
 
@@ -179,7 +180,7 @@ static bool read_pins(struct platform_call *call, struct yyjson_val *root)
         return false;
     struct jsonr_iter it = jsonr_iterate(root);
     while (jsonr_next(&it, &id, &pin))
-        if (!read_pin(item_take(call, id), pin))
+        if (!read_pin(item_find_pending(call, id), pin))
             return false;
     for (size_t i = 0; i < call->item_count; i++)
         if (call->items[i].state == ITEM_PENDING &&
@@ -201,12 +202,12 @@ static void next_form(struct platform_call *call, struct outcome *o)
 {
     if (o->scope == SCOPE_APP) {
         if (call->tier != TIER_BULK)
-            o->verdict = V_OPERATOR; /* a grant that single pins want as well */
+            o->kind = OUTCOME_APP_REJECTED; /* a grant that single pins want as well */
     } else if (call->tier < TIER_LIFETIME) {
-        o->of_the_posts = true;
+        o->these_posts_only = true;
     } else {
         call->items[0].state = ITEM_NO_DATA; /* or days that are wrong: not for ever */
-        o->verdict = V_OK;
+        o->kind = OUTCOME_OK;
     }
 }
 
@@ -216,16 +217,16 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
     struct str code = error_code(a, root);
     if (!code.p)
         return outcome_unreadable(a, r, call->now_ms);
-    struct outcome o = outcome_of_error(a, pinterest_errors, code, r, call->now_ms);
+    struct outcome o = outcome_from_error(a, pinterest_errors, code, r, call->now_ms);
     o.code = arena_printf(a, "%d.%.*s", r->status, (int)o.code.len, o.code.p);
-    if (call->combined && o.verdict == V_TIER && r->status == 400)
+    if (call->combined && o.kind == OUTCOME_OTHER_FORM && r->status == 400)
         o.combined = COMBINED_FAILS; /* repeated with one kind first */
-    else if (o.verdict == V_TIER)
+    else if (o.kind == OUTCOME_OTHER_FORM)
         next_form(call, &o);
-    if (o.verdict == V_SPLIT && call->item_count == 1) {
+    if (o.kind == OUTCOME_SPLIT && call->item_count == 1) {
         /* A personal account is refused with the same code as a pin that is gone [V]. */
         call->items[0].state = call->is_personal && r->status == 403 ? ITEM_NO_DATA : ITEM_MISSING;
-        o.verdict = V_OK;
+        o.kind = OUTCOME_OK;
     }
     return o;
 }
@@ -250,12 +251,12 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 {
     items_reset(call);
     struct yyjson_val *root = jsonr_parse(a, r->body);
-    struct outcome o = outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    struct outcome o = outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
     if (r->status != 200) {
         o = read_error(a, call, root, r);
     } else if (call->tier == TIER_BULK ? !read_pins(call, root) : !read_pin(&call->items[0], root)) {
         items_reset(call);
-        o = outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+        o = outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     } else if (call->combined) {
         o.combined = what_works(call);
     }
@@ -269,7 +270,7 @@ static void build_token(struct arena *a, const struct platform_options *options,
                         const struct platform_app *app, const struct url_field *fields, size_t count,
                         struct http_request *out)
 {
-    request_form(a, options->origins[ORIGIN_API], STR("/v5/oauth/token"), fields, count, out);
+    request_set_form(a, options->origins[ORIGIN_API], STR("/v5/oauth/token"), fields, count, out);
     struct str pair = arena_printf(a, "%.*s:%.*s", (int)app->client_id.len, app->client_id.p,
                                    (int)app->client_secret.len, app->client_secret.p);
     size_t size = sodium_base64_encoded_len(pair.len, sodium_base64_VARIANT_ORIGINAL);
@@ -296,13 +297,13 @@ static void build_refresh(struct arena *a, const struct platform_options *option
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
-    if (r->status == 200 && grant_read(root, "refresh_token_expires_in", got))
-        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    if (r->status == 200 && grant_parse(root, "refresh_token_expires_in", got))
+        return outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
     *got = (struct token_grant){0};
     struct str code = error_code(a, root);
     const struct error_row *row =
-        code.p && r->status != 200 ? error_find(token_errors, code, r->status) : NULL;
-    return row ? outcome_of_error(a, token_errors, code, r, 0) : grant_error(a, root, r);
+        code.p && r->status != 200 ? error_row_find(token_errors, code, r->status) : NULL;
+    return row ? outcome_from_error(a, token_errors, code, r, 0) : grant_parse_error(a, root, r);
 }
 
 /* ---- linking ---- */
@@ -342,13 +343,13 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
 static struct outcome read_token(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     struct outcome o = parse_refresh(a, r, &link->grant);
-    if (o.verdict != V_OK)
+    if (o.kind != OUTCOME_OK)
         return o;
     if (!link->grant.refresh_token.len)
-        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
+        return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
     if (!grant_has_scope(link->grant.scopes, STR("pins:read")) ||
         !grant_has_scope(link->grant.scopes, STR("boards:read")))
-        return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing"));
+        return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing"));
     link->step = LINK_ACCOUNT;
     return o;
 }
@@ -360,8 +361,8 @@ static struct outcome read_account_error(struct arena *a, struct yyjson_val *roo
     struct platform_item none = {.id = STR("")};
     struct platform_call call = {.tier = TIER_LIFETIME, .items = &none, .item_count = 1};
     struct outcome o = read_error(a, &call, root, r);
-    if (o.verdict == V_OK) {
-        o.verdict = V_RECONNECT;
+    if (o.kind == OUTCOME_OK) {
+        o.kind = OUTCOME_RECONNECT;
         o.scope = SCOPE_ACCOUNT;
     }
     return o;
@@ -378,13 +379,13 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
     if (!id.p)
         id = username; /* both are optional in the specification */
     if (!platform_id_is_plain(id))
-        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+        return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     link->accounts[0] = (struct linked_account){.api = API_PINTEREST, .id = id, .grant = link->grant};
-    link->accounts[0].name = grant_name(a, username);
+    link->accounts[0].name = grant_display_name(a, username);
     link->accounts[0].is_personal = str_eq(jsonr_text(jsonr_get(root, "account_type")), STR("PINNER"));
     link->account_count = 1;
     link->step = LINK_DONE;
-    return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    return outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
 }
 
 /* ---- the section [pinterest] ---- */

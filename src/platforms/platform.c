@@ -31,16 +31,22 @@ const struct platform_desc *platform_desc_by_name(struct str name)
     return NULL;
 }
 
-const char *verdict_name(enum verdict v)
+const char *outcome_kind_name(enum outcome_kind kind)
 {
-    static const char *const names[VERDICTS] = {
-        [V_OK] = "ok",       [V_LATER] = "later",         [V_QUOTA] = "quota",
-        [V_TOKEN] = "token", [V_RECONNECT] = "reconnect", [V_OPERATOR] = "operator",
-        [V_TIER] = "tier",   [V_SPLIT] = "split",         [V_MALFORMED] = "malformed",
-        [V_BUG] = "bug",
+    static const char *const names[OUTCOME_KINDS] = {
+        [OUTCOME_OK] = "ok",
+        [OUTCOME_RETRY] = "retry",
+        [OUTCOME_QUOTA_SPENT] = "quota_spent",
+        [OUTCOME_TOKEN_REJECTED] = "token_rejected",
+        [OUTCOME_RECONNECT] = "reconnect",
+        [OUTCOME_APP_REJECTED] = "app_rejected",
+        [OUTCOME_OTHER_FORM] = "other_form",
+        [OUTCOME_SPLIT] = "split",
+        [OUTCOME_MALFORMED] = "malformed",
+        [OUTCOME_BAD_REQUEST] = "bad_request",
     };
-    CHECK((unsigned)v < VERDICTS);
-    return names[v];
+    CHECK((unsigned)kind < OUTCOME_KINDS);
+    return names[kind];
 }
 
 bool platform_permission_is_missing(const struct platform_permission *permission, struct str scopes)

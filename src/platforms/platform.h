@@ -43,12 +43,12 @@ enum { PLATFORM_APIS = PLATFORM_API_LIST(PLATFORM_API_ONE) };
 /* ---- what is asked, item by item ---- */
 
 enum item_state {
-    ITEM_PENDING,   /* start value; still so after V_OK: the platform left the id out, the engine makes it
-                     * MISSING
-                     */
-    ITEM_OK,        /* at least one count measured */
-    ITEM_NO_DATA,   /* known to the platform, no numbers yet */
-    ITEM_MISSING,   /* perhaps gone: absent or 404 or 100.33; confirmed only by repetition */
+    ITEM_PENDING, /* start value; still so after OUTCOME_OK: the platform left the id out, the engine makes it
+                   * MISSING
+                   */
+    ITEM_OK,      /* at least one count measured */
+    ITEM_NO_DATA, /* known to the platform, no numbers yet */
+    ITEM_MISSING, /* perhaps gone: absent or 404 or 100.33; confirmed only by repetition */
     ITEM_PERMANENT, /* will never have numbers (before the business conversion, an image pin) */
     ITEM_RETRY,     /* this item only: null in a batch, inner 5xx */
 };
@@ -99,9 +99,9 @@ struct platform_call {
     struct str access_token; /* or, with by_key, the API key */
     bool by_key;             /* this call carries the key of the app in place of a token */
     int tier;                /* of the descriptor: which form of the request; 0 first */
-    struct str
-        dropped;       /* metrics that a tier leaves out, comma separated: found dead before (V_TIER), "" none
-                        */
+    struct str dropped;      /* metrics that a tier leaves out, comma separated: found dead before
+                              * (OUTCOME_OTHER_FORM), "" none
+                              */
     bool with_account; /* ask for the account itself beside the posts, which tells a deleted post from a lost
                         * grant; only after an outcome that had `with_account` */
     bool is_personal;  /* linked_account.is_personal */
@@ -117,21 +117,23 @@ struct platform_call {
  * PENDING nor RETRY are answered and stand; a repeat, by whatever verdict, asks only for the others.
  */
 
-enum verdict {
-    V_OK,        /* body understood; look at the items */
-    V_LATER,     /* 429, 5xx, throttled (and, said by the engine, a transport error): back off */
-    V_QUOTA,     /* nothing more until the quota begins anew (YouTube) */
-    V_TOKEN,     /* refresh once, then repeat this call once */
-    V_RECONNECT, /* the author must consent again; the account stops until then */
-    V_OPERATOR,  /* our app is refused (its secret, its review, its grants): never the author's fault */
-    V_TIER,      /* a dead metric or a grant that is missing: build again with tier + 1, or with `dropped` */
-    V_SPLIT,     /* refused because of one id: halve, down to one */
-    V_MALFORMED, /* not the documented shape: like LATER, and a sample is kept */
-    V_BUG,       /* the platform says that our request is wrong */
+enum outcome_kind {
+    OUTCOME_OK,             /* body understood; look at the items */
+    OUTCOME_RETRY,          /* 429, 5xx, throttled (and, said by the engine, a transport error): back off */
+    OUTCOME_QUOTA_SPENT,    /* nothing more until the quota begins anew (YouTube) */
+    OUTCOME_TOKEN_REJECTED, /* refresh once, then repeat this call once */
+    OUTCOME_RECONNECT,      /* the author must consent again; the account stops until then */
+    OUTCOME_APP_REJECTED, /* our app is refused (its secret, its review, its grants): never the author's fault
+                           */
+    OUTCOME_OTHER_FORM,   /* a dead metric or a grant that is missing: build again with tier + 1, or with
+                             `dropped` */
+    OUTCOME_SPLIT,        /* refused because of one id: halve, down to one */
+    OUTCOME_MALFORMED,    /* not the documented shape: like LATER, and a sample is kept */
+    OUTCOME_BAD_REQUEST,  /* the platform says that our request is wrong */
 };
-enum { VERDICTS = 10 };
+enum { OUTCOME_KINDS = 10 };
 
-const char *verdict_name(enum verdict v); /* "ok", "later" …: metrics, logs, tables. Static */
+const char *outcome_kind_name(enum outcome_kind v); /* "ok", "later" …: metrics, logs, tables. Static */
 
 /* Whether the app may request metrics of both kinds at once. Stored in the database: never renumber. */
 enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
@@ -139,21 +141,23 @@ enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
 enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP }; /* whom a LATER or QUOTA pauses */
 
 struct outcome {
-    enum verdict verdict;
+    enum outcome_kind kind;
     enum outcome_scope scope;
-    int64_t wait_ms;    /* 0: none given */
-    int usage_percent;  /* the highest of the rate headers; 0: unknown */
-    struct str code;    /* short and stable, in the arena or static, such as "190.460"; never a message */
-    struct str dropped; /* of V_TIER: the metric that is dead, when the answer names it; in the arena */
-    bool with_account;  /* of V_TIER: the posts are gone or the grant is, and the answer does not tell which:
-                         * repeat the call in the same form with platform_call.with_account */
-    bool too_large;     /* of V_SPLIT: the answer would have been too large, which blames no single post */
-    bool no_insights; /* of V_OK: the posts answered, their insights were refused or empty throughout, so the
-                       * grant probably lacks the permission for insights */
+    int64_t wait_ms;   /* 0: none given */
+    int usage_percent; /* the highest of the rate headers; 0: unknown */
+    struct str code;   /* short and stable, in the arena or static, such as "190.460"; never a message */
+    struct str
+        dropped; /* of OUTCOME_OTHER_FORM: the metric that is dead, when the answer names it; in the arena */
+    bool with_account; /* of OUTCOME_OTHER_FORM: the posts are gone or the grant is, and the answer does not
+                        * tell which: repeat the call in the same form with platform_call.with_account */
+    bool too_large; /* of OUTCOME_SPLIT: the answer would have been too large, which blames no single post */
+    bool no_insights; /* of OUTCOME_OK: the posts answered, their insights were refused or empty throughout,
+                       * so the grant probably lacks the permission for insights */
     enum combined combined;  /* of a call with platform_call.combined: what its response shows */
     struct str unknown_code; /* an error code that no table of ours has; p == NULL: none */
-    bool of_the_posts; /* of V_TIER: it is these posts that want another form (a classic video among Reels),
-                        * so it is not remembered for the account; false: the form is dead for the account */
+    bool these_posts_only; /* of OUTCOME_OTHER_FORM: it is these posts that want another form (a classic video
+                            * among Reels), so it is not remembered for the account; false: the form is dead
+                            * for the account */
 };
 
 /* ---- tokens ---- */

@@ -51,9 +51,9 @@ int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms)
 
 /* ---- outcomes ---- */
 
-struct outcome outcome_make(enum verdict verdict, enum outcome_scope scope, struct str code)
+struct outcome outcome_make(enum outcome_kind kind, enum outcome_scope scope, struct str code)
 {
-    return (struct outcome){.verdict = verdict, .scope = scope, .code = code};
+    return (struct outcome){.kind = kind, .scope = scope, .code = code};
 }
 
 static bool is_code_char(char c)
@@ -62,7 +62,7 @@ static bool is_code_char(char c)
            c == '-' || c == '.';
 }
 
-struct str outcome_code(struct arena *a, struct str word)
+struct str outcome_clean_code(struct arena *a, struct str word)
 {
     if (word.len == 0 || word.len > CODE_MAX)
         return STR("other");
@@ -72,7 +72,7 @@ struct str outcome_code(struct arena *a, struct str word)
     return arena_copy(a, word);
 }
 
-const struct error_row *error_find(const struct error_row *rows, struct str code, int status)
+const struct error_row *error_row_find(const struct error_row *rows, struct str code, int status)
 {
     for (; rows->code; rows++)
         if ((rows->status == 0 || rows->status == status) && str_eq(code, str_from_cstr(rows->code)))
@@ -87,7 +87,7 @@ static bool is_later(int status)
 
 struct outcome outcome_unreadable(struct arena *a, const struct http_response *r, int64_t now_ms)
 {
-    struct outcome o = outcome_make(is_later(r->status) ? V_LATER : V_MALFORMED, SCOPE_CALL,
+    struct outcome o = outcome_make(is_later(r->status) ? OUTCOME_RETRY : OUTCOME_MALFORMED, SCOPE_CALL,
                                     arena_printf(a, "http.%d", r->status));
     o.wait_ms = response_retry_after_ms(r, now_ms);
     if (r->status == 429)
@@ -95,29 +95,29 @@ struct outcome outcome_unreadable(struct arena *a, const struct http_response *r
     return o;
 }
 
-struct outcome outcome_by_status(struct arena *a, struct str code, const struct http_response *r,
-                                 int64_t now_ms)
+struct outcome outcome_from_status(struct arena *a, struct str code, const struct http_response *r,
+                                   int64_t now_ms)
 {
     struct outcome o = outcome_unreadable(a, r, now_ms);
-    o.code = outcome_code(a, code);
+    o.code = outcome_clean_code(a, code);
     if (r->status == 401)
-        o.verdict = V_TOKEN;
+        o.kind = OUTCOME_TOKEN_REJECTED;
     else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
-        o.verdict = V_BUG; /* a 403 of unknown meaning never costs an author the account */
+        o.kind = OUTCOME_BAD_REQUEST; /* a 403 of unknown meaning never costs an author the account */
     return o;
 }
 
-struct outcome outcome_of_error(struct arena *a, const struct error_row *rows, struct str code,
-                                const struct http_response *r, int64_t now_ms)
+struct outcome outcome_from_error(struct arena *a, const struct error_row *rows, struct str code,
+                                  const struct http_response *r, int64_t now_ms)
 {
-    const struct error_row *row = error_find(rows, code, r->status);
+    const struct error_row *row = error_row_find(rows, code, r->status);
     if (!row) {
-        struct outcome o = outcome_by_status(a, code, r, now_ms);
+        struct outcome o = outcome_from_status(a, code, r, now_ms);
         if (r->status < 500) /* else the code says no more than the status */
             o.unknown_code = o.code;
         return o;
     }
-    struct outcome o = outcome_make(row->verdict, row->scope, str_from_cstr(row->code));
+    struct outcome o = outcome_make(row->outcome, row->scope, str_from_cstr(row->code));
     o.wait_ms = response_retry_after_ms(r, now_ms);
     if (!o.wait_ms)
         o.wait_ms = row->wait_ms;
@@ -136,7 +136,7 @@ void items_reset(struct platform_call *call)
     }
 }
 
-struct str items_ids(struct arena *a, const struct platform_call *call)
+struct str items_join_ids(struct arena *a, const struct platform_call *call)
 {
     size_t size = 0, n = 0;
     for (size_t i = 0; i < call->item_count; i++)
@@ -152,7 +152,7 @@ struct str items_ids(struct arena *a, const struct platform_call *call)
     return str_make(p, n);
 }
 
-struct platform_item *item_take(struct platform_call *call, struct str id)
+struct platform_item *item_find_pending(struct platform_call *call, struct str id)
 {
     for (size_t i = 0; i < call->item_count; i++)
         if (call->items[i].state == ITEM_PENDING && str_eq(call->items[i].id, id))
@@ -160,7 +160,7 @@ struct platform_item *item_take(struct platform_call *call, struct str id)
     return NULL;
 }
 
-void item_settle(struct platform_item *item)
+void item_set_state(struct platform_item *item)
 {
     item->state = ITEM_NO_DATA;
     for (int k = 0; k < COUNT_KINDS; k++)

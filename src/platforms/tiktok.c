@@ -18,15 +18,15 @@ enum { IDS_MAX = 20, BODY_MAX = 64 << 10 };
 /* [E] developers.tiktok.com, "Error Handling" (API v2), all of its codes; [R] "Rate Limits" (2026-08-04);
  * [D] "Direct Post". The codes of the post status are in `resolve_errors`. */
 const struct error_row tiktok_errors[] = {
-    {"access_token_invalid", 0, V_TOKEN, SCOPE_ACCOUNT, 0},        /* [E] */
-    {"scope_not_authorized", 0, V_RECONNECT, SCOPE_ACCOUNT, 0},    /* [E] */
-    {"scope_permission_missed", 0, V_RECONNECT, SCOPE_ACCOUNT, 0}, /* [E] */
-    {"invalid_params", 0, V_BUG, SCOPE_APP, 0},                    /* [E] */
-    {"invalid_file_upload", 0, V_BUG, SCOPE_APP, 0},               /* [E] */
+    {"access_token_invalid", 0, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0}, /* [E] */
+    {"scope_not_authorized", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},      /* [E] */
+    {"scope_permission_missed", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},   /* [E] */
+    {"invalid_params", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},              /* [E] */
+    {"invalid_file_upload", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},         /* [E] */
     /* [R] 600 calls in a sliding minute; whether for the app or for each user is not said: for the app */
-    {"rate_limit_exceeded", 0, V_LATER, SCOPE_APP, 60000},
-    {"internal_error", 0, V_LATER, SCOPE_CALL, 0},            /* [E] */
-    {"reached_active_user_cap", 0, V_OPERATOR, SCOPE_APP, 0}, /* [D] the app was not audited */
+    {"rate_limit_exceeded", 0, OUTCOME_RETRY, SCOPE_APP, 60000},
+    {"internal_error", 0, OUTCOME_RETRY, SCOPE_CALL, 0},                /* [E] */
+    {"reached_active_user_cap", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [D] the app was not audited */
     {0},
 };
 
@@ -80,14 +80,14 @@ static void build(struct arena *a, const struct platform_call *call, struct http
 
 static bool read_video(struct platform_call *call, struct yyjson_val *video)
 {
-    struct platform_item *item = item_take(call, jsonr_id(jsonr_get(video, "id")));
+    struct platform_item *item = item_find_pending(call, jsonr_id(jsonr_get(video, "id")));
     if (!item)
         return false;
     item->counts[COUNT_VIEWS] = jsonr_count(jsonr_get(video, "view_count"));
     item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(video, "like_count"));
     item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(video, "comment_count"));
     item->counts[COUNT_SHARES] = jsonr_count(jsonr_get(video, "share_count"));
-    item_settle(item);
+    item_set_state(item);
     return true;
 }
 
@@ -150,7 +150,7 @@ static bool is_of_the_post(struct platform_call *call, struct str code, struct o
             continue;
         for (size_t k = 0; k < call->item_count; k++)
             call->items[k].state = resolve_errors[i].state;
-        *o = outcome_make(V_OK, SCOPE_CALL, row);
+        *o = outcome_make(OUTCOME_OK, SCOPE_CALL, row);
         return true;
     }
     return false;
@@ -173,13 +173,14 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
     if (!code.p)
         return outcome_unreadable(a, r, call->now_ms);
     if (!str_eq(code, OK_CODE))
-        return is_of_the_post(call, code, &o) ? o : outcome_of_error(a, tiktok_errors, code, r, call->now_ms);
+        return is_of_the_post(call, code, &o) ? o
+                                              : outcome_from_error(a, tiktok_errors, code, r, call->now_ms);
     if (r->status != 200)
         return outcome_unreadable(a, r, call->now_ms);
     if (call->kind == CALL_RESOLVE ? read_published(&call->items[0], data) : read_videos(call, data))
-        return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
+        return outcome_make(OUTCOME_OK, SCOPE_CALL, OK_CODE);
     items_reset(call);
-    return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
 }
 
 /* ---- tokens ---- */
@@ -196,7 +197,8 @@ static void build_refresh(struct arena *a, const struct platform_options *option
         {"grant_type", STR("refresh_token")},
         {"refresh_token", have->refresh_token},
     };
-    request_form(a, options->origins[ORIGIN_API], TOKEN_PATH, fields, sizeof fields / sizeof fields[0], out);
+    request_set_form(a, options->origins[ORIGIN_API], TOKEN_PATH, fields, sizeof fields / sizeof fields[0],
+                     out);
 }
 
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
@@ -204,15 +206,15 @@ static struct outcome parse_refresh(struct arena *a, const struct http_response 
     struct yyjson_val *root = jsonr_parse(a, r->body);
     *got = (struct token_grant){0};
     if (r->status != 200 || jsonr_text(jsonr_get(root, "error")).len)
-        return grant_error(a, root, r);
+        return grant_parse_error(a, root, r);
     struct str open_id = jsonr_text(jsonr_get(root, "open_id"));
-    if (!grant_read(root, "refresh_expires_in", got) || (open_id.len && !platform_id_is_plain(open_id))) {
+    if (!grant_parse(root, "refresh_expires_in", got) || (open_id.len && !platform_id_is_plain(open_id))) {
         *got = (struct token_grant){0};
-        return grant_error(a, root, r);
+        return grant_parse_error(a, root, r);
     }
     if (open_id.len)
         got->account_id = open_id;
-    return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
+    return outcome_make(OUTCOME_OK, SCOPE_CALL, OK_CODE);
 }
 
 /* ---- linking ---- */
@@ -245,8 +247,8 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"redirect_uri", link->redirect_uri},
     };
     if (link->step == LINK_TOKEN)
-        request_form(a, link->options->origins[ORIGIN_API], TOKEN_PATH, fields,
-                     sizeof fields / sizeof fields[0], out);
+        request_set_form(a, link->options->origins[ORIGIN_API], TOKEN_PATH, fields,
+                         sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_NAME) {
         *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
         out->path = STR("/v2/user/info/?fields=open_id,display_name");
@@ -258,12 +260,13 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
 static struct outcome read_token(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     struct outcome o = parse_refresh(a, r, &link->grant);
-    if (o.verdict != V_OK)
+    if (o.kind != OUTCOME_OK)
         return o;
     if (!link->grant.account_id.p || !link->grant.refresh_token.len)
-        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+        return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     if (!grant_has_scope(link->grant.scopes, STR("video.list")))
-        return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */
+        return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
+                            STR("scope_missing")); /* unticked by the author */
     link->accounts[0] =
         (struct linked_account){.api = API_TIKTOK, .id = link->grant.account_id, .grant = link->grant};
     link->account_count = 1;
@@ -277,9 +280,9 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
         return read_token(a, link, r);
     /* The name is for people alone: the account is linked without it too. */
     struct yyjson_val *user = jsonr_get(jsonr_get(jsonr_parse(a, r->body), "data"), "user");
-    link->accounts[0].name = grant_name(a, jsonr_text(jsonr_get(user, "display_name")));
+    link->accounts[0].name = grant_display_name(a, jsonr_text(jsonr_get(user, "display_name")));
     link->step = LINK_DONE;
-    return outcome_make(V_OK, SCOPE_CALL, OK_CODE);
+    return outcome_make(OUTCOME_OK, SCOPE_CALL, OK_CODE);
 }
 
 /* ---- the section [tiktok] ---- */

@@ -23,7 +23,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
     const bool batch = call->tier == TIER_BATCH;
     const struct url_field fields[] = {
         {"part", batch ? STR("id,statistics") : STR("statistics")},
-        {"id", items_ids(a, call)},
+        {"id", items_join_ids(a, call)},
         {"key", call->by_key ? call->access_token : (struct str){NULL, 0}},
     };
     *out = (struct http_request){.origin = call->options->origins[ORIGIN_API], .method = "GET"};
@@ -38,8 +38,9 @@ static void build(struct arena *a, const struct platform_call *call, struct http
 
 static bool is_general(struct str reason)
 {
-    const struct error_row *row = error_find(youtube_errors, reason, 0);
-    return !row || row->verdict == V_BUG || row->verdict == V_RECONNECT || row->verdict == V_TOKEN;
+    const struct error_row *row = error_row_find(youtube_errors, reason, 0);
+    return !row || row->outcome == OUTCOME_BAD_REQUEST || row->outcome == OUTCOME_RECONNECT ||
+           row->outcome == OUTCOME_TOKEN_REJECTED;
 }
 
 /* Since 2026 a spent daily quota has the reason of a rate limit; only the unit of the limit differs, such as
@@ -68,7 +69,7 @@ static struct str error_reason(struct yyjson_val *error)
     it = jsonr_iterate(jsonr_get(error, "details"));
     while (jsonr_next(&it, NULL, &v)) {
         struct str detail = jsonr_text(jsonr_get(v, "reason"));
-        if (detail.len && (!reason.len || error_find(youtube_errors, detail, 0)))
+        if (detail.len && (!reason.len || error_row_find(youtube_errors, detail, 0)))
             return detail;
     }
     return reason.len ? reason : jsonr_text(jsonr_get(error, "status"));
@@ -78,21 +79,21 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
                                  const struct http_response *r)
 {
     struct str reason = error_reason(error);
-    const bool known = error_find(youtube_errors, reason, 0);
+    const bool known = error_row_find(youtube_errors, reason, 0);
     /* The method itself is unknown there: the older one is not. */
     if (!known && call->tier == TIER_BATCH && (r->status == 404 || r->status == 405 || r->status == 501))
-        return (struct outcome){.verdict = V_TIER, .code = STR("no_batch")};
+        return (struct outcome){.kind = OUTCOME_OTHER_FORM, .code = STR("no_batch")};
     if (!jsonr_is_object(error))
         return outcome_unreadable(a, r, call->now_ms);
-    struct outcome o = outcome_of_error(a, youtube_errors, reason, r, call->now_ms);
-    if (o.verdict == V_LATER && is_daily_limit(error))
-        o = outcome_make(V_QUOTA, SCOPE_APP, STR("dailyLimit"));
-    if (o.verdict == V_SPLIT && call->item_count == 1) {
+    struct outcome o = outcome_from_error(a, youtube_errors, reason, r, call->now_ms);
+    if (o.kind == OUTCOME_RETRY && is_daily_limit(error))
+        o = outcome_make(OUTCOME_QUOTA_SPENT, SCOPE_APP, STR("dailyLimit"));
+    if (o.kind == OUTCOME_SPLIT && call->item_count == 1) {
         call->items[0].state = ITEM_MISSING;
-        o.verdict = V_OK;
+        o.kind = OUTCOME_OK;
     }
-    if (call->by_key && (o.verdict == V_TOKEN || o.verdict == V_RECONNECT)) {
-        o.verdict = V_OPERATOR; /* no author's account is part of such a call */
+    if (call->by_key && (o.kind == OUTCOME_TOKEN_REJECTED || o.kind == OUTCOME_RECONNECT)) {
+        o.kind = OUTCOME_APP_REJECTED; /* no author's account is part of such a call */
         o.scope = SCOPE_APP;
     }
     return o;
@@ -103,13 +104,13 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
 static bool read_video(struct platform_call *call, struct yyjson_val *video)
 {
     struct yyjson_val *statistics = jsonr_get(video, "statistics");
-    struct platform_item *item = item_take(call, jsonr_text(jsonr_get(video, "id")));
+    struct platform_item *item = item_find_pending(call, jsonr_text(jsonr_get(video, "id")));
     if (!item)
         return false;
     item->counts[COUNT_VIEWS] = jsonr_count(jsonr_get(statistics, "viewCount"));
     item->counts[COUNT_LIKES] = jsonr_count(jsonr_get(statistics, "likeCount"));
     item->counts[COUNT_COMMENTS] = jsonr_count(jsonr_get(statistics, "commentCount"));
-    item_settle(item);
+    item_set_state(item);
     return true;
 }
 
@@ -119,7 +120,7 @@ static bool read_failed(struct platform_call *call, struct yyjson_val *ids)
     struct yyjson_val *id;
     struct jsonr_iter it = jsonr_iterate(ids);
     while (jsonr_next(&it, NULL, &id)) {
-        struct platform_item *item = item_take(call, jsonr_text(id));
+        struct platform_item *item = item_find_pending(call, jsonr_text(id));
         if (!item)
             return false;
         item->state = ITEM_MISSING;
@@ -154,9 +155,9 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
     if (error || r->status != 200)
         return read_error(a, call, error, r);
     if (read_videos(call, root))
-        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+        return outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
     items_reset(call);
-    return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+    return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
 }
 
 /* ---- tokens ---- */
@@ -171,18 +172,18 @@ static void build_refresh(struct arena *a, const struct platform_options *option
         {"refresh_token", have->refresh_token},
         {"grant_type", STR("refresh_token")},
     };
-    request_form(a, options->origins[ORIGIN_TOKEN], TOKEN_PATH, fields, sizeof fields / sizeof fields[0],
-                 out);
+    request_set_form(a, options->origins[ORIGIN_TOKEN], TOKEN_PATH, fields, sizeof fields / sizeof fields[0],
+                     out);
 }
 
 /* Mostly without a refresh token: the one there is stays good [V]. */
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
-    if (r->status == 200 && !jsonr_get(root, "error") && grant_read(root, "refresh_token_expires_in", got))
-        return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    if (r->status == 200 && !jsonr_get(root, "error") && grant_parse(root, "refresh_token_expires_in", got))
+        return outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
     *got = (struct token_grant){0};
-    return grant_error(a, root, r);
+    return grant_parse_error(a, root, r);
 }
 
 /* ---- linking ---- */
@@ -218,8 +219,8 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"redirect_uri", link->redirect_uri},
     };
     if (link->step == LINK_TOKEN)
-        request_form(a, link->options->origins[ORIGIN_TOKEN], TOKEN_PATH, fields,
-                     sizeof fields / sizeof fields[0], out);
+        request_set_form(a, link->options->origins[ORIGIN_TOKEN], TOKEN_PATH, fields,
+                         sizeof fields / sizeof fields[0], out);
     if (link->step == LINK_CHANNELS) {
         *out = (struct http_request){.origin = link->options->origins[ORIGIN_API], .method = "GET"};
         out->path = STR("/youtube/v3/channels?part=id,snippet&mine=true");
@@ -231,12 +232,13 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
 static struct outcome read_token(struct arena *a, struct platform_link *link, const struct http_response *r)
 {
     struct outcome o = parse_refresh(a, r, &link->grant);
-    if (o.verdict != V_OK)
+    if (o.kind != OUTCOME_OK)
         return o;
     if (!link->grant.refresh_token.len)
-        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
+        return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
     if (!grant_has_scope(link->grant.scopes, SCOPE))
-        return outcome_make(V_RECONNECT, SCOPE_ACCOUNT, STR("scope_missing")); /* unticked by the author */
+        return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
+                            STR("scope_missing")); /* unticked by the author */
     link->step = LINK_CHANNELS;
     return o;
 }
@@ -251,18 +253,18 @@ static struct outcome read_channels(struct arena *a, struct platform_link *link,
         return read_error(a, &call, error, r);
     }
     if (!jsonr_is_object(root) || !is_list_or_absent(jsonr_get(root, "items")))
-        return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+        return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     struct jsonr_iter it = jsonr_iterate(jsonr_get(root, "items"));
     while (link->account_count < LINK_ACCOUNTS_MAX && jsonr_next(&it, NULL, &channel)) {
         struct str id = jsonr_text(jsonr_get(channel, "id"));
         if (!platform_id_is_plain(id))
-            return outcome_make(V_MALFORMED, SCOPE_CALL, STR("shape"));
+            return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
         struct linked_account *account = &link->accounts[link->account_count++];
         *account = (struct linked_account){.api = API_YOUTUBE, .id = id, .grant = link->grant};
-        account->name = grant_name(a, jsonr_text(jsonr_get(jsonr_get(channel, "snippet"), "title")));
+        account->name = grant_display_name(a, jsonr_text(jsonr_get(jsonr_get(channel, "snippet"), "title")));
     }
     link->step = LINK_DONE;
-    return outcome_make(V_OK, SCOPE_CALL, STR("ok"));
+    return outcome_make(OUTCOME_OK, SCOPE_CALL, STR("ok"));
 }
 
 static struct outcome link_parse(struct arena *a, struct platform_link *link, const struct http_response *r)

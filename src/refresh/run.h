@@ -67,9 +67,9 @@ enum run_counter {
     RUN_CALLS,                              /* that were sent */
     RUN_RETRIES,                            /* those of them that repeat one that failed */
     RUN_TOKENS,                             /* refreshed */
-    RUN_VERDICT,                            /* RUN_VERDICT + enum verdict: how calls ended */
+    RUN_OUTCOME,                            /* RUN_OUTCOME + enum outcome_kind: how calls ended */
 };
-enum { RUN_COUNTERS = RUN_VERDICT + VERDICTS };
+enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 enum { RUN_NO_PLATFORM = -1 }; /* videos and events are of all platforms of a video */
 
 /* The name in the database and in what commands print: "accepted", "refused:stale". Static. */

@@ -19,7 +19,7 @@ struct key_list {
     struct key_entry entries[SEAL_KEYS_MAX];
 };
 
-/* `*is`: of the file that was read. Errors and `why` as of seal_open(). The caller wipes `*out`, also on
+/* `*is`: of the file that was read. Errors and `why` as of seal_keys_open(). The caller wipes `*out`, also on
  * failure.
  */
 MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *is, char *why,

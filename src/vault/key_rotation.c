@@ -37,8 +37,8 @@ static enum err database_failed(struct rotation *r, enum err err)
 
 static bool is_under(const struct credential *c, uint32_t id)
 {
-    return seal_id_of(c->access_sealed) == id &&
-           (!c->refresh_sealed.p || seal_id_of(c->refresh_sealed) == id);
+    return seal_key_id(c->access_sealed) == id &&
+           (!c->refresh_sealed.p || seal_key_id(c->refresh_sealed) == id);
 }
 
 static struct str keep(struct arena *a, struct str s)
@@ -67,7 +67,7 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
 {
     struct tokens t;
     struct buf access, refresh;
-    enum err err = tokens_open(r->keys, c, &t);
+    enum err err = token_vault_open(r->keys, c, &t);
     if (err) {
         (void)snprintf(
             r->why, r->why_size,
@@ -77,12 +77,12 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     }
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
-    err = tokens_seal(r->keys, c, &t.grant, &access, &refresh);
+    err = token_vault_seal(r->keys, c, &t.grant, &access, &refresh);
     if (!err)
         err = store_reseal_credential(r->store, c->row, c->access_sealed, c->refresh_sealed);
     if (err)
         (void)database_failed(r, err);
-    tokens_close(&t);
+    token_vault_close(&t);
     buf_fini(&access);
     buf_fini(&refresh);
     return err;
@@ -119,7 +119,7 @@ static enum err reseal_all(struct rotation *r)
     enum err err = OK;
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
-    seal_ids(r->keys, ids, &count);
+    seal_list_key_ids(r->keys, ids, &count);
     r->first = ids[0];
     r->last = 0;
     for (bool more = true; more && !err;)
@@ -172,7 +172,7 @@ static enum err drop_old_keys(struct rotation *r, bool *gone)
         store_rollback(r->store);
         return err ? database_failed(r, err) : OK;
     }
-    err = seal_keep_first_key(r->path, r->why, r->why_size);
+    err = seal_remove_old_keys(r->path, r->why, r->why_size);
     *gone = !err;
     if (err)
         store_rollback(r->store);
@@ -197,13 +197,13 @@ static enum err finish(struct rotation *r)
 
 static enum err open_keys(struct rotation *r)
 {
-    seal_close(r->keys);
+    seal_keys_close(r->keys);
     r->keys = NULL;
-    return seal_open(&r->keys, r->path, r->why, r->why_size);
+    return seal_keys_open(&r->keys, r->path, r->why, r->why_size);
 }
 
-enum err secrets_rotate(const struct config *config, struct store *s, struct rotated *done, char *why,
-                        size_t why_size)
+enum err key_rotation_run(const struct config *config, struct store *s, struct rotated *done, char *why,
+                          size_t why_size)
 {
     struct rotation r = {
         .path = config->secrets.key_file, .store = s, .done = done, .why = why, .why_size = why_size};
@@ -213,7 +213,7 @@ enum err secrets_rotate(const struct config *config, struct store *s, struct rot
     arena_init(&r.arena, ARENA_BYTES);
     enum err err = open_keys(&r);
     if (!err)
-        seal_ids(r.keys, ids, &count);
+        seal_list_key_ids(r.keys, ids, &count);
     /* One that was cut off comes to its end first. */
     if (!err && count > 1)
         err = finish(&r);
@@ -223,7 +223,7 @@ enum err secrets_rotate(const struct config *config, struct store *s, struct rot
         err = open_keys(&r);
     if (!err)
         err = finish(&r);
-    seal_close(r.keys);
+    seal_keys_close(r.keys);
     arena_fini(&r.arena);
     return err;
 }

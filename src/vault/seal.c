@@ -32,14 +32,14 @@ static struct key_list *list_new(void)
     return list;
 }
 
-enum err seal_open(struct seal_keys **out, const char *path, char *why, size_t why_size)
+enum err seal_keys_open(struct seal_keys **out, const char *path, char *why, size_t why_size)
 {
     struct seal_keys *keys = xcalloc(1, sizeof *keys);
     keys->list = list_new();
     if (path && *path) {
         enum err err = key_file_read(path, keys->list, &keys->is, why, why_size);
         if (err) {
-            seal_close(keys);
+            seal_keys_close(keys);
             return err;
         }
         keys->path = strdup(path);
@@ -49,7 +49,7 @@ enum err seal_open(struct seal_keys **out, const char *path, char *why, size_t w
     return OK;
 }
 
-void seal_close(struct seal_keys *keys)
+void seal_keys_close(struct seal_keys *keys)
 {
     if (!keys)
         return;
@@ -99,12 +99,12 @@ static const struct key_entry *find_key(const struct seal_keys *keys, uint32_t i
     return NULL;
 }
 
-bool seal_knows(const struct seal_keys *keys, uint32_t id)
+bool seal_has_key(const struct seal_keys *keys, uint32_t id)
 {
     return find_key(keys, id) != NULL;
 }
 
-void seal_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX], size_t *count)
+void seal_list_key_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX], size_t *count)
 {
     *count = keys->list->count;
     for (size_t i = 0; i < *count; i++)
@@ -142,7 +142,8 @@ static size_t place_bytes(const struct seal_place *place, uint8_t out[PLACE_MAX_
     return len + place->account_id.len;
 }
 
-enum err seal_put(struct seal_keys *keys, const struct seal_place *place, struct str plain, struct buf *out)
+enum err seal_encrypt(struct seal_keys *keys, const struct seal_place *place, struct str plain,
+                      struct buf *out)
 {
     uint8_t place_data[PLACE_MAX_BYTES];
     unsigned long long len = 0;
@@ -168,7 +169,7 @@ enum err seal_put(struct seal_keys *keys, const struct seal_place *place, struct
     return OK;
 }
 
-uint32_t seal_id_of(struct str sealed)
+uint32_t seal_key_id(struct str sealed)
 {
     const uint8_t *b = (const uint8_t *)sealed.p;
     if (sealed.len < SEAL_OVERHEAD)
@@ -176,12 +177,12 @@ uint32_t seal_id_of(struct str sealed)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-enum err seal_get(struct seal_keys *keys, const struct seal_place *place, struct str sealed, char *out,
-                  size_t *len)
+enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, struct str sealed, char *out,
+                      size_t *len)
 {
     uint8_t place_data[PLACE_MAX_BYTES];
     unsigned long long got = 0;
-    const uint32_t id = seal_id_of(sealed);
+    const uint32_t id = seal_key_id(sealed);
     const size_t place_len = place_bytes(place, place_data);
     if (!id || !place_len)
         return ERR_CORRUPT;
@@ -201,7 +202,7 @@ enum err seal_get(struct seal_keys *keys, const struct seal_place *place, struct
 
 /* ---- making and changing the file ---- */
 
-enum err seal_create_file(const char *path, char *why, size_t why_size)
+enum err seal_create_key_file(const char *path, char *why, size_t why_size)
 {
     struct key_list *list = list_new();
     key_file_generate(list, &list->entries[0]);
@@ -236,7 +237,7 @@ enum err seal_add_key(const char *path, uint32_t *id, char *why, size_t why_size
     return err;
 }
 
-enum err seal_keep_first_key(const char *path, char *why, size_t why_size)
+enum err seal_remove_old_keys(const char *path, char *why, size_t why_size)
 {
     struct stat is;
     struct key_list *list = list_new();

@@ -45,34 +45,34 @@ struct seal_keys;
  * failure `why` (of `why_size` bytes) is a sentence that names the file and holds none of its contents: it is
  * not there (ERR_NOT_FOUND), others may read it, it is another user's, it is not a key file
  * (ERR_INVALID), it cannot be read (ERR_IO). */
-MUST_USE enum err seal_open(struct seal_keys **out, const char *path, char *why, size_t why_size);
-void seal_close(struct seal_keys *keys); /* wipes them; NULL is harmless */
+MUST_USE enum err seal_keys_open(struct seal_keys **out, const char *path, char *why, size_t why_size);
+void seal_keys_close(struct seal_keys *keys); /* wipes them; NULL is harmless */
 bool seal_has_keys(const struct seal_keys *keys);
 
 /* Appends sealed bytes, under the first key of the file as it is now: inside the transaction that writes
  * them. ERR_NOT_FOUND: there is no key. ERR_FULL: too long for the buffer or for sealing. */
-MUST_USE enum err seal_put(struct seal_keys *keys, const struct seal_place *place, struct str plain,
-                           struct buf *out);
+MUST_USE enum err seal_encrypt(struct seal_keys *keys, const struct seal_place *place, struct str plain,
+                               struct buf *out);
 
 /* Opens them into `out`, which has room for `sealed.len` bytes; `*len` is how many they were. The caller
  * wipes. ERR_NOT_FOUND: the key is not in the file (which is read again to make sure). ERR_CORRUPT: these are
  * not the bytes that were put there. */
-MUST_USE enum err seal_get(struct seal_keys *keys, const struct seal_place *place, struct str sealed,
-                           char *out, size_t *len);
+MUST_USE enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, struct str sealed,
+                               char *out, size_t *len);
 
 /* By which key; 0: these are no sealed bytes. Ids are never 0. */
-uint32_t seal_id_of(struct str sealed);
-bool seal_knows(const struct seal_keys *keys, uint32_t id);
+uint32_t seal_key_id(struct str sealed);
+bool seal_has_key(const struct seal_keys *keys, uint32_t id);
 
 /* ---- the key file ---- */
 
 /* Makes one with one random key, 0600. ERR_EXISTS: never overwrites. `why` as above. */
-MUST_USE enum err seal_create_file(const char *path, char *why, size_t why_size);
+MUST_USE enum err seal_create_key_file(const char *path, char *why, size_t why_size);
 /* Puts a new random key in front; the others stay. Atomic and on disk when it returns, as is the next. */
 MUST_USE enum err seal_add_key(const char *path, uint32_t *id, char *why, size_t why_size);
 /* Takes all keys but the first out. */
-MUST_USE enum err seal_keep_first_key(const char *path, char *why, size_t why_size);
+MUST_USE enum err seal_remove_old_keys(const char *path, char *why, size_t why_size);
 /* The ids, the first first; `*count` of them. */
-void seal_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX], size_t *count);
+void seal_list_key_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX], size_t *count);
 
 #endif

@@ -23,13 +23,13 @@ static enum err open_one(struct seal_keys *keys, const struct credential *c, enu
     const struct seal_place place = {
         .author_row = c->author_row, .api = c->api, .account_id = c->account_id, .column = column};
     size_t len;
-    enum err err = seal_get(keys, &place, sealed, to, &len);
+    enum err err = seal_decrypt(keys, &place, sealed, to, &len);
     if (!err)
         *out = str_make(to, len);
     return err;
 }
 
-enum err tokens_open(struct seal_keys *keys, const struct credential *c, struct tokens *out)
+enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out)
 {
     const size_t plain_max = c->access_sealed.len + c->refresh_sealed.len;
     *out = (struct tokens){.row = c->row,
@@ -43,7 +43,7 @@ enum err tokens_open(struct seal_keys *keys, const struct credential *c, struct 
     if (!err && c->refresh_sealed.p)
         err = open_one(keys, c, SEAL_REFRESH, c->refresh_sealed, at, &out->grant.refresh_token);
     if (err) {
-        tokens_close(out);
+        token_vault_close(out);
         return err;
     }
     at += c->refresh_sealed.len;
@@ -55,7 +55,7 @@ enum err tokens_open(struct seal_keys *keys, const struct credential *c, struct 
     return OK;
 }
 
-void tokens_close(struct tokens *t)
+void token_vault_close(struct tokens *t)
 {
     if (t->memory)
         sodium_memzero(t->memory, t->size);
@@ -64,7 +64,7 @@ void tokens_close(struct tokens *t)
     t->grant = (struct token_grant){.expires_in_s = 0};
 }
 
-enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out)
+enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out)
 {
     struct arena a;
     struct credential c;
@@ -72,13 +72,13 @@ enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struc
     arena_init(&a, 4096);
     enum err err = store_get_credential(s, &a, row, &c);
     if (!err)
-        err = tokens_open(keys, &c, out);
+        err = token_vault_open(keys, &c, out);
     arena_fini(&a);
     return err;
 }
 
-bool tokens_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
-                           bool idle)
+bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
+                          bool idle)
 {
     if (desc->refresh_before_s < 0 || c->state != CREDENTIAL_CONNECTED || c->access_expires_at == TIME_NONE)
         return false;
@@ -130,8 +130,8 @@ int64_t refresh_token_expiry(int64_t expires_in_s, int64_t now_ms)
     return now_ms + expires_in_s * SECOND_MS;
 }
 
-bool account_record_of(struct account_record *out, int64_t author_row, const struct linked_account *account,
-                       int64_t now_ms, const char **why)
+bool account_record_init(struct account_record *out, int64_t author_row, const struct linked_account *account,
+                         int64_t now_ms, const char **why)
 {
     const struct token_grant *grant = &account->grant;
     const struct platform_desc *desc = platform_desc(account->api);
@@ -159,22 +159,22 @@ void account_record_wipe(struct account_record *r)
     sodium_memzero(r, sizeof *r);
 }
 
-enum err tokens_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
-                     struct buf *access, struct buf *refresh)
+enum err token_vault_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
+                          struct buf *access, struct buf *refresh)
 {
     struct seal_place place = {
         .author_row = c->author_row, .api = c->api, .account_id = c->account_id, .column = SEAL_ACCESS};
-    enum err err = seal_put(keys, &place, grant->access_token, access);
+    enum err err = seal_encrypt(keys, &place, grant->access_token, access);
     place.column = SEAL_REFRESH;
     if (!err && grant->refresh_token.len)
-        err = seal_put(keys, &place, grant->refresh_token, refresh);
+        err = seal_encrypt(keys, &place, grant->refresh_token, refresh);
     c->access_sealed = buf_str(access);
     c->refresh_sealed = grant->refresh_token.len ? buf_str(refresh) : str_make(NULL, 0);
     return err;
 }
 
-enum err account_record_save(const struct account_record *r, struct seal_keys *keys, struct store *s,
-                             int64_t *row)
+enum err account_record_store(const struct account_record *r, struct seal_keys *keys, struct store *s,
+                              int64_t *row)
 {
     struct buf access, refresh;
     struct credential c = {.author_row = r->author_row,
@@ -190,7 +190,7 @@ enum err account_record_save(const struct account_record *r, struct seal_keys *k
                                       .refresh_token = str_from_cstr(r->refresh_token)};
     buf_init(&access, TOKEN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, TOKEN_MAX + SEAL_OVERHEAD);
-    enum err err = tokens_seal(keys, &c, &grant, &access, &refresh);
+    enum err err = token_vault_seal(keys, &c, &grant, &access, &refresh);
     if (!err)
         err = store_put_credential(s, &c);
     if (!err)

@@ -17,10 +17,10 @@ enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MA
 /* Whether every sealed row can be opened with the keys that [secrets] key_file has: by the ids of their keys,
  * and each key by a row that it opens. Before a server or a refresh begins. `why` is a sentence. Without
  * rows no key file is wanted. */
-MUST_USE enum err secrets_check(const struct config *config, struct store *s, char *why, size_t why_size);
+MUST_USE enum err vault_check(const struct config *config, struct store *s, char *why, size_t why_size);
 /* The same with every row opened (`all`), and how many there are. */
-MUST_USE enum err secrets_look(const struct config *config, struct store *s, bool all, int64_t *rows,
-                               char *why, size_t why_size);
+MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
+                                char *why, size_t why_size);
 
 /* Another key for everything that is sealed, while servers and runs go on: `viewtally secrets rotate`. Many
  * transactions; may be cut off anywhere and begun again. `why` is a sentence. */
@@ -28,8 +28,8 @@ struct rotated {
     uint32_t key_id; /* 0: none was made yet */
     int64_t resealed;
 };
-MUST_USE enum err secrets_rotate(const struct config *config, struct store *s, struct rotated *done,
-                                 char *why, size_t why_size);
+MUST_USE enum err key_rotation_run(const struct config *config, struct store *s, struct rotated *done,
+                                   char *why, size_t why_size);
 
 /* ---- tokens in the clear ---- */
 
@@ -37,22 +37,22 @@ struct tokens {
     int64_t row, author_row, version;
     enum platform_api api;
     struct token_grant grant; /* access_token, refresh_token (p == NULL: none), scopes, account_id */
-    char *memory;             /* all of them stand in it; wiped and freed by tokens_close() */
+    char *memory;             /* all of them stand in it; wiped and freed by token_vault_close() */
     size_t size;
 };
 
 /* Opens the row's tokens; `c` need not stay. ERR_NOT_FOUND: unknown key. ERR_CORRUPT: not what was sealed. */
-MUST_USE enum err tokens_open(struct seal_keys *keys, const struct credential *c, struct tokens *out);
-void tokens_close(struct tokens *t); /* harmless when it did not open */
+MUST_USE enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out);
+void token_vault_close(struct tokens *t); /* harmless when it did not open */
 
 /* The same by the row's number, read in a snapshot of its own. ERR_NOT_FOUND too when there is no such row.
  */
-MUST_USE enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
+MUST_USE enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
 /* Whether its token is to be refreshed before it is used. `idle`: it is not going to be used now, only kept
  * alive: those that die unused. False for who has to sign in again, and where nothing can be refreshed. */
-bool tokens_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
-                           bool idle);
+bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
+                          bool idle);
 
 /* ---- putting an account in ---- */
 
@@ -69,13 +69,13 @@ struct account_record {
 
 /* False: a text is too long, empty where it must not be, or not UTF-8; `*why` (static) says which. A grant
  * that does not say when it expires is taken to live for an hour where it can be refreshed. */
-MUST_USE bool account_record_of(struct account_record *out, int64_t author_row,
-                                const struct linked_account *account, int64_t now_ms, const char **why);
+MUST_USE bool account_record_init(struct account_record *out, int64_t author_row,
+                                  const struct linked_account *account, int64_t now_ms, const char **why);
 void account_record_wipe(struct account_record *r);
 
 /* Seals and writes, in an open transaction (seal.h says why there). ERR_EXISTS: another author has linked
  * this account. ERR_NOT_FOUND: there is no key to seal with. Sets `*row`. */
-MUST_USE enum err account_record_save(const struct account_record *r, struct seal_keys *keys, struct store *s,
-                                      int64_t *row);
+MUST_USE enum err account_record_store(const struct account_record *r, struct seal_keys *keys,
+                                       struct store *s, int64_t *row);
 
 #endif

@@ -7,7 +7,7 @@
 static enum err open_keys(const struct config *config, struct seal_keys **keys)
 {
     char why[300];
-    enum err err = seal_open(keys, config->secrets.key_file, why, sizeof why);
+    enum err err = seal_keys_open(keys, config->secrets.key_file, why, sizeof why);
     if (err)
         log_error("cannot link an account: %s", why);
     return err;
@@ -35,8 +35,8 @@ static enum err seal_verifier(const struct linking_begin *b, struct buf *sealed)
     enum err err = open_keys(b->key.config, &keys);
     if (err)
         return err;
-    err = seal_put(keys, &place, str_make(b->verifier, sizeof b->verifier), sealed);
-    seal_close(keys);
+    err = seal_encrypt(keys, &place, str_make(b->verifier, sizeof b->verifier), sealed);
+    seal_keys_close(keys);
     return err;
 }
 
@@ -69,8 +69,8 @@ static enum err open_verifier(struct linking_consume *c, struct str sealed)
     enum err err = open_keys(c->key.config, &keys);
     if (err)
         return err;
-    err = seal_get(keys, &place, sealed, plain, &len);
-    seal_close(keys);
+    err = seal_decrypt(keys, &place, sealed, plain, &len);
+    seal_keys_close(keys);
     if (!err) {
         memcpy(c->verifier, plain, len);
         c->verifier_len = len;
@@ -121,12 +121,12 @@ enum err linking_save(struct store *store, void *save)
         return err;
     for (size_t i = 0; i < s->count && !err; i++) {
         int64_t row;
-        err = account_record_save(&s->accounts[i].record, keys, store, &row);
+        err = account_record_store(&s->accounts[i].record, keys, store, &row);
         s->accounts[i].result = err == ERR_EXISTS ? LINKING_OWNED_BY_OTHER : LINKING_SAVED;
         if (err == ERR_EXISTS)
             err = OK;
     }
-    seal_close(keys);
+    seal_keys_close(keys);
     return err;
 }
 

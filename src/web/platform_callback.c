@@ -117,10 +117,10 @@ static enum next save(struct request *r)
     c->save->count = count;
     for (size_t i = 0; i < count; i++) {
         const char *why;
-        if (!account_record_of(&c->save->accounts[i].record, c->consume.key.author_row, &c->link.accounts[i],
-                               c->consume.key.now, &why)) {
+        if (!account_record_init(&c->save->accounts[i].record, c->consume.key.author_row,
+                                 &c->link.accounts[i], c->consume.key.now, &why)) {
             log_warn("linking: %s: %s", c->desc->name, why);
-            c->outcome = (struct outcome){.verdict = V_MALFORMED};
+            c->outcome = (struct outcome){.kind = OUTCOME_MALFORMED};
             return not_connected(r, 502, platform_text_of_link_failure(&c->outcome));
         }
     }
@@ -143,8 +143,8 @@ static void on_response(void *ctx, const struct http_result *result)
     c->call = NULL;
     if (result->error) {
         log_warn("linking: %s: %s", c->desc->name, result->why);
-        c->outcome =
-            (struct outcome){.verdict = V_LATER, .code = str_from_cstr(transport_error_name(result->error))};
+        c->outcome = (struct outcome){.kind = OUTCOME_RETRY,
+                                      .code = str_from_cstr(transport_error_name(result->error))};
     } else {
         c->outcome = c->desc->link_parse(&r->arena, &c->link, &result->response);
     }
@@ -155,11 +155,12 @@ static enum next exchange_step(struct request *r)
 {
     struct callback *c = callback_of(r);
     struct http_request request = {.method = NULL};
-    if (c->calls && c->outcome.verdict != V_OK) {
+    if (c->calls && c->outcome.kind != OUTCOME_OK) {
         log_warn("linking: %s answered author %" PRId64 " with %s %.*s", c->desc->name,
-                 c->consume.key.author_row, verdict_name(c->outcome.verdict), (int)c->outcome.code.len,
+                 c->consume.key.author_row, outcome_kind_name(c->outcome.kind), (int)c->outcome.code.len,
                  c->outcome.code.p);
-        const bool authors = c->outcome.verdict == V_TOKEN || c->outcome.verdict == V_RECONNECT;
+        const bool authors =
+            c->outcome.kind == OUTCOME_TOKEN_REJECTED || c->outcome.kind == OUTCOME_RECONNECT;
         return not_connected(r, authors ? 400 : 502, platform_text_of_link_failure(&c->outcome));
     }
     if (c->calls == CALLS_MAX || !c->desc->link_build(&r->arena, &c->link, &request))

@@ -14,9 +14,9 @@ static bool last_error_is(const struct credential *c, struct str word)
     return str_eq(first, word);
 }
 
-static bool last_outcome_is(const struct credential *c, enum verdict v)
+static bool last_outcome_is(const struct credential *c, enum outcome_kind v)
 {
-    return last_error_is(c, str_from_cstr(verdict_name(v)));
+    return last_error_is(c, str_from_cstr(outcome_kind_name(v)));
 }
 
 static bool failed_lately(const struct credential *c)
@@ -27,16 +27,16 @@ static bool failed_lately(const struct credential *c)
 
 static struct platform_text text_of_failure(const struct credential *c)
 {
-    if (last_outcome_is(c, V_OPERATOR) || last_outcome_is(c, V_BUG))
+    if (last_outcome_is(c, OUTCOME_APP_REJECTED) || last_outcome_is(c, OUTCOME_BAD_REQUEST))
         return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
                                       "%s rejects the registration of this service. You cannot fix this: "
                                       "please tell the people who run this service. Until then, your numbers "
                                       "stay as they are."};
-    if (last_outcome_is(c, V_QUOTA))
+    if (last_outcome_is(c, OUTCOME_QUOTA_SPENT))
         return (struct platform_text){ACCOUNT_WAITING, "Waiting",
                                       "Today's limit for requests to %s is used up. Reading continues "
                                       "automatically; you do not need to do anything."};
-    if (last_outcome_is(c, V_RECONNECT) || last_outcome_is(c, V_TOKEN))
+    if (last_outcome_is(c, OUTCOME_RECONNECT) || last_outcome_is(c, OUTCOME_TOKEN_REJECTED))
         return (struct platform_text){ACCOUNT_WAITING, "Not working",
                                       "%s does not let this service read the account at the moment. Every "
                                       "refresh tries again. If this message stays, sign in again."};
@@ -107,15 +107,15 @@ enum platform_api platform_sign_in_api(enum platform_api api)
 
 const char *platform_text_of_link_failure(const struct outcome *o)
 {
-    switch (o->verdict) {
-    case V_LATER:
-    case V_QUOTA: return "%s does not respond at the moment. Please try again in a few minutes.";
-    case V_OPERATOR:
-    case V_BUG:
+    switch (o->kind) {
+    case OUTCOME_RETRY:
+    case OUTCOME_QUOTA_SPENT: return "%s does not respond at the moment. Please try again in a few minutes.";
+    case OUTCOME_APP_REJECTED:
+    case OUTCOME_BAD_REQUEST:
         return "%s rejects the registration of this service. You cannot fix this: please tell the people who "
                "run this service.";
-    case V_TOKEN:
-    case V_RECONNECT:
+    case OUTCOME_TOKEN_REJECTED:
+    case OUTCOME_RECONNECT:
         return "%s did not confirm that it was you, or a permission that this service needs was not given. "
                "Please try again, and leave every permission switched on.";
     default:

@@ -11,7 +11,8 @@ from test_linking import LINKED, linking  # noqa: F401 (a fixture)
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 GUIDES = ROOT / "docs/platforms"
 SECTIONS = ["App and use case", "Permissions", "Redirect address", "Configuration", "Test users", "The review", "Limits", "What the author sees", "What can go wrong"]
-VERDICTS = {"ok", "later", "quota", "token", "reconnect", "operator", "tier", "split", "malformed", "bug", "missing", "insights", "undocumented"}
+OUTCOMES = {"ok", "retry", "quota_spent", "token_rejected", "reconnect", "app_rejected", "other_form", "split", "malformed", "bad_request",
+            "missing", "insights", "undocumented"}
 
 
 def guide(platform):
@@ -51,8 +52,8 @@ def test_what_a_guide_names_is_there(path, keys):
         for key in re.findall(r"^    (\w+) =", block, re.M):
             assert key in keys[name] or key.removesuffix("_file") in keys[name], f"[{name}] {key}"
     for row in re.findall(r"^\| (`.*?) \|", text.split("## What can go wrong")[-1].split("## When something")[-1], re.M):
-        for shown in [] if row.startswith("`viewtally") else re.findall(r"`([a-z]+) ", row):
-            assert shown in VERDICTS, row
+        for shown in [] if row.startswith("`viewtally") else re.findall(r"`([a-z_]+) ", row):
+            assert shown in OUTCOMES, row
 
 
 def test_permissions_and_redirect_addresses(linking):  # noqa: F811

@@ -271,9 +271,9 @@ def test_the_same_account_again_renews_it(linking):
 
 
 @pytest.mark.parametrize("error, failures, words", [
-    ("operator invalid_client", 1, "tell the people who run this service"), ("quota quotaExceeded", 1, "used up"),
+    ("app_rejected invalid_client", 1, "tell the people who run this service"), ("quota_spent quotaExceeded", 1, "used up"),
     ("missing all", 1, "shows none of your videos"), ("sealed damaged", 1, "Connect the account again"),
-    ("later 500", 1, "The last attempt to read TikTok failed"), ("later 500", 3, "could not be read for some time"),
+    ("retry 500", 1, "The last attempt to read TikTok failed"), ("retry 500", 3, "could not be read for some time"),
 ])
 def test_what_is_wrong_is_said_in_words(linking, error, failures, words):
     browser = linking.browser()

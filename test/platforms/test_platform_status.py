@@ -59,7 +59,7 @@ def test_a_platform_that_fails_is_left_alone_and_said_to_be(world, clock, standi
     standins.fault("tiktok", "error", name="internal_error")
     world.refresh(status=None)
     _, apis = by_api(world)
-    assert apis["tiktok"]["resting_until"] and apis["tiktok"]["answered_at"] is None
+    assert apis["tiktok"]["circuit_open_until"] and apis["tiktok"]["answered_at"] is None
     assert "FAILS" in world.instance.run("platform", "status").out
     assert "tiktok is left alone" in world.instance.run("status").out
 

@@ -73,24 +73,24 @@ static void a_row_that_was_swapped_does_not_open(void **state)
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, two.access_sealed, two.refresh_sealed), OK);
     test_commit(&rig.db);
-    assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
+    assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* One row stops nobody else, and is told to who asks for all of them. */
     int64_t rows;
-    assert_int_equal(secrets_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), OK);
-    assert_int_equal(secrets_look(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), ERR_CORRUPT);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), ERR_CORRUPT);
     assert_non_null(strstr(rig.why, "cannot be opened"));
     assert_non_null(strstr(rig.why, "open-1"));
     /* The two columns of one row, */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.refresh_sealed, one.access_sealed), OK);
     test_commit(&rig.db);
-    assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
+    assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* and its own again. */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.access_sealed, one.refresh_sealed), OK);
     test_commit(&rig.db);
     rig_assert_tokens(a, "act.1", "rft.1");
-    assert_int_equal(secrets_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), OK);
 }
 
 static void a_key_that_is_not_there_is_told(void **state)
@@ -99,18 +99,18 @@ static void a_key_that_is_not_there_is_told(void **state)
     (void)state;
     (void)rig_put_tiktok();
     assert_int_equal(remove(rig.key_path), 0);
-    assert_int_equal(secrets_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
-    assert_int_equal(seal_create_file(rig.key_path, rig.why, sizeof rig.why), OK);
-    assert_int_equal(secrets_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
+    assert_int_equal(seal_create_key_file(rig.key_path, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
     assert_non_null(strstr(rig.why, "is not in the key file"));
     rig.config.secrets.key_file[0] = '\0';
-    assert_int_equal(secrets_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
     assert_non_null(strstr(rig.why, "names no file"));
     test_begin(&rig.db);
     assert_int_equal(store_delete_credential(rig.db.w, 1, rig.other.row), ERR_NOT_FOUND);
     assert_int_equal(store_delete_credential(rig.db.w, 1, rig.author.row), OK);
     test_commit(&rig.db);
-    assert_int_equal(secrets_look(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
     assert_int_equal(rows, 0);
 }
 
@@ -133,20 +133,20 @@ static void what_is_due_follows_the_descriptor(void **state)
     const struct platform_desc never = {.refresh_before_s = -1};
     struct credential c = {.obtained_at = NOW, .access_expires_at = NOW + 2 * HOUR_MS};
     (void)state;
-    assert_false(tokens_refresh_is_due(&hours, &c, NOW, false));
-    assert_false(tokens_refresh_is_due(&hours, &c, NOW + 105 * MINUTE_MS, false));
-    assert_true(tokens_refresh_is_due(&hours, &c, NOW + 105 * MINUTE_MS + 1, false));
-    assert_true(tokens_refresh_is_due(&hours, &c, NOW + DAY_MS, false));
-    assert_false(tokens_refresh_is_due(&hours, &c, NOW + DAY_MS, true)); /* nothing to ask with it */
-    assert_true(tokens_refresh_is_due(&hours, &c, NOW + 7 * DAY_MS, true));
-    assert_false(tokens_refresh_is_due(&never, &c, NOW + DAY_MS, false));
+    assert_false(token_refresh_is_due(&hours, &c, NOW, false));
+    assert_false(token_refresh_is_due(&hours, &c, NOW + 105 * MINUTE_MS, false));
+    assert_true(token_refresh_is_due(&hours, &c, NOW + 105 * MINUTE_MS + 1, false));
+    assert_true(token_refresh_is_due(&hours, &c, NOW + DAY_MS, false));
+    assert_false(token_refresh_is_due(&hours, &c, NOW + DAY_MS, true)); /* nothing to ask with it */
+    assert_true(token_refresh_is_due(&hours, &c, NOW + 7 * DAY_MS, true));
+    assert_false(token_refresh_is_due(&never, &c, NOW + DAY_MS, false));
     c.state = CREDENTIAL_RECONNECT_REQUIRED;
-    assert_false(tokens_refresh_is_due(&hours, &c, NOW + DAY_MS, false));
+    assert_false(token_refresh_is_due(&hours, &c, NOW + DAY_MS, false));
     c = (struct credential){.obtained_at = NOW, .access_expires_at = NOW + 20 * DAY_MS};
-    assert_false(tokens_refresh_is_due(&days, &c, NOW + DAY_MS - 1, false));
-    assert_true(tokens_refresh_is_due(&days, &c, NOW + DAY_MS, true));
+    assert_false(token_refresh_is_due(&days, &c, NOW + DAY_MS - 1, false));
+    assert_true(token_refresh_is_due(&days, &c, NOW + DAY_MS, true));
     c.access_expires_at = TIME_NONE;
-    assert_false(tokens_refresh_is_due(&days, &c, NOW + 90 * DAY_MS, false));
+    assert_false(token_refresh_is_due(&days, &c, NOW + 90 * DAY_MS, false));
 }
 
 int main(void)

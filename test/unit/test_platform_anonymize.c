@@ -99,7 +99,7 @@ static void ids_are_exchanged_consistently(void **state)
 
 static void describe(struct buf *b, const struct sample *s, struct anonymizer *a)
 {
-    outcome_describe(b, &s->outcome);
+    describe_outcome(b, &s->outcome);
     for (size_t i = 0; i < s->call.item_count; i++) {
         struct platform_item item = s->items[i];
         if (a) {
@@ -107,7 +107,7 @@ static void describe(struct buf *b, const struct sample *s, struct anonymizer *a
             item.resolved = item.resolved.p ? anonymize_id(a, item.resolved) : item.resolved;
         }
         buf_append_char(b, '\n');
-        item_describe(b, &item);
+        describe_item(b, &item);
     }
 }
 

@@ -11,7 +11,7 @@
 struct expected {
     const char *code;
     int status;
-    enum verdict verdict; /* of a read of two posts by token in form 0 */
+    enum outcome_kind outcome; /* of a read of two posts by token in form 0 */
     enum outcome_scope scope;
     int64_t wait_ms;
 };
@@ -51,8 +51,8 @@ static struct outcome read_two(const struct platform_desc *desc, int status, str
 
 static void check(const struct expected *e, struct outcome o)
 {
-    if (o.verdict != e->verdict || o.scope != e->scope || o.wait_ms != e->wait_ms)
-        fail_msg("%d %s: %s, scope %d, wait %lld", e->status, e->code, verdict_name(o.verdict), o.scope,
+    if (o.kind != e->outcome || o.scope != e->scope || o.wait_ms != e->wait_ms)
+        fail_msg("%d %s: %s, scope %d, wait %lld", e->status, e->code, outcome_kind_name(o.kind), o.scope,
                  (long long)o.wait_ms);
 }
 
@@ -75,21 +75,21 @@ static void check_complete(const struct error_row *rows, const struct expected *
 
 /* developers.tiktok.com, error handling (2026-08) [V]; the last one [P] */
 static const struct expected tiktok[] = {
-    {"access_token_invalid", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"scope_not_authorized", 401, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"scope_permission_missed", 401, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"invalid_params", 400, V_BUG, SCOPE_APP, 0},
-    {"invalid_file_upload", 400, V_BUG, SCOPE_APP, 0},
-    {"rate_limit_exceeded", 429, V_LATER, SCOPE_APP, MINUTE_MS},
-    {"internal_error", 500, V_LATER, SCOPE_CALL, 0},
-    {"reached_active_user_cap", 403, V_OPERATOR, SCOPE_APP, 0},
+    {"access_token_invalid", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"scope_not_authorized", 401, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"scope_permission_missed", 401, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"invalid_params", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"invalid_file_upload", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"rate_limit_exceeded", 429, OUTCOME_RETRY, SCOPE_APP, MINUTE_MS},
+    {"internal_error", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"reached_active_user_cap", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
     /* not documented: by status */
-    {"something_new", 401, V_TOKEN, SCOPE_CALL, 0},
-    {"something_new", 403, V_MALFORMED, SCOPE_CALL, 0},
-    {"something_new", 400, V_BUG, SCOPE_CALL, 0},
-    {"something_new", 429, V_LATER, SCOPE_ACCOUNT, 0},
-    {"something_new", 503, V_LATER, SCOPE_CALL, 0},
-    {"something_new", 200, V_MALFORMED, SCOPE_CALL, 0},
+    {"something_new", 401, OUTCOME_TOKEN_REJECTED, SCOPE_CALL, 0},
+    {"something_new", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
+    {"something_new", 400, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0},
+    {"something_new", 429, OUTCOME_RETRY, SCOPE_ACCOUNT, 0},
+    {"something_new", 503, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"something_new", 200, OUTCOME_MALFORMED, SCOPE_CALL, 0},
 };
 
 static void errors_of_tiktok(void **state)
@@ -108,83 +108,83 @@ static void errors_of_tiktok(void **state)
 
 /* developers.google.com, errors (2026-11) [V]; [K] as in the connector */
 static const struct expected youtube[] = {
-    {"quotaExceeded", 403, V_QUOTA, SCOPE_APP, 0},
-    {"dailyLimitExceeded", 403, V_QUOTA, SCOPE_APP, 0},
-    {"rateLimitExceeded", 403, V_LATER, SCOPE_APP, 0},
-    {"RATE_LIMIT_EXCEEDED", 429, V_LATER, SCOPE_APP, 0},
-    {"RESOURCE_EXHAUSTED", 429, V_LATER, SCOPE_APP, 0},
-    {"RESOURCE_QUOTA_EXCEEDED", 429, V_LATER, SCOPE_APP, 0},
-    {"userRateLimitExceeded", 403, V_LATER, SCOPE_ACCOUNT, 0},
-    {"authError", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"UNAUTHENTICATED", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"authorizationRequired", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"ACCESS_TOKEN_EXPIRED", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"ACCESS_TOKEN_TYPE_UNSUPPORTED", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"forbidden", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"insufficientPermissions", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"insufficientCapabilities", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"ACCESS_TOKEN_SCOPE_INSUFFICIENT", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"ACCOUNT_STATE_INVALID", 401, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"USER_BLOCKED_BY_ADMIN", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"authenticatedUserAccountClosed", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"authenticatedUserAccountSuspended", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"authenticatedUserNotChannel", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"accountDelegationForbidden", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"channelClosed", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"channelSuspended", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"channelForbidden", 403, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"channelNotFound", 404, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"youtubeSignupRequired", 401, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"accessNotConfigured", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"SERVICE_DISABLED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"SERVICE_NOT_VISIBLE", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"BILLING_DISABLED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"keyInvalid", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"keyExpired", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"API_KEY_INVALID", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"API_KEY_SERVICE_BLOCKED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"API_KEY_HTTP_REFERRER_BLOCKED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"API_KEY_IP_ADDRESS_BLOCKED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"API_KEY_ANDROID_APP_BLOCKED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"API_KEY_IOS_APP_BLOCKED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"ipRefererBlocked", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"CONSUMER_SUSPENDED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"CONSUMER_INVALID", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"GCP_SUSPENDED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"USER_PROJECT_DENIED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"RESOURCE_PROJECT_INVALID", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"RESOURCE_USAGE_RESTRICTION_VIOLATED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"SECURITY_POLICY_VIOLATED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"ORG_RESTRICTION_VIOLATION", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"LOCATION_POLICY_VIOLATED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"LOCATION_TAX_POLICY_VIOLATED", 403, V_OPERATOR, SCOPE_APP, 0},
-    {"badRequest", 400, V_BUG, SCOPE_APP, 0},
-    {"invalidParameter", 400, V_BUG, SCOPE_APP, 0},
-    {"incompatibleParameters", 400, V_BUG, SCOPE_APP, 0},
-    {"invalidFilters", 400, V_BUG, SCOPE_APP, 0},
-    {"invalidPageToken", 400, V_BUG, SCOPE_APP, 0},
-    {"missingRequiredParameter", 400, V_BUG, SCOPE_APP, 0},
-    {"unexpectedParameter", 400, V_BUG, SCOPE_APP, 0},
-    {"unexpectedPart", 400, V_BUG, SCOPE_APP, 0},
-    {"unknownPart", 400, V_BUG, SCOPE_APP, 0},
-    {"unsupportedLanguageCode", 400, V_BUG, SCOPE_APP, 0},
-    {"unsupportedRegionCode", 400, V_BUG, SCOPE_APP, 0},
-    {"invalidCriteria", 400, V_BUG, SCOPE_APP, 0},
-    {"videoChartNotFound", 400, V_BUG, SCOPE_APP, 0},
-    {"cmsUserAccountNotFound", 403, V_BUG, SCOPE_APP, 0},
-    {"contentOwnerAccountNotFound", 404, V_BUG, SCOPE_APP, 0},
-    {"CREDENTIALS_MISSING", 401, V_BUG, SCOPE_APP, 0},
-    {"SESSION_COOKIE_INVALID", 401, V_BUG, SCOPE_APP, 0},
-    {"SYSTEM_PARAMETER_UNSUPPORTED", 400, V_BUG, SCOPE_APP, 0},
-    {"ORG_RESTRICTION_HEADER_INVALID", 400, V_BUG, SCOPE_APP, 0},
-    {"videoNotFound", 404, V_SPLIT, SCOPE_CALL, 0},
-    {"backendError", 503, V_LATER, SCOPE_CALL, 0},
-    {"internalError", 500, V_LATER, SCOPE_CALL, 0},
+    {"quotaExceeded", 403, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},
+    {"dailyLimitExceeded", 403, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},
+    {"rateLimitExceeded", 403, OUTCOME_RETRY, SCOPE_APP, 0},
+    {"RATE_LIMIT_EXCEEDED", 429, OUTCOME_RETRY, SCOPE_APP, 0},
+    {"RESOURCE_EXHAUSTED", 429, OUTCOME_RETRY, SCOPE_APP, 0},
+    {"RESOURCE_QUOTA_EXCEEDED", 429, OUTCOME_RETRY, SCOPE_APP, 0},
+    {"userRateLimitExceeded", 403, OUTCOME_RETRY, SCOPE_ACCOUNT, 0},
+    {"authError", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"UNAUTHENTICATED", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"authorizationRequired", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"ACCESS_TOKEN_EXPIRED", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"ACCESS_TOKEN_TYPE_UNSUPPORTED", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"forbidden", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"insufficientPermissions", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"insufficientCapabilities", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"ACCESS_TOKEN_SCOPE_INSUFFICIENT", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"ACCOUNT_STATE_INVALID", 401, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"USER_BLOCKED_BY_ADMIN", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"authenticatedUserAccountClosed", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"authenticatedUserAccountSuspended", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"authenticatedUserNotChannel", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"accountDelegationForbidden", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"channelClosed", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"channelSuspended", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"channelForbidden", 403, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"channelNotFound", 404, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"youtubeSignupRequired", 401, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"accessNotConfigured", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"SERVICE_DISABLED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"SERVICE_NOT_VISIBLE", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"BILLING_DISABLED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"keyInvalid", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"keyExpired", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"API_KEY_INVALID", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"API_KEY_SERVICE_BLOCKED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"API_KEY_HTTP_REFERRER_BLOCKED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"API_KEY_IP_ADDRESS_BLOCKED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"API_KEY_ANDROID_APP_BLOCKED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"API_KEY_IOS_APP_BLOCKED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"ipRefererBlocked", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"CONSUMER_SUSPENDED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"CONSUMER_INVALID", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"GCP_SUSPENDED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"USER_PROJECT_DENIED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"RESOURCE_PROJECT_INVALID", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"RESOURCE_USAGE_RESTRICTION_VIOLATED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"SECURITY_POLICY_VIOLATED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"ORG_RESTRICTION_VIOLATION", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"LOCATION_POLICY_VIOLATED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"LOCATION_TAX_POLICY_VIOLATED", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"badRequest", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"invalidParameter", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"incompatibleParameters", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"invalidFilters", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"invalidPageToken", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"missingRequiredParameter", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unexpectedParameter", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unexpectedPart", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unknownPart", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unsupportedLanguageCode", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unsupportedRegionCode", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"invalidCriteria", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"videoChartNotFound", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"cmsUserAccountNotFound", 403, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"contentOwnerAccountNotFound", 404, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"CREDENTIALS_MISSING", 401, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"SESSION_COOKIE_INVALID", 401, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"SYSTEM_PARAMETER_UNSUPPORTED", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"ORG_RESTRICTION_HEADER_INVALID", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"videoNotFound", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"backendError", 503, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"internalError", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
     /* not documented */
-    {"notFound", 404, V_TIER, SCOPE_CALL, 0},
-    {"notImplemented", 501, V_TIER, SCOPE_CALL, 0},
-    {"somethingNew", 403, V_MALFORMED, SCOPE_CALL, 0},
-    {"somethingNew", 500, V_LATER, SCOPE_CALL, 0},
+    {"notFound", 404, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
+    {"notImplemented", 501, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
+    {"somethingNew", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
+    {"somethingNew", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
 };
 
 static void errors_of_youtube(void **state)
@@ -207,21 +207,21 @@ static void errors_of_youtube(void **state)
 
 /* By HTTP status first, then by code: OpenAPI 5.23.0 (2025-12-11) [V], 401.3 [P] */
 static const struct expected pinterest[] = {
-    {"400", 400, V_TIER, SCOPE_CALL, 0},
-    {"1", 400, V_TIER, SCOPE_CALL, 0},
-    {"2", 401, V_TOKEN, SCOPE_ACCOUNT, 0},
-    {"3", 401, V_TIER, SCOPE_APP, 0},
-    {"7", 401, V_SPLIT, SCOPE_CALL, 0},
-    {"403", 403, V_SPLIT, SCOPE_CALL, 0},
-    {"29", 403, V_SPLIT, SCOPE_CALL, 0},
-    {"404", 404, V_SPLIT, SCOPE_CALL, 0},
-    {"50", 404, V_SPLIT, SCOPE_CALL, 0},
-    {"8", 429, V_LATER, SCOPE_ACCOUNT, MINUTE_MS},
+    {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
+    {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
+    {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
+    {"3", 401, OUTCOME_OTHER_FORM, SCOPE_APP, 0},
+    {"7", 401, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"403", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"29", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"404", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"50", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
+    {"8", 429, OUTCOME_RETRY, SCOPE_ACCOUNT, MINUTE_MS},
     /* the same code under another status is something else */
-    {"2", 500, V_LATER, SCOPE_CALL, 0},
-    {"3", 403, V_MALFORMED, SCOPE_CALL, 0},
-    {"0", 500, V_LATER, SCOPE_CALL, 0},
-    {"-1", 401, V_TOKEN, SCOPE_CALL, 0},
+    {"2", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"3", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
+    {"0", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"-1", 401, OUTCOME_TOKEN_REJECTED, SCOPE_CALL, 0},
 };
 
 static void errors_of_pinterest(void **state)
@@ -236,23 +236,23 @@ static void errors_of_pinterest(void **state)
 
 /* RFC 6749, 5.2, and what the platforms say beside it */
 static const struct expected grants[] = {
-    {"invalid_grant", 400, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"access_denied", 400, V_RECONNECT, SCOPE_ACCOUNT, 0},
-    {"invalid_client", 401, V_OPERATOR, SCOPE_APP, 0},
-    {"unauthorized_client", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"deleted_client", 401, V_OPERATOR, SCOPE_APP, 0},
-    {"disabled_client", 401, V_OPERATOR, SCOPE_APP, 0},
-    {"invalid_scope", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"redirect_uri_mismatch", 400, V_OPERATOR, SCOPE_APP, 0},
-    {"invalid_request", 400, V_BUG, SCOPE_APP, 0},
-    {"unsupported_grant_type", 400, V_BUG, SCOPE_APP, 0},
-    {"unsupported_response_type", 400, V_BUG, SCOPE_APP, 0},
-    {"server_error", 500, V_LATER, SCOPE_CALL, 0},
-    {"temporarily_unavailable", 503, V_LATER, SCOPE_CALL, 0},
+    {"invalid_grant", 400, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"access_denied", 400, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
+    {"invalid_client", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"unauthorized_client", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"deleted_client", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"disabled_client", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"invalid_scope", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"redirect_uri_mismatch", 400, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
+    {"invalid_request", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unsupported_grant_type", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"unsupported_response_type", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
+    {"server_error", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
+    {"temporarily_unavailable", 503, OUTCOME_RETRY, SCOPE_CALL, 0},
     /* what is not known never marks an account */
-    {"something_new", 401, V_MALFORMED, SCOPE_CALL, 0},
-    {"something_new", 403, V_MALFORMED, SCOPE_CALL, 0},
-    {"something_new", 503, V_LATER, SCOPE_CALL, 0},
+    {"something_new", 401, OUTCOME_MALFORMED, SCOPE_CALL, 0},
+    {"something_new", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
+    {"something_new", 503, OUTCOME_RETRY, SCOPE_CALL, 0},
 };
 
 static void errors_of_token_endpoints(void **state)
@@ -330,9 +330,9 @@ static void scopes_and_names(void **state)
     assert_true(grant_has_scope(unsaid.scopes, STR("anything")));
     assert_false(grant_has_scope(commas.scopes, STR("video")));
     assert_false(grant_has_scope(spaces.scopes, STR("pins:read boards:read")));
-    assert_str(grant_name(&arena, STR("A\r\nB\x7f\xc3\xa9")), "AB\xc3\xa9");
-    assert_null(grant_name(&arena, STR("\n")).p);
-    assert_null(grant_name(&arena, STR("")).p);
+    assert_str(grant_display_name(&arena, STR("A\r\nB\x7f\xc3\xa9")), "AB\xc3\xa9");
+    assert_null(grant_display_name(&arena, STR("\n")).p);
+    assert_null(grant_display_name(&arena, STR("")).p);
     assert_false(grant_token_is_plain(STR("")));
     assert_false(grant_token_is_plain(STR("a b")));
     assert_false(grant_token_is_plain(STR("a\r\nb")));

@@ -145,7 +145,7 @@ static void a_reel(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, "3237", NULL);
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_int_equal(r.items[0].views_source, REEL);
     assert_counts(&r.items[0], 1614, 53, 6, 3, NONE);
@@ -164,7 +164,8 @@ static void a_chosen_source_stays(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, "3237", NULL);
         r.items[0].views_source = rows[i].source;
-        assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), V_OK, SCOPE_CALL, "ok");
+        assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), OUTCOME_OK, SCOPE_CALL,
+                       "ok");
         assert_counts(&r.items[0], rows[i].views, 53, 6, 3, NONE);
         assert_int_equal(r.items[0].views_source, rows[i].source);
         answer(&r, NODE_OF("3237"), 200, "{'data':[]}");
@@ -190,8 +191,8 @@ static void a_classic_video(void **state)
                                 meta_entry(&r, 200, NODE_OF("2")),
                                 meta_entry(&r, i == 2 ? 200 : 400, refusals[i])};
         struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 4));
-        assert_outcome(o, V_TIER, SCOPE_CALL, "100");
-        assert_true(o.of_the_posts);
+        assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
+        assert_true(o.these_posts_only);
         assert_null(o.dropped.p);
         assert_int_equal(r.items[0].state, ITEM_OK);
         assert_int_equal(r.items[1].state, ITEM_PENDING);
@@ -213,22 +214,22 @@ static void whatever_meta_gives(void **state)
     (void)state;
     init(&r, "2", NULL);
     r.call.tier = 1;
-    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_TIER, SCOPE_CALL, "100");
+    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     r.call.tier = 2;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, REEL);
     /* No insights at all: the object's own views, from now on. */
     r.items[0].views_source = 0;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     r.items[0].views_source = 0;
     r.call.tier = 3;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
     /* Read by the object's views, a post does without insights where they are refused. */
     r.call.tier = 0;
-    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     meta_fini(&r);
 }
@@ -243,33 +244,33 @@ static void dead_metric(void **state)
     struct outcome o =
         answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
-    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "post_video_social_actions");
-    assert_false(o.of_the_posts);
+    assert_false(o.these_posts_only);
     o = answer(&r, NODE_OF("2"), 400, DEAD);
-    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
-    assert_false(o.of_the_posts);
+    assert_false(o.these_posts_only);
     /* In another form than the first, of a new one, it is the object that does not fit. */
     r.items[0].views_source = 0;
     r.call.tier = 1;
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[1] must be one of the following values: x','code':100}}");
     assert_null(o.dropped.p);
-    assert_true(o.of_the_posts);
+    assert_true(o.these_posts_only);
     r.call.tier = 0;
     /* Of a new one too, when it is not the name of the views. */
     r.items[0].views_source = 0;
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
     assert_str(o.dropped, "post_video_likes_by_reaction_type");
-    assert_false(o.of_the_posts);
+    assert_false(o.these_posts_only);
     /* A refusal that lists another metric of Reels is about the name, not about the kind of the object. */
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[0] must be one of the following values: "
                "blue_reels_play_count, post_video_social_actions','code':100}}");
     assert_str(o.dropped, "fb_reels_total_plays");
-    assert_false(o.of_the_posts);
+    assert_false(o.these_posts_only);
     meta_fini(&r);
 }
 
@@ -319,7 +320,7 @@ static void a_post_of_the_page(void **state)
     assert_int_equal(r.items[0].views_source, POST);
     assert_counts(&r.items[0], 700, 60, 6, 3, NONE);
     /* The only absence that is zero: shares, on a post that answered. */
-    assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 58, 6, 0, NONE);
     answer(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
     assert_counts(&r.items[0], NONE, 58, 6, NONE, NONE);
@@ -338,14 +339,15 @@ static void empty_list_and_missing_list(void **state)
     (void)state;
     init(&r, "3237", NULL);
     r.items[0].views_source = REEL;
-    assert_outcome(answer(&r, "{'id':'3237'}", 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(answer(&r, "{'id':'3237'}", 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), V_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_int_equal(r.items[0].state, ITEM_RETRY);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
     /* Row 17: another object than the one that was asked for. */
-    assert_outcome(answer(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), V_MALFORMED, SCOPE_CALL, "id");
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), V_MALFORMED, SCOPE_CALL,
+    assert_outcome(answer(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "id");
+    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "insights");
     meta_fini(&r);
 }
@@ -355,31 +357,34 @@ static void fate_of_one_post(void **state)
     static const struct {
         int node_status, insights_status;
         const char *node, *insights;
-        enum verdict verdict;
+        enum outcome_kind outcome;
         enum item_state item;
     } rows[] = {
         {400, 400, "{'error':{'message':'gone','code':100,'error_subcode':33}}",
-         "{'error':{'message':'gone','code':100,'error_subcode':33}}", V_OK, ITEM_MISSING},
-        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':100,'error_subcode':33}}", V_OK, ITEM_OK},
-        {0, 200, NULL, REEL_OF("1", UPPER), V_OK, ITEM_RETRY},
-        {200, 0, NODE_OF("1"), NULL, V_OK, ITEM_RETRY},
-        {200, 500, NODE_OF("1"), "{'error':{'message':'?','code':2}}", V_OK, ITEM_RETRY},
-        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':190,'error_subcode':460}}", V_RECONNECT,
-         ITEM_PENDING},
-        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':80001}}", V_LATER, ITEM_PENDING},
+         "{'error':{'message':'gone','code':100,'error_subcode':33}}", OUTCOME_OK, ITEM_MISSING},
+        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':100,'error_subcode':33}}", OUTCOME_OK,
+         ITEM_OK},
+        {0, 200, NULL, REEL_OF("1", UPPER), OUTCOME_OK, ITEM_RETRY},
+        {200, 0, NODE_OF("1"), NULL, OUTCOME_OK, ITEM_RETRY},
+        {200, 500, NODE_OF("1"), "{'error':{'message':'?','code':2}}", OUTCOME_OK, ITEM_RETRY},
+        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':190,'error_subcode':460}}",
+         OUTCOME_RECONNECT, ITEM_PENDING},
+        {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':80001}}", OUTCOME_RETRY, ITEM_PENDING},
         /* Object and insights need different permissions: what one of them answers counts. */
-        {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", V_OK, ITEM_OK},
-        {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), V_OK,
+        {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_OK, ITEM_OK},
+        {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), OUTCOME_OK,
          ITEM_OK},
         {400, 400, "{'error':{'message':'(#200) permission','code':200}}",
-         "{'error':{'message':'(#10) permission','code':10}}", V_RECONNECT, ITEM_PENDING},
-        {400, 400, GONE, GONE, V_TIER, ITEM_PENDING},
-        {400, 400, "{'error':{'message':'(#10) permission','code':10}}", GONE, V_TIER, ITEM_PENDING},
-        {400, 200, GONE, REEL_OF("1", UPPER), V_OK, ITEM_OK},
-        {400, 400, GONE, "{'error':{'message':'gone','code':100,'error_subcode':33}}", V_TIER, ITEM_MISSING},
-        {400, 0, GONE, NULL, V_TIER, ITEM_RETRY},
+         "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_RECONNECT, ITEM_PENDING},
+        {400, 400, GONE, GONE, OUTCOME_OTHER_FORM, ITEM_PENDING},
+        {400, 400, "{'error':{'message':'(#10) permission','code':10}}", GONE, OUTCOME_OTHER_FORM,
+         ITEM_PENDING},
+        {400, 200, GONE, REEL_OF("1", UPPER), OUTCOME_OK, ITEM_OK},
+        {400, 400, GONE, "{'error':{'message':'gone','code':100,'error_subcode':33}}", OUTCOME_OTHER_FORM,
+         ITEM_MISSING},
+        {400, 0, GONE, NULL, OUTCOME_OTHER_FORM, ITEM_RETRY},
         {400, 200, "{'error':{'message':'Tried accessing nonexisting field (views)','code':100}}",
-         REEL_OF("1", UPPER), V_OK, ITEM_OK},
+         REEL_OF("1", UPPER), OUTCOME_OK, ITEM_OK},
     };
     struct graph_rig r;
     (void)state;
@@ -388,9 +393,9 @@ static void fate_of_one_post(void **state)
         struct str entries[] = {meta_entry(&r, rows[i].node_status, rows[i].node),
                                 meta_entry(&r, rows[i].insights_status, rows[i].insights)};
         struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 2));
-        assert_string_equal(verdict_name(o.verdict), verdict_name(rows[i].verdict));
+        assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(r.items[0].state, rows[i].item);
-        if (rows[i].verdict == V_RECONNECT)
+        if (rows[i].outcome == OUTCOME_RECONNECT)
             assert_int_equal(r.items[0].views_source, 0);
         meta_fini(&r);
     }
@@ -418,7 +423,7 @@ static void missing_insights_are_told(void **state)
         r.items[0].posted_at = r.call.now_ms - rows[i].age_days * DAY_MS;
         struct str node = arena_printf(&r.arena, "{'id':'%s'}", rows[i].id);
         struct outcome o = answer(&r, node.p, rows[i].status, rows[i].insights);
-        assert_outcome(o, V_OK, SCOPE_ACCOUNT, "ok");
+        assert_outcome(o, OUTCOME_OK, SCOPE_ACCOUNT, "ok");
         assert_true(o.no_insights == rows[i].told);
         meta_fini(&r);
     }

@@ -35,17 +35,17 @@ static void linking(void **state)
                "/v26.0/oauth/access_token?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&"
                "client_secret=S%26T&code=CODE");
     assert_outcome(
-        link_answer(&r, &link, 400, "{'error':{'message':'Invalid verification code','code':100}}"), V_BUG,
-        SCOPE_CALL, "100");
+        link_answer(&r, &link, 400, "{'error':{'message':'Invalid verification code','code':100}}"),
+        OUTCOME_BAD_REQUEST, SCOPE_CALL, "100");
     assert_outcome(
-        link_answer(&r, &link, 200, "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"), V_OK,
-        SCOPE_CALL, "ok");
+        link_answer(&r, &link, 200, "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"),
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path,
                "/v26.0/oauth/access_token?grant_type=fb_exchange_token&client_id=ID&client_secret="
                "S%26T&fb_exchange_token=SHORT");
     /* [V] expires_in can be absent */
-    assert_outcome(link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"), V_OK,
+    assert_outcome(link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"), OUTCOME_OK,
                    SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/accounts?fields=" PAGE_FIELDS "&limit=50");
@@ -57,14 +57,14 @@ static void linking(void **state)
             "Author','access_token':'PAGE','instagram_business_account':"
             "{'id':'1784','username':'ann'}},{'id':'11','name':'No token'}],'paging':{'cursors':{'before':"
             "'b','after':'a/1'},'next':'https://evil.example/steal?access_token=LONG'}}"),
-        V_OK, SCOPE_CALL, "ok");
+        OUTCOME_OK, SCOPE_CALL, "ok");
     /* The address in the response is never followed. */
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/accounts?fields=" PAGE_FIELDS "&limit=50&after=a%2F1");
     assert_outcome(
         link_answer(&r, &link, 200,
                     "{'data':[{'id':'12','access_token':'P2'}],'paging':{'cursors':{'after':'z'}}}"),
-        V_OK, SCOPE_CALL, "ok");
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/permissions");
     assert_str(r.request.headers[0].value, "Bearer LONG");
@@ -73,7 +73,7 @@ static void linking(void **state)
                                "{'permission':'read_insights','status':'granted'},{'permission':"
                                "'pages_read_engagement','status':'granted'},"
                                "{'permission':'pages_read_user_content','status':'declined'}]}"),
-                   V_OK, SCOPE_CALL, "ok");
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_false(facebook_desc.link_build(&r.arena, &link, &r.request));
     for (size_t i = 0; i < link.account_count; i++)
         assert_str(link.accounts[i].grant.scopes, "read_insights,pages_read_engagement");
@@ -110,8 +110,8 @@ static void linking_ends(void **state)
     assert_int_equal(steps, 4);
     assert_int_equal(link->account_count, 0);
     link->step = 2;
-    assert_outcome(link_answer(&r, link, 200, "{}"), V_MALFORMED, SCOPE_CALL, "pages");
-    assert_outcome(link_answer(&r, link, 400, "{'error':{'message':'?','code':190}}"), V_RECONNECT,
+    assert_outcome(link_answer(&r, link, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "pages");
+    assert_outcome(link_answer(&r, link, 400, "{'error':{'message':'?','code':190}}"), OUTCOME_RECONNECT,
                    SCOPE_CALL, "190");
     free(link);
     meta_fini(&r);
@@ -168,13 +168,13 @@ static void pages_of_portfolios_are_found(void **state)
             "{'data':[{'id':'1','owned_pages':{'data':[{'id':'10','access_token':'T10'},{'id':'11',"
             "'name':'Owned','access_token':'T11','instagram_business_account':{'id':'1784',"
             "'username':'ann'}}]}},{'id':'2'}],'paging':{'cursors':{'after':'c1'},'next':'https://x'}}"),
-        V_OK, SCOPE_CALL, "ok");
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, link, &r.request));
     assert_memory_equal(r.request.path.p + r.request.path.len - 9, "&after=c1", 9);
     assert_outcome(link_answer(&r, link, 200,
                                "{'data':[{'id':'3','client_pages':{'data':[{'id':'12','name':'No token'},"
                                "{'id':'13','name':'Client','access_token':'T13'}]}}]}"),
-                   V_OK, SCOPE_CALL, "ok");
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_false(facebook_desc.link_build(&r.arena, link, &r.request));
     assert_int_equal(link->account_count, 4);
     assert_str(link->accounts[0].grant.access_token, "T10");
@@ -211,7 +211,7 @@ static void refused_lists_do_not_end_the_linking(void **state)
         init(&r);
         *link = (struct platform_link){.options = &r.options, .step = rows[i].step};
         struct outcome o = link_answer(&r, link, rows[i].status, rows[i].body);
-        assert_int_equal(o.verdict, V_OK);
+        assert_int_equal(o.kind, OUTCOME_OK);
         assert_false(facebook_desc.link_build(&r.arena, link, &r.request));
         free(link);
         meta_fini(&r);
@@ -237,7 +237,7 @@ static void permissions_of_any_shape(void **state)
         struct platform_link *link = calloc(1, sizeof *link);
         init(&r);
         *link = (struct platform_link){.options = &r.options, .step = 6};
-        assert_outcome(link_answer(&r, link, 200, rows[i].body), V_OK, SCOPE_CALL, "ok");
+        assert_outcome(link_answer(&r, link, 200, rows[i].body), OUTCOME_OK, SCOPE_CALL, "ok");
         assert_str(link->grant.scopes, rows[i].scopes);
         free(link);
         meta_fini(&r);

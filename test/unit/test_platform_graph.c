@@ -27,54 +27,82 @@ static const char *error(struct graph_rig *r, int code, int subcode, const char 
 static const struct {
     int code, subcode;
     const char *text, *more;
-    enum verdict single, refreshed; /* without a refresh, and with one */
+    enum outcome_kind single, refreshed; /* without a refresh, and with one */
     enum outcome_scope scope;
     int64_t wait_ms;
     const char *name;
     enum item_state item; /* of the post, in a batch among others */
 } errors[] = {
-    {1, 0, "An unknown error occurred", "", V_LATER, V_LATER, SCOPE_CALL, 0, "1", ITEM_RETRY},
-    {2, 0, "Service temporarily unavailable", "", V_LATER, V_LATER, SCOPE_CALL, 0, "2", ITEM_RETRY},
-    {999, 0, "Please retry", ",'is_transient':true", V_LATER, V_LATER, SCOPE_CALL, 0, "999", ITEM_RETRY},
-    {4, 0, "(#4) Application request limit reached", "", V_LATER, V_LATER, SCOPE_APP, HOUR_MS, "4",
+    {1, 0, "An unknown error occurred", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_CALL, 0, "1", ITEM_RETRY},
+    {2, 0, "Service temporarily unavailable", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_CALL, 0, "2",
+     ITEM_RETRY},
+    {999, 0, "Please retry", ",'is_transient':true", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_CALL, 0, "999",
+     ITEM_RETRY},
+    {4, 0, "(#4) Application request limit reached", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_APP, HOUR_MS,
+     "4", ITEM_PENDING},
+    {4, 0, "(#4) limit", ",'is_transient':true", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_APP, HOUR_MS, "4",
      ITEM_PENDING},
-    {4, 0, "(#4) limit", ",'is_transient':true", V_LATER, V_LATER, SCOPE_APP, HOUR_MS, "4", ITEM_PENDING},
-    {17, 0, "(#17) User request limit reached", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "17",
+    {17, 0, "(#17) User request limit reached", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS,
+     "17", ITEM_PENDING},
+    {32, 0, "(#32) Page request limit reached", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS,
+     "32", ITEM_PENDING},
+    {341, 0, "(#341) Application limit reached", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_APP, HOUR_MS, "341",
      ITEM_PENDING},
-    {32, 0, "(#32) Page request limit reached", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "32",
+    {613, 0, "(#613) Calls to this api", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS, "613",
      ITEM_PENDING},
-    {341, 0, "(#341) Application limit reached", "", V_LATER, V_LATER, SCOPE_APP, HOUR_MS, "341",
+    {613, 1996, "(#613) spike", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS, "613.1996",
      ITEM_PENDING},
-    {613, 0, "(#613) Calls to this api", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "613", ITEM_PENDING},
-    {613, 1996, "(#613) spike", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "613.1996", ITEM_PENDING},
-    {80001, 0, "(#80001) too many", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "80001", ITEM_PENDING},
-    {80002, 0, "(#80002) too many", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "80002", ITEM_PENDING},
-    {80003, 0, "(#80003) too many", "", V_LATER, V_LATER, SCOPE_ACCOUNT, HOUR_MS, "80003", ITEM_PENDING},
-    {368, 0, "(#368) blocked", "", V_LATER, V_LATER, SCOPE_ACCOUNT, DAY_MS, "368", ITEM_PENDING},
-    {102, 0, "Session key invalid", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "102", ITEM_PENDING},
-    {190, 0, "Invalid OAuth access token", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190", ITEM_PENDING},
-    {190, 458, "not authorized", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.458", ITEM_PENDING},
-    {190, 459, "checkpoint", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.459", ITEM_PENDING},
-    {190, 460, "password", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.460", ITEM_PENDING},
-    {190, 463, "expired", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.463", ITEM_PENDING},
-    {190, 464, "unconfirmed", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.464", ITEM_PENDING},
-    {190, 467, "invalid", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.467", ITEM_PENDING},
-    {190, 492, "session", "", V_RECONNECT, V_TOKEN, SCOPE_ACCOUNT, 0, "190.492", ITEM_PENDING},
-    {3, 0, "(#3) capability", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "3", ITEM_PENDING},
-    {10, 0, "(#10) permission", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "10", ITEM_PENDING},
-    {200, 0, "(#200) Requires", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "200", ITEM_PENDING},
-    {299, 0, "(#299) Requires", "", V_RECONNECT, V_RECONNECT, SCOPE_ACCOUNT, 0, "299", ITEM_PENDING},
-    {10, 0, "(#10) Not enough viewers for the media", "", V_OK, V_OK, SCOPE_CALL, 0, "ok", ITEM_NO_DATA},
-    {100, 33, "Unsupported get request", "", V_OK, V_OK, SCOPE_CALL, 0, "ok", ITEM_MISSING},
-    {803, 0, "(#803) Some of the aliases", "", V_OK, V_OK, SCOPE_CALL, 0, "ok", ITEM_MISSING},
-    {100, 2108006, "posted before business", "", V_OK, V_OK, SCOPE_CALL, 0, "ok", ITEM_PERMANENT},
-    {100, 0, "(#100) an insights metric", "", V_TIER, V_TIER, SCOPE_CALL, 0, "100", ITEM_PENDING},
-    {100, 0, "Tried accessing nonexisting field (x)", "", V_TIER, V_TIER, SCOPE_CALL, 0, "100", ITEM_PENDING},
-    {100, 0, "requires an appsecret_proof", "", V_OPERATOR, V_OPERATOR, SCOPE_APP, 0, "100", ITEM_PENDING},
-    {101, 0, "Error validating application", "", V_OPERATOR, V_OPERATOR, SCOPE_APP, 0, "101", ITEM_PENDING},
-    {1, 0, "Error validating client secret.", "", V_OPERATOR, V_OPERATOR, SCOPE_APP, 0, "1", ITEM_PENDING},
-    {100, 0, "(#100) Invalid parameter", "", V_BUG, V_BUG, SCOPE_CALL, 0, "100", ITEM_RETRY},
-    {12345, 678, "who knows", "", V_BUG, V_BUG, SCOPE_CALL, 0, "12345.678", ITEM_RETRY},
+    {80001, 0, "(#80001) too many", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS, "80001",
+     ITEM_PENDING},
+    {80002, 0, "(#80002) too many", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS, "80002",
+     ITEM_PENDING},
+    {80003, 0, "(#80003) too many", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, HOUR_MS, "80003",
+     ITEM_PENDING},
+    {368, 0, "(#368) blocked", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_ACCOUNT, DAY_MS, "368", ITEM_PENDING},
+    {102, 0, "Session key invalid", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "102",
+     ITEM_PENDING},
+    {190, 0, "Invalid OAuth access token", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0,
+     "190", ITEM_PENDING},
+    {190, 458, "not authorized", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.458",
+     ITEM_PENDING},
+    {190, 459, "checkpoint", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.459",
+     ITEM_PENDING},
+    {190, 460, "password", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.460",
+     ITEM_PENDING},
+    {190, 463, "expired", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.463",
+     ITEM_PENDING},
+    {190, 464, "unconfirmed", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.464",
+     ITEM_PENDING},
+    {190, 467, "invalid", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.467",
+     ITEM_PENDING},
+    {190, 492, "session", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.492",
+     ITEM_PENDING},
+    {3, 0, "(#3) capability", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "3", ITEM_PENDING},
+    {10, 0, "(#10) permission", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "10",
+     ITEM_PENDING},
+    {200, 0, "(#200) Requires", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "200",
+     ITEM_PENDING},
+    {299, 0, "(#299) Requires", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "299",
+     ITEM_PENDING},
+    {10, 0, "(#10) Not enough viewers for the media", "", OUTCOME_OK, OUTCOME_OK, SCOPE_CALL, 0, "ok",
+     ITEM_NO_DATA},
+    {100, 33, "Unsupported get request", "", OUTCOME_OK, OUTCOME_OK, SCOPE_CALL, 0, "ok", ITEM_MISSING},
+    {803, 0, "(#803) Some of the aliases", "", OUTCOME_OK, OUTCOME_OK, SCOPE_CALL, 0, "ok", ITEM_MISSING},
+    {100, 2108006, "posted before business", "", OUTCOME_OK, OUTCOME_OK, SCOPE_CALL, 0, "ok", ITEM_PERMANENT},
+    {100, 0, "(#100) an insights metric", "", OUTCOME_OTHER_FORM, OUTCOME_OTHER_FORM, SCOPE_CALL, 0, "100",
+     ITEM_PENDING},
+    {100, 0, "Tried accessing nonexisting field (x)", "", OUTCOME_OTHER_FORM, OUTCOME_OTHER_FORM, SCOPE_CALL,
+     0, "100", ITEM_PENDING},
+    {100, 0, "requires an appsecret_proof", "", OUTCOME_APP_REJECTED, OUTCOME_APP_REJECTED, SCOPE_APP, 0,
+     "100", ITEM_PENDING},
+    {101, 0, "Error validating application", "", OUTCOME_APP_REJECTED, OUTCOME_APP_REJECTED, SCOPE_APP, 0,
+     "101", ITEM_PENDING},
+    {1, 0, "Error validating client secret.", "", OUTCOME_APP_REJECTED, OUTCOME_APP_REJECTED, SCOPE_APP, 0,
+     "1", ITEM_PENDING},
+    {100, 0, "(#100) Invalid parameter", "", OUTCOME_BAD_REQUEST, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0, "100",
+     ITEM_RETRY},
+    {12345, 678, "who knows", "", OUTCOME_BAD_REQUEST, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0, "12345.678",
+     ITEM_RETRY},
 };
 
 static void every_error_of_a_single_call(void **state)
@@ -89,7 +117,7 @@ static void every_error_of_a_single_call(void **state)
             struct outcome o = meta_parse_text(&r, status, body);
             assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);
             assert_int_equal(o.wait_ms, errors[i].wait_ms);
-            bool of_post = errors[i].refreshed == V_OK;
+            bool of_post = errors[i].refreshed == OUTCOME_OK;
             if (of_post || errors[i].item == ITEM_PENDING)
                 assert_int_equal(r.items[0].state, errors[i].item);
         }
@@ -103,7 +131,7 @@ static void every_error_of_a_whole_batch(void **state)
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        if (errors[i].single == V_OK || errors[i].single == V_TIER)
+        if (errors[i].single == OUTCOME_OK || errors[i].single == OUTCOME_OTHER_FORM)
             continue; /* of a post, which a batch as a whole is none */
         meta_init(&r, &instagram_facebook_desc, three_ids);
         struct outcome o = meta_parse_text(
@@ -129,9 +157,10 @@ static void every_error_of_one_post_in_a_batch(void **state)
         };
         struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 3));
         /* A permission that only one post lacks, and an error that nobody knows, are not held against all. */
-        bool alone = errors[i].item == ITEM_RETRY ||
-                     (errors[i].code != 190 && errors[i].code != 102 && errors[i].single == V_RECONNECT);
-        assert_string_equal(verdict_name(o.verdict), verdict_name(alone ? V_OK : errors[i].single));
+        bool alone = errors[i].item == ITEM_RETRY || (errors[i].code != 190 && errors[i].code != 102 &&
+                                                      errors[i].single == OUTCOME_RECONNECT);
+        assert_string_equal(outcome_kind_name(o.kind),
+                            outcome_kind_name(alone ? OUTCOME_OK : errors[i].single));
         assert_int_equal(r.items[0].state, ITEM_OK);
         assert_int_equal(r.items[1].state, errors[i].item);
         assert_int_equal(r.items[2].state, ITEM_NO_DATA);
@@ -149,15 +178,16 @@ static void gravest_of_a_batch(void **state)
         meta_entry(&r, 400, error(&r, 190, 460, "password", "")),
         meta_entry(&r, 400, error(&r, 4, 0, "limit", "")),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_RECONNECT, SCOPE_ACCOUNT, "190.460");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_RECONNECT, SCOPE_ACCOUNT,
+                   "190.460");
     entries[1] = meta_entry(&r, 400, error(&r, 17, 0, "limit", ""));
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_LATER, SCOPE_APP, "4");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_RETRY, SCOPE_APP, "4");
     for (int i = 0; i < 3; i++)
         entries[i] = meta_entry(&r, 400, error(&r, 10, 0, "permission", ""));
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_RECONNECT, SCOPE_ACCOUNT, "10");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_RECONNECT, SCOPE_ACCOUNT, "10");
     for (int i = 0; i < 3; i++)
         entries[i] = STR("null");
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[2].state, ITEM_RETRY);
     meta_fini(&r);
 }
@@ -170,17 +200,19 @@ static void batches_of_another_shape(void **state)
     (void)state;
     meta_init(&r, &instagram_facebook_desc, three_ids);
     struct str good = meta_entry(&r, 200, GOOD), entries[] = {good, good, good, good};
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 2)), V_MALFORMED, SCOPE_CALL, "batch-length");
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 4)), V_MALFORMED, SCOPE_CALL, "batch-length");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 2)), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "batch-length");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 4)), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "batch-length");
     for (int i = 0; i < 3; i++)
         assert_int_equal(r.items[i].state, ITEM_PENDING);
-    assert_outcome(meta_parse(&r, 200, STR("[]")), V_MALFORMED, SCOPE_CALL, "batch-length");
-    assert_outcome(meta_parse(&r, 200, STR("{}")), V_MALFORMED, SCOPE_CALL, "batch-shape");
-    assert_outcome(meta_parse(&r, 200, STR("7")), V_MALFORMED, SCOPE_CALL, "shape");
-    assert_outcome(meta_parse(&r, 302, STR("")), V_MALFORMED, SCOPE_CALL, "http.302");
-    assert_outcome(meta_parse(&r, 502, STR("<html>")), V_LATER, SCOPE_CALL, "http.502");
-    assert_outcome(meta_parse(&r, 500, STR("{}")), V_LATER, SCOPE_CALL, "http.500");
-    assert_outcome(meta_parse(&r, 200, STR("[null,null")), V_MALFORMED, SCOPE_CALL, "http.200");
+    assert_outcome(meta_parse(&r, 200, STR("[]")), OUTCOME_MALFORMED, SCOPE_CALL, "batch-length");
+    assert_outcome(meta_parse(&r, 200, STR("{}")), OUTCOME_MALFORMED, SCOPE_CALL, "batch-shape");
+    assert_outcome(meta_parse(&r, 200, STR("7")), OUTCOME_MALFORMED, SCOPE_CALL, "shape");
+    assert_outcome(meta_parse(&r, 302, STR("")), OUTCOME_MALFORMED, SCOPE_CALL, "http.302");
+    assert_outcome(meta_parse(&r, 502, STR("<html>")), OUTCOME_RETRY, SCOPE_CALL, "http.502");
+    assert_outcome(meta_parse(&r, 500, STR("{}")), OUTCOME_RETRY, SCOPE_CALL, "http.500");
+    assert_outcome(meta_parse(&r, 200, STR("[null,null")), OUTCOME_MALFORMED, SCOPE_CALL, "http.200");
     meta_fini(&r);
 }
 
@@ -203,7 +235,7 @@ static void entries_of_another_shape(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         meta_init(&r, &instagram_facebook_desc, three_ids);
         struct str good = meta_entry(&r, 200, GOOD), entries[] = {good, str_from_cstr(bad[i]), good};
-        assert_int_equal(meta_parse(&r, 200, meta_batch(&r, entries, 3)).verdict, V_MALFORMED);
+        assert_int_equal(meta_parse(&r, 200, meta_batch(&r, entries, 3)).kind, OUTCOME_MALFORMED);
         assert_int_equal(r.items[0].state, ITEM_OK);
         assert_int_equal(r.items[1].state, ITEM_RETRY);
         assert_int_equal(r.items[2].state, ITEM_OK);
@@ -233,9 +265,11 @@ static void deep_and_large_bodies(void **state)
     buf_append(&large, STR("'}"));
     buf_append_char(&large, '\0');
     struct str entry = meta_entry(&r, 200, deep.p);
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), V_MALFORMED, SCOPE_CALL, "batch-body");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "batch-body");
     entry = meta_entry(&r, 200, large.p);
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), V_MALFORMED, SCOPE_CALL, "batch-body");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "batch-body");
     buf_fini(&deep);
     buf_fini(&large);
     meta_fini(&r);
@@ -264,7 +298,7 @@ static void usage_of_the_app_and_of_the_account(void **state)
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
     /* a throttle takes the header's time, not the row's; Retry-After, should one ever come, before both */
     o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
-    assert_outcome(o, V_LATER, SCOPE_ACCOUNT, "80002");
+    assert_outcome(o, OUTCOME_RETRY, SCOPE_ACCOUNT, "80002");
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
     meta_header(&r, "Retry-After", "90");
     o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
@@ -290,7 +324,7 @@ static void headers_that_cannot_be_read(void **state)
         meta_header(&r, "X-App-Usage", bad[i]);
         meta_header(&r, "X-Business-Use-Case-Usage", bad[i]);
         struct outcome o = meta_parse_text(&r, 200, GOOD);
-        assert_outcome(o, V_OK, SCOPE_ACCOUNT, "ok");
+        assert_outcome(o, OUTCOME_OK, SCOPE_ACCOUNT, "ok");
         assert_int_equal(o.usage_percent, 0);
         assert_int_equal(o.wait_ms, 0);
         meta_fini(&r);
@@ -329,7 +363,7 @@ static void which_metric_is_dead(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct str got = graph_dead_metric(str_from_cstr(rows[i].message), STR("views,likes,saved"));
+        struct str got = graph_find_rejected_metric(str_from_cstr(rows[i].message), STR("views,likes,saved"));
         if (rows[i].dead)
             assert_str(got, rows[i].dead);
         else

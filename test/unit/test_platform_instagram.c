@@ -104,7 +104,7 @@ static void second_form_of_a_batch_asks_for_the_rest_singly(void **state)
         meta_entry(&r, 400, "{'error':{'message':'(#100) metric[0] must be one of','code':100}}"),
         meta_entry(&r, 200, "{'data':[{'name':'saved','values':[{'value':7}]}]}"),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_counts(&r.items[0], 5, NONE, NONE, NONE, 7);
     meta_fini(&r);
@@ -133,7 +133,7 @@ static void all_five(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("179")), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("179")), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_counts(&r.items[0], 1342, 8, 2, 1, 4);
     assert_int_equal(r.items[0].views_source, VIEWS_SOURCE_NONE);
@@ -173,14 +173,14 @@ static void empty_and_missing_lists(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    assert_outcome(meta_parse_text(&r, 200, "{'data':[]}"), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(meta_parse_text(&r, 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
-    assert_outcome(meta_parse_text(&r, 200, "{}"), V_MALFORMED, SCOPE_CALL, "insights");
-    assert_outcome(meta_parse_text(&r, 200, "{'data':null}"), V_MALFORMED, SCOPE_CALL, "insights");
-    assert_outcome(meta_parse_text(&r, 200, "{'data':[3]}"), V_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(meta_parse_text(&r, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(meta_parse_text(&r, 200, "{'data':null}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(meta_parse_text(&r, 200, "{'data':[3]}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     /* Row 17: an object that was not asked for. */
-    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("180")), V_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("180")), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
     meta_fini(&r);
 }
@@ -206,7 +206,7 @@ static void errors_of_the_post(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, &instagram_desc, "179", NULL);
-        assert_outcome(meta_parse_text(&r, 400, rows[i].body), V_OK, SCOPE_CALL, "ok");
+        assert_outcome(meta_parse_text(&r, 400, rows[i].body), OUTCOME_OK, SCOPE_CALL, "ok");
         assert_int_equal(r.items[0].state, rows[i].item);
         meta_fini(&r);
     }
@@ -222,26 +222,26 @@ static void dead_metric(void **state)
         &r, 400,
         "{'error':{'message':'(#100) metric[3] must be one of the following values: reach, views, likes',"
         "'type':'OAuthException','code':100,'fbtrace_id':'A'}}");
-    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "shares");
-    assert_false(o.of_the_posts);
+    assert_false(o.these_posts_only);
     assert_int_equal(r.items[0].state, ITEM_PENDING);
     o = meta_parse_text(
         &r, 400,
         "{'error':{'message':'(#100) The Media Insights API does not support the views metric for "
         "this media product type.','type':'OAuthException','code':100,'fbtrace_id':'B'}}");
-    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "views");
-    assert_true(o.of_the_posts);
+    assert_true(o.these_posts_only);
     /* No name: the next form; in the last one it is our mistake. */
     o = meta_parse_text(
         &r, 400, "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}");
-    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     r.call.tier = 2;
     o = meta_parse_text(
         &r, 400, "{'error':{'message':'(#100) Tried accessing nonexisting field (reposts)','code':100}}");
-    assert_outcome(o, V_BUG, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_BAD_REQUEST, SCOPE_CALL, "100");
     meta_fini(&r);
 }
 
@@ -251,14 +251,14 @@ static void media_object(void **state)
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
     r.call.tier = 2;
-    assert_outcome(meta_parse_text(&r, 200, "{'like_count':7,'comments_count':0,'id':'179'}"), V_OK,
+    assert_outcome(meta_parse_text(&r, 200, "{'like_count':7,'comments_count':0,'id':'179'}"), OUTCOME_OK,
                    SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 7, 0, NONE, NONE);
     assert_int_equal(r.items[0].views_source, 0);
     /* like_count is left out when the owner hides likes [K] */
     meta_parse_text(&r, 200, "{'comments_count':3,'id':'179'}");
     assert_counts(&r.items[0], NONE, NONE, 3, NONE, NONE);
-    assert_outcome(meta_parse_text(&r, 200, "{'comments_count':3,'id':'180'}"), V_MALFORMED, SCOPE_CALL,
+    assert_outcome(meta_parse_text(&r, 200, "{'comments_count':3,'id':'180'}"), OUTCOME_MALFORMED, SCOPE_CALL,
                    "id");
     meta_fini(&r);
 }
@@ -278,7 +278,7 @@ static void batch_of_mixed_fates(void **state)
         meta_entry(&r, 503, "<html>"),
         meta_entry(&r, 200, "{'data':[]}"),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 6)), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 6)), OUTCOME_OK, SCOPE_CALL, "ok");
     static const enum item_state want[] = {ITEM_OK,    ITEM_RETRY, ITEM_MISSING,
                                            ITEM_RETRY, ITEM_RETRY, ITEM_NO_DATA};
     for (int i = 0; i < 6; i++)
@@ -301,9 +301,9 @@ static void dead_metric_in_a_batch(void **state)
             "media product type.','code':100}}"),
     };
     struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 2));
-    assert_outcome(o, V_TIER, SCOPE_CALL, "100");
+    assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "shares");
-    assert_true(o.of_the_posts);
+    assert_true(o.these_posts_only);
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_int_equal(r.items[1].state, ITEM_PENDING);
     meta_fini(&r);
@@ -329,37 +329,39 @@ static void refreshing(void **state)
     assert_str(r.request.path, "/refresh_access_token?grant_type=ig_refresh_token&access_token=IGAA-OLD");
     /* [V] the sample of refresh_access_token */
     assert_outcome(
-        refresh(&r, 200, "{'access_token':'NEW','token_type':'bearer','expires_in':5183944}", &got), V_OK,
-        SCOPE_CALL, "ok");
+        refresh(&r, 200, "{'access_token':'NEW','token_type':'bearer','expires_in':5183944}", &got),
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_str(got.access_token, "NEW");
     assert_int_equal(got.expires_in_s, 5183944);
     assert_int_equal(got.refresh_token.len, 0);
-    assert_outcome(refresh(&r, 200, "{'access_token':'NEW'}", &got), V_OK, SCOPE_CALL, "ok");
+    assert_outcome(refresh(&r, 200, "{'access_token':'NEW'}", &got), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(got.expires_in_s, 0);
     static const struct {
         int status;
         const char *body;
-        enum verdict verdict;
+        enum outcome_kind outcome;
         const char *code;
     } rows[] = {
-        {400, "{'error':{'message':'Session has expired','code':190,'error_subcode':463}}", V_RECONNECT,
+        {400, "{'error':{'message':'Session has expired','code':190,'error_subcode':463}}", OUTCOME_RECONNECT,
          "190.463"},
-        {400, "{'error':{'message':'Session key invalid','code':102}}", V_RECONNECT, "102"},
-        {400, "{'error':{'message':'Error validating client secret.','code':1}}", V_OPERATOR, "1"},
-        {400, "{'error':{'message':'Error validating application.','code':101}}", V_OPERATOR, "101"},
-        {500, "{'error':{'message':'An unknown error occurred','code':1}}", V_LATER, "1"},
-        {400, "{'error':{'message':'(#4) Application request limit reached','code':4}}", V_LATER, "4"},
-        {400, "{'error':{'message':'(#10) Application does not have permission','code':10}}", V_BUG, "10"},
-        {400, "{'error':{'message':'(#100) Invalid parameter','code':100}}", V_BUG, "100"},
-        {503, "<html>", V_LATER, "http.503"},
-        {200, "<html>", V_MALFORMED, "http.200"},
-        {200, "{'access_token':''}", V_MALFORMED, "grant"},
-        {200, "{'access_token':'a\\r\\nb'}", V_MALFORMED, "grant"},
-        {200, "{}", V_MALFORMED, "grant"},
+        {400, "{'error':{'message':'Session key invalid','code':102}}", OUTCOME_RECONNECT, "102"},
+        {400, "{'error':{'message':'Error validating client secret.','code':1}}", OUTCOME_APP_REJECTED, "1"},
+        {400, "{'error':{'message':'Error validating application.','code':101}}", OUTCOME_APP_REJECTED,
+         "101"},
+        {500, "{'error':{'message':'An unknown error occurred','code':1}}", OUTCOME_RETRY, "1"},
+        {400, "{'error':{'message':'(#4) Application request limit reached','code':4}}", OUTCOME_RETRY, "4"},
+        {400, "{'error':{'message':'(#10) Application does not have permission','code':10}}",
+         OUTCOME_BAD_REQUEST, "10"},
+        {400, "{'error':{'message':'(#100) Invalid parameter','code':100}}", OUTCOME_BAD_REQUEST, "100"},
+        {503, "<html>", OUTCOME_RETRY, "http.503"},
+        {200, "<html>", OUTCOME_MALFORMED, "http.200"},
+        {200, "{'access_token':''}", OUTCOME_MALFORMED, "grant"},
+        {200, "{'access_token':'a\\r\\nb'}", OUTCOME_MALFORMED, "grant"},
+        {200, "{}", OUTCOME_MALFORMED, "grant"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct outcome o = refresh(&r, rows[i].status, rows[i].body, &got);
-        assert_string_equal(verdict_name(o.verdict), verdict_name(rows[i].verdict));
+        assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_str(o.code, rows[i].code);
     }
     meta_fini(&r);
@@ -407,19 +409,19 @@ static void linking(void **state)
     assert_outcome(link_answer(&r, &link, 200,
                                "{'data':[{'access_token':'SHORT','user_id':'1020','permissions':"
                                "'instagram_business_basic,instagram_business_manage_insights'}]}"),
-                   V_OK, SCOPE_CALL, "ok");
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_string_equal(r.request.origin, "https://api.example");
     assert_str(r.request.path,
                "/access_token?grant_type=ig_exchange_token&client_secret=SECRET&access_token=SHORT");
     assert_outcome(
         link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer','expires_in':5183944}"),
-        V_OK, SCOPE_CALL, "ok");
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me?fields=user_id,username");
     assert_str(r.request.headers[0].value, "Bearer LONG");
     assert_outcome(link_answer(&r, &link, 200, "{'user_id':'17841400000','username':'acme','id':'999'}"),
-                   V_OK, SCOPE_CALL, "ok");
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_false(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(link.account_count, 1);
     assert_int_equal(link.accounts[0].api, API_INSTAGRAM);
@@ -436,18 +438,18 @@ static void linking_that_fails(void **state)
     static const struct {
         int status;
         const char *body;
-        enum verdict verdict;
+        enum outcome_kind outcome;
     } rows[] = {
         /* [P] api.instagram.com has a form of its own */
         {400, "{'error_type':'OAuthException','code':400,'error_message':'Invalid platform app'}",
-         V_OPERATOR},
+         OUTCOME_APP_REJECTED},
         {400, "{'error_type':'OAuthException','code':400,'error_message':'Invalid authorization code'}",
-         V_RECONNECT},
-        {400, "{'error':{'message':'Error validating client secret.','code':1}}", V_OPERATOR},
-        {503, "", V_LATER},
-        {429, "", V_LATER},
-        {200, "[]", V_MALFORMED},
-        {200, "{'data':[]}", V_MALFORMED},
+         OUTCOME_RECONNECT},
+        {400, "{'error':{'message':'Error validating client secret.','code':1}}", OUTCOME_APP_REJECTED},
+        {503, "", OUTCOME_RETRY},
+        {429, "", OUTCOME_RETRY},
+        {200, "[]", OUTCOME_MALFORMED},
+        {200, "{'data':[]}", OUTCOME_MALFORMED},
     };
     struct graph_rig r;
     (void)state;
@@ -455,20 +457,20 @@ static void linking_that_fails(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct platform_link link = link_begin(&r);
         struct outcome o = link_answer(&r, &link, rows[i].status, rows[i].body);
-        assert_string_equal(verdict_name(o.verdict), verdict_name(rows[i].verdict));
+        assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(link.step, 0);
     }
     /* [P] the code's answer without a list, numbers for ids, a list of permissions */
     struct platform_link link = link_begin(&r);
     assert_outcome(link_answer(&r, &link, 200,
                                "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),
-                   V_OK, SCOPE_CALL, "ok");
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_str(link.grant.scopes, "a_b,c");
     link_answer(&r, &link, 200, "{'access_token':'LONG'}");
-    assert_outcome(link_answer(&r, &link, 200, "{'username':'acme'}"), V_MALFORMED, SCOPE_CALL, "me");
+    assert_outcome(link_answer(&r, &link, 200, "{'username':'acme'}"), OUTCOME_MALFORMED, SCOPE_CALL, "me");
     assert_outcome(link_answer(&r, &link, 400, "{'error':{'message':'x','code':190,'error_subcode':460}}"),
-                   V_RECONNECT, SCOPE_CALL, "190.460");
-    assert_outcome(link_answer(&r, &link, 200, "{'user_id':17841400000}"), V_OK, SCOPE_CALL, "ok");
+                   OUTCOME_RECONNECT, SCOPE_CALL, "190.460");
+    assert_outcome(link_answer(&r, &link, 200, "{'user_id':17841400000}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_str(link.accounts[0].id, "17841400000");
     assert_null(link.accounts[0].name.p);
     meta_fini(&r);

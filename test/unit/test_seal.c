@@ -50,7 +50,7 @@ static void read_file(char *out, size_t size)
 static struct seal_keys *open_keys(void)
 {
     struct seal_keys *keys;
-    assert_int_equal(seal_open(&keys, path, why, sizeof why), OK);
+    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), OK);
     return keys;
 }
 
@@ -62,7 +62,7 @@ static struct seal_place place_of(int64_t author, int api, const char *account, 
 
 static struct seal_keys *new_keys(void)
 {
-    assert_int_equal(seal_create_file(path, why, sizeof why), OK);
+    assert_int_equal(seal_create_key_file(path, why, sizeof why), OK);
     return open_keys();
 }
 
@@ -81,18 +81,18 @@ static void what_was_sealed_opens_at_its_place_only(void **state)
     (void)state;
     buf_init(&sealed, 4096);
     buf_init(&again, 4096);
-    assert_int_equal(seal_put(keys, &place, STR("ya29.TOKEN"), &sealed), OK);
-    assert_int_equal(seal_put(keys, &place, STR("ya29.TOKEN"), &again), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("ya29.TOKEN"), &sealed), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("ya29.TOKEN"), &again), OK);
     assert_int_equal(sealed.len, 10 + SEAL_OVERHEAD);
     assert_memory_not_equal(sealed.p, again.p, sealed.len); /* a nonce of its own each time */
     assert_null(memmem(sealed.p, sealed.len, "TOKEN", 5));
-    assert_int_equal(seal_get(keys, &place, buf_str(&sealed), plain, &len), OK);
+    assert_int_equal(seal_decrypt(keys, &place, buf_str(&sealed), plain, &len), OK);
     assert_str(str_make(plain, len), "ya29.TOKEN");
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        assert_int_equal(seal_get(keys, &others[i], buf_str(&sealed), plain, &len), ERR_CORRUPT);
+        assert_int_equal(seal_decrypt(keys, &others[i], buf_str(&sealed), plain, &len), ERR_CORRUPT);
     buf_fini(&sealed);
     buf_fini(&again);
-    seal_close(keys);
+    seal_keys_close(keys);
 }
 
 static void no_changed_or_cut_byte_opens(void **state)
@@ -104,22 +104,22 @@ static void no_changed_or_cut_byte_opens(void **state)
     const struct seal_place place = place_of(1, 0, "a", SEAL_REFRESH);
     (void)state;
     buf_init(&sealed, 4096);
-    assert_int_equal(seal_put(keys, &place, STR("rft.1"), &sealed), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("rft.1"), &sealed), OK);
     for (size_t i = 0; i < sealed.len; i++) {
         sealed.p[i] ^= 1;
-        enum err err = seal_get(keys, &place, buf_str(&sealed), plain, &len);
+        enum err err = seal_decrypt(keys, &place, buf_str(&sealed), plain, &len);
         assert_int_equal(err, i < SEAL_ID_LEN ? ERR_NOT_FOUND : ERR_CORRUPT);
         sealed.p[i] ^= 1;
         /* From memory of just that size, so that a read beyond it is found. */
         copy = malloc(i + 1);
         memcpy(copy, sealed.p, i);
-        assert_int_equal(seal_get(keys, &place, str_make(copy, i), plain, &len), ERR_CORRUPT);
+        assert_int_equal(seal_decrypt(keys, &place, str_make(copy, i), plain, &len), ERR_CORRUPT);
         free(copy);
     }
-    assert_int_equal(seal_get(keys, &place, buf_str(&sealed), plain, &len), OK);
-    assert_int_equal(seal_put(keys, &place, STR(""), &sealed), OK); /* an empty text is one too */
+    assert_int_equal(seal_decrypt(keys, &place, buf_str(&sealed), plain, &len), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR(""), &sealed), OK); /* an empty text is one too */
     buf_fini(&sealed);
-    seal_close(keys);
+    seal_keys_close(keys);
 }
 
 static void a_key_file_is_made_once_and_for_its_owner(void **state)
@@ -129,11 +129,11 @@ static void a_key_file_is_made_once_and_for_its_owner(void **state)
     struct seal_keys *keys = new_keys();
     (void)state;
     assert_true(seal_has_keys(keys));
-    seal_close(keys);
+    seal_keys_close(keys);
     assert_int_equal(stat(path, &is), 0);
     assert_int_equal(is.st_mode & 0777, 0600);
     read_file(first, sizeof first);
-    assert_int_equal(seal_create_file(path, why, sizeof why), ERR_EXISTS);
+    assert_int_equal(seal_create_key_file(path, why, sizeof why), ERR_EXISTS);
     assert_non_null(strstr(why, "is there already"));
     read_file(second, sizeof second);
     assert_string_equal(first, second);
@@ -165,19 +165,19 @@ static void a_bad_key_file_is_refused_with_a_sentence(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         write_file(rows[i].text, rows[i].mode);
         why[0] = '\0';
-        assert_int_equal(seal_open(&keys, path, why, sizeof why), ERR_INVALID);
+        assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_INVALID);
         assert_non_null(strstr(why, rows[i].says));
         assert_non_null(strstr(why, path));
         assert_null(strstr(why, "0001020304"));
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(seal_open(&keys, path, why, sizeof why), ERR_NOT_FOUND);
+    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_NOT_FOUND);
     assert_non_null(strstr(why, "secrets init"));
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(seal_open(&keys, path, why, sizeof why), ERR_INVALID);
+    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_INVALID);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* must not wait for its other end */
-    assert_int_equal(seal_open(&keys, path, why, sizeof why), ERR_INVALID);
+    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_INVALID);
 }
 
 static void blanks_and_comments_are_let_be(void **state)
@@ -188,13 +188,13 @@ static void blanks_and_comments_are_let_be(void **state)
     write_file("# a\r\n", 0600);
     write_file("# the new one\n  deadbeef   " KEY "  \n\n00000002 " KEY, 0600);
     struct seal_keys *keys = open_keys();
-    seal_ids(keys, ids, &count);
+    seal_list_key_ids(keys, ids, &count);
     assert_int_equal(count, 2);
     assert_int_equal(ids[0], 0xdeadbeef);
     assert_int_equal(ids[1], 2);
-    assert_true(seal_knows(keys, 2));
-    assert_false(seal_knows(keys, 3));
-    seal_close(keys);
+    assert_true(seal_has_key(keys, 2));
+    assert_false(seal_has_key(keys, 3));
+    seal_keys_close(keys);
 }
 
 /* What a server that runs on sees of `secrets rotate`. */
@@ -209,35 +209,35 @@ static void a_new_key_is_seen_without_opening_the_file_again(void **state)
     (void)state;
     buf_init(&old, 4096);
     buf_init(&fresh, 4096);
-    assert_int_equal(seal_put(keys, &place, STR("one"), &old), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("one"), &old), OK);
     assert_int_equal(seal_add_key(path, &id, why, sizeof why), OK);
-    assert_false(seal_knows(keys, id));
-    assert_int_equal(seal_put(keys, &place, STR("two"), &fresh), OK);
-    assert_int_equal(seal_id_of(buf_str(&fresh)), id);
-    assert_int_not_equal(seal_id_of(buf_str(&old)), id);
-    assert_int_equal(seal_get(keys, &place, buf_str(&old), plain, &len), OK);
+    assert_false(seal_has_key(keys, id));
+    assert_int_equal(seal_encrypt(keys, &place, STR("two"), &fresh), OK);
+    assert_int_equal(seal_key_id(buf_str(&fresh)), id);
+    assert_int_not_equal(seal_key_id(buf_str(&old)), id);
+    assert_int_equal(seal_decrypt(keys, &place, buf_str(&old), plain, &len), OK);
 
     /* One that only opens sees it too, */
     struct seal_keys *other = open_keys();
     assert_int_equal(seal_add_key(path, &id, why, sizeof why), OK);
     fresh.len = 0;
-    assert_int_equal(seal_put(keys, &place, STR("three"), &fresh), OK);
-    assert_int_equal(seal_get(other, &place, buf_str(&fresh), plain, &len), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("three"), &fresh), OK);
+    assert_int_equal(seal_decrypt(other, &place, buf_str(&fresh), plain, &len), OK);
     assert_str(str_make(plain, len), "three");
 
     /* and an old key that has gone opens nothing any more. */
-    assert_int_equal(seal_keep_first_key(path, why, sizeof why), OK);
+    assert_int_equal(seal_remove_old_keys(path, why, sizeof why), OK);
     struct seal_keys *last = open_keys();
-    seal_ids(last, ids, &count);
+    seal_list_key_ids(last, ids, &count);
     assert_int_equal(count, 1);
     assert_int_equal(ids[0], id);
-    assert_int_equal(seal_get(last, &place, buf_str(&old), plain, &len), ERR_NOT_FOUND);
-    assert_int_equal(seal_get(last, &place, buf_str(&fresh), plain, &len), OK);
+    assert_int_equal(seal_decrypt(last, &place, buf_str(&old), plain, &len), ERR_NOT_FOUND);
+    assert_int_equal(seal_decrypt(last, &place, buf_str(&fresh), plain, &len), OK);
     buf_fini(&old);
     buf_fini(&fresh);
-    seal_close(keys);
-    seal_close(other);
-    seal_close(last);
+    seal_keys_close(keys);
+    seal_keys_close(other);
+    seal_keys_close(last);
 }
 
 static void a_file_that_breaks_while_it_is_used_stops_sealing_not_opening(void **state)
@@ -249,12 +249,12 @@ static void a_file_that_breaks_while_it_is_used_stops_sealing_not_opening(void *
     const struct seal_place place = place_of(1, 0, "a", SEAL_ACCESS);
     (void)state;
     buf_init(&sealed, 4096);
-    assert_int_equal(seal_put(keys, &place, STR("one"), &sealed), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("one"), &sealed), OK);
     write_file("not a key file\n", 0600);
-    assert_int_equal(seal_put(keys, &place, STR("two"), &sealed), ERR_INVALID);
-    assert_int_equal(seal_get(keys, &place, buf_str(&sealed), plain, &len), OK);
+    assert_int_equal(seal_encrypt(keys, &place, STR("two"), &sealed), ERR_INVALID);
+    assert_int_equal(seal_decrypt(keys, &place, buf_str(&sealed), plain, &len), OK);
     buf_fini(&sealed);
-    seal_close(keys);
+    seal_keys_close(keys);
 }
 
 static void without_a_file_there_is_nothing_to_seal_with(void **state)
@@ -264,12 +264,12 @@ static void without_a_file_there_is_nothing_to_seal_with(void **state)
     const struct seal_place place = place_of(1, 0, "a", SEAL_ACCESS);
     (void)state;
     buf_init(&sealed, 4096);
-    assert_int_equal(seal_open(&keys, "", why, sizeof why), OK);
+    assert_int_equal(seal_keys_open(&keys, "", why, sizeof why), OK);
     assert_false(seal_has_keys(keys));
-    assert_int_equal(seal_put(keys, &place, STR("one"), &sealed), ERR_NOT_FOUND);
+    assert_int_equal(seal_encrypt(keys, &place, STR("one"), &sealed), ERR_NOT_FOUND);
     assert_int_equal(sealed.len, 0);
     buf_fini(&sealed);
-    seal_close(keys);
+    seal_keys_close(keys);
 }
 
 int main(void)

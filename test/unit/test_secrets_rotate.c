@@ -30,7 +30,7 @@ static void assert_accounts(int n)
         (void)snprintf(refresh, sizeof refresh, "rft.%d", i);
         rig_assert_tokens(i + 1, access, i % 3 ? refresh : "");
     }
-    assert_int_equal(secrets_look(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
     assert_int_equal(rows, n);
 }
 
@@ -39,9 +39,9 @@ static size_t keys_in_file(void)
     struct seal_keys *keys;
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
-    assert_int_equal(seal_open(&keys, rig.key_path, rig.why, sizeof rig.why), OK);
-    seal_ids(keys, ids, &count);
-    seal_close(keys);
+    assert_int_equal(seal_keys_open(&keys, rig.key_path, rig.why, sizeof rig.why), OK);
+    seal_list_key_ids(keys, ids, &count);
+    seal_keys_close(keys);
     return count;
 }
 
@@ -50,7 +50,7 @@ static void all_accounts_get_the_new_key(void **state)
     struct rotated done;
     (void)state;
     put_accounts(MANY);
-    assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
     assert_int_equal(done.resealed, MANY);
     assert_int_equal(keys_in_file(), 1);
     assert_accounts(MANY);
@@ -61,7 +61,7 @@ static void nothing_to_seal_is_fine(void **state)
 {
     struct rotated done;
     (void)state;
-    assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
     assert_int_equal(done.resealed, 0);
     assert_int_equal(keys_in_file(), 1);
 }
@@ -75,11 +75,11 @@ static void a_refresh_under_way_keeps_its_answer(void **state)
     (void)state;
     rig.replies = replies;
     assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
-    assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
     rig_deliver();
     assert_int_equal(rig.answers[0].status, TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
-    assert_int_equal(seal_id_of(rig_get(row).access_sealed), done.key_id);
+    assert_int_equal(seal_key_id(rig_get(row).access_sealed), done.key_id);
 }
 
 static int rotate_once(void *ctx)
@@ -90,7 +90,7 @@ static int rotate_once(void *ctx)
     store_close(rig.db.w);
     rig.db.w = temp_db_open(&rig.db, STORE_WRITE);
     rig.db.r = temp_db_open(&rig.db, STORE_READ);
-    return secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why) ? 1 : 0;
+    return key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why) ? 1 : 0;
 }
 
 static void it_may_be_cut_off_anywhere(void **state)
@@ -108,7 +108,7 @@ static void it_may_be_cut_off_anywhere(void **state)
         most = keys_in_file() > most ? keys_in_file() : most;
         assert_accounts(5);
         if (at % 5 == 0) {
-            assert_int_equal(secrets_rotate(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+            assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
             assert_int_equal(keys_in_file(), 1);
             assert_accounts(5);
         }

@@ -63,8 +63,8 @@ int credential_rig_init(void **state)
         return -1;
     temp_db_init(&rig.db);
     (void)snprintf(rig.key_path, sizeof rig.key_path, "%s/key", rig.db.dir);
-    assert_int_equal(seal_create_file(rig.key_path, rig.why, sizeof rig.why), OK);
-    assert_int_equal(seal_open(&rig.keys, rig.key_path, rig.why, sizeof rig.why), OK);
+    assert_int_equal(seal_create_key_file(rig.key_path, rig.why, sizeof rig.why), OK);
+    assert_int_equal(seal_keys_open(&rig.keys, rig.key_path, rig.why, sizeof rig.why), OK);
     config_init(&rig.config);
     free(rig.config.secrets.key_file);
     rig.config.secrets.key_file = strdup(rig.key_path);
@@ -82,7 +82,7 @@ int credential_rig_fini(void **state)
 {
     (void)state;
     token_refresher_free(rig.refresher);
-    seal_close(rig.keys);
+    seal_keys_close(rig.keys);
     config_fini(&rig.config);
     temp_db_fini(&rig.db);
     return 0;
@@ -103,9 +103,9 @@ enum err rig_put(const struct author *author, enum platform_api api, const char 
                                                      .scopes = STR("video.list"),
                                                      .expires_in_s = 7200,
                                                      .refresh_expires_in_s = 86400}};
-    assert_true(account_record_of(&r, author->row, &account, NOW, &why));
+    assert_true(account_record_init(&r, author->row, &account, NOW, &why));
     test_begin(&rig.db);
-    enum err err = account_record_save(&r, rig.keys, rig.db.w, row);
+    enum err err = account_record_store(&r, rig.keys, rig.db.w, row);
     account_record_wipe(&r);
     if (err)
         store_rollback(rig.db.w);
@@ -131,10 +131,10 @@ struct credential rig_get(int64_t row)
 void rig_assert_tokens(int64_t row, const char *access, const char *refresh)
 {
     struct tokens k;
-    assert_int_equal(tokens_load(rig.db.w, rig.keys, row, &k), OK);
+    assert_int_equal(token_vault_load(rig.db.w, rig.keys, row, &k), OK);
     assert_str(k.grant.access_token, access);
     assert_str(k.grant.refresh_token, refresh);
-    tokens_close(&k);
+    token_vault_close(&k);
 }
 
 void rig_on_told(void *ctx, const struct token_refresh_result *answer)

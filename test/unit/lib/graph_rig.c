@@ -142,10 +142,10 @@ void assert_counts(const struct platform_item *item, int64_t views, int64_t like
     assert_int_equal(item->counts[COUNT_SAVES], saves);
 }
 
-void assert_outcome(struct outcome o, enum verdict verdict, enum outcome_scope scope, const char *code)
+void assert_outcome(struct outcome o, enum outcome_kind kind, enum outcome_scope scope, const char *code)
 {
-    assert_string_equal(verdict_name(o.verdict), verdict_name(verdict));
+    assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(kind));
     assert_str(o.code, code);
-    if (verdict == V_LATER)
+    if (kind == OUTCOME_RETRY)
         assert_int_equal(o.scope, scope);
 }

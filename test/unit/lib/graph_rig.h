@@ -47,6 +47,6 @@ struct str meta_field(struct graph_rig *r, const char *name);
 
 void assert_counts(const struct platform_item *item, int64_t views, int64_t likes, int64_t comments,
                    int64_t shares, int64_t saves);
-void assert_outcome(struct outcome o, enum verdict verdict, enum outcome_scope scope, const char *code);
+void assert_outcome(struct outcome o, enum outcome_kind kind, enum outcome_scope scope, const char *code);
 
 #endif

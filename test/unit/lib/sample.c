@@ -153,7 +153,7 @@ static void check_item(const struct sample *s, const struct platform_item *item)
 
 static void check_outcome(const struct outcome *o)
 {
-    CHECK((unsigned)o->verdict < VERDICTS && (unsigned)o->scope <= SCOPE_APP);
+    CHECK((unsigned)o->kind < OUTCOME_KINDS && (unsigned)o->scope <= SCOPE_APP);
     CHECK(o->wait_ms >= 0 && o->wait_ms <= DAY_MS);
     CHECK(o->usage_percent >= 0 && o->usage_percent <= 1000);
     CHECK(o->code.len > 0 && o->code.len <= 64);
@@ -197,7 +197,7 @@ static void play_link(struct arena *a, struct sample *s)
     }
     s->outcome = platform_desc(s->api)->link_parse(a, &s->link, &s->response);
     CHECK(s->link.account_count <= LINK_ACCOUNTS_MAX);
-    if (s->outcome.verdict != V_OK)
+    if (s->outcome.kind != OUTCOME_OK)
         return;
     for (size_t i = 0; i < s->link.account_count; i++)
         CHECK(platform_id_is_plain(s->link.accounts[i].id));
@@ -211,7 +211,7 @@ void sample_play(struct arena *a, struct sample *s)
         play_link(a, s);
     } else if (s->function == SAMPLE_REFRESH) {
         s->outcome = platform_desc(s->api)->parse_refresh(a, &s->response, &s->grant);
-        CHECK(s->outcome.verdict != V_OK || grant_token_is_plain(s->grant.access_token));
+        CHECK(s->outcome.kind != OUTCOME_OK || grant_token_is_plain(s->grant.access_token));
     } else {
         play_call(a, s);
     }
@@ -223,33 +223,33 @@ void sample_play(struct arena *a, struct sample *s)
 static void print_grant(struct buf *out, const struct token_grant *grant)
 {
     buf_printf(out, "grant");
-    text_describe(out, "access", grant->access_token);
-    text_describe(out, "refresh", grant->refresh_token);
-    number_describe(out, "life", grant->expires_in_s);
-    number_describe(out, "refresh_life", grant->refresh_expires_in_s);
-    text_describe(out, "account", grant->account_id);
-    text_describe(out, "scopes", grant->scopes);
+    describe_text(out, "access", grant->access_token);
+    describe_text(out, "refresh", grant->refresh_token);
+    describe_number(out, "life", grant->expires_in_s);
+    describe_number(out, "refresh_life", grant->refresh_expires_in_s);
+    describe_text(out, "account", grant->account_id);
+    describe_text(out, "scopes", grant->scopes);
     buf_append_char(out, '\n');
 }
 
 void sample_print(const struct sample *s, struct buf *out)
 {
     const struct outcome *o = &s->outcome;
-    outcome_describe(out, o);
+    describe_outcome(out, o);
     buf_append_char(out, '\n');
     for (size_t i = 0; i < s->call.item_count; i++)
         if (s->items[i].state != ITEM_PENDING) {
-            item_describe(out, &s->items[i]);
+            describe_item(out, &s->items[i]);
             buf_append_char(out, '\n');
         }
-    if (s->function == SAMPLE_REFRESH && o->verdict == V_OK)
+    if (s->function == SAMPLE_REFRESH && o->kind == OUTCOME_OK)
         print_grant(out, &s->grant);
     for (size_t i = 0; s->function == SAMPLE_LINK && i < s->link.account_count; i++) {
         const struct linked_account *account = &s->link.accounts[i];
         buf_printf(out, "account %s %.*s", platform_desc(account->api)->name, (int)account->id.len,
                    account->id.p);
-        text_describe(out, "name", account->name);
-        text_describe(out, "scopes", account->grant.scopes);
+        describe_text(out, "name", account->name);
+        describe_text(out, "scopes", account->grant.scopes);
         if (account->is_personal)
             buf_append(out, STR(" personal"));
         buf_append_char(out, '\n');

@@ -1,5 +1,5 @@
 /* Accounts by their state, and what the refresh wrote of each API. */
-#include "vault/account_states.h"
+#include "vault/platform_health.h"
 
 #include "vault/token_vault.h"
 #include "store/platform_limits.h"
@@ -19,13 +19,13 @@ static int64_t still(const struct platform_limit *limit, int64_t now_ms)
     return limit->value && limit->until != TIME_NONE && limit->until > now_ms ? limit->until : TIME_NONE;
 }
 
-static int64_t left(const struct platform_state *p, const struct platform_limit *used, int64_t now_ms)
+static int64_t left(const struct platform_health *p, const struct platform_limit *used, int64_t now_ms)
 {
     const int64_t n = p->units_per_day - (still(used, now_ms) == TIME_NONE ? 0 : used->value);
     return n > 0 ? n : 0;
 }
 
-static enum err read_limits(struct store *s, int64_t now_ms, struct platform_state *out)
+static enum err read_limits(struct store *s, int64_t now_ms, struct platform_health *out)
 {
     struct platform_limit combined, units, fallback, breaker, pause, behind, answered;
     enum err err = get(s, out->api, LIMIT_UNITS, &units);
@@ -48,21 +48,21 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_sta
     out->units_until = still(&units, now_ms);
     out->units_left = left(out, &units, now_ms);
     out->fallback_units_left = platform_desc(out->api)->quota_by_tier ? left(out, &fallback, now_ms) : -1;
-    out->resting_until = still(&breaker, now_ms);
+    out->circuit_open_until = still(&breaker, now_ms);
     out->paused_until = still(&pause, now_ms);
     out->behind = still(&behind, now_ms) != TIME_NONE;
     out->answered_at = answered.value ? answered.value : TIME_NONE;
     return OK;
 }
 
-enum err platform_state_read(struct store *s, const struct config *config, enum platform_api api,
-                             int64_t now_ms, struct platform_state *out)
+enum err platform_health_read(struct store *s, const struct config *config, enum platform_api api,
+                              int64_t now_ms, struct platform_health *out)
 {
     enum err err = OK;
-    *out = (struct platform_state){.api = api,
-                                   .configured = platform_is_configured(config, api) ||
-                                                 platform_options_of(config, api).by_key,
-                                   .units_per_day = platform_call_limits_of(config, api).units_per_day};
+    *out = (struct platform_health){.api = api,
+                                    .configured = platform_is_configured(config, api) ||
+                                                  platform_options_of(config, api).by_key,
+                                    .units_per_day = platform_call_limits_of(config, api).units_per_day};
     for (int state = 0; state < CREDENTIAL_STATES && !err; state++)
         err = store_count_credentials(s, (int)api, (enum credential_state)state, &out->accounts[state]);
     return err ? err : read_limits(s, now_ms, out);

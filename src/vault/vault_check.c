@@ -45,8 +45,8 @@ static enum err open_row(struct look *l, const struct credential *c, struct trie
                          struct tried *refresh)
 {
     struct tokens t;
-    enum err err = tokens_open(l->keys, c, &t);
-    tokens_close(&t);
+    enum err err = token_vault_open(l->keys, c, &t);
+    token_vault_close(&t);
     if (!err) {
         access->opens = refresh->opens = true;
         return OK;
@@ -65,12 +65,12 @@ static enum err open_row(struct look *l, const struct credential *c, struct trie
 
 static enum err look_at(struct look *l, const struct credential *c)
 {
-    const uint32_t access = seal_id_of(c->access_sealed);
-    const uint32_t refresh = c->refresh_sealed.p ? seal_id_of(c->refresh_sealed) : access;
+    const uint32_t access = seal_key_id(c->access_sealed);
+    const uint32_t refresh = c->refresh_sealed.p ? seal_key_id(c->refresh_sealed) : access;
     if (!access || !refresh)
         return l->all ? fail(l, ERR_CORRUPT, access, c) : OK;
-    if (!seal_knows(l->keys, access) || !seal_knows(l->keys, refresh))
-        return fail(l, ERR_NOT_FOUND, seal_knows(l->keys, access) ? refresh : access, c);
+    if (!seal_has_key(l->keys, access) || !seal_has_key(l->keys, refresh))
+        return fail(l, ERR_NOT_FOUND, seal_has_key(l->keys, access) ? refresh : access, c);
     struct tried *a = tried_of(l, access), *r = tried_of(l, refresh);
     return a->opens && r->opens && !l->all ? OK : open_row(l, c, a, r);
 }
@@ -130,12 +130,12 @@ static void explain(const struct look *l, const char *path, char *why, size_t wh
             platform, l->at.account, l->at.id, path);
 }
 
-enum err secrets_look(const struct config *config, struct store *s, bool all, int64_t *rows, char *why,
-                      size_t why_size)
+enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows, char *why,
+                       size_t why_size)
 {
     const char *path = config->secrets.key_file;
     struct look l = {.all = all, .last = 0};
-    enum err err = seal_open(&l.keys, path, why, why_size);
+    enum err err = seal_keys_open(&l.keys, path, why, why_size);
     *rows = 0;
     if (err)
         return err;
@@ -146,12 +146,12 @@ enum err secrets_look(const struct config *config, struct store *s, bool all, in
     if (l.err)
         explain(&l, path, why, why_size);
     *rows = l.rows;
-    seal_close(l.keys);
+    seal_keys_close(l.keys);
     return err ? err : l.err;
 }
 
-enum err secrets_check(const struct config *config, struct store *s, char *why, size_t why_size)
+enum err vault_check(const struct config *config, struct store *s, char *why, size_t why_size)
 {
     int64_t rows;
-    return secrets_look(config, s, false, &rows, why, why_size);
+    return vault_inspect(config, s, false, &rows, why, why_size);
 }
