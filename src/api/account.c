@@ -1,10 +1,10 @@
-/* GET /account: the account that the key belongs to. */
+/* GET /account: the account to which the key belongs. */
 #include "api/api.h"
 
 static bool on_account(void *ctx, const struct author *author, const struct api_key *key)
 {
     struct request *r = ctx;
-    struct str prefix = api_call_of(r)->api->envelope.key_prefix;
+    struct str prefix = endpoint_call_of(r)->api->envelope.key_prefix;
     struct buf *b = envelope_begin(r);
     json_key(b, STR("data"));
     json_open(b, '{');
@@ -33,13 +33,13 @@ static bool on_account(void *ctx, const struct author *author, const struct api_
 
 static enum next account_done_step(struct request *r)
 {
-    enum err e = api_call_of(r)->read.err;
-    return e ? envelope_store_error(r, e) : envelope_end(r);
+    enum err err = endpoint_call_of(r)->read.err;
+    return err ? envelope_store_error(r, err) : envelope_end(r);
 }
 
 static enum next account_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     r->step = account_done_step;
     return store_read_account(&call->read, call->owner.key_row, on_account, r);
 }

@@ -30,7 +30,7 @@ static enum next start_endpoint(struct request *r)
  * newer. Two spellings of one query are two entries. */
 static struct response_key response_key_of(const struct request *r)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     const unsigned flags = r->route->flags;
     struct response_key key = {
         .route = r->route,
@@ -51,7 +51,7 @@ static bool serve_from_cache(struct request *r)
 {
     const struct response_key key = response_key_of(r);
     const struct cached_response *cached =
-        response_cache_look_up(api_call_of(r)->api->cache, &key, clock_wall_ms());
+        response_cache_look_up(endpoint_call_of(r)->api->cache, &key, clock_wall_ms());
     if (!cached)
         return false;
     r->res.status = 200;
@@ -67,7 +67,7 @@ static bool serve_from_cache(struct request *r)
  * too. */
 static void offer_to_cache(struct request *r)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     const struct response *res = &r->res;
     bool complete =
         (res->status == 200 || res->status == 304) && !res->streaming && !res->shared_body.p && res->body.len;
@@ -125,7 +125,7 @@ static enum next reject_plan(struct request *r)
 
 static enum next verdict_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     limiter_decide(call->api->limiter, &call->limit);
     r->limiter = limiter_source_name(call->limit.source);
     if (!call->limit.verdict.admitted)
@@ -141,7 +141,7 @@ static enum next verdict_step(struct request *r)
 /* Without rate limit fields: the limiter is not called for such a key. */
 static enum next reject_key(struct request *r, enum api_error error, const char *message)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     call->counted = false;
     call->limit.verdict.limit = 0;
     return envelope_error(r, error, "%s", message);
@@ -149,7 +149,7 @@ static enum next reject_key(struct request *r, enum api_error error, const char 
 
 static enum next check_owner(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     r->key_id = &call->owner.key_id;
     r->author_id = &call->owner.author_id;
     if (call->owner.revoked_at != TIME_NONE)
@@ -168,7 +168,7 @@ static enum next check_owner(struct request *r)
 
 static enum next owner_step(struct request *r)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     if (call->read.err == ERR_NOT_FOUND)
         return reject_key(
             r, API_INVALID_KEY,
@@ -182,7 +182,7 @@ static enum next owner_step(struct request *r)
 
 static enum next reject_malformed_key(struct request *r)
 {
-    const struct str prefix = api_call_of(r)->api->envelope.key_prefix;
+    const struct str prefix = endpoint_call_of(r)->api->envelope.key_prefix;
     return envelope_error(r, API_INVALID_KEY,
                           "The API key is malformed. Copy the complete key, which begins with %.*s.",
                           (int)prefix.len, prefix.p);
@@ -190,7 +190,7 @@ static enum next reject_malformed_key(struct request *r)
 
 static enum next find_owner(struct request *r, struct str key)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     uint8_t hash[KEY_HASH_LEN];
     call->store_version = store_version(call->api->store);
     if (key_cache_lookup(call->api->key_cache, call->key_tag, call->store_version, &call->owner))
@@ -204,7 +204,7 @@ static enum next find_owner(struct request *r, struct str key)
 
 static enum next authenticate(struct request *r)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     struct str key;
     if (r->field_count[FIELD_AUTHORIZATION] > 1)
         return envelope_error(r, API_INVALID_KEY,
@@ -215,7 +215,7 @@ static enum next authenticate(struct request *r)
             "The API key is missing. Send it in the header Authorization: Bearer <API_KEY>.");
     if (key.len > KEY_TEXT_MAX)
         return reject_malformed_key(r);
-    key_cache_tag(call->api->key_cache, key, api_call_of(r)->key_tag);
+    key_cache_tag(call->api->key_cache, key, endpoint_call_of(r)->key_tag);
     return find_owner(r, key);
 }
 
@@ -223,7 +223,7 @@ enum next api_authorize_again(struct request *r, request_step *then)
 {
     struct str key = {NULL, 0};
     (void)key_from_authorization(r->field[FIELD_AUTHORIZATION], &key);
-    api_call_of(r)->resume = then;
+    endpoint_call_of(r)->resume = then;
     return find_owner(r, key);
 }
 
@@ -232,7 +232,7 @@ enum next api_authorize_again(struct request *r, request_step *then)
 static enum next start_step(struct request *r)
 {
     struct api *api = r->app->ctx;
-    struct api_call *call = arena_alloc(&r->arena, sizeof *call);
+    struct endpoint_call *call = arena_alloc(&r->arena, sizeof *call);
     call->api = api;
     call->valid_until_ms = INT64_MAX;
     call->read = (struct store_read){.store = api->store, .wait = &r->wait};
@@ -249,7 +249,7 @@ static bool preflight(struct request *r)
 static void finish(struct request *r)
 {
     const struct api *api = r->app->ctx;
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     if (call)
         offer_to_cache(r);
     if (call && call->limit.verdict.limit && api->limit_headers)

@@ -64,7 +64,7 @@ extern const struct route *const api_routes[];
 /* ---- requests ---- */
 
 /* r->state of every request of an endpoint, in the request's arena. */
-struct api_call {
+struct endpoint_call {
     struct api *api;
     struct store_read read;
     uint64_t store_version; /* from before the key's lookup */
@@ -80,7 +80,7 @@ struct api_call {
     int64_t facts[RESPONSE_FACTS]; /* stored with the response, for on_cache_hit() */
 };
 
-static inline struct api_call *api_call_of(const struct request *r)
+static inline struct endpoint_call *endpoint_call_of(const struct request *r)
 {
     return r->state;
 }
@@ -91,7 +91,7 @@ static inline const struct endpoint *endpoint_of(const struct request *r)
 }
 
 /* The response being made stays the same only until just before `t_ms`. */
-static inline void api_call_limit_validity(struct api_call *call, int64_t t_ms)
+static inline void endpoint_call_limit_validity(struct endpoint_call *call, int64_t t_ms)
 {
     if (t_ms < call->valid_until_ms)
         call->valid_until_ms = t_ms;

@@ -1,9 +1,9 @@
-/* GET /books: every book of the author, newest first. No paging, so an author with very many books is
- * answered in slices. */
+/* GET /books: all books of the author, newest first. There are no pages, so the response is made in slices.
+ */
 #include "api/api.h"
 #include "api/stream.h"
 
-enum { BOOKS_A_SLICE = 200 };
+enum { BOOKS_PER_SLICE = 200 };
 
 static const struct str BOOKS_VARIANT = {"books", 5};
 
@@ -11,14 +11,14 @@ struct books {
     struct stream stream;
     struct book_position last;
     bool has_last;
-    int shown;          /* in this slice */
-    int64_t author_rev; /* that this slice saw */
+    int rendered;       /* in this slice */
+    int64_t author_rev; /* seen by this slice */
 };
 
 static bool on_book(void *ctx, const struct book *book, struct str author_name)
 {
     struct request *r = ctx;
-    struct books *books = api_call_of(r)->endpoint;
+    struct books *books = endpoint_call_of(r)->endpoint;
     struct buf *b = &r->res.body;
     json_open(b, '{');
     JSON_UUID(b, "id", &book->id);
@@ -30,7 +30,7 @@ static bool on_book(void *ctx, const struct book *book, struct str author_name)
     json_close(b, '}');
     books->last = (struct book_position){.created_at = book->created_at, .id = book->id};
     books->has_last = true;
-    books->shown++;
+    books->rendered++;
     return true;
 }
 
@@ -38,7 +38,7 @@ static enum next books_slice_step(struct request *r);
 
 static enum next start_body(struct request *r)
 {
-    struct books *books = api_call_of(r)->endpoint;
+    struct books *books = endpoint_call_of(r)->endpoint;
     books->has_last = false;
     json_key(envelope_begin(r), STR("data"));
     json_open(&r->res.body, '[');
@@ -47,16 +47,16 @@ static enum next start_body(struct request *r)
 
 static enum next books_slice_done_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct books *books = call->endpoint;
     if (call->read.err)
         return envelope_store_error(r, call->read.err);
     switch (stream_check(r, &books->stream, books->author_rev, BOOKS_VARIANT)) {
-    case STREAM_SAME: break;
-    case STREAM_BEGIN_ANEW: return start_body(r);
+    case STREAM_UNCHANGED: break;
+    case STREAM_RESTART: return start_body(r);
     case STREAM_GIVE_UP: return envelope_data_changed(r);
     }
-    if (books->shown < BOOKS_A_SLICE) {
+    if (books->rendered < BOOKS_PER_SLICE) {
         json_close(&r->res.body, ']');
         return envelope_end(r);
     }
@@ -65,17 +65,17 @@ static enum next books_slice_done_step(struct request *r)
 
 static enum next books_slice_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct books *books = call->endpoint;
-    books->shown = 0;
+    books->rendered = 0;
     r->step = books_slice_done_step;
     return store_list_books(&call->read, call->owner.author_row, books->has_last ? &books->last : NULL,
-                            BOOKS_A_SLICE, on_book, r, &books->author_rev);
+                            BOOKS_PER_SLICE, on_book, r, &books->author_rev);
 }
 
 static enum next books_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct books *books = arena_alloc(&r->arena, sizeof *books);
     call->endpoint = books;
     return stream_begin(r, &books->stream, BOOKS_VARIANT) ? start_body(r) : NEXT_DONE;

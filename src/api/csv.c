@@ -1,4 +1,4 @@
-/* CSV out. */
+/* CSV output. */
 #include "api/csv.h"
 
 #include "base/clock.h"

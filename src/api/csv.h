@@ -1,11 +1,11 @@
-/* CSV cells (RFC 4180) that no spreadsheet takes for a formula. */
+/* CSV output (RFC 4180). A cell that a spreadsheet would run as a formula begins with an apostrophe. */
 #ifndef VT_API_CSV_H
 #define VT_API_CSV_H
 
 #include "base/buf.h"
 #include "base/uuid.h"
 
-/* Each writes its cell and the comma before it when it is not the first of the line. */
+/* Each appends a cell, after a comma unless it is the first of its line. */
 void csv_text(struct buf *b, struct str s); /* p == NULL: empty. Ill-formed UTF-8 becomes U+FFFD */
 void csv_i64(struct buf *b, int64_t v);
 void csv_bool(struct buf *b, bool v);

@@ -1,5 +1,5 @@
-/* Cursors. The binding is no secret: a forged position only shows the author's own videos from another place
- * on. */
+/* Cursors. The hash is not secret: a forged position only lists the author's own videos from another place.
+ */
 #include "api/cursor.h"
 
 #include "base/base64.h"

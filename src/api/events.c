@@ -1,12 +1,12 @@
-/* GET /events: the pollable feed (decision 6), with long polling. */
+/* GET /events: the feed of events (decision 6), also as a long poll. */
 #include "api/api.h"
 #include "api/longpoll.h"
 #include "api/params.h"
 #include "api/render.h"
 #include "base/clock.h"
 
-enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_A_SLICE = 2000 };
-enum { FACT_AFTER, FACT_SENT, FACT_BEHIND }; /* stored with a response */
+enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_PER_SLICE = 2000 };
+enum { FACT_AFTER, FACT_SENT, FACT_LAG }; /* stored with a response; FACT_LAG -1: unknown */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
 static const char *const type_words[] = {
@@ -18,22 +18,23 @@ struct feed {
     struct longpoll_wait poll;
     int64_t wait_until_ms; /* monotonic; 0: no long poll */
     int64_t slice_start_us;
-    int limit, shown;
+    int limit, rendered;
     bool latest, has_more;
-    int64_t after; /* ascending: the position that was asked for */
+    int64_t after; /* ascending order: the position of the request */
     int64_t last_id, newest_id;
-    int behind, behind_page;
+    int lag;         /* events after the position when the request arrived */
+    int lag_of_page; /* those of them that the page contains */
 };
 
 /* ---- parameters ---- */
 
-static bool refuse(struct request *r, const char *message)
+static bool reject(struct request *r, const char *message)
 {
     (void)envelope_error(r, API_INVALID_PARAMETER, "%s", message);
     return false;
 }
 
-/* `evt_(0|[1-9][0-9]{0,18})`; a number above 2^63-1 stands behind every event. */
+/* `evt_(0|[1-9][0-9]{0,18})`; a number above 2^63-1 is a position after all events. */
 static bool parse_event_id(struct str s, int64_t *out)
 {
     unsigned long long v;
@@ -49,12 +50,12 @@ static bool parse_event_id(struct str s, int64_t *out)
 
 static bool read_after(struct request *r, struct feed *feed)
 {
-    struct str after = api_call_of(r)->params[P_AFTER];
+    struct str after = endpoint_call_of(r)->params[P_AFTER];
     feed->latest = param_is_given(r, P_AFTER) && str_eq(after, STR("latest"));
     if (feed->latest)
-        feed->query.bound = api_call_of(r)->owner.last_event_id;
+        feed->query.bound = endpoint_call_of(r)->owner.last_event_id;
     else if (param_is_given(r, P_AFTER) && !parse_event_id(after, &feed->query.bound))
-        return refuse(r, "after must be the next_cursor of a page (evt_<number>), or latest.");
+        return reject(r, "after must be the next_cursor of a page (evt_<number>) or latest.");
     return true;
 }
 
@@ -67,12 +68,13 @@ static bool read_order(struct request *r, struct feed *feed)
     feed->query.descending = order == 1;
     if (feed->query.descending)
         feed->query.bound = INT64_MAX;
-    if (param_is_given(r, P_BEFORE) && !parse_event_id(api_call_of(r)->params[P_BEFORE], &feed->query.bound))
-        return refuse(r, "before must be the next_cursor of a page (evt_<number>).");
+    if (param_is_given(r, P_BEFORE) &&
+        !parse_event_id(endpoint_call_of(r)->params[P_BEFORE], &feed->query.bound))
+        return reject(r, "before must be the next_cursor of a page (evt_<number>).");
     if (param_is_given(r, P_BEFORE) && !feed->query.descending)
-        return refuse(r, "before goes with order=desc only.");
+        return reject(r, "before is allowed only with order=desc.");
     if (feed->query.descending && param_is_given(r, P_AFTER))
-        return refuse(r, "after does not go with order=desc: use before.");
+        return reject(r, "after is not allowed with order=desc. Use before.");
     return true;
 }
 
@@ -80,7 +82,7 @@ static bool read_query(struct request *r, struct feed *feed)
 {
     int64_t limit = LIMIT_DEFAULT, wait_s = 0;
     int type = -1;
-    feed->query.author_row = api_call_of(r)->owner.author_row;
+    feed->query.author_row = endpoint_call_of(r)->owner.author_row;
     feed->query.occurred_after = INT64_MIN;
     if (!read_after(r, feed) || !param_integer(r, P_LIMIT, 1, LIMIT_MAX, &limit) ||
         !param_word(r, P_TYPE, type_words, &type) ||
@@ -88,16 +90,16 @@ static bool read_query(struct request *r, struct feed *feed)
         !param_integer(r, P_WAIT, 1, WAIT_MAX_S, &wait_s))
         return false;
     if (wait_s && feed->query.descending)
-        return refuse(r, "wait does not go with order=desc.");
+        return reject(r, "wait is not allowed with order=desc.");
     feed->query.has_type = type >= 0;
     feed->query.type = type >= 0 ? (enum event_type)type : EVENT_WENT_VIRAL;
-    feed->query.scan_limit = SCAN_A_SLICE;
+    feed->query.scan_limit = SCAN_PER_SLICE;
     feed->limit = (int)limit;
     feed->wait_until_ms = wait_s ? r->started_ms + wait_s * SECOND_MS : 0;
     return true;
 }
 
-/* ---- the answer ---- */
+/* ---- the page ---- */
 
 static void write_event(struct buf *b, const struct event *event, const struct video_ref *video,
                         const struct book_ref *book)
@@ -123,77 +125,77 @@ static bool on_event(void *ctx, const struct event *event, const struct video_re
                      const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct feed *feed = api_call_of(r)->endpoint;
-    if (feed->shown == feed->limit) {
+    struct feed *feed = endpoint_call_of(r)->endpoint;
+    if (feed->rendered == feed->limit) {
         feed->has_more = true;
         return false;
     }
     write_event(&r->res.body, event, video, book);
     feed->last_id = event->id;
     feed->newest_id = event->id > feed->newest_id ? event->id : feed->newest_id;
-    feed->shown++;
+    feed->rendered++;
     return true;
 }
 
-/* ---- where the key stands (limit/poll_positions.h): nothing of it shows in an answer ---- */
+/* ---- the key's poll position (limit/poll_positions.h), which no response shows ---- */
 
-static void note_position(struct request *r, const struct feed *feed)
+static void record_poll(struct request *r, const struct feed *feed)
 {
-    const struct api_call *call = api_call_of(r);
-    const struct poll_update note = {.after = feed->query.descending ? POSITION_UNCHANGED : feed->after,
-                                     .at_ms = clock_wall_ms(),
-                                     .polls = 1};
-    poll_positions_record(call->api->positions, &call->owner.key_id, &note);
+    const struct endpoint_call *call = endpoint_call_of(r);
+    const struct poll_update update = {.after = feed->query.descending ? POSITION_UNCHANGED : feed->after,
+                                       .at_ms = clock_wall_ms(),
+                                       .polls = 1};
+    poll_positions_record(call->api->positions, &call->owner.key_id, &update);
 }
 
-/* Whoever gets an empty page, or the newest events, stands at the head. */
-static void note_answer(struct request *r, const struct feed *feed)
+/* An empty page, or the newest events in descending order, put the key's position at the newest event. */
+static void record_page(struct request *r, const struct feed *feed)
 {
-    struct api_call *call = api_call_of(r);
-    struct poll_update note = {.after = POSITION_UNCHANGED, .at_ms = clock_wall_ms()};
-    bool at_head = feed->query.descending ? !param_is_given(r, P_BEFORE) : !feed->shown;
+    struct endpoint_call *call = endpoint_call_of(r);
+    struct poll_update update = {.after = POSITION_UNCHANGED, .at_ms = clock_wall_ms()};
+    bool at_head = feed->query.descending ? !param_is_given(r, P_BEFORE) : !feed->rendered;
     int64_t head = feed->progress.author_last_event_id > call->owner.last_event_id
                        ? feed->progress.author_last_event_id
                        : call->owner.last_event_id;
     if (at_head)
-        note.after = !feed->query.descending && feed->after > head ? feed->after : head;
+        update.after = !feed->query.descending && feed->after > head ? feed->after : head;
     if (r->method != METHOD_HEAD)
-        note.sent = feed->newest_id;
-    if (at_head || note.sent)
-        poll_positions_record(call->api->positions, &call->owner.key_id, &note);
+        update.sent = feed->newest_id;
+    if (at_head || update.sent)
+        poll_positions_record(call->api->positions, &call->owner.key_id, &update);
     if (!feed->query.descending)
-        poll_positions_observe_lag(call->api->positions, feed->behind);
-    call->facts[FACT_AFTER] = at_head                  ? note.after
+        poll_positions_observe_lag(call->api->positions, feed->lag);
+    call->facts[FACT_AFTER] = at_head                  ? update.after
                               : feed->query.descending ? POSITION_UNCHANGED
                                                        : feed->after;
     call->facts[FACT_SENT] = feed->newest_id;
-    call->facts[FACT_BEHIND] = feed->query.descending ? -1 : feed->behind;
+    call->facts[FACT_LAG] = feed->query.descending ? -1 : feed->lag;
 }
 
 /* The same for a response from the cache. */
 static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
-    const struct api_call *call = api_call_of(r);
-    const struct poll_update note = {.after = facts[FACT_AFTER],
-                                     .sent = r->method == METHOD_HEAD ? 0 : facts[FACT_SENT],
-                                     .at_ms = clock_wall_ms(),
-                                     .polls = 1};
-    poll_positions_record(call->api->positions, &call->owner.key_id, &note);
-    if (facts[FACT_BEHIND] >= 0)
-        poll_positions_observe_lag(call->api->positions, facts[FACT_BEHIND]);
+    const struct endpoint_call *call = endpoint_call_of(r);
+    const struct poll_update update = {.after = facts[FACT_AFTER],
+                                       .sent = r->method == METHOD_HEAD ? 0 : facts[FACT_SENT],
+                                       .at_ms = clock_wall_ms(),
+                                       .polls = 1};
+    poll_positions_record(call->api->positions, &call->owner.key_id, &update);
+    if (facts[FACT_LAG] >= 0)
+        poll_positions_observe_lag(call->api->positions, facts[FACT_LAG]);
 }
 
 /* ---- the end ---- */
 
 static enum next finish_step(struct request *r)
 {
-    const struct feed *feed = api_call_of(r)->endpoint;
+    const struct feed *feed = endpoint_call_of(r)->endpoint;
     struct buf *b = &r->res.body;
-    note_answer(r, feed);
+    record_page(r, feed);
     json_close(b, ']');
     JSON_BOOL(b, "has_more", feed->has_more);
     json_key(b, STR("next_cursor"));
-    if (feed->shown)
+    if (feed->rendered)
         render_event_id(b, feed->last_id);
     else if (feed->latest)
         render_event_id(b, feed->query.bound);
@@ -202,44 +204,43 @@ static enum next finish_step(struct request *r)
     return envelope_end(r);
 }
 
-static enum next add_behind_step(struct request *r)
+static enum next add_lag_step(struct request *r)
 {
-    struct feed *feed = api_call_of(r)->endpoint;
-    feed->behind += feed->behind_page;
+    struct feed *feed = endpoint_call_of(r)->endpoint;
+    feed->lag += feed->lag_of_page;
     return finish_step(r);
 }
 
-/* How far behind the poll was when it came: a whole page does not say. What it shows need not be counted
- * again, unless a filter has left some out. */
+/* If the page is full, further events must be counted to know the poll's lag: those after the page, or, if a
+ * filter left some out, all after the position. */
 static enum next finish(struct request *r, struct feed *feed)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     bool has_waited = feed->poll.request != NULL;
-    feed->behind = has_waited ? 0 : feed->shown;
+    feed->lag = has_waited ? 0 : feed->rendered;
     if (!feed->has_more || has_waited || feed->query.descending)
         return finish_step(r);
     bool filtered = feed->query.has_type || feed->query.occurred_after != INT64_MIN;
-    feed->behind_page = filtered ? 0 : feed->shown;
-    r->step = add_behind_step;
+    feed->lag_of_page = filtered ? 0 : feed->rendered;
+    r->step = add_lag_step;
     return store_count_events(&call->read, call->owner.author_row, filtered ? feed->after : feed->last_id,
-                              LAG_MAX + 1 - feed->behind_page, &feed->behind);
+                              LAG_MAX + 1 - feed->lag_of_page, &feed->lag);
 }
 
 static enum next feed_slice_step(struct request *r);
 
-/* A request may be held for 55 s. What it reads then is answered only if the key and the plan allow it then.
- */
+/* The key may have been revoked and the plan may have ended while the request waited. */
 static enum next woken_step(struct request *r)
 {
     return api_authorize_again(r, feed_slice_step);
 }
 
-/* An empty page with time left waits for a commit; what is behind the rows already looked at is asked for
- * again then. */
+/* An empty page waits for a commit until the deadline. The next read continues after the rows that were
+ * scanned. */
 static enum next finish_or_wait(struct request *r, struct feed *feed)
 {
-    struct longpoll *longpoll = api_call_of(r)->api->longpoll;
-    if (feed->shown || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
+    struct longpoll *longpoll = endpoint_call_of(r)->api->longpoll;
+    if (feed->rendered || !feed->wait_until_ms || clock_mono_ms() >= feed->wait_until_ms ||
         longpoll_is_draining(longpoll) || r->client_ended)
         return finish(r, feed);
     r->step = woken_step;
@@ -248,7 +249,7 @@ static enum next finish_or_wait(struct request *r, struct feed *feed)
 
 static enum next feed_slice_done_step(struct request *r)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     struct feed *feed = call->endpoint;
     if (call->read.err)
         return envelope_store_error(r, call->read.err);
@@ -264,28 +265,28 @@ static enum next feed_slice_done_step(struct request *r)
 
 static enum next feed_slice_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct feed *feed = call->endpoint;
-    feed->query.limit = feed->limit - feed->shown + 1;
+    feed->query.limit = feed->limit - feed->rendered + 1;
     r->step = feed_slice_done_step;
     return store_list_events(&call->read, &feed->query, on_event, r, &feed->progress);
 }
 
 static enum next events_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct feed *feed = arena_alloc(&r->arena, sizeof *feed);
     call->endpoint = feed;
     feed->slice_start_us = clock_work_us();
     if (!read_query(r, feed))
         return NEXT_DONE;
     feed->after = feed->query.bound;
-    note_position(r, feed);
+    record_poll(r, feed);
     if (feed->wait_until_ms)
-        call->valid_until_ms = 0; /* an empty page is held each time */
+        call->valid_until_ms = 0; /* a cached empty page would end the wait at once */
     json_key(envelope_begin(r), STR("data"));
     json_open(&r->res.body, '[');
-    /* At or beyond the head there is nothing to ask for: the owner's row said so. */
+    /* No event is newer than the position, as the key's lookup has found. */
     if (!feed->query.descending && feed->query.bound >= call->owner.last_event_id)
         return finish_or_wait(r, feed);
     return feed_slice_step(r);

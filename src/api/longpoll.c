@@ -1,16 +1,16 @@
-/* The list of waiting requests and the look-out for commits. */
+/* The list of waiting requests and the timer that detects commits. */
 #include "api/longpoll.h"
 
 #include "base/check.h"
 
 #include <stdlib.h>
 
-enum { LOOK_MS = 100, WAKES_A_TURN = 128 };
+enum { POLL_MS = 100, WAKES_PER_ITERATION = 128 };
 
 struct longpoll {
     uv_timer_t timer;
     struct store *store;
-    struct list waiting, due; /* due: a commit was seen since they began to wait */
+    struct list waiting, due; /* due: to be woken, after a commit */
     uint64_t seen_version;
     bool draining;
 };
@@ -41,7 +41,7 @@ void longpoll_close(struct longpoll *l)
     uv_close((uv_handle_t *)&l->timer, on_closed);
 }
 
-static void all_are_due(struct longpoll *l)
+static void make_all_due(struct longpoll *l)
 {
     while (!list_is_empty(&l->waiting)) {
         struct list *link = l->waiting.next;
@@ -60,7 +60,7 @@ static bool has_changed(struct longpoll *l)
 
 static void schedule(struct longpoll *l)
 {
-    uint64_t delay = !list_is_empty(&l->due) ? 0 : LOOK_MS;
+    uint64_t delay = !list_is_empty(&l->due) ? 0 : POLL_MS;
     if (list_is_empty(&l->due) && list_is_empty(&l->waiting))
         (void)uv_timer_stop(&l->timer);
     else
@@ -71,8 +71,8 @@ static void on_timer(uv_timer_t *timer)
 {
     struct longpoll *l = timer->data;
     if (list_is_empty(&l->due) && has_changed(l))
-        all_are_due(l);
-    for (int i = 0; i < WAKES_A_TURN && !list_is_empty(&l->due); i++) {
+        make_all_due(l);
+    for (int i = 0; i < WAKES_PER_ITERATION && !list_is_empty(&l->due); i++) {
         struct longpoll_wait *w = LIST_ENTRY(l->due.next, struct longpoll_wait, link);
         list_remove(&w->link);
         request_wake(w->request);
@@ -80,7 +80,7 @@ static void on_timer(uv_timer_t *timer)
     schedule(l);
 }
 
-static void leave(struct request *r)
+static void on_free(struct request *r)
 {
     struct longpoll_wait *w = r->on_free_ctx;
     list_remove(&w->link);
@@ -89,16 +89,17 @@ static void leave(struct request *r)
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms)
 {
     bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
-    /* What it has read is older than the version that is looked for from now on: it reads once more. */
-    bool looks_again = first && !w->request;
-    if (looks_again)
+    /* The version has not been polled since the request read, so a commit may be missed: it reads once more.
+     */
+    bool reads_again = first && !w->request;
+    if (reads_again)
         (void)has_changed(l);
     if (w->request)
-        list_remove(&w->link); /* the deadline came first last time */
+        list_remove(&w->link); /* still linked, as its deadline ended the last wait */
     w->request = r;
     list_init(&w->link);
-    list_add_last(looks_again ? &l->due : &l->waiting, &w->link);
-    r->on_free = leave;
+    list_add_last(reads_again ? &l->due : &l->waiting, &w->link);
+    r->on_free = on_free;
     r->on_free_ctx = w;
     if (first)
         schedule(l);
@@ -108,7 +109,7 @@ enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct requ
 void longpoll_drain(struct longpoll *l)
 {
     l->draining = true;
-    all_are_due(l);
+    make_all_due(l);
     schedule(l);
 }
 

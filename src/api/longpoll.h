@@ -1,5 +1,6 @@
-/* Requests that wait for a commit. One timer looks for new commits (of any process) while anybody waits, and
- * wakes the waiting requests a batch a turn, so that a thousand pollers do not delay anyone else. */
+/* Long polls: requests that wait for a commit, by any process. While a request waits, a timer polls the
+ * store's version; after a commit it wakes the waiters in batches, so that a thousand of them do not delay
+ * other requests. */
 #ifndef VT_API_LONGPOLL_H
 #define VT_API_LONGPOLL_H
 
@@ -11,7 +12,7 @@
 
 struct longpoll;
 
-/* In the waiting request's arena, zeroed before its first use. */
+/* In the arena of the waiting request; zeroed before its first use. */
 struct longpoll_wait {
     struct list link;
     struct request *request;
@@ -19,15 +20,15 @@ struct longpoll_wait {
 
 struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store);
 
-/* Nothing may wait any more. Frees itself once its timer is closed. */
+/* Precondition: no request is waiting. Frees itself when its timer is closed. */
 void longpoll_close(struct longpoll *l);
 
-/* NEXT_WAIT until something was committed or `deadline_ms` (monotonic) has come; the request's step decides
- * which. Takes r->on_free. */
+/* Waits until a commit or until `deadline_ms` (monotonic); the request's next step finds out which. It may
+ * wait again. Uses r->on_free. */
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms);
 
-/* The server is about to stop: everyone is woken, and longpoll_is_draining() tells the steps to answer with
- * what there is. */
+/* Before the server stops: wakes all waiters. From then on longpoll_is_draining() is true, and requests
+ * respond with what they have instead of waiting. */
 void longpoll_drain(struct longpoll *l);
 bool longpoll_is_draining(const struct longpoll *l);
 

@@ -1,4 +1,4 @@
-/* GET /openapi.json: the embedded description of the API. No key needed. */
+/* GET /openapi.json: the OpenAPI document that is embedded in the binary. Needs no key. */
 #include "api/api.h"
 
 extern const char openapi_json[];

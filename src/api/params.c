@@ -1,4 +1,4 @@
-/* Query parameters (application/x-www-form-urlencoded as of the URL standard). */
+/* Query parameters (application/x-www-form-urlencoded, URL standard). */
 #include "api/params.h"
 
 #include "base/clock.h"
@@ -12,12 +12,12 @@ static int find_name(const struct endpoint *endpoint, struct str name)
     return -1;
 }
 
-/* NULL when the value may stand, else what is wrong with it. */
-static const char *take(struct request *r, int index, struct str raw)
+/* NULL, or the reason why the value is invalid. */
+static const char *decode_value(struct request *r, int index, struct str raw)
 {
-    struct str *value = &api_call_of(r)->params[index];
+    struct str *value = &endpoint_call_of(r)->params[index];
     if (value->p)
-        return "must be given once";
+        return "must be given only once";
     if (!form_decode(&r->arena, raw, value))
         return "is not valid percent-encoding";
     if (value->len == 0)
@@ -35,9 +35,9 @@ bool params_parse(struct request *r)
         int index = find_name(endpoint, name);
         if (index < 0)
             continue;
-        const char *wrong = take(r, index, raw.p ? raw : STR(""));
-        if (wrong) {
-            (void)envelope_error(r, API_INVALID_PARAMETER, "%s %s.", endpoint->params[index], wrong);
+        const char *reason = decode_value(r, index, raw.p ? raw : STR(""));
+        if (reason) {
+            (void)envelope_error(r, API_INVALID_PARAMETER, "%s %s.", endpoint->params[index], reason);
             return false;
         }
     }
@@ -46,10 +46,10 @@ bool params_parse(struct request *r)
 
 bool param_is_given(const struct request *r, int index)
 {
-    return api_call_of(r)->params[index].p;
+    return endpoint_call_of(r)->params[index].p;
 }
 
-static bool refuse(struct request *r, int index, const char *accepted)
+static bool reject(struct request *r, int index, const char *accepted)
 {
     (void)envelope_error(r, API_INVALID_PARAMETER, "%s must be %s.", endpoint_of(r)->params[index], accepted);
     return false;
@@ -60,10 +60,10 @@ bool param_integer(struct request *r, int index, int64_t min, int64_t max, int64
     unsigned long long v;
     if (!param_is_given(r, index))
         return true;
-    if (!str_to_u64(api_call_of(r)->params[index], (unsigned long long)max, &v) || (int64_t)v < min) {
+    if (!str_to_u64(endpoint_call_of(r)->params[index], (unsigned long long)max, &v) || (int64_t)v < min) {
         struct str accepted =
-            arena_printf(&r->arena, "a whole number from %lld to %lld", (long long)min, (long long)max);
-        return refuse(r, index, accepted.p);
+            arena_printf(&r->arena, "an integer from %lld to %lld", (long long)min, (long long)max);
+        return reject(r, index, accepted.p);
     }
     *out = (int64_t)v;
     return true;
@@ -71,40 +71,40 @@ bool param_integer(struct request *r, int index, int64_t min, int64_t max, int64
 
 bool param_date(struct request *r, int index, int32_t *out)
 {
-    if (!param_is_given(r, index) || date_parse(api_call_of(r)->params[index], out))
+    if (!param_is_given(r, index) || date_parse(endpoint_call_of(r)->params[index], out))
         return true;
-    return refuse(r, index, "a date that exists, written YYYY-MM-DD");
+    return reject(r, index, "an existing date in the form YYYY-MM-DD");
 }
 
 bool param_time(struct request *r, int index, int64_t *out)
 {
-    if (!param_is_given(r, index) || time_parse(api_call_of(r)->params[index], out))
+    if (!param_is_given(r, index) || time_parse(endpoint_call_of(r)->params[index], out))
         return true;
-    return refuse(r, index, "a UTC time written like 2026-06-15T00:00:00.000Z");
+    return reject(r, index, "a UTC time in the form 2026-06-15T00:00:00.000Z");
 }
 
 bool param_uuid(struct request *r, int index, struct uuid *out)
 {
-    if (!param_is_given(r, index) || uuid_parse(api_call_of(r)->params[index], out))
+    if (!param_is_given(r, index) || uuid_parse(endpoint_call_of(r)->params[index], out))
         return true;
-    return refuse(r, index, "a UUID");
+    return reject(r, index, "a UUID");
 }
 
 bool param_word(struct request *r, int index, const char *const *words, int *out)
 {
     if (!param_is_given(r, index))
         return true;
-    struct buf accepted;
-    buf_init(&accepted, 512);
+    struct str accepted = STR("");
     for (int i = 0; words[i]; i++) {
-        if (str_eq(api_call_of(r)->params[index], str_from_cstr(words[i]))) {
+        if (str_eq(endpoint_call_of(r)->params[index], str_from_cstr(words[i]))) {
             *out = i;
-            buf_fini(&accepted);
             return true;
         }
-        buf_printf(&accepted, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+        accepted = arena_printf(&r->arena, "%s%s%s", accepted.p,
+                                i == 0         ? ""
+                                : words[i + 1] ? ", "
+                                               : " or ",
+                                words[i]);
     }
-    struct str text = arena_copy(&r->arena, buf_str(&accepted));
-    buf_fini(&accepted);
-    return refuse(r, index, text.p);
+    return reject(r, index, accepted.p);
 }

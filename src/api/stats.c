@@ -1,4 +1,4 @@
-/* GET /stats: parameters, the flow over slices, and rows of videos. */
+/* GET /stats: parameters, the sequence of slices, and rows of videos. */
 #include "api/api.h"
 #include "api/stats.h"
 
@@ -37,7 +37,7 @@ static bool check_range(struct request *r, const struct stats *s)
     return false;
 }
 
-/* Accept names text/csv and not JSON as well. */
+/* The Accept field names text/csv and does not name application/json. */
 static bool accepts_csv(struct str accept)
 {
     bool csv = false;
@@ -61,10 +61,10 @@ static bool read_query(struct request *r, struct stats *s)
         !param_word(r, P_FORMAT, formats, &format) || !check_range(r, s))
         return false;
     s->csv = format == 1;
-    s->query = (struct stats_query){.author_row = api_call_of(r)->owner.author_row,
+    s->query = (struct stats_query){.author_row = endpoint_call_of(r)->owner.author_row,
                                     .from = s->from,
                                     .to = s->to,
-                                    .limit = STATS_VIDEOS_A_CALL};
+                                    .limit = STATS_VIDEOS_PER_SLICE};
     s->variant = arena_printf(&r->arena, "stats %d %d %d %d %d", s->from, s->to, s->today, group, format);
     if (group == 1)
         s->by_book = by_book_new(r);
@@ -132,7 +132,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
     return true;
 }
 
-/* ---- the flow ---- */
+/* ---- slices ---- */
 
 static void json_head(struct request *r, const struct stats *s)
 {
@@ -176,17 +176,17 @@ static enum next start_body(struct request *r)
     return s->by_book ? by_book_start(r) : video_slice_step(r);
 }
 
-bool stats_slice_is_over(struct request *r, enum next *next)
+bool stats_slice_failed(struct request *r, enum next *next)
 {
     struct stats *s = stats_of(r);
-    enum err e = api_call_of(r)->read.err;
-    if (e) {
-        *next = envelope_store_error(r, e);
+    enum err err = endpoint_call_of(r)->read.err;
+    if (err) {
+        *next = envelope_store_error(r, err);
         return true;
     }
     switch (stream_check(r, &s->stream, s->progress.author_rev, s->variant)) {
-    case STREAM_SAME: return false;
-    case STREAM_BEGIN_ANEW: *next = start_body(r); return true;
+    case STREAM_UNCHANGED: return false;
+    case STREAM_RESTART: *next = start_body(r); return true;
     case STREAM_GIVE_UP: break;
     }
     *next = envelope_data_changed(r);
@@ -200,7 +200,7 @@ enum next stats_finish(struct request *r)
         return envelope_end(r);
     }
     if (r->res.body.failed)
-        return request_abort(r, "answer too large");
+        return request_abort(r, "response too large");
     return NEXT_DONE;
 }
 
@@ -208,7 +208,7 @@ static enum next video_slice_done_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     enum next next;
-    if (stats_slice_is_over(r, &next))
+    if (stats_slice_failed(r, &next))
         return next;
     if (!s->progress.more)
         return stats_finish(r);
@@ -221,17 +221,17 @@ static enum next video_slice_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     r->step = video_slice_done_step;
-    return store_list_stats(&api_call_of(r)->read, &s->query, on_video, r, &s->progress);
+    return store_list_stats(&endpoint_call_of(r)->read, &s->query, on_video, r, &s->progress);
 }
 
 static enum next stats_step(struct request *r)
 {
     struct stats *s = arena_alloc(&r->arena, sizeof *s);
-    api_call_of(r)->endpoint = s;
+    endpoint_call_of(r)->endpoint = s;
     s->today = date_of(clock_wall_ms());
     if (!read_query(r, s))
         return NEXT_DONE;
-    api_call_limit_validity(api_call_of(r), date_start_ms(s->today + 1));
+    endpoint_call_limit_validity(endpoint_call_of(r), date_start_ms(s->today + 1));
     return stream_begin(r, &s->stream, s->variant) ? start_body(r) : NEXT_DONE;
 }
 

@@ -1,12 +1,12 @@
-/* GET /stats: what its files share. stats.c reads the request and groups by video, stats_book.c groups by
- * book, stats_days.c makes the days of a row dense, csv.c writes cells. */
+/* GET /stats: declarations shared by its files. stats.c handles the request and groups by video, stats_book.c
+ * groups by book, stats_days.c makes the days of a row dense. */
 #ifndef VT_API_STATS_H
 #define VT_API_STATS_H
 
 #include "api/stream.h"
 #include "base/clock.h"
 
-enum { STATS_DAYS_MAX = 90, STATS_VIDEOS_A_CALL = 64 };
+enum { STATS_DAYS_MAX = 90, STATS_VIDEOS_PER_SLICE = 64 };
 
 struct by_book;
 
@@ -16,26 +16,25 @@ struct stats {
     struct stats_progress progress;
     int32_t from, to, today;
     bool csv;
-    struct str variant;      /* everything but the data that the body depends on */
+    struct str variant;      /* everything that the body depends on, except the data */
     struct by_book *by_book; /* NULL: grouped by video */
 };
 
 static inline struct stats *stats_of(const struct request *r)
 {
-    return api_call_of(r)->endpoint;
+    return endpoint_call_of(r)->endpoint;
 }
 
-/* After a slice: an error, changed data (begun anew or given up) or the go-ahead. True: `*next` is what the
- * step returns. */
-MUST_USE bool stats_slice_is_over(struct request *r, enum next *next);
+/* Call after each slice. True: the slice failed or the data changed, and the step must return `*next`. */
+MUST_USE bool stats_slice_failed(struct request *r, enum next *next);
 
-/* Closes the body. */
+/* Completes the response. */
 enum next stats_finish(struct request *r);
 
 /* ---- stats_book.c ---- */
 
-struct by_book *by_book_new(struct request *r); /* takes r->on_free */
-/* The body's rows, from the first book on. */
+struct by_book *by_book_new(struct request *r); /* uses r->on_free */
+/* Writes all rows, beginning with the first book. */
 enum next by_book_start(struct request *r);
 void by_book_csv_head(struct buf *b);
 
@@ -56,7 +55,7 @@ struct stats_days {
     size_t next;        /* of row->days */
 };
 
-/* False: the row is left out, no listed day gained anything. */
+/* False: no listed day has a gain, so the row is left out. */
 MUST_USE bool stats_days_begin(struct stats_days *d, const struct stats_video *row,
                                const struct stats *stats);
 MUST_USE bool stats_days_next(struct stats_days *d, struct stats_day *out);

@@ -1,5 +1,5 @@
-/* Statistics by book: books in their order a page at a time, and for each book its videos' days summed up.
- * Memory is one page of books and one book's days, whatever the account holds. */
+/* Statistics by book: reads the books in pages and sums the days of each book's videos. Needs memory for one
+ * page of books and for the days of one book, whatever the size of the account. */
 #include "api/api.h"
 #include "api/csv.h"
 #include "api/stats.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { BOOKS_A_PAGE = 64, TITLES_MAX = 1 << 20, VIRAL_MAX = 1 << 22 };
+enum { BOOKS_PER_PAGE = 64, TITLES_MAX = 1 << 20, VIRAL_MAX = 1 << 22 };
 
 struct viral_video {
     int32_t date;
@@ -22,16 +22,16 @@ struct listed_book {
 };
 
 struct by_book {
-    struct listed_book books[BOOKS_A_PAGE];
-    int count, index, seen; /* seen: rows of the page, also of books that were skipped */
+    struct listed_book books[BOOKS_PER_PAGE];
+    int count, index, seen; /* seen: rows of the page, including books without videos */
     bool has_last;
     struct book_position last;
     struct buf titles;
-    /* The book being summed up: one place for each date of the range. */
+    /* Sums of the current book, by date of the range. */
     bool has_rows;
     bool listed[STATS_DAYS_MAX];
     int64_t gained[STATS_DAYS_MAX];
-    struct buf viral; /* struct viral_video each */
+    struct buf viral; /* of struct viral_video */
 };
 
 static void free_buffers(struct request *r)
@@ -56,7 +56,7 @@ void by_book_csv_head(struct buf *b)
     buf_append(b, STR("date,book_id,book_title,views,videos_went_viral\r\n"));
 }
 
-/* ---- summing up one book ---- */
+/* ---- one book ---- */
 
 static void begin_book(struct stats *s)
 {
@@ -90,7 +90,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
     return true;
 }
 
-/* Calls fn for each video that went viral on the date. */
+/* Calls fn for each video of the book that went viral on the date. */
 static void each_viral(const struct by_book *g, int32_t date,
                        void (*fn)(struct buf *b, const struct uuid *id), struct buf *b)
 {
@@ -135,7 +135,7 @@ static void json_row(struct buf *b, const struct stats *s)
     json_close(b, '}');
 }
 
-/* Ids of one cell, separated by blanks. */
+/* The ids of a cell are separated by spaces. */
 static void append_id(struct buf *b, const struct uuid *id)
 {
     char text[UUID_TEXT_LEN];
@@ -161,7 +161,7 @@ static void csv_rows(struct buf *b, const struct stats *s)
     }
 }
 
-/* ---- the flow ---- */
+/* ---- slices ---- */
 
 static enum next page_step(struct request *r);
 static enum next book_slice_step(struct request *r);
@@ -171,7 +171,7 @@ static enum next book_slice_done_step(struct request *r)
     struct stats *s = stats_of(r);
     struct by_book *g = s->by_book;
     enum next next;
-    if (stats_slice_is_over(r, &next))
+    if (stats_slice_failed(r, &next))
         return next;
     if (s->progress.more) {
         s->query.has_after = true;
@@ -194,7 +194,7 @@ static enum next book_slice_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     r->step = book_slice_done_step;
-    return store_list_stats(&api_call_of(r)->read, &s->query, on_video, r, &s->progress);
+    return store_list_stats(&endpoint_call_of(r)->read, &s->query, on_video, r, &s->progress);
 }
 
 static bool on_book(void *ctx, const struct book *book, struct str author_name)
@@ -218,14 +218,14 @@ static enum next page_done_step(struct request *r)
     struct stats *s = stats_of(r);
     struct by_book *g = s->by_book;
     enum next next;
-    if (stats_slice_is_over(r, &next))
+    if (stats_slice_failed(r, &next))
         return next;
     CHECK(!g->titles.failed);
     if (g->count) {
         begin_book(s);
         return book_slice_step(r);
     }
-    if (g->seen == BOOKS_A_PAGE)
+    if (g->seen == BOOKS_PER_PAGE)
         return stream_next_slice(r, &s->stream, page_step);
     return stats_finish(r);
 }
@@ -237,8 +237,8 @@ static enum next page_step(struct request *r)
     g->count = g->index = g->seen = 0;
     buf_reset(&g->titles, g->titles.cap);
     r->step = page_done_step;
-    return store_list_books(&api_call_of(r)->read, s->query.author_row, g->has_last ? &g->last : NULL,
-                            BOOKS_A_PAGE, on_book, r, &s->progress.author_rev);
+    return store_list_books(&endpoint_call_of(r)->read, s->query.author_row, g->has_last ? &g->last : NULL,
+                            BOOKS_PER_PAGE, on_book, r, &s->progress.author_rev);
 }
 
 enum next by_book_start(struct request *r)

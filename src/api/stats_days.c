@@ -1,5 +1,5 @@
-/* Dense days: every date from the first reading (or the start) to the last possible one, zeros filled in and
- * totals carried. */
+/* Dense days of a statistics row: every date from the first reading (or the start of the range) to the last
+ * possible one, with 0 views and the previous total on days without a gain. */
 #include "api/stats.h"
 
 #include "base/clock.h"
@@ -42,8 +42,7 @@ bool stats_days_next(struct stats_days *d, struct stats_day *out)
     if (d->date > d->last)
         return false;
     int64_t gained = 0;
-    /* A day before the first listed one can only be there when a clock was set back: its gain is in the total
-     * all the same. */
+    /* A gain before the first listed date exists only if a clock was set back; the total includes it. */
     while (d->next < d->row->day_count && d->row->days[d->next].date <= d->date) {
         const struct day_gain *day = &d->row->days[d->next++];
         d->total = d->row->baseline + day->gained_total;

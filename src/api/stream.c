@@ -1,16 +1,16 @@
-/* Slices and their consistency. */
+/* Slices of long responses. */
 #include "api/stream.h"
 
 #include "base/clock.h"
 
 enum {
-    FLUSH_BYTES = 256 << 10, /* an answer up to here goes out whole, with a Content-Length */
+    FLUSH_BYTES = 256 << 10, /* a smaller response is sent complete, with a Content-Length */
     RESTARTS_MAX = 5,
 };
 
 static struct str make_etag(struct request *r, int64_t author_rev, struct str variant)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     char author[UUID_TEXT_LEN], store[UUID_TEXT_LEN];
     struct uuid id;
     memcpy(id.b, store_id(call->api->store), sizeof id.b);
@@ -24,7 +24,7 @@ static struct str make_etag(struct request *r, int64_t author_rev, struct str va
 bool stream_begin(struct request *r, struct stream *s, struct str variant)
 {
     s->slice_start_us = clock_work_us();
-    s->author_rev = api_call_of(r)->owner.author_rev;
+    s->author_rev = endpoint_call_of(r)->owner.author_rev;
     r->res.etag = make_etag(r, s->author_rev, variant);
     if (!response_is_not_modified(r, r->res.etag))
         return true;
@@ -46,11 +46,11 @@ enum next stream_next_slice(struct request *r, struct stream *s, request_step *s
 enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant)
 {
     if (author_rev == s->author_rev)
-        return STREAM_SAME;
+        return STREAM_UNCHANGED;
     if (r->res.streaming || s->restarts++ == RESTARTS_MAX)
         return STREAM_GIVE_UP;
     response_reset(r);
     s->author_rev = author_rev;
     r->res.etag = make_etag(r, author_rev, variant);
-    return STREAM_BEGIN_ANEW;
+    return STREAM_RESTART;
 }

@@ -1,9 +1,9 @@
-/* Long answers in slices: when to let others have their turn, when to send what is there, and the entity tag
- * that is known before the body is.
+/* Long responses in slices: yields to other requests, sends what is complete, and knows the entity tag before
+ * the body.
  *
- * The slices of one answer are separate reads. Each looks at the author's revision first; an answer whose
- * data changed in between is begun anew as long as nothing was sent, and broken off when something was, so
- * that no client ever gets a mix. */
+ * Each slice is a read of its own and reports the author's revision that it saw. If the data changed between
+ * two slices, the response is restarted; if a part of it was sent already, it is aborted, so that no client
+ * receives a mix of two revisions. */
 #ifndef VT_API_STREAM_H
 #define VT_API_STREAM_H
 
@@ -11,20 +11,21 @@
 
 struct stream {
     int64_t slice_start_us;
-    int64_t author_rev; /* that the answer shows */
+    int64_t author_rev; /* of the response */
     int restarts;
 };
 
-/* Sets the ETag out of the database, the author's revision and `variant`: everything else that the body
- * depends on. False: the client has this very answer, 304 is made. */
+/* Sets the ETag from the database, the author, the author's revision and `variant`, which stands for
+ * everything else that the body depends on. False: the client has this response already, and the 304 is made.
+ */
 MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str variant);
 
-/* Goes on with `step`: at once, after the loop has turned, or when the client has read. */
+/* Continues with `step`: now, in the next loop iteration, or when the client has read. */
 enum next stream_next_slice(struct request *r, struct stream *s, request_step *step);
 
-enum stream_change { STREAM_SAME, STREAM_BEGIN_ANEW, STREAM_GIVE_UP };
-/* What a slice that saw `author_rev` means for the answer. After STREAM_BEGIN_ANEW the response is empty
- * again and carries the new ETag. */
+/* Call after each slice with the revision that it saw. After STREAM_RESTART the response is empty and has the
+ * new ETag. */
+enum stream_change { STREAM_UNCHANGED, STREAM_RESTART, STREAM_GIVE_UP };
 enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant);
 
 #endif

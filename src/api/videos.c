@@ -11,7 +11,7 @@ enum { P_START_DATE, P_END_DATE, P_BOOK_ID, P_VIRAL, P_LIMIT, P_CURSOR };
 struct videos_page {
     struct videos_query query;
     int64_t now_ms;
-    int limit, shown;
+    int limit, rendered;
     bool has_more;
     struct video_position last;
 };
@@ -34,14 +34,13 @@ static bool read_dates(struct request *r, struct videos_query *q)
 
 static bool read_cursor(struct request *r, struct videos_query *q)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     if (!param_is_given(r, P_CURSOR))
         return true;
     q->has_after = cursor_parse(q, &call->owner.author_id, call->params[P_CURSOR], &q->after);
     if (!q->has_after)
-        (void)envelope_error(
-            r, API_INVALID_PARAMETER,
-            "cursor must be the next_cursor of a page that was asked for with the same filters.");
+        (void)envelope_error(r, API_INVALID_PARAMETER,
+                             "cursor must be the next_cursor of a page with the same filters.");
     return q->has_after;
 }
 
@@ -51,7 +50,7 @@ static bool read_query(struct request *r, struct videos_page *page)
     struct videos_query *q = &page->query;
     int64_t limit = LIMIT_DEFAULT;
     int viral = -1;
-    q->author_row = api_call_of(r)->owner.author_row;
+    q->author_row = endpoint_call_of(r)->owner.author_row;
     if (!read_dates(r, q) || !param_uuid(r, P_BOOK_ID, &q->book_id) ||
         !param_word(r, P_VIRAL, viral_words, &viral) || !param_integer(r, P_LIMIT, 1, LIMIT_MAX, &limit))
         return false;
@@ -65,21 +64,21 @@ static bool read_query(struct request *r, struct videos_page *page)
 static bool on_listed(void *ctx, const struct video *video, const struct book_ref *book)
 {
     struct request *r = ctx;
-    struct videos_page *page = api_call_of(r)->endpoint;
-    if (page->shown == page->limit) {
+    struct videos_page *page = endpoint_call_of(r)->endpoint;
+    if (page->rendered == page->limit) {
         page->has_more = true;
         return false;
     }
     render_video(&r->res.body, video, book, page->now_ms);
-    api_call_limit_validity(api_call_of(r), render_valid_until(video, page->now_ms));
+    endpoint_call_limit_validity(endpoint_call_of(r), render_valid_until(video, page->now_ms));
     page->last = (struct video_position){.posted_at = video->posted_at, .id = video->id};
-    page->shown++;
+    page->rendered++;
     return true;
 }
 
 static enum next videos_done_step(struct request *r)
 {
-    const struct api_call *call = api_call_of(r);
+    const struct endpoint_call *call = endpoint_call_of(r);
     const struct videos_page *page = call->endpoint;
     struct buf *b = &r->res.body;
     char cursor[CURSOR_TEXT_LEN];
@@ -98,7 +97,7 @@ static enum next videos_done_step(struct request *r)
 
 static enum next videos_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct videos_page *page = arena_alloc(&r->arena, sizeof *page);
     call->endpoint = page;
     page->now_ms = clock_wall_ms();
@@ -115,7 +114,7 @@ const struct endpoint videos_endpoint = {
     .params = {"start_date", "end_date", "book_id", "viral", "limit", "cursor"},
 };
 
-/* ---- one ---- */
+/* ---- one video ---- */
 
 static bool on_video(void *ctx, const struct video *video, const struct book_ref *book)
 {
@@ -124,26 +123,26 @@ static bool on_video(void *ctx, const struct video *video, const struct book_ref
     int64_t now_ms = clock_wall_ms();
     json_key(b, STR("data"));
     render_video(b, video, book, now_ms);
-    api_call_limit_validity(api_call_of(r), render_valid_until(video, now_ms));
+    endpoint_call_limit_validity(endpoint_call_of(r), render_valid_until(video, now_ms));
     return true;
 }
 
 static enum next no_such_video(struct request *r)
 {
-    return envelope_error(r, API_NOT_FOUND, "No posted video of this account has that id.");
+    return envelope_error(r, API_NOT_FOUND, "No posted video of this account has this id.");
 }
 
 static enum next video_done_step(struct request *r)
 {
-    enum err e = api_call_of(r)->read.err;
-    if (e == ERR_NOT_FOUND)
+    enum err err = endpoint_call_of(r)->read.err;
+    if (err == ERR_NOT_FOUND)
         return no_such_video(r);
-    return e ? envelope_store_error(r, e) : envelope_end(r);
+    return err ? envelope_store_error(r, err) : envelope_end(r);
 }
 
 static enum next video_step(struct request *r)
 {
-    struct api_call *call = api_call_of(r);
+    struct endpoint_call *call = endpoint_call_of(r);
     struct uuid id;
     if (!uuid_parse(r->path_parameter, &id))
         return no_such_video(r);

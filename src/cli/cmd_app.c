@@ -55,10 +55,10 @@ struct new_app {
 
 static bool add_uri(struct new_app *n, const char *text)
 {
-    const char *why;
     struct str uri = str_from_cstr(text);
-    if (!redirect_is_allowed(uri, &why)) {
-        (void)cli_fail(CLI_USAGE, "the redirect URI \"%s\" %s", text, why);
+    const char *reason = redirect_check(uri);
+    if (reason) {
+        (void)cli_fail(CLI_USAGE, "the redirect URI \"%s\" %s", text, reason);
         return false;
     }
     if (n->uri_count == REDIRECTS_MAX) {
@@ -72,9 +72,7 @@ static bool add_uri(struct new_app *n, const char *text)
 /* The consent page links to it. */
 static bool is_home_url(struct str url)
 {
-    const char *why;
-    return url.len <= URL_MAX_BYTES && redirect_is_allowed(url, &why) &&
-           redirect_kind_of(url) == REDIRECT_WEB;
+    return url.len <= URL_MAX_BYTES && !redirect_check(url) && redirect_kind_of(url) == REDIRECT_WEB;
 }
 
 static bool is_name(struct str name)

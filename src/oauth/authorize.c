@@ -1,4 +1,4 @@
-/* Authorization requests. The order matters: an address is only redirected to when it is an app's own. */
+/* Authorization requests. */
 #include "oauth/authorize.h"
 
 #include "oauth/codes.h"
@@ -12,14 +12,14 @@ enum { CLIENT_ID, REDIRECT_URI, RESPONSE_TYPE, RESPONSE_MODE, SCOPE, STATE, CHAL
 const char *authorize_read(struct authorize_request *q, struct arena *a, struct str query)
 {
     if (query.len > AUTHORIZE_QUERY_MAX)
-        return "The app's request is longer than this service takes.";
+        return "The app's request is longer than 3,500 bytes.";
     if (!fields_read_form(&q->fields, a, names, query.p ? query : STR("")))
-        return "The app's request holds a % that begins no escape.";
+        return "The app's request contains an invalid percent escape.";
     if (q->fields.repeated[CLIENT_ID])
-        return "The app's request names two apps (client_id).";
+        return "The app's request contains client_id more than once.";
     q->client_id = q->fields.values[CLIENT_ID];
     if (!q->client_id.p)
-        return "The app's request does not say which app it is (client_id is missing).";
+        return "The app's request lacks client_id, which identifies the app.";
     return NULL;
 }
 
@@ -27,24 +27,24 @@ const char *authorize_check_redirect(struct authorize_request *q, const struct a
 {
     struct str given = q->fields.values[REDIRECT_URI];
     if (!app || app->app.removed_at != TIME_NONE)
-        return "No such app is registered here (client_id).";
+        return "No app with this client_id is registered here.";
     if (q->fields.repeated[REDIRECT_URI])
-        return "The app's request names two addresses to go back to (redirect_uri).";
+        return "The app's request contains redirect_uri more than once.";
     if (!given.p)
-        return "The app's request does not say where to go back to (redirect_uri is missing).";
+        return "The app's request lacks redirect_uri, the address to return to.";
     for (size_t i = 0; i < app->redirect_count; i++)
         if (redirect_matches(app->redirects[i], given)) {
             q->redirect_uri = given;
             return NULL;
         }
-    return "The address to go back to (redirect_uri) is none of those that the app has registered.";
+    return "The redirect_uri is not one of the addresses that the app has registered.";
 }
 
 static const char *check_state(struct authorize_request *q)
 {
     struct str state = q->fields.values[STATE];
     if (q->fields.repeated[STATE])
-        return "state must be given once";
+        return "state is given more than once";
     if (state.len > AUTHORIZE_STATE_MAX)
         return "state is longer than 2048 bytes";
     q->state = state;
@@ -55,7 +55,7 @@ static const char *check_challenge(struct authorize_request *q)
 {
     const struct str *v = q->fields.values;
     if (!v[CHALLENGE].p)
-        return "code_challenge is missing: PKCE is required";
+        return "code_challenge is missing (PKCE is required)";
     if (!v[CHALLENGE_METHOD].p || !str_eq(v[CHALLENGE_METHOD], STR("S256")))
         return "code_challenge_method must be S256";
     if (!pkce_is_challenge(v[CHALLENGE]))
@@ -89,15 +89,15 @@ const char *authorize_check(struct authorize_request *q, const char **descriptio
     return *description ? "invalid_request" : NULL;
 }
 
-struct str authorize_answer(struct arena *a, const struct authorize_request *q, struct str iss,
-                            struct str code)
+struct str authorize_code_uri(struct arena *a, const struct authorize_request *q, struct str iss,
+                              struct str code)
 {
     const struct redirect_param params[] = {{"code", code}, {"state", q->state}, {"iss", iss}};
     return redirect_build(a, q->redirect_uri, params, 3);
 }
 
-struct str authorize_error(struct arena *a, const struct authorize_request *q, struct str iss,
-                           const char *error, const char *description)
+struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,
+                               const char *error, const char *description)
 {
     const struct redirect_param params[] = {{"error", str_from_cstr(error)},
                                             {"error_description", str_from_cstr(description)},

@@ -1,5 +1,6 @@
-/* An authorization request (RFC 6749, 4.1.1; RFC 7636, 4.3; RFC 9700): what is asked for, in which order it
- * is checked, and the answer's address. Who the author is and what the page looks like is not known here. */
+/* Authorization requests (RFC 6749, 4.1.1; RFC 7636, 4.3; RFC 9700): parsing, validation and the address of
+ * the response. The consent page calls these functions in the order below; nothing is redirected before
+ * authorize_check_redirect() has succeeded. */
 #ifndef VT_OAUTH_AUTHORIZE_H
 #define VT_OAUTH_AUTHORIZE_H
 
@@ -11,24 +12,27 @@ enum { AUTHORIZE_QUERY_MAX = 3500, AUTHORIZE_STATE_MAX = 2048 };
 struct authorize_request {
     struct fields fields;
     struct str client_id;
-    struct str redirect_uri; /* one of the app's, once authorize_check_redirect() said so */
-    struct str state;        /* any bytes; p == NULL: none */
+    struct str
+        redirect_uri; /* after authorize_check_redirect(): matches an address that the app has registered */
+    struct str state; /* any bytes; p == NULL: none */
     struct str challenge;
 };
 
-/* Reads the query as far as the client_id. NULL, or a sentence for a page: nothing may be redirected yet. */
+/* Decodes the query and finds the client_id. NULL, or a sentence for an error page. */
 const char *authorize_read(struct authorize_request *q, struct arena *a, struct str query);
 
-/* The same for the redirect address. `app` may be NULL: there is no such app. */
+/* Checks the app and its redirect address. `app` is NULL if no app has the client_id. NULL, or a sentence for
+ * an error page. */
 const char *authorize_check_redirect(struct authorize_request *q, const struct app_lookup *app);
 
-/* Everything else. NULL, or the error code and its description for the app: from here on it is told. */
+/* Checks all other parameters. NULL, or an error code and `*description`, which are sent to the app
+ * (authorize_error_uri). */
 const char *authorize_check(struct authorize_request *q, const char **description);
 
-/* Where the answer is sent: with `code`, or with `error`. `iss` is the issuer (RFC 9207). */
-struct str authorize_answer(struct arena *a, const struct authorize_request *q, struct str iss,
-                            struct str code);
-struct str authorize_error(struct arena *a, const struct authorize_request *q, struct str iss,
-                           const char *error, const char *description);
+/* The redirect address with `code` or with `error` added; `iss` is the issuer (RFC 9207). In the arena. */
+struct str authorize_code_uri(struct arena *a, const struct authorize_request *q, struct str iss,
+                              struct str code);
+struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,
+                               const char *error, const char *description);
 
 #endif

@@ -1,4 +1,4 @@
-/* Basic credentials. */
+/* HTTP Basic credentials. */
 #include "oauth/basic_auth.h"
 
 #include "base/base64.h"

@@ -1,4 +1,4 @@
-/* HTTP Basic credentials of an OAuth client. Pure functions. */
+/* HTTP Basic credentials of an OAuth client. */
 #ifndef VT_OAUTH_BASIC_AUTH_H
 #define VT_OAUTH_BASIC_AUTH_H
 
@@ -6,9 +6,9 @@
 
 enum { BASIC_DECODED_MAX = 1024 };
 
-/* Parses `Basic base64(id ":" secret)`; id and secret are form-encoded inside (RFC 6749, 2.3.1) and returned
- * decoded, in the arena, as any bytes. The scheme is case-insensitive. False: another scheme, invalid base64,
- * more than BASIC_DECODED_MAX bytes, no colon, or an invalid percent escape. */
+/* Parses `Basic base64(id ":" secret)`. Id and secret are form-encoded inside (RFC 6749, 2.3.1); they are
+ * returned decoded, in the arena, and may contain any bytes. The scheme is case-insensitive. False: another
+ * scheme, invalid base64, more than BASIC_DECODED_MAX bytes, no colon, or an invalid percent escape. */
 bool basic_parse(struct arena *a, struct str field, struct str *id, struct str *secret);
 
 #endif

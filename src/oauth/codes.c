@@ -1,4 +1,4 @@
-/* Codes and secrets. Knows libsodium for SHA-256 and constant-time comparison; knows no request. */
+/* Authorization codes, client secrets and PKCE. */
 #include "oauth/codes.h"
 
 #include "base/check.h"
@@ -18,12 +18,12 @@ void client_id_generate(struct key_text *out)
 
 bool client_secret_matches(const struct app_record *app, struct str secret)
 {
-    static const uint8_t nothing[SECRET_HASH_LEN];
+    static const uint8_t zeros[SECRET_HASH_LEN];
     uint8_t hash[SECRET_HASH_LEN];
     bool has_secret = app && app->confidential;
     key_hash(secret, hash);
-    bool same = sodium_memcmp(hash, has_secret ? app->secret_hash : nothing, sizeof hash) == 0;
-    return same && has_secret;
+    bool equal = sodium_memcmp(hash, has_secret ? app->secret_hash : zeros, sizeof hash) == 0;
+    return equal && has_secret;
 }
 
 /* ---- PKCE ---- */
@@ -68,7 +68,7 @@ bool pkce_matches(struct str challenge, struct str verifier)
     return sodium_memcmp(text, challenge.p, PKCE_CHALLENGE_LEN) == 0;
 }
 
-/* ---- making a code ---- */
+/* ---- issuing a code ---- */
 
 enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now, struct key_text *code,
                     enum key_limit *reached)
@@ -85,11 +85,11 @@ enum err code_issue(struct store *store, const struct code_grant *grant, int64_t
     key_generate(CODE_PREFIX, code);
     key_hash(str_make(code->p, code->len), hash);
     int64_t floor = expiry_floor_ms();
-    err = store_purge_codes(store, floor - CODE_IDLE_KEPT_MS, floor - CODE_SPENT_KEPT_MS);
+    err = store_purge_codes(store, floor - CODE_UNUSED_RETENTION_MS, floor - CODE_USED_RETENTION_MS);
     return err ? err : store_insert_code(store, hash, &record);
 }
 
-/* ---- changing it for a key ---- */
+/* ---- exchanging a code for a key ---- */
 
 static enum err insert_key(struct store *store, struct code_exchange *x, struct str name, int64_t now)
 {
@@ -111,13 +111,13 @@ static enum err insert_key(struct store *store, struct code_exchange *x, struct 
     return store_insert_key(store, &x->key, hash);
 }
 
-/* A code of the future was issued by a wrong clock, which must not make it live longer. */
+/* A code from the future was issued by a wrong clock, which must not extend its validity. */
 static bool has_expired(const struct code_record *code)
 {
     return expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
 }
 
-static enum code_outcome judge(const struct code_exchange *x, const struct code_record *code)
+static enum code_outcome check_code(const struct code_exchange *x, const struct code_record *code)
 {
     if (code->used_at != TIME_NONE)
         return CODE_REPLAYED;
@@ -127,25 +127,26 @@ static enum code_outcome judge(const struct code_exchange *x, const struct code_
     return has_expired(code) ? CODE_EXPIRED : CODE_GAVE_KEY;
 }
 
-static enum err give_key(struct store *store, struct arena *arena, struct code_exchange *x,
-                         const struct code_record *code, int64_t now)
+static enum err exchange_for_key(struct store *store, struct arena *arena, struct code_exchange *x,
+                                 const struct code_record *code, int64_t now)
 {
     struct app_record app;
     enum err err = store_find_app(store, arena, x->client_id, &app);
     if (err)
         return err;
-    /* Removed since the request asked for it. */
+    /* The app may have been removed since the client was authenticated. */
     if (app.removed_at != TIME_NONE || app.row != x->app_row) {
-        x->outcome = CODE_APP_GONE;
+        x->outcome = CODE_APP_REMOVED;
         return OK;
     }
     enum key_limit reached;
     err = store_get_author(store, arena, code->author_row, &x->author);
-    if (!err)
-        err = store_check_key_limits(store, x->author.row, x->app_row, now, &reached);
     if (err)
         return err;
-    /* Checked before the old key is revoked: a refused exchange must not disconnect the app. */
+    err = store_check_key_limits(store, x->author.row, x->app_row, now, &reached);
+    if (err)
+        return err;
+    /* Before the old key is revoked: a rejected exchange must not disconnect the app. */
     if (reached != KEY_LIMIT_NONE) {
         x->outcome = reached == KEY_LIMIT_LIVE ? CODE_LIVE_LIMIT : CODE_DAY_LIMIT;
         return OK;
@@ -164,11 +165,11 @@ enum err code_redeem(struct store *store, struct arena *arena, struct code_excha
     enum err err = store_find_code(store, arena, hash, &code);
     if (err)
         return err == ERR_NOT_FOUND ? OK : err;
-    x->outcome = judge(x, &code);
+    x->outcome = check_code(x, &code);
     if (x->outcome == CODE_REPLAYED)
         return code.key_row ? store_revoke_key(store, code.key_row, now) : OK;
     if (x->outcome == CODE_GAVE_KEY)
-        err = give_key(store, arena, x, &code, now);
+        err = exchange_for_key(store, arena, x, &code, now);
     if (err)
         return err;
     return store_use_code(store, hash, now, x->outcome == CODE_GAVE_KEY ? x->key.row : 0);

@@ -1,5 +1,5 @@
-/* Redirect addresses. What is registered is plain printable ASCII, so that comparing bytes compares
- * addresses and a Location built from one holds nothing that a client made up. */
+/* Redirect addresses. A registered address is printable ASCII, so that comparing bytes compares addresses and
+ * no input can break out of a Location field. */
 #include "oauth/redirect.h"
 
 #include "http/grammar.h"
@@ -19,21 +19,21 @@ static bool is_hex(char c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-static const char *wrong_characters(struct str uri)
+static const char *check_characters(struct str uri)
 {
     for (size_t i = 0; i < uri.len; i++) {
         char c = uri.p[i];
         if (c == '#')
-            return "has a fragment (#…), which no redirect address may have";
+            return "has a fragment (#…), which a redirect address must not have";
         if (c <= ' ' || c >= 0x7F || strchr("\"<>\\^`{|}*", c))
-            return "holds a character that stands in no such address (write others as %XX)";
+            return "contains a character that must be percent-encoded (%XX)";
         if (c == '%' && !(i + 2 < uri.len && is_hex(uri.p[i + 1]) && is_hex(uri.p[i + 2])))
             return "has a % without two hexadecimal digits";
     }
     return NULL;
 }
 
-/* Without the ':'; len 0: there is none. */
+/* Without the ':'; empty if there is none. */
 static struct str scheme_of(struct str uri)
 {
     size_t n = 0;
@@ -42,17 +42,17 @@ static struct str scheme_of(struct str uri)
     return str_make(uri.p, n < uri.len && uri.p[n] == ':' ? n : 0);
 }
 
-/* What stands behind "scheme:". */
-static struct str behind_scheme(struct str uri)
+/* Everything after "scheme:". */
+static struct str after_scheme(struct str uri)
 {
     size_t n = scheme_of(uri).len + 1;
     return str_make(uri.p + n, uri.len - n);
 }
 
-/* Between "//" and the path, query or end. p == NULL: there is no "//". */
+/* The part between "//" and the path or query. p == NULL: there is no "//". */
 static struct str authority_of(struct str uri)
 {
-    struct str rest = behind_scheme(uri);
+    struct str rest = after_scheme(uri);
     size_t n = 2;
     if (!str_starts_with(rest, STR("//")))
         return str_make(NULL, 0);
@@ -61,7 +61,7 @@ static struct str authority_of(struct str uri)
     return str_make(rest.p + 2, n - 2);
 }
 
-/* "." or "..", also written with %2e. */
+/* "." or "..", also with %2e. */
 static bool is_dot_segment(struct str segment)
 {
     size_t dots = 0;
@@ -78,7 +78,7 @@ static bool is_dot_segment(struct str segment)
 
 static bool has_dot_segment(struct str uri)
 {
-    struct str rest = behind_scheme(uri), path, segment;
+    struct str rest = after_scheme(uri), path, segment;
     (void)str_cut(rest, '?', &path);
     while (path.p) {
         path = str_cut(path, '/', &segment);
@@ -88,8 +88,8 @@ static bool has_dot_segment(struct str uri)
     return false;
 }
 
-/* The answer's own parameters would be ambiguous beside them. */
-static bool has_answer_parameter(struct str uri)
+/* A parameter of the response would be ambiguous. */
+static bool has_response_parameter(struct str uri)
 {
     static const char *const names[] = {"code", "state", "iss", "error", "error_description"};
     struct str path, pair, name;
@@ -104,7 +104,7 @@ static bool has_answer_parameter(struct str uri)
     return false;
 }
 
-/* Digits at the start that are a port, 1 to 65535. */
+/* Length of the leading digits if they are a port from 1 to 65535, else 0. */
 static size_t port_len(struct str s)
 {
     unsigned long long port;
@@ -114,8 +114,8 @@ static size_t port_len(struct str s)
     return n <= 5 && str_to_u64(str_make(s.p, n), 65535, &port) && port ? n : 0;
 }
 
-/* Letters, digits, dots and hyphens, or an address in brackets; a port. Narrower than a URI's host: it goes
- * into a policy that a browser reads. */
+/* Letters, digits, dots and hyphens, or an address in brackets; then a port or none. Narrower than a URI's
+ * host, as it becomes part of a Content-Security-Policy. */
 static bool has_host(struct str authority)
 {
     struct str host, port;
@@ -136,8 +136,8 @@ static bool has_host(struct str authority)
     return true;
 }
 
-/* Behind the address and, with `port`, behind its port; p == NULL: no loopback address. */
-static struct str behind_loopback(struct str uri)
+/* Everything after the host and port of a loopback address; p == NULL: not a loopback address. */
+static struct str after_loopback(struct str uri)
 {
     static const struct str starts[] = {{"http://127.0.0.1", 16}, {"http://[::1]", 12}};
     for (size_t i = 0; i < 2; i++) {
@@ -156,44 +156,45 @@ static struct str behind_loopback(struct str uri)
     return str_make(NULL, 0);
 }
 
-static const char *wrong_scheme(struct str uri)
+static const char *check_scheme(struct str uri)
 {
     struct str scheme = scheme_of(uri), authority = authority_of(uri);
     if (!scheme.len)
-        return "does not begin with a scheme in lower case, such as https://";
+        return "does not begin with a lower-case scheme such as https://";
     if (str_eq(scheme, STR("https")))
-        return has_host(authority) ? NULL : "names no valid host";
+        return has_host(authority) ? NULL : "has no valid host";
     if (str_eq(scheme, STR("http")))
-        return behind_loopback(uri).p ? NULL
-                                      : "is http, which only http://127.0.0.1 and http://[::1] may be (not "
-                                        "localhost): use https";
+        return after_loopback(uri).p
+                   ? NULL
+                   : "uses http, which is allowed only for http://127.0.0.1 and http://[::1] "
+                     "(not localhost): use https";
     if (!memchr(scheme.p, '.', scheme.len))
-        return "has a scheme that is neither https nor an app's own with a dot, such as com.example.app:";
+        return "has a scheme that is neither https nor a private one with a dot such as com.example.app:";
     if (authority.p && authority.len && !has_host(authority))
-        return "names no valid host";
-    return behind_scheme(uri).len && behind_scheme(uri).p[0] == '/' ? NULL : "has no path behind its scheme";
+        return "has no valid host";
+    return after_scheme(uri).len && after_scheme(uri).p[0] == '/' ? NULL : "has no path after its scheme";
 }
 
-bool redirect_is_allowed(struct str uri, const char **why)
+const char *redirect_check(struct str uri)
 {
-    *why = NULL;
-    if (!uri.len || uri.len > REDIRECT_MAX) {
-        *why = uri.len ? "is longer than 2,000 bytes" : "is empty";
-        return false;
-    }
-    *why = wrong_characters(uri);
-    if (*why)
-        return false;
-    struct str authority = scheme_of(uri).len ? authority_of(uri) : str_make(NULL, 0);
+    if (!uri.len)
+        return "is empty";
+    if (uri.len > REDIRECT_MAX)
+        return "is longer than 2,000 bytes";
+    const char *reason = check_characters(uri);
+    if (reason)
+        return reason;
+    const struct str authority = scheme_of(uri).len ? authority_of(uri) : str_make(NULL, 0);
     if (authority.p && memchr(authority.p, '@', authority.len))
-        *why = "holds a user name (…@)";
-    else
-        *why = wrong_scheme(uri);
-    if (!*why && has_dot_segment(uri))
-        *why = "has a path with . or .. in it";
-    if (!*why && has_answer_parameter(uri))
-        *why = "has code, state, iss or error in its query, which the answer brings";
-    return !*why;
+        return "contains a user name (…@)";
+    reason = check_scheme(uri);
+    if (reason)
+        return reason;
+    if (has_dot_segment(uri))
+        return "has . or .. as a segment of its path";
+    if (has_response_parameter(uri))
+        return "has code, state, iss or error in its query, which the response adds";
+    return NULL;
 }
 
 enum redirect_kind redirect_kind_of(struct str uri)
@@ -208,8 +209,8 @@ bool redirect_matches(struct str registered, struct str given)
     struct str a, b;
     if (str_eq(registered, given))
         return true;
-    a = behind_loopback(registered);
-    b = behind_loopback(given);
+    a = after_loopback(registered);
+    b = after_loopback(given);
     return a.p && b.p && (registered.p[7] == '[') == (given.p[7] == '[') && str_eq(a, b);
 }
 
@@ -221,7 +222,7 @@ struct str redirect_origin(struct str uri)
     return str_make(uri.p, (size_t)(authority.p - uri.p) + authority.len);
 }
 
-struct str redirect_place(struct str uri)
+struct str redirect_display_name(struct str uri)
 {
     return redirect_kind_of(uri) == REDIRECT_PRIVATE ? scheme_of(uri) : authority_of(uri);
 }

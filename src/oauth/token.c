@@ -97,7 +97,7 @@ static const char *const descriptions[] = {
     [CODE_MISMATCH] =
         "The authorization code was issued to another app, for another redirect_uri or for another "
         "code_challenge. It is now invalid; request a new one.",
-    [CODE_APP_GONE] = "The app is no longer registered.",
+    [CODE_APP_REMOVED] = "The app is no longer registered.",
     [CODE_LIVE_LIMIT] = "The author has 100 API keys, which is the limit. The author must revoke one; then "
                         "request a new code.",
     [CODE_DAY_LIMIT] = "200 API keys were created for the author today, which is the limit. Request a new "

@@ -52,7 +52,7 @@ static enum next redirect_to_app(struct request *r, struct str to)
 static enum next send_error(struct request *r, const char *error, const char *description)
 {
     return redirect_to_app(
-        r, authorize_error(&r->arena, &consent_of(r)->request, issuer(r), error, description));
+        r, authorize_error_uri(&r->arena, &consent_of(r)->request, issuer(r), error, description));
 }
 
 /* ---- the page ---- */
@@ -69,7 +69,7 @@ static struct str form_target(struct str uri)
 
 static void write_destination(struct buf *b, struct str uri)
 {
-    struct str place = redirect_place(uri);
+    struct str place = redirect_display_name(uri);
     switch (redirect_kind_of(uri)) {
     case REDIRECT_WEB: HTML(b, "the web site "); break;
     case REDIRECT_LOOPBACK: HTML(b, "a program on this computer, at "); break;
@@ -159,8 +159,8 @@ static enum next written_step(struct request *r)
         return send_error(r, "server_error", "the database cannot be written at the moment");
     if (c->write.reached != KEY_LIMIT_NONE)
         return page_key_limit(r, c->write.reached, c->write.now);
-    return redirect_to_app(
-        r, authorize_answer(&r->arena, &c->request, issuer(r), str_make(c->write.code.p, c->write.code.len)));
+    return redirect_to_app(r, authorize_code_uri(&r->arena, &c->request, issuer(r),
+                                                 str_make(c->write.code.p, c->write.code.len)));
 }
 
 static enum next allow(struct request *r)

@@ -1,4 +1,4 @@
-/* Redirect addresses, form and JSON fields, and PKCE, by themselves. */
+/* Redirect addresses, PKCE, and the fields of forms and JSON bodies. */
 #include "unit.h"
 
 #include "oauth/codes.h"
@@ -25,13 +25,13 @@ static int tear_down(void **state)
 
 /* ---- redirect addresses ---- */
 
-static void addresses_that_may_be_registered(void **state)
+static void valid_redirect_addresses_are_accepted(void **state)
 {
     (void)state;
     static const struct {
         const char *uri;
         enum redirect_kind kind;
-        const char *origin, *place;
+        const char *origin, *display_name;
     } good[] = {
         {"https://a.example", REDIRECT_WEB, "https://a.example", "a.example"},
         {"https://a.example/", REDIRECT_WEB, "https://a.example", "a.example"},
@@ -50,13 +50,13 @@ static void addresses_that_may_be_registered(void **state)
         {"com.example.app://x/y?z=1", REDIRECT_PRIVATE, "com.example.app:", "com.example.app"},
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        const char *why = "";
         struct str uri = str_from_cstr(good[i].uri);
-        if (!redirect_is_allowed(uri, &why))
-            fail_msg("%s: %s", good[i].uri, why);
+        const char *reason = redirect_check(uri);
+        if (reason)
+            fail_msg("%s: %s", good[i].uri, reason);
         assert_int_equal(redirect_kind_of(uri), good[i].kind);
         assert_str(redirect_origin(uri), good[i].origin);
-        assert_str(redirect_place(uri), good[i].place);
+        assert_str(redirect_display_name(uri), good[i].display_name);
         assert_true(redirect_matches(uri, uri));
     }
 }
@@ -133,21 +133,18 @@ static const char *const bad_addresses[] = {
     "1.a:/x",
 };
 
-static void addresses_that_may_not(void **state)
+static void invalid_redirect_addresses_are_rejected(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_addresses / sizeof bad_addresses[0]; i++) {
-        const char *why = NULL;
-        if (redirect_is_allowed(str_from_cstr(bad_addresses[i]), &why) || !why)
+    for (size_t i = 0; i < sizeof bad_addresses / sizeof bad_addresses[0]; i++)
+        if (!redirect_check(str_from_cstr(bad_addresses[i])))
             fail_msg("%s", bad_addresses[i]);
-    }
     char longest[2001];
-    const char *why;
     memset(longest, 'x', sizeof longest);
     memcpy(longest, "https://a.example/", 18);
-    assert_true(redirect_is_allowed(str_make(longest, 2000), &why));
-    assert_false(redirect_is_allowed(str_make(longest, 2001), &why));
-    assert_false(redirect_is_allowed(str_make("https://a.example/\0", 19), &why));
+    assert_null(redirect_check(str_make(longest, 2000)));
+    assert_non_null(redirect_check(str_make(longest, 2001)));
+    assert_non_null(redirect_check(str_make("https://a.example/\0", 19)));
 }
 
 static bool matches(const char *registered, const char *given)
@@ -155,7 +152,7 @@ static bool matches(const char *registered, const char *given)
     return redirect_matches(str_from_cstr(registered), str_from_cstr(given));
 }
 
-static void only_the_port_of_a_loopback_address_is_free(void **state)
+static void only_the_port_of_a_loopback_address_may_differ(void **state)
 {
     (void)state;
     assert_true(matches("http://127.0.0.1/a", "http://127.0.0.1:1/a"));
@@ -174,7 +171,7 @@ static void only_the_port_of_a_loopback_address_is_free(void **state)
     assert_false(matches("com.example.app:/a", "com.example.app:/b"));
 }
 
-static void an_answer_is_built_of_any_bytes(void **state)
+static void parameters_of_a_redirect_are_percent_encoded(void **state)
 {
     (void)state;
     const struct redirect_param params[] = {
@@ -189,7 +186,7 @@ static void an_answer_is_built_of_any_bytes(void **state)
 
 /* ---- PKCE ---- */
 
-static void the_example_of_rfc_7636(void **state)
+static void pkce_accepts_the_example_of_rfc_7636(void **state)
 {
     (void)state;
     struct str verifier = STR("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
@@ -206,7 +203,7 @@ static void the_example_of_rfc_7636(void **state)
 
 static const char *const names[] = {"a", "b", NULL};
 
-static void fields_of_a_form(void **state)
+static void form_fields_are_decoded(void **state)
 {
     (void)state;
     struct fields f;
@@ -224,8 +221,8 @@ static void fields_of_a_form(void **state)
     assert_null(f.values[0].p);
 }
 
-/* Many short fields must not take many times the size of the form. */
-static void fields_of_a_form_take_three_times_its_size_at_most(void **state)
+/* Many short fields must not use a multiple of the form's memory. */
+static void form_fields_take_at_most_three_times_the_form_size(void **state)
 {
     static const char *const texts[] = {"a&", "&", "z=&", "a=1&", "%61=%31&"};
     struct fields f;
@@ -243,7 +240,7 @@ static void fields_of_a_form_take_three_times_its_size_at_most(void **state)
     }
 }
 
-static void fields_of_json(void **state)
+static void json_fields_are_read(void **state)
 {
     (void)state;
     struct fields f;
@@ -260,15 +257,15 @@ static void fields_of_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_that_may_be_registered),
-        cmocka_unit_test(addresses_that_may_not),
-        cmocka_unit_test(only_the_port_of_a_loopback_address_is_free),
-        cmocka_unit_test_setup_teardown(an_answer_is_built_of_any_bytes, set_up, tear_down),
-        cmocka_unit_test(the_example_of_rfc_7636),
-        cmocka_unit_test_setup_teardown(fields_of_a_form, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(fields_of_a_form_take_three_times_its_size_at_most, set_up,
+        cmocka_unit_test(valid_redirect_addresses_are_accepted),
+        cmocka_unit_test(invalid_redirect_addresses_are_rejected),
+        cmocka_unit_test(only_the_port_of_a_loopback_address_may_differ),
+        cmocka_unit_test_setup_teardown(parameters_of_a_redirect_are_percent_encoded, set_up, tear_down),
+        cmocka_unit_test(pkce_accepts_the_example_of_rfc_7636),
+        cmocka_unit_test_setup_teardown(form_fields_are_decoded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(form_fields_take_at_most_three_times_the_form_size, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(fields_of_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(json_fields_are_read, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
