@@ -121,12 +121,6 @@ enum next store_find_invitation(struct store_read *read, struct arena *a, const 
 
 /* ---- writing ---- */
 
-static enum err run(struct store *s, struct sqlite3_stmt *q)
-{
-    CHECK(db_in_transaction(&s->db));
-    return db_run(&s->db, q);
-}
-
 enum err store_put_login(struct store *s, int64_t author_row, struct str name, struct str password,
                          int64_t now)
 {
@@ -135,7 +129,7 @@ enum err store_put_login(struct store *s, int64_t author_row, struct str name, s
     db_bind_text(q, 2, name);
     db_bind_text(q, 3, password);
     db_bind_i64_or_null(q, 4, password.p ? now : TIME_NONE, TIME_NONE);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_set_login_name(struct store *s, int64_t author_row, struct str name)
@@ -143,19 +137,16 @@ enum err store_set_login_name(struct store *s, int64_t author_row, struct str na
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LOGIN_SET_NAME);
     db_bind_i64(q, 1, author_row);
     db_bind_text(q, 2, name);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_set_password(struct store *s, int64_t author_row, struct str password, int64_t now)
 {
-    int changes;
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LOGIN_SET_PASSWORD);
     db_bind_i64(q, 1, author_row);
     db_bind_text(q, 2, password);
     db_bind_i64_or_null(q, 3, now, TIME_NONE);
-    CHECK(db_in_transaction(&s->db));
-    enum err err = db_run_changes(&s->db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
+    return db_update(&s->db, q);
 }
 
 enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t author_row,
@@ -166,7 +157,7 @@ enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LE
     db_bind_i64(q, 2, author_row);
     db_bind_i64(q, 3, now);
     db_bind_i64(q, 4, expires_at);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_see_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now)
@@ -174,26 +165,26 @@ enum err store_see_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSION_SEEN);
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     db_bind_i64(q, 2, now);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN])
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSION_DELETE);
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_delete_sessions_of(struct store *s, int64_t author_row)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSIONS_DELETE_AUTHOR);
     db_bind_i64(q, 1, author_row);
-    enum err err = run(s, q);
+    enum err err = db_write(&s->db, q);
     if (err)
         return err;
     q = db_use(&s->db, QUERY_DEVICES_DELETE_AUTHOR);
     db_bind_i64(q, 1, author_row);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 static enum err delete_device(struct store *s, const struct device_record *device)
@@ -201,7 +192,7 @@ static enum err delete_device(struct store *s, const struct device_record *devic
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICE_DELETE);
     db_bind_blob(q, 1, device->before, SECRET_HASH_LEN);
     db_bind_i64(q, 2, device->author_row);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 static enum err insert_device(struct store *s, const struct device_record *device)
@@ -211,14 +202,14 @@ static enum err insert_device(struct store *s, const struct device_record *devic
     db_bind_i64(q, 2, device->author_row);
     db_bind_i64(q, 3, device->now);
     db_bind_i64(q, 4, device->expires_at);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_put_device(struct store *s, const struct device_record *device, int most)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICES_PURGE);
     db_bind_i64(q, 1, device->expired_before);
-    enum err err = run(s, q);
+    enum err err = db_write(&s->db, q);
     if (!err && device->has_before)
         err = delete_device(s, device);
     if (!err)
@@ -228,21 +219,21 @@ enum err store_put_device(struct store *s, const struct device_record *device, i
     q = db_use(&s->db, QUERY_DEVICES_KEEP);
     db_bind_i64(q, 1, device->author_row);
     db_bind_i64(q, 2, most);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_purge_sessions(struct store *s, int64_t now)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSIONS_PURGE);
     db_bind_i64(q, 1, now);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_delete_invitations_of(struct store *s, int64_t author_row)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_INVITATIONS_DELETE_AUTHOR);
     db_bind_i64(q, 1, author_row);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t author_row,
@@ -257,16 +248,13 @@ enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH
     db_bind_text(q, 3, login);
     db_bind_i64(q, 4, now);
     db_bind_i64(q, 5, expires_at);
-    return run(s, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_use_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now)
 {
-    int changes;
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_INVITATION_USE);
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     db_bind_i64(q, 2, now);
-    CHECK(db_in_transaction(&s->db));
-    enum err err = db_run_changes(&s->db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
+    return db_update(&s->db, q);
 }

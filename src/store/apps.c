@@ -8,14 +8,6 @@
 
 enum { REDIRECTS_KEPT = 64 }; /* far more than may be registered */
 
-static enum err run_change(struct store *s, struct sqlite3_stmt *q)
-{
-    int changes;
-    CHECK(db_in_transaction(&s->db));
-    enum err err = db_run_changes(&s->db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
-}
-
 /* --- apps --- */
 
 static bool row_app(struct sqlite3_stmt *q, struct app_record *out)
@@ -105,28 +97,23 @@ enum err store_list_redirects(struct store *s, int64_t app_row, store_redirect_f
 enum err store_insert_app(struct store *s, struct app_record *app)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_APP_INSERT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_text(q, 1, app->client_id);
     db_bind_text(q, 2, app->name);
     db_bind_text(q, 3, app->home_url);
     if (app->confidential)
         db_bind_blob(q, 4, app->secret_hash, sizeof app->secret_hash);
     else
-        db_bind_text(q, 4, str_make(NULL, 0));
+        db_bind_null(q, 4);
     db_bind_i64(q, 5, app->created_at);
-    enum err err = db_run(&s->db, q);
-    if (!err)
-        app->row = db_last_insert_row(&s->db);
-    return err;
+    return db_insert(&s->db, q, &app->row);
 }
 
 enum err store_insert_redirect(struct store *s, int64_t app_row, struct str uri)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_APP_REDIRECT_INSERT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, app_row);
     db_bind_text(q, 2, uri);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_set_app_secret(struct store *s, int64_t app_row, const uint8_t hash[SECRET_HASH_LEN])
@@ -134,7 +121,7 @@ enum err store_set_app_secret(struct store *s, int64_t app_row, const uint8_t ha
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_APP_SET_SECRET);
     db_bind_i64(q, 1, app_row);
     db_bind_blob(q, 2, hash, SECRET_HASH_LEN);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 enum err store_remove_app(struct store *s, int64_t app_row, int64_t now)
@@ -142,7 +129,7 @@ enum err store_remove_app(struct store *s, int64_t app_row, int64_t now)
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_APP_REMOVE);
     db_bind_i64(q, 1, app_row);
     db_bind_i64(q, 2, now);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 /* --- their keys --- */
@@ -151,24 +138,18 @@ enum err store_count_app_keys(struct store *s, int64_t app_row, int64_t *count)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_APP_KEYS_LIVE);
     db_bind_i64(q, 1, app_row);
-    enum err err = db_one(&s->db, q);
-    if (err)
-        return err;
-    *count = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_one_i64(&s->db, q, count);
 }
 
 enum err store_revoke_app_keys(struct store *s, int64_t app_row, int64_t author_row, int64_t now, int *count)
 {
     struct sqlite3_stmt *q =
         db_use(&s->db, author_row ? QUERY_APP_KEYS_OF_AUTHOR_REVOKE : QUERY_APP_KEYS_REVOKE);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, app_row);
     if (author_row)
         db_bind_i64(q, 2, author_row);
     db_bind_i64(q, author_row ? 3 : 2, now);
-    return db_run_changes(&s->db, q, count);
+    return db_write_count(&s->db, q, count);
 }
 
 /* --- codes --- */
@@ -177,14 +158,13 @@ enum err store_insert_code(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                            const struct code_record *code)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CODE_INSERT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     db_bind_i64(q, 2, code->app_row);
     db_bind_i64(q, 3, code->author_row);
     db_bind_text(q, 4, code->redirect_uri);
     db_bind_text(q, 5, code->challenge);
     db_bind_i64(q, 6, code->created_at);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_find_code(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
@@ -214,15 +194,14 @@ enum err store_use_code(struct store *s, const uint8_t hash[SECRET_HASH_LEN], in
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     db_bind_i64(q, 2, now);
     db_bind_i64_or_null(q, 3, key_row, 0);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 static enum err purge(struct store *s, enum query query, int64_t before)
 {
     struct sqlite3_stmt *q = db_use(&s->db, query);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, before);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_purge_codes(struct store *s, int64_t idle_before, int64_t spent_before)

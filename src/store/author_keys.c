@@ -60,12 +60,7 @@ enum next store_read_author_key(struct store_read *read, int64_t author_row, con
 
 static enum err read_count(struct db *db, struct sqlite3_stmt *q, int64_t *count)
 {
-    enum err err = db_one(db, q);
-    if (err)
-        return err;
-    *count = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_one_i64(db, q, count);
 }
 
 static enum err count_live(struct store *s, int64_t author_row, int64_t replaced_app_row, int64_t *count)

@@ -340,9 +340,14 @@ void db_bind_i64(struct sqlite3_stmt *q, int i, int64_t v)
 void db_bind_i64_or_null(struct sqlite3_stmt *q, int i, int64_t v, int64_t null_value)
 {
     if (v == null_value)
-        CHECK(sqlite3_bind_null(q, i) == SQLITE_OK);
+        db_bind_null(q, i);
     else
         db_bind_i64(q, i, v);
+}
+
+void db_bind_null(struct sqlite3_stmt *q, int i)
+{
+    CHECK(sqlite3_bind_null(q, i) == SQLITE_OK);
 }
 
 void db_bind_text(struct sqlite3_stmt *q, int i, struct str s)
@@ -354,6 +359,14 @@ void db_bind_blob(struct sqlite3_stmt *q, int i, const void *p, size_t len)
 {
     /* A NULL pointer would be bound as NULL. */
     CHECK(sqlite3_bind_blob64(q, i, len ? p : "", len, SQLITE_STATIC) == SQLITE_OK);
+}
+
+void db_bind_bytes(struct sqlite3_stmt *q, int i, struct str bytes)
+{
+    if (bytes.p)
+        db_bind_blob(q, i, bytes.p, bytes.len);
+    else
+        db_bind_null(q, i);
 }
 
 void db_bind_uuid(struct sqlite3_stmt *q, int i, const struct uuid *id)
@@ -393,11 +406,43 @@ enum err db_run(struct db *db, struct sqlite3_stmt *q)
     return err;
 }
 
-enum err db_run_changes(struct db *db, struct sqlite3_stmt *q, int *changes)
+enum err db_write(struct db *db, struct sqlite3_stmt *q)
 {
-    enum err err = db_run(db, q);
+    CHECK(db_in_transaction(db));
+    return db_run(db, q);
+}
+
+enum err db_write_count(struct db *db, struct sqlite3_stmt *q, int *changes)
+{
+    enum err err = db_write(db, q);
     *changes = err ? 0 : sqlite3_changes(db->handle);
     return err;
+}
+
+enum err db_write_if(struct db *db, struct sqlite3_stmt *q, bool *changed)
+{
+    int changes;
+    enum err err = db_write_count(db, q, &changes);
+    *changed = changes > 0;
+    return err;
+}
+
+enum err db_update(struct db *db, struct sqlite3_stmt *q)
+{
+    int changes;
+    enum err err = db_write_count(db, q, &changes);
+    if (err)
+        return err;
+    return changes ? OK : ERR_NOT_FOUND;
+}
+
+enum err db_insert(struct db *db, struct sqlite3_stmt *q, int64_t *row)
+{
+    enum err err = db_write(db, q);
+    if (err)
+        return err;
+    *row = sqlite3_last_insert_rowid(db->handle);
+    return OK;
 }
 
 enum err db_one(struct db *db, struct sqlite3_stmt *q)
@@ -408,9 +453,14 @@ enum err db_one(struct db *db, struct sqlite3_stmt *q)
     return err ? err : ERR_NOT_FOUND;
 }
 
-int64_t db_last_insert_row(const struct db *db)
+enum err db_one_i64(struct db *db, struct sqlite3_stmt *q, int64_t *out)
 {
-    return sqlite3_last_insert_rowid(db->handle);
+    enum err err = db_one(db, q);
+    if (err)
+        return err;
+    *out = db_i64(q, 0);
+    db_reset(q);
+    return OK;
 }
 
 int64_t db_i64(struct sqlite3_stmt *q, int i)

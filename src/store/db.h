@@ -111,7 +111,9 @@ struct sqlite3_stmt *db_use(struct db *db, enum query query);
 
 void db_bind_i64(struct sqlite3_stmt *q, int i, int64_t v);
 void db_bind_i64_or_null(struct sqlite3_stmt *q, int i, int64_t v, int64_t null_value);
-void db_bind_text(struct sqlite3_stmt *q, int i, struct str s); /* p == NULL: NULL */
+void db_bind_null(struct sqlite3_stmt *q, int i);
+void db_bind_text(struct sqlite3_stmt *q, int i, struct str s);      /* p == NULL: NULL */
+void db_bind_bytes(struct sqlite3_stmt *q, int i, struct str bytes); /* a blob; p == NULL: NULL */
 void db_bind_blob(struct sqlite3_stmt *q, int i, const void *p, size_t len);
 void db_bind_uuid(struct sqlite3_stmt *q, int i, const struct uuid *id);
 
@@ -119,13 +121,25 @@ void db_bind_uuid(struct sqlite3_stmt *q, int i, const struct uuid *id);
 bool db_row(struct db *db, struct sqlite3_stmt *q, enum err *err);
 void db_reset(struct sqlite3_stmt *q);
 
-/* For statements that give no row: runs and resets. */
+/* Runs a statement that returns no row, and resets it. */
 MUST_USE enum err db_run(struct db *db, struct sqlite3_stmt *q);
-/* As db_run(), and says how many rows the statement itself (not its triggers) changed. */
-MUST_USE enum err db_run_changes(struct db *db, struct sqlite3_stmt *q, int *changes);
-/* For statements that give one row: OK with the row there (db_reset() it), or ERR_NOT_FOUND. */
+
+/* The same for a statement that writes. CHECK that a transaction is open. */
+MUST_USE enum err db_write(struct db *db, struct sqlite3_stmt *q);
+/* `*changes`: number of rows that the statement itself (not its triggers) changed. */
+MUST_USE enum err db_write_count(struct db *db, struct sqlite3_stmt *q, int *changes);
+/* `*changed`: whether it changed a row. */
+MUST_USE enum err db_write_if(struct db *db, struct sqlite3_stmt *q, bool *changed);
+/* ERR_NOT_FOUND if it changed no row. */
+MUST_USE enum err db_update(struct db *db, struct sqlite3_stmt *q);
+/* `*row`: the id of the new row. */
+MUST_USE enum err db_insert(struct db *db, struct sqlite3_stmt *q, int64_t *row);
+
+/* Runs a statement that returns at most one row. OK: positioned on it, call db_reset(). ERR_NOT_FOUND: no
+ * row. */
 MUST_USE enum err db_one(struct db *db, struct sqlite3_stmt *q);
-int64_t db_last_insert_row(const struct db *db);
+/* The same for one integer; resets the statement. */
+MUST_USE enum err db_one_i64(struct db *db, struct sqlite3_stmt *q, int64_t *out);
 
 /* Columns of the row, counted from 0. */
 int64_t db_i64(struct sqlite3_stmt *q, int i);

@@ -41,15 +41,13 @@ enum err store_verify(const char *path, struct error *error)
 
 static enum err raise_last_event_id(struct store *s, int64_t event_floor)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_LAST_EVENT_ID);
-    enum err err = db_one(&s->db, q);
+    int64_t last;
+    enum err err = db_one_i64(&s->db, db_use(&s->db, QUERY_LAST_EVENT_ID), &last);
     if (err)
         return err;
-    const int64_t last = db_i64(q, 0);
-    db_reset(q);
-    q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
     db_bind_i64(q, 1, last > event_floor ? last : event_floor);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 /* In an open transaction. */

@@ -6,32 +6,6 @@
 #include "store/rows.h"
 #include "store/write.h"
 
-static enum err run_change(struct store *s, struct sqlite3_stmt *q)
-{
-    int changes;
-    CHECK(db_in_transaction(&s->db));
-    enum err err = db_run_changes(&s->db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
-}
-
-/* For updates that tell by their condition whether they may. */
-static enum err run_if(struct store *s, struct sqlite3_stmt *q, bool *done)
-{
-    int changes;
-    CHECK(db_in_transaction(&s->db));
-    enum err err = db_run_changes(&s->db, q, &changes);
-    *done = !err && changes > 0;
-    return err;
-}
-
-static void bind_bytes(struct sqlite3_stmt *q, int i, struct str bytes)
-{
-    if (bytes.p)
-        db_bind_blob(q, i, bytes.p, bytes.len);
-    else
-        db_bind_text(q, i, bytes);
-}
-
 /* ---- reading ---- */
 
 static bool row_credential(struct sqlite3_stmt *q, struct credential *out)
@@ -139,12 +113,7 @@ enum err store_count_credentials(struct store *s, int api, enum credential_state
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIALS_COUNT);
     db_bind_i64(q, 1, api);
     db_bind_i64(q, 2, state);
-    enum err err = db_one(&s->db, q);
-    if (err)
-        return err;
-    *count = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_one_i64(&s->db, q, count);
 }
 
 enum err store_list_credential_errors(struct store *s, int api, int limit, store_credential_error_fn fn,
@@ -174,8 +143,8 @@ enum err store_put_credential(struct store *s, struct credential *c)
     db_bind_text(q, 3, c->account_id);
     db_bind_text(q, 4, c->account_name);
     db_bind_text(q, 5, c->scopes);
-    bind_bytes(q, 6, c->access_sealed);
-    bind_bytes(q, 7, c->refresh_sealed);
+    db_bind_bytes(q, 6, c->access_sealed);
+    db_bind_bytes(q, 7, c->refresh_sealed);
     db_bind_i64_or_null(q, 8, c->access_expires_at, TIME_NONE);
     db_bind_i64_or_null(q, 9, c->refresh_expires_at, TIME_NONE);
     db_bind_i64(q, 10, c->obtained_at);
@@ -195,13 +164,13 @@ enum err store_swap_tokens(struct store *s, struct credential *c, bool *swapped)
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_SWAP);
     db_bind_i64(q, 1, c->row);
     db_bind_i64(q, 2, c->version);
-    bind_bytes(q, 3, c->access_sealed);
-    bind_bytes(q, 4, c->refresh_sealed);
+    db_bind_bytes(q, 3, c->access_sealed);
+    db_bind_bytes(q, 4, c->refresh_sealed);
     db_bind_i64_or_null(q, 5, c->access_expires_at, TIME_NONE);
     db_bind_i64_or_null(q, 6, c->refresh_expires_at, TIME_NONE);
     db_bind_text(q, 7, c->scopes);
     db_bind_i64(q, 8, c->obtained_at);
-    enum err err = run_if(s, q, swapped);
+    enum err err = db_write_if(&s->db, q, swapped);
     if (*swapped)
         c->version++;
     return err;
@@ -212,9 +181,9 @@ enum err store_reseal_credential(struct store *s, int64_t row, struct str access
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_RESEAL);
     db_bind_i64(q, 1, row);
-    bind_bytes(q, 2, access_sealed);
-    bind_bytes(q, 3, refresh_sealed);
-    return run_change(s, q);
+    db_bind_bytes(q, 2, access_sealed);
+    db_bind_bytes(q, 3, refresh_sealed);
+    return db_update(&s->db, q);
 }
 
 enum err store_begin_token_refresh(struct store *s, int64_t row, int64_t version, int64_t now,
@@ -225,7 +194,7 @@ enum err store_begin_token_refresh(struct store *s, int64_t row, int64_t version
     db_bind_i64(q, 2, version);
     db_bind_i64(q, 3, now);
     db_bind_i64(q, 4, not_since);
-    return run_if(s, q, ours);
+    return db_write_if(&s->db, q, ours);
 }
 
 enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version)
@@ -234,7 +203,7 @@ enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version)
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_REFRESH_END);
     db_bind_i64(q, 1, row);
     db_bind_i64(q, 2, version);
-    return run_if(s, q, &done);
+    return db_write_if(&s->db, q, &done);
 }
 
 /* ---- what came of asking ---- */
@@ -244,7 +213,7 @@ enum err store_credential_ok(struct store *s, int64_t row, int64_t at)
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_OK);
     db_bind_i64(q, 1, row);
     db_bind_i64(q, 2, at);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 enum err store_credential_failed(struct store *s, int64_t row, int64_t version, struct str error, int64_t at,
@@ -257,7 +226,7 @@ enum err store_credential_failed(struct store *s, int64_t row, int64_t version, 
     db_bind_text(q, 3, error);
     db_bind_i64(q, 4, at);
     db_bind_i64(q, 5, state);
-    return run_if(s, q, &done);
+    return db_write_if(&s->db, q, &done);
 }
 
 enum err store_set_credential_tier(struct store *s, int64_t row, int tier, struct str dropped, int64_t until)
@@ -267,7 +236,7 @@ enum err store_set_credential_tier(struct store *s, int64_t row, int tier, struc
     db_bind_i64(q, 2, tier);
     db_bind_text(q, 3, dropped.p ? dropped : STR(""));
     db_bind_i64_or_null(q, 4, until, TIME_NONE);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 enum err store_delete_credential(struct store *s, int64_t row, int64_t author_row)
@@ -277,7 +246,7 @@ enum err store_delete_credential(struct store *s, int64_t row, int64_t author_ro
     db_bind_i64(q, 1, row);
     if (author_row)
         db_bind_i64(q, 2, author_row);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 /* ---- linkings ---- */
@@ -285,14 +254,13 @@ enum err store_delete_credential(struct store *s, int64_t row, int64_t author_ro
 enum err store_insert_link(struct store *s, const struct link_record *link)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LINK_INSERT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_blob(q, 1, link->state_hash, LINK_HASH_LEN);
     db_bind_blob(q, 2, link->session_hash, LINK_HASH_LEN);
     db_bind_i64(q, 3, link->author_row);
     db_bind_i64(q, 4, link->api);
-    bind_bytes(q, 5, link->verifier);
+    db_bind_bytes(q, 5, link->verifier);
     db_bind_i64(q, 6, link->created_at);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 static enum err find_link(struct store *s, struct arena *a, const uint8_t hash[LINK_HASH_LEN],
@@ -322,13 +290,12 @@ enum err store_take_link(struct store *s, struct arena *a, const uint8_t state_h
         return err;
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LINK_DELETE);
     db_bind_blob(q, 1, state_hash, LINK_HASH_LEN);
-    return run_change(s, q);
+    return db_update(&s->db, q);
 }
 
 enum err store_purge_links(struct store *s, int64_t before)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LINKS_PURGE);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, before);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }

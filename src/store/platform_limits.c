@@ -21,21 +21,19 @@ enum err store_get_limit(struct store *s, int api, struct str name, struct platf
 enum err store_put_limit(struct store *s, const struct platform_limit *limit)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LIMIT_PUT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, limit->api);
     db_bind_text(q, 2, limit->name);
     db_bind_i64(q, 3, limit->value);
     db_bind_i64_or_null(q, 4, limit->until, TIME_NONE);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_delete_limit(struct store *s, int api, struct str name)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LIMIT_DELETE);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, api);
     db_bind_text(q, 2, name);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_list_limits(struct store *s, int api, store_limit_fn fn, void *ctx)

@@ -32,7 +32,6 @@ enum err store_get_platform_post(struct store *s, struct arena *a, enum platform
 enum err store_put_platform_post(struct store *s, const struct platform_post *post)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_PLATFORM_POST_PUT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, post->platform);
     db_bind_text(q, 2, post->post_id);
     db_bind_text(q, 3, post->resolved_id);
@@ -42,14 +41,13 @@ enum err store_put_platform_post(struct store *s, const struct platform_post *po
     db_bind_i64_or_null(q, 7, post->missed_since, TIME_NONE);
     db_bind_i64(q, 8, post->is_permanent);
     db_bind_i64_or_null(q, 9, post->requested_at, TIME_NONE);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_delete_platform_post(struct store *s, enum platform platform, struct str post_id)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_PLATFORM_POST_DELETE);
-    CHECK(db_in_transaction(&s->db));
     db_bind_i64(q, 1, platform);
     db_bind_text(q, 2, post_id);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }

@@ -149,7 +149,8 @@
     X(AUTHOR_TOUCH, "UPDATE authors SET rev = rev + 1, views_refreshed_at = "                                \
                     "CASE WHEN ?2 > ifnull(views_refreshed_at, -1) THEN ?2 ELSE views_refreshed_at END "     \
                     "WHERE id = ?1")                                                                         \
-    X(AUTHOR_SET_HEAD, "UPDATE authors SET last_event_id = ?2, feed_rev = feed_rev + 1 WHERE id = ?1")       \
+    X(AUTHOR_SET_LAST_EVENT_ID,                                                                              \
+      "UPDATE authors SET last_event_id = ?2, feed_rev = feed_rev + 1 WHERE id = ?1")                        \
                                                                                                              \
     /* API keys */                                                                                           \
     X(KEY_OWNER, "SELECT k.id, k.author_id, k.uuid, k.revoked_at, k.last_used_at, a.uuid, a.plan_active, "   \
@@ -247,7 +248,7 @@
     X(VIDEO_UPDATE, "UPDATE videos SET book_id = ?2, posted_at = ?3, title = ?4, thumbnail_url = ?5, "       \
                     "posts = ?6 WHERE id = ?1")                                                              \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
-    X(SAVE_COUNTS_FLIPPED, SQL_SAVE_COUNTS(", went_viral_at = ?11, views_when_viral = ?12"))                 \
+    X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(", went_viral_at = ?11, views_when_viral = ?12"))                   \
     X(SAVE_FIRST_READING, "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                  \
                           "WHERE id = ?1 AND (first_reading_at IS NOT ?2 OR baseline_pending <> ?3)")        \
     X(COMPARABLES, "SELECT id, views FROM videos INDEXED BY videos_comparable "                              \

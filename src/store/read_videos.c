@@ -96,12 +96,7 @@ static enum err find_book(struct db *db, const struct videos_query *query, int64
     struct sqlite3_stmt *q = db_use(db, QUERY_BOOK_OF_AUTHOR);
     db_bind_uuid(q, 1, &query->book_id);
     db_bind_i64(q, 2, query->author_row);
-    enum err err = db_one(db, q);
-    if (err)
-        return err;
-    *book_row = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_one_i64(db, q, book_row);
 }
 
 static enum err list_book_videos(struct store *s, const struct videos_query *query, store_video_fn fn,

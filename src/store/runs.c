@@ -27,66 +27,57 @@ enum err store_read_lease(struct store *s, struct lease_row *out)
 
 enum err store_put_lease(struct store *s, const struct lease_row *lease)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_LEASE_PUT);
     db_bind_i64(q, 1, lease->fence);
     db_bind_text(q, 2, str_from_cstr(lease->holder));
     db_bind_i64(q, 3, lease->taken_at);
     db_bind_i64(q, 4, lease->expires_at);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 /* --- runs --- */
 
 enum err store_insert_run(struct store *s, struct run_row *run)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUN_INSERT);
     db_bind_i64(q, 1, run->cause);
     db_bind_text(q, 2, run->holder);
     db_bind_i64(q, 3, run->started_at);
-    enum err err = db_run(&s->db, q);
-    if (!err)
-        run->row = db_last_insert_row(&s->db);
-    return err;
+    return db_insert(&s->db, q, &run->row);
 }
 
 enum err store_finish_run(struct store *s, const struct run_row *run)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUN_FINISH);
     db_bind_i64(q, 1, run->row);
     db_bind_i64_or_null(q, 2, run->finished_at, TIME_NONE);
     db_bind_i64(q, 3, run->outcome);
     db_bind_text(q, 4, run->error);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_put_run_count(struct store *s, int64_t run_row, int source, int platform, const char *name,
                              int64_t value)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUN_COUNT_PUT);
     db_bind_i64(q, 1, run_row);
     db_bind_i64(q, 2, source);
     db_bind_i64(q, 3, platform);
     db_bind_text(q, 4, str_from_cstr(name));
     db_bind_i64(q, 5, value);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_abandon_runs(struct store *s)
 {
-    CHECK(db_in_transaction(&s->db));
-    return db_run(&s->db, db_use(&s->db, QUERY_RUNS_ABANDON));
+    return db_write(&s->db, db_use(&s->db, QUERY_RUNS_ABANDON));
 }
 
 enum err store_prune_runs(struct store *s, int64_t newest_row)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_RUNS_PRUNE);
     db_bind_i64(q, 1, newest_row);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at)
@@ -151,12 +142,7 @@ enum err store_next_author(struct store *s, int64_t after, int64_t *author_row)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_AUTHOR_NEXT);
     db_bind_i64(q, 1, after);
-    enum err err = db_one(&s->db, q);
-    if (err)
-        return err;
-    *author_row = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_one_i64(&s->db, q, author_row);
 }
 
 static void bind_live(struct sqlite3_stmt *q, int64_t author_row, int64_t posted_from, int64_t now)

@@ -39,22 +39,16 @@ enum err store_spool_next(struct store *s, struct arena *a, struct str after, st
 
 enum err store_spool_insert(struct store *s, struct spool_file *file)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SPOOL_INSERT);
     db_bind_text(q, 1, file->name);
     db_bind_i64(q, 2, file->identity.size);
     db_bind_i64(q, 3, file->identity.inode);
     db_bind_i64(q, 4, file->identity.modified_ns);
-    enum err err = db_run(&s->db, q);
-    if (!err)
-        file->row = db_last_insert_row(&s->db);
-    return err;
+    return db_insert(&s->db, q, &file->row);
 }
 
 enum err store_spool_save(struct store *s, const struct spool_file *file)
 {
-    int changes;
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SPOOL_SAVE);
     db_bind_i64(q, 1, file->row);
     db_bind_i64_or_null(q, 2, file->applied_at, TIME_NONE);
@@ -62,43 +56,32 @@ enum err store_spool_save(struct store *s, const struct spool_file *file)
     if (file->step_at != TIME_NONE)
         db_bind_uuid(q, 4, &file->step_author);
     else
-        db_bind_text(q, 4, (struct str){0});
-    enum err err = db_run_changes(&s->db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
+        db_bind_null(q, 4);
+    return db_update(&s->db, q);
 }
 
 enum err store_spool_delete(struct store *s, int64_t file_row)
 {
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SPOOL_DELETE);
     db_bind_i64(q, 1, file_row);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_spool_add_error(struct store *s, int64_t file_row, int64_t line, struct str reason,
                                bool *added)
 {
-    int changes;
-    CHECK(db_in_transaction(&s->db));
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SPOOL_ERROR_ADD);
     db_bind_i64(q, 1, file_row);
     db_bind_i64(q, 2, line);
     db_bind_text(q, 3, reason);
-    enum err err = db_run_changes(&s->db, q, &changes);
-    *added = !err && changes > 0;
-    return err;
+    return db_write_if(&s->db, q, added);
 }
 
 enum err store_spool_count_errors(struct store *s, int64_t file_row, int64_t *out)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SPOOL_ERROR_COUNT);
     db_bind_i64(q, 1, file_row);
-    enum err err = db_one(&s->db, q);
-    if (err)
-        return err;
-    *out = db_i64(q, 0);
-    db_reset(q);
-    return OK;
+    return db_one_i64(&s->db, q, out);
 }
 
 enum err store_spool_list_errors(struct store *s, int64_t file_row, store_spool_error_fn fn, void *ctx)

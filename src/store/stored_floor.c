@@ -31,10 +31,9 @@ enum err store_get_expiry(struct store *s, struct expiry_state *out)
 static enum err put(struct store *s, struct str key, int64_t value)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_META_PUT);
-    CHECK(db_in_transaction(&s->db));
     db_bind_text(q, 1, key);
     db_bind_i64(q, 2, value);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 enum err store_put_expiry(struct store *s, const struct expiry_state *state)

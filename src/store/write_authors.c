@@ -1,26 +1,8 @@
-/* Writes: authors, API keys, books. */
+/* Authors, API keys and books in write transactions. */
 #include "base/check.h"
 #include "store/handle.h"
 #include "store/rows.h"
 #include "store/write.h"
-
-/* An UPDATE by row id that must have found its row. */
-static enum err run_update(struct db *db, struct sqlite3_stmt *q)
-{
-    int changes;
-    CHECK(db_in_transaction(db));
-    enum err err = db_run_changes(db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
-}
-
-static enum err run_insert(struct db *db, struct sqlite3_stmt *q, int64_t *row)
-{
-    CHECK(db_in_transaction(db));
-    enum err err = db_run(db, q);
-    if (!err)
-        *row = db_last_insert_row(db);
-    return err;
-}
 
 /* --- authors --- */
 
@@ -58,10 +40,8 @@ enum err store_insert_author(struct store *s, struct author *author)
     db_bind_text(q, 2, author->name);
     db_bind_i64(q, 3, author->plan_active);
     db_bind_i64(q, 4, author->created_at);
-    enum err err = run_insert(&s->db, q, &author->row);
-    if (!err)
-        author->rev = 1;
-    return err;
+    author->rev = 1;
+    return db_insert(&s->db, q, &author->row);
 }
 
 enum err store_update_author(struct store *s, const struct author *author)
@@ -70,7 +50,7 @@ enum err store_update_author(struct store *s, const struct author *author)
     db_bind_i64(q, 1, author->row);
     db_bind_text(q, 2, author->name);
     db_bind_i64(q, 3, author->plan_active);
-    return run_update(&s->db, q);
+    return db_update(&s->db, q);
 }
 
 enum err store_list_authors(struct store *s, store_author_fn fn, void *ctx)
@@ -94,7 +74,7 @@ enum err store_touch_author(struct store *s, int64_t author_row, int64_t refresh
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_AUTHOR_TOUCH);
     db_bind_i64(q, 1, author_row);
     db_bind_i64_or_null(q, 2, refreshed_at, TIME_NONE);
-    return run_update(&s->db, q);
+    return db_update(&s->db, q);
 }
 
 /* --- API keys --- */
@@ -109,7 +89,7 @@ enum err store_insert_key(struct store *s, struct api_key *key, const uint8_t ha
     db_bind_text(q, 5, str_make(key->suffix, sizeof key->suffix));
     db_bind_i64(q, 6, key->created_at);
     db_bind_i64_or_null(q, 7, key->app_row, 0);
-    return run_insert(&s->db, q, &key->row);
+    return db_insert(&s->db, q, &key->row);
 }
 
 static enum err read_key(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct api_key *out)
@@ -145,7 +125,7 @@ enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now)
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_REVOKE);
     db_bind_i64(q, 1, key_row);
     db_bind_i64(q, 2, now);
-    return run_update(&s->db, q);
+    return db_update(&s->db, q);
 }
 
 enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx)
@@ -165,15 +145,14 @@ enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, v
     return err;
 }
 
-/* The author's rev stays: it is the version of what the answers about videos show, and this happens under a
- * long answer's own request. */
+/* Does not change the author's revision: responses about videos do not show it, and a long response would
+ * otherwise invalidate itself. */
 enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_SET_USED);
     db_bind_i64(q, 1, key_row);
     db_bind_i64(q, 2, at);
-    CHECK(db_in_transaction(&s->db));
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
 /* --- books --- */
@@ -201,7 +180,7 @@ enum err store_insert_book(struct store *s, struct book *book)
     db_bind_text(q, 3, book->title);
     db_bind_text(q, 4, book->subtitle.p ? book->subtitle : STR(""));
     db_bind_i64(q, 5, book->created_at);
-    return run_insert(&s->db, q, &book->row);
+    return db_insert(&s->db, q, &book->row);
 }
 
 enum err store_update_book(struct store *s, const struct book *book)
@@ -211,5 +190,5 @@ enum err store_update_book(struct store *s, const struct book *book)
     db_bind_text(q, 2, book->title);
     db_bind_text(q, 3, book->subtitle.p ? book->subtitle : STR(""));
     db_bind_i64(q, 4, book->created_at);
-    return run_update(&s->db, q);
+    return db_update(&s->db, q);
 }

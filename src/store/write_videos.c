@@ -1,4 +1,4 @@
-/* Writes: videos, the platforms' ids, what a step changes, daily gains. */
+/* Videos in write transactions: import lines, the platforms' ids, the changes of a step, daily gains. */
 #include "base/check.h"
 #include "store/handle.h"
 #include "store/pack.h"
@@ -83,15 +83,6 @@ enum err store_list_pending(struct store *s, struct pending_video *out, size_t l
 
 /* --- writing --- */
 
-/* ERR_NOT_FOUND when the row is not there. */
-static enum err run_update(struct db *db, struct sqlite3_stmt *q)
-{
-    int changes;
-    CHECK(db_in_transaction(db));
-    enum err err = db_run_changes(db, q, &changes);
-    return !err && changes == 0 ? ERR_NOT_FOUND : err;
-}
-
 static enum err pack_post_column(struct store *s, const struct video *video)
 {
     buf_reset(&s->packed_posts, PACKED_MAX_BYTES);
@@ -99,24 +90,26 @@ static enum err pack_post_column(struct store *s, const struct video *video)
     return s->packed_posts.failed ? ERR_FULL : OK;
 }
 
-static enum err pack_milestone_column(struct store *s, const struct video *video)
+static enum err pack_columns(struct store *s, const struct video *video)
 {
+    enum err err = pack_post_column(s, video);
+    if (err)
+        return err;
     buf_reset(&s->packed_milestones, PACKED_MAX_BYTES);
     pack_milestones(&s->packed_milestones, video->milestones, video->milestone_count);
-    return s->packed_milestones.failed ? ERR_FULL : OK;
-}
-
-static enum err pack_recent_column(struct store *s, const struct video *video)
-{
     buf_reset(&s->packed_recent, PACKED_MAX_BYTES);
     if (video->recent.known)
         pack_recent(&s->packed_recent, &video->recent);
-    return s->packed_recent.failed ? ERR_FULL : OK;
+    return s->packed_milestones.failed || s->packed_recent.failed ? ERR_FULL : OK;
+}
+
+static void bind_buf(struct sqlite3_stmt *q, int i, const struct buf *b)
+{
+    db_bind_blob(q, i, b->p, b->len);
 }
 
 enum err store_insert_video(struct store *s, struct video *video)
 {
-    CHECK(db_in_transaction(&s->db));
     enum err err = pack_post_column(s, video);
     if (err)
         return err;
@@ -130,13 +123,12 @@ enum err store_insert_video(struct store *s, struct video *video)
     db_bind_i64(q, 7, video->line.compared);
     db_bind_text(q, 8, video->title);
     db_bind_text(q, 9, video->thumbnail_url);
-    db_bind_blob(q, 10, s->packed_posts.p, s->packed_posts.len);
-    err = db_run(&s->db, q);
-    if (!err) {
-        video->row = db_last_insert_row(&s->db);
-        video->recent = (struct recent_days){.known = true};
-    }
-    return err;
+    bind_buf(q, 10, &s->packed_posts);
+    err = db_insert(&s->db, q, &video->row);
+    if (err)
+        return err;
+    video->recent = (struct recent_days){.known = true};
+    return OK;
 }
 
 enum err store_update_video(struct store *s, const struct video *video)
@@ -150,30 +142,26 @@ enum err store_update_video(struct store *s, const struct video *video)
     db_bind_i64_or_null(q, 3, video->posted_at, TIME_NONE);
     db_bind_text(q, 4, video->title);
     db_bind_text(q, 5, video->thumbnail_url);
-    db_bind_blob(q, 6, s->packed_posts.p, s->packed_posts.len);
-    return run_update(&s->db, q);
+    bind_buf(q, 6, &s->packed_posts);
+    return db_update(&s->db, q);
 }
 
-/* These two columns have a part in an index, so they are written only when they change: the first time. */
+/* A separate statement that writes only if a value changes, because indexes contain these columns. */
 static enum err save_first_reading(struct store *s, const struct video *video)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SAVE_FIRST_READING);
     db_bind_i64(q, 1, video->row);
     db_bind_i64_or_null(q, 2, video->first_reading_at, TIME_NONE);
     db_bind_i64(q, 3, video->baseline_pending);
-    return db_run(&s->db, q);
+    return db_write(&s->db, q);
 }
 
-enum err store_save_counts(struct store *s, const struct video *video, bool flipped)
+enum err store_save_counts(struct store *s, const struct video *video, bool went_viral)
 {
-    enum err err = pack_post_column(s, video);
-    if (!err)
-        err = pack_milestone_column(s, video);
-    if (!err)
-        err = pack_recent_column(s, video);
+    enum err err = pack_columns(s, video);
     if (err)
         return err;
-    struct sqlite3_stmt *q = db_use(&s->db, flipped ? QUERY_SAVE_COUNTS_FLIPPED : QUERY_SAVE_COUNTS);
+    struct sqlite3_stmt *q = db_use(&s->db, went_viral ? QUERY_SAVE_COUNTS_VIRAL : QUERY_SAVE_COUNTS);
     db_bind_i64(q, 1, video->row);
     db_bind_i64(q, 2, video->views);
     db_bind_i64(q, 3, video->baseline);
@@ -181,18 +169,20 @@ enum err store_save_counts(struct store *s, const struct video *video, bool flip
     db_bind_i64(q, 5, video->line.threshold);
     db_bind_i64_or_null(q, 6, video->line.median, COUNT_NONE);
     db_bind_i64(q, 7, video->line.compared);
-    db_bind_blob(q, 8, s->packed_posts.p, s->packed_posts.len);
-    db_bind_blob(q, 9, s->packed_milestones.p, s->packed_milestones.len);
+    bind_buf(q, 8, &s->packed_posts);
+    bind_buf(q, 9, &s->packed_milestones);
     if (video->recent.known)
-        db_bind_blob(q, 10, s->packed_recent.p, s->packed_recent.len);
+        bind_buf(q, 10, &s->packed_recent);
     else
-        db_bind_text(q, 10, str_make(NULL, 0));
-    if (flipped) {
+        db_bind_null(q, 10);
+    if (went_viral) {
         db_bind_i64_or_null(q, 11, video->went_viral_at, TIME_NONE);
         db_bind_i64(q, 12, video->views_when_viral);
     }
-    err = run_update(&s->db, q);
-    return err ? err : save_first_reading(s, video);
+    err = db_update(&s->db, q);
+    if (err)
+        return err;
+    return save_first_reading(s, video);
 }
 
 enum err store_put_post_key(struct store *s, enum platform platform, struct str post_id, int64_t video_row)
@@ -201,7 +191,7 @@ enum err store_put_post_key(struct store *s, enum platform platform, struct str 
     db_bind_i64(q, 1, platform);
     db_bind_text(q, 2, post_id);
     db_bind_i64(q, 3, video_row);
-    enum err err = run_update(&s->db, q);
+    enum err err = db_update(&s->db, q);
     return err == ERR_NOT_FOUND ? ERR_EXISTS : err;
 }
 
@@ -210,7 +200,7 @@ enum err store_delete_post_key(struct store *s, enum platform platform, struct s
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_POST_KEY_DELETE);
     db_bind_i64(q, 1, platform);
     db_bind_text(q, 2, post_id);
-    return run_update(&s->db, q);
+    return db_update(&s->db, q);
 }
 
 /* --- gains --- */
@@ -221,11 +211,10 @@ static enum err add_gain(struct db *db, int64_t video_row, int32_t day, int64_t 
     db_bind_i64(q, 1, video_row);
     db_bind_i64(q, 2, day);
     db_bind_i64(q, 3, gained);
-    return db_run(db, q);
+    return db_write(db, q);
 }
 
-/* Of a row that is older than its last days are kept: they are the same as when each gain had been added to
- * them, and `day` is the newest. */
+/* For a row without recent days: reads them from the table `daily`, of which `day` is the newest. */
 static enum err read_recent(struct db *db, int64_t video_row, int32_t day, struct recent_days *out)
 {
     struct sqlite3_stmt *q = db_use(db, QUERY_DAYS);
@@ -240,16 +229,22 @@ static enum err read_recent(struct db *db, int64_t video_row, int32_t day, struc
     return err;
 }
 
-enum err store_save_gain(struct store *s, struct video *video, bool flipped, int32_t day, int64_t gained)
+static enum err record_gain(struct db *db, struct video *video, int32_t day, int64_t gained)
 {
-    enum err err = OK;
-    CHECK(db_in_transaction(&s->db) && gained >= 0);
-    if (gained > 0) {
-        err = add_gain(&s->db, video->row, day, gained);
-        if (video->recent.known)
-            recent_add(&video->recent, day, gained);
-        else if (!err)
-            err = read_recent(&s->db, video->row, day, &video->recent);
-    }
-    return err ? err : store_save_counts(s, video, flipped);
+    enum err err = add_gain(db, video->row, day, gained);
+    if (err)
+        return err;
+    if (!video->recent.known)
+        return read_recent(db, video->row, day, &video->recent);
+    recent_add(&video->recent, day, gained);
+    return OK;
+}
+
+enum err store_save_gain(struct store *s, struct video *video, bool went_viral, int32_t day, int64_t gained)
+{
+    CHECK(gained >= 0);
+    enum err err = gained ? record_gain(&s->db, video, day, gained) : OK;
+    if (err)
+        return err;
+    return store_save_counts(s, video, went_viral);
 }

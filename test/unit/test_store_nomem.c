@@ -191,8 +191,9 @@ static void opening_fails_with_a_sentence(void **state)
 static void migrating_fails_with_a_sentence(void **state)
 {
     (void)state;
+    enum { ALLOCATIONS_MAX = 200000 };
     int n, applied;
-    for (n = 1; n < 20000; n += n < 200 ? 7 : 61) {
+    for (n = 1; n < ALLOCATIONS_MAX; n += n < 200 ? 7 : 331) {
         struct error error = {0};
         (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, n);
         fail_at(n, true);
@@ -206,7 +207,7 @@ static void migrating_fails_with_a_sentence(void **state)
         assert_int_equal(store_create(t.path, &applied, &error), OK);
         assert_int_equal(before + applied, schema_migration_count);
     }
-    assert_true(n > 200 && n < 20000);
+    assert_true(n > 200 && n < ALLOCATIONS_MAX);
 }
 
 int main(void)

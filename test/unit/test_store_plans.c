@@ -141,12 +141,12 @@ static void a_reading_writes_one_index(void **state)
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "IdxInsert"), 1); /* videos_in_stats */
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "IdxDelete"), 1);
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "Program"), 0); /* no trigger */
-    assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS_FLIPPED, "Program"), 0);
+    assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS_VIRAL, "Program"), 0);
     assert_int_equal(count_opcodes(QUERY_SAVE_FIRST_READING, "Program"), 0);
     assert_true(count_opcodes(QUERY_VIDEO_UPDATE, "Program") > 0); /* that is how one would look */
     /* Those two columns that an index does hold are what this one is for. */
     assert_true(count_opcodes(QUERY_SAVE_FIRST_READING, "IdxInsert") > 1);
-    assert_true(count_opcodes(QUERY_SAVE_COUNTS_FLIPPED, "IdxInsert") > 1);
+    assert_true(count_opcodes(QUERY_SAVE_COUNTS_VIRAL, "IdxInsert") > 1);
 }
 
 static bool ignore_video(void *ctx, const struct video *video, const struct book_ref *book)
