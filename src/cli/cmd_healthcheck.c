@@ -1,7 +1,7 @@
 /* viewtally healthcheck: requests the readiness of the running server. */
 #include "cli/arguments.h"
+#include "cli/local_get.h"
 #include "cli/output.h"
-#include "http/ask.h"
 
 #include <stdlib.h>
 
@@ -48,16 +48,16 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     struct first_address admin = {""}, server = {""};
     struct buf body;
     int status = 0;
-    const char *why = "";
+    struct error error;
     config_each_item(cli->config.admin.listen, take_first, &admin);
     config_each_item(cli->config.server.listen, take_first, &server);
     buf_init(&body, BODY_MAX);
     bool has_admin = admin.text[0] != '\0';
-    enum err e = ask(has_admin ? admin.text : server.text, has_admin ? "/readyz" : "/", TIMEOUT_MS, &status,
-                     &body, &why);
+    enum err err = local_get(has_admin ? admin.text : server.text, has_admin ? "/readyz" : "/", TIMEOUT_MS,
+                             &status, &body, &error);
     enum cli_exit code;
-    if (e)
-        code = cli_fail(e == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", why);
+    if (err)
+        code = cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
     else if (has_admin)
         code = judge(status, buf_str(&body), cli_flag(arguments, "strict"));
     else if (status >= 500)
