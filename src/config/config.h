@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* The section of one platform. Each platform has only some of these keys (see its connector); the others are
  * NULL, 0 or false. */
@@ -154,6 +155,11 @@ void config_print(const struct config *c, struct buf *out);
 
 /* config.example.ini: every key at its default with its sentences. */
 void config_print_example(struct buf *out);
+
+/* Write docs/configuration.md and config.example.ini from the table of keys. False: the file cannot be
+ * written. */
+MUST_USE bool config_write_reference(FILE *to);
+MUST_USE bool config_write_example(FILE *to);
 
 /* The default of a key that there is, as text. */
 const char *config_initial(const char *section, const char *name);
