@@ -1,15 +1,15 @@
-/* Making and recognising API keys. Knows libsodium for randomness and SHA-256; knows no store. */
+/* Encodes and checks keys. libsodium provides random bytes and SHA-256. */
 #include "auth/api_key.h"
 
 #include "base/check.h"
 
 #include <sodium.h>
 
-enum { LIKE_A_KEY = 8 };
+enum { RESEMBLING_LEN = 8 };
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* CRC-32 (ISO-HDLC, as in zip), bit by bit: 60 bytes a key are not worth a table. */
+/* CRC-32 (ISO-HDLC, as in zip), bit by bit: for 60 bytes a table would not pay off. */
 static uint32_t crc32(struct str s)
 {
     uint32_t crc = 0xFFFFFFFF;
@@ -21,19 +21,19 @@ static uint32_t crc32(struct str s)
     return ~crc;
 }
 
-/* Takes the last base62 digit off a big-endian number. */
+/* Divides a big-endian number by 62 and returns the remainder: its last base62 digit. */
 static unsigned divide_by_62(uint8_t *number, size_t len)
 {
-    unsigned rest = 0;
+    unsigned remainder = 0;
     for (size_t i = 0; i < len; i++) {
-        unsigned v = rest << 8 | number[i];
+        unsigned v = remainder << 8 | number[i];
         number[i] = (uint8_t)(v / 62);
-        rest = v % 62;
+        remainder = v % 62;
     }
-    return rest;
+    return remainder;
 }
 
-static void put_check(char *out, struct str text)
+static void write_checksum(char *out, struct str text)
 {
     uint32_t crc = crc32(text);
     for (size_t i = KEY_CHECK_LEN; i-- > 0; crc /= 62)
@@ -49,7 +49,7 @@ void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], 
     for (size_t i = KEY_RANDOM_LEN; i-- > 0;)
         out->p[prefix.len + i] = base62[divide_by_62(number, sizeof number)];
     size_t n = prefix.len + KEY_RANDOM_LEN;
-    put_check(out->p + n, str_make(out->p, n));
+    write_checksum(out->p + n, str_make(out->p, n));
     out->len = n + KEY_CHECK_LEN;
     out->p[out->len] = '\0';
     sodium_memzero(number, sizeof number);
@@ -75,16 +75,16 @@ static bool is_base62(struct str s)
 
 static size_t find_secret(struct str prefix, struct str text)
 {
-    for (size_t at = 0; at + prefix.len + LIKE_A_KEY <= text.len; at++)
+    for (size_t at = 0; at + prefix.len + RESEMBLING_LEN <= text.len; at++)
         if (str_starts_with(str_make(text.p + at, text.len - at), prefix) &&
-            is_base62(str_make(text.p + at + prefix.len, LIKE_A_KEY)))
+            is_base62(str_make(text.p + at + prefix.len, RESEMBLING_LEN)))
             return at + prefix.len;
     return text.len;
 }
 
 size_t key_locate_secret(struct str prefix, struct str text)
 {
-    /* Each looks only before what the ones before it have found. */
+    /* Each search covers only the text before the earlier matches. */
     text.len = find_secret(prefix, text);
     text.len = find_secret(CODE_PREFIX, text);
     return find_secret(SECRET_PREFIX, text);
@@ -97,7 +97,7 @@ bool key_is_well_formed(struct str prefix, struct str key)
     if (key.len != n + KEY_CHECK_LEN || !str_starts_with(key, prefix) ||
         !is_base62(str_make(key.p + prefix.len, key.len - prefix.len)))
         return false;
-    put_check(check, str_make(key.p, n));
+    write_checksum(check, str_make(key.p, n));
     return memcmp(check, key.p + n, sizeof check) == 0;
 }
 

@@ -1,5 +1,5 @@
-/* API keys as text (decision 8): the prefix, 43 base62 characters of 256 random bits, 6 base62 characters of
- * the CRC-32 of all that. Only the SHA-256 of a key is ever stored. */
+/* The text of API keys (decision 8): the prefix, 256 random bits as 43 base62 characters, and the CRC-32 of
+ * both as 6 base62 characters. Only the SHA-256 of a key is stored. */
 #ifndef VT_AUTH_API_KEY_H
 #define VT_AUTH_API_KEY_H
 
@@ -9,7 +9,7 @@
 enum { KEY_RANDOM_LEN = 43, KEY_CHECK_LEN = 6, KEY_PREFIX_MAX = 32 };
 enum { KEY_TEXT_MAX = KEY_PREFIX_MAX + KEY_RANDOM_LEN + KEY_CHECK_LEN };
 
-/* Codes and secrets of OAuth (oauth/codes.h) are made like keys. */
+/* Authorization codes and client secrets (oauth/codes.h) have the same form with these prefixes. */
 #define CODE_PREFIX   STR("vtcode_")
 #define SECRET_PREFIX STR("vtsecret_")
 
@@ -18,28 +18,28 @@ struct key_text {
     size_t len;
 };
 
-/* A new key from the system's random source. `prefix` is at most KEY_PREFIX_MAX bytes. */
+/* Generates a key from the random source of the system. `prefix` has at most KEY_PREFIX_MAX bytes. */
 void key_generate(struct str prefix, struct key_text *out);
 
-/* The key of these random bits: the same bits give the same key. */
+/* Encodes these random bits as a key. */
 enum { KEY_RANDOM_BYTES = 32 };
 void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], struct key_text *out);
 
-/* Shape and checksum, without any look-up. */
+/* Checks the form and the checksum, without a lookup. */
 bool key_is_well_formed(struct str prefix, struct str key);
 
-/* For the log: where in a text the secret part of a key, code or client secret begins, or of what may have
- * been meant as one (the prefix and eight base62 characters); text.len when nowhere. */
+/* For redaction in logs: returns the offset of the secret part of the first key, code or client secret in the
+ * text, or of text that resembles one (a prefix and eight base62 characters); text.len if there is none. */
 size_t key_locate_secret(struct str prefix, struct str text);
 
 void key_hash(struct str key, uint8_t out[KEY_HASH_LEN]);
 
-/* What an Authorization field says (RFC 9110, 11.6.2; RFC 6750, 2.1): the scheme is case-insensitive. */
+/* Takes the token from an Authorization header field (RFC 9110, section 11.6.2; RFC 6750, section 2.1). The
+ * scheme is case-insensitive. BEARER_MISSING: no field, an empty one, another scheme, or no token. */
 enum bearer { BEARER_MISSING, BEARER_PRESENT };
-/* BEARER_MISSING: no field, an empty one, another scheme, or no token behind it. */
 enum bearer key_from_authorization(struct str field, struct str *token);
 
-/* Sixteen random bytes as a version 4 UUID. */
+/* A random UUID (version 4). */
 struct uuid uuid_generate(void);
 
 #endif

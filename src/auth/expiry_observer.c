@@ -1,4 +1,4 @@
-/* A timer and one writer job. */
+/* A timer that submits one writer job at a time. */
 #include "auth/expiry_observer.h"
 
 #include "base/check.h"
@@ -7,97 +7,100 @@
 
 #include <stdlib.h>
 
-/* The timer of libuv has a clock of its own; the interval is counted on the clock that tests can set. */
+/* The timer only polls: libuv's clock is not the clock that tests set, so the interval is measured here. */
 enum { TICK_MS = 1000 };
 #define INTERVAL_MS MINUTE_MS
 
 struct expiry_observer {
-    struct writer_job job; /* first: a job is its keeper */
+    struct writer_job job; /* first */
     struct writer *writer;
     uv_timer_t timer;
-    bool is_writing, is_failing, is_reported;
+    bool is_running, is_failing, is_reported;
     int64_t due_ms;           /* monotonic */
-    int64_t observed_mono_ms; /* the last successful observation; 0: none */
+    int64_t observed_mono_ms; /* of the last successful observation; 0: none */
     /* Of the running job. */
     int64_t wall_ms, mono_ms;
     struct expiry_state state;
 };
 
-static enum err observe(struct writer_job *job, struct store *store)
+static enum err observe_work(struct writer_job *job, struct store *store)
 {
-    struct expiry_observer *k = (struct expiry_observer *)job;
-    int64_t elapsed_ms = k->observed_mono_ms ? k->mono_ms - k->observed_mono_ms : 0;
-    enum err err = store_get_expiry(store, &k->state);
+    struct expiry_observer *o = (struct expiry_observer *)job;
+    int64_t elapsed_ms = o->observed_mono_ms ? o->mono_ms - o->observed_mono_ms : 0;
+    enum err err = store_get_expiry(store, &o->state);
     if (err)
         return err;
-    expiry_observe(&k->state, k->wall_ms, expiry_floor_ms(), elapsed_ms);
-    return store_put_expiry(store, &k->state);
+    expiry_observe(&o->state, o->wall_ms, expiry_floor_ms(), elapsed_ms);
+    return store_put_expiry(store, &o->state);
 }
 
-static void report(struct expiry_observer *k)
+/* One log line per deviation of the clock. */
+static void report(struct expiry_observer *o)
 {
-    const bool differs = k->state.ahead_wall_ms || k->state.floor_ms - k->wall_ms > EXPIRY_JUMP_MS;
-    if (differs && !k->is_reported && k->state.ahead_wall_ms)
-        log_warn("the wall clock is more than an hour ahead of the time known from this database; what has "
-                 "expired is deleted only after 24 hours of this; if the clock is wrong, set it back");
-    else if (differs && !k->is_reported)
-        log_warn("the wall clock is more than an hour behind the time known from this database, which expiry "
-                 "is decided by; check the clock of this machine");
-    k->is_reported = differs;
+    const bool is_ahead = o->state.ahead_wall_ms != 0;
+    const bool is_behind = o->state.floor_ms - o->wall_ms > EXPIRY_JUMP_MS;
+    if (is_ahead && !o->is_reported)
+        log_warn("the wall clock is more than an hour ahead of the time known from this database; expired "
+                 "data is deleted only if this lasts for 24 hours; if the clock is wrong, set it back");
+    else if (is_behind && !o->is_reported)
+        log_warn(
+            "the wall clock is more than an hour behind the time known from this database, which decides "
+            "what has expired; check the clock of this machine");
+    o->is_reported = is_ahead || is_behind;
 }
 
-static void observed(struct writer_job *job, enum err err)
+static void observe_done(struct writer_job *job, enum err err)
 {
-    struct expiry_observer *k = (struct expiry_observer *)job;
-    k->is_writing = false;
-    if (err && err != ERR_CANCELED && !k->is_failing)
-        log_warn("the time that expiry is decided by cannot be stored: %s; retrying every minute",
+    struct expiry_observer *o = (struct expiry_observer *)job;
+    o->is_running = false;
+    if (err && err != ERR_CANCELED && !o->is_failing)
+        log_warn("the time that decides what has expired cannot be stored: %s; retrying every minute",
                  err_name(err));
-    k->is_failing = err != OK;
+    o->is_failing = err != OK;
     if (err)
         return;
-    k->observed_mono_ms = k->mono_ms;
-    expiry_raise_floor(k->state.floor_ms, k->mono_ms);
-    report(k);
+    o->observed_mono_ms = o->mono_ms;
+    expiry_raise_floor(o->state.floor_ms, o->mono_ms);
+    report(o);
 }
 
-static void tick(struct expiry_observer *k)
+static void observe_if_due(struct expiry_observer *o)
 {
     int64_t now_ms = clock_mono_ms();
-    if (k->is_writing || now_ms < k->due_ms)
+    if (o->is_running || now_ms < o->due_ms)
         return;
-    k->due_ms = now_ms + INTERVAL_MS;
-    k->mono_ms = now_ms;
-    k->wall_ms = clock_wall_ms();
-    k->job = (struct writer_job){.work = observe, .done = observed};
-    k->is_writing = writer_submit(k->writer, &k->job) == OK;
+    o->due_ms = now_ms + INTERVAL_MS;
+    o->mono_ms = now_ms;
+    o->wall_ms = clock_wall_ms();
+    o->job = (struct writer_job){.work = observe_work, .done = observe_done};
+    o->is_running = writer_submit(o->writer, &o->job) == OK;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-    tick(timer->data);
+    observe_if_due(timer->data);
 }
 
 struct expiry_observer *expiry_observer_new(uv_loop_t *loop, struct writer *writer)
 {
-    struct expiry_observer *k = xcalloc(1, sizeof *k);
-    k->writer = writer;
-    k->due_ms = INT64_MIN;
-    CHECK(uv_timer_init(loop, &k->timer) == 0);
-    k->timer.data = k;
-    uv_unref((uv_handle_t *)&k->timer);
-    CHECK(uv_timer_start(&k->timer, on_timer, TICK_MS, TICK_MS) == 0);
-    tick(k);
-    return k;
+    struct expiry_observer *o = xcalloc(1, sizeof *o);
+    o->writer = writer;
+    o->due_ms = INT64_MIN;
+    CHECK(uv_timer_init(loop, &o->timer) == 0);
+    o->timer.data = o;
+    uv_unref((uv_handle_t *)&o->timer);
+    CHECK(uv_timer_start(&o->timer, on_timer, TICK_MS, TICK_MS) == 0);
+    observe_if_due(o);
+    return o;
 }
 
-void expiry_observer_close(struct expiry_observer *k)
+void expiry_observer_close(struct expiry_observer *o)
 {
-    if (k && !uv_is_closing((uv_handle_t *)&k->timer))
-        uv_close((uv_handle_t *)&k->timer, NULL);
+    if (o && !uv_is_closing((uv_handle_t *)&o->timer))
+        uv_close((uv_handle_t *)&o->timer, NULL);
 }
 
-void expiry_observer_free(struct expiry_observer *k)
+void expiry_observer_free(struct expiry_observer *o)
 {
-    free(k);
+    free(o);
 }

@@ -1,7 +1,7 @@
-/* Observes the wall clock for the floor of expiry (base/expiry_floor.h): at start, then once a minute of
- * monotonic time. Each observation is a job of the writer. */
-#ifndef VT_AUTH_EXPIRY_KEEPER_H
-#define VT_AUTH_EXPIRY_KEEPER_H
+/* Observes the wall clock for the floor of expiry (base/expiry_floor.h): at the start, then once per minute
+ * of monotonic time. Each observation is a writer job. */
+#ifndef VT_AUTH_EXPIRY_OBSERVER_H
+#define VT_AUTH_EXPIRY_OBSERVER_H
 
 #include "store/writer.h"
 
@@ -9,11 +9,11 @@
 
 struct expiry_observer;
 
-/* Does not keep the loop alive. */
+/* Does not keep the loop running. */
 struct expiry_observer *expiry_observer_new(uv_loop_t *loop, struct writer *writer);
-/* Before the writer closes. NULL is harmless. */
-void expiry_observer_close(struct expiry_observer *k);
-/* After the loop has ended. NULL is harmless. */
-void expiry_observer_free(struct expiry_observer *k);
+/* Call before the writer closes. NULL is allowed. */
+void expiry_observer_close(struct expiry_observer *o);
+/* Call after the loop has ended. NULL is allowed. */
+void expiry_observer_free(struct expiry_observer *o);
 
 #endif

@@ -1,5 +1,4 @@
-/* A set-associative table, keyed with a seed that nobody outside knows: a name has WAYS places, and nobody
- * can choose with whom to share them. */
+/* A set-associative table, indexed by a keyed hash: nobody outside can choose names that share a set. */
 #include "auth/failure_limiter.h"
 
 #include "base/check.h"
@@ -10,9 +9,9 @@
 
 enum { SETS = 4096, WAYS = 4, DOUBLINGS_MAX = 20 };
 
-struct entry {
+struct failure_entry {
     uint64_t key;
-    int64_t counted_from_ms; /* the next failure is forgotten decay_ms later */
+    int64_t decay_from_ms; /* the next failure expires decay_ms later */
     int64_t wait_until_ms;
     int failures; /* 0: free */
 };
@@ -20,7 +19,7 @@ struct entry {
 struct failure_limiter {
     struct failure_rule rule;
     uint64_t seed;
-    struct entry entries[SETS][WAYS];
+    struct failure_entry entries[SETS][WAYS];
 };
 
 struct failure_limiter *failure_limiter_new(const struct failure_rule *rule)
@@ -37,62 +36,68 @@ void failure_limiter_free(struct failure_limiter *l)
     free(l);
 }
 
-/* The entry as it is at `now_ms`. */
-static struct entry forget(const struct failure_limiter *l, struct entry e, int64_t now_ms)
+/* The entry without the failures that have expired by `now_ms`. */
+static struct failure_entry decay(const struct failure_limiter *l, struct failure_entry e, int64_t now_ms)
 {
-    const int64_t forgotten =
-        now_ms > e.counted_from_ms ? (now_ms - e.counted_from_ms) / l->rule.decay_ms : 0;
-    e.failures = forgotten < e.failures ? e.failures - (int)forgotten : 0;
-    e.counted_from_ms += forgotten * l->rule.decay_ms;
+    const int64_t expired = now_ms > e.decay_from_ms ? (now_ms - e.decay_from_ms) / l->rule.decay_ms : 0;
+    e.failures = expired < e.failures ? e.failures - (int)expired : 0;
+    e.decay_from_ms += expired * l->rule.decay_ms;
     return e;
 }
 
-static uint64_t key_of(const struct failure_limiter *l, struct str name)
+/* Returns the way in `set` that holds the key, or -1. */
+static int find_way(const struct failure_entry set[WAYS], uint64_t key)
 {
-    return hash_64(name, l->seed);
-}
-
-/* NULL: it has no failures. */
-static struct entry *find(const struct failure_limiter *l, uint64_t key)
-{
-    const struct entry *set = l->entries[key % SETS];
     for (int i = 0; i < WAYS; i++)
         if (set[i].failures && set[i].key == key)
-            return (struct entry *)(uintptr_t)&set[i];
-    return NULL;
+            return i;
+    return -1;
+}
+
+/* Returns NULL if the name has no failures. */
+static struct failure_entry *find(struct failure_limiter *l, struct str name)
+{
+    const uint64_t key = hash_64(name, l->seed);
+    struct failure_entry *set = l->entries[key % SETS];
+    const int way = find_way(set, key);
+    return way < 0 ? NULL : &set[way];
 }
 
 int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name, int64_t now_ms)
 {
-    const struct entry *found = find(l, key_of(l, name));
-    if (!found)
+    const uint64_t key = hash_64(name, l->seed);
+    const struct failure_entry *set = l->entries[key % SETS];
+    const int way = find_way(set, key);
+    if (way < 0)
         return 0;
-    const struct entry e = forget(l, *found, now_ms);
+    const struct failure_entry e = decay(l, set[way], now_ms);
     if (l->rule.wait_ms)
         return e.wait_until_ms > now_ms ? e.wait_until_ms - now_ms : 0;
-    return e.failures >= l->rule.burst ? e.counted_from_ms + l->rule.decay_ms - now_ms : 0;
+    return e.failures >= l->rule.burst ? e.decay_from_ms + l->rule.decay_ms - now_ms : 0;
 }
 
-static int64_t forgotten_at(const struct failure_limiter *l, const struct entry *e)
+static int64_t expires_ms(const struct failure_limiter *l, const struct failure_entry *e)
 {
-    return e->failures ? e->counted_from_ms + e->failures * l->rule.decay_ms : INT64_MIN;
+    return e->failures ? e->decay_from_ms + e->failures * l->rule.decay_ms : INT64_MIN;
 }
 
-/* Of equals the last: so newcomers displace each other, and older entries stay. */
-static struct entry *place_for(struct failure_limiter *l, uint64_t key)
+/* Of several entries that expire at the same time, replaces the last: new names displace each other, and
+ * older entries stay. */
+static struct failure_entry *find_or_replace(struct failure_limiter *l, struct str name)
 {
-    struct entry *set = l->entries[key % SETS], *place = find(l, key);
-    if (place)
-        return place;
-    place = &set[0];
+    const uint64_t key = hash_64(name, l->seed);
+    struct failure_entry *set = l->entries[key % SETS], *first = &set[0];
+    const int way = find_way(set, key);
+    if (way >= 0)
+        return &set[way];
     for (int i = 1; i < WAYS; i++)
-        if (forgotten_at(l, &set[i]) <= forgotten_at(l, place))
-            place = &set[i];
-    *place = (struct entry){.key = key};
-    return place;
+        if (expires_ms(l, &set[i]) <= expires_ms(l, first))
+            first = &set[i];
+    *first = (struct failure_entry){.key = key};
+    return first;
 }
 
-static int64_t doubled_wait(const struct failure_rule *rule, int failures)
+static int64_t doubled_wait_ms(const struct failure_rule *rule, int failures)
 {
     const int doublings = failures - rule->burst < DOUBLINGS_MAX ? failures - rule->burst : DOUBLINGS_MAX;
     const int64_t wait_ms = doublings < 0 ? 0 : rule->wait_ms << doublings;
@@ -101,29 +106,29 @@ static int64_t doubled_wait(const struct failure_rule *rule, int failures)
 
 void failure_limiter_record(struct failure_limiter *l, struct str name, int64_t now_ms)
 {
-    struct entry *e = place_for(l, key_of(l, name));
-    const int most = l->rule.burst + (l->rule.wait_ms ? DOUBLINGS_MAX : 0);
-    *e = forget(l, *e, now_ms);
-    if (e->failures == 0 || e->failures == most)
-        e->counted_from_ms = now_ms;
-    e->failures += e->failures < most;
+    struct failure_entry *e = find_or_replace(l, name);
+    const int max = l->rule.burst + (l->rule.wait_ms ? DOUBLINGS_MAX : 0);
+    *e = decay(l, *e, now_ms);
+    if (e->failures == 0 || e->failures == max)
+        e->decay_from_ms = now_ms;
+    e->failures += e->failures < max;
     if (l->rule.wait_ms)
-        e->wait_until_ms = now_ms + doubled_wait(&l->rule, e->failures);
+        e->wait_until_ms = now_ms + doubled_wait_ms(&l->rule, e->failures);
 }
 
 void failure_limiter_undo(struct failure_limiter *l, struct str name, int64_t now_ms)
 {
-    struct entry *e = find(l, key_of(l, name));
+    struct failure_entry *e = find(l, name);
     if (!e)
         return;
-    *e = forget(l, *e, now_ms);
+    *e = decay(l, *e, now_ms);
     e->failures -= e->failures > 0;
     e->wait_until_ms = now_ms;
 }
 
 void failure_limiter_clear(struct failure_limiter *l, struct str name)
 {
-    struct entry *e = find(l, key_of(l, name));
+    struct failure_entry *e = find(l, name);
     if (e)
-        *e = (struct entry){.key = 0};
+        *e = (struct failure_entry){.key = 0};
 }

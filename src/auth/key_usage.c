@@ -1,9 +1,9 @@
-/* Notes of key use.
+/* Pending notes, and the job that writes them.
  *
- *   QUIET --key_usage_record()--> WRITING --usage_done()--> RESTING --5 s later, notes--> WRITING
- *                                                             --5 s later, none---> QUIET
+ *   IDLE --key_usage_record()--> WRITING --usage_done()--> PAUSED --5 s later, notes pending--> WRITING
+ *                                                             --5 s later, none pending---> IDLE
  *
- * The first note is written at once; what is noted meanwhile goes into the next jobs. */
+ * The first note is written immediately; later ones go into the next jobs. */
 #include "auth/key_usage.h"
 
 #include "base/check.h"
@@ -17,16 +17,16 @@
 enum {
     WRITE_EVERY_MS = MINUTE_MS,
     NOTES_MAX = 16384,
-    JOB_NOTES = 2000, /* 3 ms of a processor, which the loop may have to share */
+    JOB_NOTES = 2000, /* 3 ms of processor time, possibly on the core of the loop */
     RECENT_SLOTS = 65536
 };
 
-/* Each commit makes all owners of keys be looked up anew (auth/key_cache.h). Tests move the clock on by
- * minutes and wait for this. */
+/* Each commit invalidates the key caches (auth/key_cache.h). Tests move the clock by minutes and wait for the
+ * pause to end. */
 #ifdef VT_TEST_SEAMS
-enum { REST_MS = 1000 };
+enum { PAUSE_MS = 1000 };
 #else
-enum { REST_MS = 5000 };
+enum { PAUSE_MS = 5000 };
 #endif
 
 struct key_use {
@@ -36,22 +36,22 @@ struct key_use {
 struct key_usage {
     struct writer_job job;
     struct writer *writer;
-    uv_timer_t rest;
-    bool writing, resting, failing, closing;
-    size_t open_count, writing_count;
-    struct key_use *open;    /* noted, not yet handed over */
-    struct key_use *written; /* belongs to the job while `writing` */
-    struct key_use
-        recent[RECENT_SLOTS]; /* the last note of a key; direct-mapped, a collision only costs a write */
+    uv_timer_t pause;
+    bool is_writing, is_paused, is_failing, is_closing;
+    size_t pending_count, written_count;
+    struct key_use *pending;             /* not yet submitted */
+    struct key_use *written;             /* owned by the job while is_writing */
+    struct key_use recent[RECENT_SLOTS]; /* the last note of each key; direct-mapped, because a collision only
+                                            costs a write */
 };
 
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)
 {
     struct key_usage *u = xcalloc(1, sizeof *u);
-    CHECK(uv_timer_init(loop, &u->rest) == 0);
-    u->rest.data = u;
+    CHECK(uv_timer_init(loop, &u->pause) == 0);
+    u->pause.data = u;
     u->writer = writer;
-    u->open = xcalloc(NOTES_MAX, sizeof *u->open);
+    u->pending = xcalloc(NOTES_MAX, sizeof *u->pending);
     u->written = xcalloc(NOTES_MAX, sizeof *u->written);
     return u;
 }
@@ -60,8 +60,8 @@ void key_usage_free(struct key_usage *u)
 {
     if (!u)
         return;
-    CHECK(!u->writing);
-    free(u->open);
+    CHECK(!u->is_writing);
+    free(u->pending);
     free(u->written);
     free(u);
 }
@@ -69,55 +69,56 @@ void key_usage_free(struct key_usage *u)
 static enum err usage_work(struct writer_job *job, struct store *store)
 {
     const struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
-    for (size_t i = 0; i < u->writing_count; i++) {
-        enum err e = store_set_key_used(store, u->written[i].key_row, u->written[i].at_ms);
-        if (e)
-            return e;
+    for (size_t i = 0; i < u->written_count; i++) {
+        enum err err = store_set_key_used(store, u->written[i].key_row, u->written[i].at_ms);
+        if (err)
+            return err;
     }
     return OK;
 }
 
-static void on_rested(uv_timer_t *timer);
+static void on_pause_ended(uv_timer_t *timer);
 
-static void usage_done(struct writer_job *job, enum err e)
+static void usage_done(struct writer_job *job, enum err err)
 {
     struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
-    u->writing = false;
-    if (e && e != ERR_CANCELED && !u->failing)
-        log_warn("the last use of API keys cannot be written: %s", err_name(e));
-    u->failing = e != OK;
-    if (u->closing)
+    u->is_writing = false;
+    if (err && err != ERR_CANCELED && !u->is_failing)
+        log_warn("the last use of API keys cannot be stored: %s", err_name(err));
+    u->is_failing = err != OK;
+    if (u->is_closing)
         return;
-    u->resting = true;
-    CHECK(uv_timer_start(&u->rest, on_rested, REST_MS, 0) == 0);
+    u->is_paused = true;
+    CHECK(uv_timer_start(&u->pause, on_pause_ended, PAUSE_MS, 0) == 0);
 }
 
-/* The oldest notes, up to `most`. */
-static void submit(struct key_usage *u, size_t most)
+/* Submits the oldest notes, up to `max`. */
+static void submit(struct key_usage *u, size_t max)
 {
-    size_t count = u->open_count < most ? u->open_count : most;
-    memcpy(u->written, u->open, count * sizeof *u->open);
-    u->open_count -= count;
-    memmove(u->open, u->open + count, u->open_count * sizeof *u->open);
-    u->writing_count = count;
+    size_t count = u->pending_count < max ? u->pending_count : max;
+    memcpy(u->written, u->pending, count * sizeof *u->pending);
+    u->pending_count -= count;
+    memmove(u->pending, u->pending + count, u->pending_count * sizeof *u->pending);
+    u->written_count = count;
     u->job = (struct writer_job){.work = usage_work, .done = usage_done};
-    u->writing = writer_submit(u->writer, &u->job) == OK;
+    u->is_writing = writer_submit(u->writer, &u->job) == OK;
 }
 
-static void on_rested(uv_timer_t *timer)
+static void on_pause_ended(uv_timer_t *timer)
 {
     struct key_usage *u = timer->data;
-    u->resting = false;
-    if (u->open_count)
+    u->is_paused = false;
+    if (u->pending_count)
         submit(u, JOB_NOTES);
 }
 
-/* A job may be under way: what is noted then is lost, as in a crash. It is a minute of a time of last use. */
+/* While a job is running, pending notes are lost, as in a crash: the time of last use is then up to a minute
+ * too old. */
 void key_usage_close(struct key_usage *u)
 {
-    u->closing = true;
-    uv_close((uv_handle_t *)&u->rest, NULL);
-    if (u->open_count && !u->writing)
+    u->is_closing = true;
+    uv_close((uv_handle_t *)&u->pause, NULL);
+    if (u->pending_count && !u->is_writing)
         submit(u, NOTES_MAX);
 }
 
@@ -129,9 +130,9 @@ void key_usage_record(struct key_usage *u, const struct key_owner *owner)
         return;
     if (recent->key_row == owner->key_row && llabs(now - recent->at_ms) < WRITE_EVERY_MS)
         return;
-    if (u->open_count == NOTES_MAX)
+    if (u->pending_count == NOTES_MAX)
         return;
-    *recent = u->open[u->open_count++] = (struct key_use){.key_row = owner->key_row, .at_ms = now};
-    if (!u->writing && !u->resting)
+    *recent = u->pending[u->pending_count++] = (struct key_use){.key_row = owner->key_row, .at_ms = now};
+    if (!u->is_writing && !u->is_paused)
         submit(u, JOB_NOTES);
 }

@@ -1,6 +1,6 @@
-/* When each key was last used: noted for every request, written at most once a minute for each key, as jobs
- * of the writer queue. There is at most one job in five seconds, whatever the number of keys: each commit
- * makes every process look its keys up anew. A failed write costs a note, never a request. */
+/* Records when each API key was last used: one note per request, at most one write per key and minute, as
+ * jobs of the writer queue. One job every five seconds at most, however many keys are in use, because each
+ * commit invalidates the key caches of all processes. A failed write loses a note, never a request. */
 #ifndef VT_AUTH_KEY_USAGE_H
 #define VT_AUTH_KEY_USAGE_H
 
@@ -13,10 +13,10 @@ struct key_usage;
 
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer);
 
-/* Hands what is noted to the writer, which must not be closed yet; nothing may be noted from then on. */
+/* Submits pending notes to the writer. Call before the writer closes, and record nothing afterwards. */
 void key_usage_close(struct key_usage *u);
 
-/* After the writer has closed and the loop has ended; NULL is harmless. */
+/* Call after the writer has closed and the loop has ended. NULL is allowed. */
 void key_usage_free(struct key_usage *u);
 
 void key_usage_record(struct key_usage *u, const struct key_owner *owner);

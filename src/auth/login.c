@@ -1,4 +1,4 @@
-/* Login names. */
+/* Normalizes logins. */
 #include "auth/login.h"
 
 #include "base/uuid.h"

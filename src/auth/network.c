@@ -1,4 +1,4 @@
-/* Parsing is left to inet_pton(3). */
+/* Uses inet_pton(3) to parse addresses. */
 #include "auth/network.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,8 @@
-/* Argon2id on libuv's thread pool. Knows no account. */
+/* A queue of hashing jobs.
+ *
+ *   QUEUED --a running job ends--> RUNNING --done--> waiter completes, freed
+ *   QUEUED --canceled--> freed
+ *   RUNNING --canceled--> no waiter --done--> freed */
 #include "auth/password.h"
 
 #include "base/check.h"
@@ -8,7 +12,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-/* What lists of leaked passwords begin with, from eight characters on. */
+/* The most frequent passwords in lists of leaked ones, of eight characters and more. */
 static const char *const common[] = {
     "password",  "12345678",      "123456789",   "1234567890", "qwertyui", "qwertyuiop", "qwerty123",
     "password1", "password12",    "password123", "passw0rd",   "p@ssw0rd", "iloveyou",   "sunshine",
@@ -27,14 +31,14 @@ const char *password_check(struct str password, struct str login)
         same += password.p[i] == password.p[0];
     }
     if (chars < PASSWORD_MIN_CHARS)
-        return "The password has to have at least 8 characters.";
+        return "The password must have at least 8 characters.";
     if (chars > PASSWORD_MAX_CHARS)
-        return "The password may have at most 200 characters.";
+        return "The password must have at most 200 characters.";
     if (same == password.len || str_eq_nocase(password, login))
         return "This password is too easy to guess.";
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
         if (str_eq_nocase(password, str_from_cstr(common[i])))
-            return "This password is one of those that everybody tries first.";
+            return "This password is one of the most common ones and too easy to guess.";
     return NULL;
 }
 
@@ -42,18 +46,18 @@ const char *password_check(struct str password, struct str login)
 
 struct passwords {
     uv_loop_t *loop;
-    int running, waiting;
-    struct list queue; /* of jobs that wait */
+    int running, queued;
+    struct list queue;
 };
 
-struct job {
+struct hash_job {
     uv_work_t work;
-    struct list link; /* in the queue, or in no list */
+    struct list link; /* in the queue; empty while running */
     struct passwords *owner;
-    struct waiter *wait; /* NULL: the request has left */
+    struct waiter *waiter; /* NULL: canceled */
     struct password_call *call;
-    struct password_call answer;
-    bool makes, has_stored;
+    struct password_call result;
+    bool is_new, has_stored; /* is_new: hash only, do not verify */
     size_t password_len;
     char password[PASSWORD_MAX_BYTES], stored[PASSWORD_STORED_LEN];
 };
@@ -70,56 +74,56 @@ void passwords_free(struct passwords *p)
 {
     if (!p)
         return;
-    CHECK(p->running == 0 && p->waiting == 0);
+    CHECK(p->running == 0 && p->queued == 0);
     free(p);
 }
 
-static void job_free(struct job *job)
+static void job_free(struct hash_job *job)
 {
     sodium_memzero(job, sizeof *job);
     free(job);
 }
 
-static enum err make_text(struct job *job)
+static enum err hash_password(struct hash_job *job)
 {
-    int code = crypto_pwhash_str_alg(job->answer.text, job->password, job->password_len, PASSWORD_PASSES,
+    int code = crypto_pwhash_str_alg(job->result.text, job->password, job->password_len, PASSWORD_PASSES,
                                      PASSWORD_MEMORY_BYTES, crypto_pwhash_ALG_ARGON2ID13);
     return code == 0 ? OK : ERR_NOMEM;
 }
 
-/* The work is the same whether there is an account or not. */
-static enum err verify(struct job *job)
+/* Takes as long if there is no account, so that the response time does not reveal which accounts exist. */
+static enum err verify(struct hash_job *job)
 {
     if (!job->has_stored) {
-        enum err e = make_text(job);
-        job->answer.text[0] = '\0';
-        return e;
+        enum err err = hash_password(job);
+        job->result.text[0] = '\0';
+        return err;
     }
     errno = 0;
-    job->answer.matches = crypto_pwhash_str_verify(job->stored, job->password, job->password_len) == 0;
-    if (!job->answer.matches)
+    job->result.matches = crypto_pwhash_str_verify(job->stored, job->password, job->password_len) == 0;
+    if (!job->result.matches)
         return errno == ENOMEM ? ERR_NOMEM : OK;
     if (crypto_pwhash_str_needs_rehash(job->stored, PASSWORD_PASSES, PASSWORD_MEMORY_BYTES) != 1)
         return OK;
-    if (make_text(job))
-        job->answer.text[0] = '\0'; /* the old one still holds */
+    if (hash_password(job))
+        job->result.text[0] = '\0'; /* keep the stored hash */
     return OK;
 }
 
 static void on_work(uv_work_t *work)
 {
-    struct job *job = (struct job *)work;
-    job->answer.err = job->makes ? make_text(job) : verify(job);
+    struct hash_job *job = (struct hash_job *)work;
+    job->result.err = job->is_new ? hash_password(job) : verify(job);
 }
 
 static void on_worked(uv_work_t *work, int status);
 
-static void start_some(struct passwords *p)
+static void start_queued(struct passwords *p)
 {
     while (p->running < PASSWORD_JOBS && !list_is_empty(&p->queue)) {
-        struct job *job = LIST_ENTRY(p->queue.next, struct job, link);
+        struct hash_job *job = LIST_ENTRY(p->queue.next, struct hash_job, link);
         list_remove(&job->link);
-        p->waiting--;
+        p->queued--;
         p->running++;
         CHECK(uv_queue_work(p->loop, &job->work, on_work, on_worked) == 0);
     }
@@ -127,70 +131,70 @@ static void start_some(struct passwords *p)
 
 static void on_worked(uv_work_t *work, int status)
 {
-    struct job *job = (struct job *)work;
+    struct hash_job *job = (struct hash_job *)work;
     struct passwords *p = job->owner;
-    struct waiter *wait = job->wait;
+    struct waiter *waiter = job->waiter;
     CHECK(status == 0);
     p->running--;
-    if (wait)
-        *job->call = job->answer;
+    if (waiter)
+        *job->call = job->result;
     job_free(job);
-    start_some(p);
-    if (wait)
-        waiter_complete(wait);
+    start_queued(p);
+    if (waiter)
+        waiter_complete(waiter);
 }
 
-/* One that has not begun is not worth beginning. */
-static void leave(struct waiter *wait)
+/* A queued job need not run any more. */
+static void cancel(struct waiter *waiter)
 {
-    struct job *job = wait->call;
-    job->wait = NULL;
+    struct hash_job *job = waiter->call;
+    job->waiter = NULL;
     if (list_is_empty(&job->link))
         return;
     list_remove(&job->link);
-    job->owner->waiting--;
+    job->owner->queued--;
     job_free(job);
 }
 
-static enum next submit(struct passwords *p, struct waiter *wait, struct password_call *call,
-                        struct str password, const struct job *like)
+static enum next submit(struct passwords *p, struct waiter *waiter, struct password_call *call,
+                        struct str password, const struct hash_job *input)
 {
-    CHECK(!waiter_is_armed(wait));
+    CHECK(!waiter_is_armed(waiter));
     *call = (struct password_call){.err = OK};
     if (password.len > PASSWORD_MAX_BYTES)
         return NEXT_MORE;
-    if (p->waiting == PASSWORD_WAITING_MAX) {
+    if (p->queued == PASSWORD_QUEUE_MAX) {
         call->err = ERR_FULL;
         return NEXT_MORE;
     }
-    struct job *job = xmalloc(sizeof *job);
-    *job = *like;
+    struct hash_job *job = xmalloc(sizeof *job);
+    *job = *input;
     job->owner = p;
-    job->wait = wait;
+    job->waiter = waiter;
     job->call = call;
     job->password_len = password.len;
     memcpy(job->password, password.p, password.len);
     list_init(&job->link);
     list_add_last(&p->queue, &job->link);
-    p->waiting++;
-    wait->call = job;
-    wait->cancel = leave;
-    start_some(p);
+    p->queued++;
+    waiter->call = job;
+    waiter->cancel = cancel;
+    start_queued(p);
     return NEXT_WAIT;
 }
 
-enum next password_verify(struct passwords *p, struct waiter *wait, struct password_call *call,
+enum next password_verify(struct passwords *p, struct waiter *waiter, struct password_call *call,
                           struct str password, struct str stored)
 {
-    struct job like = {.has_stored = stored.p && stored.len < PASSWORD_STORED_LEN};
-    if (like.has_stored)
-        memcpy(like.stored, stored.p, stored.len);
-    return submit(p, wait, call, password, &like);
+    struct hash_job input = {.has_stored = stored.p && stored.len < PASSWORD_STORED_LEN};
+    if (input.has_stored)
+        memcpy(input.stored, stored.p, stored.len);
+    return submit(p, waiter, call, password, &input);
 }
 
-enum next password_make(struct passwords *p, struct waiter *wait, struct password_call *call,
+enum next password_hash(struct passwords *p, struct waiter *waiter, struct password_call *call,
                         struct str password)
 {
     CHECK(password.len <= PASSWORD_MAX_BYTES);
-    return submit(p, wait, call, password, &(struct job){.makes = true});
+    return submit(p, waiter, call, password, &(struct hash_job){.is_new = true});
 }

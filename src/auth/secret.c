@@ -1,4 +1,4 @@
-/* Secrets, with libsodium. Knows no store and no request. */
+/* Uses libsodium. Base64 is encoded by libsodium and decoded by base/base64.h. */
 #include "auth/secret.h"
 
 #include "base/base64.h"
@@ -49,35 +49,35 @@ void secret_wipe(struct secret *s)
     sodium_memzero(s, sizeof *s);
 }
 
-void secret_derive(const struct secret *s, struct str purpose, struct str about, uint8_t out[SECRET_LEN])
+void secret_derive(const struct secret *s, struct str purpose, struct str subject, uint8_t out[SECRET_LEN])
 {
     crypto_auth_hmacsha256_state state;
     const unsigned char end = 0;
     crypto_auth_hmacsha256_init(&state, s->b, sizeof s->b);
     crypto_auth_hmacsha256_update(&state, (const unsigned char *)purpose.p, purpose.len);
     crypto_auth_hmacsha256_update(&state, &end, 1);
-    if (about.len)
-        crypto_auth_hmacsha256_update(&state, (const unsigned char *)about.p, about.len);
+    if (subject.len)
+        crypto_auth_hmacsha256_update(&state, (const unsigned char *)subject.p, subject.len);
     crypto_auth_hmacsha256_final(&state, out);
 }
 
-struct str secret_form_token(struct arena *a, const struct secret *s, struct str about)
+struct str secret_form_token(struct arena *a, const struct secret *s, struct str subject)
 {
     uint8_t token[TOKEN_LEN];
     randombytes_buf(token, SECRET_LEN);
-    secret_derive(s, FORM_PURPOSE, about, token + SECRET_LEN);
+    secret_derive(s, FORM_PURPOSE, subject, token + SECRET_LEN);
     for (size_t i = 0; i < SECRET_LEN; i++)
         token[SECRET_LEN + i] ^= token[i];
     return to_text(a, token, sizeof token);
 }
 
-bool secret_is_form_token(const struct secret *s, struct str about, struct str text)
+bool secret_is_form_token(const struct secret *s, struct str subject, struct str text)
 {
-    uint8_t token[TOKEN_LEN], want[SECRET_LEN];
+    uint8_t token[TOKEN_LEN], expected[SECRET_LEN];
     if (text.len != TOKEN_TEXT_LEN || !from_text(text, token, sizeof token))
         return false;
-    secret_derive(s, FORM_PURPOSE, about, want);
+    secret_derive(s, FORM_PURPOSE, subject, expected);
     for (size_t i = 0; i < SECRET_LEN; i++)
         token[SECRET_LEN + i] ^= token[i];
-    return sodium_memcmp(want, token + SECRET_LEN, SECRET_LEN) == 0;
+    return sodium_memcmp(expected, token + SECRET_LEN, SECRET_LEN) == 0;
 }

@@ -1,5 +1,5 @@
-/* Random secrets of 256 bits as they travel (cookies, one-time links): 43 characters of base64url. Stored is
- * only their SHA-256. And what is derived from one: form tokens. */
+/* Random secrets of 256 bits for cookies and one-time links, as 43 characters of base64url, and values that
+ * are derived from one, such as form tokens. The database stores only the SHA-256 of a secret. */
 #ifndef VT_AUTH_SECRET_H
 #define VT_AUTH_SECRET_H
 
@@ -15,18 +15,19 @@ struct secret {
 
 void secret_generate(struct secret *out);
 struct str secret_format(struct arena *a, const struct secret *s);
-/* False: not exactly such a text. */
+/* Returns false if the text is not in the form of secret_format(). */
 bool secret_parse(struct str text, struct secret *out);
 void secret_hash(const struct secret *s, uint8_t out[SECRET_HASH_BYTES]);
 void secret_wipe(struct secret *s);
 
-/* 256 bits that only who has the secret can compute: HMAC-SHA-256 of `purpose` and `about`. */
-void secret_derive(const struct secret *s, struct str purpose, struct str about, uint8_t out[SECRET_LEN]);
+/* HMAC-SHA-256 of `purpose` and `subject` under the secret: 256 bits that nobody can compute without it. */
+void secret_derive(const struct secret *s, struct str purpose, struct str subject, uint8_t out[SECRET_LEN]);
 
-/* A token for a form (CSRF): the derivation behind a random mask, another text each time, so that nothing can
- * be learned from how well an answer compresses. `about` binds it to something more, or is empty. */
-struct str secret_form_token(struct arena *a, const struct secret *s, struct str about);
-/* In constant time. */
-bool secret_is_form_token(const struct secret *s, struct str about, struct str token);
+/* A form token against CSRF: the derived value, masked with random bytes. The text differs each time, so the
+ * size of a compressed response reveals nothing about it (BREACH). `subject` binds the token to more than the
+ * secret, or is empty. */
+struct str secret_form_token(struct arena *a, const struct secret *s, struct str subject);
+/* Runs in constant time. */
+bool secret_is_form_token(const struct secret *s, struct str subject, struct str token);
 
 #endif

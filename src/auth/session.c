@@ -1,4 +1,4 @@
-/* Session life times and cookies. Knows nothing of pages. */
+/* Lifetimes of sessions, cookies, and the background job that records their use. */
 #include "auth/session.h"
 
 #include "base/check.h"
@@ -7,13 +7,14 @@
 #include <stdlib.h>
 
 struct session_recorder {
-    struct writer_job job;
+    struct writer_job job; /* first */
     struct writer *writer;
-    bool writing, failing;
-    bool is_over;      /* the session is to be deleted */
-    int64_t failed_ms; /* monotonic, of the last failure */
+    bool is_running, is_failing;
+    int64_t failed_ms; /* monotonic; of the last failure */
+    /* Input of the running job. */
+    bool is_ended; /* delete the session */
     uint8_t hash[SECRET_HASH_LEN];
-    int64_t at_ms;
+    int64_t used_ms;
 };
 
 bool session_is_live(const struct session *s, int64_t now)
@@ -38,58 +39,58 @@ struct str cookie_find(struct str field, struct str name)
 
 struct session_recorder *session_recorder_new(struct writer *writer)
 {
-    struct session_recorder *n = xcalloc(1, sizeof *n);
-    n->writer = writer;
-    n->failed_ms = INT64_MIN / 2;
-    return n;
+    struct session_recorder *r = xcalloc(1, sizeof *r);
+    r->writer = writer;
+    r->failed_ms = INT64_MIN / 2;
+    return r;
 }
 
-void session_recorder_free(struct session_recorder *n)
+void session_recorder_free(struct session_recorder *r)
 {
-    if (!n)
+    if (!r)
         return;
-    CHECK(!n->writing);
-    free(n);
+    CHECK(!r->is_running);
+    free(r);
 }
 
-static enum err notes_work(struct writer_job *job, struct store *store)
+static enum err record_work(struct writer_job *job, struct store *store)
 {
-    const struct session_recorder *n = (struct session_recorder *)job;
-    enum err e =
-        n->is_over ? store_delete_session(store, n->hash) : store_see_session(store, n->hash, n->at_ms);
-    return e ? e : store_purge_sessions(store, expiry_floor_ms());
+    const struct session_recorder *r = (struct session_recorder *)job;
+    enum err err =
+        r->is_ended ? store_delete_session(store, r->hash) : store_see_session(store, r->hash, r->used_ms);
+    return err ? err : store_purge_sessions(store, expiry_floor_ms());
 }
 
-static void notes_done(struct writer_job *job, enum err e)
+static void record_done(struct writer_job *job, enum err err)
 {
-    struct session_recorder *n = (struct session_recorder *)job;
-    n->writing = false;
-    if (e && e != ERR_CANCELED && !n->failing)
-        log_warn("the last use of sessions cannot be written: %s", err_name(e));
-    n->failing = e != OK;
-    if (e)
-        n->failed_ms = clock_mono_ms();
+    struct session_recorder *r = (struct session_recorder *)job;
+    r->is_running = false;
+    if (err && err != ERR_CANCELED && !r->is_failing)
+        log_warn("the last use of sessions cannot be stored: %s", err_name(err));
+    r->is_failing = err != OK;
+    if (err)
+        r->failed_ms = clock_mono_ms();
 }
 
-static void submit(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN], bool is_over)
+static void submit(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN], bool is_ended)
 {
-    if (n->writing || clock_mono_ms() - n->failed_ms < MINUTE_MS)
+    if (r->is_running || clock_mono_ms() - r->failed_ms < MINUTE_MS)
         return;
-    memcpy(n->hash, hash, sizeof n->hash);
-    n->at_ms = expiry_now_ms();
-    n->is_over = is_over;
-    n->job = (struct writer_job){.work = notes_work, .done = notes_done};
-    n->writing = writer_submit(n->writer, &n->job) == OK;
+    memcpy(r->hash, hash, sizeof r->hash);
+    r->used_ms = expiry_now_ms();
+    r->is_ended = is_ended;
+    r->job = (struct writer_job){.work = record_work, .done = record_done};
+    r->is_running = writer_submit(r->writer, &r->job) == OK;
 }
 
-void session_record_end(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN])
+void session_record_end(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN])
 {
-    submit(n, hash, true);
+    submit(r, hash, true);
 }
 
-void session_record_use(struct session_recorder *n, const uint8_t hash[SECRET_HASH_LEN],
+void session_record_use(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN],
                         const struct session *s)
 {
     if (llabs(expiry_now_ms() - s->seen_at) >= MINUTE_MS)
-        submit(n, hash, false);
+        submit(r, hash, false);
 }

@@ -1,4 +1,4 @@
-/* The four limiters and which of them a try counts in. */
+/* Four failure limiters, and which of them an attempt counts for. */
 #include "auth/sign_in_limiter.h"
 
 #include "auth/failure_limiter.h"
@@ -42,59 +42,65 @@ void sign_in_limiter_free(struct sign_in_limiter *l)
     free(l);
 }
 
-/* Names of one try: account and network as one text, and the network. */
-struct names {
+/* The names of an attempt for the limiters: its network, and network and account as one text. */
+struct attempt_names {
     char room[NETWORK_ROOM], text[NETWORK_ROOM + PAIR_ACCOUNT_MAX];
     struct str pair, network;
 };
 
-/* Logins are shorter than PAIR_ACCOUNT_MAX. Longer text is not a login and may share a count. */
-static void name_try(const struct sign_in_attempt *t, struct names *n)
+/* Logins are shorter than PAIR_ACCOUNT_MAX. A longer text is no login; such texts may share a count. */
+static void name_attempt(const struct sign_in_attempt *a, struct attempt_names *n)
 {
-    const size_t len = t->account.len < PAIR_ACCOUNT_MAX ? t->account.len : PAIR_ACCOUNT_MAX;
+    const size_t len = a->account.len < PAIR_ACCOUNT_MAX ? a->account.len : PAIR_ACCOUNT_MAX;
     memset(n->text, 0, NETWORK_ROOM);
-    n->network = network_of_address(t->address, n->room);
+    n->network = network_of_address(a->address, n->room);
     memcpy(n->text, n->network.p, n->network.len < NETWORK_ROOM ? n->network.len : NETWORK_ROOM);
-    memcpy(n->text + NETWORK_ROOM, t->account.p, len);
+    memcpy(n->text + NETWORK_ROOM, a->account.p, len);
     n->pair = str_make(n->text, NETWORK_ROOM + len);
 }
 
-static int64_t longer(int64_t a, int64_t b)
+static int64_t max_i64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_attempt *t, int64_t now_ms)
+static int64_t find_wait_ms(const struct sign_in_limiter *l, const struct sign_in_attempt *a,
+                            const struct attempt_names *n, int64_t now_ms)
 {
-    struct names n;
-    name_try(t, &n);
-    int64_t wait_ms = failure_limiter_wait_ms(l->networks, n.network, now_ms);
-    if (t->device.p)
-        wait_ms = longer(wait_ms, failure_limiter_wait_ms(l->devices, t->device, now_ms));
-    else
-        wait_ms = longer(wait_ms, longer(failure_limiter_wait_ms(l->pairs, n.pair, now_ms),
-                                         failure_limiter_wait_ms(l->accounts, t->account, now_ms)));
+    const int64_t network_ms = failure_limiter_wait_ms(l->networks, n->network, now_ms);
+    if (a->device.p)
+        return max_i64(network_ms, failure_limiter_wait_ms(l->devices, a->device, now_ms));
+    const int64_t pair_ms = failure_limiter_wait_ms(l->pairs, n->pair, now_ms);
+    const int64_t account_ms = failure_limiter_wait_ms(l->accounts, a->account, now_ms);
+    return max_i64(network_ms, max_i64(pair_ms, account_ms));
+}
+
+int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms)
+{
+    struct attempt_names n;
+    name_attempt(a, &n);
+    const int64_t wait_ms = find_wait_ms(l, a, &n, now_ms);
     if (wait_ms)
         return wait_ms;
     failure_limiter_record(l->networks, n.network, now_ms);
-    if (t->device.p) {
-        failure_limiter_record(l->devices, t->device, now_ms);
-    } else {
-        failure_limiter_record(l->pairs, n.pair, now_ms);
-        failure_limiter_record(l->accounts, t->account, now_ms);
+    if (a->device.p) {
+        failure_limiter_record(l->devices, a->device, now_ms);
+        return 0;
     }
+    failure_limiter_record(l->pairs, n.pair, now_ms);
+    failure_limiter_record(l->accounts, a->account, now_ms);
     return 0;
 }
 
-void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *t, int64_t now_ms)
+void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms)
 {
-    struct names n;
-    name_try(t, &n);
+    struct attempt_names n;
+    name_attempt(a, &n);
     failure_limiter_undo(l->networks, n.network, now_ms);
-    if (t->device.p) {
-        failure_limiter_clear(l->devices, t->device);
-    } else {
-        failure_limiter_clear(l->pairs, n.pair);
-        failure_limiter_undo(l->accounts, t->account, now_ms);
+    if (a->device.p) {
+        failure_limiter_clear(l->devices, a->device);
+        return;
     }
+    failure_limiter_clear(l->pairs, n.pair);
+    failure_limiter_undo(l->accounts, a->account, now_ms);
 }

@@ -146,7 +146,7 @@ static enum next current_checked_step(struct request *r)
     const struct sign_in_attempt attempt = attempt_of(r);
     sign_in_limiter_succeeded(page->site->sign_in_limiter, &attempt, clock_mono_ms());
     r->step = password_made_step;
-    return password_make(page->site->passwords, &r->wait, &change->call,
+    return password_hash(page->site->passwords, &r->wait, &change->call,
                          form_get(&page->form, STR("password")));
 }
 

@@ -145,7 +145,7 @@ static enum next submit(struct request *r)
     if (error)
         return show_form(r, typed, NULL, error);
     r->step = made_step;
-    return password_make(page->site->passwords, &r->wait, &i->made, password);
+    return password_hash(page->site->passwords, &r->wait, &i->made, password);
 }
 
 static enum next found_step(struct request *r)

@@ -1,5 +1,5 @@
-/* Signing in, without a server: secrets and form tokens, cookies, life times, login names, the throttle,
- * passwords and their jobs. */
+/* Sign-in, without a server: secrets and form tokens, cookies, lifetimes, logins, forms, passwords and
+ * hashing jobs. */
 #include "unit.h"
 
 #include "auth/login.h"
@@ -31,7 +31,7 @@ static int tear_down(void **state)
 
 /* ---- secrets ---- */
 
-static void a_secret_survives_its_text(void **state)
+static void secret_round_trips_through_its_text(void **state)
 {
     struct secret a, b;
     (void)state;
@@ -45,11 +45,12 @@ static void a_secret_survives_its_text(void **state)
     }
     assert_false(secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="), &b));
     assert_false(secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA+A"), &b));
-    assert_false(secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"), &b)); /* bits to spare */
+    assert_false(
+        secret_parse(STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"), &b)); /* unused bits are set */
     assert_false(secret_parse((struct str){NULL, 0}, &b));
 }
 
-static void a_hash_is_sha_256_of_the_bytes(void **state)
+static void hash_is_sha_256_of_the_bytes(void **state)
 {
     static const struct secret zero = {{0}};
     uint8_t hash[SECRET_HASH_BYTES];
@@ -58,7 +59,7 @@ static void a_hash_is_sha_256_of_the_bytes(void **state)
     assert_memory_equal(hash, "\x66\x68\x7a\xad\xf8\x62\xbd\x77", 8); /* of 32 zero bytes */
 }
 
-static void a_form_token_holds_for_its_secret_and_author_only(void **state)
+static void form_token_is_valid_for_its_secret_and_author_only(void **state)
 {
     struct secret mine, other;
     (void)state;
@@ -81,7 +82,7 @@ static void a_form_token_holds_for_its_secret_and_author_only(void **state)
     }
 }
 
-static void purposes_do_not_mix(void **state)
+static void derived_values_differ_by_purpose(void **state)
 {
     static const struct secret s = {{1}};
     uint8_t a[SECRET_LEN], b[SECRET_LEN];
@@ -95,9 +96,9 @@ static void purposes_do_not_mix(void **state)
     assert_memory_not_equal(a, b, SECRET_LEN);
 }
 
-/* ---- cookies, life times ---- */
+/* ---- cookies, lifetimes ---- */
 
-static void cookies_are_found_by_their_whole_name(void **state)
+static void cookies_are_found_by_their_complete_name(void **state)
 {
     (void)state;
     assert_str(cookie_find(STR("a=1; b=2;c=3"), STR("b")), "2");
@@ -109,13 +110,13 @@ static void cookies_are_found_by_their_whole_name(void **state)
     assert_null(cookie_find((struct str){NULL, 0}, STR("b")).p);
 }
 
-static void a_session_lives_while_it_is_used_and_not_for_ever(void **state)
+static void session_expires_when_idle_or_too_old(void **state)
 {
     const int64_t begin = INT64_C(1783684800000);
     struct session s = {.created_at = begin, .seen_at = begin, .expires_at = begin + SESSION_LIFE_MS};
     (void)state;
     assert_true(session_is_live(&s, begin));
-    assert_true(session_is_live(&s, begin - HOUR_MS)); /* the clock was set back */
+    assert_true(session_is_live(&s, begin - HOUR_MS)); /* the clock was moved back */
     assert_true(session_is_live(&s, begin + SESSION_IDLE_MS - 1));
     assert_false(session_is_live(&s, begin + SESSION_IDLE_MS));
     s.seen_at = begin + SESSION_LIFE_MS - 1;
@@ -123,7 +124,7 @@ static void a_session_lives_while_it_is_used_and_not_for_ever(void **state)
     assert_false(session_is_live(&s, begin + SESSION_LIFE_MS));
 }
 
-static void login_names_are_folded(void **state)
+static void logins_are_normalized(void **state)
 {
     (void)state;
     assert_str(login_normalize(&arena, STR(" Ann@Example.COM\t")), "ann@example.com");
@@ -158,7 +159,7 @@ static void forms_are_decoded(void **state)
     assert_int_equal(form.count, 0);
 }
 
-static void forms_that_are_none_are_refused(void **state)
+static void malformed_forms_are_rejected(void **state)
 {
     static const char *const bad[] = {"a=%",         "a=%4",  "a=%4x",   "%zz=1",     "a=%FF", "%C0%80=1",
                                       "a=%ED%A0%80", "a=%00", "a=1&a=2", "a=1&%61=2", "a&a"};
@@ -179,7 +180,7 @@ static void forms_that_are_none_are_refused(void **state)
 
 /* ---- passwords ---- */
 
-static void length_counts_and_what_everybody_tries_does_not(void **state)
+static void password_rules_are_length_and_common_passwords(void **state)
 {
     char text[PASSWORD_MAX_BYTES + 8];
     (void)state;
@@ -190,7 +191,7 @@ static void length_counts_and_what_everybody_tries_does_not(void **state)
     assert_non_null(password_check(STR("PassWord"), STR("ann")));
     assert_non_null(password_check(STR("zzzzzzzzzz"), STR("ann")));
     assert_non_null(password_check(STR("Ann@Example.com"), STR("ann@example.com")));
-    /* Characters, not bytes. */
+    /* The length counts characters, not bytes. */
     assert_non_null(password_check(STR("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F"), STR("ann")));
     assert_null(password_check(STR("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F"
                                    "abcd"),
@@ -201,46 +202,48 @@ static void length_counts_and_what_everybody_tries_does_not(void **state)
     assert_non_null(password_check(str_make(text, PASSWORD_MAX_CHARS + 1), STR("ann")));
 }
 
-struct job {
-    struct waiter wait;
+struct test_job {
+    struct waiter waiter;
     struct password_call call;
     int woken;
 };
 
 static void on_wake(struct waiter *w)
 {
-    struct job *job = (struct job *)w;
+    struct test_job *job = (struct test_job *)w;
     job->woken++;
 }
 
-static struct job new_job(void)
+static struct test_job new_job(void)
 {
-    return (struct job){.wait = {.wake = on_wake}};
+    return (struct test_job){.waiter = {.wake = on_wake}};
 }
 
-static void a_password_is_checked_off_the_loop(void **state)
+static void passwords_are_hashed_and_verified_off_the_loop(void **state)
 {
     uv_loop_t loop;
-    struct job make = new_job(), right = new_job(), wrong = new_job(), unknown = new_job(), huge = new_job();
+    struct test_job make = new_job(), right = new_job(), wrong = new_job(), unknown = new_job(),
+                    huge = new_job();
     char long_text[PASSWORD_MAX_BYTES + 1];
     (void)state;
     assert_int_equal(uv_loop_init(&loop), 0);
     struct passwords *p = passwords_new(&loop);
-    assert_int_equal(password_make(p, &make.wait, &make.call, STR("correct horse")), NEXT_WAIT);
+    assert_int_equal(password_hash(p, &make.waiter, &make.call, STR("correct horse")), NEXT_WAIT);
     assert_int_equal(make.woken, 0);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(make.woken, 1);
     assert_int_equal(make.call.err, OK);
     struct str stored = str_from_cstr(make.call.text);
     assert_true(str_starts_with(stored, STR("$argon2id$v=19$m=65536,t=3,p=1$")));
-    assert_int_equal(password_verify(p, &right.wait, &right.call, STR("correct horse"), stored), NEXT_WAIT);
-    assert_int_equal(password_verify(p, &wrong.wait, &wrong.call, STR("correct horsf"), stored), NEXT_WAIT);
+    assert_int_equal(password_verify(p, &right.waiter, &right.call, STR("correct horse"), stored), NEXT_WAIT);
+    assert_int_equal(password_verify(p, &wrong.waiter, &wrong.call, STR("correct horsf"), stored), NEXT_WAIT);
     assert_int_equal(
-        password_verify(p, &unknown.wait, &unknown.call, STR("correct horse"), (struct str){NULL, 0}),
+        password_verify(p, &unknown.waiter, &unknown.call, STR("correct horse"), (struct str){NULL, 0}),
         NEXT_WAIT);
     memset(long_text, 'x', sizeof long_text);
     assert_int_equal(
-        password_verify(p, &huge.wait, &huge.call, str_make(long_text, sizeof long_text), stored), NEXT_MORE);
+        password_verify(p, &huge.waiter, &huge.call, str_make(long_text, sizeof long_text), stored),
+        NEXT_MORE);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_true(right.woken && wrong.woken && unknown.woken && !huge.woken);
     assert_true(right.call.matches && !*right.call.text);
@@ -250,18 +253,18 @@ static void a_password_is_checked_off_the_loop(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-/* libsodium's own weakest, as if it had been stored when less was asked for. */
-static void an_older_hash_is_made_anew(void **state)
+/* The stored hash has the weakest parameters of libsodium, as if it were from an earlier version. */
+static void outdated_hash_is_replaced(void **state)
 {
     uv_loop_t loop;
-    struct job job = new_job();
+    struct test_job job = new_job();
     char stored[crypto_pwhash_STRBYTES];
     (void)state;
     assert_int_equal(
         crypto_pwhash_str_alg(stored, "correct horse", 13, 1, 8 << 20, crypto_pwhash_ALG_ARGON2ID13), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
     struct passwords *p = passwords_new(&loop);
-    assert_int_equal(password_verify(p, &job.wait, &job.call, STR("correct horse"), str_from_cstr(stored)),
+    assert_int_equal(password_verify(p, &job.waiter, &job.call, STR("correct horse"), str_from_cstr(stored)),
                      NEXT_WAIT);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_true(job.call.matches);
@@ -271,24 +274,24 @@ static void an_older_hash_is_made_anew(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-/* Those that wait cost nothing when their client leaves; above the limit nobody waits. */
-static void few_run_some_wait_and_more_are_sent_away(void **state)
+/* Canceling a queued job removes it; a job above the limit is rejected. */
+static void jobs_run_or_wait_up_to_a_limit(void **state)
 {
-    enum { ROOM = PASSWORD_JOBS + PASSWORD_WAITING_MAX };
+    enum { ROOM = PASSWORD_JOBS + PASSWORD_QUEUE_MAX };
     uv_loop_t loop;
-    struct job jobs[ROOM + 1];
+    struct test_job jobs[ROOM + 1];
     (void)state;
     assert_int_equal(uv_loop_init(&loop), 0);
     struct passwords *p = passwords_new(&loop);
     for (int i = 0; i <= ROOM; i++) {
         jobs[i] = new_job();
-        enum next next = password_make(p, &jobs[i].wait, &jobs[i].call, STR("correct horse"));
+        enum next next = password_hash(p, &jobs[i].waiter, &jobs[i].call, STR("correct horse"));
         assert_int_equal(next, i < ROOM ? NEXT_WAIT : NEXT_MORE);
     }
     assert_int_equal(jobs[ROOM].call.err, ERR_FULL);
     for (int i = 1; i < ROOM; i++)
-        waiter_cancel(&jobs[i].wait); /* the second of them runs already */
-    assert_int_equal(password_make(p, &jobs[1].wait, &jobs[1].call, STR("correct horse")), NEXT_WAIT);
+        waiter_cancel(&jobs[i].waiter); /* the second job is already running */
+    assert_int_equal(password_hash(p, &jobs[1].waiter, &jobs[1].call, STR("correct horse")), NEXT_WAIT);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i <= ROOM; i++)
         assert_int_equal(jobs[i].woken, i < 2);
@@ -299,19 +302,19 @@ static void few_run_some_wait_and_more_are_sent_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_secret_survives_its_text),
-        cmocka_unit_test(a_hash_is_sha_256_of_the_bytes),
-        cmocka_unit_test(a_form_token_holds_for_its_secret_and_author_only),
-        cmocka_unit_test(purposes_do_not_mix),
-        cmocka_unit_test(cookies_are_found_by_their_whole_name),
-        cmocka_unit_test(a_session_lives_while_it_is_used_and_not_for_ever),
-        cmocka_unit_test(login_names_are_folded),
+        cmocka_unit_test(secret_round_trips_through_its_text),
+        cmocka_unit_test(hash_is_sha_256_of_the_bytes),
+        cmocka_unit_test(form_token_is_valid_for_its_secret_and_author_only),
+        cmocka_unit_test(derived_values_differ_by_purpose),
+        cmocka_unit_test(cookies_are_found_by_their_complete_name),
+        cmocka_unit_test(session_expires_when_idle_or_too_old),
+        cmocka_unit_test(logins_are_normalized),
         cmocka_unit_test(forms_are_decoded),
-        cmocka_unit_test(forms_that_are_none_are_refused),
-        cmocka_unit_test(length_counts_and_what_everybody_tries_does_not),
-        cmocka_unit_test(a_password_is_checked_off_the_loop),
-        cmocka_unit_test(an_older_hash_is_made_anew),
-        cmocka_unit_test(few_run_some_wait_and_more_are_sent_away),
+        cmocka_unit_test(malformed_forms_are_rejected),
+        cmocka_unit_test(password_rules_are_length_and_common_passwords),
+        cmocka_unit_test(passwords_are_hashed_and_verified_off_the_loop),
+        cmocka_unit_test(outdated_hash_is_replaced),
+        cmocka_unit_test(jobs_run_or_wait_up_to_a_limit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

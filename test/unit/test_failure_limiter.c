@@ -1,5 +1,4 @@
-/* The limiter of failures, the networks that it is given, and the four limits of a sign-in. Time is an
- * argument. */
+/* The failure limiter, networks of addresses, and the four limits of sign-ins. Tests pass the time. */
 #include "unit.h"
 
 #include "auth/failure_limiter.h"
@@ -11,7 +10,7 @@
 
 /* ---- one limiter ---- */
 
-static void a_burst_and_then_one_each_time_a_failure_is_forgotten(void **state)
+static void burst_then_one_attempt_per_expired_failure(void **state)
 {
     struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 3, .decay_ms = 1000});
     (void)state;
@@ -25,7 +24,7 @@ static void a_burst_and_then_one_each_time_a_failure_is_forgotten(void **state)
     assert_int_equal(failure_limiter_wait_ms(l, STR("y"), 0), 0);
     failure_limiter_record(l, STR("x"), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 1000), 1000);
-    for (int i = 0; i < 100; i++) /* no wait grows beyond one */
+    for (int i = 0; i < 100; i++) /* the wait does not grow */
         failure_limiter_record(l, STR("x"), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 1000), 1000);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 4000), 0);
@@ -34,7 +33,7 @@ static void a_burst_and_then_one_each_time_a_failure_is_forgotten(void **state)
     failure_limiter_free(l);
 }
 
-static void a_doubling_wait_ends_at_its_maximum(void **state)
+static void wait_doubles_up_to_its_maximum(void **state)
 {
     static const int64_t waits_ms[] = {0, 0, 2, 4, 8, 10, 10, 10};
     struct failure_limiter *l = failure_limiter_new(
@@ -50,12 +49,12 @@ static void a_doubling_wait_ends_at_its_maximum(void **state)
     failure_limiter_free(l);
 }
 
-static void what_was_no_failure_is_taken_back(void **state)
+static void undo_removes_a_failure_and_its_wait(void **state)
 {
     struct failure_limiter *l = failure_limiter_new(
         &(struct failure_rule){.burst = 2, .decay_ms = 1000, .wait_ms = 100, .wait_max_ms = 100});
     (void)state;
-    failure_limiter_undo(l, STR("x"), 0); /* unknown: nothing happens */
+    failure_limiter_undo(l, STR("x"), 0); /* unknown name: no effect */
     failure_limiter_record(l, STR("x"), 0);
     failure_limiter_record(l, STR("x"), 0);
     assert_int_equal(failure_limiter_wait_ms(l, STR("x"), 0), 100);
@@ -66,7 +65,7 @@ static void what_was_no_failure_is_taken_back(void **state)
     failure_limiter_free(l);
 }
 
-static void sprayed_names_do_not_displace_one_that_waits(void **state)
+static void sprayed_names_do_not_displace_a_waiting_name(void **state)
 {
     struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 20, .decay_ms = 6000});
     char name[16];
@@ -93,7 +92,7 @@ static void expect_networks(const char *a, const char *b, bool equal)
         fail_msg("%s and %s: the networks should %s", a, b, equal ? "be equal" : "differ");
 }
 
-static void networks_of_addresses(void **state)
+static void addresses_map_to_networks(void **state)
 {
     (void)state;
     expect_networks("192.0.2.1", "192.0.2.1", true);
@@ -126,7 +125,7 @@ static int64_t attempt(struct sign_in_limiter *l, struct str account, struct str
     return sign_in_limiter_begin(l, &t, now_ms);
 }
 
-static void five_tries_and_then_two_seconds_doubled_to_sixty(void **state)
+static void five_attempts_then_waits_from_two_to_sixty_seconds(void **state)
 {
     static const int64_t waits_s[] = {2, 4, 8, 16, 32, 60, 60};
     struct sign_in_limiter *l = sign_in_limiter_new();
@@ -145,7 +144,7 @@ static void five_tries_and_then_two_seconds_doubled_to_sixty(void **state)
     sign_in_limiter_free(l);
 }
 
-static void another_network_does_not_lock_the_owner_out(void **state)
+static void attacks_from_another_network_do_not_lock_the_owner_out(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     (void)state;
@@ -156,8 +155,8 @@ static void another_network_does_not_lock_the_owner_out(void **state)
     sign_in_limiter_free(l);
 }
 
-/* From a network each, `count` failures on the account. */
-static int failures_from_many(struct sign_in_limiter *l, int count, int64_t now_ms)
+/* Tries the account `count` times, each from another network. Returns how many attempts were allowed. */
+static int attempt_from_many_networks(struct sign_in_limiter *l, int count, int64_t now_ms)
 {
     char address[40];
     int done = 0;
@@ -168,25 +167,25 @@ static int failures_from_many(struct sign_in_limiter *l, int count, int64_t now_
     return done;
 }
 
-static void an_account_has_a_hundred_failures_an_hour(void **state)
+static void account_has_a_hundred_failures_an_hour(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     (void)state;
-    assert_int_equal(failures_from_many(l, 300, 1000), 100);
+    assert_int_equal(attempt_from_many_networks(l, 300, 1000), 100);
     assert_int_equal(attempt(l, STR("ann"), OWNER, 1000), 36 * SECOND_MS);
     assert_int_equal(attempt(l, STR("bob"), OWNER, 1000), 0);
     assert_int_equal(attempt(l, STR("ann"), OWNER, 1000 + 36 * SECOND_MS), 0);
     sign_in_limiter_free(l);
 }
 
-static void a_known_device_is_exempt_and_has_ten_tries(void **state)
+static void known_device_is_exempt_and_has_ten_attempts(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER, .device = STR("device 1")};
     struct sign_in_attempt other = t;
     (void)state;
     other.device = STR("device 2");
-    assert_int_equal(failures_from_many(l, 300, 1000), 100);
+    assert_int_equal(attempt_from_many_networks(l, 300, 1000), 100);
     for (int i = 0; i < 10; i++)
         assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
     assert_int_equal(sign_in_limiter_begin(l, &t, 1000), MINUTE_MS);
@@ -198,13 +197,13 @@ static void a_known_device_is_exempt_and_has_ten_tries(void **state)
     sign_in_limiter_free(l);
 }
 
-static void a_right_password_forgets_the_failures_of_the_pair_only(void **state)
+static void success_clears_the_pair_but_not_the_account(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER};
     (void)state;
-    assert_int_equal(failures_from_many(l, 99, 1000), 99);
-    for (int i = 0; i < 3; i++) { /* each takes back its own count of the account */
+    assert_int_equal(attempt_from_many_networks(l, 99, 1000), 99);
+    for (int i = 0; i < 3; i++) { /* each removes only its own failure of the account */
         assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
         sign_in_limiter_succeeded(l, &t, 1000);
     }
@@ -213,34 +212,34 @@ static void a_right_password_forgets_the_failures_of_the_pair_only(void **state)
     sign_in_limiter_free(l);
 }
 
-static void one_network_has_thirty_tries_over_all_accounts(void **state)
+static void network_has_thirty_attempts_over_all_accounts(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     char account[32];
-    int tries = 0;
+    int allowed = 0;
     (void)state;
     for (int i = 0; i < 100; i++) {
         (void)snprintf(account, sizeof account, "author %d", i);
-        tries += attempt(l, str_from_cstr(account), ATTACKER, 1000) == 0;
+        allowed += attempt(l, str_from_cstr(account), ATTACKER, 1000) == 0;
     }
-    assert_int_equal(tries, 30);
+    assert_int_equal(allowed, 30);
     sign_in_limiter_free(l);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_burst_and_then_one_each_time_a_failure_is_forgotten),
-        cmocka_unit_test(a_doubling_wait_ends_at_its_maximum),
-        cmocka_unit_test(what_was_no_failure_is_taken_back),
-        cmocka_unit_test(sprayed_names_do_not_displace_one_that_waits),
-        cmocka_unit_test(networks_of_addresses),
-        cmocka_unit_test(five_tries_and_then_two_seconds_doubled_to_sixty),
-        cmocka_unit_test(another_network_does_not_lock_the_owner_out),
-        cmocka_unit_test(an_account_has_a_hundred_failures_an_hour),
-        cmocka_unit_test(a_known_device_is_exempt_and_has_ten_tries),
-        cmocka_unit_test(a_right_password_forgets_the_failures_of_the_pair_only),
-        cmocka_unit_test(one_network_has_thirty_tries_over_all_accounts),
+        cmocka_unit_test(burst_then_one_attempt_per_expired_failure),
+        cmocka_unit_test(wait_doubles_up_to_its_maximum),
+        cmocka_unit_test(undo_removes_a_failure_and_its_wait),
+        cmocka_unit_test(sprayed_names_do_not_displace_a_waiting_name),
+        cmocka_unit_test(addresses_map_to_networks),
+        cmocka_unit_test(five_attempts_then_waits_from_two_to_sixty_seconds),
+        cmocka_unit_test(attacks_from_another_network_do_not_lock_the_owner_out),
+        cmocka_unit_test(account_has_a_hundred_failures_an_hour),
+        cmocka_unit_test(known_device_is_exempt_and_has_ten_attempts),
+        cmocka_unit_test(success_clears_the_pair_but_not_the_account),
+        cmocka_unit_test(network_has_thirty_attempts_over_all_accounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

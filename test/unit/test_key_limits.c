@@ -1,4 +1,6 @@
-/* How many keys an author can have and get: exact counts, on a database of its own. */
+/* Limits on the keys of an author: live keys, and keys created per day. Exact counts, on a database of its
+ * own.
+ */
 #include "unit.h"
 
 #include "lib/temp_db.h"
@@ -52,7 +54,7 @@ static enum key_limit reached(const struct author *author, int64_t now)
     return limit;
 }
 
-static void a_hundred_live_keys_are_the_limit(void **state)
+static void author_has_at_most_a_hundred_live_keys(void **state)
 {
     struct author author = add_author(&t, 1), other = add_author(&t, 2);
     int64_t row = 0;
@@ -67,7 +69,7 @@ static void a_hundred_live_keys_are_the_limit(void **state)
     assert_int_equal(reached(&author, TEST_DAY), KEY_LIMIT_NONE);
 }
 
-static void revoked_keys_count_on_the_day_they_were_created(void **state)
+static void revoked_keys_count_on_the_day_of_their_creation(void **state)
 {
     struct author author = add_author(&t, 1), other = add_author(&t, 2);
     (void)state;
@@ -84,7 +86,7 @@ static void revoked_keys_count_on_the_day_they_were_created(void **state)
     assert_int_equal(reached(&other, TEST_DAY), KEY_LIMIT_NONE);
 }
 
-static void the_limit_of_live_keys_is_reported_first(void **state)
+static void live_limit_is_reported_before_daily_limit(void **state)
 {
     struct author author = add_author(&t, 1);
     (void)state;
@@ -103,7 +105,7 @@ static int64_t log_pages_after_revoking(int64_t row, int64_t at)
     return pages;
 }
 
-static void a_second_revocation_writes_nothing(void **state)
+static void second_revocation_writes_nothing(void **state)
 {
     struct author author = add_author(&t, 1);
     int64_t first = create(&author, TEST_DAY), second = create(&author, TEST_DAY);
@@ -116,10 +118,10 @@ static void a_second_revocation_writes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_hundred_live_keys_are_the_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(revoked_keys_count_on_the_day_they_were_created, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_limit_of_live_keys_is_reported_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_second_revocation_writes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(author_has_at_most_a_hundred_live_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(revoked_keys_count_on_the_day_of_their_creation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(live_limit_is_reported_before_daily_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(second_revocation_writes_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

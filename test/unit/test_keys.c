@@ -1,4 +1,4 @@
-/* API keys as text. */
+/* The text of API keys. */
 #include "unit.h"
 
 #include "auth/api_key.h"
@@ -18,7 +18,7 @@ static void generated_keys_are_well_formed(void **state)
         assert_int_equal(key.len, 13 + 43 + 6);
         assert_true(key_is_well_formed(PREFIX, s));
         assert_false(key_is_well_formed(STR("other_"), s));
-        /* Every single changed character is noticed. */
+        /* Each changed character is detected. */
         for (size_t at = 0; at < key.len; at++) {
             other = key;
             other.p[at] = other.p[at] == 'A' ? 'B' : 'A';
@@ -32,7 +32,7 @@ static void generated_keys_are_well_formed(void **state)
     assert_memory_equal(hash, "\xba\x78\x16\xbf\x8f\x01\xcf\xea", 8); /* FIPS 180-2, B.1 */
 }
 
-/* The checksum is CRC-32: known text, checked with another implementation. */
+/* The expected text comes from another implementation of CRC-32. */
 static void checksum_is_crc32(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void checksum_is_crc32(void **state)
         key_is_well_formed(PREFIX, STR("service_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEF-03jcPh")));
 }
 
-static void authorization_is_read_as_rfc_6750_says(void **state)
+static void authorization_field_is_parsed_as_in_rfc_6750(void **state)
 {
     struct str token;
     (void)state;
@@ -58,7 +58,7 @@ static void authorization_is_read_as_rfc_6750_says(void **state)
     assert_int_equal(key_from_authorization(str_make(NULL, 0), &token), BEARER_MISSING);
 }
 
-static void secret_is_found_in_any_text(void **state)
+static void secrets_are_located_in_text(void **state)
 {
     (void)state;
     assert_int_equal(key_locate_secret(PREFIX, STR("/v1/videos?limit=1")), 18);
@@ -75,8 +75,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generated_keys_are_well_formed),
         cmocka_unit_test(checksum_is_crc32),
-        cmocka_unit_test(authorization_is_read_as_rfc_6750_says),
-        cmocka_unit_test(secret_is_found_in_any_text),
+        cmocka_unit_test(authorization_field_is_parsed_as_in_rfc_6750),
+        cmocka_unit_test(secrets_are_located_in_text),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "redis/backoff.h"
 
-/* The least and the longest pause of each attempt, over many sequences of chance. */
+/* The shortest and the longest pause before each attempt, over many random sequences. */
 static void pauses_double_up_to_five_seconds(void **state)
 {
     static const int whole_ms[] = {100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000};
@@ -23,23 +23,23 @@ static void pauses_double_up_to_five_seconds(void **state)
         assert_true(near_half[i] && near_whole[i]);
 }
 
-static void processes_do_not_come_back_in_step(void **state)
+static void processes_do_not_reconnect_in_step(void **state)
 {
     (void)state;
     struct backoff one = {.random = 1}, other = {.random = 2};
-    int same = 0;
+    int equal = 0;
     backoff_reset(&one);
     backoff_reset(&other);
     for (int i = 0; i < 20; i++)
-        same += backoff_next(&one) == backoff_next(&other);
-    assert_true(same < 5);
+        equal += backoff_next(&one) == backoff_next(&other);
+    assert_true(equal < 5);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses_double_up_to_five_seconds),
-        cmocka_unit_test(processes_do_not_come_back_in_step),
+        cmocka_unit_test(processes_do_not_reconnect_in_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

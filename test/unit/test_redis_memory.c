@@ -1,4 +1,4 @@
-/* hiredis without memory: the connection is given up and tried again, and the process goes on. */
+/* Allocations of hiredis fail: the connection is dropped and retried, and the process continues. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FAILURES_MAX = 400, TURNS = 6 };
+enum { FAILURES_MAX = 400, ITERATIONS = 6 };
 
-/* A socket that takes connections and says nothing. */
+/* A socket that accepts connections and never replies. */
 static int listen_silently(int *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -35,8 +35,8 @@ static struct redis *connect_to(uv_loop_t *loop, int port, const struct redis_pr
     return redis_new(loop, &options, redis_scripts, probes->probes, REDIS_PROBES);
 }
 
-/* Every allocation of the hand shake fails once, and then that one and all later ones. */
-static void every_failed_allocation_is_survived(void **state)
+/* For each allocation of the handshake: only it fails, or it and all later ones. */
+static void survives_every_failed_allocation(void **state)
 {
     struct redis_probes probes;
     int port, fd = listen_silently(&port);
@@ -50,7 +50,7 @@ static void every_failed_allocation_is_survived(void **state)
         const size_t before = redis_memory_used();
         fault_arm((unsigned)n / 2 + 1, n % 2);
         struct redis *r = connect_to(&loop, port, &probes);
-        for (int i = 0; i < TURNS; i++)
+        for (int i = 0; i < ITERATIONS; i++)
             (void)uv_run(&loop, UV_RUN_NOWAIT);
         assert_true(!r || !redis_is_up(r));
         fault_arm(0, false);
@@ -65,6 +65,6 @@ static void every_failed_allocation_is_survived(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failed_allocation_is_survived)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(survives_every_failed_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
