@@ -56,10 +56,10 @@ static bool serve_from_cache(struct request *r)
         return false;
     r->res.status = 200;
     r->res.content_type = cached->content_type;
-    r->res.etag = cached->etag;
+    r->res.etag = arena_copy(&r->arena, cached->etag);
     if (endpoint_of(r)->on_cache_hit)
         endpoint_of(r)->on_cache_hit(r, cached->facts);
-    response_set_shared_body(r, cached->body, response_cache_release, (void *)(uintptr_t)cached);
+    response_set_shared_body(r, cached->shared_body);
     return true;
 }
 
@@ -70,7 +70,7 @@ static void offer_to_cache(struct request *r)
     const struct endpoint_call *call = endpoint_call_of(r);
     const struct response *res = &r->res;
     bool complete =
-        (res->status == 200 || res->status == 304) && !res->streaming && !res->shared_body.p && res->body.len;
+        (res->status == 200 || res->status == 304) && !res->streaming && !res->shared_body && res->body.len;
     if (!call->counted || !complete || res->field_count || !call->valid_until_ms)
         return;
     const struct response_key key = response_key_of(r);

@@ -8,7 +8,7 @@ static enum next openapi_step(struct request *r)
 {
     r->res.status = 200;
     r->res.content_type = STR("application/json; charset=utf-8");
-    r->res.shared_body = str_make(openapi_json, openapi_json_len);
+    response_set_constant_body(r, str_make(openapi_json, openapi_json_len));
     return NEXT_DONE;
 }
 

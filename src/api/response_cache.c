@@ -1,5 +1,4 @@
-/* A chained hash table whose entries are also linked in a list, least recently used first. An entry that is
- * evicted while its response is being sent is freed when the response is released. */
+/* A chained hash table whose entries are also linked in a list, least recently used first. */
 #include "api/response_cache.h"
 
 #include "base/check.h"
@@ -9,7 +8,6 @@
 #include <stdlib.h>
 
 enum {
-    ENTRY_MAGIC = 0x43616368,
     BYTES_PER_BUCKET = 1024,
     LARGEST_FRACTION = 8, /* a response above 1/8 of max_bytes is not stored */
     SEEN_BITS = 1 << 20,
@@ -17,16 +15,14 @@ enum {
 };
 
 struct cache_entry {
-    struct cached_response response; /* first: what callers hold */
-    unsigned magic;
-    int references; /* one of the cache itself, one of each holder */
+    struct cached_response response;
     struct cache_entry *next_in_bucket;
     struct list by_use;
     uint64_t hash;
     struct response_key key;
     int64_t stored_ms, valid_until_ms;
     size_t bytes;
-    char text[]; /* path, query, accept, etag, body */
+    char text[]; /* path, query, accept, etag */
 };
 
 struct response_cache {
@@ -75,16 +71,6 @@ static struct cache_entry *find_entry(struct response_cache *c, uint64_t hash, c
     return e;
 }
 
-void response_cache_release(void *response)
-{
-    struct cache_entry *e = response;
-    CHECK(e->magic == ENTRY_MAGIC && e->references > 0);
-    if (--e->references > 0)
-        return;
-    e->magic = 0;
-    free(e);
-}
-
 static void remove_entry(struct response_cache *c, struct cache_entry *e)
 {
     struct cache_entry **at = &c->buckets[e->hash % c->bucket_count];
@@ -94,7 +80,8 @@ static void remove_entry(struct response_cache *c, struct cache_entry *e)
     list_remove(&e->by_use);
     c->counts.entries--;
     c->counts.bytes -= e->bytes;
-    response_cache_release(e);
+    shared_body_release(e->response.shared_body);
+    free(e);
 }
 
 void response_cache_free(struct response_cache *c)
@@ -122,7 +109,6 @@ const struct cached_response *response_cache_look_up(struct response_cache *c, c
     }
     list_remove(&e->by_use);
     list_add_last(&c->by_use, &e->by_use);
-    e->references++;
     c->counts.hits++;
     return &e->response;
 }
@@ -138,17 +124,17 @@ static struct str copy_text(char **to, struct str s)
 
 static struct cache_entry *new_entry(const struct response_key *key, const struct cached_response *response)
 {
-    const size_t bytes = sizeof(struct cache_entry) + key->path.len + key->query.len + key->accept.len +
-                         response->etag.len + response->body.len;
+    const size_t bytes =
+        sizeof(struct cache_entry) + key->path.len + key->query.len + key->accept.len + response->etag.len;
     struct cache_entry *e = xmalloc(bytes);
     char *to = e->text;
-    *e = (struct cache_entry){
-        .response = *response, .magic = ENTRY_MAGIC, .references = 1, .key = *key, .bytes = bytes};
+    *e = (struct cache_entry){.response = *response, .key = *key, .bytes = bytes + response->body.len};
     e->key.path = copy_text(&to, key->path);
     e->key.query = copy_text(&to, key->query);
     e->key.accept = copy_text(&to, key->accept);
     e->response.etag = copy_text(&to, response->etag);
-    e->response.body = copy_text(&to, response->body);
+    e->response.shared_body = shared_body_new(response->body);
+    e->response.body = shared_body_text(e->response.shared_body);
     list_init(&e->by_use);
     return e;
 }

@@ -4,7 +4,7 @@
 #ifndef VT_API_RESPONSE_CACHE_H
 #define VT_API_RESPONSE_CACHE_H
 
-#include "base/str.h"
+#include "http/shared_body.h"
 
 #include <stdint.h>
 
@@ -22,19 +22,19 @@ struct response_key {
 enum { RESPONSE_FACTS = 3 };
 struct cached_response {
     struct str body, etag, content_type;
-    int64_t facts[RESPONSE_FACTS]; /* numbers of the endpoint, returned on a hit */
+    int64_t facts[RESPONSE_FACTS];   /* numbers of the endpoint, returned on a hit */
+    struct shared_body *shared_body; /* on a hit: the owner of `body`, which can outlive the entry */
 };
 
 /* If `max_bytes` is 0, nothing is ever stored. */
 struct response_cache *response_cache_new(size_t max_bytes);
-/* Responses that are still held stay valid until they are released. NULL is ignored. */
+/* NULL is ignored. */
 void response_cache_free(struct response_cache *c);
 
-/* Returns the response, which the caller must release, or NULL on a miss. `now_ms` is wall clock time. */
+/* Returns the response, which is valid until the next call of this cache, or NULL on a miss. Acquire
+ * `shared_body` to keep the body longer. `now_ms` is wall clock time. */
 const struct cached_response *response_cache_look_up(struct response_cache *c, const struct response_key *key,
                                                      int64_t now_ms);
-/* Takes a struct cached_response; the type fits response_set_shared_body(). */
-void response_cache_release(void *response);
 
 /* Stores a copy if the same request was offered before. It is valid from `now_ms` until just before
  * `valid_until_ms`. `content_type` is not copied: it must be a constant. */

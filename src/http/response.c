@@ -25,12 +25,15 @@ void response_add_lines(struct request *r, struct str lines)
     r->res.fields[r->res.field_count++] = (struct response_field){.value = lines};
 }
 
-void response_set_shared_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx)
+void response_set_shared_body(struct request *r, struct shared_body *body)
 {
-    CHECK(!r->res.release);
-    r->res.shared_body = body;
-    r->res.release = release;
-    r->res.release_ctx = ctx;
+    CHECK(!r->res.shared_body);
+    r->res.shared_body = shared_body_acquire(body);
+}
+
+void response_set_constant_body(struct request *r, struct str body)
+{
+    r->res.constant_body = body;
 }
 
 void response_reset(struct request *r)
@@ -87,14 +90,15 @@ static const char *reason_of(int status)
 
 void response_release_body(struct response *res)
 {
-    if (res->release)
-        res->release(res->release_ctx);
-    res->release = NULL;
+    shared_body_release(res->shared_body);
+    res->shared_body = NULL;
 }
 
 struct str response_body(const struct response *res)
 {
-    return res->shared_body.p ? res->shared_body : buf_str(&res->body);
+    if (res->shared_body)
+        return shared_body_text(res->shared_body);
+    return res->constant_body.p ? res->constant_body : buf_str(&res->body);
 }
 
 void response_apply_etag(struct request *r)

@@ -3,6 +3,7 @@
 #define VT_HTTP_RESPONSE_H
 
 #include "base/buf.h"
+#include "http/shared_body.h"
 
 struct request;
 
@@ -18,14 +19,12 @@ struct response {
     struct str etag;         /* with the quotes; p == NULL: made from the body for a 200 of GET and HEAD */
     size_t field_count;
     struct response_field fields[RESPONSE_FIELDS_MAX];
-    struct buf body;            /* hard maximum BODY_MAX_BYTES: a handler flushes before */
-    struct str shared_body;     /* p != NULL: sent instead of `body`; lives until it is released */
-    void (*release)(void *ctx); /* NULL: it lives as long as the process. Called when the response is sent or
-                                   given up */
-    void *release_ctx;
-    bool close;        /* the connection is closed behind this response */
-    bool streaming;    /* request_flush() was called */
-    size_t bytes_sent; /* of the body; for the log */
+    struct buf body;                 /* hard maximum BODY_MAX_BYTES: a handler flushes before */
+    struct str constant_body;        /* p != NULL: sent instead of `body`; lives as long as the process */
+    struct shared_body *shared_body; /* not NULL: sent instead of `body`; the response owns a reference */
+    bool close;                      /* the connection is closed behind this response */
+    bool streaming;                  /* request_flush() was called */
+    size_t bytes_sent;               /* of the body; for the log */
 };
 
 enum { BODY_MAX_BYTES = 8 << 20 };
@@ -42,9 +41,10 @@ void response_add_lines(struct request *r, struct str lines);
 /* Forgets status, fields and body: for an error after a half-built answer. Not once streaming. */
 void response_reset(struct request *r);
 
-/* Sends a body that the caller owns, without copying it. `release` is called with `ctx` when the response is
- * sent or given up; NULL if the body lives as long as the process. */
-void response_set_shared_body(struct request *r, struct str body, void (*release)(void *ctx), void *ctx);
+/* Sends `body` without copying it and acquires a reference to it until the response is sent or aborted. */
+void response_set_shared_body(struct request *r, struct shared_body *body);
+/* Sends a body that lives as long as the process, without copying it. */
+void response_set_constant_body(struct request *r, struct str body);
 
 /* The strong entity tag for a text that stands for the body: quoted hash, in the request's arena. */
 struct str response_make_etag(struct request *r, struct str text);

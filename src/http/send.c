@@ -5,6 +5,9 @@
 #include "base/check.h"
 #include "http/router.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
 enum { BUFS_MAX = 4 };
 
 static uv_buf_t buf_of(struct str s)
@@ -142,10 +145,43 @@ static size_t skip(uv_buf_t *bufs, size_t count, size_t n)
     return first;
 }
 
+/* The descriptor to which a whole response with a file body can be sent directly; -1 if libuv has to send it,
+ * because earlier bytes are still queued or the body is in memory. */
+static int socket_for_file(struct conn *c, size_t count)
+{
+    const struct response *res = &c->x->r.res;
+    uv_os_fd_t fd;
+    if (count != 2 || !res->shared_body || !shared_body_is_file(res->shared_body) ||
+        uv_stream_get_write_queue_size(&c->stream) != 0 || uv_fileno(&c->handle, &fd) != 0)
+        return -1;
+    return fd;
+}
+
+/* Returns the number of bytes sent or a libuv error, like uv_try_write(). MSG_MORE puts the head into the
+ * first packet of the body. If sendfile(2) fails, the write of the remainder reports the error again. */
+static int send_head_and_file(const struct shared_body *body, int socket, uv_buf_t head)
+{
+    const ssize_t sent = send(socket, head.base, head.len, MSG_MORE | MSG_NOSIGNAL);
+    if (sent < 0)
+        return uv_translate_sys_error(errno);
+    if ((size_t)sent < head.len)
+        return (int)sent;
+    const ssize_t of_body = shared_body_send(body, socket);
+    return (int)(sent + (of_body > 0 ? of_body : 0));
+}
+
+static int try_send(struct conn *c, const uv_buf_t *bufs, size_t count)
+{
+    const int socket = socket_for_file(c, count);
+    if (socket >= 0)
+        return send_head_and_file(c->x->r.res.shared_body, socket, bufs[0]);
+    return uv_try_write(&c->stream, bufs, (unsigned)count);
+}
+
 /* Hands the buffers over. 1: all is out; 0: on_written() will say so; negative: the connection is lost. */
 static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
 {
-    int n = count ? uv_try_write(&c->stream, bufs, (unsigned)count) : 0;
+    int n = count ? try_send(c, bufs, count) : 0;
     if (n < 0 && n != UV_EAGAIN)
         return n;
     size_t first = skip(bufs, count, n > 0 ? (size_t)n : 0);

@@ -28,7 +28,7 @@ static enum next send_asset(struct request *r, struct str type, struct str text)
 {
     r->res.status = 200;
     r->res.content_type = type;
-    r->res.shared_body = text;
+    response_set_constant_body(r, text);
     response_add_field(r, STR("Cache-Control"), STR("public, max-age=31536000, immutable"));
     return NEXT_DONE;
 }

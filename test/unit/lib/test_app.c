@@ -56,7 +56,7 @@ static enum next fixed_step(struct request *r)
 {
     static char bytes[PART_BYTES];
     memset(bytes, 'f', sizeof bytes);
-    r->res.shared_body = str_make(bytes, sizeof bytes);
+    response_set_constant_body(r, str_make(bytes, sizeof bytes));
     r->res.status = 200;
     r->res.content_type = STR("text/plain");
     return NEXT_DONE;

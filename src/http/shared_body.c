@@ -1,0 +1,126 @@
+/* Bodies in memory and in sealed memory files. A file is also mapped, for what sendfile(2) left over. */
+#include "http/shared_body.h"
+
+#include "base/check.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+enum {
+    MAGIC = 0x426f6479,
+    SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE,
+    FILES_FRACTION = 4, /* of the descriptors, files use the lowest quarter; the others are for connections */
+};
+
+struct shared_body {
+    unsigned magic;
+    int references;
+    int fd; /* -1: the text is in `memory` */
+    struct str text;
+    char memory[];
+};
+
+/* The kernel assigns the lowest free descriptor. */
+static bool leaves_room_for_connections(int fd)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd < limit.rlim_cur / FILES_FRACTION;
+}
+
+static bool write_all(int fd, struct str text)
+{
+    while (text.len) {
+        ssize_t n = write(fd, text.p, text.len);
+        if (n <= 0)
+            return false;
+        text = str_make(text.p + n, text.len - (size_t)n);
+    }
+    return true;
+}
+
+/* Returns -1 on any failure. */
+static int make_sealed_file(struct str text)
+{
+    const int fd = memfd_create("viewtally-response", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    if (leaves_room_for_connections(fd) && write_all(fd, text) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+static struct shared_body *new_in_file(struct str text)
+{
+    const int fd = make_sealed_file(text);
+    if (fd < 0)
+        return NULL;
+    const char *map = mmap(NULL, text.len, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED) {
+        (void)close(fd);
+        return NULL;
+    }
+    struct shared_body *body = xmalloc(sizeof *body);
+    *body = (struct shared_body){MAGIC, .references = 1, .fd = fd, .text = str_make(map, text.len)};
+    return body;
+}
+
+static struct shared_body *new_in_memory(struct str text)
+{
+    struct shared_body *body = xmalloc(sizeof *body + text.len);
+    *body = (struct shared_body){MAGIC, .references = 1, .fd = -1};
+    if (text.len)
+        memcpy(body->memory, text.p, text.len);
+    body->text = str_make(body->memory, text.len);
+    return body;
+}
+
+struct shared_body *shared_body_new(struct str text)
+{
+    struct shared_body *body = text.len >= SHARED_BODY_FILE_MIN_BYTES ? new_in_file(text) : NULL;
+    return body ? body : new_in_memory(text);
+}
+
+struct shared_body *shared_body_acquire(struct shared_body *body)
+{
+    CHECK(body->magic == MAGIC && body->references > 0);
+    body->references++;
+    return body;
+}
+
+void shared_body_release(struct shared_body *body)
+{
+    if (!body)
+        return;
+    CHECK(body->magic == MAGIC && body->references > 0);
+    if (--body->references > 0)
+        return;
+    if (body->fd >= 0) {
+        (void)munmap((void *)(uintptr_t)body->text.p, body->text.len);
+        (void)close(body->fd);
+    }
+    body->magic = 0;
+    free(body);
+}
+
+struct str shared_body_text(const struct shared_body *body)
+{
+    return body->text;
+}
+
+bool shared_body_is_file(const struct shared_body *body)
+{
+    return body->fd >= 0;
+}
+
+ssize_t shared_body_send(const struct shared_body *body, int socket)
+{
+    CHECK(body->fd >= 0);
+    off_t offset = 0;
+    return sendfile(socket, body->fd, &offset, body->text.len);
+}
