@@ -60,7 +60,7 @@ struct app {
     struct oauth oauth;
     struct router router;
     char *metadata_path; /* of the router */
-    struct site site;
+    struct web web;
     struct expiry_observer *expiry_observer;
     bool draining;
 };
@@ -150,11 +150,11 @@ static void mount_all(struct app *app)
     mount_api(app, base);
     if (direct.len && !str_eq(direct, base))
         mount_api(app, direct);
-    mount(app, base, web_api_routes, &app->site.http, UNKNOWN_NONE);
+    mount(app, base, web_api_routes, &app->web.http, UNKNOWN_NONE);
     mount(app, metadata, oauth_metadata_routes, &app->oauth.http, UNKNOWN_NONE);
     mount(app, str_make(app->metadata_path, metadata.len + base.len), oauth_metadata_routes, &app->oauth.http,
           UNKNOWN_NONE);
-    mount(app, app->site.base, web_routes, &app->site.http, UNKNOWN_HTML);
+    mount(app, app->web.base, web_routes, &app->web.http, UNKNOWN_HTML);
 }
 
 /* ---- start ---- */
@@ -342,7 +342,7 @@ static void stop_rest(struct app *app)
     longpoll_close(app->api.longpoll);
     app->api.longpoll = NULL;
     key_usage_close(app->api.usage);
-    site_close(&app->site);
+    web_close(&app->web);
     expiry_observer_close(app->expiry_observer);
     close_redis(app);
     close_store(app);
@@ -432,14 +432,14 @@ static void close_rest(struct app *app)
         longpoll_close(app->api.longpoll);
         key_usage_close(app->api.usage);
     }
-    site_close(&app->site);
+    web_close(&app->web);
     expiry_observer_close(app->expiry_observer);
     close_redis(app);
     close_store(app);
     CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
     monitor_free(app->watch);
     key_usage_free(app->api.usage);
-    site_fini(&app->site);
+    web_fini(&app->web);
     expiry_observer_free(app->expiry_observer);
     oauth_fini(&app->oauth);
     free(app->metadata_path);
@@ -465,7 +465,7 @@ enum err app_run(struct config *config, const char *config_path, struct error *e
         e = open_redis(&app, error);
     if (e == OK) {
         init_api(&app);
-        site_init(&app.site, config, &app.loop, app.store, app.writer, app.api.positions);
+        web_init(&app.web, config, &app.loop, app.store, app.writer, app.api.positions);
         mount_all(&app);
         app.expiry_observer = expiry_observer_new(&app.loop, app.writer);
         start_signals(&app); /* first: who reads `listening on …` may send one at once */

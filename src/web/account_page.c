@@ -5,6 +5,7 @@
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
+#include "web/cookies.h"
 #include "store/writer_call.h"
 
 struct password_change_write {
@@ -121,7 +122,7 @@ static enum next password_made_step(struct request *r)
     memcpy(change->write.verified, page->viewer.password.p, page->viewer.password.len);
     memcpy(change->write.text, change->call.text, sizeof change->write.text);
     r->step = password_written_step;
-    return writer_call(page->site->writer, &r->wait, &change->result, write_password, &change->write,
+    return writer_call(page->web->writer, &r->wait, &change->result, write_password, &change->write,
                        sizeof change->write);
 }
 
@@ -144,9 +145,9 @@ static enum next current_checked_step(struct request *r)
     if (!change->call.matches)
         return show(r, "This is not your current password.", NULL);
     const struct sign_in_attempt attempt = attempt_of(r);
-    sign_in_limiter_succeeded(page->site->sign_in_limiter, &attempt, clock_mono_ms());
+    sign_in_limiter_succeeded(page->web->sign_in_limiter, &attempt, clock_mono_ms());
     r->step = password_made_step;
-    return password_hash(page->site->passwords, &r->wait, &change->call,
+    return password_hash(page->web->passwords, &r->wait, &change->call,
                          form_get(&page->form, STR("password")));
 }
 
@@ -163,13 +164,13 @@ static enum next password_step(struct request *r)
     if (error)
         return show(r, NULL, error);
     const struct sign_in_attempt attempt = attempt_of(r);
-    int64_t wait_ms = sign_in_limiter_begin(page->site->sign_in_limiter, &attempt, clock_mono_ms());
+    int64_t wait_ms = sign_in_limiter_begin(page->web->sign_in_limiter, &attempt, clock_mono_ms());
     if (wait_ms)
         return page_too_many_sign_ins(r, wait_ms);
     struct password_change *change = arena_alloc(&r->arena, sizeof *change);
     page->state = change;
     r->step = current_checked_step;
-    return password_verify(page->site->passwords, &r->wait, &change->call, current, page->viewer.password);
+    return password_verify(page->web->passwords, &r->wait, &change->call, current, page->viewer.password);
 }
 
 const struct route account_password_page = {
@@ -200,7 +201,7 @@ static enum next sign_out_step(struct request *r)
     page->state = change;
     change->write.start.author_row = page->viewer.author_row;
     r->step = signed_out_step;
-    return writer_call(page->site->writer, &r->wait, &change->result, write_sign_out_everywhere,
+    return writer_call(page->web->writer, &r->wait, &change->result, write_sign_out_everywhere,
                        &change->write.start, sizeof change->write.start);
 }
 

@@ -129,16 +129,16 @@ static enum next count_step(struct request *r)
 
 static enum next load_positions(struct request *r)
 {
-    const struct site *site = page_context_of(r)->site;
+    const struct web *web = page_context_of(r)->web;
     struct apps_list *apps = apps_of(r);
     struct uuid ids[POLL_POSITIONS_MAX];
     int count = apps->count < POLL_POSITIONS_MAX ? apps->count : POLL_POSITIONS_MAX;
-    if (!count || !site->cursors)
+    if (!count || !web->positions)
         return show(r);
     for (int i = 0; i < count; i++)
         ids[i] = apps->apps[i].key_id;
     r->step = count_next;
-    return poll_positions_load(site->cursors, ids, count, &r->wait, &apps->positions);
+    return poll_positions_load(web->positions, ids, count, &r->wait, &apps->positions);
 }
 
 /* ---- the keys ---- */

@@ -3,7 +3,7 @@
 #include "web/assets.h"
 
 #include "base/hash.h"
-#include "web/site.h"
+#include "web/web.h"
 
 extern const char style_css[], copy_js[];
 extern const size_t style_css_len, copy_js_len;
@@ -44,7 +44,7 @@ static enum next script_step(struct request *r)
 }
 
 const struct route style_page = {
-    .path = "/assets/style.css", .methods = ROUTE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = style_step};
+    .path = "/assets/style.css", .methods = ROUTE_GET, .flags = WEB_OPEN | WEB_STATIC, .start = style_step};
 
 const struct route script_page = {
-    .path = "/assets/copy.js", .methods = ROUTE_GET, .flags = SITE_OPEN | SITE_STATIC, .start = script_step};
+    .path = "/assets/copy.js", .methods = ROUTE_GET, .flags = WEB_OPEN | WEB_STATIC, .start = script_step};

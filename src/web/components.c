@@ -63,7 +63,7 @@ static void draw_thumbnail(struct buf *b, const struct video_ref *v, struct str 
 void component_thumbnail(struct request *r, const struct video_ref *v, struct str title)
 {
     struct buf *b = &r->res.body;
-    bool remote = *page_context_of(r)->site->config->account.image_sources &&
+    bool remote = *page_context_of(r)->web->config->account.image_sources &&
                   html_link_is_safe(v->thumbnail_url) && v->thumbnail_url.p[0] != '/';
     if (!remote) {
         draw_thumbnail(b, v, title);

@@ -5,6 +5,7 @@
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
 #include "web/page.h"
+#include "web/page_checks.h"
 #include "store/writer_call.h"
 
 struct consent_write {
@@ -31,7 +32,7 @@ static struct consent *consent_of(const struct request *r)
 
 static struct str issuer(const struct request *r)
 {
-    return str_from_cstr(page_context_of(r)->site->config->server.base_url);
+    return str_from_cstr(page_context_of(r)->web->config->server.base_url);
 }
 
 /* Shows a page instead of redirecting: the redirect address cannot be trusted before it is validated. */
@@ -174,7 +175,7 @@ static enum next allow(struct request *r)
     memcpy(c->write.redirect_uri, q->redirect_uri.p, q->redirect_uri.len);
     memcpy(c->write.challenge, q->challenge.p, sizeof c->write.challenge);
     r->step = written_step;
-    return writer_call(page_context_of(r)->site->writer, &r->wait, &c->result, write_code, &c->write,
+    return writer_call(page_context_of(r)->web->writer, &r->wait, &c->result, write_code, &c->write,
                        sizeof c->write);
 }
 
@@ -224,5 +225,5 @@ static enum next consent_step(struct request *r)
 const struct route consent_page = {.path = "/oauth/authorize",
                                    .name = "/v1/oauth/authorize",
                                    .methods = ROUTE_GET | ROUTE_POST,
-                                   .flags = SITE_OPEN | SITE_OWN_QUERY,
+                                   .flags = WEB_OPEN | WEB_OWN_QUERY,
                                    .start = consent_step};

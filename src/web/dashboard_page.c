@@ -277,7 +277,7 @@ static enum next batch_step(struct request *r);
 static enum next batch_done_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
-    switch (summary_finish_batch(&d->work, page_context_of(r)->site->summaries)) {
+    switch (summary_finish_batch(&d->work, page_context_of(r)->web->summaries)) {
     case SUMMARY_FAILED: return page_store_error(r, page_context_of(r)->read.err);
     case SUMMARY_READY: return write_page(r);
     case SUMMARY_MORE: break;
@@ -303,7 +303,7 @@ static enum next author_step(struct request *r)
     struct store_read *read = &page_context_of(r)->read;
     if (read->err)
         return page_store_error(r, read->err);
-    if (summary_begin(&d->work, page_context_of(r)->site->summaries, read, d->author.row, d->author.rev,
+    if (summary_begin(&d->work, page_context_of(r)->web->summaries, read, d->author.row, d->author.rev,
                       d->now))
         return write_page(r);
     d->slice_start_us = clock_work_us();

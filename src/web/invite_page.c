@@ -75,8 +75,7 @@ static enum next show_form(struct request *r, struct str login, const char *logi
     HTML(b, "<p>This link is for ");
     html_name(b, i->invitation.viewer.name);
     HTML(b, ". It works once.</p>\n");
-    page_form(r, arena_printf(&r->arena, "/invite/%.*s", (int)page_context_of(r)->tail.len,
-                              page_context_of(r)->tail.p));
+    page_form(r, arena_printf(&r->arena, "/invite/%.*s", (int)r->path_parameter.len, r->path_parameter.p));
     write_fields(b, i, login, login_error, error);
     HTML(b, "<button>Set password and sign in</button></form>");
     return page_end(r);
@@ -126,7 +125,7 @@ static enum next made_step(struct request *r)
     w->login_len = i->login.len;
     memcpy(w->text, i->made.text, sizeof w->text);
     r->step = written_step;
-    return writer_call(page->site->writer, &r->wait, &i->result, write_invite, w, sizeof *w);
+    return writer_call(page->web->writer, &r->wait, &i->result, write_invite, w, sizeof *w);
 }
 
 static enum next submit(struct request *r)
@@ -145,7 +144,7 @@ static enum next submit(struct request *r)
     if (error)
         return show_form(r, typed, NULL, error);
     r->step = made_step;
-    return password_hash(page->site->passwords, &r->wait, &i->made, password);
+    return password_hash(page->web->passwords, &r->wait, &i->made, password);
 }
 
 static enum next found_step(struct request *r)
@@ -166,7 +165,7 @@ static enum next invite_step(struct request *r)
     struct invite *i = arena_alloc(&r->arena, sizeof *i);
     uint8_t hash[SECRET_HASH_LEN];
     page->state = i;
-    if (!secret_parse(page->tail, &page->link))
+    if (!secret_parse(r->path_parameter, &page->link))
         return reject_link(r);
     secret_hash(&page->link, hash);
     r->step = found_step;
@@ -176,5 +175,5 @@ static enum next invite_step(struct request *r)
 const struct route invite_page = {.path = "/invite/{secret}",
                                   .methods = ROUTE_GET | ROUTE_POST,
                                   .secrets = ROUTE_SECRET_PATH,
-                                  .flags = SITE_OPEN,
+                                  .flags = WEB_OPEN,
                                   .start = invite_step};

@@ -32,7 +32,7 @@ static void write_masked_key(struct request *r, const struct api_key *key)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<code>");
-    html_text(b, str_from_cstr(page_context_of(r)->site->config->keys.prefix));
+    html_text(b, str_from_cstr(page_context_of(r)->web->config->keys.prefix));
     HTML(b, "…");
     html_text(b, str_make(key->suffix, KEY_SUFFIX_LEN));
     HTML(b, "</code>");
@@ -209,7 +209,7 @@ static enum err write_key(struct store *store, void *data)
 static enum next show_key(struct request *r, const struct key_creation *creation)
 {
     struct buf *b;
-    const struct site *site = page_context_of(r)->site;
+    const struct web *web = page_context_of(r)->web;
     struct str key = str_make(creation->text.p, creation->text.len);
     page_context_of(r)->has_script = true;
     b = page_begin(r, &(struct page_frame){.title = STR("Your new key"), .current = PATH});
@@ -226,7 +226,7 @@ static enum next show_key(struct request *r, const struct key_creation *creation
             "aria-label=\"Command\"><pre><code>curl -H 'Authorization: Bearer ");
     html_text(b, key);
     HTML(b, "' ");
-    html_text(b, str_from_cstr(site->config->server.base_url));
+    html_text(b, str_from_cstr(web->config->server.base_url));
     HTML(b, "/account</code></pre></div>\n<p><a class=\"button\"");
     page_link(r, "href", str_from_cstr(PATH));
     HTML(b, ">I have copied it</a></p>");
@@ -253,7 +253,7 @@ static void derive_key(const struct page_context *page, struct str ticket, struc
 {
     uint8_t bytes[SECRET_LEN];
     secret_derive(&page->secret, STR("key"), ticket, bytes);
-    key_from_random(str_from_cstr(page->site->config->keys.prefix), bytes, &creation->text);
+    key_from_random(str_from_cstr(page->web->config->keys.prefix), bytes, &creation->text);
     secret_derive(&page->secret, STR("key id"), ticket, bytes);
     creation->write.id = uuid_from_random(bytes);
     explicit_bzero(bytes, sizeof bytes);
@@ -287,7 +287,7 @@ static enum next create_key(struct request *r)
     memcpy(creation->write.name, name.p, name.len);
     derive_key(page, ticket, creation);
     r->step = created_step;
-    return writer_call(page->site->writer, &r->wait, &creation->result, write_key, &creation->write,
+    return writer_call(page->web->writer, &r->wait, &creation->result, write_key, &creation->write,
                        sizeof creation->write);
 }
 

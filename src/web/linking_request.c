@@ -13,7 +13,7 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
 struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
 {
     const struct page_context *page = page_context_of(r);
-    struct linking_key key = {.config = page->site->config,
+    struct linking_key key = {.config = page->web->config,
                               .author_row = page->viewer.author_row,
                               .now = expiry_now_ms(),
                               .api = api};
@@ -25,9 +25,9 @@ struct linking_key linking_key_of(struct request *r, enum platform_api api, cons
 
 struct str linking_redirect_uri(struct request *r, const struct platform_desc *desc)
 {
-    const struct site *site = page_context_of(r)->site;
-    return arena_printf(&r->arena, "%.*s%.*s/platforms/callback/%s", (int)site->origin.len, site->origin.p,
-                        (int)site->base.len, site->base.p, desc->name);
+    const struct web *web = page_context_of(r)->web;
+    return arena_printf(&r->arena, "%.*s%.*s/platforms/callback/%s", (int)web->origin.len, web->origin.p,
+                        (int)web->base.len, web->base.p, desc->name);
 }
 
 /* Browsers apply form-action to every redirect after the form. Platforms redirect to sign-in pages on further

@@ -3,7 +3,7 @@
 #define VT_WEB_LINKING_REQUEST_H
 
 #include "web/linking.h"
-#include "web/site.h"
+#include "web/web.h"
 
 /* Returns true if the operator has configured the API and accounts are linked with it directly, not through
  * another API. */

@@ -1,6 +1,10 @@
 /* Frame, error pages and header fields. */
 #include "web/page.h"
 
+#include "web/cookies.h"
+#include "web/form_token.h"
+#include "web/page_checks.h"
+
 #include "base/clock.h"
 
 #include <stdarg.h>
@@ -38,7 +42,7 @@ enum { NOTE_SECONDS = 60 };
 
 void page_link(struct request *r, const char *name, struct str path)
 {
-    struct str base = page_context_of(r)->site->base;
+    struct str base = page_context_of(r)->web->base;
     html_link(&r->res.body, name,
               arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
 }
@@ -86,16 +90,16 @@ static void show_note(struct request *r)
 static void write_head(struct request *r, struct str title)
 {
     struct buf *b = &r->res.body;
-    const struct site *site = page_context_of(r)->site;
+    const struct web *web = page_context_of(r)->web;
     HTML(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
     html_text(b, title);
     HTML(b, " · viewtally</title>\n<meta name=\"viewport\" content=\"width=device-width, "
             "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
             "<link rel=\"stylesheet\"");
-    page_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", site->style_version));
+    page_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", web->style_version));
     if (page_context_of(r)->has_script) {
         HTML(b, ">\n<script defer");
-        page_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", site->script_version));
+        page_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", web->script_version));
         HTML(b, "></script");
     }
     HTML(b, ">\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n"
@@ -107,7 +111,7 @@ static void write_navigation(struct request *r, const char *current)
     struct buf *b = &r->res.body;
     HTML(b, "<nav aria-label=\"Pages\"><ul>");
     for (size_t i = 0; i < sizeof navigation / sizeof navigation[0]; i++) {
-        if (navigation[i].path == PLATFORMS && !page_context_of(r)->site->client)
+        if (navigation[i].path == PLATFORMS && !page_context_of(r)->web->client)
             continue;
         HTML(b, "<li><a");
         page_link(r, "href", str_from_cstr(navigation[i].path));
@@ -285,7 +289,7 @@ static enum next redirect(struct request *r, struct str to)
 
 enum next page_redirect(struct request *r, struct str path)
 {
-    struct str base = page_context_of(r)->site->base;
+    struct str base = page_context_of(r)->web->base;
     return redirect(r, arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
 }
 
@@ -317,10 +321,10 @@ static void add_source(void *ctx, struct str item)
 static struct str content_policy(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    const struct site *site = r->app->ctx;
+    const struct web *web = r->app->ctx;
     struct str to = page && page->form_target.p ? page->form_target : STR("");
     struct sources images = {.arena = &r->arena, .list = STR("")};
-    config_each_item(site->config->account.image_sources, add_source, &images);
+    config_each_item(web->config->account.image_sources, add_source, &images);
     return arena_printf(
         &r->arena,
         "default-src 'none'; style-src 'self';%s img-src data:%.*s; form-action 'self'%s%.*s; "
@@ -365,7 +369,7 @@ void page_refusal(struct request *r, const char *message)
     bool close = r->res.close;
     if (!page_context_of(r))
         r->state = arena_alloc(&r->arena, sizeof(struct page_context));
-    page_context_of(r)->site = r->app->ctx;
+    page_context_of(r)->web = r->app->ctx;
     (void)page_error(r, status, "%s", message);
     r->res.close = close;
 }

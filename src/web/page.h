@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "web/html.h"
-#include "web/site.h"
+#include "web/web.h"
 #include "store/author_keys.h"
 
 struct page_frame {
@@ -33,7 +33,7 @@ enum next page_store_error(struct request *r, enum err err);
 enum next page_too_busy(struct request *r);
 /* Sends a 429: too many failed sign-ins (auth/sign_in_limiter.h). */
 enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms);
-/* Sends a 429: more than WEB_FORMS_PER_MINUTE forms (site.h). */
+/* Sends a 429: more than WEB_FORMS_PER_MINUTE forms (web.h). */
 enum next page_too_many_forms(struct request *r, int64_t wait_ms);
 /* Reports that the author can create no further key at `now`: 422 for KEY_LIMIT_LIVE, 429 for
  * KEY_LIMIT_DAY. */

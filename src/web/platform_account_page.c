@@ -40,7 +40,8 @@ static enum next confirm_step(struct request *r)
         return page_store_error(r, page->read.err);
     if (!d->found)
         return page_not_found(r);
-    page_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)page->tail.len, page->tail.p));
+    page_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)r->path_parameter.len,
+                              r->path_parameter.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">Disconnect it</button><a class=\"button quiet\"");
     page_link(r, "href", STR("/platforms"));
     HTML(b, ">Keep it</a></div></form>");
@@ -62,7 +63,7 @@ static enum next account_step(struct request *r)
     struct disconnect *d = arena_alloc(&r->arena, sizeof *d);
     unsigned long long row;
     page->state = d;
-    if (!str_to_u64(page->tail, INT64_MAX, &row))
+    if (!str_to_u64(r->path_parameter, INT64_MAX, &row))
         return page_not_found(r);
     d->write = (struct linking_remove){.row = (int64_t)row, .author_row = page->viewer.author_row};
     if (r->method != METHOD_POST) {
@@ -70,7 +71,7 @@ static enum next account_step(struct request *r)
         return store_read_author_credentials(&page->read, page->viewer.author_row, on_account, r);
     }
     r->step = disconnected_step;
-    return writer_call(page->site->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
+    return writer_call(page->web->writer, &r->wait, &d->result, linking_remove, &d->write, sizeof d->write);
 }
 
 const struct route platform_account_page = {

@@ -113,7 +113,7 @@ static enum next save(struct request *r)
                              "channel, no page, or "
                              "none that you allowed it to see.");
     c->save = arena_alloc(&r->arena, size);
-    c->save->config = page_context_of(r)->site->config;
+    c->save->config = page_context_of(r)->web->config;
     c->save->count = count;
     for (size_t i = 0; i < count; i++) {
         const char *why;
@@ -125,7 +125,7 @@ static enum next save(struct request *r)
         }
     }
     r->step = saved_step;
-    return writer_call(page_context_of(r)->site->writer, &r->wait, &c->result, linking_save, c->save, size);
+    return writer_call(page_context_of(r)->web->writer, &r->wait, &c->result, linking_save, c->save, size);
 }
 
 /* ---- calls to the platform ---- */
@@ -170,7 +170,7 @@ static enum next exchange_step(struct request *r)
     r->step = exchange_step;
     r->wait.cancel = cancel_call;
     r->wait.call = r;
-    c->call = http_client_send(page_context_of(r)->site->client, &request, on_response, r);
+    c->call = http_client_send(page_context_of(r)->web->client, &request, on_response, r);
     return NEXT_WAIT;
 }
 
@@ -180,9 +180,9 @@ static enum next exchange(struct request *r, struct str code)
     struct callback *c = callback_of(r);
     if (!code.len || code.len > CODE_MAX_BYTES)
         return not_connected(r, 400, "%s did not confirm that you allowed access. Please try again.");
-    c->options = platform_options_of(page->site->config, c->desc->api);
+    c->options = platform_options_of(page->web->config, c->desc->api);
     c->link = (struct platform_link){.options = &c->options,
-                                     .app = platform_app_of(page->site->config, c->desc->api),
+                                     .app = platform_app_of(page->web->config, c->desc->api),
                                      .redirect_uri = linking_redirect_uri(r, c->desc),
                                      .code = code,
                                      .verifier = str_make(c->consume.verifier, c->consume.verifier_len)};
@@ -222,8 +222,8 @@ static enum next callback_step(struct request *r)
     struct page_context *page = page_context_of(r);
     struct callback *c = arena_alloc(&r->arena, sizeof *c);
     struct secret state;
-    c->desc = platform_desc_by_name(page->tail);
-    if (!c->desc || !linking_is_offered(page->site->config, c->desc->api))
+    c->desc = platform_desc_by_name(r->path_parameter);
+    if (!c->desc || !linking_is_offered(page->web->config, c->desc->api))
         return page_not_found(r);
     page->state = c;
     if (!page->viewer.author_row || !page->has_secret)
@@ -233,12 +233,12 @@ static enum next callback_step(struct request *r)
         return not_connected(r, 400, "This is not a valid link from %s. Please start again.");
     c->consume.key = linking_key_of(r, c->desc->api, &state);
     r->step = consumed_step;
-    return writer_call(page->site->writer, &r->wait, &c->result, linking_consume, &c->consume,
+    return writer_call(page->web->writer, &r->wait, &c->result, linking_consume, &c->consume,
                        sizeof c->consume);
 }
 
 const struct route platform_callback_page = {.path = "/platforms/callback/{platform}",
                                              .methods = ROUTE_GET,
                                              .secrets = ROUTE_SECRET_QUERY,
-                                             .flags = SITE_OPEN | SITE_OWN_QUERY,
+                                             .flags = WEB_OPEN | WEB_OWN_QUERY,
                                              .start = callback_step};

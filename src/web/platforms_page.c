@@ -90,7 +90,7 @@ static void write_actions(struct request *r, const struct credential *c, const s
     const enum platform_api by = platform_sign_in_api((enum platform_api)c->api);
     HTML(b, "<div class=\"row\">");
     if ((w->condition == ACCOUNT_RECONNECT_REQUIRED || missing) &&
-        linking_is_offered(page_context_of(r)->site->config, by))
+        linking_is_offered(page_context_of(r)->web->config, by))
         write_connect(r, by, w->condition == ACCOUNT_RECONNECT_REQUIRED ? OFFER_AGAIN : OFFER_MISSING);
     HTML(b, "<a class=\"button danger\"");
     page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
@@ -159,7 +159,7 @@ static void write_offers(struct request *r, const struct linked_accounts *a)
     bool any = false;
     HTML(b, "<h2>Connect an account</h2>\n");
     for (int i = 0; i < PLATFORM_APIS; i++)
-        any = any || linking_is_offered(page_context_of(r)->site->config, (enum platform_api)i);
+        any = any || linking_is_offered(page_context_of(r)->web->config, (enum platform_api)i);
     if (!any) {
         HTML(b, "<p class=\"empty\">The people who run this service have not set up any platform yet.</p>");
         return;
@@ -170,7 +170,7 @@ static void write_offers(struct request *r, const struct linked_accounts *a)
          "Instagram accounts that belong to your pages.</p>\n<div class=\"row\">");
     for (int i = 0; i < PLATFORM_APIS; i++) {
         const enum platform_api api = (enum platform_api)i;
-        if (linking_is_offered(page_context_of(r)->site->config, api))
+        if (linking_is_offered(page_context_of(r)->web->config, api))
             write_connect(r, api, has_account(a, api) ? OFFER_ANOTHER : OFFER_FIRST);
     }
     HTML(b, "</div>");
@@ -183,7 +183,7 @@ static enum next show(struct request *r)
     const int64_t now = clock_wall_ms();
     if (page->read.err)
         return page_store_error(r, page->read.err);
-    page->form_target = linking_form_action_sources(&r->arena, page->site->config);
+    page->form_target = linking_form_action_sources(&r->arena, page->web->config);
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Platforms"), .current = "/platforms"});
     HTML(b, "<p>This service reads views, likes, comments, shares and saves from these accounts.</p>\n");
     for (size_t i = 0; i < a->count; i++)
@@ -227,9 +227,9 @@ static enum next begun_step(struct request *r)
     char challenge[PKCE_CHALLENGE_LEN];
     if (b->result)
         return page_store_error(r, b->result);
-    const struct platform_options options = platform_options_of(page->site->config, b->desc->api);
+    const struct platform_options options = platform_options_of(page->web->config, b->desc->api);
     const struct platform_authorize authorize = {.options = &options,
-                                                 .app = platform_app_of(page->site->config, b->desc->api),
+                                                 .app = platform_app_of(page->web->config, b->desc->api),
                                                  .redirect_uri = linking_redirect_uri(r, b->desc),
                                                  .state = secret_format(&r->arena, &b->state),
                                                  .challenge = str_make(challenge, sizeof challenge),
@@ -245,7 +245,7 @@ static enum next begin(struct request *r)
     struct page_context *page = page_context_of(r);
     struct begin_linking *b = arena_alloc(&r->arena, sizeof *b);
     b->desc = platform_desc_by_name(form_get(&page->form, STR("platform")));
-    if (!b->desc || !linking_is_offered(page->site->config, b->desc->api))
+    if (!b->desc || !linking_is_offered(page->web->config, b->desc->api))
         return page_error(r, 400,
                           "This service does not connect accounts of that platform. Nothing was changed.");
     b->again = str_eq(form_get(&page->form, STR("again")), STR("1"));
@@ -256,7 +256,7 @@ static enum next begin(struct request *r)
     b->write.has_verifier = b->desc->uses_pkce;
     memcpy(b->write.verifier, secret_format(&r->arena, &b->verifier).p, sizeof b->write.verifier);
     r->step = begun_step;
-    return writer_call(page->site->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
+    return writer_call(page->web->writer, &r->wait, &b->result, linking_begin, &b->write, sizeof b->write);
 }
 
 static enum next platforms_step(struct request *r)

@@ -47,7 +47,7 @@ static void write_key(struct request *r, const struct author_key *key, int64_t n
     HTML(b, "<p>Revoke the key <strong>");
     html_name(b, key->key.name);
     HTML(b, "</strong> (<code>");
-    html_text(b, str_from_cstr(page_context_of(r)->site->config->keys.prefix));
+    html_text(b, str_from_cstr(page_context_of(r)->web->config->keys.prefix));
     HTML(b, "…");
     html_text(b, str_make(key->key.suffix, KEY_SUFFIX_LEN));
     HTML(b, "</code>)? Programs that use it stop working immediately. This cannot be undone.</p>\n<p>");
@@ -88,7 +88,8 @@ static enum next confirm_step(struct request *r)
         return page_store_error(r, page->read.err);
     if (!revoke->found)
         return page_not_found(r);
-    page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)page->tail.len, page->tail.p));
+    page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)r->path_parameter.len,
+                              r->path_parameter.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">");
     html_text(b, is_app_page(r) ? STR("Disconnect it") : STR("Revoke it"));
     HTML(b, "</button><a class=\"button quiet\"");
@@ -136,14 +137,14 @@ static enum next revoke_step(struct request *r)
     page->state = revoke;
     revoke->write = (struct revoke_write){
         .author_row = page->viewer.author_row, .now = clock_wall_ms(), .is_app = is_app_page(r)};
-    if (!uuid_parse(page->tail, &revoke->write.id))
+    if (!uuid_parse(r->path_parameter, &revoke->write.id))
         return page_not_found(r);
     if (r->method != METHOD_POST) {
         r->step = confirm_step;
         return store_read_author_key(&page->read, page->viewer.author_row, &revoke->write.id, on_key, r);
     }
     r->step = revoked_step;
-    return writer_call(page->site->writer, &r->wait, &revoke->result, write_revocation, &revoke->write,
+    return writer_call(page->web->writer, &r->wait, &revoke->result, write_revocation, &revoke->write,
                        sizeof revoke->write);
 }
 

@@ -4,6 +4,7 @@
 #include "auth/device.h"
 #include "auth/session.h"
 #include "base/expiry_floor.h"
+#include "web/cookies.h"
 
 bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN])
 {

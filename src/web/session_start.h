@@ -4,7 +4,7 @@
 #ifndef VT_WEB_SESSION_START_H
 #define VT_WEB_SESSION_START_H
 
-#include "web/site.h"
+#include "web/web.h"
 
 struct session_start {
     uint8_t hash[SECRET_HASH_LEN], previous[SECRET_HASH_LEN]; /* of the new and the previous session */

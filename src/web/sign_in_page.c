@@ -11,6 +11,8 @@
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
+#include "web/page_checks.h"
+#include "web/cookies.h"
 #include "store/writer_call.h"
 
 struct sign_in_write {
@@ -104,12 +106,12 @@ static enum next checked_step(struct request *r)
         return page_too_busy(r);
     if (!s->check.matches)
         return reject_password(r);
-    sign_in_limiter_succeeded(page->site->sign_in_limiter, &s->try, clock_mono_ms());
+    sign_in_limiter_succeeded(page->web->sign_in_limiter, &s->try, clock_mono_ms());
     session_start_prepare(r, s->found.author_row, &s->write.start);
     memcpy(s->write.verified, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
     r->step = signed_in_step;
-    return writer_call(page->site->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
+    return writer_call(page->web->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
 }
 
 /* Shows the form again, with the name but without the password. The response does not reveal whether the
@@ -138,11 +140,11 @@ static enum next found_step(struct request *r)
     s->try = (struct sign_in_attempt){.account = s->account, .address = r->client_address};
     if (s->device_author && !page->read.err && s->device_author == s->found.author_row)
         s->try.device = str_make((const char *)s->device, sizeof s->device);
-    const int64_t wait_ms = sign_in_limiter_begin(page->site->sign_in_limiter, &s->try, clock_mono_ms());
+    const int64_t wait_ms = sign_in_limiter_begin(page->web->sign_in_limiter, &s->try, clock_mono_ms());
     if (wait_ms)
         return reject_until_later(r, wait_ms);
     r->step = checked_step;
-    return password_verify(page->site->passwords, &r->wait, &s->check, form_get(&page->form, STR("password")),
+    return password_verify(page->web->passwords, &r->wait, &s->check, form_get(&page->form, STR("password")),
                            stored);
 }
 
@@ -185,7 +187,7 @@ static enum next sign_in_step(struct request *r)
 }
 
 const struct route sign_in_page = {
-    .path = "/sign-in", .methods = ROUTE_GET | ROUTE_POST, .flags = SITE_OPEN, .start = sign_in_step};
+    .path = "/sign-in", .methods = ROUTE_GET | ROUTE_POST, .flags = WEB_OPEN, .start = sign_in_step};
 
 /* ---- signing out ---- */
 
@@ -219,8 +221,8 @@ static enum next sign_out_step(struct request *r)
     page->state = s;
     memcpy(s->hash, page->session_hash, sizeof s->hash);
     r->step = signed_out_step;
-    return writer_call(page->site->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
+    return writer_call(page->web->writer, &r->wait, &s->result, write_sign_out, s, sizeof *s);
 }
 
 const struct route sign_out_page = {
-    .path = "/sign-out", .methods = ROUTE_POST, .flags = SITE_OPEN, .start = sign_out_step};
+    .path = "/sign-out", .methods = ROUTE_POST, .flags = WEB_OPEN, .start = sign_out_step};

@@ -260,7 +260,7 @@ static enum next video_step(struct request *r)
     struct page_context *page = page_context_of(r);
     struct video_view *view = arena_alloc(&r->arena, sizeof *view);
     struct uuid id;
-    if (!uuid_parse(page->tail, &id))
+    if (!uuid_parse(r->path_parameter, &id))
         return page_not_found(r);
     view->now = clock_wall_ms();
     page->state = view;

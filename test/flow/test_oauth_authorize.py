@@ -21,7 +21,7 @@ LOOPBACK6 = "http://[::1]:7000/connected"
 SIX = "https://[2001:db8::1]:8443/connected"
 QUERY = "https://app.example/connected?tenant=7"
 NASTY = "</h1><script>alert(1)</script>\"'&\u202egnp.exe"
-CSRF = "This form was not sent from a page of this site"
+CSRF = "This form did not come from a page of this site"
 
 
 @pytest.fixture(scope="module")

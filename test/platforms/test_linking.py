@@ -200,7 +200,7 @@ def test_platforms_that_are_not_there(linking):
     form = browser.get("/platforms").forms[-1].fields
     for name in ("myspace", "instagram-facebook", ""):
         refused(browser.post("/platforms", {**form, "platform": name}), "does not connect accounts of that platform")
-    refused(browser.post("/platforms", {**form, "token": "x"}), "This form was not sent from a page of this site", 403)
+    refused(browser.post("/platforms", {**form, "token": "x"}), "This form did not come from a page of this site", 403)
     assert linking.links() == 0
 
 

@@ -1,0 +1,101 @@
+/* The authors' web pages. They are mounted beside the API, at base_url without /v1. Each page is a route and
+ * a start step in a file of its own.
+ *
+ * Before the start step of a page runs, page_checks.c has found the viewer (page_context->viewer) and
+ * redirected to the sign-in page if there is none; parsed the query; and, for a POST, checked its origin,
+ * parsed the form and checked the form token (CSRF). Frame, errors and redirects: page.h. */
+#ifndef VT_WEB_WEB_H
+#define VT_WEB_WEB_H
+
+#include "auth/secret.h"
+#include "config/config.h"
+#include "http/form.h"
+#include "http/router.h"
+#include "store/accounts.h"
+
+#include <uv.h>
+
+struct poll_positions;
+struct http_client;
+struct passwords;
+struct session_recorder;
+struct summary_cache;
+struct sign_in_limiter;
+struct windows;
+struct writer;
+
+/* Forms that an author may send within 60 seconds, counted by each process. */
+enum { WEB_FORMS_PER_MINUTE = 30 };
+
+/* What all pages share. Lives as long as the server. */
+struct web {
+    struct http_app http; /* for the router; its ctx is the struct web */
+    const struct config *config;
+    struct store *store; /* the loop's read connection */
+    struct writer *writer;
+    struct session_recorder *sessions;
+    struct passwords *passwords;
+    struct sign_in_limiter *sign_in_limiter;
+    struct windows *form_windows; /* forms sent by each author */
+    struct poll_positions *positions;
+    struct summary_cache *summaries;
+    struct http_client *client; /* for calls to platforms; NULL: no platform is configured */
+    struct str base;            /* path prefix of all pages: "" or "/x" */
+    struct str origin;          /* https://host[:port] of base_url */
+    bool secure;                /* base_url is https: cookies are Secure and bound to the host */
+    char style_version[16], script_version[16]; /* content hashes, see assets.h */
+    bool warned_of_untrusted_header, warned_of_origin;
+};
+
+/* If `positions` is NULL, the pages do not show the lag of apps. */
+void web_init(struct web *web, const struct config *config, uv_loop_t *loop, struct store *store,
+              struct writer *writer, struct poll_positions *positions);
+/* Closes handles on the loop. Precondition: no request is running. A second call does nothing. */
+void web_close(struct web *web);
+/* Call after the loop has ended. Does nothing for a zeroed struct. */
+void web_fini(struct web *web);
+
+/* Flags of a route. */
+enum {
+    WEB_OPEN = 1,      /* viewers need not be signed in */
+    WEB_STATIC = 2,    /* the same for every viewer: no session lookup, no cookie (with WEB_OPEN) */
+    WEB_OWN_QUERY = 4, /* the page parses its query itself; after a sign-in it is requested again, even for a
+                        * POST */
+};
+
+/* State of one request; r->state. */
+struct page_context {
+    struct web *web;
+    struct store_read read;  /* for the functions of store/read.h */
+    struct viewer viewer;    /* the signed-in author; author_row 0: none */
+    struct form query, form; /* of the URL; of a POST */
+    void *state;             /* of the page */
+
+    bool by_proxy;                         /* signed in by [account] auth_header, without a session */
+    struct session session;                /* if signed in with a session cookie */
+    uint8_t session_hash[SECRET_HASH_LEN]; /* of that cookie */
+    struct secret link;                    /* the secret of an invitation link */
+    struct secret new_session, new_device; /* see session_start.h */
+    struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
+    bool has_secret, new_secret; /* new_secret: the form cookie must be set */
+    bool has_script;             /* the page includes the script, but works without it */
+    struct str form_target;      /* CSP: other origins at which forms of this page end; p == NULL: none */
+    struct str cookies[8];       /* Set-Cookie fields so far */
+    size_t cookie_count;
+};
+
+static inline struct page_context *page_context_of(const struct request *r)
+{
+    return r->state;
+}
+
+/* The routes of the pages below web->base, and of those below the API's prefix. */
+extern const struct route *const web_routes[], *const web_api_routes[];
+
+extern const struct route consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
+    account_password_page, account_sign_out_page;
+extern const struct route keys_page, key_page, apps_page, app_page;
+extern const struct route platforms_page, platform_account_page, platform_callback_page;
+extern const struct route style_page, script_page, dashboard_page, videos_page, video_page;
+
+#endif
