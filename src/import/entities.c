@@ -234,7 +234,7 @@ static enum err creation_line(struct entities *e, int64_t author_row, struct vir
 {
     const size_t slot = (size_t)author_row % CREATION_LINES;
     if (e->lines[slot].author_row != author_row) {
-        struct line_base base;
+        struct comparables base;
         enum err err = line_base_read(&base, e->store, &e->rules, author_row, e->now);
         if (err)
             return err;

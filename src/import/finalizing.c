@@ -20,7 +20,7 @@ static bool is_viral(const struct video *video, const struct viral_line *line)
 static enum err decide(struct store *store, const struct step_rules *rules, struct video *video,
                        struct closing_result *result)
 {
-    struct line_base base;
+    struct comparables base;
     bool flipped = false;
     if (video->went_viral_at == TIME_NONE && video->updated_at != TIME_NONE) {
         enum err err = line_base_read(&base, store, rules, video->author_row, video->updated_at);

@@ -327,7 +327,7 @@ static enum err apply_entities(struct import *im)
 /* --- finding the videos and sorting ----------------------------------------------------------------------
  */
 
-static enum err sort_reading(struct import *im, struct post_finder *finder, const struct intake_reading *r)
+static enum err sort_reading(struct import *im, struct post_cache *finder, const struct intake_reading *r)
 {
     struct post_place post;
     bool found;
@@ -358,7 +358,7 @@ static enum err sort_readings(struct import *im)
 {
     struct intake_reader reader;
     struct intake_reading r;
-    struct post_finder *finder = post_finder_new(im->store);
+    struct post_cache *finder = post_finder_new(im->store);
     const int64_t total = im->intake.counts[RECORD_READING];
     bool has = true;
     int64_t done = 0;

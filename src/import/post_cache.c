@@ -17,7 +17,7 @@ struct entry {
     char id[ID_BYTES];
 };
 
-struct post_finder {
+struct post_cache {
     struct store *store;
     struct arena arena;
     struct entry (*sets)[WAYS];
@@ -28,16 +28,16 @@ struct post_finder {
     } authors[AUTHORS];
 };
 
-struct post_finder *post_finder_new(struct store *store)
+struct post_cache *post_finder_new(struct store *store)
 {
-    struct post_finder *f = xcalloc(1, sizeof *f);
+    struct post_cache *f = xcalloc(1, sizeof *f);
     f->store = store;
     f->sets = xcalloc(SETS, sizeof f->sets[0]);
     arena_init(&f->arena, ARENA_BLOCK);
     return f;
 }
 
-void post_finder_free(struct post_finder *f)
+void post_finder_free(struct post_cache *f)
 {
     if (!f)
         return;
@@ -59,7 +59,7 @@ static struct entry *find_entry(struct entry set[WAYS], enum platform platform, 
     return NULL;
 }
 
-static enum err find_author(struct post_finder *f, int64_t row, struct uuid *out)
+static enum err find_author(struct post_cache *f, int64_t row, struct uuid *out)
 {
     struct author author;
     const size_t slot = (size_t)row % AUTHORS;
@@ -75,7 +75,7 @@ static enum err find_author(struct post_finder *f, int64_t row, struct uuid *out
     return OK;
 }
 
-static enum err look_up(struct post_finder *f, enum platform platform, struct str post_id,
+static enum err look_up(struct post_cache *f, enum platform platform, struct str post_id,
                         struct post_place *out)
 {
     struct post_owner owner;
@@ -86,8 +86,8 @@ static enum err look_up(struct post_finder *f, enum platform platform, struct st
     return find_author(f, owner.author_row, &out->author);
 }
 
-static void remember(struct post_finder *f, struct entry set[WAYS], enum platform platform,
-                     struct str post_id, const struct post_place *place)
+static void remember(struct post_cache *f, struct entry set[WAYS], enum platform platform, struct str post_id,
+                     const struct post_place *place)
 {
     struct entry *e = &set[f->replaced++ % WAYS];
     for (int i = 0; i < WAYS; i++)
@@ -101,7 +101,7 @@ static void remember(struct post_finder *f, struct entry set[WAYS], enum platfor
     memcpy(e->id, post_id.p, post_id.len);
 }
 
-enum err post_finder_find(struct post_finder *f, enum platform platform, struct str post_id,
+enum err post_finder_find(struct post_cache *f, enum platform platform, struct str post_id,
                           struct post_place *out, bool *found)
 {
     struct entry *set = f->sets[hash_64(post_id, platform) % SETS];

@@ -10,13 +10,13 @@ struct post_place {
     struct uuid author;
 };
 
-struct post_finder;
-struct post_finder *post_finder_new(struct store *store);
-void post_finder_free(struct post_finder *f);
+struct post_cache;
+struct post_cache *post_finder_new(struct store *store);
+void post_finder_free(struct post_cache *f);
 
 /* `*found` is false for a post that is not known. Needs no transaction. Videos never go, so an answer that is
  * remembered stays right. */
-MUST_USE enum err post_finder_find(struct post_finder *f, enum platform platform, struct str post_id,
+MUST_USE enum err post_finder_find(struct post_cache *f, enum platform platform, struct str post_id,
                                    struct post_place *out, bool *found);
 
 #endif

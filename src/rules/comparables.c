@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum err line_base_read(struct line_base *base, struct store *store, const struct step_rules *rules,
+enum err line_base_read(struct comparables *base, struct store *store, const struct step_rules *rules,
                         int64_t author_row, int64_t t_ms)
 {
     CHECK(rules->compare_last >= COMPARE_LAST_MIN && rules->compare_last <= COMPARE_LAST_MAX);
@@ -26,14 +26,14 @@ static int by_views(const void *a, const void *b)
     return (x->views > y->views) - (x->views < y->views);
 }
 
-void line_base_sort(struct line_base *base)
+void line_base_sort(struct comparables *base)
 {
     qsort(base->videos, base->count, sizeof base->videos[0], by_views);
     for (size_t i = 0; i < base->count; i++)
         base->views[i] = base->videos[i].views;
 }
 
-static size_t find_row(const struct line_base *base, int64_t video_row)
+static size_t find_row(const struct comparables *base, int64_t video_row)
 {
     for (size_t i = 0; i < base->count; i++)
         if (base->videos[i].video_row == video_row)
@@ -41,7 +41,7 @@ static size_t find_row(const struct line_base *base, int64_t video_row)
     return SKIP_NONE;
 }
 
-struct viral_line line_base_for(const struct line_base *base, const struct step_rules *rules,
+struct viral_line line_base_for(const struct comparables *base, const struct step_rules *rules,
                                 int64_t video_row)
 {
     size_t skip = find_row(base, video_row);

@@ -9,7 +9,7 @@
 /* Row number of a video that is not in the database yet. */
 #define LINE_NEW_VIDEO INT64_C(0)
 
-struct line_base {
+struct comparables {
     size_t count;
     int64_t extra_row; /* the oldest of `videos` when there is one more than is compared; else 0 */
     struct comparable videos[COMPARE_LAST_MAX + 1]; /* newest first; by views after line_base_sort() */
@@ -19,10 +19,10 @@ struct line_base {
 /* Reads one video more than is compared, because a video is never compared with itself. The caller may then
  * replace the views of `videos` by newer ones, and has to call line_base_sort() before it asks for a line.
  * Needs an open transaction. */
-MUST_USE enum err line_base_read(struct line_base *base, struct store *store, const struct step_rules *rules,
-                                 int64_t author_row, int64_t t_ms);
-void line_base_sort(struct line_base *base);
-struct viral_line line_base_for(const struct line_base *base, const struct step_rules *rules,
+MUST_USE enum err line_base_read(struct comparables *base, struct store *store,
+                                 const struct step_rules *rules, int64_t author_row, int64_t t_ms);
+void line_base_sort(struct comparables *base);
+struct viral_line line_base_for(const struct comparables *base, const struct step_rules *rules,
                                 int64_t video_row);
 
 #endif

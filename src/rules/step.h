@@ -62,7 +62,7 @@ struct step {
     size_t video_count, video_cap;
     uint32_t *slots; /* hash table: index in `videos` + 1 by video row */
     size_t slot_count;
-    struct line_base base;
+    struct comparables base;
     int64_t base_t; /* the time of `base`; TIME_NONE: not read */
 };
 
