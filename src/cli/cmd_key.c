@@ -1,4 +1,4 @@
-/* viewtally key: create, list, revoke. */
+/* viewtally key: create, list, revoke, limit. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -8,7 +8,9 @@
 #include "cli/key_create.h"
 #include "cli/key_lag.h"
 #include "cli/output.h"
+#include "cli/redis_session.h"
 #include "cli/table.h"
+#include "limit/shared_window.h"
 #include "store/write.h"
 
 #include <sodium.h>
@@ -193,6 +195,88 @@ static enum cli_exit revoke_command(struct cli *cli, const struct cli_arguments 
     return err ? CLI_COULD_NOT : CLI_DONE;
 }
 
+/* ---- limit ---- */
+
+static enum err check_key_exists(struct store *store, struct arena *arena, void *ctx)
+{
+    struct api_key key;
+    return store_find_key_by_id(store, arena, ctx, &key);
+}
+
+static enum cli_exit load_window(const struct config *c, const struct uuid *id, bool reset,
+                                 struct shared_window *window)
+{
+    struct redis_session session = {.timed_out = false};
+    struct shared_window_call call;
+    struct error error = {0};
+    enum cli_exit code = CLI_DONE;
+    if (redis_session_open(&session, c, &error))
+        return cli_fail(CLI_USAGE, "%s", error.text);
+    if (shared_window_load(session.redis, c->redis.key_prefix, id, (int)c->limits.requests_per_minute, reset,
+                           &session.waiter, &call) == NEXT_WAIT)
+        redis_session_wait(&session);
+    if (!shared_window_get(&call, window)) {
+        const char *reason = redis_failure_reason(session.redis);
+        code = cli_fail(CLI_COULD_NOT, "Redis is unavailable (%s)", *reason ? reason : "no reply in time");
+    }
+    redis_session_close(&session);
+    return code;
+}
+
+static void append_window(struct buf *b, const struct uuid *id, int64_t limit, const struct shared_window *w,
+                          bool reset)
+{
+    json_open(b, '{');
+    JSON_UUID(b, "id", id);
+    JSON_I64(b, "limit", limit);
+    JSON_I64(b, "admitted", w->admitted);
+    JSON_I64(b, "remaining", w->remaining);
+    JSON_I64_OR_NULL(b, "next_slot_ms", w->admitted > 0, w->next_slot_ms);
+    JSON_BOOL(b, "reset", reset);
+    json_close(b, '}');
+    buf_append_char(b, '\n');
+}
+
+static void append_window_text(struct buf *b, int64_t limit, const struct shared_window *w, bool reset)
+{
+    buf_printf(b, "admitted in the last 60 s   %lld of %lld\nremaining                   %lld\n",
+               (long long)w->admitted, (long long)limit, (long long)w->remaining);
+    if (w->admitted)
+        buf_printf(b, "next slot is freed          in %.1f s\n", (double)w->next_slot_ms / 1000);
+    if (reset)
+        buf_append(b, STR("The window is now empty.\n"));
+}
+
+static enum cli_exit limit_command(struct cli *cli, const struct cli_arguments *arguments)
+{
+    const int64_t limit = cli->config.limits.requests_per_minute;
+    const bool reset = cli_flag(arguments, "reset");
+    struct shared_window window;
+    struct uuid id;
+    struct buf out;
+    if (!cli_parse_uuid("KEY", arguments->operands[0], &id))
+        return CLI_USAGE;
+    if (!limit)
+        return cli_fail(CLI_USAGE, "[limits] requests_per_minute is 0, so there is no rate limit");
+    if (!*cli->config.redis.url)
+        return cli_fail(CLI_USAGE,
+                        "without Redis ([redis] url) each server process has its windows in its own "
+                        "memory, where they cannot be shown or reset");
+    enum err err = cli_read(cli, check_key_exists, &id);
+    if (err)
+        return err == ERR_NOT_FOUND ? cli_fail(CLI_PART, "no key has this id (see viewtally key list)")
+                                    : CLI_COULD_NOT;
+    enum cli_exit code = load_window(&cli->config, &id, reset, &window);
+    if (code != CLI_DONE)
+        return code;
+    buf_init(&out, 1024);
+    if (cli_flag(arguments, "json"))
+        append_window(&out, &id, limit, &window, reset);
+    else
+        append_window_text(&out, limit, &window, reset);
+    return cli_print(&out);
+}
+
 /* ---- the command ---- */
 
 static const struct cli_option create_options[] = {
@@ -205,6 +289,12 @@ static const struct cli_option create_options[] = {
 static const struct cli_option list_options[] = {
     {.name = "author", .argument = "UUID", .help = "The author who owns the keys.", .is_required = true},
     {.name = "json", .help = "Print a JSON array, with all fields. A `lag` of 1001 means more than 1000."},
+    {0},
+};
+
+static const struct cli_option limit_options[] = {
+    {.name = "reset", .help = "Empty the window after showing it."},
+    {.name = "json", .help = "Print an object; `next_slot_ms` is null if the window is empty."},
     {0},
 };
 
@@ -233,11 +323,25 @@ static const struct cli_action actions[] = {
      .summary = "Revokes the key with this id, permanently; the next request with it gets 401.",
      .partial = "no key has this id",
      .run = revoke_command},
+    {.name = "limit",
+     .operands = "KEY",
+     .operands_min = 1,
+     .operands_max = 1,
+     .options = limit_options,
+     .summary = "Shows the rate limit window of the key with this id, which is in Redis.",
+     .description =
+         "Prints how many requests were admitted in the last 60 seconds, how many remain, and when the "
+         "next slot is freed. A server that has just rejected the key follows a reset within a second. "
+         "Without Redis, each server process has its windows in its own memory, where they cannot be "
+         "shown: the exit status is then 2.",
+     .partial = "no key has this id",
+     .examples = "viewtally key limit 6d1f0b6e-5a0c-4f0e-9c1d-0f6b1a2c3d4e --reset",
+     .run = limit_command},
     {0},
 };
 
 const struct cli_command cli_key = {
     .name = "key",
-    .summary = "create, list and revoke API keys",
+    .summary = "create, list and revoke API keys, and show their rate limit",
     .actions = actions,
 };

@@ -342,6 +342,11 @@ bool redis_is_unavailable(const struct redis *r)
     return redis_status_is_unavailable(&r->status);
 }
 
+const char *redis_failure_reason(const struct redis *r)
+{
+    return r->status.reason;
+}
+
 struct redis_counts redis_counts(const struct redis *r)
 {
     return r->calls.counts;

@@ -68,6 +68,8 @@ bool redis_is_up(const struct redis *r);
 /* True from the first failed attempt or call on, until an attempt succeeds. Both are false before the first
  * attempt has ended. */
 bool redis_is_unavailable(const struct redis *r);
+/* Why the last attempt or call failed; "" if none has. Valid until the next one. */
+const char *redis_failure_reason(const struct redis *r);
 
 /* The reply of a script: an array of integers. The caller provides the room, which must live as long as the
  * wait is armed. */

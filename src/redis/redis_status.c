@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 
+#include <stdio.h>
+
 enum { UNPROVEN_LOSSES_MAX = 2 };
 
 static void report_up(struct redis_status *s)
@@ -21,6 +23,7 @@ void redis_status_up(struct redis_status *s)
 
 void redis_status_lost(struct redis_status *s, const char *reason)
 {
+    (void)snprintf(s->reason, sizeof s->reason, "%s", reason);
     if (s->reported != STATUS_UNAVAILABLE)
         log_warn("redis: unavailable, limiting per process (%s)", reason);
     s->reported = STATUS_UNAVAILABLE;

@@ -10,6 +10,7 @@ struct redis_status {
     enum { STATUS_UNKNOWN, STATUS_UP, STATUS_UNAVAILABLE } reported;
     bool proven;         /* a call has succeeded since Redis came up; a probe does not prove that */
     int unproven_losses; /* how often in a row Redis came up and its first call failed */
+    char reason[128];    /* of the last loss */
 };
 
 /* All probes have succeeded. Not reported if the first call failed after the last two times. */

@@ -1,0 +1,26 @@
+/* Shows and clears the window of an API key in Redis, for operators. The limiter does not use it. */
+#ifndef VT_LIMIT_SHARED_WINDOW_H
+#define VT_LIMIT_SHARED_WINDOW_H
+
+#include "limit/scripts.h"
+
+struct shared_window {
+    int64_t admitted;     /* requests in the last 60 s */
+    int64_t remaining;    /* requests that would be admitted now */
+    int64_t next_slot_ms; /* until the next slot is freed; 0 if `admitted` is 0 */
+};
+
+/* One call; must live as long as the waiter. */
+struct shared_window_call {
+    struct redis_result result;
+    int limit;
+    int64_t integers[2];
+};
+
+/* Loads the window, and then deletes it if `reset`. NEXT_MORE if Redis is unavailable, else NEXT_WAIT.
+ * Afterwards shared_window_get() returns false if Redis did not reply, else the window before the reset. */
+enum next shared_window_load(struct redis *redis, const char *key_prefix, const struct uuid *key_id,
+                             int limit, bool reset, struct waiter *w, struct shared_window_call *call);
+MUST_USE bool shared_window_get(const struct shared_window_call *call, struct shared_window *out);
+
+#endif
