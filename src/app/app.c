@@ -172,13 +172,10 @@ static void complete_import(const struct config *c, const struct store_options *
                  (long long)done.videos);
 }
 
-/* Tokens that cannot be opened are told now, not when the first author misses something. */
+/* Tokens that cannot be decrypted stop the start, so that the operator notices before authors do. */
 static enum err check_secrets(const struct app *app, struct error *error)
 {
-    char message[sizeof error->text];
-    if (vault_check(app->config, app->store, message, sizeof message))
-        return error_set(error, ERR_INVALID, "%s", message);
-    return OK;
+    return vault_check(app->config, app->store, error) ? ERR_INVALID : OK;
 }
 
 static enum err open_store(struct app *app, struct error *error)
@@ -451,7 +448,6 @@ static void close_rest(struct app *app)
 
 enum err app_run(struct config *config, const char *config_path, struct error *error)
 {
-    const char *why = "";
     struct app app = {.config = config};
     log_start();
     CHECK(uv_loop_init(&app.loop) == 0);
@@ -460,7 +456,7 @@ enum err app_run(struct config *config, const char *config_path, struct error *e
     app.watch = monitor_new(&app.loop, config);
     app.reload = (struct reload){
         .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
-    enum err e = http_client_check(&why) ? open_store(&app, error) : error_set(error, ERR_INVALID, "%s", why);
+    enum err e = http_client_check(error) ? ERR_INVALID : open_store(&app, error);
     if (e == OK)
         e = open_redis(&app, error);
     if (e == OK) {

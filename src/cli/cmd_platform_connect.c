@@ -23,7 +23,7 @@ struct connecting {
     struct seal_keys *keys;
     struct account_record record;
     int64_t row;
-    const char *why;
+    struct error error;
     bool no_author;
 };
 
@@ -95,8 +95,9 @@ static enum err save(struct store *store, struct arena *arena, void *ctx)
     c->no_author = err == ERR_NOT_FOUND;
     if (err)
         return err;
-    if (!account_record_init(&c->record, author.row, &c->account, clock_wall_ms(), &c->why))
-        return ERR_INVALID;
+    err = account_record_init(&c->record, author.row, &c->account, clock_wall_ms(), &c->error);
+    if (err)
+        return err;
     return account_record_store(&c->record, c->keys, store, &c->row);
 }
 
@@ -122,7 +123,8 @@ static enum cli_exit explain(const struct connecting *c, enum err err)
     if (c->no_author)
         return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
     if (err == ERR_INVALID)
-        return cli_fail(CLI_USAGE, "%s", c->why ? c->why : "the key file was replaced just now: try again");
+        return cli_fail(CLI_USAGE, "%s",
+                        *c->error.text ? c->error.text : "the key file was replaced just now: try again");
     if (err == ERR_NOT_FOUND)
         return cli_fail(CLI_USAGE, "the key file was removed");
     return CLI_COULD_NOT;
@@ -130,10 +132,10 @@ static enum cli_exit explain(const struct connecting *c, enum err err)
 
 static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool json)
 {
-    char why[512];
-    enum err err = seal_keys_open(&c->keys, cli->config.secrets.key_file, why, sizeof why);
+    struct error error;
+    enum err err = seal_keys_open(&c->keys, cli->config.secrets.key_file, &error);
     if (err)
-        return cli_fail(CLI_USAGE, "%s", why);
+        return cli_fail(CLI_USAGE, "%s", error.text);
     err = cli_transaction(cli, save, c);
     seal_keys_close(c->keys);
     return err ? explain(c, err) : print_connected(c, json);

@@ -97,13 +97,12 @@ static enum cli_exit check_secrets(const struct config *config)
 {
     struct store *store;
     struct error error;
-    char message[1024];
     const struct store_options reads = {.path = config->store.path, .mode = STORE_READ};
     if (store_open(&store, &reads, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    enum err err = vault_check(config, store, message, sizeof message);
+    enum err err = vault_check(config, store, &error);
     store_close(store);
-    return err ? cli_fail(CLI_USAGE, "%s", message) : CLI_DONE;
+    return err ? cli_fail(CLI_USAGE, "%s", error.text) : CLI_DONE;
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)

@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-enum { WHY_BYTES = 1024 };
-
 static const char *configured_file(const struct cli *cli)
 {
     const char *path = cli->config.secrets.key_file;
@@ -16,14 +14,14 @@ static const char *configured_file(const struct cli *cli)
 
 static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments)
 {
-    char why[WHY_BYTES];
+    struct error error;
     const char *file = configured_file(cli);
     const char *path = arguments->operand_count ? arguments->operands[0] : file;
     if (!path)
         return cli_fail(CLI_USAGE, "FILE is missing: name a file or set [secrets] key_file");
-    enum err err = seal_create_key_file(path, why, sizeof why);
+    enum err err = seal_create_key_file(path, &error);
     if (err)
-        return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "%s", why);
+        return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
     printf("%s contains a new key. Keep a copy of it, but apart from the backups of the database.\n", path);
     if (!file || strcmp(file, path) != 0)
         printf("Set it in the configuration: [secrets] key_file = %s\n", path);
@@ -42,19 +40,20 @@ static enum cli_exit exit_of(enum err err)
 
 static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *arguments)
 {
-    char why[WHY_BYTES];
-    struct rotated done;
+    struct error error;
+    struct key_rotation_result done;
     (void)arguments;
     if (!configured_file(cli))
         return cli_fail(CLI_USAGE, "[secrets] key_file is not set");
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    enum err err = key_rotation_run(&cli->config, store, &done, why, sizeof why);
+    enum err err = key_rotation_run(&cli->config, store, &done, &error);
     store_close(store);
     if (err)
         return cli_fail(exit_of(err),
-                        "%s. All accounts that could be decrypted before still can; run it again", why);
+                        "%s. All accounts that could be decrypted before still can; run it again",
+                        error.text);
     printf("The new key is %08x; %lld account%s resealed, and the old key was removed from the file.\n"
            "Old backups of the database need a copy of the old key file: keep one as long as those.\n",
            done.key_id, (long long)done.resealed, done.resealed == 1 ? " was" : "s were");
@@ -72,22 +71,22 @@ static void print_keys(const struct seal_keys *keys)
 
 static enum cli_exit check(struct cli *cli, const struct cli_arguments *arguments)
 {
-    char why[WHY_BYTES];
+    struct error error;
     struct seal_keys *keys;
     int64_t rows = 0;
     (void)arguments;
-    enum err err = seal_keys_open(&keys, configured_file(cli), why, sizeof why);
+    enum err err = seal_keys_open(&keys, configured_file(cli), &error);
     if (err)
-        return cli_fail(exit_of(err), "%s", why);
+        return cli_fail(exit_of(err), "%s", error.text);
     print_keys(keys);
     seal_keys_close(keys);
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    err = vault_inspect(&cli->config, store, true, &rows, why, sizeof why);
+    err = vault_inspect(&cli->config, store, true, &rows, &error);
     store_close(store);
     if (err)
-        return cli_fail(exit_of(err), "%s", why);
+        return cli_fail(exit_of(err), "%s", error.text);
     printf("%lld account%s, all can be decrypted\n", (long long)rows, rows == 1 ? "" : "s");
     return CLI_DONE;
 }

@@ -41,18 +41,17 @@ static bool open_network(struct asker *a)
 
 enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out)
 {
-    char message[512];
-    const char *why;
-    if (!http_client_check(&why))
-        return cli_fail(CLI_COULD_NOT, "%s", why);
+    struct error error;
+    if (http_client_check(&error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
     struct asker *a = xcalloc(1, sizeof *a);
     a->config = &cli->config;
     arena_init(&a->arena, ARENA_BYTES);
     arena_init(&a->call_arena, ARENA_BYTES);
     enum cli_exit code = CLI_COULD_NOT;
-    if (seal_keys_open(&a->keys, cli->config.secrets.key_file, message, sizeof message)) {
+    if (seal_keys_open(&a->keys, cli->config.secrets.key_file, &error)) {
         a->keys = NULL;
-        code = cli_fail(CLI_USAGE, "%s", message);
+        code = cli_fail(CLI_USAGE, "%s", error.text);
         goto fail;
     }
     a->store = cli_open_store(cli);

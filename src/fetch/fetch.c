@@ -298,10 +298,10 @@ static void engine_free(struct engine *e)
 /* Loads what earlier runs have left. */
 static enum err load_state(struct engine *e)
 {
-    char why[256] = "";
-    enum err err = seal_keys_open(&e->keys, e->config->secrets.key_file, why, sizeof why);
+    struct error error;
+    enum err err = seal_keys_open(&e->keys, e->config->secrets.key_file, &error);
     if (err)
-        return run_fail(e->run, err, "%s", why);
+        return run_fail(e->run, err, "%s", error.text);
     err = first_author_load(e->run, &e->first_author);
     for (int api = 0; api < PLATFORM_APIS && !err; api++) {
         err = throttle_load(&e->throttles[api], run_store(e->run), e->config);

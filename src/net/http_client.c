@@ -67,27 +67,28 @@ const char *transport_error_name(enum transport_error e)
 
 /* ---- the library ---- */
 
-static void init_library(void)
+static void init_once(void)
 {
     CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
 }
 
-static void need_library(void)
+static void init_library(void)
 {
     static uv_once_t once = UV_ONCE_INIT;
-    uv_once(&once, init_library);
+    uv_once(&once, init_once);
 }
 
-bool http_client_check(const char **why)
+enum err http_client_check(struct error *error)
 {
-    need_library();
+    init_library();
     const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
-    *why = !(v->features & CURL_VERSION_ASYNCHDNS)
-               ? "libcurl looks names up on the loop (no asynchronous resolver)"
-           : !(v->features & CURL_VERSION_SSL)  ? "libcurl has no TLS"
-           : !(v->features & CURL_VERSION_LIBZ) ? "libcurl does not decompress"
-                                                : NULL;
-    return !*why;
+    if (!(v->features & CURL_VERSION_ASYNCHDNS))
+        return error_set(error, ERR_INVALID, "libcurl has no asynchronous resolver");
+    if (!(v->features & CURL_VERSION_SSL))
+        return error_set(error, ERR_INVALID, "libcurl has no TLS");
+    if (!(v->features & CURL_VERSION_LIBZ))
+        return error_set(error, ERR_INVALID, "libcurl cannot decompress");
+    return OK;
 }
 
 static void free_fields(struct curl_slist *fields)
@@ -538,7 +539,7 @@ size_t http_client_call_count(const struct http_client *f)
 
 struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_options *options)
 {
-    need_library();
+    init_library();
     struct http_client *f = FAULT_OR(NULL, calloc(1, sizeof *f));
     CURLM *multi = f ? FAULT_OR(NULL, curl_multi_init()) : NULL;
     if (!multi) {

@@ -52,9 +52,8 @@ struct http_client_options {
     long host_connections; /* at once, to one host; further calls wait, in their time */
 };
 
-/* False: the library that this is built with cannot be used, `*why` says what it lacks (it would look names
- * up on the loop). Any thread, any time; asked at start. */
-MUST_USE bool http_client_check(const char **why);
+/* Checks at start that libcurl was built with all that we need. ERR_INVALID: it was not. Thread-safe. */
+MUST_USE enum err http_client_check(struct error *error);
 
 /* NULL: out of memory. */
 struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_options *options);

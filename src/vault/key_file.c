@@ -1,4 +1,4 @@
-/* Reading and replacing the key file. */
+/* Reads and replaces the key file. */
 #include "vault/key_file.h"
 
 #include "base/check.h"
@@ -7,48 +7,35 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum { FILE_MAX_BYTES = 8 * 1024, ID_DIGITS = 8, KEY_DIGITS = 2 * SEAL_KEY_LEN };
 
-static enum err refuse(enum err err, char *why, size_t why_size, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static enum err refuse(enum err err, char *why, size_t why_size, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(why, why_size, fmt, ap);
-    va_end(ap);
-    return err;
-}
-
 /* ---- reading ---- */
 
-static enum err check_file(int fd, const char *path, struct stat *is, char *why, size_t why_size)
+static enum err check_file(int fd, const char *path, struct stat *is, struct error *error)
 {
     if (fstat(fd, is) != 0)
-        return refuse(ERR_IO, why, why_size, "the key file %s cannot be read: %s", path, strerror(errno));
+        return error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));
     if (!S_ISREG(is->st_mode))
-        return refuse(ERR_INVALID, why, why_size, "the key file %s is not a file", path);
-    /* The superuser's commands work on a server's file. */
+        return error_set(error, ERR_INVALID, "the key file %s is not a regular file", path);
+    /* Root may run commands on the file of a server that runs as another user. */
     if (is->st_uid != geteuid() && geteuid() != 0)
-        return refuse(
-            ERR_INVALID, why, why_size,
-            "the key file %s belongs to user %u, and this process runs as user %u: give it to that one", path,
-            (unsigned)is->st_uid, (unsigned)geteuid());
+        return error_set(error, ERR_INVALID,
+                         "the key file %s belongs to user %u, but this process runs as user %u: change the "
+                         "owner with chown",
+                         path, (unsigned)is->st_uid, (unsigned)geteuid());
     if (is->st_mode & (S_IRWXG | S_IRWXO))
-        return refuse(ERR_INVALID, why, why_size,
-                      "the key file %s is open to others (mode %03o): chmod 600 %s", path,
-                      (unsigned)is->st_mode & 0777, path);
+        return error_set(error, ERR_INVALID,
+                         "other users can access the key file %s (mode %03o): run chmod 600 %s", path,
+                         (unsigned)is->st_mode & 0777, path);
     if (is->st_size > FILE_MAX_BYTES)
-        return refuse(ERR_INVALID, why, why_size, "the key file %s is too long for one", path);
+        return error_set(error, ERR_INVALID, "%s is too large to be a key file", path);
     return OK;
 }
 
-/* True: all of it is in `text`. */
+/* False: read error, see errno. */
 static bool read_all(int fd, char *text, size_t *len)
 {
     *len = 0;
@@ -99,56 +86,55 @@ static bool read_line(struct str line, struct key_list *out)
     return true;
 }
 
-static enum err read_lines(struct str text, const char *path, struct key_list *out, char *why,
-                           size_t why_size)
+static enum err read_lines(struct str text, const char *path, struct key_list *out, struct error *error)
 {
     struct str line;
     out->count = 0;
     for (int number = 1; text.p && text.len; number++) {
         text = str_cut(text, '\n', &line);
         if (!read_line(line, out))
-            return refuse(
-                ERR_INVALID, why, why_size,
-                "the key file %s, line %d: wants an id of 8 and a key of 64 hexadecimal digits, at most "
-                "%d keys, each id once",
+            return error_set(
+                error, ERR_INVALID,
+                "the key file %s, line %d: expected an id of 8 and a key of 64 hexadecimal digits; at most "
+                "%d keys, each with its own id",
                 path, number, SEAL_KEYS_MAX);
     }
     if (!out->count)
-        return refuse(ERR_INVALID, why, why_size, "the key file %s holds no key", path);
+        return error_set(error, ERR_INVALID, "the key file %s contains no key", path);
     return OK;
 }
 
-enum err key_file_read(const char *path, struct key_list *out, struct stat *is, char *why, size_t why_size)
+enum err key_file_read(const char *path, struct key_list *out, struct stat *is, struct error *error)
 {
     char text[FILE_MAX_BYTES];
     size_t len = 0;
-    /* Not to wait for the other end of a pipe. */
+    /* O_NONBLOCK: opening a named pipe must not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
-        return refuse(
-            ERR_NOT_FOUND, why, why_size,
-            "the key file %s is not there (viewtally secrets init makes one; tokens that were sealed "
-            "with another stay unreadable)",
+        return error_set(
+            error, ERR_NOT_FOUND,
+            "the key file %s does not exist (viewtally secrets init creates one, but it cannot open tokens "
+            "that were sealed with another key)",
             path);
     if (fd < 0)
-        return refuse(ERR_IO, why, why_size, "the key file %s cannot be opened: %s", path, strerror(errno));
-    enum err err = check_file(fd, path, is, why, why_size);
+        return error_set(error, ERR_IO, "cannot open the key file %s: %s", path, strerror(errno));
+    enum err err = check_file(fd, path, is, error);
     if (!err && !read_all(fd, text, &len))
-        err = refuse(ERR_IO, why, why_size, "the key file %s cannot be read: %s", path, strerror(errno));
+        err = error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));
     (void)close(fd);
     if (!err)
-        err = read_lines(str_make(text, len), path, out, why, why_size);
+        err = read_lines(str_make(text, len), path, out, error);
     sodium_memzero(text, sizeof text);
     return err;
 }
 
 /* ---- writing ---- */
 
-void key_file_generate(const struct key_list *beside, struct key_entry *out)
+void key_file_generate(const struct key_list *existing, struct key_entry *out)
 {
     do
         out->id = randombytes_random();
-    while (!out->id || has_id(beside, out->id));
+    while (!out->id || has_id(existing, out->id));
     randombytes_buf(out->key, sizeof out->key);
 }
 
@@ -157,9 +143,9 @@ static size_t print_keys(const struct key_list *keys, char text[FILE_MAX_BYTES])
     char hex[KEY_DIGITS + 1];
     size_t len =
         (size_t)snprintf(text, FILE_MAX_BYTES,
-                         "# The keys that seal the platforms' tokens in viewtally's database. The first\n"
-                         "# seals, the others still open. Keep a copy, but never beside a backup of the\n"
-                         "# database: together they are the tokens.\n");
+                         "# The keys that encrypt the platforms' tokens in viewtally's database. New tokens\n"
+                         "# are encrypted with the first key. Keep a copy of this file, but never together\n"
+                         "# with a backup of the database: both together reveal the tokens.\n");
     for (size_t i = 0; i < keys->count; i++) {
         (void)sodium_bin2hex(hex, sizeof hex, keys->entries[i].key, SEAL_KEY_LEN);
         len += (size_t)snprintf(text + len, FILE_MAX_BYTES - len, "%08x %s\n", keys->entries[i].id, hex);
@@ -182,15 +168,15 @@ static bool write_all(int fd, const char *text, size_t len)
     return fsync(fd) == 0;
 }
 
-/* Whose it was it stays, when the superuser writes it: the server has to be able to read it. */
-static bool keep_owner(int fd, const char *of)
+/* If root replaces the file, its owner stays the same, so that the server can still read it. */
+static bool copy_owner(int fd, const char *of)
 {
     struct stat is;
     return geteuid() != 0 || stat(of, &is) != 0 || fchown(fd, is.st_uid, is.st_gid) == 0;
 }
 
-/* A file that is there whole or not at all, under a name of its own. */
-static bool write_beside(const char *path, const char *of, const struct key_list *keys)
+/* Writes and syncs a new file; the caller then moves it to its final name. */
+static bool write_new_file(const char *path, const char *of, const struct key_list *keys)
 {
     char text[FILE_MAX_BYTES];
     if (unlink(path) != 0 && errno != ENOENT)
@@ -198,7 +184,7 @@ static bool write_beside(const char *path, const char *of, const struct key_list
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    bool ok = keep_owner(fd, of) && write_all(fd, text, print_keys(keys, text));
+    bool ok = copy_owner(fd, of) && write_all(fd, text, print_keys(keys, text));
     sodium_memzero(text, sizeof text);
     return close(fd) == 0 && ok;
 }
@@ -219,25 +205,24 @@ static bool sync_directory(const char *path)
     return ok;
 }
 
-enum err key_file_write(const char *path, const struct key_list *keys, bool replace, char *why,
-                        size_t why_size)
+enum err key_file_write(const char *path, const struct key_list *keys, bool replace, struct error *error)
 {
-    char beside[PATH_MAX];
-    if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside)
-        return refuse(ERR_INVALID, why, why_size, "the path of the key file is too long");
-    bool ok = write_beside(beside, path, keys);
-    /* A link, unlike a rename, never takes the place of a file that is there. */
-    ok = ok && (replace ? rename(beside, path) : link(beside, path)) == 0;
+    char new_path[PATH_MAX];
+    if (snprintf(new_path, sizeof new_path, "%s.new", path) >= (int)sizeof new_path)
+        return error_set(error, ERR_INVALID, "the path of the key file is too long");
+    bool ok = write_new_file(new_path, path, keys);
+    /* link() fails if the file exists; rename() would replace it. */
+    ok = ok && (replace ? rename(new_path, path) : link(new_path, path)) == 0;
     int code = errno;
     if (!ok || !replace)
-        (void)unlink(beside);
+        (void)unlink(new_path);
     if (!ok && code == EEXIST)
-        return refuse(ERR_EXISTS, why, why_size, "%s is there already: nothing was changed", path);
+        return error_set(error, ERR_EXISTS, "%s already exists; nothing was changed", path);
     if (!ok)
-        return refuse(code == ENOSPC ? ERR_FULL : ERR_IO, why, why_size,
-                      "the key file %s cannot be written: %s", path, strerror(code));
+        return error_set(error, code == ENOSPC ? ERR_FULL : ERR_IO, "cannot write the key file %s: %s", path,
+                         strerror(code));
     if (!sync_directory(path))
-        return refuse(ERR_IO, why, why_size, "the directory of the key file %s cannot be synced: %s", path,
-                      strerror(errno));
+        return error_set(error, ERR_IO, "cannot sync the directory of the key file %s: %s", path,
+                         strerror(errno));
     return OK;
 }

@@ -1,5 +1,4 @@
-/* The key file as bytes: reading one with all its checks, and replacing one so that a crash leaves the old or
- * the new. For seal.c, which knows what the keys are for. */
+/* The key file: reads and validates it, and replaces it atomically. Only seal.c uses it. */
 #ifndef VT_VAULT_KEY_FILE_H
 #define VT_VAULT_KEY_FILE_H
 
@@ -19,17 +18,15 @@ struct key_list {
     struct key_entry entries[SEAL_KEYS_MAX];
 };
 
-/* `*is`: of the file that was read. Errors and `why` as of seal_keys_open(). The caller wipes `*out`, also on
- * failure.
- */
-MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *is, char *why,
-                                size_t why_size);
+/* `*is` receives the file's fstat() result. Errors as of seal_keys_open(). The caller wipes `*out`, also on
+ * failure. */
+MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *is, struct error *error);
 
-/* `replace` false: ERR_EXISTS when there is a file. */
-MUST_USE enum err key_file_write(const char *path, const struct key_list *keys, bool replace, char *why,
-                                 size_t why_size);
+/* The file is on disk when this returns. Unless `replace`, ERR_EXISTS if the file exists. */
+MUST_USE enum err key_file_write(const char *path, const struct key_list *keys, bool replace,
+                                 struct error *error);
 
-/* A random key with an id that the list does not have. */
-void key_file_generate(const struct key_list *beside, struct key_entry *out);
+/* A random key, with an id that is not in `existing`. */
+void key_file_generate(const struct key_list *existing, struct key_entry *out);
 
 #endif

@@ -1,10 +1,11 @@
-/* A new key for everything that is sealed:
+/* Key rotation: replaces the key of all sealed rows.
  *
- *   another key first in the file → every row sealed anew, some at a time → no row under an old key: those go
+ *   insert a new key first in the key file → reseal all rows, page by page → remove the old keys from the
+ * file
  *
- * At each point the file has the key of every row, so it may be cut off anywhere and begun again. What is
- * written to the file is written inside a write transaction, and so is every row that is sealed (seal.h), so
- * nobody seals with a key that is just being taken out. */
+ * At every point the file contains the key of every row, so an interrupted rotation can be run again. The
+ * file is only changed inside a write transaction, and rows are only sealed inside one (seal.h), so that no
+ * row is sealed with a key that is being removed. */
 #include "base/check.h"
 #include "vault/tokens.h"
 #include "store/write.h"
@@ -17,22 +18,20 @@ struct rotation {
     const char *path;
     struct store *store;
     struct seal_keys *keys;
-    struct rotated *done;
-    char *why;
-    size_t why_size;
+    struct key_rotation_result *result;
+    struct error *error;
 
-    struct arena arena; /* of the page at hand */
+    struct arena arena; /* of the current page */
     struct credential *rows[ROWS_AT_ONCE];
     int count;
-    int64_t last;
-    uint32_t first; /* the key that seals */
-    int64_t others; /* rows under another one */
+    int64_t last_row;
+    uint32_t current_key;
+    int64_t old_rows; /* rows sealed with another key */
 };
 
 static enum err database_failed(struct rotation *r, enum err err)
 {
-    (void)snprintf(r->why, r->why_size, "the database says: %s", err_name(err));
-    return err;
+    return error_set(r->error, err, "database error: %s", err_name(err));
 }
 
 static bool is_under(const struct credential *c, uint32_t id)
@@ -41,25 +40,25 @@ static bool is_under(const struct credential *c, uint32_t id)
            (!c->refresh_sealed.p || seal_key_id(c->refresh_sealed) == id);
 }
 
-static struct str keep(struct arena *a, struct str s)
+static struct str copy_text(struct arena *a, struct str s)
 {
     return s.p ? arena_copy(a, s) : s;
 }
 
-/* Those under another key: nothing can be written while the rows are read. */
-static bool gather(void *ctx, const struct credential *c)
+/* Copies the row if it needs resealing: rows cannot be written while they are being listed. */
+static bool on_row(void *ctx, const struct credential *c)
 {
     struct rotation *r = ctx;
-    r->last = c->row;
-    if (is_under(c, r->first))
+    r->last_row = c->row;
+    if (is_under(c, r->current_key))
         return true;
-    struct credential *kept = arena_alloc(&r->arena, sizeof *kept);
-    *kept = *c;
-    kept->account_id = keep(&r->arena, c->account_id);
-    kept->access_sealed = keep(&r->arena, c->access_sealed);
-    kept->refresh_sealed = keep(&r->arena, c->refresh_sealed);
-    kept->scopes = STR("");
-    r->rows[r->count++] = kept;
+    struct credential *copy = arena_alloc(&r->arena, sizeof *copy);
+    *copy = *c;
+    copy->account_id = copy_text(&r->arena, c->account_id);
+    copy->access_sealed = copy_text(&r->arena, c->access_sealed);
+    copy->refresh_sealed = copy_text(&r->arena, c->refresh_sealed);
+    copy->scopes = STR("");
+    r->rows[r->count++] = copy;
     return true;
 }
 
@@ -69,11 +68,10 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     struct buf access, refresh;
     enum err err = token_vault_open(r->keys, c, &t);
     if (err) {
-        (void)snprintf(
-            r->why, r->why_size,
-            "the tokens of account %.*s cannot be opened with the keys of %s: nothing of theirs was changed",
+        return error_set(
+            r->error, err,
+            "cannot open the tokens of account %.*s with the keys of %s; its row was not changed",
             (int)c->account_id.len, c->account_id.p, r->path);
-        return err;
     }
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
@@ -88,16 +86,16 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     return err;
 }
 
-/* ERR_NOT_FOUND of the list: there are no more rows. */
+/* Reseals one page in one transaction. `*more`: the page was not empty. */
 static enum err reseal_page(struct rotation *r, bool *more)
 {
-    const int64_t before = r->last;
+    const int64_t before = r->last_row;
     enum err err = store_begin(r->store);
     if (err)
         return database_failed(r, err);
     arena_reset(&r->arena);
     r->count = 0;
-    err = store_list_credentials(r->store, r->last, ROWS_AT_ONCE, gather, r);
+    err = store_list_credentials(r->store, r->last_row, ROWS_AT_ONCE, on_row, r);
     if (err)
         (void)database_failed(r, err);
     for (int i = 0; i < r->count && !err; i++)
@@ -109,8 +107,8 @@ static enum err reseal_page(struct rotation *r, bool *more)
     err = store_commit(r->store);
     if (err)
         return database_failed(r, err);
-    r->done->resealed += r->count;
-    *more = r->last != before;
+    r->result->resealed += r->count;
+    *more = r->last_row != before;
     return OK;
 }
 
@@ -120,31 +118,31 @@ static enum err reseal_all(struct rotation *r)
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
     seal_list_key_ids(r->keys, ids, &count);
-    r->first = ids[0];
-    r->last = 0;
+    r->current_key = ids[0];
+    r->last_row = 0;
     for (bool more = true; more && !err;)
         err = reseal_page(r, &more);
     return err;
 }
 
-/* ---- the file, inside transactions ---- */
+/* ---- the key file ---- */
 
-static bool count_other(void *ctx, const struct credential *c)
+static bool count_old_row(void *ctx, const struct credential *c)
 {
     struct rotation *r = ctx;
-    r->last = c->row;
-    r->others += !is_under(c, r->first);
+    r->last_row = c->row;
+    r->old_rows += !is_under(c, r->current_key);
     return true;
 }
 
-static enum err count_others(struct rotation *r)
+static enum err count_old_rows(struct rotation *r)
 {
     enum err err = OK;
-    r->last = 0;
-    r->others = 0;
-    for (int64_t before = -1; before != r->last && !err;) {
-        before = r->last;
-        err = store_list_credentials(r->store, r->last, ROWS_AT_ONCE, count_other, r);
+    r->last_row = 0;
+    r->old_rows = 0;
+    for (int64_t before = -1; before != r->last_row && !err;) {
+        before = r->last_row;
+        err = store_list_credentials(r->store, r->last_row, ROWS_AT_ONCE, count_old_row, r);
     }
     return err;
 }
@@ -154,26 +152,27 @@ static enum err add_key(struct rotation *r)
     enum err err = store_begin(r->store);
     if (err)
         return database_failed(r, err);
-    err = seal_add_key(r->path, &r->done->key_id, r->why, r->why_size);
+    err = seal_add_key(r->path, &r->result->key_id, r->error);
     store_rollback(r->store);
     return err;
 }
 
-/* Half-finished linkings hold something sealed too: their authors begin again. `*gone`: the old keys are. */
-static enum err drop_old_keys(struct rotation *r, bool *gone)
+/* Removes the old keys unless rows still use them; `*removed` says whether it did. Unfinished linkings, which
+ * contain a sealed verifier, are deleted: their authors have to start again. */
+static enum err drop_old_keys(struct rotation *r, bool *removed)
 {
     enum err err = store_begin(r->store);
     if (err)
         return database_failed(r, err);
-    err = count_others(r);
+    err = count_old_rows(r);
     if (!err)
         err = store_purge_links(r->store, INT64_MAX);
-    if (err || r->others) {
+    if (err || r->old_rows) {
         store_rollback(r->store);
         return err ? database_failed(r, err) : OK;
     }
-    err = seal_remove_old_keys(r->path, r->why, r->why_size);
-    *gone = !err;
+    err = seal_remove_old_keys(r->path, r->error);
+    *removed = !err;
     if (err)
         store_rollback(r->store);
     else if ((err = store_commit(r->store)))
@@ -181,16 +180,16 @@ static enum err drop_old_keys(struct rotation *r, bool *gone)
     return err;
 }
 
-/* As often as somebody writes a row under an old key meanwhile, which only one who began before the new one
- * was there can. */
-static enum err finish(struct rotation *r)
+/* Repeats while other processes still write rows with an old key, which only a transaction that started
+ * before the new key was inserted can do. */
+static enum err reseal_and_remove(struct rotation *r)
 {
-    bool gone = false;
+    bool removed = false;
     enum err err = OK;
-    for (int i = 0; i < PASSES_MAX && !gone && !err; i++) {
+    for (int i = 0; i < PASSES_MAX && !removed && !err; i++) {
         err = reseal_all(r);
         if (!err)
-            err = drop_old_keys(r, &gone);
+            err = drop_old_keys(r, &removed);
     }
     return err;
 }
@@ -199,30 +198,29 @@ static enum err open_keys(struct rotation *r)
 {
     seal_keys_close(r->keys);
     r->keys = NULL;
-    return seal_keys_open(&r->keys, r->path, r->why, r->why_size);
+    return seal_keys_open(&r->keys, r->path, r->error);
 }
 
-enum err key_rotation_run(const struct config *config, struct store *s, struct rotated *done, char *why,
-                          size_t why_size)
+enum err key_rotation_run(const struct config *config, struct store *s, struct key_rotation_result *result,
+                          struct error *error)
 {
-    struct rotation r = {
-        .path = config->secrets.key_file, .store = s, .done = done, .why = why, .why_size = why_size};
+    struct rotation r = {.path = config->secrets.key_file, .store = s, .result = result, .error = error};
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count = 0;
-    *done = (struct rotated){.key_id = 0};
+    *result = (struct key_rotation_result){.key_id = 0};
     arena_init(&r.arena, ARENA_BYTES);
     enum err err = open_keys(&r);
     if (!err)
         seal_list_key_ids(r.keys, ids, &count);
-    /* One that was cut off comes to its end first. */
+    /* Complete an interrupted rotation first. */
     if (!err && count > 1)
-        err = finish(&r);
+        err = reseal_and_remove(&r);
     if (!err)
         err = add_key(&r);
     if (!err)
         err = open_keys(&r);
     if (!err)
-        err = finish(&r);
+        err = reseal_and_remove(&r);
     seal_keys_close(r.keys);
     arena_fini(&r.arena);
     return err;

@@ -1,11 +1,12 @@
-/* Accounts by their state, and what the refresh wrote of each API. */
+/* Counts accounts by state and reads the limits that the refresh stored. */
 #include "vault/platform_health.h"
 
 #include "vault/token_vault.h"
 #include "store/platform_limits.h"
 
-/* Nothing is there: zero, and over. */
-static enum err get(struct store *s, enum platform_api api, struct str name, struct platform_limit *out)
+/* A limit that is not stored is 0 and expired. */
+static enum err load_limit(struct store *s, enum platform_api api, struct str name,
+                           struct platform_limit *out)
 {
     enum err err = store_get_limit(s, (int)api, name, out);
     if (err != ERR_NOT_FOUND)
@@ -14,44 +15,41 @@ static enum err get(struct store *s, enum platform_api api, struct str name, str
     return OK;
 }
 
-static int64_t still(const struct platform_limit *limit, int64_t now_ms)
+/* Until when the limit applies; TIME_NONE: it does not. */
+static int64_t applies_until(const struct platform_limit *limit, int64_t now_ms)
 {
     return limit->value && limit->until != TIME_NONE && limit->until > now_ms ? limit->until : TIME_NONE;
 }
 
-static int64_t left(const struct platform_health *p, const struct platform_limit *used, int64_t now_ms)
+static int64_t units_left(const struct platform_health *p, const struct platform_limit *used, int64_t now_ms)
 {
-    const int64_t n = p->units_per_day - (still(used, now_ms) == TIME_NONE ? 0 : used->value);
+    const int64_t n = p->units_per_day - (applies_until(used, now_ms) == TIME_NONE ? 0 : used->value);
     return n > 0 ? n : 0;
 }
 
+enum { UNITS, FALLBACK_UNITS, BREAKER, PAUSE, BACKLOG, SUCCESS, COMBINED, LIMITS };
+
 static enum err read_limits(struct store *s, int64_t now_ms, struct platform_health *out)
 {
-    struct platform_limit combined, units, fallback, breaker, pause, behind, answered;
-    enum err err = get(s, out->api, LIMIT_UNITS, &units);
-    if (!err)
-        err = get(s, out->api, LIMIT_FALLBACK_UNITS, &fallback);
-    if (!err)
-        err = get(s, out->api, LIMIT_BREAKER, &breaker);
-    if (!err)
-        err = get(s, out->api, LIMIT_PAUSE, &pause);
-    if (!err)
-        err = get(s, out->api, LIMIT_BACKLOG, &behind);
-    if (!err)
-        err = get(s, out->api, LIMIT_ANSWERED, &answered);
-    if (!err)
-        err = get(s, out->api, LIMIT_COMBINED, &combined);
-    if (err)
-        return err;
-    out->combined_until = still(&combined, now_ms);
-    out->combined = out->combined_until == TIME_NONE ? COMBINED_UNKNOWN : (enum combined)combined.value;
-    out->units_until = still(&units, now_ms);
-    out->units_left = left(out, &units, now_ms);
-    out->fallback_units_left = platform_desc(out->api)->quota_by_tier ? left(out, &fallback, now_ms) : -1;
-    out->circuit_open_until = still(&breaker, now_ms);
-    out->paused_until = still(&pause, now_ms);
-    out->behind = still(&behind, now_ms) != TIME_NONE;
-    out->answered_at = answered.value ? answered.value : TIME_NONE;
+    const struct str names[LIMITS] = {LIMIT_UNITS,   LIMIT_FALLBACK_UNITS, LIMIT_BREAKER, LIMIT_PAUSE,
+                                      LIMIT_BACKLOG, LIMIT_ANSWERED,       LIMIT_COMBINED};
+    struct platform_limit limit[LIMITS];
+    for (int i = 0; i < LIMITS; i++) {
+        enum err err = load_limit(s, out->api, names[i], &limit[i]);
+        if (err)
+            return err;
+    }
+    out->combined_until = applies_until(&limit[COMBINED], now_ms);
+    out->combined =
+        out->combined_until == TIME_NONE ? COMBINED_UNKNOWN : (enum combined)limit[COMBINED].value;
+    out->units_until = applies_until(&limit[UNITS], now_ms);
+    out->units_left = units_left(out, &limit[UNITS], now_ms);
+    out->fallback_units_left =
+        platform_desc(out->api)->quota_by_tier ? units_left(out, &limit[FALLBACK_UNITS], now_ms) : -1;
+    out->circuit_open_until = applies_until(&limit[BREAKER], now_ms);
+    out->paused_until = applies_until(&limit[PAUSE], now_ms);
+    out->behind = applies_until(&limit[BACKLOG], now_ms) != TIME_NONE;
+    out->answered_at = limit[SUCCESS].value ? limit[SUCCESS].value : TIME_NONE;
     return OK;
 }
 

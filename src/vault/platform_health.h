@@ -1,7 +1,7 @@
-/* How the platforms are doing, from what stands in the database: for commands, metrics and pages. Only reads.
- */
-#ifndef VT_VAULT_ACCOUNT_STATES_H
-#define VT_VAULT_ACCOUNT_STATES_H
+/* The health of the platforms as of the last refresh, read from the database: for commands, metrics and
+ * pages. */
+#ifndef VT_VAULT_PLATFORM_HEALTH_H
+#define VT_VAULT_PLATFORM_HEALTH_H
 
 #include "config/config.h"
 #include "platforms/platform.h"
@@ -9,17 +9,17 @@
 
 struct platform_health {
     enum platform_api api;
-    bool configured;                     /* the operator has an app there (or, for YouTube, a key) */
+    bool configured;                     /* the operator has an app there, or an API key */
     int64_t accounts[CREDENTIAL_STATES]; /* by enum credential_state */
-    int64_t units_per_day, units_left;   /* 0 per day: not counted */
-    int64_t fallback_units_left;         /* of the second form's own quota; -1: it has none */
-    int64_t units_until;                 /* when the day of the quota ends; TIME_NONE: none was used */
-    int64_t circuit_open_until;          /* the breaker: it failed too often; TIME_NONE: it is asked */
-    int64_t paused_until;                /* it told us to wait; TIME_NONE: no */
-    enum combined combined; /* of the app, see platform_desc.combines; UNKNOWN: not checked lately */
-    int64_t combined_until; /* TIME_NONE: unknown */
-    bool behind;            /* not all posts could be asked each hour lately */
-    int64_t answered_at;    /* the last good answer; TIME_NONE: none yet */
+    int64_t units_per_day, units_left;   /* units_per_day 0: no daily quota */
+    int64_t fallback_units_left; /* quota of the fallback form of requests; -1: it has no quota of its own */
+    int64_t units_until;         /* when the quota resets; TIME_NONE: nothing was used */
+    int64_t circuit_open_until;  /* TIME_NONE: the circuit is closed */
+    int64_t paused_until;        /* the platform requested a pause; TIME_NONE: no pause */
+    enum combined combined;      /* see platform_desc.combines; UNKNOWN: no recent check */
+    int64_t combined_until;      /* TIME_NONE: unknown */
+    bool behind;                 /* recent runs did not reach all posts every hour */
+    int64_t answered_at;         /* last successful response; TIME_NONE: none yet */
 };
 
 MUST_USE enum err platform_health_read(struct store *s, const struct config *config, enum platform_api api,

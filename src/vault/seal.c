@@ -1,4 +1,4 @@
-/* Sealing and opening, with libsodium. Knows no table and no token. */
+/* Encrypts and decrypts with libsodium. */
 #include "vault/seal.h"
 
 #include "base/check.h"
@@ -18,12 +18,11 @@ _Static_assert(SEAL_OVERHEAD == SEAL_ID_LEN + NONCE_LEN + TAG_LEN, "the layout i
 _Static_assert(SEAL_KEY_LEN == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the cipher's key");
 
 struct seal_keys {
-    char *path; /* NULL: no file */
+    char *path; /* NULL: no key file */
     struct stat is;
-    struct key_list *list; /* locked memory where the system gives it */
+    struct key_list *list; /* from sodium_malloc(): locked, wiped when freed */
 };
 
-/* Key lists on the way: locked, and wiped when freed. */
 static struct key_list *list_new(void)
 {
     struct key_list *list = sodium_malloc(sizeof *list);
@@ -32,12 +31,12 @@ static struct key_list *list_new(void)
     return list;
 }
 
-enum err seal_keys_open(struct seal_keys **out, const char *path, char *why, size_t why_size)
+enum err seal_keys_open(struct seal_keys **out, const char *path, struct error *error)
 {
     struct seal_keys *keys = xcalloc(1, sizeof *keys);
     keys->list = list_new();
     if (path && *path) {
-        enum err err = key_file_read(path, keys->list, &keys->is, why, why_size);
+        enum err err = key_file_read(path, keys->list, &keys->is, error);
         if (err) {
             seal_keys_close(keys);
             return err;
@@ -63,7 +62,7 @@ bool seal_has_keys(const struct seal_keys *keys)
     return keys->list->count > 0;
 }
 
-/* ---- the file as it is now ---- */
+/* ---- reloading the file ---- */
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -72,15 +71,14 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* What cannot be read now leaves the keys as they were: they did open rows. */
-static enum err look_again(struct seal_keys *keys)
+/* Reads the file again if it has changed. If that fails, the loaded keys remain in use. */
+static enum err reload_if_changed(struct seal_keys *keys)
 {
-    char why[512];
     struct stat is;
     if (!keys->path || (stat(keys->path, &is) == 0 && is_same_file(&is, &keys->is)))
         return OK;
     struct key_list *fresh = list_new();
-    enum err err = key_file_read(keys->path, fresh, &is, why, sizeof why);
+    enum err err = key_file_read(keys->path, fresh, &is, NULL);
     if (!err) {
         struct key_list *old = keys->list;
         keys->list = fresh;
@@ -125,7 +123,8 @@ static void put_id(uint8_t *out, uint32_t id)
         out[i] = (uint8_t)(id >> (24 - 8 * i));
 }
 
-/* The account last, so that no two places have the same bytes. 0: it is too long to be one. */
+/* The authenticated data. The account id, the only part of variable length, comes last, so that the encoding
+ * is unambiguous. Returns 0 if the id is too long. */
 static size_t place_bytes(const struct seal_place *place, uint8_t out[PLACE_MAX_BYTES])
 {
     static const char use[] = "viewtally token";
@@ -147,7 +146,7 @@ enum err seal_encrypt(struct seal_keys *keys, const struct seal_place *place, st
 {
     uint8_t place_data[PLACE_MAX_BYTES];
     unsigned long long len = 0;
-    enum err err = look_again(keys);
+    enum err err = reload_if_changed(keys);
     if (err)
         return err;
     if (!keys->list->count)
@@ -187,7 +186,7 @@ enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, st
     if (!id || !place_len)
         return ERR_CORRUPT;
     const struct key_entry *key = find_key(keys, id);
-    if (!key && look_again(keys) == OK)
+    if (!key && reload_if_changed(keys) == OK)
         key = find_key(keys, id);
     if (!key)
         return ERR_NOT_FOUND;
@@ -200,51 +199,55 @@ enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, st
     return OK;
 }
 
-/* ---- making and changing the file ---- */
+/* ---- changing the file ---- */
 
-enum err seal_create_key_file(const char *path, char *why, size_t why_size)
+enum err seal_create_key_file(const char *path, struct error *error)
 {
     struct key_list *list = list_new();
     key_file_generate(list, &list->entries[0]);
     list->count = 1;
-    enum err err = key_file_write(path, list, false, why, why_size);
+    enum err err = key_file_write(path, list, false, error);
     sodium_free(list);
     return err;
 }
 
-enum err seal_add_key(const char *path, uint32_t *id, char *why, size_t why_size)
+static enum err insert_key(const char *path, struct key_list *list, struct error *error)
+{
+    if (list->count == SEAL_KEYS_MAX)
+        return error_set(error, ERR_FULL,
+                         "the key file %s already has %d keys: complete the interrupted rotation with "
+                         "viewtally secrets rotate",
+                         path, SEAL_KEYS_MAX);
+    struct key_entry fresh;
+    key_file_generate(list, &fresh);
+    memmove(&list->entries[1], &list->entries[0], list->count * sizeof list->entries[0]);
+    list->entries[0] = fresh;
+    list->count++;
+    sodium_memzero(&fresh, sizeof fresh);
+    return key_file_write(path, list, true, error);
+}
+
+enum err seal_add_key(const char *path, uint32_t *id, struct error *error)
 {
     struct stat is;
     struct key_list *list = list_new();
-    enum err err = key_file_read(path, list, &is, why, why_size);
-    if (!err && list->count == SEAL_KEYS_MAX) {
-        (void)snprintf(why, why_size,
-                       "the key file %s holds %d keys already: let `secrets rotate` come to its end", path,
-                       SEAL_KEYS_MAX);
-        err = ERR_FULL;
-    }
-    if (!err) {
-        struct key_entry fresh;
-        key_file_generate(list, &fresh);
-        memmove(&list->entries[1], &list->entries[0], list->count * sizeof list->entries[0]);
-        list->entries[0] = fresh;
-        list->count++;
-        sodium_memzero(&fresh, sizeof fresh);
+    enum err err = key_file_read(path, list, &is, error);
+    if (!err)
+        err = insert_key(path, list, error);
+    if (!err)
         *id = list->entries[0].id;
-        err = key_file_write(path, list, true, why, why_size);
-    }
     sodium_free(list);
     return err;
 }
 
-enum err seal_remove_old_keys(const char *path, char *why, size_t why_size)
+enum err seal_remove_old_keys(const char *path, struct error *error)
 {
     struct stat is;
     struct key_list *list = list_new();
-    enum err err = key_file_read(path, list, &is, why, why_size);
+    enum err err = key_file_read(path, list, &is, error);
     if (!err && list->count > 1) {
         list->count = 1;
-        err = key_file_write(path, list, true, why, why_size);
+        err = key_file_write(path, list, true, error);
     }
     sodium_free(list);
     return err;

@@ -1,4 +1,4 @@
-/* Tokens in the clear: out of the database for one call, into it from a linking. Knows no network. */
+/* Decrypts stored tokens for one call; encrypts new ones before storing them. */
 #include "vault/tokens.h"
 
 #include "base/check.h"
@@ -9,10 +9,9 @@
 #include <stdlib.h>
 
 enum {
-    CHECK_PAGE = 200,
-    TOKEN_LIFE_UNSAID_S = 3600,               /* Meta may leave expires_in out */
-    IDLE_AGE_MS = 7 * 24 * 3600 * 1000,       /* what lives for hours is kept alive weekly */
-    IDLE_LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* and is told by a life shorter than this */
+    DEFAULT_LIFE_S = 3600,               /* Meta may omit expires_in */
+    IDLE_AGE_MS = 7 * 24 * 3600 * 1000,  /* idle tokens that live for hours are refreshed this often */
+    LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* tokens that live longer are refreshed when they expire soon */
 };
 
 /* ---- tokens in the clear ---- */
@@ -85,14 +84,14 @@ bool token_refresh_is_due(const struct platform_desc *desc, const struct credent
     const int64_t age_ms = now_ms - c->obtained_at;
     if (age_ms < desc->refresh_min_age_s * SECOND_MS)
         return false;
-    if (idle && c->access_expires_at - c->obtained_at < IDLE_LONG_LIFE_MS)
+    if (idle && c->access_expires_at - c->obtained_at < LONG_LIFE_MS)
         return age_ms >= IDLE_AGE_MS;
     return c->access_expires_at - now_ms < desc->refresh_before_s * SECOND_MS;
 }
 
-/* ---- putting an account in ---- */
+/* ---- storing an account ---- */
 
-static bool take_text(char *out, size_t max, struct str text, bool may_be_empty)
+static bool copy_text(char *out, size_t max, struct str text, bool may_be_empty)
 {
     if (text.len > max || (!text.len && !may_be_empty) || !str_is_utf8(text))
         return false;
@@ -105,53 +104,55 @@ static bool take_text(char *out, size_t max, struct str text, bool may_be_empty)
     return true;
 }
 
-/* Names are for people: one that is too long or odd is left out, which loses nothing. */
-static void take_name(char *out, struct str name)
+/* Names are for people only, so one that is too long or not valid text is left empty. */
+static void copy_name(char *out, struct str name)
 {
-    if (!take_text(out, ACCOUNT_NAME_MAX, name, true))
+    if (!copy_text(out, ACCOUNT_NAME_MAX, name, true))
         out[0] = '\0';
 }
 
 int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms)
 {
-    enum { YEARS_S = 20 * 366 * 86400 }; /* more is nonsense, and must not overflow */
+    enum { LIFE_MAX_S = 20 * 366 * 86400 }; /* a longer life is an error, and must not overflow */
     if (expires_in_s < 0 || (!expires_in_s && desc->refresh_before_s < 0))
         return TIME_NONE;
     if (!expires_in_s)
-        expires_in_s = TOKEN_LIFE_UNSAID_S;
-    return now_ms + (expires_in_s < YEARS_S ? expires_in_s : YEARS_S) * SECOND_MS;
+        expires_in_s = DEFAULT_LIFE_S;
+    return now_ms + (expires_in_s < LIFE_MAX_S ? expires_in_s : LIFE_MAX_S) * SECOND_MS;
 }
 
 int64_t refresh_token_expiry(int64_t expires_in_s, int64_t now_ms)
 {
-    enum { YEARS_S = 20 * 366 * 86400 };
-    if (expires_in_s <= 0 || expires_in_s > YEARS_S)
+    enum { LIFE_MAX_S = 20 * 366 * 86400 };
+    if (expires_in_s <= 0 || expires_in_s > LIFE_MAX_S)
         return TIME_NONE;
     return now_ms + expires_in_s * SECOND_MS;
 }
 
-bool account_record_init(struct account_record *out, int64_t author_row, const struct linked_account *account,
-                         int64_t now_ms, const char **why)
+enum err account_record_init(struct account_record *out, int64_t author_row,
+                             const struct linked_account *account, int64_t now_ms, struct error *error)
 {
     const struct token_grant *grant = &account->grant;
     const struct platform_desc *desc = platform_desc(account->api);
+    const char *wrong = NULL;
     *out = (struct account_record){.author_row = author_row, .api = account->api, .obtained_at = now_ms};
-    *why = NULL;
-    if (!take_text(out->account_id, ACCOUNT_ID_MAX, account->id, false))
-        *why = "the account's id is missing, too long or no text";
-    else if (!take_text(out->access_token, TOKEN_MAX, grant->access_token, false))
-        *why = "the access token is missing, too long or no text";
-    else if (!take_text(out->refresh_token, TOKEN_MAX, grant->refresh_token, true))
-        *why = "the refresh token is too long or no text";
-    else if (!take_text(out->scopes, SCOPES_MAX, grant->scopes, true))
-        *why = "the scopes are too long or no text";
-    take_name(out->name, account->name);
+    if (!copy_text(out->account_id, ACCOUNT_ID_MAX, account->id, false))
+        wrong = "account id";
+    else if (!copy_text(out->access_token, TOKEN_MAX, grant->access_token, false))
+        wrong = "access token";
+    else if (!copy_text(out->refresh_token, TOKEN_MAX, grant->refresh_token, true))
+        wrong = "refresh token";
+    else if (!copy_text(out->scopes, SCOPES_MAX, grant->scopes, true))
+        wrong = "list of scopes";
+    if (wrong) {
+        account_record_wipe(out);
+        return error_set(error, ERR_INVALID, "the %s is missing, too long or not valid text", wrong);
+    }
+    copy_name(out->name, account->name);
     out->is_personal = account->is_personal;
     out->access_expires_at = token_expiry(desc, grant->expires_in_s, now_ms);
     out->refresh_expires_at = refresh_token_expiry(grant->refresh_expires_in_s, now_ms);
-    if (*why)
-        account_record_wipe(out);
-    return !*why;
+    return OK;
 }
 
 void account_record_wipe(struct account_record *r)

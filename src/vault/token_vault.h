@@ -1,9 +1,8 @@
-/* The authors' accounts at the platforms, with their tokens in the clear: opened for one call, put in by
- * linking, refreshed. What stands in the database is store/platform_credentials.h's, how it is sealed
- * seal.h's.
+/* The token vault: stores the accounts that authors connected, with sealed tokens, and decrypts the tokens
+ * for one call at a time. The rows are those of store/platform_credentials.h.
  *
- * Tokens are in the clear in a `struct tokens` and a `struct account_record` only; both are wiped by who made
- * them. No token ever goes into a log, an error or a name. */
+ * Only struct tokens and struct account_record contain plain-text tokens; their owners wipe them. Logs and
+ * error texts never contain a token. */
 #ifndef VT_VAULT_TOKEN_VAULT_H
 #define VT_VAULT_TOKEN_VAULT_H
 
@@ -14,67 +13,72 @@
 
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
 
-/* Whether every sealed row can be opened with the keys that [secrets] key_file has: by the ids of their keys,
- * and each key by a row that it opens. Before a server or a refresh begins. `why` is a sentence. Without
- * rows no key file is wanted. */
-MUST_USE enum err vault_check(const struct config *config, struct store *s, char *why, size_t why_size);
-/* The same with every row opened (`all`), and how many there are. */
-MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
-                                char *why, size_t why_size);
+/* Checks whether the key file can decrypt the sealed rows: that it has all keys, and that each key decrypts
+ * at least one of its rows. Run before a server or a refresh starts. Without sealed rows no key file is
+ * needed. */
+MUST_USE enum err vault_check(const struct config *config, struct store *s, struct error *error);
 
-/* Another key for everything that is sealed, while servers and runs go on: `viewtally secrets rotate`. Many
- * transactions; may be cut off anywhere and begun again. `why` is a sentence. */
-struct rotated {
-    uint32_t key_id; /* 0: none was made yet */
+/* Like vault_check(); with `all`, decrypts every row. `*rows`: the number of rows. */
+MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
+                                struct error *error);
+
+/* Replaces the key of all sealed rows while servers and runs continue (`viewtally secrets rotate`). Uses many
+ * transactions; may be interrupted at any point and run again. */
+struct key_rotation_result {
+    uint32_t key_id; /* of the new key; 0: not created yet */
     int64_t resealed;
 };
-MUST_USE enum err key_rotation_run(const struct config *config, struct store *s, struct rotated *done,
-                                   char *why, size_t why_size);
+MUST_USE enum err key_rotation_run(const struct config *config, struct store *s,
+                                   struct key_rotation_result *result, struct error *error);
 
-/* ---- tokens in the clear ---- */
+/* ---- reading tokens ---- */
 
+/* Plain-text tokens of one account. */
 struct tokens {
     int64_t row, author_row, version;
     enum platform_api api;
     struct token_grant grant; /* access_token, refresh_token (p == NULL: none), scopes, account_id */
-    char *memory;             /* all of them stand in it; wiped and freed by token_vault_close() */
+    char *memory;             /* of all texts in grant; token_vault_close() wipes and frees it */
     size_t size;
 };
 
-/* Opens the row's tokens; `c` need not stay. ERR_NOT_FOUND: unknown key. ERR_CORRUPT: not what was sealed. */
+/* Decrypts the row's tokens; copies what it needs of `c`. ERR_NOT_FOUND: the key file lacks the key.
+ * ERR_CORRUPT: the row is damaged. */
 MUST_USE enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out);
-void token_vault_close(struct tokens *t); /* harmless when it did not open */
 
-/* The same by the row's number, read in a snapshot of its own. ERR_NOT_FOUND too when there is no such row.
- */
+/* Wipes the tokens. Also allowed after a failed open. */
+void token_vault_close(struct tokens *t);
+
+/* Like token_vault_open(), but reads the row first. ERR_NOT_FOUND also if there is no such row. */
 MUST_USE enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
-/* Whether its token is to be refreshed before it is used. `idle`: it is not going to be used now, only kept
- * alive: those that die unused. False for who has to sign in again, and where nothing can be refreshed. */
+/* Whether the access token should be refreshed now. `idle`: it is not needed now, but might expire unused.
+ * False if the author must reconnect or if the API has no refresh. */
 bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                           bool idle);
 
-/* ---- putting an account in ---- */
+/* ---- storing an account ---- */
 
-/* By value, so that it can go through the writer queue (writer_call.h). Texts are NUL-terminated. */
+/* Without pointers, so that it can be passed through the writer queue (writer_call.h). */
 struct account_record {
     int64_t author_row;
     enum platform_api api;
     char account_id[ACCOUNT_ID_MAX + 1], name[ACCOUNT_NAME_MAX + 1], scopes[SCOPES_MAX + 1];
     char access_token[TOKEN_MAX + 1], refresh_token[TOKEN_MAX + 1]; /* refresh "": none */
-    int64_t access_expires_at, refresh_expires_at;                  /* TIME_NONE: never, or not said */
+    int64_t access_expires_at, refresh_expires_at;                  /* TIME_NONE: never, or unknown */
     int64_t obtained_at;
     bool is_personal;
 };
 
-/* False: a text is too long, empty where it must not be, or not UTF-8; `*why` (static) says which. A grant
- * that does not say when it expires is taken to live for an hour where it can be refreshed. */
-MUST_USE bool account_record_init(struct account_record *out, int64_t author_row,
-                                  const struct linked_account *account, int64_t now_ms, const char **why);
+/* ERR_INVALID if a text is too long, missing or not UTF-8. If the grant has no lifetime and can be refreshed,
+ * it is assumed to expire in an hour. */
+MUST_USE enum err account_record_init(struct account_record *out, int64_t author_row,
+                                      const struct linked_account *account, int64_t now_ms,
+                                      struct error *error);
 void account_record_wipe(struct account_record *r);
 
-/* Seals and writes, in an open transaction (seal.h says why there). ERR_EXISTS: another author has linked
- * this account. ERR_NOT_FOUND: there is no key to seal with. Sets `*row`. */
+/* Seals and stores the record; call it inside a write transaction (see seal.h). ERR_EXISTS: another author
+ * has connected this account. ERR_NOT_FOUND: the key file has no key. */
 MUST_USE enum err account_record_store(const struct account_record *r, struct seal_keys *keys,
                                        struct store *s, int64_t *row);
 

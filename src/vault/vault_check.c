@@ -1,4 +1,4 @@
-/* Whether what is sealed in the database can be opened. */
+/* Checks whether the sealed rows of the database can be decrypted. */
 #include "base/check.h"
 #include "vault/token_vault.h"
 
@@ -6,43 +6,43 @@
 
 enum { PAGE_ROWS = 200 };
 
-/* What opening rows has shown of a key. */
-struct tried {
+/* What is known about a key so far. */
+struct key_result {
     uint32_t id;
     bool opens;
-    char account[ACCOUNT_ID_MAX + 1]; /* of the first row under it that did not open; "": none */
+    char account[ACCOUNT_ID_MAX + 1]; /* of the first row that it failed to decrypt; "": none */
     int api;
 };
 
-struct look {
+struct inspection {
     struct seal_keys *keys;
-    bool all; /* open every row, not one of each key */
+    bool all; /* decrypt every row, not just one per key */
     int64_t last, rows;
-    struct tried tried[SEAL_KEYS_MAX];
-    size_t tried_count;
+    struct key_result results[SEAL_KEYS_MAX];
+    size_t result_count;
     enum err err;
-    struct tried at; /* what the error is about */
+    struct key_result at; /* what err is about */
 };
 
-static struct tried *tried_of(struct look *l, uint32_t id)
+static struct key_result *result_of(struct inspection *l, uint32_t id)
 {
     size_t i = 0;
-    while (i < l->tried_count && l->tried[i].id != id)
+    while (i < l->result_count && l->results[i].id != id)
         i++;
-    if (i == l->tried_count)
-        l->tried[l->tried_count++] = (struct tried){.id = id};
-    return &l->tried[i];
+    if (i == l->result_count)
+        l->results[l->result_count++] = (struct key_result){.id = id};
+    return &l->results[i];
 }
 
-static enum err fail(struct look *l, enum err err, uint32_t id, const struct credential *c)
+static enum err fail(struct inspection *l, enum err err, uint32_t id, const struct credential *c)
 {
-    l->at = (struct tried){.id = id, .api = c->api};
+    l->at = (struct key_result){.id = id, .api = c->api};
     (void)snprintf(l->at.account, sizeof l->at.account, "%.*s", (int)c->account_id.len, c->account_id.p);
     return err;
 }
 
-static enum err open_row(struct look *l, const struct credential *c, struct tried *access,
-                         struct tried *refresh)
+static enum err open_row(struct inspection *l, const struct credential *c, struct key_result *access,
+                         struct key_result *refresh)
 {
     struct tokens t;
     enum err err = token_vault_open(l->keys, c, &t);
@@ -54,8 +54,8 @@ static enum err open_row(struct look *l, const struct credential *c, struct trie
     (void)fail(l, err, access->id, c);
     if (l->all)
         return err;
-    /* One row that somebody spoilt stops nobody else: the key may open the next one. */
-    for (struct tried *k = access; k; k = k == refresh ? NULL : refresh)
+    /* A single damaged row is no reason to stop the server: the key may decrypt the next row. */
+    for (struct key_result *k = access; k; k = k == refresh ? NULL : refresh)
         if (!*k->account) {
             memcpy(k->account, l->at.account, sizeof k->account);
             k->api = c->api;
@@ -63,7 +63,7 @@ static enum err open_row(struct look *l, const struct credential *c, struct trie
     return OK;
 }
 
-static enum err look_at(struct look *l, const struct credential *c)
+static enum err inspect_row(struct inspection *l, const struct credential *c)
 {
     const uint32_t access = seal_key_id(c->access_sealed);
     const uint32_t refresh = c->refresh_sealed.p ? seal_key_id(c->refresh_sealed) : access;
@@ -71,87 +71,85 @@ static enum err look_at(struct look *l, const struct credential *c)
         return l->all ? fail(l, ERR_CORRUPT, access, c) : OK;
     if (!seal_has_key(l->keys, access) || !seal_has_key(l->keys, refresh))
         return fail(l, ERR_NOT_FOUND, seal_has_key(l->keys, access) ? refresh : access, c);
-    struct tried *a = tried_of(l, access), *r = tried_of(l, refresh);
+    struct key_result *a = result_of(l, access), *r = result_of(l, refresh);
     return a->opens && r->opens && !l->all ? OK : open_row(l, c, a, r);
 }
 
-static bool look_at_row(void *ctx, const struct credential *c)
+static bool on_row(void *ctx, const struct credential *c)
 {
-    struct look *l = ctx;
+    struct inspection *l = ctx;
     l->rows++;
     l->last = c->row;
-    l->err = look_at(l, c);
+    l->err = inspect_row(l, c);
     return !l->err;
 }
 
-/* A key that opens nothing is not the one that it says it is. */
-static void look_at_keys(struct look *l)
+/* A key that decrypts none of its rows is not the key that sealed them. */
+static void inspect_keys(struct inspection *l)
 {
-    for (size_t i = 0; i < l->tried_count && !l->err; i++)
-        if (!l->tried[i].opens && *l->tried[i].account) {
-            l->at = l->tried[i];
+    for (size_t i = 0; i < l->result_count && !l->err; i++)
+        if (!l->results[i].opens && *l->results[i].account) {
+            l->at = l->results[i];
             l->err = ERR_CORRUPT;
         }
 }
 
-static enum err look_at_all(struct look *l, struct store *s)
+static enum err inspect_all(struct inspection *l, struct store *s)
 {
     int64_t before = -1;
     while (l->rows != before && !l->err) {
         before = l->rows;
-        enum err err = store_list_credentials(s, l->last, PAGE_ROWS, look_at_row, l);
+        enum err err = store_list_credentials(s, l->last, PAGE_ROWS, on_row, l);
         if (err)
             return err;
     }
     return OK;
 }
 
-static void explain(const struct look *l, const char *path, char *why, size_t why_size)
+static void explain(const struct inspection *l, const char *path, struct error *error)
 {
     const char *platform = l->at.api >= 0 && l->at.api < PLATFORM_APIS
                                ? platform_desc((enum platform_api)l->at.api)->title
                                : "a platform";
     if (!*path)
-        (void)snprintf(
-            why, why_size,
-            "the database holds tokens of accounts at the platforms, but [secrets] key_file names no "
-            "file to open them with");
+        (void)error_set(
+            error, l->err,
+            "the database contains tokens of platform accounts, but [secrets] key_file is not set");
     else if (l->err == ERR_NOT_FOUND)
-        (void)snprintf(
-            why, why_size,
-            "the tokens of the %s account %s are sealed with the key %08x, which is not in the key "
-            "file %s",
+        (void)error_set(
+            error, l->err,
+            "the tokens of the %s account %s are sealed with key %08x, which is not in the key file %s",
             platform, l->at.account, l->at.id, path);
     else
-        (void)snprintf(
-            why, why_size,
-            "the tokens of the %s account %s cannot be opened: the key %08x in %s is not the one that "
-            "sealed them, or the row was changed by hand",
+        (void)error_set(
+            error, l->err,
+            "cannot open the tokens of the %s account %s: key %08x in %s is not the key that sealed them, "
+            "or the row is damaged",
             platform, l->at.account, l->at.id, path);
 }
 
-enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows, char *why,
-                       size_t why_size)
+enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
+                       struct error *error)
 {
     const char *path = config->secrets.key_file;
-    struct look l = {.all = all, .last = 0};
-    enum err err = seal_keys_open(&l.keys, path, why, why_size);
+    struct inspection l = {.all = all, .last = 0};
+    enum err err = seal_keys_open(&l.keys, path, error);
     *rows = 0;
     if (err)
         return err;
-    err = look_at_all(&l, s);
-    look_at_keys(&l);
+    err = inspect_all(&l, s);
+    inspect_keys(&l);
     if (err)
-        (void)snprintf(why, why_size, "the database says: %s", err_name(err));
+        (void)error_set(error, err, "database error: %s", err_name(err));
     if (l.err)
-        explain(&l, path, why, why_size);
+        explain(&l, path, error);
     *rows = l.rows;
     seal_keys_close(l.keys);
     return err ? err : l.err;
 }
 
-enum err vault_check(const struct config *config, struct store *s, char *why, size_t why_size)
+enum err vault_check(const struct config *config, struct store *s, struct error *error)
 {
     int64_t rows;
-    return vault_inspect(config, s, false, &rows, why, why_size);
+    return vault_inspect(config, s, false, &rows, error);
 }

@@ -6,10 +6,10 @@
 
 static enum err open_keys(const struct config *config, struct seal_keys **keys)
 {
-    char why[300];
-    enum err err = seal_keys_open(keys, config->secrets.key_file, why, sizeof why);
+    struct error error;
+    enum err err = seal_keys_open(keys, config->secrets.key_file, &error);
     if (err)
-        log_error("cannot link an account: %s", why);
+        log_error("cannot link an account: %s", error.text);
     return err;
 }
 

@@ -116,10 +116,10 @@ static enum next save(struct request *r)
     c->save->config = page_context_of(r)->web->config;
     c->save->count = count;
     for (size_t i = 0; i < count; i++) {
-        const char *why;
-        if (!account_record_init(&c->save->accounts[i].record, c->consume.key.author_row,
-                                 &c->link.accounts[i], c->consume.key.now, &why)) {
-            log_warn("linking: %s: %s", c->desc->name, why);
+        struct error error;
+        if (account_record_init(&c->save->accounts[i].record, c->consume.key.author_row, &c->link.accounts[i],
+                                c->consume.key.now, &error)) {
+            log_warn("linking: %s: %s", c->desc->name, error.text);
             c->outcome = (struct outcome){.kind = OUTCOME_MALFORMED};
             return not_connected(r, 502, platform_text_of_link_failure(&c->outcome));
         }

@@ -88,4 +88,4 @@ def test_what_connect_refuses(keyed):
 def test_without_a_key_nothing_is_kept(viewtally):
     assert "secrets init" in secrets.connect(viewtally, viewtally.add_author(), status=2).err
     viewtally.configure({"secrets": {"key_file": "/nowhere/key"}})
-    assert "is not there" in secrets.connect(viewtally, viewtally.add_author(), status=2).err
+    assert "does not exist" in secrets.connect(viewtally, viewtally.add_author(), status=2).err

@@ -15,7 +15,7 @@ def test_init_makes_a_key_once(viewtally):
     assert f"key_file = {path}" in done.out
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     before = path.read_bytes()
-    assert "is there already" in viewtally.run("secrets", "init", str(path), status=1).err
+    assert "already exists" in viewtally.run("secrets", "init", str(path), status=1).err
     assert path.read_bytes() == before and list(viewtally.directory.glob("k*")) == [path]
     assert "FILE is missing" in viewtally.run("secrets", "init", status=2).err
     viewtally.configure({"secrets": {"key_file": str(path)}})
@@ -54,11 +54,11 @@ def test_tokens_are_nowhere_in_the_clear(viewtally):
 
 
 @pytest.mark.parametrize("spoil, says", [
-    (lambda path: path.unlink(), "is not there"),
+    (lambda path: path.unlink(), "does not exist"),
     (lambda path: path.chmod(0o644), "chmod 600"),
     (lambda path: path.write_text("nonsense\n"), "line 1"),
     (lambda path: path.write_text("deadbeef " + "00" * 32 + "\n"), "is not in the key file"),
-    (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot be opened"),
+    (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot open the tokens"),
 ])
 def test_nothing_begins_when_tokens_cannot_be_opened(viewtally, spoil, says):
     path = secrets.with_keys(viewtally)
@@ -109,10 +109,10 @@ def test_rotate_stops_before_what_it_cannot_open_and_loses_nothing(viewtally):
     with sqlite3.connect(viewtally.directory / "viewtally.db") as db:
         db.execute("UPDATE platform_credentials SET refresh_sealed = access_sealed WHERE id = ?", [bad])
     db.close()
-    assert "account b cannot be opened" in viewtally.run("secrets", "rotate", status=1).err
+    assert "cannot open the tokens of account b" in viewtally.run("secrets", "rotate", status=1).err
     ids = secrets.key_ids(path)
     assert len(ids) == 2 and ids[1] in before       # the old key stays as long as a row is under it
-    assert "cannot be opened" in viewtally.run("secrets", "check", status=1).err
+    assert "cannot open the tokens" in viewtally.run("secrets", "check", status=1).err
     viewtally.run("platform", "remove", str(bad))
     viewtally.run("secrets", "rotate")
     assert len(secrets.key_ids(path)) == 1

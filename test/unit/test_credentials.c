@@ -76,10 +76,10 @@ static void a_row_that_was_swapped_does_not_open(void **state)
     assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* One row stops nobody else, and is told to who asks for all of them. */
     int64_t rows;
-    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), OK);
-    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), ERR_CORRUPT);
-    assert_non_null(strstr(rig.why, "cannot be opened"));
-    assert_non_null(strstr(rig.why, "open-1"));
+    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
+    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_CORRUPT);
+    assert_non_null(strstr(rig.error.text, "cannot open"));
+    assert_non_null(strstr(rig.error.text, "open-1"));
     /* The two columns of one row, */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.refresh_sealed, one.access_sealed), OK);
@@ -90,7 +90,7 @@ static void a_row_that_was_swapped_does_not_open(void **state)
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.access_sealed, one.refresh_sealed), OK);
     test_commit(&rig.db);
     rig_assert_tokens(a, "act.1", "rft.1");
-    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
 }
 
 static void a_key_that_is_not_there_is_told(void **state)
@@ -99,18 +99,18 @@ static void a_key_that_is_not_there_is_told(void **state)
     (void)state;
     (void)rig_put_tiktok();
     assert_int_equal(remove(rig.key_path), 0);
-    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
-    assert_int_equal(seal_create_key_file(rig.key_path, rig.why, sizeof rig.why), OK);
-    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
-    assert_non_null(strstr(rig.why, "is not in the key file"));
+    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
+    assert_int_equal(seal_create_key_file(rig.key_path, &rig.error), OK);
+    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
+    assert_non_null(strstr(rig.error.text, "is not in the key file"));
     rig.config.secrets.key_file[0] = '\0';
-    assert_int_equal(vault_check(&rig.config, rig.db.w, rig.why, sizeof rig.why), ERR_NOT_FOUND);
-    assert_non_null(strstr(rig.why, "names no file"));
+    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
+    assert_non_null(strstr(rig.error.text, "is not set"));
     test_begin(&rig.db);
     assert_int_equal(store_delete_credential(rig.db.w, 1, rig.other.row), ERR_NOT_FOUND);
     assert_int_equal(store_delete_credential(rig.db.w, 1, rig.author.row), OK);
     test_commit(&rig.db);
-    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), OK);
     assert_int_equal(rows, 0);
 }
 

@@ -11,14 +11,15 @@
 #include <unistd.h>
 
 static struct temp_db t;
-static char path[128], why[512];
+static char path[128];
+static struct error error;
 
 static int set_up(void **state)
 {
     (void)state;
     temp_dir_init(&t);
     (void)snprintf(path, sizeof path, "%s/key", t.dir);
-    why[0] = '\0';
+    error.text[0] = '\0';
     return sodium_init() >= 0 ? 0 : -1;
 }
 
@@ -50,7 +51,7 @@ static void read_file(char *out, size_t size)
 static struct seal_keys *open_keys(void)
 {
     struct seal_keys *keys;
-    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), OK);
+    assert_int_equal(seal_keys_open(&keys, path, &error), OK);
     return keys;
 }
 
@@ -62,7 +63,7 @@ static struct seal_place place_of(int64_t author, int api, const char *account, 
 
 static struct seal_keys *new_keys(void)
 {
-    assert_int_equal(seal_create_key_file(path, why, sizeof why), OK);
+    assert_int_equal(seal_create_key_file(path, &error), OK);
     return open_keys();
 }
 
@@ -133,8 +134,8 @@ static void a_key_file_is_made_once_and_for_its_owner(void **state)
     assert_int_equal(stat(path, &is), 0);
     assert_int_equal(is.st_mode & 0777, 0600);
     read_file(first, sizeof first);
-    assert_int_equal(seal_create_key_file(path, why, sizeof why), ERR_EXISTS);
-    assert_non_null(strstr(why, "is there already"));
+    assert_int_equal(seal_create_key_file(path, &error), ERR_EXISTS);
+    assert_non_null(strstr(error.text, "already exists"));
     read_file(second, sizeof second);
     assert_string_equal(first, second);
 }
@@ -149,8 +150,8 @@ static void a_bad_key_file_is_refused_with_a_sentence(void **state)
     } rows[] = {
         {"00000001 " KEY "\n", "chmod 600", 0640},
         {"00000001 " KEY "\n", "chmod 600", 0604},
-        {"", "holds no key", 0600},
-        {"# nothing\n\n", "holds no key", 0600},
+        {"", "contains no key", 0600},
+        {"# nothing\n\n", "contains no key", 0600},
         {"00000001 " KEY "\n00000001 " KEY "\n", "line 2", 0600},
         {"00000000 " KEY "\n", "line 1", 0600},
         {"1 " KEY "\n", "line 1", 0600},
@@ -164,20 +165,20 @@ static void a_bad_key_file_is_refused_with_a_sentence(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         write_file(rows[i].text, rows[i].mode);
-        why[0] = '\0';
-        assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_INVALID);
-        assert_non_null(strstr(why, rows[i].says));
-        assert_non_null(strstr(why, path));
-        assert_null(strstr(why, "0001020304"));
+        error.text[0] = '\0';
+        assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
+        assert_non_null(strstr(error.text, rows[i].says));
+        assert_non_null(strstr(error.text, path));
+        assert_null(strstr(error.text, "0001020304"));
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_NOT_FOUND);
-    assert_non_null(strstr(why, "secrets init"));
+    assert_int_equal(seal_keys_open(&keys, path, &error), ERR_NOT_FOUND);
+    assert_non_null(strstr(error.text, "secrets init"));
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_INVALID);
+    assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* must not wait for its other end */
-    assert_int_equal(seal_keys_open(&keys, path, why, sizeof why), ERR_INVALID);
+    assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
 }
 
 static void blanks_and_comments_are_let_be(void **state)
@@ -210,7 +211,7 @@ static void a_new_key_is_seen_without_opening_the_file_again(void **state)
     buf_init(&old, 4096);
     buf_init(&fresh, 4096);
     assert_int_equal(seal_encrypt(keys, &place, STR("one"), &old), OK);
-    assert_int_equal(seal_add_key(path, &id, why, sizeof why), OK);
+    assert_int_equal(seal_add_key(path, &id, &error), OK);
     assert_false(seal_has_key(keys, id));
     assert_int_equal(seal_encrypt(keys, &place, STR("two"), &fresh), OK);
     assert_int_equal(seal_key_id(buf_str(&fresh)), id);
@@ -219,14 +220,14 @@ static void a_new_key_is_seen_without_opening_the_file_again(void **state)
 
     /* One that only opens sees it too, */
     struct seal_keys *other = open_keys();
-    assert_int_equal(seal_add_key(path, &id, why, sizeof why), OK);
+    assert_int_equal(seal_add_key(path, &id, &error), OK);
     fresh.len = 0;
     assert_int_equal(seal_encrypt(keys, &place, STR("three"), &fresh), OK);
     assert_int_equal(seal_decrypt(other, &place, buf_str(&fresh), plain, &len), OK);
     assert_str(str_make(plain, len), "three");
 
     /* and an old key that has gone opens nothing any more. */
-    assert_int_equal(seal_remove_old_keys(path, why, sizeof why), OK);
+    assert_int_equal(seal_remove_old_keys(path, &error), OK);
     struct seal_keys *last = open_keys();
     seal_list_key_ids(last, ids, &count);
     assert_int_equal(count, 1);
@@ -264,7 +265,7 @@ static void without_a_file_there_is_nothing_to_seal_with(void **state)
     const struct seal_place place = place_of(1, 0, "a", SEAL_ACCESS);
     (void)state;
     buf_init(&sealed, 4096);
-    assert_int_equal(seal_keys_open(&keys, "", why, sizeof why), OK);
+    assert_int_equal(seal_keys_open(&keys, "", &error), OK);
     assert_false(seal_has_keys(keys));
     assert_int_equal(seal_encrypt(keys, &place, STR("one"), &sealed), ERR_NOT_FOUND);
     assert_int_equal(sealed.len, 0);

@@ -30,7 +30,7 @@ static void assert_accounts(int n)
         (void)snprintf(refresh, sizeof refresh, "rft.%d", i);
         rig_assert_tokens(i + 1, access, i % 3 ? refresh : "");
     }
-    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, rig.why, sizeof rig.why), OK);
+    assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), OK);
     assert_int_equal(rows, n);
 }
 
@@ -39,7 +39,7 @@ static size_t keys_in_file(void)
     struct seal_keys *keys;
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
-    assert_int_equal(seal_keys_open(&keys, rig.key_path, rig.why, sizeof rig.why), OK);
+    assert_int_equal(seal_keys_open(&keys, rig.key_path, &rig.error), OK);
     seal_list_key_ids(keys, ids, &count);
     seal_keys_close(keys);
     return count;
@@ -47,10 +47,10 @@ static size_t keys_in_file(void)
 
 static void all_accounts_get_the_new_key(void **state)
 {
-    struct rotated done;
+    struct key_rotation_result done;
     (void)state;
     put_accounts(MANY);
-    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
     assert_int_equal(done.resealed, MANY);
     assert_int_equal(keys_in_file(), 1);
     assert_accounts(MANY);
@@ -59,9 +59,9 @@ static void all_accounts_get_the_new_key(void **state)
 
 static void nothing_to_seal_is_fine(void **state)
 {
-    struct rotated done;
+    struct key_rotation_result done;
     (void)state;
-    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
     assert_int_equal(done.resealed, 0);
     assert_int_equal(keys_in_file(), 1);
 }
@@ -69,13 +69,13 @@ static void nothing_to_seal_is_fine(void **state)
 static void a_refresh_under_way_keeps_its_answer(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
-    struct rotated done;
+    struct key_rotation_result done;
     struct token_refresh_result answer;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
     assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
-    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+    assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
     rig_deliver();
     assert_int_equal(rig.answers[0].status, TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
@@ -84,20 +84,20 @@ static void a_refresh_under_way_keeps_its_answer(void **state)
 
 static int rotate_once(void *ctx)
 {
-    struct rotated done;
+    struct key_rotation_result done;
     (void)ctx;
     store_close(rig.db.r);
     store_close(rig.db.w);
     rig.db.w = temp_db_open(&rig.db, STORE_WRITE);
     rig.db.r = temp_db_open(&rig.db, STORE_READ);
-    return key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why) ? 1 : 0;
+    return key_rotation_run(&rig.config, rig.db.w, &done, &rig.error) ? 1 : 0;
 }
 
 static void it_may_be_cut_off_anywhere(void **state)
 {
     size_t most = 0;
     int at = 1;
-    struct rotated done;
+    struct key_rotation_result done;
     (void)state;
     put_accounts(5);
     for (enum crash_end end = CRASH_KILLED; end != CRASH_ENDED; at++) {
@@ -108,7 +108,7 @@ static void it_may_be_cut_off_anywhere(void **state)
         most = keys_in_file() > most ? keys_in_file() : most;
         assert_accounts(5);
         if (at % 5 == 0) {
-            assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, rig.why, sizeof rig.why), OK);
+            assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
             assert_int_equal(keys_in_file(), 1);
             assert_accounts(5);
         }

@@ -63,8 +63,8 @@ int credential_rig_init(void **state)
         return -1;
     temp_db_init(&rig.db);
     (void)snprintf(rig.key_path, sizeof rig.key_path, "%s/key", rig.db.dir);
-    assert_int_equal(seal_create_key_file(rig.key_path, rig.why, sizeof rig.why), OK);
-    assert_int_equal(seal_keys_open(&rig.keys, rig.key_path, rig.why, sizeof rig.why), OK);
+    assert_int_equal(seal_create_key_file(rig.key_path, &rig.error), OK);
+    assert_int_equal(seal_keys_open(&rig.keys, rig.key_path, &rig.error), OK);
     config_init(&rig.config);
     free(rig.config.secrets.key_file);
     rig.config.secrets.key_file = strdup(rig.key_path);
@@ -93,7 +93,6 @@ int credential_rig_fini(void **state)
 enum err rig_put(const struct author *author, enum platform_api api, const char *id, const char *access,
                  const char *refresh, int64_t *row)
 {
-    const char *why;
     struct account_record r;
     const struct linked_account account = {.api = api,
                                            .id = str_from_cstr(id),
@@ -103,7 +102,7 @@ enum err rig_put(const struct author *author, enum platform_api api, const char 
                                                      .scopes = STR("video.list"),
                                                      .expires_in_s = 7200,
                                                      .refresh_expires_in_s = 86400}};
-    assert_true(account_record_init(&r, author->row, &account, NOW, &why));
+    assert_int_equal(account_record_init(&r, author->row, &account, NOW, NULL), OK);
     test_begin(&rig.db);
     enum err err = account_record_store(&r, rig.keys, rig.db.w, row);
     account_record_wipe(&r);

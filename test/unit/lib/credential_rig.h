@@ -24,7 +24,7 @@ struct credential_rig {
     struct temp_db db;
     struct config config;
     char key_path[128];
-    char why[512];
+    struct error error;
     struct seal_keys *keys;
     struct author author, other;
     struct token_refresher *refresher;
