@@ -75,9 +75,9 @@ static void render_viral(struct buf *b, const struct video *video)
     JSON_BOOL(b, "is_viral", viral);
     JSON_TIME_OR_NULL(b, "went_viral_at", viral, video->went_viral_at);
     JSON_I64_OR_NULL(b, "views_when_viral", viral, video->views_when_viral);
-    JSON_I64(b, "threshold", video->line.threshold);
-    JSON_I64_OR_NULL(b, "author_median_views", video->line.median != COUNT_NONE, video->line.median);
-    JSON_I64(b, "compared_videos", video->line.compared);
+    JSON_I64(b, "threshold", video->viral.threshold);
+    JSON_I64_OR_NULL(b, "author_median_views", video->viral.median != COUNT_NONE, video->viral.median);
+    JSON_I64(b, "compared_videos", video->viral.compared);
     json_close(b, '}');
 }
 

@@ -162,10 +162,10 @@ static void mount_all(struct app *app)
 /* What an import that was killed has left undecided. Not a reason to serve nothing: the next one does it. */
 static void complete_import(const struct config *c, const struct store_options *writes)
 {
-    const struct step_rules rules = step_rules_of(c);
-    struct closing_result done;
+    const struct step_rules rules = step_rules_configured(c);
+    struct finalizing_result done;
     struct error error;
-    if (closing_complete(writes, &rules, &done, &error))
+    if (finalizing_complete(writes, &rules, &done, &error))
         log_warn("%s: videos of an unfinished import were not decided: %s", c->store.path, error.text);
     else if (done.videos)
         log_info("%s: decided %lld videos that an unfinished import had left", c->store.path,

@@ -53,9 +53,9 @@ static void draw_bar(const struct import_progress *p)
 static void draw(struct display *d, const struct import_progress *p, int64_t now_us)
 {
     static const char *const names[] = {
-        [IMPORT_READING] = "reading",    [IMPORT_ENTITIES] = "authors, books, videos",
-        [IMPORT_SORTING] = "sorting",    [IMPORT_APPLYING] = "applying readings",
-        [IMPORT_CLOSING] = "finalizing",
+        [IMPORT_STAGING] = "reading",       [IMPORT_ENTITIES] = "authors, books, videos",
+        [IMPORT_SORTING] = "sorting",       [IMPORT_APPLYING] = "applying readings",
+        [IMPORT_FINALIZING] = "finalizing",
     };
     (void)fprintf(stderr, "\r\033[K%-22s", names[p->phase]);
     if (p->total > 0)
@@ -90,7 +90,7 @@ static void print_upserts(const char *name, const struct upsert_counts *c)
 
 static void print_summary(const struct import_summary *s, bool dry_run)
 {
-    const int64_t rejected = import_refused_readings(s);
+    const int64_t rejected = import_rejected_readings(s);
     if (dry_run)
         printf("Dry run: nothing was changed. The import would do this:\n");
     print_upserts("authors", &s->upserts[RECORD_AUTHOR]);
@@ -98,8 +98,8 @@ static void print_summary(const struct import_summary *s, bool dry_run)
     print_upserts("videos", &s->upserts[RECORD_VIDEO]);
     printf("%-10s %lld applied, %lld rejected\n", "readings", (long long)(s->readings - rejected),
            (long long)rejected);
-    for (int i = 0; i < REFUSAL_KINDS; i++) {
-        struct str text = refusal_text((enum refusal)i);
+    for (int i = 0; i < REJECTION_KINDS; i++) {
+        struct str text = rejection_text((enum rejection)i);
         if (s->refused[i])
             printf("%-10s   %lld: %.*s\n", "", (long long)s->refused[i], (int)text.len, text.p);
     }
@@ -107,7 +107,7 @@ static void print_summary(const struct import_summary *s, bool dry_run)
            (long long)s->steps.baseline);
     printf("%-10s %lld went viral, %lld of them by their baseline\n", "viral",
            (long long)(s->steps.went_viral + s->viral_by_baseline), (long long)s->viral_by_baseline);
-    if (s->closing_left)
+    if (s->finalizing_left)
         printf("%-10s   the other import that is running finalizes the remaining videos\n", "");
     printf("%-10s %lld viral, %lld milestones\n", "events", (long long)s->steps.viral_events,
            (long long)s->steps.milestone_events);
@@ -180,14 +180,14 @@ static enum cli_exit import_into(struct store *store, struct import_options *opt
     print_summary(&summary, dry_run);
     if (cli_flush())
         return CLI_COULD_NOT;
-    return summary.bad_lines || import_refused_readings(&summary) ? CLI_PART : CLI_DONE;
+    return summary.bad_lines || import_rejected_readings(&summary) ? CLI_PART : CLI_DONE;
 }
 
 static enum cli_exit import_files(struct cli *cli, const char *const *files, int count, bool dry_run,
                                   bool creates)
 {
     char dir[PATH_MAX];
-    temp_dir_beside(cli->config.store.path, dir);
+    temp_dir_of(cli->config.store.path, dir);
     if (!dry_run && creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
     /* A dry run that would create the database has no file to lock. */
@@ -202,7 +202,7 @@ static enum cli_exit import_files(struct cli *cli, const char *const *files, int
         .file_count = count,
         .temp_dir = dir,
         .lock_path = dry_run ? NULL : cli->config.store.path,
-        .rules = step_rules_of(&cli->config),
+        .rules = step_rules_configured(&cli->config),
         .now_ms = TIME_NONE,
     };
     enum cli_exit code = import_into(store, &options, dry_run);

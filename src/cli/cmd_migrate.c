@@ -9,13 +9,13 @@
 
 static enum cli_exit finalize_import(const struct cli *cli)
 {
-    const struct step_rules rules = step_rules_of(&cli->config);
+    const struct step_rules rules = step_rules_configured(&cli->config);
     const struct store_options options = {.path = cli->config.store.path,
                                           .mode = STORE_WRITE,
                                           .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
-    struct closing_result done;
+    struct finalizing_result done;
     struct error error;
-    if (closing_complete(&options, &rules, &done, &error))
+    if (finalizing_complete(&options, &rules, &done, &error))
         return cli_fail(CLI_COULD_NOT, "%s: %s", options.path, error.text);
     if (done.videos)
         printf("%s: finalized %lld videos of an interrupted import\n", options.path, (long long)done.videos);

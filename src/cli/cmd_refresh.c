@@ -111,7 +111,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     struct refresh_report report;
     if (!read_wait(cli_value(arguments, "wait"), &wait_ms))
         return cli_fail(CLI_USAGE, "--wait must be 0 to %d seconds", WAIT_MAX_S);
-    const struct refresh_options options = {.rules = step_rules_of(&cli->config),
+    const struct refresh_options options = {.rules = step_rules_configured(&cli->config),
                                             .config = &cli->config,
                                             .sources = sources_configured(&cli->config),
                                             .cause = CAUSE_COMMAND,

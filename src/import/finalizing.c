@@ -10,27 +10,27 @@
 enum { ARENA_BLOCK = 16 * 1024 };
 
 /* Viral by its baseline; or because no line is above its views any more, neither the stored nor today's: "not
- * viral" always means below the line. */
-static bool is_viral(const struct video *video, const struct viral_line *line)
+ * viral" always means below the viral. */
+static bool is_viral(const struct video *video, const struct viral_comparison *viral)
 {
-    return video->baseline >= line->threshold ||
-           (video->views >= line->threshold && video->views >= video->line.threshold);
+    return video->baseline >= viral->threshold ||
+           (video->views >= viral->threshold && video->views >= video->viral.threshold);
 }
 
 static enum err decide(struct store *store, const struct step_rules *rules, struct video *video,
-                       struct closing_result *result)
+                       struct finalizing_result *result)
 {
     struct comparables base;
     bool flipped = false;
     if (video->went_viral_at == TIME_NONE && video->updated_at != TIME_NONE) {
-        enum err err = line_base_read(&base, store, rules, video->author_row, video->updated_at);
+        enum err err = comparables_read(&base, store, rules, video->author_row, video->updated_at);
         if (err)
             return err;
-        line_base_sort(&base);
-        struct viral_line line = line_base_for(&base, rules, video->row);
-        flipped = is_viral(video, &line);
-        if (flipped || line.threshold > video->views)
-            video->line = line;
+        comparables_sort(&base);
+        struct viral_comparison viral = comparables_compare(&base, rules, video->row);
+        flipped = is_viral(video, &viral);
+        if (flipped || viral.threshold > video->views)
+            video->viral = viral;
     }
     if (flipped) {
         video->went_viral_at = video->updated_at - video->updated_at % HOUR_MS;
@@ -43,7 +43,8 @@ static enum err decide(struct store *store, const struct step_rules *rules, stru
 }
 
 static enum err decide_each(struct store *store, const struct step_rules *rules, struct arena *arena,
-                            const struct pending_video *pending, size_t count, struct closing_result *result)
+                            const struct pending_video *pending, size_t count,
+                            struct finalizing_result *result)
 {
     enum err err = OK;
     for (size_t i = 0; i < count && !err; i++) {
@@ -59,12 +60,12 @@ static enum err decide_each(struct store *store, const struct step_rules *rules,
     return err;
 }
 
-enum err closing_pass(struct store *store, const struct step_rules *rules, size_t limit,
-                      struct closing_result *result, bool *more)
+enum err finalizing_pass(struct store *store, const struct step_rules *rules, size_t limit,
+                         struct finalizing_result *result, bool *more)
 {
-    struct pending_video pending[CLOSING_LIMIT_MAX];
+    struct pending_video pending[FINALIZING_BATCH_MAX];
     size_t count = 0;
-    CHECK(limit > 0 && limit <= CLOSING_LIMIT_MAX);
+    CHECK(limit > 0 && limit <= FINALIZING_BATCH_MAX);
     enum err err = store_list_pending(store, pending, limit, &count);
     if (err)
         return err;
@@ -76,7 +77,8 @@ enum err closing_pass(struct store *store, const struct step_rules *rules, size_
     return err;
 }
 
-static enum err complete(struct store *store, const struct step_rules *rules, struct closing_result *result)
+static enum err complete(struct store *store, const struct step_rules *rules,
+                         struct finalizing_result *result)
 {
     struct pending_video any;
     size_t count = 0;
@@ -86,7 +88,7 @@ static enum err complete(struct store *store, const struct step_rules *rules, st
     while (!err && more) {
         err = store_begin(store);
         if (!err)
-            err = closing_pass(store, rules, CLOSING_LIMIT_MAX, result, &more);
+            err = finalizing_pass(store, rules, FINALIZING_BATCH_MAX, result, &more);
         if (!err)
             err = store_commit(store);
         store_rollback(store);
@@ -94,17 +96,17 @@ static enum err complete(struct store *store, const struct step_rules *rules, st
     return err;
 }
 
-enum err closing_complete(const struct store_options *options, const struct step_rules *rules,
-                          struct closing_result *result, struct error *error)
+enum err finalizing_complete(const struct store_options *options, const struct step_rules *rules,
+                             struct finalizing_result *result, struct error *error)
 {
     struct store *store;
     struct import_lock lock;
-    *result = (struct closing_result){0};
+    *result = (struct finalizing_result){0};
     enum err err = store_open(&store, options, error);
     if (err)
         return err;
     err = import_lock_open(&lock, options->path);
-    if (!err && import_lock_take(&lock))
+    if (!err && import_lock_try_exclusive(&lock))
         err = complete(store, rules, result);
     if (err)
         error_set(error, err, "%s", err_name(err));

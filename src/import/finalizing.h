@@ -7,19 +7,19 @@
 #include "rules/rule_settings.h"
 #include "store/write.h"
 
-struct closing_result {
+struct finalizing_result {
     int64_t videos, went_viral;
 };
 
 /* Decides at most `limit` videos, in an open write transaction. Adds to `*result`; `*more` is false when none
  * was left. The order of videos and the cuts between transactions change nothing. */
-enum { CLOSING_LIMIT_MAX = 500 };
-MUST_USE enum err closing_pass(struct store *store, const struct step_rules *rules, size_t limit,
-                               struct closing_result *result, bool *more);
+enum { FINALIZING_BATCH_MAX = 500 };
+MUST_USE enum err finalizing_pass(struct store *store, const struct step_rules *rules, size_t limit,
+                                  struct finalizing_result *result, bool *more);
 
 /* The whole pass in transactions of its own, for what an import that was killed has left. Does nothing while
  * an import is at work: that one will. */
-MUST_USE enum err closing_complete(const struct store_options *options, const struct step_rules *rules,
-                                   struct closing_result *result, struct error *error);
+MUST_USE enum err finalizing_complete(const struct store_options *options, const struct step_rules *rules,
+                                      struct finalizing_result *result, struct error *error);
 
 #endif

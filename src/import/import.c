@@ -1,8 +1,8 @@
 /* The pipeline. Each phase is a function below, in the order in which they run:
  *
- *     read_inputs     files -> intake          (nothing is applied yet)
- *     apply_entities  intake -> database       (authors, then books, then videos)
- *     sort_readings   intake -> sorter         (each reading finds its video)
+ *     read_inputs     files -> staging          (nothing is applied yet)
+ *     apply_entities  staging -> database       (authors, then books, then videos)
+ *     sort_readings   staging -> sorter         (each reading finds its video)
  *     apply_steps     sorter -> database       (a step is all readings of one author and time)
  *     close_baselines                          (the closing pass)
  *
@@ -41,7 +41,7 @@ struct import {
     struct store *store;
     struct transaction_scope scope;
     struct record_parser *parser;
-    struct intake intake;
+    struct staging staging;
     struct sorter *sorter;
     struct import_lock lock;
     int64_t now;        /* when the input had been read */
@@ -57,7 +57,7 @@ struct import {
 static void report(struct import *im, uint64_t place, struct str reason)
 {
     const struct import_options *o = im->options;
-    o->on_bad_line(o->ctx, o->files[place_file(place)], place_line(place), reason);
+    o->on_bad_line(o->ctx, o->files[input_line_file(place)], input_line_number(place), reason);
 }
 
 static void report_bad_line(struct import *im, uint64_t place, struct str reason)
@@ -93,11 +93,11 @@ static enum err store_failed(struct import *im, enum err err)
     return fail(im, err, "database error: %s", err_name(err));
 }
 
-static void tell_reading(struct import *im, enum platform platform, enum refusal refusal)
+static void tell_reading(struct import *im, enum platform platform, enum rejection rejection)
 {
     const struct import_observer *o = &im->options->observer;
     if (o->on_reading)
-        o->on_reading(o->ctx, platform, refusal);
+        o->on_reading(o->ctx, platform, rejection);
 }
 
 static int64_t wall_ms(const struct import *im)
@@ -166,7 +166,7 @@ static enum err take_line(struct import *im, uint64_t place, struct str line)
         report_bad_line(im, place, why);
         return OK;
     }
-    enum err err = intake_add(&im->intake, place, line, &record);
+    enum err err = staging_add(&im->staging, place, line, &record);
     return err ? temp_failed(im, err) : OK;
 }
 
@@ -180,7 +180,7 @@ static enum err read_lines(struct import *im, struct line_reader *reader, int fi
         err = line_reader_next(reader, &kind, &line);
         if (err)
             return fail(im, err, "%s: %s", im->options->files[file], strerror(errno));
-        const uint64_t place = place_make(file, reader->number);
+        const uint64_t place = input_line_make(file, reader->number);
         if (kind == LINE_TEXT) {
             err = take_line(im, place, line);
         } else if (kind == LINE_TOO_LONG) {
@@ -188,7 +188,7 @@ static enum err read_lines(struct import *im, struct line_reader *reader, int fi
             report_bad_line(im, place, STR("the line is longer than 1 MiB"));
         }
         if (reader->number % PROGRESS_LINES == 0) {
-            show(im, IMPORT_READING, done_before + reader->bytes_read, total);
+            show(im, IMPORT_STAGING, done_before + reader->bytes_read, total);
             err = err ? err : take_turn(im);
         }
     }
@@ -259,12 +259,12 @@ static enum err read_inputs(struct import *im)
 /* --- authors, books, videos ------------------------------------------------------------------------------
  */
 
-static enum err apply_line(struct import *im, struct entities *entities, uint64_t place, struct str line)
+static enum err apply_line(struct import *im, struct upserts *upserts, uint64_t place, struct str line)
 {
     struct record record;
     struct str why;
     CHECK(record_parse(im->parser, line, &record, &why)); /* it was good when it was read */
-    enum err err = entities_apply(entities, &record, &why);
+    enum err err = upserts_apply(upserts, &record, &why);
     if (err)
         return store_failed(im, err);
     if (why.p)
@@ -273,7 +273,7 @@ static enum err apply_line(struct import *im, struct entities *entities, uint64_
     return OK;
 }
 
-static enum err apply_some_lines(struct import *im, struct entities *entities, struct intake_reader *reader,
+static enum err apply_some_lines(struct import *im, struct upserts *upserts, struct staging_reader *reader,
                                  bool *has)
 {
     uint64_t place;
@@ -281,64 +281,64 @@ static enum err apply_some_lines(struct import *im, struct entities *entities, s
     enum err err = begin(im);
     if (err)
         return err;
-    entities_begin(entities);
+    upserts_begin(upserts);
     while (!err && *has && !is_long_enough(im)) {
-        err = intake_next_line(reader, &place, &line, has);
+        err = staging_next_line(reader, &place, &line, has);
         if (err)
             err = temp_failed(im, err);
         else if (*has)
-            err = apply_line(im, entities, place, line);
+            err = apply_line(im, upserts, place, line);
     }
     return end(im, err);
 }
 
-static enum err apply_kind(struct import *im, struct entities *entities, enum record_kind kind, int64_t *done,
+static enum err apply_kind(struct import *im, struct upserts *upserts, enum record_kind kind, int64_t *done,
                            int64_t total)
 {
-    struct intake_reader reader;
-    bool has = im->intake.counts[kind] > 0;
-    enum err err = intake_reader_open(&reader, &im->intake, kind);
+    struct staging_reader reader;
+    bool has = im->staging.counts[kind] > 0;
+    enum err err = staging_reader_open(&reader, &im->staging, kind);
     if (err)
         err = temp_failed(im, err);
     while (!err && has) {
-        err = apply_some_lines(im, entities, &reader, &has);
+        err = apply_some_lines(im, upserts, &reader, &has);
         *done += im->rows;
         show(im, IMPORT_ENTITIES, *done, total);
     }
-    intake_reader_close(&reader);
+    staging_reader_close(&reader);
     return err;
 }
 
 static enum err apply_entities(struct import *im)
 {
-    struct entities entities;
-    const int64_t *counts = im->intake.counts;
+    struct upserts upserts;
+    const int64_t *counts = im->staging.counts;
     const int64_t total = counts[RECORD_AUTHOR] + counts[RECORD_BOOK] + counts[RECORD_VIDEO];
     int64_t done = 0;
     enum err err = OK;
-    entities_init(&entities, im->store, &im->options->rules, im->now);
+    upserts_init(&upserts, im->store, &im->options->rules, im->now);
     for (int k = RECORD_AUTHOR; k <= RECORD_VIDEO && !err; k++)
-        err = apply_kind(im, &entities, (enum record_kind)k, &done, total);
-    memcpy(im->summary->upserts, entities.counts, sizeof entities.counts);
-    entities_fini(&entities);
+        err = apply_kind(im, &upserts, (enum record_kind)k, &done, total);
+    memcpy(im->summary->upserts, upserts.counts, sizeof upserts.counts);
+    upserts_fini(&upserts);
     return err;
 }
 
 /* --- finding the videos and sorting ----------------------------------------------------------------------
  */
 
-static enum err sort_reading(struct import *im, struct post_cache *finder, const struct intake_reading *r)
+static enum err sort_reading(struct import *im, struct post_cache *cache, const struct staged_reading *r)
 {
-    struct post_place post;
+    struct cached_post post;
     bool found;
     const enum platform platform = (enum platform)r->platform;
-    enum err err = post_finder_find(finder, platform, str_make(r->post_id, r->post_id_len), &post, &found);
+    enum err err = post_cache_find(cache, platform, str_make(r->post_id, r->post_id_len), &post, &found);
     if (err)
         return store_failed(im, err);
     if (!found) {
-        im->summary->refused[REFUSAL_UNKNOWN_POST]++;
-        tell_reading(im, platform, REFUSAL_UNKNOWN_POST);
-        report(im, r->place, refusal_text(REFUSAL_UNKNOWN_POST));
+        im->summary->refused[REJECTION_UNKNOWN_POST]++;
+        tell_reading(im, platform, REJECTION_UNKNOWN_POST);
+        report(im, r->place, rejection_text(REJECTION_UNKNOWN_POST));
         return OK;
     }
     struct sort_record record = {
@@ -356,28 +356,28 @@ static enum err sort_reading(struct import *im, struct post_cache *finder, const
 
 static enum err sort_readings(struct import *im)
 {
-    struct intake_reader reader;
-    struct intake_reading r;
-    struct post_cache *finder = post_finder_new(im->store);
-    const int64_t total = im->intake.counts[RECORD_READING];
+    struct staging_reader reader;
+    struct staged_reading r;
+    struct post_cache *cache = post_cache_new(im->store);
+    const int64_t total = im->staging.counts[RECORD_READING];
     bool has = true;
     int64_t done = 0;
-    enum err err = intake_reader_open(&reader, &im->intake, RECORD_READING);
+    enum err err = staging_reader_open(&reader, &im->staging, RECORD_READING);
     if (err)
         err = temp_failed(im, err);
     while (!err && has) {
-        err = intake_next_reading(&reader, &r, &has);
+        err = staging_next_reading(&reader, &r, &has);
         if (err)
             err = temp_failed(im, err);
         else if (has)
-            err = sort_reading(im, finder, &r);
+            err = sort_reading(im, cache, &r);
         if (++done % PROGRESS_LINES == 0) {
             show(im, IMPORT_SORTING, done, total);
             err = err ? err : take_turn(im);
         }
     }
-    intake_reader_close(&reader);
-    post_finder_free(finder);
+    staging_reader_close(&reader);
+    post_cache_free(cache);
     if (!err && (err = sorter_finish(im->sorter)) != OK)
         err = temp_failed(im, err);
     return err;
@@ -388,21 +388,21 @@ static enum err sort_readings(struct import *im)
 
 static enum err add_to_step(struct import *im, struct step *step, const struct sort_record *record)
 {
-    enum refusal refusal;
+    enum rejection rejection;
     struct reading reading = {
         .video_row = record->video_row,
         .platform = (enum platform)record->platform,
         .baseline = record->baseline != 0,
     };
     memcpy(reading.counts, record->counts, sizeof reading.counts);
-    enum err err = step_add(step, &reading, &refusal);
+    enum err err = step_add(step, &reading, &rejection);
     if (err)
         return store_failed(im, err);
     im->rows++;
-    tell_reading(im, reading.platform, refusal);
-    if (refusal != REFUSAL_NONE) {
-        im->summary->refused[refusal]++;
-        report(im, record->sequence, refusal_text(refusal));
+    tell_reading(im, reading.platform, rejection);
+    if (rejection != REJECTION_NONE) {
+        im->summary->refused[rejection]++;
+        report(im, record->sequence, rejection_text(rejection));
     }
     return OK;
 }
@@ -462,7 +462,7 @@ static enum err apply_steps(struct import *im)
 {
     struct step step;
     struct sort_record record;
-    const int64_t total = im->summary->readings - im->summary->refused[REFUSAL_UNKNOWN_POST];
+    const int64_t total = im->summary->readings - im->summary->refused[REJECTION_UNKNOWN_POST];
     int64_t done = 0;
     bool has;
     enum err err = sorter_next(im->sorter, &record, &has);
@@ -494,19 +494,19 @@ static enum err take_lock(struct import *im)
 
 static enum err close_baselines(struct import *im)
 {
-    struct closing_result closed = {0};
+    struct finalizing_result closed = {0};
     enum err err = OK;
-    bool more = im->lock.file.fd < 0 || import_lock_take(&im->lock);
-    im->summary->closing_left = !more;
+    bool more = im->lock.file.fd < 0 || import_lock_try_exclusive(&im->lock);
+    im->summary->finalizing_left = !more;
     while (!err && more) {
         err = begin(im);
         if (err)
             return err;
-        err = closing_pass(im->store, &im->options->rules, CLOSING_LIMIT_MAX, &closed, &more);
+        err = finalizing_pass(im->store, &im->options->rules, FINALIZING_BATCH_MAX, &closed, &more);
         if (err)
             err = store_failed(im, err);
         err = end(im, err);
-        show(im, IMPORT_CLOSING, closed.videos, 0);
+        show(im, IMPORT_FINALIZING, closed.videos, 0);
     }
     im->summary->viral_by_baseline = closed.went_viral;
     return err;
@@ -517,12 +517,12 @@ static enum err close_baselines(struct import *im)
 
 static enum err run_phases(struct import *im)
 {
-    enum err err = intake_open(&im->intake, im->options->temp_dir);
+    enum err err = staging_open(&im->staging, im->options->temp_dir);
     if (err)
         return temp_failed(im, err);
     err = read_inputs(im);
     im->now = wall_ms(im);
-    im->summary->readings = im->intake.counts[RECORD_READING];
+    im->summary->readings = im->staging.counts[RECORD_READING];
     if (!err)
         err = take_lock(im);
     if (!err)
@@ -544,15 +544,15 @@ enum err import_run(struct store *store, const struct import_options *options, s
     enum err err = run_phases(&im);
     import_lock_close(&im.lock);
     sorter_free(im.sorter);
-    intake_close(&im.intake);
+    staging_close(&im.staging);
     record_parser_free(im.parser);
     return err;
 }
 
-int64_t import_refused_readings(const struct import_summary *summary)
+int64_t import_rejected_readings(const struct import_summary *summary)
 {
     int64_t sum = 0;
-    for (int i = 0; i < REFUSAL_KINDS; i++)
+    for (int i = 0; i < REJECTION_KINDS; i++)
         sum += summary->refused[i];
     return sum;
 }

@@ -9,11 +9,11 @@
 #define VT_IMPORT_IMPORT_H
 
 #include "import/finalizing.h"
-#include "import/entities.h"
+#include "import/upserts.h"
 #include "rules/step.h"
 #include "store/transaction_scope.h"
 
-enum import_phase { IMPORT_READING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPLYING, IMPORT_CLOSING };
+enum import_phase { IMPORT_STAGING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPLYING, IMPORT_FINALIZING };
 
 struct import_progress {
     enum import_phase phase;
@@ -33,7 +33,7 @@ struct import_observer {
      * rolls back and ends the import. */
     enum err (*on_commit)(void *ctx, const struct import_position *last);
     /* For each reading, in the transaction that applies it or, for an unknown post, outside of one. */
-    void (*on_reading)(void *ctx, enum platform platform, enum refusal refusal);
+    void (*on_reading)(void *ctx, enum platform platform, enum rejection rejection);
 };
 
 struct import_options {
@@ -60,10 +60,10 @@ struct import_summary {
     int64_t lines;                              /* without blank ones */
     int64_t bad_lines;                          /* refused when they were read or as author, book or video */
     struct upsert_counts upserts[RECORD_KINDS]; /* of authors, books and videos */
-    int64_t readings, refused[REFUSAL_KINDS];   /* well-formed readings; those that were refused, by reason */
+    int64_t readings, refused[REJECTION_KINDS]; /* well-formed readings; those that were refused, by reason */
     struct step_result steps;
     int64_t viral_by_baseline; /* found by the closing pass */
-    bool closing_left;         /* to another import, which is still at work */
+    bool finalizing_left;      /* to another import, which is still at work */
     char why[256];             /* of a failure: a sentence for the operator */
 };
 
@@ -73,6 +73,6 @@ MUST_USE enum err import_run(struct store *store, const struct import_options *o
                              struct import_summary *summary);
 
 /* How many readings were refused, for whatever reason. */
-int64_t import_refused_readings(const struct import_summary *summary);
+int64_t import_rejected_readings(const struct import_summary *summary);
 
 #endif

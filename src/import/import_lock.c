@@ -36,7 +36,7 @@ enum err import_lock_share(struct import_lock *l)
 }
 
 /* The share is released first: of two imports that end together, the later one then finds the lock free. */
-bool import_lock_take(struct import_lock *l)
+bool import_lock_try_exclusive(struct import_lock *l)
 {
     return file_lock_set(&l->file, FILE_LOCK_NONE, true) &&
            file_lock_set(&l->file, FILE_LOCK_EXCLUSIVE, false);

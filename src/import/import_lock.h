@@ -22,6 +22,6 @@ void import_lock_close(struct import_lock *l); /* gives up what is held; harmles
 MUST_USE enum err import_lock_share(struct import_lock *l);
 
 /* Gives up the share and tries to take the lock alone. False: an import is at work. */
-bool import_lock_take(struct import_lock *l);
+bool import_lock_try_exclusive(struct import_lock *l);
 
 #endif

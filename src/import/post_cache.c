@@ -11,8 +11,8 @@
 enum { SETS = 1 << 15, WAYS = 4, AUTHORS = 1 << 10, ID_BYTES = 39, ARENA_BLOCK = 4096 };
 
 /* Longer ids are not remembered; the platforms' own are up to about 30 bytes. */
-struct entry {
-    struct post_place place;
+struct post_cache_entry {
+    struct cached_post place;
     uint8_t platform, len; /* len 0: empty */
     char id[ID_BYTES];
 };
@@ -20,7 +20,7 @@ struct entry {
 struct post_cache {
     struct store *store;
     struct arena arena;
-    struct entry (*sets)[WAYS];
+    struct post_cache_entry (*sets)[WAYS];
     unsigned replaced; /* goes round the ways */
     struct {
         int64_t row; /* 0: empty */
@@ -28,7 +28,7 @@ struct post_cache {
     } authors[AUTHORS];
 };
 
-struct post_cache *post_finder_new(struct store *store)
+struct post_cache *post_cache_new(struct store *store)
 {
     struct post_cache *f = xcalloc(1, sizeof *f);
     f->store = store;
@@ -37,7 +37,7 @@ struct post_cache *post_finder_new(struct store *store)
     return f;
 }
 
-void post_finder_free(struct post_cache *f)
+void post_cache_free(struct post_cache *f)
 {
     if (!f)
         return;
@@ -46,12 +46,13 @@ void post_finder_free(struct post_cache *f)
     free(f);
 }
 
-static bool is_entry_of(const struct entry *e, enum platform platform, struct str post_id)
+static bool is_entry_of(const struct post_cache_entry *e, enum platform platform, struct str post_id)
 {
     return e->len && e->platform == platform && str_eq(str_make(e->id, e->len), post_id);
 }
 
-static struct entry *find_entry(struct entry set[WAYS], enum platform platform, struct str post_id)
+static struct post_cache_entry *find_entry(struct post_cache_entry set[WAYS], enum platform platform,
+                                           struct str post_id)
 {
     for (int i = 0; i < WAYS; i++)
         if (is_entry_of(&set[i], platform, post_id))
@@ -76,7 +77,7 @@ static enum err find_author(struct post_cache *f, int64_t row, struct uuid *out)
 }
 
 static enum err look_up(struct post_cache *f, enum platform platform, struct str post_id,
-                        struct post_place *out)
+                        struct cached_post *out)
 {
     struct post_owner owner;
     enum err err = store_find_post(f->store, platform, post_id, &owner);
@@ -86,10 +87,10 @@ static enum err look_up(struct post_cache *f, enum platform platform, struct str
     return find_author(f, owner.author_row, &out->author);
 }
 
-static void remember(struct post_cache *f, struct entry set[WAYS], enum platform platform, struct str post_id,
-                     const struct post_place *place)
+static void remember(struct post_cache *f, struct post_cache_entry set[WAYS], enum platform platform,
+                     struct str post_id, const struct cached_post *place)
 {
-    struct entry *e = &set[f->replaced++ % WAYS];
+    struct post_cache_entry *e = &set[f->replaced++ % WAYS];
     for (int i = 0; i < WAYS; i++)
         if (!set[i].len)
             e = &set[i];
@@ -101,11 +102,11 @@ static void remember(struct post_cache *f, struct entry set[WAYS], enum platform
     memcpy(e->id, post_id.p, post_id.len);
 }
 
-enum err post_finder_find(struct post_cache *f, enum platform platform, struct str post_id,
-                          struct post_place *out, bool *found)
+enum err post_cache_find(struct post_cache *f, enum platform platform, struct str post_id,
+                         struct cached_post *out, bool *found)
 {
-    struct entry *set = f->sets[hash_64(post_id, platform) % SETS];
-    const struct entry *e = find_entry(set, platform, post_id);
+    struct post_cache_entry *set = f->sets[hash_64(post_id, platform) % SETS];
+    const struct post_cache_entry *e = find_entry(set, platform, post_id);
     *found = true;
     if (e) {
         *out = e->place;

@@ -11,18 +11,18 @@
 
 enum { FAN_IN = 32, LEVELS = 8 }; /* 32^8 buffers: more than any disk holds */
 
-struct run {
+struct sorted_run {
     int64_t from, to;
 };
 
 struct level {
     struct temp_file file;
-    struct run runs[FAN_IN];
+    struct sorted_run runs[FAN_IN];
     size_t run_count;
 };
 
 /* What is merged: a run in a file, or the buffer in memory. */
-struct source {
+struct merge_source {
     struct sort_record head;
     struct temp_reader reader; /* not open for the buffer */
     bool in_memory;
@@ -34,8 +34,8 @@ struct sorter {
     struct sort_record **order; /* the buffer's records, sorted by order_buffer() */
     size_t used, cap, given_out;
     struct level levels[LEVELS];
-    struct source sources[FAN_IN * LEVELS + 1];
-    struct source *heap[FAN_IN * LEVELS + 1]; /* least head first */
+    struct merge_source sources[FAN_IN * LEVELS + 1];
+    struct merge_source *heap[FAN_IN * LEVELS + 1]; /* least head first */
     size_t source_count, heap_count;
 };
 
@@ -99,7 +99,7 @@ static void order_buffer(struct sorter *s)
 
 /* --- merging -------------------------------------------------------------------------------------------- */
 
-static bool is_less(const struct source *a, const struct source *b)
+static bool is_less(const struct merge_source *a, const struct merge_source *b)
 {
     return sort_record_cmp(&a->head, &b->head) < 0;
 }
@@ -113,14 +113,14 @@ static void sift_down(struct sorter *s, size_t i)
                 least = child;
         if (least == i)
             return;
-        struct source *moved = s->heap[i];
+        struct merge_source *moved = s->heap[i];
         s->heap[i] = s->heap[least];
         s->heap[least] = moved;
         i = least;
     }
 }
 
-static enum err read_head(struct sorter *s, struct source *source, bool *has)
+static enum err read_head(struct sorter *s, struct merge_source *source, bool *has)
 {
     *has = source->in_memory ? s->given_out < s->used : temp_reader_has_more(&source->reader);
     if (!*has)
@@ -131,7 +131,7 @@ static enum err read_head(struct sorter *s, struct source *source, bool *has)
     return OK;
 }
 
-static enum err add_source(struct sorter *s, struct source *source)
+static enum err add_source(struct sorter *s, struct merge_source *source)
 {
     bool has;
     enum err err = read_head(s, source, &has);
@@ -144,8 +144,8 @@ static enum err add_runs(struct sorter *s, struct level *level)
 {
     enum err err = level->run_count ? temp_file_flush(&level->file) : OK;
     for (size_t i = 0; i < level->run_count && !err; i++) {
-        struct source *source = &s->sources[s->source_count++];
-        *source = (struct source){0};
+        struct merge_source *source = &s->sources[s->source_count++];
+        *source = (struct merge_source){0};
         temp_reader_open(&source->reader, &level->file, level->runs[i].from, level->runs[i].to);
         err = add_source(s, source);
     }
@@ -249,8 +249,8 @@ enum err sorter_finish(struct sorter *s)
         err = add_runs(s, &s->levels[i]);
     if (err)
         return err;
-    struct source *memory = &s->sources[s->source_count++];
-    *memory = (struct source){.in_memory = true};
+    struct merge_source *memory = &s->sources[s->source_count++];
+    *memory = (struct merge_source){.in_memory = true};
     err = add_source(s, memory);
     make_heap(s);
     return err;

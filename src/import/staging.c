@@ -1,17 +1,17 @@
 /* The frames in the temporary files: place and length before a line; for a reading the fixed part of struct
- * intake_reading, then the bytes of its post id. */
+ * staged_reading, then the bytes of its post id. */
 #include "import/staging.h"
 
 #include "base/check.h"
 
-enum { READING_HEAD_BYTES = offsetof(struct intake_reading, post_id) };
+enum { READING_HEAD_BYTES = offsetof(struct staged_reading, post_id) };
 _Static_assert(READING_HEAD_BYTES == 8 + 8 + 8 * COUNT_KINDS + 8, "no padding: it is written as it is");
 
 struct line_head {
     uint64_t place, len;
 };
 
-enum err intake_open(struct intake *in, const char *dir)
+enum err staging_open(struct staging *in, const char *dir)
 {
     enum err err = OK;
     memset(in, 0, sizeof *in);
@@ -22,7 +22,7 @@ enum err intake_open(struct intake *in, const char *dir)
     return err;
 }
 
-void intake_close(struct intake *in)
+void staging_close(struct staging *in)
 {
     for (int k = 0; k < RECORD_KINDS; k++)
         temp_file_close(&in->files[k]);
@@ -38,7 +38,7 @@ static enum err add_line(struct temp_file *file, uint64_t place, struct str line
 static enum err add_reading(struct temp_file *file, uint64_t place, const struct reading_record *record)
 {
     const struct str id = record->post_id.text;
-    struct intake_reading r = {
+    struct staged_reading r = {
         .place = place,
         .observed_at = record->observed_at.time_ms,
         .platform = record->platform.platform,
@@ -52,7 +52,7 @@ static enum err add_reading(struct temp_file *file, uint64_t place, const struct
     return temp_file_write(file, &r, READING_HEAD_BYTES + id.len);
 }
 
-enum err intake_add(struct intake *in, uint64_t place, struct str line, const struct record *record)
+enum err staging_add(struct staging *in, uint64_t place, struct str line, const struct record *record)
 {
     struct temp_file *file = &in->files[record->kind];
     in->counts[record->kind]++;
@@ -61,7 +61,7 @@ enum err intake_add(struct intake *in, uint64_t place, struct str line, const st
     return add_line(file, place, line);
 }
 
-enum err intake_reader_open(struct intake_reader *r, struct intake *in, enum record_kind kind)
+enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind)
 {
     struct temp_file *file = &in->files[kind];
     memset(r, 0, sizeof *r);
@@ -73,13 +73,13 @@ enum err intake_reader_open(struct intake_reader *r, struct intake *in, enum rec
     return OK;
 }
 
-void intake_reader_close(struct intake_reader *r)
+void staging_reader_close(struct staging_reader *r)
 {
     temp_reader_close(&r->file);
     buf_fini(&r->line);
 }
 
-enum err intake_next_line(struct intake_reader *r, uint64_t *place, struct str *line, bool *has)
+enum err staging_next_line(struct staging_reader *r, uint64_t *place, struct str *line, bool *has)
 {
     struct line_head head;
     *has = temp_reader_has_more(&r->file);
@@ -98,7 +98,7 @@ enum err intake_next_line(struct intake_reader *r, uint64_t *place, struct str *
     return err;
 }
 
-enum err intake_next_reading(struct intake_reader *r, struct intake_reading *out, bool *has)
+enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has)
 {
     *has = temp_reader_has_more(&r->file);
     if (!*has)

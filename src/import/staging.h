@@ -9,22 +9,22 @@
 #include "import/tempfile.h"
 
 /* Where a line stood: grows from line to line and from file to file. */
-static inline uint64_t place_make(int file, int64_t line)
+static inline uint64_t input_line_make(int file, int64_t line)
 {
     return (uint64_t)file << 40 | (uint64_t)line;
 }
 
-static inline int place_file(uint64_t place)
+static inline int input_line_file(uint64_t place)
 {
     return (int)(place >> 40);
 }
 
-static inline int64_t place_line(uint64_t place)
+static inline int64_t input_line_number(uint64_t place)
 {
     return (int64_t)(place & ((UINT64_C(1) << 40) - 1));
 }
 
-struct intake_reading {
+struct staged_reading {
     uint64_t place;
     int64_t observed_at;
     int64_t counts[COUNT_KINDS];
@@ -33,27 +33,28 @@ struct intake_reading {
     char post_id[256]; /* only its length goes to the file */
 };
 
-struct intake {
+struct staging {
     struct temp_file files[RECORD_KINDS];
     int64_t counts[RECORD_KINDS];
 };
 
-MUST_USE enum err intake_open(struct intake *in, const char *dir);
-void intake_close(struct intake *in);
+MUST_USE enum err staging_open(struct staging *in, const char *dir);
+void staging_close(struct staging *in);
 
 /* The record that was parsed from the line. */
-MUST_USE enum err intake_add(struct intake *in, uint64_t place, struct str line, const struct record *record);
+MUST_USE enum err staging_add(struct staging *in, uint64_t place, struct str line,
+                              const struct record *record);
 
 /* Reading back, one kind after the other. */
-struct intake_reader {
+struct staging_reader {
     struct temp_reader file;
     struct buf line;
 };
-MUST_USE enum err intake_reader_open(struct intake_reader *r, struct intake *in, enum record_kind kind);
-void intake_reader_close(struct intake_reader *r);
+MUST_USE enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind);
+void staging_reader_close(struct staging_reader *r);
 
 /* `*has` is false at the end. The line lives until the next call. */
-MUST_USE enum err intake_next_line(struct intake_reader *r, uint64_t *place, struct str *line, bool *has);
-MUST_USE enum err intake_next_reading(struct intake_reader *r, struct intake_reading *out, bool *has);
+MUST_USE enum err staging_next_line(struct staging_reader *r, uint64_t *place, struct str *line, bool *has);
+MUST_USE enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has);
 
 #endif

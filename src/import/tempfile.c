@@ -44,7 +44,7 @@ static int open_named(const char *dir)
     return fd;
 }
 
-void temp_dir_beside(const char *path, char *out)
+void temp_dir_of(const char *path, char *out)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)

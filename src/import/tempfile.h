@@ -20,7 +20,7 @@ struct temp_file {
 
 /* The directory of the file `path`: what is made beside a database is as large as what goes into it. `out`
  * has room for PATH_MAX bytes. */
-void temp_dir_beside(const char *path, char *out);
+void temp_dir_of(const char *path, char *out);
 
 /* In directory `dir`. ERR_FULL, ERR_READONLY, ERR_IO: logged. */
 MUST_USE enum err temp_file_open(struct temp_file *f, const char *dir);

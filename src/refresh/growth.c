@@ -120,7 +120,7 @@ bool take_off_is(const struct take_off *t, const struct growth_moment *m, const 
 static int64_t lift(const struct take_off *t, const struct growth_moment *m, const struct video *video)
 {
     const int64_t percent = 102 + (int64_t)(draw(m, LOT_HEIGHT, id_text(video), t->window) % 11);
-    const int64_t line = video->line.threshold < VIEWS_MOST / 2 ? video->line.threshold : VIEWS_MOST / 2;
+    const int64_t line = video->viral.threshold < VIEWS_MOST / 2 ? video->viral.threshold : VIEWS_MOST / 2;
     const int64_t missing = portion(line, percent, 100, 0) - video->views;
     return missing > 0 ? missing / (TAKE_OFF_STEPS - t->step) + 1 : 0;
 }
@@ -132,7 +132,7 @@ static int64_t lift(const struct take_off *t, const struct growth_moment *m, con
 static int64_t size_of(const struct video *video, const struct growth_moment *m)
 {
     int64_t typical =
-        video->line.median != COUNT_NONE ? video->line.median : video->line.threshold / LINE_TO_TYPICAL;
+        video->viral.median != COUNT_NONE ? video->viral.median : video->viral.threshold / LINE_TO_TYPICAL;
     if (typical < TYPICAL_LEAST)
         typical = TYPICAL_LEAST;
     if (typical > TYPICAL_MOST)

@@ -43,7 +43,7 @@ int64_t refresh_count(const struct refresh_counts *counts, enum run_counter coun
 int64_t refresh_count_refused(const struct refresh_counts *counts)
 {
     int64_t sum = 0;
-    for (int r = 0; r < REFUSAL_KINDS; r++)
+    for (int r = 0; r < REJECTION_KINDS; r++)
         sum += refresh_count(counts, (enum run_counter)(RUN_REFUSED + r));
     return sum;
 }

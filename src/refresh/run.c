@@ -221,11 +221,11 @@ const char *run_counter_name(enum run_counter counter)
         [RUN_VIRAL_EVENTS] = "viral_events",
         [RUN_MILESTONE_EVENTS] = "milestone_events",
         [RUN_BAD_LINES] = "bad_lines",
-        [RUN_REFUSED + REFUSAL_UNKNOWN_POST] = "refused:unknown_post",
-        [RUN_REFUSED + REFUSAL_FUTURE] = "refused:future",
-        [RUN_REFUSED + REFUSAL_BEFORE_POST] = "refused:before_post",
-        [RUN_REFUSED + REFUSAL_AFTER_LIFE] = "refused:after_life",
-        [RUN_REFUSED + REFUSAL_STALE] = "refused:stale",
+        [RUN_REFUSED + REJECTION_UNKNOWN_POST] = "refused:unknown_post",
+        [RUN_REFUSED + REJECTION_FUTURE] = "refused:future",
+        [RUN_REFUSED + REJECTION_BEFORE_POST] = "refused:before_post",
+        [RUN_REFUSED + REJECTION_AFTER_LIFE] = "refused:after_life",
+        [RUN_REFUSED + REJECTION_STALE] = "refused:stale",
         [RUN_READ] = "read",
         [RUN_NO_DATA] = "no_data",
         [RUN_MISSING] = "missing",
@@ -259,9 +259,9 @@ void run_count(struct run *run, int platform, enum run_counter counter, int64_t 
         run->report->counts.n[run->source->kind][p][counter] += n;
 }
 
-static void count_reading(struct run *run, enum platform platform, enum refusal refusal)
+static void count_reading(struct run *run, enum platform platform, enum rejection rejection)
 {
-    const int counter = refusal == REFUSAL_NONE ? RUN_ACCEPTED : RUN_REFUSED + (int)refusal;
+    const int counter = rejection == REJECTION_NONE ? RUN_ACCEPTED : RUN_REFUSED + (int)rejection;
     run_count(run, platform, (enum run_counter)counter, 1);
 }
 
@@ -279,13 +279,13 @@ static enum err apply_step(struct run *run, const struct queued_step *gathered)
 {
     struct step_result result = {0};
     const struct step_result nothing = {0};
-    enum refusal refusal = REFUSAL_NONE;
+    enum rejection rejection = REJECTION_NONE;
     enum err err = OK;
     step_begin(&run->step, run->store, gathered->observed_at, clock_wall_ms());
     for (size_t i = gathered->first; i < gathered->first + gathered->count && !err; i++) {
-        err = step_add(&run->step, &run->readings[i], &refusal);
+        err = step_add(&run->step, &run->readings[i], &rejection);
         if (!err)
-            count_reading(run, run->readings[i].platform, refusal);
+            count_reading(run, run->readings[i].platform, rejection);
     }
     if (!err)
         err = step_finish(&run->step, &result);
@@ -358,10 +358,10 @@ static enum err on_commit_hook(void *ctx, const struct import_position *last)
     return f->file->on_commit ? f->file->on_commit(f->file->ctx, f->run->store, last) : OK;
 }
 
-static void reading_hook(void *ctx, enum platform platform, enum refusal refusal)
+static void reading_hook(void *ctx, enum platform platform, enum rejection rejection)
 {
     const struct file_import *f = ctx;
-    count_reading(f->run, platform, refusal);
+    count_reading(f->run, platform, rejection);
 }
 
 static void bad_line_hook(void *ctx, const char *name, int64_t line, struct str reason)
@@ -376,7 +376,7 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
     struct file_import f = {.run = run, .file = file, .summary = summary};
     const struct transaction_scope scope = run_transactions(run);
     char dir[PATH_MAX];
-    temp_dir_beside(run_config(run)->store.path, dir);
+    temp_dir_of(run_config(run)->store.path, dir);
     const struct import_options options = {
         .files = &file->path,
         .fds = &file->fd,

@@ -55,19 +55,19 @@ enum run_counter {
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES, /* other than refused readings */
-    RUN_REFUSED,   /* RUN_REFUSED + enum refusal: readings, by reason */
+    RUN_REFUSED,   /* RUN_REFUSED + enum rejection: readings, by reason */
 
     /* Of the platforms. Posts that were to be asked for: how each of them ended, */
-    RUN_READ = RUN_REFUSED + REFUSAL_KINDS, /* with counts */
-    RUN_NO_DATA,                            /* known to the platform, no numbers yet */
-    RUN_MISSING,                            /* left out by the platform */
-    RUN_PERMANENT,                          /* will never have numbers */
-    RUN_UNANSWERED,                         /* not asked for, or in vain */
-    RUN_PUT_OFF,                            /* and those whose turn it is in a later run */
-    RUN_CALLS,                              /* that were sent */
-    RUN_RETRIES,                            /* those of them that repeat one that failed */
-    RUN_TOKENS,                             /* refreshed */
-    RUN_OUTCOME,                            /* RUN_OUTCOME + enum outcome_kind: how calls ended */
+    RUN_READ = RUN_REFUSED + REJECTION_KINDS, /* with counts */
+    RUN_NO_DATA,                              /* known to the platform, no numbers yet */
+    RUN_MISSING,                              /* left out by the platform */
+    RUN_PERMANENT,                            /* will never have numbers */
+    RUN_UNANSWERED,                           /* not asked for, or in vain */
+    RUN_PUT_OFF,                              /* and those whose turn it is in a later run */
+    RUN_CALLS,                                /* that were sent */
+    RUN_RETRIES,                              /* those of them that repeat one that failed */
+    RUN_TOKENS,                               /* refreshed */
+    RUN_OUTCOME,                              /* RUN_OUTCOME + enum outcome_kind: how calls ended */
 };
 enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 enum { RUN_NO_PLATFORM = -1 }; /* videos and events are of all platforms of a video */

@@ -117,7 +117,7 @@ static void start(struct schedule *s, enum run_cause cause)
         .config = &s->run_config,
         .sources = sources_to_ask(s, cause),
         .cause = cause,
-        .rules = step_rules_of(&s->run_config),
+        .rules = step_rules_configured(&s->run_config),
         .rule = &s->rule,
         .write_lock = s->write_lock,
         .stop = &s->stop,

@@ -464,14 +464,14 @@ static enum err take_all(struct run *run, const struct spool_dir *dir)
 /* The closing pass that an import leaves to another one, which then died or lost the lease. */
 static enum err close_baselines(struct run *run, struct import_lock *lock)
 {
-    struct closing_result closed = {0};
+    struct finalizing_result closed = {0};
     enum err err = OK;
-    bool more = import_lock_take(lock);
+    bool more = import_lock_try_exclusive(lock);
     while (!err && more) {
         err = run_begin(run);
         if (err)
             return err;
-        err = closing_pass(run_store(run), run_rules(run), CLOSING_LIMIT_MAX, &closed, &more);
+        err = finalizing_pass(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &closed, &more);
         if (!err) {
             err = run_commit(run);
             continue;

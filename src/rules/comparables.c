@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-enum err line_base_read(struct comparables *base, struct store *store, const struct step_rules *rules,
-                        int64_t author_row, int64_t t_ms)
+enum err comparables_read(struct comparables *base, struct store *store, const struct step_rules *rules,
+                          int64_t author_row, int64_t t_ms)
 {
     CHECK(rules->compare_last >= COMPARE_LAST_MIN && rules->compare_last <= COMPARE_LAST_MAX);
     const size_t compared = (size_t)rules->compare_last;
@@ -26,7 +26,7 @@ static int by_views(const void *a, const void *b)
     return (x->views > y->views) - (x->views < y->views);
 }
 
-void line_base_sort(struct comparables *base)
+void comparables_sort(struct comparables *base)
 {
     qsort(base->videos, base->count, sizeof base->videos[0], by_views);
     for (size_t i = 0; i < base->count; i++)
@@ -41,11 +41,11 @@ static size_t find_row(const struct comparables *base, int64_t video_row)
     return SKIP_NONE;
 }
 
-struct viral_line line_base_for(const struct comparables *base, const struct step_rules *rules,
-                                int64_t video_row)
+struct viral_comparison comparables_compare(const struct comparables *base, const struct step_rules *rules,
+                                            int64_t video_row)
 {
     size_t skip = find_row(base, video_row);
     if (skip == SKIP_NONE && base->extra_row)
         skip = find_row(base, base->extra_row);
-    return viral_line_of(base->views, base->count, skip, rules);
+    return viral_comparison_of(base->views, base->count, skip, rules);
 }

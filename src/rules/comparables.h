@@ -7,22 +7,22 @@
 #include "store/write.h"
 
 /* Row number of a video that is not in the database yet. */
-#define LINE_NEW_VIDEO INT64_C(0)
+#define NEW_VIDEO_ROW INT64_C(0)
 
 struct comparables {
     size_t count;
     int64_t extra_row; /* the oldest of `videos` when there is one more than is compared; else 0 */
-    struct comparable videos[COMPARE_LAST_MAX + 1]; /* newest first; by views after line_base_sort() */
-    int64_t views[COMPARE_LAST_MAX + 1];            /* ascending after line_base_sort() */
+    struct comparable videos[COMPARE_LAST_MAX + 1]; /* newest first; by views after comparables_sort() */
+    int64_t views[COMPARE_LAST_MAX + 1];            /* ascending after comparables_sort() */
 };
 
 /* Reads one video more than is compared, because a video is never compared with itself. The caller may then
- * replace the views of `videos` by newer ones, and has to call line_base_sort() before it asks for a line.
+ * replace the views of `videos` by newer ones, and has to call comparables_sort() before it asks for a line.
  * Needs an open transaction. */
-MUST_USE enum err line_base_read(struct comparables *base, struct store *store,
-                                 const struct step_rules *rules, int64_t author_row, int64_t t_ms);
-void line_base_sort(struct comparables *base);
-struct viral_line line_base_for(const struct comparables *base, const struct step_rules *rules,
-                                int64_t video_row);
+MUST_USE enum err comparables_read(struct comparables *base, struct store *store,
+                                   const struct step_rules *rules, int64_t author_row, int64_t t_ms);
+void comparables_sort(struct comparables *base);
+struct viral_comparison comparables_compare(const struct comparables *base, const struct step_rules *rules,
+                                            int64_t video_row);
 
 #endif

@@ -18,6 +18,6 @@ struct step_rules {
     int64_t history_start_ms; /* events of an earlier `t` are not written */
 };
 
-struct step_rules step_rules_of(const struct config *config);
+struct step_rules step_rules_configured(const struct config *config);
 
 #endif

@@ -29,15 +29,15 @@ struct touched_video {
     int64_t before, baseline_gain, gain;
 };
 
-struct str refusal_text(enum refusal refusal)
+struct str rejection_text(enum rejection rejection)
 {
-    switch (refusal) {
-    case REFUSAL_NONE: break;
-    case REFUSAL_UNKNOWN_POST: return STR("unknown post");
-    case REFUSAL_FUTURE: return STR("observed_at is more than 60 s in the future");
-    case REFUSAL_BEFORE_POST: return STR("observed_at is before the post's posted_at");
-    case REFUSAL_AFTER_LIFE: return STR("observed_at is after the video's posted_at + 30 days");
-    case REFUSAL_STALE: return STR("observed_at is older than the post's last reading");
+    switch (rejection) {
+    case REJECTION_NONE: break;
+    case REJECTION_UNKNOWN_POST: return STR("unknown post");
+    case REJECTION_FUTURE: return STR("observed_at is more than 60 s in the future");
+    case REJECTION_BEFORE_POST: return STR("observed_at is before the post's posted_at");
+    case REJECTION_AFTER_LIFE: return STR("observed_at is after the video's posted_at + 30 days");
+    case REJECTION_STALE: return STR("observed_at is older than the post's last reading");
     }
     return STR("");
 }
@@ -151,30 +151,30 @@ static void merge_reading(struct merged *m, const struct reading *r)
         raise(&m->counts[k], r->counts[k]);
 }
 
-static enum refusal judge(const struct step *s, const struct video *video, const struct post *post)
+static enum rejection judge(const struct step *s, const struct video *video, const struct post *post)
 {
     if (s->observed_at > s->now + FUTURE_MS)
-        return REFUSAL_FUTURE;
+        return REJECTION_FUTURE;
     if (s->observed_at < post->posted_at)
-        return REFUSAL_BEFORE_POST;
+        return REJECTION_BEFORE_POST;
     if (s->observed_at > video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS)
-        return REFUSAL_AFTER_LIFE;
+        return REJECTION_AFTER_LIFE;
     if (s->observed_at < post->updated_at) /* TIME_NONE is before every time */
-        return REFUSAL_STALE;
-    return REFUSAL_NONE;
+        return REJECTION_STALE;
+    return REJECTION_NONE;
 }
 
-enum err step_add(struct step *s, const struct reading *reading, enum refusal *refusal)
+enum err step_add(struct step *s, const struct reading *reading, enum rejection *rejection)
 {
     struct touched_video *v;
     enum err err = load_touched(s, reading->video_row, &v);
     if (err)
         return err;
-    *refusal = REFUSAL_UNKNOWN_POST;
+    *rejection = REJECTION_UNKNOWN_POST;
     for (size_t i = 0; i < v->video.post_count; i++)
         if (v->video.posts[i].platform == reading->platform) {
-            *refusal = judge(s, &v->video, &v->video.posts[i]);
-            if (*refusal == REFUSAL_NONE)
+            *rejection = judge(s, &v->video, &v->video.posts[i]);
+            if (*rejection == REJECTION_NONE)
                 merge_reading(&v->posts[i], reading);
         }
     return OK;
@@ -270,7 +270,7 @@ static enum err read_base(struct step *s, int64_t t)
 {
     if (s->base_t == t)
         return OK;
-    enum err err = line_base_read(&s->base, s->store, &s->rules, s->author_row, t);
+    enum err err = comparables_read(&s->base, s->store, &s->rules, s->author_row, t);
     if (err)
         return err;
     for (size_t i = 0; i < s->base.count; i++) {
@@ -278,7 +278,7 @@ static enum err read_base(struct step *s, int64_t t)
         if (v)
             s->base.videos[i].views = v->video.views;
     }
-    line_base_sort(&s->base);
+    comparables_sort(&s->base);
     s->base_t = t;
     return OK;
 }
@@ -291,15 +291,15 @@ static enum err decide_viral(struct step *s, struct touched_video *v)
     enum err err = read_base(s, v->t);
     if (err)
         return err;
-    struct viral_line line = line_base_for(&s->base, &s->rules, video->row);
-    if (v->gain > 0 && video->views >= line.threshold) {
+    struct viral_comparison viral = comparables_compare(&s->base, &s->rules, video->row);
+    if (v->gain > 0 && video->views >= viral.threshold) {
         v->flipped = true;
-        v->viral_event = !(video->baseline_pending && video->baseline >= line.threshold);
-        video->line = line;
+        v->viral_event = !(video->baseline_pending && video->baseline >= viral.threshold);
+        video->viral = viral;
         video->went_viral_at = v->t - v->t % HOUR_MS;
         video->views_when_viral = video->views;
-    } else if (line.threshold > video->views) {
-        video->line = line;
+    } else if (viral.threshold > video->views) {
+        video->viral = viral;
     }
     return OK;
 }
@@ -321,8 +321,8 @@ static enum err write_viral_event(struct step *s, struct touched_video *v, struc
     struct event event = {
         .type = EVENT_WENT_VIRAL,
         .value = v->video.views_when_viral,
-        .threshold = v->video.line.threshold,
-        .median = v->video.line.median,
+        .threshold = v->video.viral.threshold,
+        .median = v->video.viral.median,
     };
     v->viral_event = false;
     return write_event(s, v, &event, &result->viral_events);
@@ -349,7 +349,7 @@ static enum err reach_milestones(struct step *s, struct touched_video *v, struct
         video->milestones[video->milestone_count++] = (struct milestone){values[i], v->t};
         if (values[i] <= v->before + v->baseline_gain)
             continue; /* by baseline alone: silent */
-        if (v->viral_event && video->line.threshold < values[i])
+        if (v->viral_event && video->viral.threshold < values[i])
             err = write_viral_event(s, v, result);
         if (!err)
             err = write_milestone_event(s, v, values[i], result);

@@ -3,7 +3,7 @@
  * the whole step; the importer and the refresh use the same code.
  *
  *     step_begin(&step, store, observed_at, now);
- *     for each reading: err = step_add(&step, &reading, &refusal);
+ *     for each reading: err = step_add(&step, &reading, &rejection);
  *     err = step_finish(&step, &result);
  *
  * The order of the readings never changes a result. A reading that is there already changes nothing: a step
@@ -28,18 +28,18 @@ struct reading {
 };
 
 /* Why a reading is not applied, in the order in which it is checked. */
-enum refusal {
-    REFUSAL_NONE,
-    REFUSAL_UNKNOWN_POST,
-    REFUSAL_FUTURE,
-    REFUSAL_BEFORE_POST,
-    REFUSAL_AFTER_LIFE,
-    REFUSAL_STALE,
+enum rejection {
+    REJECTION_NONE,
+    REJECTION_UNKNOWN_POST,
+    REJECTION_FUTURE,
+    REJECTION_BEFORE_POST,
+    REJECTION_AFTER_LIFE,
+    REJECTION_STALE,
 };
-enum { REFUSAL_KINDS = 6 };
+enum { REJECTION_KINDS = 6 };
 
 /* The reason as decision 1 words it; static. */
-struct str refusal_text(enum refusal refusal);
+struct str rejection_text(enum rejection rejection);
 
 /* What steps did; sums, so that one can be used over many steps. */
 struct step_result {
@@ -74,7 +74,7 @@ void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int
 
 /* Takes one reading in, or says why not. All readings of a step are of videos of one author. After an error
  * the step is of no more use and the transaction has to be rolled back. */
-MUST_USE enum err step_add(struct step *s, const struct reading *reading, enum refusal *refusal);
+MUST_USE enum err step_add(struct step *s, const struct reading *reading, enum rejection *rejection);
 
 /* Writes what the readings change: counts, gains, milestones, viral states, events, the author's revision.
  * Adds to `*result`. */

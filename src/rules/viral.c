@@ -24,20 +24,21 @@ static int64_t times_multiplier(int64_t median, int64_t multiplier_milli)
     return product > COUNT_MAX ? COUNT_MAX : (int64_t)product;
 }
 
-struct viral_line viral_line_of(const int64_t *sorted, size_t n, size_t skip, const struct step_rules *rules)
+struct viral_comparison viral_comparison_of(const int64_t *sorted, size_t n, size_t skip,
+                                            const struct step_rules *rules)
 {
     if (skip < n)
         n--;
-    struct viral_line line = {
+    struct viral_comparison viral = {
         .threshold = rules->min_views < COUNT_MAX ? rules->min_views : COUNT_MAX,
         .median = COUNT_NONE,
         .compared = (int64_t)n,
     };
     if (n < COMPARE_LEAST)
-        return line;
-    line.median = median_of(sorted, skip, n);
-    int64_t multiple = times_multiplier(line.median, rules->multiplier_milli);
-    if (multiple > line.threshold)
-        line.threshold = multiple;
-    return line;
+        return viral;
+    viral.median = median_of(sorted, skip, n);
+    int64_t multiple = times_multiplier(viral.median, rules->multiplier_milli);
+    if (multiple > viral.threshold)
+        viral.threshold = multiple;
+    return viral;
 }

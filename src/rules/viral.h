@@ -17,6 +17,7 @@ enum { COMPARE_LEAST = 5 };
 /* `sorted` holds the views of the author's comparable videos, ascending; the one at index `skip` (SKIP_NONE:
  * none) does not count: that is how many videos are decided from one array although none is compared with
  * itself. */
-struct viral_line viral_line_of(const int64_t *sorted, size_t n, size_t skip, const struct step_rules *rules);
+struct viral_comparison viral_comparison_of(const int64_t *sorted, size_t n, size_t skip,
+                                            const struct step_rules *rules);
 
 #endif

@@ -29,7 +29,7 @@ struct post {
     int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never known (the API returns 0) */
 };
 
-struct viral_line {
+struct viral_comparison {
     int64_t threshold;
     int64_t median; /* COUNT_NONE: none */
     int64_t compared;
@@ -73,7 +73,7 @@ struct video {
     int64_t updated_at;       /* TIME_NONE: no reading yet */
     int64_t went_viral_at;    /* TIME_NONE: not viral */
     int64_t views_when_viral;
-    struct viral_line line;
+    struct viral_comparison viral;
     bool baseline_pending;
     size_t post_count;
     struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */

@@ -62,9 +62,9 @@ bool row_video(struct sqlite3_stmt *q, int first, struct video *out)
     out->updated_at = db_i64_or(q, first + 10, TIME_NONE);
     out->went_viral_at = db_i64_or(q, first + 11, TIME_NONE);
     out->views_when_viral = db_i64(q, first + 12);
-    out->line.threshold = db_i64(q, first + 13);
-    out->line.median = db_i64_or(q, first + 14, COUNT_NONE);
-    out->line.compared = db_i64(q, first + 15);
+    out->viral.threshold = db_i64(q, first + 13);
+    out->viral.median = db_i64_or(q, first + 14, COUNT_NONE);
+    out->viral.compared = db_i64(q, first + 15);
     out->baseline_pending = db_i64(q, first + 16) != 0;
     return db_bytes(q, first + 3, out->id.b, sizeof out->id.b) &&
            unpack_posts(db_text(q, first + VIDEO_POSTS_COLUMN), out->posts, &out->post_count) &&

@@ -118,9 +118,9 @@ enum err store_insert_video(struct store *s, struct video *video)
     db_bind_i64(q, 2, video->author_row);
     db_bind_i64_or_null(q, 3, video->book_row, 0);
     db_bind_i64_or_null(q, 4, video->posted_at, TIME_NONE);
-    db_bind_i64(q, 5, video->line.threshold);
-    db_bind_i64_or_null(q, 6, video->line.median, COUNT_NONE);
-    db_bind_i64(q, 7, video->line.compared);
+    db_bind_i64(q, 5, video->viral.threshold);
+    db_bind_i64_or_null(q, 6, video->viral.median, COUNT_NONE);
+    db_bind_i64(q, 7, video->viral.compared);
     db_bind_text(q, 8, video->title);
     db_bind_text(q, 9, video->thumbnail_url);
     bind_buf(q, 10, &s->packed_posts);
@@ -166,9 +166,9 @@ enum err store_save_counts(struct store *s, const struct video *video, bool went
     db_bind_i64(q, 2, video->views);
     db_bind_i64(q, 3, video->baseline);
     db_bind_i64_or_null(q, 4, video->updated_at, TIME_NONE);
-    db_bind_i64(q, 5, video->line.threshold);
-    db_bind_i64_or_null(q, 6, video->line.median, COUNT_NONE);
-    db_bind_i64(q, 7, video->line.compared);
+    db_bind_i64(q, 5, video->viral.threshold);
+    db_bind_i64_or_null(q, 6, video->viral.median, COUNT_NONE);
+    db_bind_i64(q, 7, video->viral.compared);
     bind_buf(q, 8, &s->packed_posts);
     bind_buf(q, 9, &s->packed_milestones);
     if (video->recent.known)

@@ -103,7 +103,7 @@ static void write_viral(struct buf *b, const struct video *v)
     if (v->went_viral_at == TIME_NONE)
         return;
     HTML(b, "<div class=\"small\"><span class=\"badge viral\">Viral</span> ");
-    component_viral_comparison(b, v->views_when_viral, v->line.threshold, v->line.median);
+    component_viral_comparison(b, v->views_when_viral, v->viral.threshold, v->viral.median);
     HTML(b, "</div>");
 }
 

@@ -84,19 +84,19 @@ static void write_went_viral(struct buf *b, const struct video *v)
     HTML(b, ", at ");
     html_quantity(b, v->views_when_viral, "view", "views");
     HTML(b, ": ");
-    component_viral_comparison(b, v->views_when_viral, v->line.threshold, v->line.median);
+    component_viral_comparison(b, v->views_when_viral, v->viral.threshold, v->viral.median);
     HTML(b, ".</p>");
 }
 
 static void write_not_viral(struct buf *b, const struct video *v)
 {
     HTML(b, "<p>Not viral yet. It goes viral at ");
-    html_quantity(b, v->line.threshold, "view", "views");
+    html_quantity(b, v->viral.threshold, "view", "views");
     HTML(b, ".</p>");
-    if (v->first_reading_at != TIME_NONE && v->line.threshold > 0) {
-        chart_meter(b, "", v->views < v->line.threshold ? v->views : v->line.threshold, v->line.threshold);
+    if (v->first_reading_at != TIME_NONE && v->viral.threshold > 0) {
+        chart_meter(b, "", v->views < v->viral.threshold ? v->views : v->viral.threshold, v->viral.threshold);
         HTML(b, "<p class=\"small muted\">");
-        format_percentage(b, v->views, v->line.threshold);
+        format_percentage(b, v->views, v->viral.threshold);
         HTML(b, " of the way.</p>");
     }
 }
@@ -109,11 +109,11 @@ static void write_viral(struct buf *b, const struct video *v)
     else
         write_not_viral(b, v);
     HTML(b, "<p class=\"small muted\">");
-    if (v->line.median != COUNT_NONE) {
+    if (v->viral.median != COUNT_NONE) {
         HTML(b, "Your typical video has ");
-        html_quantity(b, v->line.median, "view", "views");
+        html_quantity(b, v->viral.median, "view", "views");
         HTML(b, ": the median of ");
-        html_number(b, v->line.compared);
+        html_number(b, v->viral.compared);
         HTML(b, " of your other videos.");
     } else {
         HTML(b, "You do not have enough other videos yet to know what is typical for you.");

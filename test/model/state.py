@@ -101,7 +101,7 @@ class Model:
         parsed, refusals = parse_lines(lines)
         refusals += self.upsert(parsed, now)
         refusals += self.apply_readings(parsed, now)
-        steps.closing_pass(self)
+        steps.finalizing_pass(self)
         return sorted(refusals)
 
     def upsert(self, parsed, now):
@@ -166,7 +166,7 @@ class Model:
         for post in fields.get("posts", []):
             self._apply_post(video, post)
         if created:
-            video.line = steps.viral_line(self.rules, author, video, now)
+            video.line = steps.viral_comparison(self.rules, author, video, now)
 
     def _check_post(self, video, fields):
         known = video.posts.get(fields["platform"]) if video else None

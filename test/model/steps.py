@@ -24,7 +24,7 @@ def comparables(rules, author, video, t):
     return heapq.nlargest(rules.compare_last, others, key=lambda other: (other.posted_at, other.id))
 
 
-def viral_line(rules, author, video, t):
+def viral_comparison(rules, author, video, t):
     views = sorted(other.views for other in comparables(rules, author, video, t))
     if len(views) < MIN_COMPARED:
         return Line(rules.min_views, None, len(views))
@@ -111,7 +111,7 @@ def decide(model, author, change):
             if value > quiet_up_to:
                 events.append((value, 0, {"type": "video.milestone_reached", "milestone": value}))
     if not video.viral:
-        line = viral_line(model.rules, author, video, t)
+        line = viral_comparison(model.rules, author, video, t)
         if change.gain > 0 and video.views >= line.threshold:
             go_viral(video, line, t)
             if not (video.baseline_pending and video.baseline >= line.threshold):
@@ -137,7 +137,7 @@ def keep_if_above(video, line):
         video.line = line
 
 
-def closing_pass(model):
+def finalizing_pass(model):
     """After a whole import: a baseline at or above the line makes a video viral without an event.
 
     So do views that a baseline has lifted to every line there is to show (part of them gained before): the video would
@@ -149,7 +149,7 @@ def closing_pass(model):
             video.baseline_pending = False
             if video.viral:
                 continue
-            line = viral_line(model.rules, author, video, video.views_updated_at)
+            line = viral_comparison(model.rules, author, video, video.views_updated_at)
             if video.baseline >= line.threshold or video.views >= max(line.threshold, video.line.threshold):
                 go_viral(video, line, video.views_updated_at)
             else:

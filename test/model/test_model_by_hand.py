@@ -3,7 +3,7 @@ import pytest
 
 from model import Answers, Model, Refused, iso, ms
 from model.state import Rules
-from model.steps import viral_line
+from model.steps import viral_comparison
 
 A = "aaaaaaaa-0000-4000-8000-000000000001"
 BOOK = "bbbbbbbb-0000-4000-8000-000000000001"
@@ -132,32 +132,32 @@ def test_a_videos_own_time_never_runs_backwards():
 ])
 def test_line(views, line):
     model = build(video(1), *comparable_lines(views))
-    found = viral_line(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
+    found = viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
     assert (found.threshold, found.median, found.compared) == line
 
 
 def test_multiplier_is_rounded_up_in_thousandths():
     model = build(video(1), *comparable_lines([3001] * 5), rules=Rules(multiplier="1.001", min_views=1))
-    found = viral_line(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
+    found = viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
     assert found.threshold == 3005                  # 3004.001
 
 
 def test_line_is_at_most_the_largest_count():
     model = build(video(1), *comparable_lines([2 ** 53 - 1] * 5))
-    assert viral_line(model.rules, model.authors[A], model.videos[video_id(1)], NOW).threshold == 2 ** 53 - 1
+    assert viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW).threshold == 2 ** 53 - 1
 
 
 def test_comparable_is_exactly_seven_days_old():
     model = build(video(1), *comparable_lines([100] * 5, "2026-06-20T00:00:00Z"))
     one = model.videos[video_id(1)]
-    assert viral_line(model.rules, model.authors[A], one, ms("2026-06-27T00:00:00Z")).compared == 5
-    assert viral_line(model.rules, model.authors[A], one, ms("2026-06-27T00:00:00Z") - 1).compared == 0
+    assert viral_comparison(model.rules, model.authors[A], one, ms("2026-06-27T00:00:00Z")).compared == 5
+    assert viral_comparison(model.rules, model.authors[A], one, ms("2026-06-27T00:00:00Z") - 1).compared == 0
 
 
 def test_only_the_newest_are_compared_and_ids_break_ties():
     model = build(video(1), *comparable_lines([1, 2, 3], "2026-06-19T00:00:00Z", 10),
                   *comparable_lines([10, 20, 30, 40, 50], first=20), rules=Rules(compare_last=6, min_views=1, multiplier="1"))
-    found = viral_line(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
+    found = viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
     assert (found.median, found.compared) == (25, 6)        # 10 … 50 and 3, whose id is the highest of the older ones
 
 
@@ -195,7 +195,7 @@ def test_no_gain_no_flip_although_the_line_has_fallen_below():
     five_small = [video(number, "2026-06-25T00:00:00Z") for number in range(30, 36)]
     small = [reading(number, "2026-06-25T01:00:00Z", 10, baseline=True) for number in range(30, 36)]
     model.import_lines(five_small + small + [reading(1, "2026-07-03T10:00:00Z", 14000)], NOW)
-    assert viral_line(model.rules, model.authors[A], one, one.views_updated_at).threshold == 10000
+    assert viral_comparison(model.rules, model.authors[A], one, one.views_updated_at).threshold == 10000
     assert not one.viral and one.line.threshold == 15000           # the last line that is above its views
     model.import_lines([reading(1, "2026-07-03T11:00:00Z", 14001)], NOW)
     assert one.viral and one.line.threshold == 10000 and one.line.compared == 11
@@ -205,7 +205,7 @@ def test_the_same_reading_again_changes_nothing():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 14000))
     small = [video(number, "2026-06-25T00:00:00Z") for number in range(30, 36)]
     model.import_lines(small + [reading(number, "2026-06-25T01:00:00Z", 5000, baseline=True) for number in range(30, 36)], NOW)
-    assert viral_line(model.rules, model.authors[A], one, one.views_updated_at).threshold == 25000
+    assert viral_comparison(model.rules, model.authors[A], one, one.views_updated_at).threshold == 25000
     model.import_lines([reading(1, "2026-07-02T10:00:00Z", 14000), reading(1, "2026-07-02T10:00:00Z", 300, baseline=True)], NOW)
     assert one.line.threshold == 15000 and not one.baseline_pending
     model.import_lines([reading(1, "2026-07-02T10:00:00Z", 14000, likes=1)], NOW)

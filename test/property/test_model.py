@@ -145,7 +145,7 @@ def test_the_worlds_reach_the_boundaries(monkeypatch):
 
     def watch(model, author, change):
         video, before = change.video, len(author.events)
-        line = steps.viral_line(model.rules, author, video, change.t)
+        line = steps.viral_comparison(model.rules, author, video, change.t)
         if not video.viral and line.median is not None:
             age = model.rules.compare_min_age_hours * HOUR
             if change.gain and abs(video.views - line.threshold) <= 1:

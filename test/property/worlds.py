@@ -11,7 +11,7 @@ import uuid
 
 from model import Model, iso, ms
 from model.state import Rules, parse_lines
-from model.steps import closing_pass, viral_line
+from model.steps import finalizing_pass, viral_comparison
 from model.values import DAY, FUTURE, HOUR, LIFE, MAX_COUNT, MILESTONES, PLATFORMS
 
 HISTORY_START = ms("2026-06-15T00:00:00Z")
@@ -95,7 +95,7 @@ class AuthorWriter:
             self.model.apply_readings(parse_lines(step)[0], now)
             lines += step
         lines += self.bad_lines(now, read_before)
-        closing_pass(self.model)
+        finalizing_pass(self.model)
         self.last_now = now
         self.sent = [line for line in lines if is_reading(line)]
         return lines
@@ -273,7 +273,7 @@ class AuthorWriter:
             return max(0, post.views - rng.choice([0, 0, 1, post.views // 2]))
         if kind < 0.45:
             t = max(observed_at, video.views_updated_at or 0)
-            total = viral_line(self.model.rules, self.author, video, t).threshold
+            total = viral_comparison(self.model.rules, self.author, video, t).threshold
         elif kind < 0.52 and video.line:
             total = video.line.threshold
         elif kind < 0.65:

@@ -27,7 +27,7 @@ static struct video make(char id[8], int n, int age_h, enum platform platform)
                       .posted_at = NOON - age_h * HOUR_MS,
                       .updated_at = TIME_NONE,
                       .went_viral_at = TIME_NONE,
-                      .line = {.threshold = THRESHOLD, .median = TYPICAL, .compared = 9},
+                      .viral = {.threshold = THRESHOLD, .median = TYPICAL, .compared = 9},
                       .post_count = 1};
     v.id.b[14] = (uint8_t)(n / 256);
     v.id.b[15] = (uint8_t)n;
@@ -177,7 +177,7 @@ static void counts_stay_counts_at_the_largest_there_are(void **state)
         char id[8];
         struct growth_moment m = at(NOON);
         struct video v = make(id, 1, 10, PLATFORM_TIKTOK);
-        v.line = (struct viral_line){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
+        v.viral = (struct viral_comparison){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
         known(&v, large[i], NOON - HOUR_MS);
         v.posts[0].counts[COUNT_LIKES] = large[i];
         for (int step = 0; step < 2 * STEPS_IN_WINDOW; step++) {
@@ -198,7 +198,7 @@ static void other_counts_stop_there_too(void **state)
     char id[8];
     const struct growth_moment m = at(NOON);
     struct video v = make(id, 1, 10, PLATFORM_TIKTOK);
-    v.line = (struct viral_line){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
+    v.viral = (struct viral_comparison){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
     known(&v, 0, NOON - HOUR_MS);
     v.posts[0].counts[COUNT_LIKES] = COUNT_MAX / 8 - 5;
     assert_true(grow(&v, &m, NULL) > 1000000);

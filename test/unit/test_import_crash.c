@@ -270,7 +270,7 @@ static void baselines_wait_for_the_last_import(void **state)
     struct buf expected, found;
     struct importing t;
     struct import_lock other;
-    struct closing_result closed;
+    struct finalizing_result closed;
     struct error error = {0};
     const char *waiting = "SELECT count(*) FROM videos WHERE baseline_pending = 1";
     buf_init(&expected, 1 << 26);
@@ -282,12 +282,12 @@ static void baselines_wait_for_the_last_import(void **state)
     assert_int_equal(import_lock_share(&other), OK);
     import_files(&t, write_world(&t, 5), NULL);
     assert_int_equal(t.err, OK);
-    assert_true(t.summary.closing_left);
+    assert_true(t.summary.finalizing_left);
     assert_true(query_i64(t.db.path, waiting) > 0);
-    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &error), OK);
+    assert_int_equal(finalizing_complete(&options, &t.options.rules, &closed, &error), OK);
     assert_int_equal(closed.videos, 0);
     import_lock_close(&other);
-    assert_int_equal(closing_complete(&options, &t.options.rules, &closed, &error), OK);
+    assert_int_equal(finalizing_complete(&options, &t.options.rules, &closed, &error), OK);
     assert_true(closed.videos > 0);
     assert_int_equal(query_i64(t.db.path, waiting), 0);
     dump_database(t.db.path, &found);

@@ -32,7 +32,7 @@ static struct video plain_video(void)
                           .posted_at = POSTED,
                           .updated_at = TIME_NONE,
                           .went_viral_at = TIME_NONE,
-                          .line = {.threshold = 10000, .median = COUNT_NONE}};
+                          .viral = {.threshold = 10000, .median = COUNT_NONE}};
 }
 
 static void expect_video(const struct video *video, const struct book_ref *book, const char *expected)
@@ -68,7 +68,7 @@ static void every_field_has_its_value(void **state)
     video.updated_at = POSTED + HOUR_MS;
     video.went_viral_at = POSTED + DAY_MS;
     video.views_when_viral = 25000;
-    video.line = (struct viral_line){.threshold = 20000, .median = 4000, .compared = 7};
+    video.viral = (struct viral_comparison){.threshold = 20000, .median = 4000, .compared = 7};
     video.post_count = 2;
     video.posts[0] = (struct post){.platform = PLATFORM_TIKTOK,
                                    .url = STR("https://t.example/1"),
@@ -189,7 +189,7 @@ static void random_video(struct video *v, struct book_ref *book)
                         .updated_at = random_time(),
                         .went_viral_at = random_time(),
                         .views_when_viral = random_count(),
-                        .line = {random_count(), random_count(), random_count()},
+                        .viral = {random_count(), random_count(), random_count()},
                         .milestone_count = random_u64() % (MILESTONES_MAX + 1)};
     *book = (struct book_ref){.title = random_text()};
     for (size_t i = 0; i < sizeof v->id.b; i++)

@@ -216,7 +216,7 @@ static void a_run_that_is_stopped_leaves_the_rest_to_the_next(void **state)
 {
     (void)state;
     const struct refresh_options options = {.config = &r.config,
-                                            .rules = step_rules_of(&r.config),
+                                            .rules = step_rules_configured(&r.config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};

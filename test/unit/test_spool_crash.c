@@ -171,7 +171,7 @@ static int run_spool(void *ctx)
     struct world *w = ctx;
     struct refresh_report report;
     const struct refresh_options options = {.config = &w->config,
-                                            .rules = step_rules_of(&w->config),
+                                            .rules = step_rules_configured(&w->config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND};
     return refresh_run(&options, &report) != OK || report.outcome == RUN_FAILED;
@@ -273,7 +273,7 @@ static void overtake(void *ctx)
     struct world *w = ctx;
     struct refresh_report report;
     const struct refresh_options options = {.config = &w->config,
-                                            .rules = step_rules_of(&w->config),
+                                            .rules = step_rules_configured(&w->config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND};
     char path[128];

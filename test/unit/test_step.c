@@ -85,7 +85,7 @@ static void what_is_no_reading_of_views_moves_no_time(void **state)
     /* The same again changes nothing; older than the last reading of views is refused as ever. */
     apply_one(TEST_DAY + 3 * H, likes);
     assert_int_equal(result.videos_changed, 0);
-    assert_int_equal(refusal_of(TEST_DAY + H, LATER, likes), REFUSAL_STALE);
+    assert_int_equal(refusal_of(TEST_DAY + H, LATER, likes), REJECTION_STALE);
     /* With a reading of views beside it in one step it is no obstacle. */
     struct video w = make_video(&a, 2, TEST_DAY);
     add_post(&w, PLATFORM_FACEBOOK, TEST_DAY);
@@ -208,34 +208,35 @@ static void refusals_and_their_limits(void **state)
     add_post(&v, PLATFORM_TIKTOK, TEST_DAY + 2 * D);
     const int64_t end = TEST_DAY + 30 * (int64_t)D;
     struct reading r = views_of(&v, 1);
-    assert_int_equal(refusal_of(TEST_DAY, LATER, on(PLATFORM_FACEBOOK, r)), REFUSAL_UNKNOWN_POST);
-    assert_int_equal(refusal_of(TEST_DAY + H + 60000, TEST_DAY + H, r), REFUSAL_NONE);
-    assert_int_equal(refusal_of(TEST_DAY + H + 60001, TEST_DAY + H, r), REFUSAL_FUTURE);
-    assert_int_equal(refusal_of(TEST_DAY, LATER, r), REFUSAL_NONE);
-    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REFUSAL_BEFORE_POST);
-    assert_int_equal(refusal_of(TEST_DAY + D, LATER, on(PLATFORM_TIKTOK, r)), REFUSAL_BEFORE_POST);
-    assert_int_equal(refusal_of(end, LATER, r), REFUSAL_NONE);
-    assert_int_equal(refusal_of(end + 1, LATER, r), REFUSAL_AFTER_LIFE);
+    assert_int_equal(refusal_of(TEST_DAY, LATER, on(PLATFORM_FACEBOOK, r)), REJECTION_UNKNOWN_POST);
+    assert_int_equal(refusal_of(TEST_DAY + H + 60000, TEST_DAY + H, r), REJECTION_NONE);
+    assert_int_equal(refusal_of(TEST_DAY + H + 60001, TEST_DAY + H, r), REJECTION_FUTURE);
+    assert_int_equal(refusal_of(TEST_DAY, LATER, r), REJECTION_NONE);
+    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
+    assert_int_equal(refusal_of(TEST_DAY + D, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_BEFORE_POST);
+    assert_int_equal(refusal_of(end, LATER, r), REJECTION_NONE);
+    assert_int_equal(refusal_of(end + 1, LATER, r), REJECTION_AFTER_LIFE);
     /* The life is that of the video, which was posted before this post. */
-    assert_int_equal(refusal_of(end + 1, LATER, on(PLATFORM_TIKTOK, r)), REFUSAL_AFTER_LIFE);
+    assert_int_equal(refusal_of(end + 1, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_AFTER_LIFE);
     apply_one(TEST_DAY + 3 * H, r);
-    assert_int_equal(refusal_of(TEST_DAY + 3 * H, LATER, r), REFUSAL_NONE);
-    assert_int_equal(refusal_of(TEST_DAY + 3 * H - 1, LATER, r), REFUSAL_STALE);
+    assert_int_equal(refusal_of(TEST_DAY + 3 * H, LATER, r), REJECTION_NONE);
+    assert_int_equal(refusal_of(TEST_DAY + 3 * H - 1, LATER, r), REJECTION_STALE);
     /* Of two reasons the first. */
-    assert_int_equal(refusal_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REFUSAL_FUTURE);
-    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REFUSAL_BEFORE_POST);
+    assert_int_equal(refusal_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REJECTION_FUTURE);
+    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
 }
 
 static void the_texts_of_refusals(void **state)
 {
     (void)state;
-    assert_true(str_eq(refusal_text(REFUSAL_UNKNOWN_POST), STR("unknown post")));
-    assert_true(str_eq(refusal_text(REFUSAL_FUTURE), STR("observed_at is more than 60 s in the future")));
-    assert_true(str_eq(refusal_text(REFUSAL_BEFORE_POST), STR("observed_at is before the post's posted_at")));
-    assert_true(str_eq(refusal_text(REFUSAL_AFTER_LIFE),
+    assert_true(str_eq(rejection_text(REJECTION_UNKNOWN_POST), STR("unknown post")));
+    assert_true(str_eq(rejection_text(REJECTION_FUTURE), STR("observed_at is more than 60 s in the future")));
+    assert_true(
+        str_eq(rejection_text(REJECTION_BEFORE_POST), STR("observed_at is before the post's posted_at")));
+    assert_true(str_eq(rejection_text(REJECTION_AFTER_LIFE),
                        STR("observed_at is after the video's posted_at + 30 days")));
     assert_true(
-        str_eq(refusal_text(REFUSAL_STALE), STR("observed_at is older than the post's last reading")));
+        str_eq(rejection_text(REJECTION_STALE), STR("observed_at is older than the post's last reading")));
 }
 
 static void refused_readings_change_nothing(void **state)
@@ -244,14 +245,14 @@ static void refused_readings_change_nothing(void **state)
     struct author a = make_author(1);
     struct video v = make_video(&a, 1, TEST_DAY);
     struct buf before, after;
-    enum refusal refusal;
+    enum rejection rejection;
     buf_init(&before, 1 << 20);
     buf_init(&after, 1 << 20);
     dump_database(db.path, &before);
     struct reading r = views_of(&v, 5000);
     test_begin(&db);
     step_begin(&step, db.w, TEST_DAY - 1, LATER);
-    assert_int_equal(step_add(&step, &r, &refusal), OK);
+    assert_int_equal(step_add(&step, &r, &rejection), OK);
     assert_int_equal(step_finish(&step, &result), OK);
     test_commit(&db);
     dump_database(db.path, &after);
@@ -279,11 +280,11 @@ static void a_replay_changes_nothing(void **state)
     struct video before = load(&v);
     apply_one(TEST_DAY + H, r);
     assert_int_equal(result.videos_changed, 0);
-    assert_int_equal(load(&v).line.threshold, before.line.threshold);
+    assert_int_equal(load(&v).viral.threshold, before.viral.threshold);
     r.counts[COUNT_LIKES] = 7; /* no replay: a correction */
     apply_one(TEST_DAY + H, r);
     assert_int_equal(load(&v).posts[0].counts[COUNT_LIKES], 7);
-    assert_true(load(&v).line.threshold > before.line.threshold);
+    assert_true(load(&v).viral.threshold > before.viral.threshold);
 }
 
 static void closing_decides_by_the_baseline(void **state)
@@ -298,12 +299,12 @@ static void closing_decides_by_the_baseline(void **state)
     struct video now = load(&at);
     assert_int_equal(now.went_viral_at, TEST_DAY + H);
     assert_int_equal(now.views_when_viral, 20000);
-    assert_int_equal(now.line.threshold, 20000);
-    assert_int_equal(now.line.median, 4000);
+    assert_int_equal(now.viral.threshold, 20000);
+    assert_int_equal(now.viral.median, 4000);
     assert_false(now.baseline_pending);
     now = load(&below);
     assert_int_equal(now.went_viral_at, TIME_NONE);
-    assert_int_equal(now.line.threshold, 20000);
+    assert_int_equal(now.viral.threshold, 20000);
     assert_false(now.baseline_pending);
     assert_int_equal(query_i64(db.path, "SELECT count(*) FROM videos WHERE baseline_pending = 1"), 0);
     assert_int_equal(events_of(&a).n, 0);
@@ -318,16 +319,16 @@ static void closing_at_the_line_exactly(void **state)
     struct video at = make_video(&a, 1, TEST_DAY), below = make_video(&a, 2, TEST_DAY);
     struct reading b[] = {baseline_of(&at, 20000), baseline_of(&below, 19999)};
     apply(TEST_DAY + H, b, 2);
-    assert_int_equal(load(&at).line.threshold, 30000);
+    assert_int_equal(load(&at).viral.threshold, 30000);
     for (uint64_t i = 0; i < 5; i++) { /* the median falls to 4,000 */
         struct video low = make_video(&a, 50 + i, TEST_DAY - 19 * (int64_t)D);
         apply_one(TEST_DAY, views_of(&low, 2000));
     }
     close_all();
     assert_int_equal(load(&at).went_viral_at, TEST_DAY + H);
-    assert_int_equal(load(&at).line.threshold, 20000);
+    assert_int_equal(load(&at).viral.threshold, 20000);
     assert_int_equal(load(&below).went_viral_at, TIME_NONE);
-    assert_int_equal(load(&below).line.threshold, 20000);
+    assert_int_equal(load(&below).viral.threshold, 20000);
 }
 
 /* While the baseline is pending a crossing by gain is silent only when the baseline alone was at the line. */

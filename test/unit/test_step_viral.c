@@ -25,8 +25,8 @@ static void viral_at_the_line_exactly(void **state)
     struct video now = load(&v);
     assert_int_equal(now.went_viral_at, TEST_DAY + 2 * H);
     assert_int_equal(now.views_when_viral, 10000);
-    assert_int_equal(now.line.threshold, 10000);
-    assert_int_equal(now.line.median, COUNT_NONE);
+    assert_int_equal(now.viral.threshold, 10000);
+    assert_int_equal(now.viral.median, COUNT_NONE);
     struct seen_events e = events_of(&a);
     assert_int_equal(e.n, 3); /* 1,000; then 10,000 (a milestone first on a tie), viral */
     assert_int_equal(e.e[1].type, EVENT_MILESTONE_REACHED);
@@ -47,8 +47,8 @@ static void frozen_for_ever(void **state)
     struct video now = load(&v);
     assert_int_equal(now.went_viral_at, TEST_DAY + H);
     assert_int_equal(now.views_when_viral, 20000);
-    assert_int_equal(now.line.threshold, 10000);
-    assert_int_equal(now.line.compared, 0);
+    assert_int_equal(now.viral.threshold, 10000);
+    assert_int_equal(now.viral.compared, 0);
     assert_int_equal(result.viral_events, 0);
 }
 
@@ -60,9 +60,9 @@ static void the_line_of_an_author_with_history(void **state)
     struct video v = make_video(&a, 1, TEST_DAY);
     apply_one(TEST_DAY + H, views_of(&v, 15004));
     struct video now = load(&v);
-    assert_int_equal(now.line.threshold, 15005);
-    assert_int_equal(now.line.median, 3001);
-    assert_int_equal(now.line.compared, 5);
+    assert_int_equal(now.viral.threshold, 15005);
+    assert_int_equal(now.viral.median, 3001);
+    assert_int_equal(now.viral.compared, 5);
     assert_int_equal(now.went_viral_at, TIME_NONE);
     apply_one(TEST_DAY + 2 * H, views_of(&v, 15005));
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
@@ -76,9 +76,9 @@ static void a_video_is_not_compared_with_itself(void **state)
     make_history(&a, (const int64_t[]){1000, 2000, 3000, 4000, 5000});
     struct video v = make_video(&a, 1, TEST_DAY - 20 * (int64_t)D);
     apply_one(TEST_DAY, views_of(&v, 14999));
-    assert_int_equal(load(&v).line.median, 3000);
-    assert_int_equal(load(&v).line.threshold, 15000);
-    assert_int_equal(load(&v).line.compared, 5);
+    assert_int_equal(load(&v).viral.median, 3000);
+    assert_int_equal(load(&v).viral.threshold, 15000);
+    assert_int_equal(load(&v).viral.compared, 5);
     apply_one(TEST_DAY + H, views_of(&v, 15000));
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + H);
 }
@@ -95,11 +95,11 @@ static void only_videos_old_enough_are_compared(void **state)
     }
     struct video v = make_video(&a, 1, TEST_DAY);
     apply_one(at, views_of(&v, 5));
-    assert_int_equal(load(&v).line.compared, 4);
-    assert_int_equal(load(&v).line.median, COUNT_NONE);
+    assert_int_equal(load(&v).viral.compared, 4);
+    assert_int_equal(load(&v).viral.median, COUNT_NONE);
     apply_one(at + 1, views_of(&v, 6));
-    assert_int_equal(load(&v).line.compared, 5);
-    assert_int_equal(load(&v).line.median, 100);
+    assert_int_equal(load(&v).viral.compared, 5);
+    assert_int_equal(load(&v).viral.median, 100);
 }
 
 /* Also the first readings of this very step count, for each other and for the rest. */
@@ -114,12 +114,12 @@ static void first_readings_of_the_same_step_are_compared(void **state)
         r[i] = views_of(&videos[i], 1000 * (int64_t)(i + 1));
     }
     apply(TEST_DAY, r, 7);
-    assert_int_equal(load(&videos[6]).line.compared, 6);
-    assert_int_equal(load(&videos[6]).line.median, 3500);
-    assert_int_equal(load(&videos[6]).line.threshold, 17500);
-    assert_int_equal(load(&videos[0]).line.compared, 5);
-    assert_int_equal(load(&videos[0]).line.median, 4000);
-    assert_int_equal(load(&videos[5]).line.median, 3000);
+    assert_int_equal(load(&videos[6]).viral.compared, 6);
+    assert_int_equal(load(&videos[6]).viral.median, 3500);
+    assert_int_equal(load(&videos[6]).viral.threshold, 17500);
+    assert_int_equal(load(&videos[0]).viral.compared, 5);
+    assert_int_equal(load(&videos[0]).viral.median, 4000);
+    assert_int_equal(load(&videos[5]).viral.median, 3000);
 }
 
 /* The age at which videos are compared is inclusive, also for first readings of the same step. */
@@ -134,8 +134,8 @@ static void first_reading_at_exactly_the_minimum_age_is_compared(void **state)
         r[i] = views_of(&videos[i], 100);
     }
     apply(TEST_DAY, r, 6);
-    assert_int_equal(load(&videos[5]).line.compared, 5);
-    assert_int_equal(load(&videos[5]).line.median, 100);
+    assert_int_equal(load(&videos[5]).viral.compared, 5);
+    assert_int_equal(load(&videos[5]).viral.median, 100);
 }
 
 /* A threshold that the views have reached without a gain would look like a viral video that is none. */
@@ -147,10 +147,10 @@ static void threshold_equal_to_the_views_is_not_stored(void **state)
     make_history(&a, (const int64_t[]){1000, 1000, 1000, 1000, 1000});
     apply_one(TEST_DAY + H, baseline_of(&v, 10000));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
-    assert_int_equal(load(&v).line.compared, 0); /* as at creation */
+    assert_int_equal(load(&v).viral.compared, 0); /* as at creation */
     struct video w = make_video(&a, 2, TEST_DAY);
     apply_one(TEST_DAY + H, baseline_of(&w, 9999));
-    assert_int_equal(load(&w).line.compared, 5);
+    assert_int_equal(load(&w).viral.compared, 5);
 }
 
 /* The views of the step itself count too, not those of before it. */
@@ -169,7 +169,7 @@ static void compared_with_the_views_of_this_step(void **state)
         r[i] = views_of(&videos[i], 9000);
     apply(TEST_DAY + H, r, 6);
     for (uint64_t i = 0; i < 6; i++)
-        assert_int_equal(load(&videos[i]).line.threshold, 45000);
+        assert_int_equal(load(&videos[i]).viral.threshold, 45000);
 }
 
 static void only_the_newest_are_compared(void **state)
@@ -187,12 +187,12 @@ static void only_the_newest_are_compared(void **state)
     }
     struct video v = make_video(&a, 99, TEST_DAY);
     apply_one(TEST_DAY, views_of(&v, 1));
-    assert_int_equal(load(&v).line.compared, 5);
-    assert_int_equal(load(&v).line.median, 6000); /* of 4 … 8 */
+    assert_int_equal(load(&v).viral.compared, 5);
+    assert_int_equal(load(&v).viral.median, 6000); /* of 4 … 8 */
     apply_one(TEST_DAY, views_of(&videos[7], 8001));
-    assert_int_equal(load(&videos[7]).line.median, 5000); /* of 3 … 7: a sixth stands in for itself */
+    assert_int_equal(load(&videos[7]).viral.median, 5000); /* of 3 … 7: a sixth stands in for itself */
     apply_one(TEST_DAY, views_of(&videos[0], 1001));
-    assert_int_equal(load(&videos[0]).line.median, 6000); /* not among the newest: 4 … 8 */
+    assert_int_equal(load(&videos[0]).viral.median, 6000); /* not among the newest: 4 … 8 */
 }
 
 static void no_gain_no_flip(void **state)
@@ -202,7 +202,7 @@ static void no_gain_no_flip(void **state)
     make_history(&a, (const int64_t[]){4000, 4000, 4000, 4000, 4000});
     struct video v = make_video(&a, 1, TEST_DAY - 15 * (int64_t)D);
     apply_one(TEST_DAY, views_of(&v, 19999));
-    assert_int_equal(load(&v).line.threshold, 20000);
+    assert_int_equal(load(&v).viral.threshold, 20000);
     /* Now the line falls to 10,000: a sixth to tenth video with few views. */
     for (uint64_t i = 0; i < 5; i++) {
         struct video other = make_video(&a, 20 + i, TEST_DAY - 19 * (int64_t)D);
@@ -211,10 +211,10 @@ static void no_gain_no_flip(void **state)
     apply_one(TEST_DAY + H, views_of(&v, 19999));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
     /* The new line, 10,000, is below its views: the stored one stays. */
-    assert_int_equal(load(&v).line.threshold, 20000);
+    assert_int_equal(load(&v).viral.threshold, 20000);
     apply_one(TEST_DAY + 2 * H, views_of(&v, 20000));
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
-    assert_true(load(&v).line.threshold < 20000);
+    assert_true(load(&v).viral.threshold < 20000);
 }
 
 static void lines_of_other_authors_do_not_mix(void **state)
@@ -224,7 +224,7 @@ static void lines_of_other_authors_do_not_mix(void **state)
     make_history(&b, (const int64_t[]){90000, 90000, 90000, 90000, 90000});
     struct video v = make_video(&a, 1, TEST_DAY);
     apply_one(TEST_DAY + H, views_of(&v, 10));
-    assert_int_equal(load(&v).line.compared, 0);
+    assert_int_equal(load(&v).viral.compared, 0);
 }
 
 /* --- events --- */

@@ -55,10 +55,10 @@ static struct world_step *make_world(unsigned *seed)
 /* Applies readings that may be refused, from the last to the first when `backwards`. */
 static void run_step(const struct world_step *w, bool backwards)
 {
-    enum refusal refusal;
+    enum rejection rejection;
     step_begin(&step, db.w, w->at, LATER);
     for (size_t i = 0; i < w->n; i++)
-        assert_int_equal(step_add(&step, &w->r[backwards ? w->n - 1 - i : i], &refusal), OK);
+        assert_int_equal(step_add(&step, &w->r[backwards ? w->n - 1 - i : i], &rejection), OK);
     assert_int_equal(step_finish(&step, &result), OK);
 }
 

@@ -139,9 +139,9 @@ static bool on_whole_video(void *ctx, const struct video *v, const struct book_r
     assert_int_equal(v->updated_at, TEST_DAY + 2);
     assert_int_equal(v->went_viral_at, TEST_DAY);
     assert_int_equal(v->views_when_viral, 30000);
-    assert_int_equal(v->line.threshold, 25000);
-    assert_int_equal(v->line.median, 5000);
-    assert_int_equal(v->line.compared, 9);
+    assert_int_equal(v->viral.threshold, 25000);
+    assert_int_equal(v->viral.median, 5000);
+    assert_int_equal(v->viral.compared, 9);
     assert_int_equal(v->post_count, 2);
     assert_int_equal(v->posts[0].platform, PLATFORM_TIKTOK);
     assert_true(str_eq(v->posts[0].post_id, STR("tt")));
@@ -170,7 +170,7 @@ static struct video add_whole_video(const struct author *author)
     v.first_reading_at = TEST_DAY + 1;
     v.updated_at = TEST_DAY + 2;
     v.went_viral_at = TEST_DAY;
-    v.line = (struct viral_line){.threshold = 25000, .median = 5000, .compared = 9};
+    v.viral = (struct viral_comparison){.threshold = 25000, .median = 5000, .compared = 9};
     v.milestone_count = 2;
     v.milestones[0] = (struct milestone){1000, TEST_DAY + 1};
     v.milestones[1] = (struct milestone){10000, TEST_DAY + 2};

@@ -207,8 +207,8 @@ static void videos_are_found_and_changed(void **state)
     assert_int_equal(found.posted_at, TEST_DAY);
     assert_int_equal(found.post_count, 1);
     assert_true(str_eq(found.posts[0].post_id, STR("f")));
-    assert_int_equal(found.line.threshold, 10000);
-    assert_int_equal(found.line.median, COUNT_NONE);
+    assert_int_equal(found.viral.threshold, 10000);
+    assert_int_equal(found.viral.median, COUNT_NONE);
     assert_int_equal(found.first_reading_at, TIME_NONE);
     assert_int_equal(store_get_video(t.w, &t.arena, v.row, &found), OK);
     assert_int_equal(found.row, v.row);

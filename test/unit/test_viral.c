@@ -11,9 +11,9 @@
 static const struct step_rules rules = {
     .multiplier_milli = 5000, .min_views = 10000, .compare_last = 50, .compare_min_age_ms = 0};
 
-static struct viral_line line_of(size_t n, const int64_t *sorted)
+static struct viral_comparison line_of(size_t n, const int64_t *sorted)
 {
-    return viral_line_of(sorted, n, SKIP_NONE, &rules);
+    return viral_comparison_of(sorted, n, SKIP_NONE, &rules);
 }
 
 static void no_median_under_five(void **state)
@@ -21,10 +21,10 @@ static void no_median_under_five(void **state)
     (void)state;
     const int64_t views[] = {1000000, 1000000, 1000000, 1000000};
     for (size_t n = 0; n <= 4; n++) {
-        struct viral_line line = line_of(n, views);
-        assert_int_equal(line.threshold, 10000);
-        assert_int_equal(line.median, COUNT_NONE);
-        assert_int_equal(line.compared, n);
+        struct viral_comparison viral = line_of(n, views);
+        assert_int_equal(viral.threshold, 10000);
+        assert_int_equal(viral.median, COUNT_NONE);
+        assert_int_equal(viral.compared, n);
     }
 }
 
@@ -54,15 +54,15 @@ static void the_video_itself_does_not_count(void **state)
 {
     (void)state;
     const int64_t views[] = {10, 20, 3000, 40000, 50000, 60000};
-    struct viral_line line = viral_line_of(views, 6, 5, &rules);
-    assert_int_equal(line.compared, 5);
-    assert_int_equal(line.median, 3000);
-    line = viral_line_of(views, 6, 0, &rules);
-    assert_int_equal(line.median, 40000);
+    struct viral_comparison viral = viral_comparison_of(views, 6, 5, &rules);
+    assert_int_equal(viral.compared, 5);
+    assert_int_equal(viral.median, 3000);
+    viral = viral_comparison_of(views, 6, 0, &rules);
+    assert_int_equal(viral.median, 40000);
     const int64_t five[] = {10, 20, 3000, 40000, 50000};
-    line = viral_line_of(five, 5, 2, &rules);
-    assert_int_equal(line.compared, 4);
-    assert_int_equal(line.median, COUNT_NONE);
+    viral = viral_comparison_of(five, 5, 2, &rules);
+    assert_int_equal(viral.compared, 4);
+    assert_int_equal(viral.median, COUNT_NONE);
 }
 
 static void multiplier_is_exact_and_rounds_up(void **state)
@@ -71,15 +71,15 @@ static void multiplier_is_exact_and_rounds_up(void **state)
     const int64_t views[] = {10001, 10001, 10001, 10001, 10001};
     struct step_rules r = rules;
     r.multiplier_milli = 1001; /* 1.001 x 10,001 = 10,011.001 */
-    assert_int_equal(viral_line_of(views, 5, SKIP_NONE, &r).threshold, 10012);
+    assert_int_equal(viral_comparison_of(views, 5, SKIP_NONE, &r).threshold, 10012);
     r.multiplier_milli = 1000;
-    assert_int_equal(viral_line_of(views, 5, SKIP_NONE, &r).threshold, 10001);
+    assert_int_equal(viral_comparison_of(views, 5, SKIP_NONE, &r).threshold, 10001);
     r.multiplier_milli = 1000000;
-    assert_int_equal(viral_line_of(views, 5, SKIP_NONE, &r).threshold, 10001000);
+    assert_int_equal(viral_comparison_of(views, 5, SKIP_NONE, &r).threshold, 10001000);
     /* 0.1 has no exact binary form: 1.1 x 10,000 in floating point is 11,000.000000000002. */
     const int64_t round[] = {10000, 10000, 10000, 10000, 10000};
     r.multiplier_milli = 1100;
-    assert_int_equal(viral_line_of(round, 5, SKIP_NONE, &r).threshold, 11000);
+    assert_int_equal(viral_comparison_of(round, 5, SKIP_NONE, &r).threshold, 11000);
 }
 
 static void capped_at_the_largest_count(void **state)
@@ -89,11 +89,11 @@ static void capped_at_the_largest_count(void **state)
     const int64_t views[] = {big, big, big, big, big, big};
     struct step_rules r = rules;
     r.multiplier_milli = 1000000;
-    struct viral_line line = viral_line_of(views, 6, SKIP_NONE, &r);
-    assert_int_equal(line.threshold, COUNT_MAX);
-    assert_int_equal(line.median, big);
+    struct viral_comparison viral = viral_comparison_of(views, 6, SKIP_NONE, &r);
+    assert_int_equal(viral.threshold, COUNT_MAX);
+    assert_int_equal(viral.median, big);
     r.min_views = INT64_MAX;
-    assert_int_equal(viral_line_of(views, 0, SKIP_NONE, &r).threshold, COUNT_MAX);
+    assert_int_equal(viral_comparison_of(views, 0, SKIP_NONE, &r).threshold, COUNT_MAX);
 }
 
 /* The definition, slowly: take the array without one element, sort it, look at it. */
@@ -110,21 +110,21 @@ static void check_by_definition(const int64_t *views, size_t n, size_t skip, con
     for (size_t i = 0; i < n; i++)
         if (i != skip)
             left[m++] = views[i];
-    struct viral_line line = viral_line_of(views, n, skip, r);
-    assert_int_equal(line.compared, m);
+    struct viral_comparison viral = viral_comparison_of(views, n, skip, r);
+    assert_int_equal(viral.compared, m);
     if (m < 5) {
-        assert_int_equal(line.median, COUNT_NONE);
-        assert_int_equal(line.threshold, r->min_views);
+        assert_int_equal(viral.median, COUNT_NONE);
+        assert_int_equal(viral.threshold, r->min_views);
         return;
     }
     qsort(left, m, sizeof left[0], ascending);
     int64_t median = m % 2 ? left[m / 2] : (left[m / 2 - 1] + left[m / 2]) / 2;
-    assert_int_equal(line.median, median);
-    assert_true(line.threshold >= r->min_views);
+    assert_int_equal(viral.median, median);
+    assert_true(viral.threshold >= r->min_views);
     /* The least whole number that is at least the multiple. */
-    assert_true(line.threshold * 1000 >= median * r->multiplier_milli);
-    if (line.threshold > r->min_views)
-        assert_true((line.threshold - 1) * 1000 < median * r->multiplier_milli);
+    assert_true(viral.threshold * 1000 >= median * r->multiplier_milli);
+    if (viral.threshold > r->min_views)
+        assert_true((viral.threshold - 1) * 1000 < median * r->multiplier_milli);
 }
 
 static void every_skip_of_random_arrays(void **state)

@@ -64,13 +64,13 @@ struct reading on(enum platform platform, struct reading r)
 /* One step in one transaction; every reading must be taken. */
 void apply(int64_t at, const struct reading *readings, size_t n)
 {
-    enum refusal refusal;
+    enum rejection rejection;
     memset(&result, 0, sizeof result);
     test_begin(&db);
     step_begin(&step, db.w, at, LATER);
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(step_add(&step, &readings[i], &refusal), OK);
-        assert_int_equal(refusal, REFUSAL_NONE);
+        assert_int_equal(step_add(&step, &readings[i], &rejection), OK);
+        assert_int_equal(rejection, REJECTION_NONE);
     }
     assert_int_equal(step_finish(&step, &result), OK);
     test_commit(&db);
@@ -81,14 +81,14 @@ void apply_one(int64_t at, struct reading r)
     apply(at, &r, 1);
 }
 
-enum refusal refusal_of(int64_t at, int64_t now, struct reading r)
+enum rejection refusal_of(int64_t at, int64_t now, struct reading r)
 {
-    enum refusal refusal;
+    enum rejection rejection;
     test_begin(&db);
     step_begin(&step, db.w, at, now);
-    assert_int_equal(step_add(&step, &r, &refusal), OK);
+    assert_int_equal(step_add(&step, &r, &rejection), OK);
     store_rollback(db.w);
-    return refusal;
+    return rejection;
 }
 
 struct video load(const struct video *v)
@@ -180,10 +180,10 @@ struct seen_events events_of(const struct author *a)
 void close_all(void)
 {
     bool more = true;
-    struct closing_result closed = {0};
+    struct finalizing_result closed = {0};
     while (more) {
         test_begin(&db);
-        assert_int_equal(closing_pass(db.w, &default_rules, 3, &closed, &more), OK);
+        assert_int_equal(finalizing_pass(db.w, &default_rules, 3, &closed, &more), OK);
         test_commit(&db);
     }
 }

@@ -35,7 +35,7 @@ struct reading baseline_of(const struct video *v, int64_t views);
 struct reading on(enum platform platform, struct reading r);
 void apply(int64_t at, const struct reading *readings, size_t n);
 void apply_one(int64_t at, struct reading r);
-enum refusal refusal_of(int64_t at, int64_t now, struct reading r);
+enum rejection refusal_of(int64_t at, int64_t now, struct reading r);
 struct video load(const struct video *v);
 struct author make_author(uint64_t n);
 struct video make_video(const struct author *a, uint64_t n, int64_t posted_at);

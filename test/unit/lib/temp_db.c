@@ -138,7 +138,7 @@ struct video add_video(struct temp_db *t, const struct author *author, int64_t b
         .first_reading_at = TIME_NONE,
         .updated_at = TIME_NONE,
         .went_viral_at = TIME_NONE,
-        .line = {.threshold = 10000, .median = COUNT_NONE},
+        .viral = {.threshold = 10000, .median = COUNT_NONE},
     };
     if (posted_at != TIME_NONE) {
         v.post_count = 1;

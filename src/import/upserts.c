@@ -1,30 +1,30 @@
 /* Each upsert first checks the whole line against the database, then writes, so a refused line leaves nothing
  * behind. A line that says what is there already writes nothing: importing a file again changes nothing. */
-#include "import/entities.h"
+#include "import/upserts.h"
 
 #include "base/check.h"
 #include "rules/comparables.h"
 
 enum { ARENA_BLOCK = 32 * 1024 };
 
-void entities_init(struct entities *e, struct store *store, const struct step_rules *rules, int64_t now_ms)
+void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms)
 {
-    *e = (struct entities){.store = store, .rules = *rules, .now = now_ms};
+    *e = (struct upserts){.store = store, .rules = *rules, .now = now_ms};
     arena_init(&e->arena, ARENA_BLOCK);
 }
 
-void entities_fini(struct entities *e)
+void upserts_fini(struct upserts *e)
 {
     arena_fini(&e->arena);
 }
 
-void entities_begin(struct entities *e)
+void upserts_begin(struct upserts *e)
 {
     e->touched_author = 0;
-    memset(e->lines, 0, sizeof e->lines);
+    memset(e->comparisons, 0, sizeof e->comparisons);
 }
 
-/* Refusing is a result, not an error: the transaction goes on with the next line. */
+/* Refusing is a result, not an error: the transaction goes on with the next viral. */
 static enum err refuse(struct str *refused, struct str reason)
 {
     *refused = reason;
@@ -56,7 +56,7 @@ static void count(struct upsert_counts *counts, bool created, bool changed)
     counts->unchanged += !created && !changed;
 }
 
-static enum err touch_author(struct entities *e, int64_t author_row)
+static enum err touch_author(struct upserts *e, int64_t author_row)
 {
     if (e->touched_author == author_row)
         return OK;
@@ -65,8 +65,8 @@ static enum err touch_author(struct entities *e, int64_t author_row)
 }
 
 /* The author of a book or video: given by the line, which for a row that exists must be its owner. */
-static enum err find_owner(struct entities *e, const struct field *author_id, bool exists,
-                           int64_t *author_row, struct str *refused)
+static enum err find_owner(struct upserts *e, const struct field *author_id, bool exists, int64_t *author_row,
+                           struct str *refused)
 {
     struct author author;
     if (author_id->given == GIVEN_NOT)
@@ -84,7 +84,7 @@ static enum err find_owner(struct entities *e, const struct field *author_id, bo
 
 /* --- authors and books ---------------------------------------------------------------------------------- */
 
-static enum err apply_author(struct entities *e, const struct author_record *record, struct str *refused)
+static enum err apply_author(struct upserts *e, const struct author_record *record, struct str *refused)
 {
     struct author author = {.id = record->id.id, .plan_active = true, .created_at = e->now};
     enum err err = store_find_author(e->store, &e->arena, &record->id.id, &author);
@@ -104,7 +104,7 @@ static enum err apply_author(struct entities *e, const struct author_record *rec
     return changed ? store_update_author(e->store, &author) : OK;
 }
 
-static enum err apply_book(struct entities *e, const struct book_record *record, struct str *refused)
+static enum err apply_book(struct upserts *e, const struct book_record *record, struct str *refused)
 {
     struct book book = {.id = record->id.id, .subtitle = STR(""), .created_at = e->now};
     enum err err = store_find_book(e->store, &e->arena, &record->id.id, &book);
@@ -128,7 +128,7 @@ static enum err apply_book(struct entities *e, const struct book_record *record,
 
 /* --- videos --------------------------------------------------------------------------------------------- */
 
-static enum err set_book(struct entities *e, const struct field *book_id, struct video *video, bool *changed,
+static enum err set_book(struct upserts *e, const struct field *book_id, struct video *video, bool *changed,
                          struct str *refused)
 {
     struct book book = {0};
@@ -171,13 +171,13 @@ static struct post *add_post(struct video *video, enum platform platform)
     return &video->posts[i];
 }
 
-static enum err refuse_post(struct entities *e, struct str *refused, size_t i, const char *problem)
+static enum err refuse_post(struct upserts *e, struct str *refused, size_t i, const char *problem)
 {
     return refuse(refused, arena_printf(&e->arena, "posts[%zu].%s", i, problem));
 }
 
 /* The platform's own id must be free or this video's (whose row is 0 while it is new). */
-static enum err check_post_id(struct entities *e, const struct video *video, const struct post_record *record,
+static enum err check_post_id(struct upserts *e, const struct video *video, const struct post_record *record,
                               size_t i, struct str *refused)
 {
     struct post_owner owner;
@@ -190,7 +190,7 @@ static enum err check_post_id(struct entities *e, const struct video *video, con
 }
 
 /* Applies the i-th post of the line to `video`. */
-static enum err set_post(struct entities *e, const struct post_record *record, size_t i, struct video *video,
+static enum err set_post(struct upserts *e, const struct post_record *record, size_t i, struct video *video,
                          bool *changed, struct str *refused)
 {
     struct post *post = find_post(video, record->platform.platform);
@@ -213,7 +213,7 @@ static enum err set_post(struct entities *e, const struct post_record *record, s
     return OK;
 }
 
-static enum err set_posts(struct entities *e, const struct video_record *record, struct video *video,
+static enum err set_posts(struct upserts *e, const struct video_record *record, struct video *video,
                           bool *changed, struct str *refused)
 {
     for (size_t i = 0; i < record->post_count; i++) {
@@ -230,24 +230,24 @@ static enum err set_posts(struct entities *e, const struct video_record *record,
 
 /* The line of a new video: from what had readings before this import, since readings come after all videos.
  */
-static enum err creation_line(struct entities *e, int64_t author_row, struct viral_line *out)
+static enum err initial_comparison(struct upserts *e, int64_t author_row, struct viral_comparison *out)
 {
-    const size_t slot = (size_t)author_row % CREATION_LINES;
-    if (e->lines[slot].author_row != author_row) {
+    const size_t slot = (size_t)author_row % COMPARISONS_CACHED;
+    if (e->comparisons[slot].author_row != author_row) {
         struct comparables base;
-        enum err err = line_base_read(&base, e->store, &e->rules, author_row, e->now);
+        enum err err = comparables_read(&base, e->store, &e->rules, author_row, e->now);
         if (err)
             return err;
-        line_base_sort(&base);
-        e->lines[slot].author_row = author_row;
-        e->lines[slot].line = line_base_for(&base, &e->rules, LINE_NEW_VIDEO);
+        comparables_sort(&base);
+        e->comparisons[slot].author_row = author_row;
+        e->comparisons[slot].viral = comparables_compare(&base, &e->rules, NEW_VIDEO_ROW);
     }
-    *out = e->lines[slot].line;
+    *out = e->comparisons[slot].viral;
     return OK;
 }
 
 /* Posts are never taken away; they come, or get another id. */
-static enum err write_post_keys(struct entities *e, struct video *old, const struct video *video)
+static enum err write_post_keys(struct upserts *e, struct video *old, const struct video *video)
 {
     enum err err = OK;
     for (size_t i = 0; i < video->post_count && !err; i++) {
@@ -262,13 +262,13 @@ static enum err write_post_keys(struct entities *e, struct video *old, const str
     return err;
 }
 
-static enum err create_video(struct entities *e, struct video *video)
+static enum err create_video(struct upserts *e, struct video *video)
 {
-    enum err err = creation_line(e, video->author_row, &video->line);
+    enum err err = initial_comparison(e, video->author_row, &video->viral);
     return err ? err : store_insert_video(e->store, video);
 }
 
-static enum err find_video(struct entities *e, const struct uuid *id, struct video *out)
+static enum err find_video(struct upserts *e, const struct uuid *id, struct video *out)
 {
     *out = (struct video){
         .id = *id,
@@ -280,7 +280,7 @@ static enum err find_video(struct entities *e, const struct uuid *id, struct vid
     return store_find_video(e->store, &e->arena, id, out);
 }
 
-static enum err apply_video(struct entities *e, const struct video_record *record, struct str *refused)
+static enum err apply_video(struct upserts *e, const struct video_record *record, struct str *refused)
 {
     struct video old, video;
     enum err err = find_video(e, &record->id.id, &old);
@@ -306,7 +306,7 @@ static enum err apply_video(struct entities *e, const struct video_record *recor
     return err ? err : touch_author(e, video.author_row);
 }
 
-enum err entities_apply(struct entities *e, const struct record *record, struct str *refused)
+enum err upserts_apply(struct upserts *e, const struct record *record, struct str *refused)
 {
     enum err err = ERR_INTERNAL;
     arena_reset(&e->arena);
