@@ -23,7 +23,7 @@ all: $(BIN)
 # build dependencies themselves.
 
 SYSTEM_LIBS ?= 0
-INSTALLING_GOALS := deps run check test test-long test-day lint tidy mutants fuzz soak bench%
+INSTALLING_GOALS := deps docs run check test test-long test-day lint tidy mutants fuzz soak bench%
 BOOTSTRAP ?= $(if $(filter 1,$(SYSTEM_LIBS)),0,$(if $(filter $(INSTALLING_GOALS),$(MAKECMDGOALS)),1,check))
 HAVE_BUILD := build/.have-build
 HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench)
@@ -215,6 +215,26 @@ $(BIN): $(MAIN) $(ARCHIVE)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
+# --- documentation ---------------------------------------------------------------------------------------
+# docs/cli.md, docs/configuration.md, docs/metrics.md, config.example.ini and the man pages come from tables of the
+# program. They are committed; test/build/test_docs.py compares them.
+
+REFERENCE := $(B)/reference
+$(REFERENCE): $(B)/obj/tools/reference.o $(ARCHIVE)
+	@echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/obj/tools/%.o: tools/%.c $(B)/gen/flags $(VENDOR_STAMP)
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	$(COMPILE)
+
+.PHONY: docs reference
+reference: $(REFERENCE)
+## make docs              writes the generated documents anew
+docs: build/.have-test
+	@$(MAKE) --no-print-directory MODE=debug all reference
+	@scripts/gen-docs
+
 .PHONY: run
 ## make run               sets up ./data with real readings once and serves them on 127.0.0.1:8080
 run: $(BIN) build/.have-run
@@ -262,7 +282,7 @@ test: build/.have-test
 
 test-builds: $(TEST_BUILDS)
 $(TEST_BUILDS): test-build-%:
-	@$(MAKE) --no-print-directory MODE=$* WERROR=$(or $(WERROR),1) all $(if $(filter-out release,$*),unit-programs)
+	@$(MAKE) --no-print-directory MODE=$* WERROR=$(or $(WERROR),1) all $(if $(filter-out release,$*),unit-programs) $(if $(filter debug,$*),reference)
 
 ## make vendor-facts      compares test/vendors with Google's and Meta's published descriptions (needs the network)
 .PHONY: vendor-facts
