@@ -319,7 +319,7 @@ lint: build/.have-test
 tidy: build/.have-test compile_commands.json
 	@clang-tidy -quiet -p . $(SRC) 2>/dev/null
 format:
-	clang-format -i $$(find src test -name '*.[ch]')
+	clang-format -i $$(find src test tools -name '*.[ch]')
 
 # --- mutants ---------------------------------------------------------------------------------------------
 # Each entry of test/mutants/*.toml breaks one rule; the tests that it names must fail.

@@ -1,5 +1,5 @@
-/* Prints the parts of the documentation that are tables of the program: reference cli | configuration | example.
- * scripts/gen-docs calls it. */
+/* Prints the parts of the documentation that are tables of the program: reference cli | configuration |
+ * example. scripts/gen-docs calls it. */
 #include "app/serve.h"
 
 #include <stdio.h>
