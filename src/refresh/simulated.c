@@ -1,113 +1,85 @@
-/* Author by author: the live videos are read, a reading is made up for each of their posts, and all of them
- * are handed in as one step. */
+/* Iterates over the authors and makes up readings of their live videos. */
 #include "refresh/simulated.h"
 
-#include "base/check.h"
 #include "base/clock.h"
+#include "base/vec.h"
 #include "refresh/growth.h"
 #include "refresh/run.h"
 #include "store/runs.h"
 
-#include <stdlib.h>
+enum { SEED = 2026 };
 
-enum { SEED = 2026, ARENA_BLOCK = 256 * 1024 };
-
-/* The live videos of one author, as far as growth needs them. */
-struct live_videos {
-    struct arena arena; /* the videos and the ids of their posts */
-    struct video **videos;
-    size_t count, cap;
-    struct reading *readings;
-    size_t reading_count, reading_cap;
+/* The readings of one author. */
+struct made_up_step {
+    struct growth_moment moment;
+    VEC(struct reading) readings;
 };
 
-static bool add_video(void *ctx, const struct video *video)
+static bool count_video(void *ctx, const struct video *video)
 {
-    struct live_videos *live = ctx;
-    if (live->count == live->cap) {
-        live->cap = live->cap ? 2 * live->cap : 64;
-        live->videos = xrealloc(live->videos, live->cap * sizeof(struct video *));
-    }
-    struct video *copy = arena_alloc(&live->arena, sizeof *copy);
-    *copy = *video;
-    for (size_t i = 0; i < copy->post_count; i++)
-        copy->posts[i].post_id = arena_copy(&live->arena, video->posts[i].post_id);
-    live->videos[live->count++] = copy;
+    struct made_up_step *step = ctx;
+    (void)video;
+    step->moment.live++;
     return true;
 }
 
-static void add_reading(struct live_videos *live, const struct video *video, enum platform platform,
-                        const int64_t counts[COUNT_KINDS])
+static bool add_readings(void *ctx, const struct video *video)
 {
-    if (live->reading_count == live->reading_cap) {
-        live->reading_cap = live->reading_cap ? 2 * live->reading_cap : 64;
-        live->readings = xrealloc(live->readings, live->reading_cap * sizeof live->readings[0]);
-    }
-    struct reading *r = &live->readings[live->reading_count++];
-    *r = (struct reading){.video_row = video->row, .platform = platform};
-    memcpy(r->counts, counts, sizeof r->counts);
-}
-
-/* A post that appears later, or was read later than now (a clock went back), has nothing to show yet. */
-static void make_readings(struct live_videos *live, const struct growth_moment *m)
-{
-    struct take_off take_off;
+    struct made_up_step *step = ctx;
     int64_t counts[PLATFORM_COUNT][COUNT_KINDS];
-    take_off_begin(&take_off, m);
-    live->reading_count = 0;
-    for (size_t i = 0; i < live->count; i++)
-        take_off_add(&take_off, m, live->videos[i]);
-    for (size_t i = 0; i < live->count; i++) {
-        const struct video *video = live->videos[i];
-        growth_of(video, m, &take_off, counts);
-        for (size_t p = 0; p < video->post_count; p++)
-            if (video->posts[p].posted_at <= m->now_ms && video->posts[p].updated_at < m->now_ms)
-                add_reading(live, video, video->posts[p].platform, counts[p]);
+    growth_compute(video, &step->moment, counts);
+    for (size_t i = 0; i < video->post_count; i++) {
+        const struct post *post = &video->posts[i];
+        /* Not yet published, or read at a later time, before the clock was set back. */
+        if (post->posted_at > step->moment.now_ms || post->updated_at >= step->moment.now_ms)
+            continue;
+        struct reading *reading = VEC_ADD(&step->readings);
+        *reading = (struct reading){.video_row = video->row, .platform = post->platform};
+        memcpy(reading->counts, counts[i], sizeof reading->counts);
     }
+    return true;
 }
 
-static enum err read_author(struct run *run, struct live_videos *live, const struct growth_moment *m,
-                            int64_t author_row)
+static enum err simulate_author(struct run *run, struct made_up_step *step, int64_t author_row)
 {
-    live->count = 0;
-    arena_reset(&live->arena);
-    enum err err = store_list_live(run_store(run), author_row, m->now_ms - VIDEO_LIFE_DAYS * DAY_MS,
-                                   m->now_ms, add_video, live);
+    struct store *store = run_store(run);
+    const int64_t now = step->moment.now_ms, from = now - VIDEO_LIFE_DAYS * DAY_MS;
+    step->moment.live = 0;
+    step->readings.count = 0;
+    enum err err = store_list_live(store, author_row, from, now, count_video, step);
+    if (!err)
+        err = store_list_live(store, author_row, from, now, add_readings, step);
     if (err)
         return run_fail_database(run, err);
-    make_readings(live, m);
-    return run_queue_step(run, m->now_ms, live->readings, live->reading_count);
+    return run_queue_step(run, now, step->readings.items, step->readings.count);
 }
 
-static struct growth_moment moment_of(const struct run *run)
+static enum err simulate_all(struct run *run, struct made_up_step *step)
 {
-    const int64_t interval_s = run_config(run)->refresh.interval_s;
-    return (struct growth_moment){
-        .now_ms = run_observed_at(run),
-        .interval_ms = interval_s ? interval_s * SECOND_MS : HOUR_MS,
-        .seed = SEED,
-    };
+    int64_t author_row = 0;
+    for (;;) {
+        enum err err = run_heartbeat(run);
+        if (err)
+            return err;
+        err = store_next_author(run_store(run), author_row, &author_row);
+        if (err == ERR_NOT_FOUND)
+            return run_flush(run);
+        if (err)
+            return run_fail_database(run, err);
+        err = simulate_author(run, step, author_row);
+        if (err)
+            return err;
+    }
 }
 
 static enum err run_simulated(struct run *run)
 {
-    struct live_videos live = {0};
-    const struct growth_moment m = moment_of(run);
-    int64_t author_row = 0;
-    enum err err = OK;
-    arena_init(&live.arena, ARENA_BLOCK);
-    while (!err && (err = run_heartbeat(run)) == OK) {
-        err = store_next_author(run_store(run), author_row, &author_row);
-        if (!err)
-            err = read_author(run, &live, &m, author_row);
-        else if (err != ERR_NOT_FOUND)
-            (void)run_fail_database(run, err);
-    }
-    if (err == ERR_NOT_FOUND)
-        err = run_flush(run);
-    free(live.videos);
-    free(live.readings);
-    arena_fini(&live.arena);
+    const int64_t interval_s = run_config(run)->refresh.interval_s;
+    struct made_up_step step = {.moment = {.now_ms = run_observed_at(run),
+                                           .interval_ms = interval_s ? interval_s * SECOND_MS : HOUR_MS,
+                                           .seed = SEED}};
+    const enum err err = simulate_all(run, &step);
+    VEC_FREE(&step.readings);
     return err;
 }
 

@@ -1,6 +1,5 @@
-/* The simulated source: readings that nobody counted, for `make run` and for trying things out. It asks
- * nobody and brings none but readings of posts that are known, one step for each author and run; growth.h
- * says how they grow. */
+/* The simulated source: made-up readings for demonstrations. One step per author and run, for the author's
+ * live posts; growth.h computes the counts. */
 #ifndef VT_REFRESH_SIMULATED_H
 #define VT_REFRESH_SIMULATED_H
 
