@@ -175,7 +175,7 @@ static enum err add_post(const struct author_plan *p, struct author_posts *group
     if (err)
         return err;
     if (!is_due(post, &record, by_age, p->now)) {
-        run_count(window->run, window->platform, RUN_PUT_OFF, 1);
+        run_count(window->run, window->platform, RUN_NOT_DUE, 1);
         return OK;
     }
     struct fetch_account *account = first_account(p, group, &record);

@@ -89,7 +89,7 @@ void pending_post_settle(struct pending_post *post, enum post_result result)
 {
     static const enum run_counter counters[] = {
         [POST_READ] = RUN_READ,           [POST_NO_DATA] = RUN_NO_DATA,       [POST_MISSING] = RUN_MISSING,
-        [POST_PERMANENT] = RUN_PERMANENT, [POST_UNANSWERED] = RUN_UNANSWERED,
+        [POST_PERMANENT] = RUN_PERMANENT, [POST_UNANSWERED] = RUN_UNREAD,
     };
     struct author_posts *group = post->group;
     struct post_window *window = group->window;

@@ -361,7 +361,7 @@ static void record_backlog(struct engine *e)
             continue;
         /* With age-based intervals it is unknown how many of the remaining posts were due. */
         if (!w->ended && !w->by_age && w->planned > w->loaded)
-            run_count(e->run, p, RUN_UNANSWERED, w->planned - w->loaded);
+            run_count(e->run, p, RUN_UNREAD, w->planned - w->loaded);
         const struct walk_position at = platform_walk_open_position(w);
         if (!any || walk_position_cmp(&at, &first) < 0)
             first = at;

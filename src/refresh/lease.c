@@ -1,4 +1,4 @@
-/* Rules over one row. Knows no thread, no lock and no clock. */
+/* Rules for the lease row. */
 #include "refresh/lease.h"
 
 #include <sodium.h>
@@ -20,7 +20,7 @@ bool lease_is_held(const struct lease_row *row, int64_t now_ms)
     return row->holder[0] && row->expires_at > now_ms && row->expires_at <= now_ms + LEASE_MS;
 }
 
-static enum err put(struct lease *l, struct store *store, int64_t now_ms)
+static enum err store_lease(struct lease *l, struct store *store, int64_t now_ms)
 {
     struct lease_row row = {.fence = l->fence, .taken_at = l->taken_at, .expires_at = now_ms + LEASE_MS};
     (void)snprintf(row.holder, sizeof row.holder, "%s", l->holder);
@@ -37,7 +37,7 @@ enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, str
         return ERR_BUSY;
     l->fence = row->fence + 1;
     l->taken_at = now_ms;
-    return put(l, store, now_ms);
+    return store_lease(l, store, now_ms);
 }
 
 bool lease_renewal_is_due(const struct lease *l, int64_t now_ms)
@@ -45,7 +45,7 @@ bool lease_renewal_is_due(const struct lease *l, int64_t now_ms)
     return now_ms >= l->renewed_at + LEASE_RENEW_MS || now_ms < l->renewed_at;
 }
 
-static enum err check(const struct lease *l, struct store *store)
+static enum err verify_fence(const struct lease *l, struct store *store)
 {
     struct lease_row row;
     enum err err = store_read_lease(store, &row);
@@ -56,13 +56,13 @@ static enum err check(const struct lease *l, struct store *store)
 
 enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms)
 {
-    enum err err = check(l, store);
-    return err || !lease_renewal_is_due(l, now_ms) ? err : put(l, store, now_ms);
+    enum err err = verify_fence(l, store);
+    return err || !lease_renewal_is_due(l, now_ms) ? err : store_lease(l, store, now_ms);
 }
 
 enum err lease_release(struct lease *l, struct store *store)
 {
-    enum err err = check(l, store);
-    const struct lease_row free_again = {.fence = l->fence, .taken_at = l->taken_at};
-    return err ? err : store_put_lease(store, &free_again);
+    enum err err = verify_fence(l, store);
+    const struct lease_row released = {.fence = l->fence, .taken_at = l->taken_at};
+    return err ? err : store_put_lease(store, &released);
 }

@@ -1,11 +1,11 @@
-/* The right to run the refresh: one row in the database, held by at most one run of all processes.
+/* The lease of the refresh: one row in the database, held by at most one run of all processes.
  *
- *   free or expired --lease_acquire--> held --lease_renew in each transaction--> held
- *   held --lease_release--> free;   held, and its process died or slept --30 s--> expired
+ *   free or expired --lease_acquire()--> held --lease_renew() in each transaction--> held
+ *   held --lease_release()--> free;   held, process died or slept for 30 s--> expired
  *
- * Every taking raises the fence. Who holds an old fence has lost the lease, whatever its clock says, and
- * finds out in its next transaction, before it writes anything: a process that slept cannot spoil what
- * another does. */
+ * Each acquisition increments the fence. A run with an old fence has lost the lease, whatever its clock says,
+ * and detects that in its next transaction before it writes anything. So a process that was suspended cannot
+ * damage what another one does. */
 #ifndef VT_REFRESH_LEASE_H
 #define VT_REFRESH_LEASE_H
 
@@ -17,23 +17,23 @@ struct lease {
     char holder[HOLDER_MAX];
     int64_t fence; /* 0: not held */
     int64_t taken_at;
-    int64_t renewed_at; /* as far as it is committed, or in the open transaction */
+    int64_t renewed_at; /* committed, or in the open transaction */
 };
 
-/* A name of its own for this run: host, process id, a random part. */
+/* Sets a unique holder name: host, process id, random number. */
 void lease_init(struct lease *l);
 
-/* Whether somebody holds it at `now`. One that ends later than any can (the clock was set back) is held by
- * nobody. */
+/* Whether a run holds the lease at `now_ms`. False if it expires later than any lease can, because the clock
+ * was set back. */
 bool lease_is_held(const struct lease_row *row, int64_t now_ms);
 
-/* These three in an open write transaction. take: ERR_BUSY, and `*row` says who has it. hold: ERR_CANCELED,
- * the lease has gone to another; renews it when it is time. */
+/* Call these in an open write transaction. ERR_BUSY: another run holds the lease; `*row` receives it. */
 MUST_USE enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row);
+/* Verifies the lease, and renews it when due. ERR_CANCELED: another run has taken it over. */
 MUST_USE enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms);
 MUST_USE enum err lease_release(struct lease *l, struct store *store);
 
-/* Whether lease_renew() would renew it: in a transaction for that alone, when there is no other. */
+/* Whether the lease is due for renewal, so that it needs a transaction if there is no other. */
 bool lease_renewal_is_due(const struct lease *l, int64_t now_ms);
 
 #endif

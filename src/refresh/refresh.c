@@ -1,28 +1,28 @@
 /* The life of a run:
  *
- *   take the lease -> is it still needed? -> record the start -> each source in turn -> record the end, lease
- * given back
+ *   acquire the lease -> still needed? -> record the start -> each source -> record the end, release the
+ * lease
  *
- * Each arrow is a transaction of its own or more. A run that is killed leaves its row open and the lease to
- * expire; who takes the lease next marks the row lost. A run that lost its lease writes nothing more, not
+ * Each arrow is one or more transactions. If the process is killed, the record stays open and the lease
+ * expires; the next run marks the record as abandoned. A run that has lost its lease writes nothing more, not
  * even its end. */
 #include "refresh/refresh.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "refresh/run_state.h"
+#include "refresh/run_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-/* More than a year of hours; by number, for a clock may be wrong by years. */
+/* Records of more than a year of hourly runs. Limited by number, because the clock may be wrong by years. */
 enum { RUNS_KEPT = 10000 };
 
-const char *run_state_name(enum run_state outcome)
+const char *run_state_name(enum run_state state)
 {
     static const char *const names[RUN_STATES] = {"succeeded", "partial", "failed", "stopped", "abandoned"};
-    return (int)outcome >= 0 && (int)outcome < RUN_STATES ? names[outcome] : "running";
+    return (int)state >= 0 && (int)state < RUN_STATES ? names[state] : "running";
 }
 
 const char *run_cause_name(enum run_cause cause)
@@ -31,30 +31,12 @@ const char *run_cause_name(enum run_cause cause)
     return (int)cause >= 0 && (int)cause < 3 ? names[cause] : "unknown";
 }
 
-int64_t refresh_count(const struct refresh_counts *counts, enum run_counter counter)
-{
-    int64_t sum = 0;
-    for (int s = 0; s < SOURCE_KINDS; s++)
-        for (int p = 0; p < REFRESH_PLATFORMS; p++)
-            sum += counts->n[s][p][counter];
-    return sum;
-}
+/* --- the lease --- */
 
-int64_t refresh_count_refused(const struct refresh_counts *counts)
-{
-    int64_t sum = 0;
-    for (int r = 0; r < REJECTION_KINDS; r++)
-        sum += refresh_count(counts, (enum run_counter)(RUN_REFUSED + r));
-    return sum;
-}
-
-/* --- the lease -------------------------------------------------------------------------------------------
- */
-
-static enum err take_lease(struct run *run)
+static enum err acquire_lease(struct run *run)
 {
     struct lease_row row;
-    enum err err = run_open_unleased(run);
+    enum err err = run_begin_unleased(run);
     if (err)
         return err;
     err = lease_acquire(&run->lease, run->store, clock_wall_ms(), &row);
@@ -63,15 +45,15 @@ static enum err take_lease(struct run *run)
     if (!err)
         return run_commit(run);
     run_rollback(run);
-    run->held_by_another = err == ERR_BUSY;
-    if (run->held_by_another)
+    run->lease_is_taken = err == ERR_BUSY;
+    if (run->lease_is_taken)
         return run_fail(run, err, "another refresh is running (%s)", row.holder);
     return run_fail_database(run, err);
 }
 
-static enum err give_back(struct run *run)
+static enum err release_lease(struct run *run)
 {
-    enum err err = run_open_transaction(run);
+    enum err err = run_begin_final(run);
     if (err)
         return err;
     err = lease_release(&run->lease, run->store);
@@ -83,27 +65,30 @@ static enum err give_back(struct run *run)
 
 static bool has_work(const struct refresh_options *o)
 {
-    bool has = o->cause != CAUSE_SPOOL;
-    for (int i = 0; o->sources.sources[i] && !has; i++)
-        has = !o->sources.sources[i]->has_work || o->sources.sources[i]->has_work(o->config);
-    return has;
+    if (o->cause != CAUSE_SPOOL)
+        return true;
+    for (int i = 0; o->sources.sources[i]; i++) {
+        const struct source *source = o->sources.sources[i];
+        if (!source->has_work || source->has_work(o->config))
+            return true;
+    }
+    return false;
 }
 
-/* While nobody else can begin one. */
-static enum err is_needed(struct run *run, bool *needed)
+/* Call with the lease held, so that no other run can begin. */
+static enum err check_if_needed(struct run *run, bool *needed)
 {
     const struct refresh_options *o = run->options;
     int64_t started_at, finished_at;
     *needed = has_work(o);
     if (!*needed || o->cause != CAUSE_SCHEDULE)
         return OK;
-    enum err err = store_last_complete_run(run->store, &started_at, &finished_at);
+    const enum err err = store_last_complete_run(run->store, &started_at, &finished_at);
     *needed = !err && slot_is_due(o->rule, clock_wall_ms(), started_at);
     return err;
 }
 
-/* --- the record ------------------------------------------------------------------------------------------
- */
+/* --- the record --- */
 
 static enum err record_start(struct run *run)
 {
@@ -111,7 +96,7 @@ static enum err record_start(struct run *run)
     run->row.holder = str_from_cstr(run->lease.holder);
     run->row.started_at = run->report->started_at = clock_wall_ms();
     run->started_us = clock_work_us();
-    enum err err = run_open_transaction(run);
+    enum err err = run_begin_final(run);
     if (err)
         return err;
     err = store_insert_run(run->store, &run->row);
@@ -123,7 +108,7 @@ static enum err record_start(struct run *run)
     return run_fail_database(run, err);
 }
 
-static enum err put_counts(struct run *run)
+static enum err store_counts(struct run *run)
 {
     const struct refresh_counts *counts = &run->report->counts;
     enum err err = OK;
@@ -142,13 +127,13 @@ static enum err put_counts(struct run *run)
 static enum err record_end(struct run *run)
 {
     const struct refresh_report *report = run->report;
-    run->row.outcome = report->outcome;
+    run->row.outcome = report->state;
     run->row.finished_at = report->started_at + report->duration_ms;
-    run->row.error = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
-    enum err err = run_open_transaction(run);
+    run->row.why = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
+    enum err err = run_begin_final(run);
     if (err)
         return err;
-    err = put_counts(run);
+    err = store_counts(run);
     if (!err)
         err = store_finish_run(run->store, &run->row);
     if (!err)
@@ -159,31 +144,30 @@ static enum err record_end(struct run *run)
     return run_fail_database(run, err);
 }
 
-/* --- the sources -----------------------------------------------------------------------------------------
- */
+/* --- the sources --- */
 
-/* One that fails does not keep the others from being asked. */
-static enum err ask_sources(struct run *run)
+/* A source that fails does not prevent the others from running. */
+static enum err run_each_source(struct run *run)
 {
     enum err result = OK;
     for (int i = 0; run->options->sources.sources[i] && result != ERR_CANCELED; i++) {
         run->source = run->options->sources.sources[i];
-        enum err err = run->source->run(run);
-        CHECK(!run->open);
-        run->step_count = run->reading_count = 0;
+        const enum err err = run->source->run(run);
+        CHECK(!run->in_transaction);
+        run->steps.count = run->readings.count = 0;
         run->report->source_failed[run->source->kind] = err != OK;
         if (err && err != ERR_CANCELED)
-            log_error("refresh: source %s: %s", source_name(run->source->kind), run->report->why);
+            log_error("refresh: source %s failed: %s", source_name(run->source->kind), run->report->why);
         result = err == ERR_CANCELED || !result ? err : result;
     }
     run->source = NULL;
     return result;
 }
 
-static enum run_state outcome_of(const struct run *run, enum err err)
+static enum run_state state_after(const struct run *run, enum err err)
 {
     const struct refresh_counts *counts = &run->report->counts;
-    if (run->lost)
+    if (run->lease_is_lost)
         return RUN_ABANDONED;
     if (err)
         return err == ERR_CANCELED ? RUN_STOPPED : RUN_FAILED;
@@ -191,22 +175,21 @@ static enum run_state outcome_of(const struct run *run, enum err err)
                                                                                  : RUN_SUCCEEDED;
 }
 
-static void say_end(const struct run *run)
+static void log_end(const struct run *run)
 {
     const struct refresh_report *r = run->report;
-    if (r->outcome == RUN_ABANDONED) {
-        log_warn("refresh: another process has taken it over; this one writes nothing more");
+    const struct refresh_counts *c = &r->counts;
+    if (r->state == RUN_ABANDONED) {
+        log_warn("refresh: abandoned: another process has taken over the lease");
         return;
     }
-    const enum log_level level = r->outcome == RUN_FAILED ? LOG_ERROR : LOG_INFO;
-    log_at(level,
-           "refresh: %s in %lld ms: %lld readings accepted, %lld refused, %lld bad lines, %lld events%s%s",
-           run_state_name(r->outcome), (long long)r->duration_ms,
-           (long long)refresh_count(&r->counts, RUN_ACCEPTED), (long long)refresh_count_refused(&r->counts),
-           (long long)refresh_count(&r->counts, RUN_BAD_LINES),
-           (long long)(refresh_count(&r->counts, RUN_VIRAL_EVENTS) +
-                       refresh_count(&r->counts, RUN_MILESTONE_EVENTS)),
-           r->why[0] ? ": " : "", r->why);
+    log_at(r->state == RUN_FAILED ? LOG_ERROR : LOG_INFO,
+           "refresh: %s in %" PRId64 " ms: %" PRId64 " readings accepted, %" PRId64 " refused, %" PRId64
+           " bad lines, %" PRId64 " events%s%s",
+           run_state_name(r->state), r->duration_ms, refresh_count(c, RUN_ACCEPTED), refresh_count_refused(c),
+           refresh_count(c, RUN_BAD_LINES),
+           refresh_count(c, RUN_VIRAL_EVENTS) + refresh_count(c, RUN_MILESTONE_EVENTS), r->why[0] ? ": " : "",
+           r->why);
 }
 
 static enum err run_sources(struct run *run)
@@ -215,24 +198,27 @@ static enum err run_sources(struct run *run)
     if (err)
         return err;
     run->report->ran = true;
-    log_debug("refresh: begins (%s)", run_cause_name(run->options->cause));
-    err = ask_sources(run);
-    run->report->outcome = outcome_of(run, err);
+    log_debug("refresh: started (%s)", run_cause_name(run->options->cause));
+    err = run_each_source(run);
+    run->report->state = state_after(run, err);
     run->report->duration_ms = (clock_work_us() - run->started_us) / 1000;
-    if (!run->lost && record_end(run))
-        run->report->outcome = run->lost ? RUN_ABANDONED : RUN_FAILED;
-    say_end(run);
+    if (!run->lease_is_lost && record_end(run))
+        run->report->state = run->lease_is_lost ? RUN_ABANDONED : RUN_FAILED;
+    log_end(run);
     return OK;
 }
 
-static enum err run_leased(struct run *run)
+static enum err run_with_lease(struct run *run)
 {
     bool needed;
-    enum err err = is_needed(run, &needed);
+    enum err err = acquire_lease(run);
+    if (err)
+        return err;
+    err = check_if_needed(run, &needed);
     if (!err && needed)
         return run_sources(run);
-    enum err back = give_back(run);
-    return err ? err : back;
+    const enum err release_err = release_lease(run);
+    return err ? err : release_err;
 }
 
 enum err refresh_run(const struct refresh_options *options, struct refresh_report *report)
@@ -244,7 +230,7 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     struct error error;
     struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};
-    /* Several processes hear of one file: those that come too late need not write for it. */
+    /* Several processes watch the spool: for a file that another one has applied, avoid any write. */
     if (!has_work(options))
         return OK;
     enum err err = store_open(&run.store, &store, &error);
@@ -254,12 +240,10 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     }
     lease_init(&run.lease);
     step_init(&run.step, &run.rules);
-    err = take_lease(&run);
-    if (!err)
-        err = run_leased(&run);
+    err = run_with_lease(&run);
     step_fini(&run.step);
-    free(run.steps);
-    free(run.readings);
+    VEC_FREE(&run.steps);
+    VEC_FREE(&run.readings);
     store_close(run.store);
-    return err == ERR_BUSY && !run.held_by_another ? ERR_TIMEOUT : err;
+    return err == ERR_BUSY && !run.lease_is_taken ? ERR_TIMEOUT : err;
 }

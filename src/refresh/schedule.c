@@ -1,10 +1,10 @@
-/* One timer, one thread at a time.
+/* One timer, and one thread while a run is active.
  *
- *   IDLE --look(): due, or the spool changed--> RUNNING --on_ended()--> IDLE
- *   any --schedule_close()--> CLOSING --the run has ended, handles closed--> gone
+ *   IDLE --check_due(): due, or the spool changed--> RUNNING --on_ended()--> IDLE
+ *   any --schedule_close()--> CLOSING --run ended, handles closed--> freed
  *
- * A run that could not be had, because another process is at it or the database would not, is asked for again
- * after a pause. Knows nothing of what runs do. */
+ * A run that could not start, because another process holds the lease or the database failed, is retried
+ * after a pause. */
 #include "refresh/schedule.h"
 
 #include "base/check.h"
@@ -18,17 +18,17 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The wall clock is looked at this often. */
+/* How often the wall clock is checked. */
 #ifdef VT_TEST_SEAMS
-enum { LOOK_MS = 50 };
+enum { CHECK_MS = 50 };
 #else
-enum { LOOK_MS = 1000 };
+enum { CHECK_MS = 1000 };
 #endif
 
 enum {
     RUN_NICE = 5,
-    BUSY_PAUSE_MS = 5 * 1000,    /* while another process has the lease: a dead one's is taken over in time */
-    FAILED_PAUSE_MS = 15 * 1000, /* after a failure, doubled each time */
+    BUSY_PAUSE_MS = 5 * 1000,    /* while another process holds the lease */
+    FAILED_PAUSE_MS = 15 * 1000, /* after a failure, doubled each time, */
     FAILED_PAUSE_MAX_MS = 15 * 60 * 1000,
 };
 
@@ -43,21 +43,21 @@ struct schedule {
     uv_async_t ended;
     uv_thread_t thread;
     struct slot_rule rule;
-    struct config run_config;       /* a reload may change `config` while the run reads this */
-    struct refresh_options options; /* of the run */
+    struct config run_config;       /* copy for the run: a reload may change `config` */
+    struct refresh_options options; /* of the current run */
     struct refresh_report report;
     enum err result;
     atomic_bool stop;
     bool spool_changed;
-    bool reconfigured;       /* `rule` is not that of `config` any more */
+    bool reconfigured;       /* `rule` is outdated */
     uint64_t seed;           /* of the rule */
-    int64_t not_before_mono; /* no run is started earlier, ms */
-    int64_t failed_pause_ms; /* 0: the last one did not fail */
-    int64_t failed_slot;     /* of the last scheduled run when one of its sources failed, else NO_SLOT; */
-    bool source_failed[SOURCE_KINDS]; /* those */
+    int64_t not_before_mono; /* start no run earlier, ms */
+    int64_t failed_pause_ms; /* 0: the last run did not fail */
+    int64_t failed_slot;     /* of the last scheduled run if one of its sources failed, else NO_SLOT */
+    bool source_failed[SOURCE_KINDS]; /* in that run */
     struct schedule_state state;
     int open_handles;
-    void (*closed)(void *ctx); /* set: closing */
+    void (*closed)(void *ctx); /* not NULL: closing */
     void *closed_ctx;
 };
 
@@ -66,14 +66,14 @@ struct schedule {
 static void on_thread(void *arg)
 {
     struct schedule *s = arg;
-    /* Of this thread alone, on Linux: where processors are scarce, who waits for an answer comes first. */
+    /* On Linux this affects only the calling thread. Requests have priority over the refresh. */
     (void)setpriority(PRIO_PROCESS, 0, RUN_NICE);
     s->result = refresh_run(&s->options, &s->report);
     CHECK(uv_async_send(&s->ended) == 0);
 }
 
-/* In the hour in which one has failed, that one: the others have been asked. */
-static struct source_list sources_to_ask(const struct schedule *s, enum run_cause cause)
+/* If a source failed in this slot, only that one: the others have succeeded. */
+static struct source_list select_sources(const struct schedule *s, enum run_cause cause)
 {
     if (cause == CAUSE_SPOOL)
         return source_list_only(&s->sources, SOURCE_SPOOL);
@@ -97,17 +97,17 @@ static void add_report(struct schedule_state *state, const struct refresh_report
     const int64_t *more = &report->counts.n[0][0][0];
     for (size_t i = 0; i < sizeof report->counts / sizeof *more; i++)
         sums[i] += more[i];
-    state->runs[report->outcome]++;
+    state->runs[report->state]++;
     state->duration_ms = report->duration_ms;
 }
 
-static void after_failure(struct schedule *s)
+static void pause_after_failure(struct schedule *s)
 {
     s->failed_pause_ms = s->failed_pause_ms ? 2 * s->failed_pause_ms : FAILED_PAUSE_MS;
     if (s->failed_pause_ms > FAILED_PAUSE_MAX_MS)
         s->failed_pause_ms = FAILED_PAUSE_MAX_MS;
     pause_for(s, s->failed_pause_ms);
-    log_warn("refresh: tried again in %lld s", (long long)(s->failed_pause_ms / SECOND_MS));
+    log_warn("refresh: retrying in %lld s", (long long)(s->failed_pause_ms / SECOND_MS));
 }
 
 static void start(struct schedule *s, enum run_cause cause)
@@ -115,74 +115,74 @@ static void start(struct schedule *s, enum run_cause cause)
     config_copy(&s->run_config, s->config);
     s->options = (struct refresh_options){
         .config = &s->run_config,
-        .sources = sources_to_ask(s, cause),
+        .sources = select_sources(s, cause),
         .cause = cause,
         .rules = step_rules_configured(&s->run_config),
         .rule = &s->rule,
         .write_lock = s->write_lock,
         .stop = &s->stop,
     };
-    /* Either run reads the spool; what comes after this moment may be missed by it. */
+    /* Every run reads the spool, but may miss files that arrive after this. */
     s->spool_changed = false;
     s->state.running = true;
     const int status = FAULT_OR(UV_EAGAIN, uv_thread_create(&s->thread, on_thread, s));
     if (!status)
         return;
-    log_error("refresh: no thread can be started: %s", uv_strerror(status));
+    log_error("refresh: cannot start a thread: %s", uv_strerror(status));
     config_fini(&s->run_config);
     s->state.running = false;
     s->spool_changed = s->spool_changed || cause == CAUSE_SPOOL;
-    after_failure(s);
+    pause_after_failure(s);
 }
 
-static void note_failed_sources(struct schedule *s)
+static void record_failed_sources(struct schedule *s)
 {
     const struct refresh_report *report = &s->report;
     bool any = false;
     for (int i = 0; i < SOURCE_KINDS; i++)
         any = any || report->source_failed[i];
-    s->failed_slot = any && report->outcome == RUN_FAILED ? slot_of(&s->rule, report->started_at) : NO_SLOT;
+    s->failed_slot = any && report->state == RUN_FAILED ? slot_of(&s->rule, report->started_at) : NO_SLOT;
     memcpy(s->source_failed, report->source_failed, sizeof s->source_failed);
 }
 
-static void take_result(struct schedule *s)
+static void handle_result(struct schedule *s)
 {
     const bool ran = !s->result && s->report.ran;
-    const bool failed = ran ? s->report.outcome == RUN_FAILED : s->result && s->result != ERR_BUSY;
+    const bool failed = ran ? s->report.state == RUN_FAILED : s->result && s->result != ERR_BUSY;
     if (ran)
         add_report(&s->state, &s->report);
     if (ran && s->options.cause == CAUSE_SCHEDULE)
-        note_failed_sources(s);
+        record_failed_sources(s);
     else if (failed)
-        log_error("refresh: could not begin: %s", *s->report.why ? s->report.why : err_name(s->result));
-    /* What the spool got is still there. */
+        log_error("refresh: cannot start: %s", *s->report.why ? s->report.why : err_name(s->result));
+    /* The files are still in the spool. */
     if (s->options.cause == CAUSE_SPOOL && (s->result || failed))
         s->spool_changed = true;
     if (s->result == ERR_BUSY)
         pause_for(s, BUSY_PAUSE_MS);
     if (failed)
-        after_failure(s);
+        pause_after_failure(s);
     else if (s->result != ERR_BUSY)
         s->failed_pause_ms = 0;
 }
 
-/* ---- deciding ---- */
+/* ---- checking the clock ---- */
 
-static void look(struct schedule *s)
+static void check_due(struct schedule *s)
 {
     struct schedule_state *state = &s->state;
     if (state->running || s->closed || !state->enabled)
         return;
-    /* Not while a run reads it. */
+    /* Only now, because a run reads the rule. */
     if (s->reconfigured)
         s->rule = slot_rule_of(s->config, s->seed);
     s->reconfigured = false;
-    /* An error was logged by the driver; it is read again in a second. */
+    /* On error (logged by the driver) try again in a second. */
     if (store_last_complete_run(s->store, &state->last_started_at, &state->last_finished_at))
         return;
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&s->rule, now, state->last_started_at);
-    /* One that was never done is due since it was first looked for. */
+    /* Without any run so far, it has been due since the first check. */
     if (next != now || state->next_at == TIME_NONE || state->next_at > now)
         state->next_at = next;
     if (clock_mono_ms() < s->not_before_mono)
@@ -195,7 +195,7 @@ static void look(struct schedule *s)
 
 static void on_timer(uv_timer_t *timer)
 {
-    look(timer->data);
+    check_due(timer->data);
 }
 
 static void close_handles(struct schedule *s);
@@ -206,14 +206,14 @@ static void on_ended(uv_async_t *ended)
     CHECK(uv_thread_join(&s->thread) == 0);
     config_fini(&s->run_config);
     s->state.running = false;
-    take_result(s);
+    handle_result(s);
     if (s->closed)
         close_handles(s);
     else
-        look(s);
+        check_due(s);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
                                struct ticket_lock *write_lock, const struct source_list *sources)
@@ -237,7 +237,7 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
     s->timer.data = s->ended.data = s;
     CHECK(uv_timer_init(loop, &s->timer) == 0 && uv_async_init(loop, &s->ended, on_ended) == 0);
     s->open_handles = 2;
-    CHECK(uv_timer_start(&s->timer, on_timer, 0, LOOK_MS) == 0);
+    CHECK(uv_timer_start(&s->timer, on_timer, 0, CHECK_MS) == 0);
     return s;
 }
 
@@ -276,7 +276,7 @@ void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx)
 void schedule_spool_changed(struct schedule *s)
 {
     s->spool_changed = true;
-    look(s);
+    check_due(s);
 }
 
 const struct schedule_state *schedule_state(const struct schedule *s)

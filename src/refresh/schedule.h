@@ -1,7 +1,7 @@
-/* The schedule: starts runs of the refresh when they are due, in a server. It looks at the wall clock every
- * second, so it survives a clock that is set and a machine that slept; whether a run is due stands in the
- * database (slot.h), so it makes no difference which process ran the last one. Runs one at a time, on a
- * thread of its own. */
+/* Starts runs of the refresh in a server when they are due, one at a time, on a thread of its own.
+ *
+ * The schedule looks at the wall clock every second, so it tolerates clock changes and suspends. Whether a
+ * run is due depends on the database (slot.h), so it does not matter which process made the last run. */
 #ifndef VT_REFRESH_SCHEDULE_H
 #define VT_REFRESH_SCHEDULE_H
 
@@ -11,36 +11,35 @@
 
 struct schedule;
 
-/* What this process knows of the refresh; for metrics. Read on the loop. */
+/* For metrics. Read on the loop. */
 struct schedule_state {
     bool enabled; /* a source is configured */
-    bool running; /* here, now */
+    bool running; /* in this process */
 
-    /* Of the newest whole run of any process, ms; TIME_NONE: there is none, or it is not known yet. */
+    /* The last complete run of any process, ms; TIME_NONE: none, or not known yet. */
     int64_t last_started_at, last_finished_at;
-    int64_t
-        next_at; /* when the next one is due; in the past: since when it is overdue; TIME_NONE: not known */
+    /* When the next run is due; in the past: since when it is overdue; TIME_NONE: not known yet. */
+    int64_t next_at;
 
-    /* Of this process since it started. A run whose outcome is RUN_ABANDONED is in `runs`, and what it
-     * committed in `counts`. */
+    /* Of this process since it started. Abandoned runs are included, with the counts that they committed. */
     int64_t runs[RUN_STATES];
     struct refresh_counts counts;
-    int64_t duration_ms; /* of its last run; -1: none yet */
+    int64_t duration_ms; /* of the last run; -1: none yet */
 };
 
-/* `store` is a STORE_READ connection of the loop, `write_lock` that of the writer queue; both must live until
- * the schedule is closed. Without a source in the configuration it does nothing. */
+/* `store`: a STORE_READ connection of the loop. `write_lock`: of the writer queue. Both must live until the
+ * schedule is closed. Does nothing if `sources` is empty. */
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
                                struct ticket_lock *write_lock, const struct source_list *sources);
 
-/* Lets a run end after the transaction that is open, then calls `closed` on the loop, once, never before it
- * returned. */
+/* Stops the run after its open transaction, then calls `closed` once, on the loop, after this has returned.
+ */
 void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx);
 
-/* The configuration has new values: from the next run on. */
+/* The configuration has changed: use it from the next run on. */
 void schedule_reconfigure(struct schedule *s);
 
-/* A file has come into the spool: it is taken as soon as no run is at work. May be called for every file. */
+/* The spool has a new file: start a run as soon as none is running. May be called for every file. */
 void schedule_spool_changed(struct schedule *s);
 
 const struct schedule_state *schedule_state(const struct schedule *s);

@@ -1,4 +1,4 @@
-/* Integers only; knows no clock and no database. */
+/* Slot arithmetic in integers. */
 #include "refresh/slot.h"
 
 #include "base/clock.h"
@@ -31,24 +31,24 @@ int64_t slot_due_at(const struct slot_rule *rule, int64_t slot)
     return rule->offset_ms + slot * rule->period_ms + (int64_t)jitter;
 }
 
-/* The newest slot that is due at `now`. */
+/* The latest slot whose run is due. */
 static int64_t due_slot(const struct slot_rule *rule, int64_t now_ms)
 {
     const int64_t slot = slot_of(rule, now_ms);
     return now_ms >= slot_due_at(rule, slot) ? slot : slot - 1;
 }
 
-static bool counts(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
+static bool is_plausible(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 {
     return last_ms != TIME_NONE && last_ms <= now_ms + SLOTS_BACK * rule->period_ms;
 }
 
 bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 {
-    return !counts(rule, now_ms, last_ms) || due_slot(rule, now_ms) > slot_of(rule, last_ms);
+    return !is_plausible(rule, now_ms, last_ms) || due_slot(rule, now_ms) > slot_of(rule, last_ms);
 }
 
 int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 {
-    return counts(rule, now_ms, last_ms) ? slot_due_at(rule, slot_of(rule, last_ms) + 1) : now_ms;
+    return is_plausible(rule, now_ms, last_ms) ? slot_due_at(rule, slot_of(rule, last_ms) + 1) : now_ms;
 }

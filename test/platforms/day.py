@@ -120,7 +120,7 @@ class Day:
                 self.books[PLATFORMS[platform]][name] += value
         marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
         for platform, book in self.books.items():
-            settled = sum(book[name] for name in ("read", "no_data", "missing", "permanent", "unanswered", "put_off"))
+            settled = sum(book[name] for name in ("read", "no_data", "missing", "permanent", "unread", "not_due"))
             # Those of an account that cannot be asked are no part of a run.
             out = sum(self.world.accounts[name, platform] in marked for name in self.names)
             least = len(self.ids[platform]) - self.world_videos * out
@@ -161,7 +161,7 @@ class Day:
                     raise AssertionError(f"{platform} {id}: {found}, and there it is {true}; told: {served}")
                 reasons[f"{platform}: {reason}"] += 1
             book = self.books[platform]
-            assert unread <= book["unanswered"] + book["missing"] + book["no_data"] + book["put_off"], f"{platform}: {unread} unread; {dict(book)}"
+            assert unread <= book["unread"] + book["missing"] + book["no_data"] + book["not_due"], f"{platform}: {unread} unread; {dict(book)}"
         total = self.world.rows("SELECT sum(views) FROM videos")[0][0]
         assert total == views["have"], "what the API sums up"
         return {"posts": sum(len(ids) for ids in self.ids.values()), "equal": equal, "views": dict(views), "differ": dict(reasons)}

@@ -34,7 +34,7 @@ def test_after_a_run(world, clock, standins):
     assert apis["tiktok"]["quota"] is None
     runs = {row["platform"]: row for row in said["last_run"]}
     assert said["last_run_at"] and set(runs) == set(PLATFORMS)
-    assert runs["tiktok"]["read"] == 2 and runs["tiktok"]["verdict:ok"] >= 1 and runs["tiktok"]["unanswered"] == 2
+    assert runs["tiktok"]["read"] == 2 and runs["tiktok"]["outcome:ok"] >= 1 and runs["tiktok"]["unread"] == 2
     text = world.instance.run("platform", "status").out
     assert "1 account fine, 1 to sign in again" in text and "4 posts read" in text
     assert "accounts: 9 fine, 1 to sign in again" in world.instance.run("status").out

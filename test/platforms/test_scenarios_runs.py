@@ -23,8 +23,8 @@ def test_older_posts_are_asked_for_more_seldom_when_the_quota_is_small(world, cl
         finished = world.refresh()
         assert "every 6 hours" in finished.err
         if hour > 3:                # until then there are some that were never read, which are due at once
-            assert counted(finished, "youtube", "put_off") >= 20, finished.out
-            assert counted(finished, "youtube", "unanswered") == 0, finished.out
+            assert counted(finished, "youtube", "not_due") >= 20, finished.out
+            assert counted(finished, "youtube", "unread") == 0, finished.out
         for id, post in world.counts()["youtube"].items():
             reads[id] += post["at"] == clock.wall_ms
         clock.advance(HOUR)
@@ -41,7 +41,7 @@ def test_a_run_that_comes_to_its_deadline_is_gone_on_with(world, clock, standins
     finished = world.refresh()
     read = [name for name in names if world.post("tiktok", world.ids("tiktok", name)[0])["at"]]
     assert 3 <= len(read) < 20 and read == names[:len(read)]
-    assert counted(finished, "tiktok", "unanswered") == 20 - len(read)
+    assert counted(finished, "tiktok", "unread") == 20 - len(read)
     world.expect_truth(("pinterest",), at=clock.wall_ms)
     standins.clear()
     standins.forget()

@@ -1,4 +1,6 @@
-/* A file in the import format as part of a run: what is told of it, and where it goes on. */
+/* Importing a file in a run: reported positions, counters, and resuming after a position. */
+#include "refresh/run.h"
+
 #include "lib/refreshing.h"
 
 #include "base/clock.h"
@@ -59,7 +61,7 @@ static enum err on_commit(void *ctx, struct store *store, const struct import_po
     return OK;
 }
 
-static enum err brings_file(struct run *run)
+static enum err imports_file(struct run *run)
 {
     const int fd = open(file_path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -74,16 +76,16 @@ static enum err brings_file(struct run *run)
     return err;
 }
 
-static const struct source file_source = {.kind = SOURCE_SIMULATED, .run = brings_file};
+static const struct source file_source = {.kind = SOURCE_SIMULATED, .run = imports_file};
 
-static void a_file_is_applied_with_its_position(void **state)
+static void file_is_applied_and_positions_are_reported(void **state)
 {
     (void)state;
     has_after = false;
     bad_lines = commits_with_steps = commits_before_steps = 0;
     file_path = write_file(&r.t, "f", STR(THREE_HOURS));
     refreshing_run(&r, &file_source);
-    assert_int_equal(r.report.outcome, RUN_PARTIAL);
+    assert_int_equal(r.report.state, RUN_PARTIAL);
     assert_int_equal(refreshing_sql(&r, "SELECT sum(views) FROM videos"), 300);
     assert_int_equal(bad_lines, 2);
     const int64_t(*n)[RUN_COUNTERS] = r.report.counts.n[SOURCE_SIMULATED];
@@ -95,7 +97,7 @@ static void a_file_is_applied_with_its_position(void **state)
     assert_int_equal(seen.observed_at, TEST_DAY + DAY_MS + 3 * HOUR_MS);
 }
 
-static void a_file_goes_on_behind_its_position(void **state)
+static void import_resumes_after_a_position(void **state)
 {
     (void)state;
     has_after = true;
@@ -104,7 +106,7 @@ static void a_file_goes_on_behind_its_position(void **state)
     assert_true(uuid_parse(STR(A1), &ann));
     after = (struct import_position){.observed_at = TEST_DAY + DAY_MS + 2 * HOUR_MS, .author = ann};
     refreshing_run(&r, &file_source);
-    /* Only the last: the first two would have given days and milestones. */
+    /* Only the last reading is applied. */
     assert_int_equal(r.report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
     assert_int_equal(refreshing_sql(&r, "SELECT min(first_reading_at) FROM videos"),
                      TEST_DAY + DAY_MS + 3 * HOUR_MS);
@@ -113,8 +115,8 @@ static void a_file_goes_on_behind_its_position(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_is_applied_with_its_position, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_goes_on_behind_its_position, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(file_is_applied_and_positions_are_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(import_resumes_after_a_position, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }

@@ -1,4 +1,4 @@
-/* The simulated source in runs of the refresh: whom it brings readings of, when, and what comes of them. */
+/* Runs with the simulated source: which posts get readings, and reproducibility. */
 #include "refresh/simulated.h"
 
 #include "base/clock.h"
@@ -12,8 +12,8 @@
 
 static struct refreshing r;
 
-/* Ann: a young video on three platforms, one whose life is over, one that is not posted yet, one that has no
- * post. Bob: none. */
+/* Ann has a young video on three platforms, one older than 30 days, one that is not published yet, and one
+ * without posts. Bob has none. */
 #define WORLD                                                                                                \
     AUTHOR(A1, NAME("Ann"))                                                                                  \
     AUTHOR(A2, NAME("Bob"))                                                                                  \
@@ -43,7 +43,7 @@ static int tear_down(void **state)
 static void run(void)
 {
     refreshing_run(&r, &simulated_source);
-    assert_int_equal(r.report.outcome, RUN_SUCCEEDED);
+    assert_int_equal(r.report.state, RUN_SUCCEEDED);
 }
 
 static int64_t sql(const char *query)
@@ -56,7 +56,7 @@ static int64_t accepted(void)
     return refresh_count(&r.report.counts, RUN_ACCEPTED);
 }
 
-static void only_posts_that_are_out_and_young_are_read(void **state)
+static void only_live_posts_get_readings(void **state)
 {
     (void)state;
     run();
@@ -65,10 +65,10 @@ static void only_posts_that_are_out_and_young_are_read(void **state)
     assert_int_equal(r.report.counts.n[SOURCE_SIMULATED][PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
     assert_int_equal(sql("SELECT count(*) FROM videos WHERE views_updated_at IS NOT NULL"), 1);
     assert_true(sql("SELECT max(views) FROM videos") > 0);
-    the_clock[0] += DAY_MS; /* "f1" and "y3" are out, */
+    the_clock[0] += DAY_MS; /* "f1" and "y3" are published now */
     run();
     assert_int_equal(accepted(), 4);
-    the_clock[0] += 29 * DAY_MS; /* and only "y3" has some of its thirty days left */
+    the_clock[0] += 29 * DAY_MS; /* only "y3" is still live */
     run();
     assert_int_equal(accepted(), 1);
     the_clock[0] += 2 * DAY_MS;
@@ -76,20 +76,20 @@ static void only_posts_that_are_out_and_young_are_read(void **state)
     assert_int_equal(accepted(), 0);
 }
 
-static void a_second_run_at_the_same_time_brings_nothing(void **state)
+static void second_run_at_the_same_time_adds_nothing(void **state)
 {
     (void)state;
     run();
     const int64_t views = sql("SELECT max(views) FROM videos");
     run();
     assert_int_equal(accepted(), 0);
-    the_clock[0] -= SECOND_MS / 2; /* nor does one after the clock was set back */
+    the_clock[0] -= SECOND_MS / 2; /* nor after the clock was set back */
     run();
     assert_int_equal(accepted(), 0);
     assert_int_equal(sql("SELECT max(views) FROM videos"), views);
 }
 
-static void an_author_gets_one_step_and_the_same_world_the_same_views(void **state)
+static void author_gets_one_step_and_counts_are_reproducible(void **state)
 {
     (void)state;
     struct buf first, second;
@@ -99,7 +99,7 @@ static void an_author_gets_one_step_and_the_same_world_the_same_views(void **sta
         run();
     assert_int_equal(refresh_count(&r.report.counts, RUN_VIDEOS), 1);
     assert_int_equal(sql("SELECT views_refreshed_at FROM authors ORDER BY id LIMIT 1"), the_clock[0] - 20000);
-    assert_true(sql("SELECT count(*) FROM events") > 0); /* half an hour: it has taken off or is large */
+    assert_true(sql("SELECT count(*) FROM events") > 0); /* after ten minutes */
     dump_database(r.t.db.path, &first);
     (void)tear_down(NULL);
     (void)set_up(NULL);
@@ -116,9 +116,9 @@ static void an_author_gets_one_step_and_the_same_world_the_same_views(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SIMULATED_TEST(only_posts_that_are_out_and_young_are_read),
-        SIMULATED_TEST(a_second_run_at_the_same_time_brings_nothing),
-        SIMULATED_TEST(an_author_gets_one_step_and_the_same_world_the_same_views),
+        SIMULATED_TEST(only_live_posts_get_readings),
+        SIMULATED_TEST(second_run_at_the_same_time_adds_nothing),
+        SIMULATED_TEST(author_gets_one_step_and_counts_are_reproducible),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }

@@ -1,4 +1,4 @@
-/* When a refresh is due: hours, clocks that are set, jitter. */
+/* When a run is due: hours, clock changes, jitter. */
 #include "refresh/slot.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 
 static const struct slot_rule hourly = {.period_ms = HOUR_MS, .offset_ms = 55 * MINUTE_MS};
 
-static void a_slot_begins_at_its_minute(void **state)
+static void slot_begins_at_configured_minute(void **state)
 {
     (void)state;
     const int64_t slot = slot_of(&hourly, AT(10, 55));
@@ -26,7 +26,7 @@ static void a_slot_begins_at_its_minute(void **state)
     assert_int_equal(slot_of(&hourly, -1), -1); /* before 1970-01-01T00:55 */
 }
 
-static void due_once_in_each_slot(void **state)
+static void run_is_due_once_per_slot(void **state)
 {
     (void)state;
     assert_true(slot_is_due(&hourly, AT(10, 0), TIME_NONE));
@@ -34,14 +34,14 @@ static void due_once_in_each_slot(void **state)
     assert_true(slot_is_due(&hourly, AT(10, 55), AT(9, 55)));
     assert_false(slot_is_due(&hourly, AT(10, 55), AT(10, 55)));
     assert_false(slot_is_due(&hourly, AT(11, 54), AT(10, 55)));
-    /* One made up for late counts for the hour in which it is made up for. */
+    /* A late run counts for the slot in which it starts. */
     assert_true(slot_is_due(&hourly, AT(11, 10), AT(9, 55)));
     assert_false(slot_is_due(&hourly, AT(11, 50), AT(11, 10)));
     assert_true(slot_is_due(&hourly, AT(11, 55), AT(11, 10)));
 }
 
-/* A server whose clock is looked at every minute. Returns how many runs it makes. */
-static int watch(const struct slot_rule *rule, int64_t from, int64_t to, int64_t *last)
+/* Simulates a server that checks the clock every minute. Returns the number of runs. */
+static int count_runs(const struct slot_rule *rule, int64_t from, int64_t to, int64_t *last)
 {
     int runs = 0;
     for (int64_t t = from; t < to; t += MINUTE_MS)
@@ -52,25 +52,25 @@ static int watch(const struct slot_rule *rule, int64_t from, int64_t to, int64_t
     return runs;
 }
 
-static void a_clock_that_is_set_repeats_and_misses_nothing(void **state)
+static void clock_changes_repeat_and_miss_no_run(void **state)
 {
     (void)state;
     int64_t last = TIME_NONE;
-    assert_int_equal(watch(&hourly, AT(0, 0), AT(24, 0), &last), 25);
+    assert_int_equal(count_runs(&hourly, AT(0, 0), AT(24, 0), &last), 25);
     assert_int_equal(last, AT(23, 55));
-    /* Back by an hour: that hour is not done again. */
-    assert_int_equal(watch(&hourly, AT(23, 0), AT(24, 55), &last), 0);
-    assert_int_equal(watch(&hourly, AT(24, 55), AT(25, 0), &last), 1);
-    /* Forward by five hours and by ten years: one for all of them. */
-    assert_int_equal(watch(&hourly, AT(30, 0), AT(30, 55), &last), 1);
+    /* Back by an hour: the run of that hour is not repeated. */
+    assert_int_equal(count_runs(&hourly, AT(23, 0), AT(24, 55), &last), 0);
+    assert_int_equal(count_runs(&hourly, AT(24, 55), AT(25, 0), &last), 1);
+    /* Forward by five hours, then by ten years: one run each. */
+    assert_int_equal(count_runs(&hourly, AT(30, 0), AT(30, 55), &last), 1);
     const int64_t years = 3652 * DAY_MS;
-    assert_int_equal(watch(&hourly, AT(31, 0) + years, AT(31, 55) + years, &last), 1);
-    /* And back: it does not stand still for ten years. */
-    assert_int_equal(watch(&hourly, AT(31, 0), AT(31, 55), &last), 1);
+    assert_int_equal(count_runs(&hourly, AT(31, 0) + years, AT(31, 55) + years, &last), 1);
+    /* And back: runs do not pause for ten years. */
+    assert_int_equal(count_runs(&hourly, AT(31, 0), AT(31, 55), &last), 1);
     assert_int_equal(last, AT(31, 0));
 }
 
-static void jitter_delays_within_its_bound(void **state)
+static void jitter_is_within_its_limit(void **state)
 {
     (void)state;
     struct slot_rule rule = hourly;
@@ -85,14 +85,14 @@ static void jitter_delays_within_its_bound(void **state)
         assert_int_equal(slot_due_at(&rule, slot), due);
         assert_false(slot_is_due(&rule, due - 1, AT(9, 59)));
         assert_true(slot_is_due(&rule, due, AT(9, 59)));
-        /* Another process with less of it was first. */
+        /* Another process with less jitter ran before. */
         assert_false(slot_is_due(&rule, due, AT(10, 55)));
     }
     assert_in_range(least, 0, 10 * SECOND_MS);
     assert_in_range(most, 290 * SECOND_MS, 300 * SECOND_MS);
 }
 
-static void jitter_takes_every_value_up_to_its_bound(void **state)
+static void jitter_takes_every_value_up_to_its_limit(void **state)
 {
     (void)state;
     struct slot_rule rule = hourly;
@@ -106,7 +106,7 @@ static void jitter_takes_every_value_up_to_its_bound(void **state)
     assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
-static void the_next_one_is_when_it_becomes_due(void **state)
+static void next_run_is_when_it_becomes_due(void **state)
 {
     (void)state;
     struct slot_rule rule = hourly;
@@ -123,7 +123,7 @@ static void the_next_one_is_when_it_becomes_due(void **state)
     assert_int_equal(slot_next(&rule, AT(9, 0), AT(12, 0)), AT(9, 0));
 }
 
-static void the_interval_of_the_simulated_source(void **state)
+static void interval_of_simulated_source_replaces_hour_and_jitter(void **state)
 {
     (void)state;
     struct config config = {.refresh = {.minute = 55, .jitter_s = 100, .interval_s = 10}};
@@ -138,13 +138,13 @@ static void the_interval_of_the_simulated_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slot_begins_at_its_minute),
-        cmocka_unit_test(due_once_in_each_slot),
-        cmocka_unit_test(a_clock_that_is_set_repeats_and_misses_nothing),
-        cmocka_unit_test(jitter_delays_within_its_bound),
-        cmocka_unit_test(jitter_takes_every_value_up_to_its_bound),
-        cmocka_unit_test(the_next_one_is_when_it_becomes_due),
-        cmocka_unit_test(the_interval_of_the_simulated_source),
+        cmocka_unit_test(slot_begins_at_configured_minute),
+        cmocka_unit_test(run_is_due_once_per_slot),
+        cmocka_unit_test(clock_changes_repeat_and_miss_no_run),
+        cmocka_unit_test(jitter_is_within_its_limit),
+        cmocka_unit_test(jitter_takes_every_value_up_to_its_limit),
+        cmocka_unit_test(next_run_is_when_it_becomes_due),
+        cmocka_unit_test(interval_of_simulated_source_replaces_hour_and_jitter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,7 +223,7 @@ static void a_run_that_is_stopped_leaves_the_rest_to_the_next(void **state)
     put("f.ndjson", STR(HOURS("1")));
     atomic_store(&stop, true);
     assert_int_equal(refresh_run(&options, &r.report), OK);
-    assert_int_equal(r.report.outcome, RUN_STOPPED);
+    assert_int_equal(r.report.state, RUN_STOPPED);
     assert_true(exists("f.ndjson"));
     assert_int_equal(views(), 0);
     atomic_store(&stop, false);
@@ -238,7 +238,7 @@ static void a_spool_that_cannot_be_opened_is_a_failed_run(void **state)
     free(r.config.refresh.spool_dir);
     r.config.refresh.spool_dir = strdup("/proc/nowhere/spool");
     assert_int_equal(refreshing_try(&r, &spool_source), OK);
-    assert_int_equal(r.report.outcome, RUN_FAILED);
+    assert_int_equal(r.report.state, RUN_FAILED);
     assert_string_equal(r.report.why, "the spool directory /proc/nowhere/spool: No such file or directory");
 }
 
@@ -249,7 +249,7 @@ static void a_place_that_is_a_file_is_a_failed_run_and_loses_nothing(void **stat
     assert_int_equal(unlinkat(d.fd, "done", AT_REMOVEDIR), 0);
     put("done", STR("in the way"));
     assert_int_equal(refreshing_try(&r, &spool_source), OK);
-    assert_int_equal(r.report.outcome, RUN_FAILED);
+    assert_int_equal(r.report.state, RUN_FAILED);
     assert_non_null(strstr(r.report.why, "/spool/done: Not a directory"));
     assert_int_equal(unlinkat(d.fd, "done", 0), 0);
     refreshing_run(&r, &spool_source);

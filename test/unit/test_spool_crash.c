@@ -174,7 +174,7 @@ static int run_spool(void *ctx)
                                             .rules = step_rules_configured(&w->config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND};
-    return refresh_run(&options, &report) != OK || report.outcome == RUN_FAILED;
+    return refresh_run(&options, &report) != OK || report.state == RUN_FAILED;
 }
 
 /* Which files lie where, and what the report says. */
@@ -279,7 +279,7 @@ static void overtake(void *ctx)
     char path[128];
     the_clock[0] += LEASE_OVER_MS;
     w->config.store.busy_timeout_ms = 1;
-    if (refresh_run(&options, &report) != OK || report.outcome > RUN_PARTIAL)
+    if (refresh_run(&options, &report) != OK || report.state > RUN_PARTIAL)
         return;
     w->overtaken = 1;
     (void)snprintf(path, sizeof path, "%s/g.ndjson", w->spool);

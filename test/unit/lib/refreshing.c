@@ -1,4 +1,4 @@
-/* See refreshing.h. */
+/* Sets up a database, a configuration and a clock for runs. */
 #include "lib/refreshing.h"
 
 #include "base/clock.h"
@@ -63,7 +63,7 @@ enum err refreshing_try(struct refreshing *r, const struct source *source)
 void refreshing_run(struct refreshing *r, const struct source *source)
 {
     assert_int_equal(refreshing_try(r, source), OK);
-    assert_true(r->report.outcome == RUN_SUCCEEDED || r->report.outcome == RUN_PARTIAL);
+    assert_true(r->report.state == RUN_SUCCEEDED || r->report.state == RUN_PARTIAL);
 }
 
 int64_t refreshing_sql(const struct refreshing *r, const char *query)

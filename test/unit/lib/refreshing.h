@@ -1,4 +1,4 @@
-/* Runs of the refresh on a database of the test's own, with one source and a clock that the test moves. */
+/* Fixture for runs of the refresh: a database, one source, and a clock that the test sets. */
 #ifndef VT_TEST_REFRESHING_H
 #define VT_TEST_REFRESHING_H
 
@@ -6,29 +6,28 @@
 
 #include "lib/importing.h"
 
-/* [0] the wall clock in ms, [1] the monotonic one; of all tests of the program, and of processes they fork.
- */
+/* [0]: wall clock, [1]: monotonic clock, ms. Shared by all tests of the program and their child processes. */
 extern int64_t *the_clock;
 
-/* Of the whole program: maps the clock and silences the log. A cmocka group set-up. */
+/* Group setup for cmocka: maps the clock and disables the log. */
 int refreshing_map_clock(void **state);
 
 struct refreshing {
     struct importing t;
-    struct config config; /* its store.path is t.db.path, its spool_dir `spool` */
-    char spool[96];       /* in the directory of the test; made by the first run over it */
+    struct config config; /* store.path is t.db.path, spool_dir is `spool` */
+    char spool[96];       /* in the directory of the test; created by the first run */
     struct refresh_report report;
 };
 
-/* The clock stands at IMPORT_NOW. */
+/* Sets the clock to IMPORT_NOW. */
 void refreshing_init(struct refreshing *r);
 void refreshing_fini(struct refreshing *r);
 
-/* One run, which may end in any way, and one that has to come to its end. */
+/* refreshing_try() makes one run; refreshing_run() also requires that it succeeds, at least partially. */
 enum err refreshing_try(struct refreshing *r, const struct source *source);
 void refreshing_run(struct refreshing *r, const struct source *source);
 
-/* The one integer that the query gives. */
+/* The result of a query for one integer. */
 int64_t refreshing_sql(const struct refreshing *r, const char *query);
 
 #endif

@@ -1,0 +1,41 @@
+/* The state of a run, for the files of src/refresh that implement it. */
+#ifndef VT_REFRESH_RUN_INTERNAL_H
+#define VT_REFRESH_RUN_INTERNAL_H
+
+#include "base/vec.h"
+#include "refresh/lease.h"
+#include "refresh/refresh.h"
+#include "refresh/run.h"
+
+struct queued_step {
+    int64_t observed_at;
+    size_t first, count; /* range in run.readings */
+};
+
+struct run {
+    const struct refresh_options *options;
+    struct refresh_report *report;
+    struct step_rules rules;
+    struct store *store;
+    struct lease lease;
+    bool lease_is_taken; /* by another run, when this one tried to acquire it */
+    bool lease_is_lost;  /* another process has taken it over */
+    struct run_row row;
+    int64_t started_us;
+
+    const struct source *source; /* the running one */
+    bool in_transaction;
+    int64_t pending[REFRESH_PLATFORMS][RUN_COUNTERS]; /* counts of the open transaction */
+
+    struct step step;
+    VEC(struct queued_step) steps;
+    VEC(struct reading) readings;
+};
+
+/* Waits for the write lock and begins a transaction that does not verify the lease. */
+MUST_USE enum err run_begin_unleased(struct run *run);
+
+/* Like run_begin(), but also while the process is stopping: for the last transaction of a run. */
+MUST_USE enum err run_begin_final(struct run *run);
+
+#endif

@@ -1,0 +1,162 @@
+/* Transactions of a run: under the write lock of the process and the lease of the run. */
+#include "base/check.h"
+#include "base/clock.h"
+#include "refresh/run_internal.h"
+#include "store/ticket_lock.h"
+
+#include <time.h>
+
+/* Pause after each transaction. A writer of another process polls SQLite's lock and needs a gap. */
+enum { PAUSE_US = 1000 };
+
+static bool is_stopping(const struct run *run)
+{
+    return run->lease_is_lost || (run->options->stop && atomic_load(run->options->stop));
+}
+
+static void end_transaction(struct run *run)
+{
+    run->in_transaction = false;
+    memset(run->pending, 0, sizeof run->pending);
+    if (run->options->write_lock)
+        ticket_lock_release(run->options->write_lock);
+}
+
+enum err run_begin_unleased(struct run *run)
+{
+    CHECK(!run->in_transaction);
+    if (run->options->write_lock)
+        ticket_lock_acquire(run->options->write_lock);
+    run->in_transaction = true;
+    const enum err err = store_begin(run->store);
+    if (!err)
+        return OK;
+    end_transaction(run);
+    return run_fail_database(run, err);
+}
+
+enum err run_begin_final(struct run *run)
+{
+    if (run->lease_is_lost)
+        return ERR_CANCELED;
+    enum err err = run_begin_unleased(run);
+    if (err)
+        return err;
+    err = lease_renew(&run->lease, run->store, clock_wall_ms());
+    if (!err)
+        return OK;
+    run->lease_is_lost = err == ERR_CANCELED;
+    run_rollback(run);
+    return run->lease_is_lost ? err : run_fail_database(run, err);
+}
+
+enum err run_begin(struct run *run)
+{
+    return is_stopping(run) ? ERR_CANCELED : run_begin_final(run);
+}
+
+static void add_pending_counts(struct run *run)
+{
+    if (!run->source)
+        return;
+    for (int p = 0; p < REFRESH_PLATFORMS; p++)
+        for (int c = 0; c < RUN_COUNTERS; c++)
+            run->report->counts.n[run->source->kind][p][c] += run->pending[p][c];
+}
+
+enum err run_commit(struct run *run)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_US * 1000L};
+    CHECK(run->in_transaction);
+    /* The transaction may have taken long, because a step is never interrupted. */
+    enum err err = run->source ? lease_renew(&run->lease, run->store, clock_wall_ms()) : OK;
+    if (err)
+        store_rollback(run->store);
+    else
+        err = store_commit(run->store);
+    if (!err)
+        add_pending_counts(run);
+    else
+        run->lease.renewed_at = TIME_NONE; /* a renewal in this transaction was rolled back */
+    end_transaction(run);
+    if (err)
+        return run_fail_database(run, err);
+    (void)nanosleep(&pause, NULL);
+    return OK;
+}
+
+void run_rollback(struct run *run)
+{
+    CHECK(run->in_transaction);
+    store_rollback(run->store);
+    run->lease.renewed_at = TIME_NONE;
+    end_transaction(run);
+}
+
+enum err run_heartbeat(struct run *run)
+{
+    if (is_stopping(run))
+        return ERR_CANCELED;
+    if (!lease_renewal_is_due(&run->lease, clock_wall_ms()))
+        return OK;
+    const enum err err = run_begin_final(run);
+    return err ? err : run_commit(run);
+}
+
+/* --- scopes --- */
+
+static enum err scope_begin(void *ctx)
+{
+    return run_begin(ctx);
+}
+
+static enum err scope_commit(void *ctx)
+{
+    return run_commit(ctx);
+}
+
+static void scope_rollback(void *ctx)
+{
+    run_rollback(ctx);
+}
+
+static enum err scope_heartbeat(void *ctx)
+{
+    return run_heartbeat(ctx);
+}
+
+struct transaction_scope run_transactions(struct run *run)
+{
+    return (struct transaction_scope){.store = run->store,
+                                      .ctx = run,
+                                      .begin = scope_begin,
+                                      .commit = scope_commit,
+                                      .rollback = scope_rollback,
+                                      .heartbeat = scope_heartbeat};
+}
+
+static enum err unleased_begin(void *ctx)
+{
+    return run_begin_unleased(ctx);
+}
+
+static enum err unleased_commit(void *ctx)
+{
+    struct run *run = ctx;
+    CHECK(run->in_transaction);
+    const enum err err = store_commit(run->store);
+    if (!err)
+        add_pending_counts(run);
+    end_transaction(run);
+    return err ? run_fail_database(run, err) : OK;
+}
+
+struct transaction_scope run_unleased_transactions(struct run *run)
+{
+    return (struct transaction_scope){.store = run->store,
+                                      .ctx = run,
+                                      .begin = unleased_begin,
+                                      .commit = unleased_commit,
+                                      .rollback = scope_rollback,
+                                      .heartbeat = scope_heartbeat};
+}
