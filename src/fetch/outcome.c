@@ -313,7 +313,7 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
 {
     struct throttle *t = throttle_of(call);
     const bool ok = o->verdict == V_OK;
-    run_count(h->run, t->desc->platform, (enum run_counter)(RUN_CALL_OUTCOME + (int)o->verdict), 1);
+    run_count(h->run, t->desc->platform, (enum run_counter)(RUN_OUTCOME + (int)o->verdict), 1);
     throttle_end(t, o->verdict != V_LATER && o->verdict != V_MALFORMED);
     call->counted = false;
     rejections_record_response(h->rejections, call->account);

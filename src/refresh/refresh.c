@@ -129,7 +129,7 @@ static enum err record_end(struct run *run)
     const struct refresh_report *report = run->report;
     run->row.outcome = report->state;
     run->row.finished_at = report->started_at + report->duration_ms;
-    run->row.why = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
+    run->row.error = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
     enum err err = run_begin_final(run);
     if (err)
         return err;

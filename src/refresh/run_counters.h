@@ -26,9 +26,9 @@ enum run_counter {
     RUN_CALLS,
     RUN_RETRIES,      /* calls that repeat a failed one */
     RUN_TOKENS,       /* refreshed */
-    RUN_CALL_OUTCOME, /* + enum verdict: calls by outcome */
+    RUN_OUTCOME, /* + enum verdict: calls by outcome */
 };
-enum { RUN_COUNTERS = RUN_CALL_OUTCOME + VERDICTS };
+enum { RUN_COUNTERS = RUN_OUTCOME + VERDICTS };
 
 /* Platform of videos and events, which concern all platforms of a video. */
 enum { RUN_NO_PLATFORM = -1, REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last one for RUN_NO_PLATFORM */ };

@@ -159,7 +159,7 @@ static void run_applies_readings_and_is_recorded(void **state)
             "'milestone_events'"),
         3);
     assert_int_equal(
-        sql("SELECT started_at FROM refresh_runs WHERE cause = 1 AND outcome = 1 AND why IS NULL"), NOW);
+        sql("SELECT started_at FROM refresh_runs WHERE cause = 1 AND outcome = 1 AND error IS NULL"), NOW);
     assert_int_equal(sql("SELECT finished_at >= started_at FROM refresh_runs"), 1);
     assert_true(lease_is_free());
 }
@@ -208,7 +208,7 @@ static void failing_source_does_not_stop_the_others(void **state)
     assert_int_equal(report.counts.n[SOURCE_SIMULATED][PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
     assert_true(lease_is_free());
     assert_true(report.source_failed[SOURCE_SPOOL] && !report.source_failed[SOURCE_SIMULATED]);
-    assert_int_equal(sql("SELECT why = 'the API is down' FROM refresh_runs WHERE outcome = 2"), 1);
+    assert_int_equal(sql("SELECT error = 'the API is down' FROM refresh_runs WHERE outcome = 2"), 1);
 }
 
 static enum err reads_5000_steps(struct run *run)
