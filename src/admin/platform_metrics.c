@@ -39,7 +39,7 @@ static void write_posts(const struct schedule_state *s, struct buf *b)
     metrics_family(b, "viewtally_platform_posts_total", METRICS_COUNTER,
                    "Posts due in runs of this process, by platform and result.");
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        for (int c = RUN_READ; c <= RUN_PUT_OFF; c++)
+        for (int c = RUN_READ; c <= RUN_NOT_DUE; c++)
             metrics_value(b, "viewtally_platform_posts_total",
                           METRICS_LABELS({"platform", platform_name((enum platform)p)},
                                          {"result", str_from_cstr(run_counter_name((enum run_counter)c))}),

@@ -227,8 +227,8 @@ static void text_run(struct buf *b, const struct platforms_status *s, int platfo
     text_counter(b, s, platform, RUN_NO_DATA, "without numbers yet");
     text_counter(b, s, platform, RUN_MISSING, "missing");
     text_counter(b, s, platform, RUN_PERMANENT, "never with numbers");
-    text_counter(b, s, platform, RUN_UNANSWERED, "not answered");
-    text_counter(b, s, platform, RUN_PUT_OFF, "put off");
+    text_counter(b, s, platform, RUN_UNREAD, "not answered");
+    text_counter(b, s, platform, RUN_NOT_DUE, "not due");
     buf_append_char(b, '\n');
 }
 

@@ -48,12 +48,12 @@ static void print_source(const struct refresh_counts *counts, enum source_kind k
 
 static enum cli_exit print_report(const struct refresh_report *report)
 {
-    printf("refresh: %s in %lld ms\n", run_state_name(report->outcome), (long long)report->duration_ms);
+    printf("refresh: %s in %lld ms\n", run_state_name(report->state), (long long)report->duration_ms);
     for (int kind = 0; kind < SOURCE_KINDS; kind++)
         print_source(&report->counts, (enum source_kind)kind);
     if (cli_flush())
         return CLI_COULD_NOT;
-    switch (report->outcome) {
+    switch (report->state) {
     case RUN_SUCCEEDED: return CLI_DONE;
     case RUN_PARTIAL: return CLI_PART;
     case RUN_STOPPED: return cli_fail(CLI_PART, "stopped before the end; the next run continues from here");

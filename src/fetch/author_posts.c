@@ -88,7 +88,7 @@ static void store_reading(const struct pending_post *post)
 void pending_post_settle(struct pending_post *post, enum post_result result)
 {
     static const enum run_counter counters[] = {
-        [POST_READ] = RUN_READ,           [POST_NO_DATA] = RUN_NO_DATA,       [POST_MISSING] = RUN_MISSING,
+        [POST_READ] = RUN_READ,           [POST_NO_DATA] = RUN_NO_DATA,   [POST_MISSING] = RUN_MISSING,
         [POST_PERMANENT] = RUN_PERMANENT, [POST_UNANSWERED] = RUN_UNREAD,
     };
     struct author_posts *group = post->group;

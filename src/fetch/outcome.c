@@ -1,4 +1,4 @@
-/* One function per outcome of a call (enum verdict of platforms/platform.h). */
+/* One function per outcome of a call (enum outcome_kind of platforms/platform.h). */
 #include "fetch/outcome.h"
 
 #include "base/check.h"
@@ -44,7 +44,7 @@ static void abandon_batch(struct api_call *call)
 
 static void record_failure(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
-    fetch_account_record_failure(call->account, h->writes, verdict_name(o->verdict), o->code);
+    fetch_account_record_failure(call->account, h->writes, outcome_kind_name(o->kind), o->code);
 }
 
 /* --- retries --- */
@@ -176,7 +176,7 @@ static void handle_tier(struct outcome_handler *h, struct api_call *call, const 
     if (update.tier >= throttle_of(call)->desc->tiers) {
         record_failure(h, call, o);
         abandon_batch(call);
-    } else if (o->of_the_posts) {
+    } else if (o->these_posts_only) {
         memcpy(call->batch->dropped, update.text, sizeof call->batch->dropped);
         retry_in_form(call, update.tier);
     } else {
@@ -239,7 +239,7 @@ static void handle_app_rejected(struct outcome_handler *h, struct api_call *call
 {
     char text[ERROR_CODE_MAX];
     (void)text_copy(text, sizeof text, code);
-    fetch_account_record_failure(call->account, h->writes, verdict_name(V_OPERATOR), code);
+    fetch_account_record_failure(call->account, h->writes, outcome_kind_name(OUTCOME_APP_REJECTED), code);
     abandon_batch(call);
     api_queue_reject_app(call->account->api, text);
 }
@@ -254,7 +254,7 @@ static enum call_next handle_token_rejected(struct outcome_handler *h, struct ap
         api_queue_reject_app(call->account->api, code);
         return CALL_FINISH;
     }
-    if (!call->refreshed && o->verdict == V_TOKEN)
+    if (!call->refreshed && o->kind == OUTCOME_TOKEN_REJECTED)
         return CALL_REFRESH_TOKEN;
     abandon_batch(call);
     rejections_add_account(h->rejections, call->account, code);
@@ -267,7 +267,7 @@ static void apply_usage(struct api_call *call, const struct outcome *o)
 {
     if (o->usage_percent > 0)
         throttle_of(call)->pace.half = o->usage_percent >= USAGE_HALF_PERCENT;
-    if (o->usage_percent < USAGE_PAUSE_PERCENT || o->verdict == V_LATER || o->verdict == V_QUOTA)
+    if (o->usage_percent < USAGE_PAUSE_PERCENT || o->kind == OUTCOME_RETRY || o->kind == OUTCOME_QUOTA_SPENT)
         return;
     pause_scope(call, o->scope == SCOPE_APP ? SCOPE_APP : SCOPE_ACCOUNT,
                 o->wait_ms > 0 ? o->wait_ms : ACCOUNT_PAUSE_MS);
@@ -278,7 +278,7 @@ static void apply_usage(struct api_call *call, const struct outcome *o)
 static void apply_combined(struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
-    const bool ok = o->verdict == V_OK;
+    const bool ok = o->kind == OUTCOME_OK;
     if (call->request.combined && !ok && o->combined == COMBINED_FAILS)
         t->combined = t->combined == COMBINED_UNKNOWN ? COMBINED_FAILS : t->combined;
     else if (call->request.combined)
@@ -293,17 +293,17 @@ static void apply_combined(struct api_call *call, const struct outcome *o)
 static enum call_next apply_to_batch(struct outcome_handler *h, struct api_call *call,
                                      const struct outcome *o)
 {
-    switch (o->verdict) {
-    case V_OK: /* only items to be retried are left */
-    case V_LATER:
-    case V_MALFORMED: retry_later(h, call, o); break;
-    case V_QUOTA: handle_quota(h, call, o); break;
-    case V_TOKEN:
-    case V_RECONNECT: return handle_token_rejected(h, call, o);
-    case V_OPERATOR: handle_app_rejected(h, call, o->code); break;
-    case V_TIER: handle_tier(h, call, o); break;
-    case V_SPLIT: split_batch(h, call, !o->too_large); break;
-    case V_BUG: handle_bad_request(h, call, o); break;
+    switch (o->kind) {
+    case OUTCOME_OK: /* only items to be retried are left */
+    case OUTCOME_RETRY:
+    case OUTCOME_MALFORMED: retry_later(h, call, o); break;
+    case OUTCOME_QUOTA_SPENT: handle_quota(h, call, o); break;
+    case OUTCOME_TOKEN_REJECTED:
+    case OUTCOME_RECONNECT: return handle_token_rejected(h, call, o);
+    case OUTCOME_APP_REJECTED: handle_app_rejected(h, call, o->code); break;
+    case OUTCOME_OTHER_FORM: handle_tier(h, call, o); break;
+    case OUTCOME_SPLIT: split_batch(h, call, !o->too_large); break;
+    case OUTCOME_BAD_REQUEST: handle_bad_request(h, call, o); break;
     }
     return CALL_FINISH;
 }
@@ -312,9 +312,9 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
                                      const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
-    const bool ok = o->verdict == V_OK;
-    run_count(h->run, t->desc->platform, (enum run_counter)(RUN_OUTCOME + (int)o->verdict), 1);
-    throttle_end(t, o->verdict != V_LATER && o->verdict != V_MALFORMED);
+    const bool ok = o->kind == OUTCOME_OK;
+    run_count(h->run, t->desc->platform, (enum run_counter)(RUN_OUTCOME + (int)o->kind), 1);
+    throttle_end(t, o->kind != OUTCOME_RETRY && o->kind != OUTCOME_MALFORMED);
     call->counted = false;
     rejections_record_response(h->rejections, call->account);
     apply_usage(call, o);
@@ -327,7 +327,8 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
     else if (ok)
         fetch_account_record_success(call->account, h->writes);
     /* These outcomes concern the account or the app even if the response settled every post. */
-    const bool beyond_posts = o->verdict == V_RECONNECT || o->verdict == V_OPERATOR || o->verdict == V_QUOTA;
+    const bool beyond_posts =
+        o->kind == OUTCOME_RECONNECT || o->kind == OUTCOME_APP_REJECTED || o->kind == OUTCOME_QUOTA_SPENT;
     if (call->batch->count > 0 || beyond_posts)
         return apply_to_batch(h, call, o);
     call_batch_free(take_batch(call));

@@ -87,7 +87,7 @@ static int64_t viral_gain(const struct video *video, const struct growth_moment 
         return 0;
     const int64_t step = m->now_ms / m->interval_ms % VIRAL_PERIOD;
     const int64_t percent = 102 + (int64_t)(draw_video(m, FOR_SIZE, video, 1) % 11);
-    const int64_t goal = portion(clamp(video->line.threshold, 0, VIEWS_MAX / 2), percent, 100, 0);
+    const int64_t goal = portion(clamp(video->viral.threshold, 0, VIEWS_MAX / 2), percent, 100, 0);
     return goal > video->views ? (goal - video->views) / (VIRAL_READINGS - step) + 1 : 0;
 }
 
@@ -95,7 +95,7 @@ static int64_t viral_gain(const struct video *video, const struct growth_moment 
 
 static int64_t size_of(const struct video *video, const struct growth_moment *m)
 {
-    const struct viral_line *line = &video->line;
+    const struct viral_comparison *line = &video->viral;
     const int64_t typical =
         line->median != COUNT_NONE ? line->median : line->threshold / THRESHOLD_PER_TYPICAL;
     return clamp(typical, TYPICAL_MIN, TYPICAL_MAX) * size_percent[draw_video(m, FOR_SIZE, video, 0) % 16] /

@@ -60,9 +60,9 @@ void run_count(struct run *run, int platform, enum run_counter counter, int64_t 
         run->report->counts.n[run->source->kind][p][counter] += n;
 }
 
-static void count_reading(struct run *run, enum platform platform, enum refusal refusal)
+static void count_reading(struct run *run, enum platform platform, enum rejection rejection)
 {
-    const int counter = refusal == REFUSAL_NONE ? RUN_ACCEPTED : RUN_REFUSED + (int)refusal;
+    const int counter = rejection == REJECTION_NONE ? RUN_ACCEPTED : RUN_REFUSED + (int)rejection;
     run_count(run, platform, (enum run_counter)counter, 1);
 }
 
@@ -79,14 +79,14 @@ static enum err apply_step(struct run *run, const struct queued_step *queued)
 {
     struct step_result result = {0};
     const struct step_result nothing = {0};
-    enum refusal refusal = REFUSAL_NONE;
+    enum rejection rejection = REJECTION_NONE;
     enum err err = OK;
     step_begin(&run->step, run->store, queued->observed_at, clock_wall_ms());
     for (size_t i = queued->first; i < queued->first + queued->count; i++) {
-        err = step_add(&run->step, &run->readings.items[i], &refusal);
+        err = step_add(&run->step, &run->readings.items[i], &rejection);
         if (err)
             return run_fail_database(run, err);
-        count_reading(run, run->readings.items[i].platform, refusal);
+        count_reading(run, run->readings.items[i].platform, rejection);
     }
     err = step_finish(&run->step, &result);
     if (err)
@@ -149,10 +149,10 @@ static enum err on_import_commit(void *ctx, const struct import_position *last)
     return f->file->on_commit ? f->file->on_commit(f->file->ctx, f->run->store, last) : OK;
 }
 
-static void on_import_reading(void *ctx, enum platform platform, enum refusal refusal)
+static void on_import_reading(void *ctx, enum platform platform, enum rejection rejection)
 {
     const struct file_import *f = ctx;
-    count_reading(f->run, platform, refusal);
+    count_reading(f->run, platform, rejection);
 }
 
 static void on_import_bad_line(void *ctx, const char *name, int64_t line, struct str reason)
@@ -167,7 +167,7 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
     struct file_import f = {.run = run, .file = file, .summary = summary};
     const struct transaction_scope scope = run_transactions(run);
     char dir[PATH_MAX];
-    temp_dir_beside(run_config(run)->store.path, dir);
+    temp_dir_of(run_config(run)->store.path, dir);
     const struct import_options options = {
         .files = &file->path,
         .fds = &file->fd,

@@ -9,11 +9,11 @@ const char *run_counter_name(enum run_counter counter)
         [RUN_VIRAL_EVENTS] = "viral_events",
         [RUN_MILESTONE_EVENTS] = "milestone_events",
         [RUN_BAD_LINES] = "bad_lines",
-        [RUN_REFUSED + REFUSAL_UNKNOWN_POST] = "refused:unknown_post",
-        [RUN_REFUSED + REFUSAL_FUTURE] = "refused:future",
-        [RUN_REFUSED + REFUSAL_BEFORE_POST] = "refused:before_post",
-        [RUN_REFUSED + REFUSAL_AFTER_LIFE] = "refused:after_life",
-        [RUN_REFUSED + REFUSAL_STALE] = "refused:stale",
+        [RUN_REFUSED + REJECTION_UNKNOWN_POST] = "refused:unknown_post",
+        [RUN_REFUSED + REJECTION_FUTURE] = "refused:future",
+        [RUN_REFUSED + REJECTION_BEFORE_POST] = "refused:before_post",
+        [RUN_REFUSED + REJECTION_AFTER_LIFE] = "refused:after_life",
+        [RUN_REFUSED + REJECTION_STALE] = "refused:stale",
         [RUN_READ] = "read",
         [RUN_NO_DATA] = "no_data",
         [RUN_MISSING] = "missing",
@@ -23,16 +23,16 @@ const char *run_counter_name(enum run_counter counter)
         [RUN_CALLS] = "calls",
         [RUN_RETRIES] = "retries",
         [RUN_TOKENS] = "tokens",
-        [RUN_OUTCOME + V_OK] = "outcome:ok",
-        [RUN_OUTCOME + V_LATER] = "outcome:later",
-        [RUN_OUTCOME + V_QUOTA] = "outcome:quota",
-        [RUN_OUTCOME + V_TOKEN] = "outcome:token",
-        [RUN_OUTCOME + V_RECONNECT] = "outcome:reconnect",
-        [RUN_OUTCOME + V_OPERATOR] = "outcome:operator",
-        [RUN_OUTCOME + V_TIER] = "outcome:tier",
-        [RUN_OUTCOME + V_SPLIT] = "outcome:split",
-        [RUN_OUTCOME + V_MALFORMED] = "outcome:malformed",
-        [RUN_OUTCOME + V_BUG] = "outcome:bug",
+        [RUN_OUTCOME + OUTCOME_OK] = "outcome:ok",
+        [RUN_OUTCOME + OUTCOME_RETRY] = "outcome:retry",
+        [RUN_OUTCOME + OUTCOME_QUOTA_SPENT] = "outcome:quota_spent",
+        [RUN_OUTCOME + OUTCOME_TOKEN_REJECTED] = "outcome:token_rejected",
+        [RUN_OUTCOME + OUTCOME_RECONNECT] = "outcome:reconnect",
+        [RUN_OUTCOME + OUTCOME_APP_REJECTED] = "outcome:app_rejected",
+        [RUN_OUTCOME + OUTCOME_OTHER_FORM] = "outcome:other_form",
+        [RUN_OUTCOME + OUTCOME_SPLIT] = "outcome:split",
+        [RUN_OUTCOME + OUTCOME_MALFORMED] = "outcome:malformed",
+        [RUN_OUTCOME + OUTCOME_BAD_REQUEST] = "outcome:bad_request",
     };
     return (int)counter >= 0 && (int)counter < RUN_COUNTERS && names[counter] ? names[counter] : "";
 }
@@ -49,7 +49,7 @@ int64_t refresh_count(const struct refresh_counts *counts, enum run_counter coun
 int64_t refresh_count_refused(const struct refresh_counts *counts)
 {
     int64_t sum = 0;
-    for (int r = 0; r < REFUSAL_KINDS; r++)
+    for (int r = 0; r < REJECTION_KINDS; r++)
         sum += refresh_count(counts, (enum run_counter)(RUN_REFUSED + r));
     return sum;
 }

@@ -13,10 +13,10 @@ enum run_counter {
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES, /* of files, apart from refused readings */
-    RUN_REFUSED,   /* + enum refusal: readings by reason */
+    RUN_REFUSED,   /* + enum rejection: readings by reason */
 
     /* Of the source `platforms`. Each post that a run was to read is counted once: */
-    RUN_READ = RUN_REFUSED + REFUSAL_KINDS,
+    RUN_READ = RUN_REFUSED + REJECTION_KINDS,
     RUN_NO_DATA,   /* the platform has no counts of it yet */
     RUN_MISSING,   /* the platform does not return it */
     RUN_PERMANENT, /* it will never have counts */
@@ -24,11 +24,11 @@ enum run_counter {
     RUN_NOT_DUE,   /* left to a later run by its read interval */
 
     RUN_CALLS,
-    RUN_RETRIES,      /* calls that repeat a failed one */
-    RUN_TOKENS,       /* refreshed */
-    RUN_OUTCOME, /* + enum verdict: calls by outcome */
+    RUN_RETRIES, /* calls that repeat a failed one */
+    RUN_TOKENS,  /* refreshed */
+    RUN_OUTCOME, /* + enum outcome_kind: calls by outcome */
 };
-enum { RUN_COUNTERS = RUN_OUTCOME + VERDICTS };
+enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 
 /* Platform of videos and events, which concern all platforms of a video. */
 enum { RUN_NO_PLATFORM = -1, REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last one for RUN_NO_PLATFORM */ };

@@ -27,7 +27,7 @@ static struct video make(char id[8], int n, int age_h, enum platform platform)
                       .posted_at = NOON - age_h * HOUR_MS,
                       .updated_at = TIME_NONE,
                       .went_viral_at = TIME_NONE,
-                      .line = {.threshold = THRESHOLD, .median = TYPICAL, .compared = 9},
+                      .viral = {.threshold = THRESHOLD, .median = TYPICAL, .compared = 9},
                       .post_count = 1};
     v.id.b[14] = (uint8_t)(n / 256);
     v.id.b[15] = (uint8_t)n;
@@ -177,7 +177,7 @@ static void counts_never_exceed_the_maximum(void **state)
         char id[8];
         struct growth_moment m = at(NOON);
         struct video v = make(id, 1, 10, PLATFORM_TIKTOK);
-        v.line = (struct viral_line){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
+        v.viral = (struct viral_comparison){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
         set_views(&v, large[i], NOON - HOUR_MS);
         v.posts[0].counts[COUNT_LIKES] = large[i];
         for (int step = 0; step < 2 * VIRAL_PERIOD; step++) {
@@ -195,7 +195,7 @@ static void likes_stop_at_the_maximum_too(void **state)
     char id[8];
     const struct growth_moment m = at(NOON);
     struct video v = make(id, 1, 10, PLATFORM_TIKTOK);
-    v.line = (struct viral_line){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
+    v.viral = (struct viral_comparison){.threshold = COUNT_MAX, .median = COUNT_MAX, .compared = 50};
     set_views(&v, 0, NOON - HOUR_MS);
     v.posts[0].counts[COUNT_LIKES] = COUNT_MAX / 8 - 5;
     assert_true(grow(&v, &m) > 1000000);

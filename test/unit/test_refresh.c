@@ -63,7 +63,7 @@ static struct refresh_report report, inner;
 static enum err run_with(const struct source *source, enum run_cause cause, struct refresh_report *to)
 {
     static const struct slot_rule hourly = {.period_ms = HOUR_MS, .offset_ms = 55 * MINUTE_MS};
-    const struct refresh_options options = {.rules = step_rules_of(&config),
+    const struct refresh_options options = {.rules = step_rules_configured(&config),
                                             .config = &config,
                                             .sources = {{source}},
                                             .cause = cause,
@@ -148,7 +148,7 @@ static void run_applies_readings_and_is_recorded(void **state)
     const int64_t(*n)[RUN_COUNTERS] = report.counts.n[SOURCE_SIMULATED];
     assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
     assert_int_equal(n[PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
-    assert_int_equal(n[PLATFORM_PINTEREST][RUN_REFUSED + REFUSAL_UNKNOWN_POST], 1);
+    assert_int_equal(n[PLATFORM_PINTEREST][RUN_REFUSED + REJECTION_UNKNOWN_POST], 1);
     assert_int_equal(n[PLATFORM_COUNT][RUN_VIDEOS], 2);
     assert_int_equal(n[PLATFORM_COUNT][RUN_VIRAL_EVENTS], 1);
     assert_int_equal(n[PLATFORM_COUNT][RUN_MILESTONE_EVENTS], 3);
@@ -196,7 +196,7 @@ static void failing_source_does_not_stop_the_others(void **state)
     (void)state;
     const struct source bad = {.kind = SOURCE_SPOOL, .run = fails_twice};
     const struct source good = {.kind = SOURCE_SIMULATED, .run = reads_5000_views};
-    const struct refresh_options options = {.rules = step_rules_of(&config),
+    const struct refresh_options options = {.rules = step_rules_configured(&config),
                                             .config = &config,
                                             .sources = {{&bad, &good}},
                                             .cause = CAUSE_COMMAND};
