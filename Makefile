@@ -1,5 +1,5 @@
-# viewtally. `make run` sets a fresh Debian up and serves real data, `make test` runs everything there is.
-# `make help` lists the rest.
+# viewtally. `make run` prepares a bare Debian and serves real data, `make test` runs all tests, `make help` lists the
+# other goals.
 
 VERSION := 0.1.0
 
@@ -13,7 +13,7 @@ B := build/$(MODE)
 BIN := $(B)/viewtally
 
 .PHONY: all
-## make                   the program, build/release/viewtally (MODE=release|debug|asan|cov|fuzz)
+## make                   builds build/release/viewtally (MODE=release|debug|asan|cov|fuzz)
 all: $(BIN)
 
 # --- what a bare machine lacks ---------------------------------------------------------------------------
@@ -38,7 +38,7 @@ $(HAVE_GROUPS): build/.have-%: scripts/bootstrap
 deps:
 	@scripts/bootstrap build
 
-# All processors, unless the caller chose.
+# Uses all processors unless the caller passes -j.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -54,7 +54,7 @@ CLANG := $(findstring clang,$(notdir $(firstword $(CC))))
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
     -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
     -Wimplicit-fallthrough -Wunused-result -Wdate-time
-# Not among the flags that a change of rebuilds objects for.
+# Not part of $(B)/gen/flags, so a change does not rebuild the objects.
 FATAL := $(if $(filter 1,$(WERROR)),-Werror)
 
 HARDENING := -fstack-protector-strong -fstack-clash-protection -fPIE -fno-common -fno-delete-null-pointer-checks \
@@ -62,8 +62,8 @@ HARDENING := -fstack-protector-strong -fstack-clash-protection -fPIE -fno-common
 LINK_HARDENING := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed -Wl,--gc-sections
 SECTIONS := -ffunction-sections -fdata-sections
 
-# asan is AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer in one build; the libraries do without the
-# last, which is for our own code and doubles the time that SQLite takes to compile.
+# asan combines AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer. The libraries are built without the last
+# one, which doubles the compile time of SQLite and would only check code that is not ours.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZE_VENDOR := -fsanitize=address -fno-omit-frame-pointer
 
@@ -78,7 +78,7 @@ MODE_LDFLAGS_asan := -pie $(SANITIZE)
 MODE_LDFLAGS_cov := -pie --coverage
 MODE_LDFLAGS_fuzz := -pie $(SANITIZE)
 
-# Test seams (fake clock, fault countdowns) exist in every build but the one that is shipped.
+# Test seams (fake clock, fault countdowns) exist in every build except release.
 SEAMS := $(if $(filter-out release,$(MODE)),-DVT_TEST_SEAMS=1)
 
 CFLAGS ?=
@@ -88,7 +88,7 @@ ALL_CFLAGS = -std=gnu17 $(WARNINGS) $(MODE_CFLAGS_$(MODE)) $(CFLAGS)
 ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
 
 # --- libraries -------------------------------------------------------------------------------------------
-# The pinned sources of vendor/manifest as static archives, or with SYSTEM_LIBS=1 what pkg-config finds.
+# Static archives built from the pinned sources of vendor/manifest, or with SYSTEM_LIBS=1 the libraries of pkg-config.
 
 LIB_NAMES := sqlite curl nghttp2 hiredis uv llhttp yyjson inih xxhash
 VENDOR_VERSIONS = $(V)/versions
@@ -99,11 +99,11 @@ VENDOR_CACHE ?= vendor/cache
 endif
 VENDOR_CACHE ?= $(VENDOR_DIR)/cache
 
-# Builds that need no instrumented libraries share the release ones.
+# Builds that need no instrumented libraries share those of release.
 VENDOR_MODE_asan := asan$(if $(CLANG),-clang)
 VENDOR_MODE_fuzz := fuzz
 VENDOR_MODE := $(or $(VENDOR_MODE_$(MODE)),release)
-# What goes in stands in the name, so that checkouts of different states can share VENDOR_DIR.
+# The name contains a hash of the inputs, so that checkouts of different commits can share VENDOR_DIR.
 VENDOR_KEY := $(shell cat vendor/manifest vendor/build | sha256sum | cut -c 1-8)
 V := $(VENDOR_DIR)/$(VENDOR_MODE)-$(VENDOR_KEY)
 VENDOR_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
@@ -124,7 +124,7 @@ CMOCKA = $(shell pkg-config --libs cmocka)
 VENDOR_STAMP :=
 else
 LIB_CPPFLAGS = -isystem $(V)/include
-# What a static libcrypto needs itself besides zlib, which is curl's too: nothing more on Debian 12, zstd on 13.
+# The dependencies of a static libcrypto besides zlib: none on Debian 12, zstd on Debian 13.
 CRYPTO_NEEDS = $(filter -lzstd,$(shell sed -n 's/^Libs.private://p' /usr/lib/*/pkgconfig/libcrypto.pc 2>/dev/null))
 LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a -l:libz.a $(CRYPTO_NEEDS:-l%=-l:lib%.a) -lpthread -lm
 CMOCKA = $(V)/lib/libcmocka.a
@@ -134,13 +134,13 @@ endif
 .PHONY: vendor FORCE
 vendor: $(V)/stamp
 
-# Always asked, but the stamp's time only moves when something was rebuilt.
+# Always run; the stamp's time changes only if something was rebuilt.
 $(V)/stamp: FORCE | $(HAVE_BUILD)
 	@CC='$(CC)' AR='$(AR)' VENDOR_CFLAGS='$(VENDOR_CFLAGS_$(VENDOR_MODE))' vendor/build $(VENDOR_CACHE) $(V)
 
 # --- generated sources -----------------------------------------------------------------------------------
 
-# $(call keep,FILE): replaces FILE by FILE.new only when they differ.
+# $(call keep,FILE): replaces FILE by FILE.new only if they differ, so that unchanged files trigger no rebuild.
 keep = @cmp -s $1.new $1 && rm $1.new || mv $1.new $1
 
 GEN := $(B)/gen/build_info.c
@@ -183,7 +183,7 @@ OBJ := $(SRC:%.c=$(B)/obj/%.o) $(GEN:$(B)/gen/%.c=$(B)/obj/gen/%.o)
 MAIN := $(B)/obj/src/main.o
 ARCHIVE := $(B)/libviewtally.a
 
-# One short line a file; VERBOSE=1 shows the commands.
+# One short line per file; VERBOSE=1 shows the commands.
 Q := $(if $(filter 1,$(VERBOSE)),,@)
 COMPILE = $(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(FATAL) -MMD -MP -c -o $@ $<
 
@@ -197,7 +197,7 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@echo "  CC $<"
 	$(COMPILE) -Wno-overlength-strings
 
-# The list's time moves when a source comes or goes, so no member outlives its source.
+# Changes if a source is added or removed, so that the archive never contains an object without a source.
 $(B)/gen/objects: FORCE | $(HAVE_BUILD)
 	@mkdir -p $(@D)
 	@echo '$(OBJ)' >$@.new
@@ -236,12 +236,12 @@ docs: build/.have-test
 	@scripts/gen-docs
 
 .PHONY: run
-## make run               sets up ./data with real readings once and serves them on 127.0.0.1:8080
+## make run               creates ./data with real readings once and serves it on 127.0.0.1:8080
 run: $(BIN) build/.have-run
 	@scripts/run $(BIN)
 
 # --- unit tests ------------------------------------------------------------------------------------------
-# Each test/unit/test_*.c is one cmocka program; test/unit/lib/*.c is linked into all of them.
+# Each test/unit/test_*.c is one cmocka program, linked with test/unit/lib/*.c.
 
 UNIT_SRC := $(wildcard test/unit/test_*.c)
 UNIT_LIB := $(patsubst %.c,$(B)/obj/%.o,$(wildcard test/unit/lib/*.c))
@@ -253,7 +253,7 @@ $(B)/obj/test/%.o: test/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	$(COMPILE) -Itest/unit -Wno-missing-prototypes -Wno-conversion
 
 $(B)/test/test_longpoll: ALL_LDFLAGS += -Wl,--wrap=request_sleep -Wl,--wrap=request_wake
-# It sees every access to a response (see its head).
+# Records every access to a response, see the head of the file.
 $(B)/test/test_platform_facts: ALL_LDFLAGS += $(foreach f,parse get next iterate text id integer count,-Wl,--wrap=jsonr_$(f))
 
 $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
@@ -269,13 +269,13 @@ unit: $(UNIT_BIN)
 	@for t in $(UNIT_BIN); do echo "== $$t"; $$t || exit 1; done
 
 # --- everything ------------------------------------------------------------------------------------------
-# The three builds side by side, warnings being errors (WERROR=0 for a compiler newer than ours), then all tests.
+# Three builds in parallel with warnings as errors (WERROR=0 for newer compilers), then all tests.
 
 TEST_BUILDS := test-build-release test-build-debug test-build-asan
 .PHONY: test test-builds $(TEST_BUILDS)
-## make test              unit, flow, property and contract tests and lint, also under AddressSanitizer
-## make test CACHE=0      the same with that many bytes for kept answers (0: none; the AddressSanitizer half has 64 KiB otherwise)
-## make test STRICT=1     a skipped test fails unless test/allowed-skips.toml lists it; also runs tests that take minutes
+## make test              all tests and lint; unit, flow, property and contract tests also under AddressSanitizer
+## make test CACHE=0      the same with a response cache of that many bytes (0: none)
+## make test STRICT=1     a skipped test fails unless test/allowed-skips.toml lists it; includes tests that take minutes
 test: build/.have-test
 	@$(MAKE) --no-print-directory test-builds
 	@$(if $(CACHE),CACHE=$(CACHE) )$(if $(STRICT),STRICT=$(STRICT) )scripts/run-tests $(if $(TESTS),--python $(TESTS))
@@ -322,16 +322,16 @@ format:
 	clang-format -i $$(find src test tools -name '*.[ch]')
 
 # --- mutants ---------------------------------------------------------------------------------------------
-# Each entry of test/mutants/*.toml breaks one rule; the tests that it names must fail.
+# Each entry of test/mutants/*.toml breaks one rule; the tests that the entry names must fail.
 
 MUTANTS ?=
 .PHONY: mutants
-## make mutants           breaks one rule after the other and checks that the tests notice (MUTANTS=pattern for some)
+## make mutants           breaks one rule after the other; a test must fail each time (MUTANTS=pattern selects some)
 mutants: build/.have-test $(VENDOR_STAMP)
 	@/usr/bin/python3 scripts/mutants '$(MUTANTS)'
 
 # --- fuzzing ---------------------------------------------------------------------------------------------
-# Each test/fuzz/fuzz_*.c is one libFuzzer program; its corpus grows in build/fuzz/corpus from test/fuzz/corpus.
+# Each test/fuzz/fuzz_*.c is one libFuzzer program. It starts from test/fuzz/corpus and adds to build/fuzz/corpus.
 
 FUZZ_SECONDS ?= 60
 FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
@@ -343,7 +343,7 @@ $(B)/fuzz_%: $(B)/obj/test/fuzz/fuzz_%.o $(ARCHIVE)
 $(B)/fuzz_platforms: $(B)/obj/test/unit/lib/sample.o
 
 .PHONY: fuzz fuzz-run
-## make fuzz              every fuzz program for FUZZ_SECONDS (60)
+## make fuzz              runs every fuzz program for FUZZ_SECONDS (60)
 fuzz: build/.have-fuzz
 	@$(MAKE) --no-print-directory MODE=fuzz fuzz-run
 fuzz-run: $(FUZZ_BIN)
@@ -372,33 +372,35 @@ bench-platforms: $(BIN) build/.have-test
 	@/usr/bin/python3 test/platforms/bench_platforms.py $(BENCH)
 
 .PHONY: test-day
-## make test-day          a day of hourly refreshes: 2,000 authors, 50,000 posts, stand-ins that fail (DAY="--authors …")
+## make test-day          24 hourly refreshes of 2,000 authors and 50,000 posts from failing stand-ins (DAY="--authors …")
 test-day: build/.have-test
 	@$(MAKE) --no-print-directory MODE=debug all
 	@/usr/bin/python3 test/platforms/day.py $(DAY)
 
 .PHONY: soak
-## make soak              30 minutes (SOAK_MINUTES) of mixed traffic: nginx, two processes, Redis restarts; memory must stay flat
+## make soak              30 minutes (SOAK_MINUTES) of mixed traffic on two processes behind nginx; memory must stay flat
 soak: $(BIN) build/.have-test
 	@/usr/bin/python3 test/load/soak.py
 
-# --- rest ------------------------------------------------------------------------------------------------
+# --- installing and cleaning ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local
 .PHONY: install
-## make install           the release binary, to DESTDIR and PREFIX (/usr/local)
+## make install           installs the release binary and the man pages below DESTDIR and PREFIX (/usr/local)
 install: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/viewtally
+	install -D -m 644 docs/man/viewtally.1 $(DESTDIR)$(PREFIX)/share/man/man1/viewtally.1
+	install -D -m 644 docs/man/viewtally.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/viewtally.ini.5
 
-## make compile_commands.json   for editors and analysers
-COMPILED := src/main.c $(SRC) $(UNIT_SRC) $(wildcard test/unit/lib/*.c) $(FUZZ_SRC)
+## make compile_commands.json   for editors and analyzers
+COMPILED := src/main.c $(SRC) $(wildcard tools/*.c) $(UNIT_SRC) $(wildcard test/unit/lib/*.c) $(FUZZ_SRC)
 compile_commands.json: FORCE
 	@{ echo '['; sep=; for f in $(COMPILED); do \
 		printf '%s{"directory": "%s", "file": "%s", "command": "%s -Itest/unit -c %s"}' "$$sep" '$(CURDIR)' "$$f" \
 			'$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' "$$f"; \
 		sep=','; done; echo ']'; } >$@
 
-## make clean             all that was built; the fetched sources stay in vendor/cache
+## make clean             deletes build/; the fetched sources stay in vendor/cache
 .PHONY: clean
 clean:
 	rm -rf build compile_commands.json
