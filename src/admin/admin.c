@@ -111,7 +111,7 @@ static void add_address(void *ctx, struct str item)
     to->text[to->count++] = text;
 }
 
-enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view, const char **why)
+enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view, struct error *error)
 {
     struct addresses listen = {0};
     struct admin *a = xcalloc(1, sizeof *a);
@@ -137,7 +137,7 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
         .key = "[admin] listen",
         .router = &a->router,
     };
-    enum err err = http_server_open(&a->server, loop, &options, why);
+    enum err err = http_server_open(&a->server, loop, &options, error);
     for (size_t i = 0; i < listen.count; i++)
         free(listen.text[i]);
     if (err)

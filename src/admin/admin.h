@@ -10,7 +10,7 @@ struct admin;
 
 /* Binds [admin] listen, which is not empty. `view` must outlive it. */
 MUST_USE enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view,
-                             const char **why);
+                             struct error *error);
 
 /* Prints `admin listening on ADDRESS` for each address. */
 void admin_announce(const struct admin *a);

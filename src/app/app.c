@@ -231,7 +231,6 @@ static bool holds_key(void *ctx, struct str text)
 
 static enum err open_server(struct app *app, struct error *error)
 {
-    const char *why = "";
     const struct config *c = app->config;
     struct items listen = {0}, proxies = {0};
     config_each_item(c->server.listen, add_item, &listen);
@@ -260,10 +259,10 @@ static enum err open_server(struct app *app, struct error *error)
         .ended = monitor_record_request,
         .ended_ctx = app->watch,
     };
-    enum err e = http_server_open(&app->server, &app->loop, &options, &why);
+    enum err err = http_server_open(&app->server, &app->loop, &options, error);
     free_items(&listen);
     free_items(&proxies);
-    return e ? error_set(error, e, "%s", why) : OK;
+    return err;
 }
 
 static enum err open_watch(struct app *app, struct error *error)
@@ -277,10 +276,10 @@ static enum err open_watch(struct app *app, struct error *error)
     view->limiter = app->api.limiter;
     monitor_set_response_cache(app->watch, app->api.cache);
     view->cursors = app->api.positions;
-    enum err e = monitor_set_access_log(app->watch, app->config->log.access, &why);
-    if (!e)
-        e = monitor_open(app->watch, &why);
-    return e ? error_set(error, e, "%s", why) : OK;
+    enum err err = monitor_set_access_log(app->watch, app->config->log.access, &why);
+    if (err)
+        return error_set(error, err, "%s", why);
+    return monitor_open(app->watch, error);
 }
 
 /* ---- stop, in reverse ---- */

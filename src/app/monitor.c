@@ -60,13 +60,13 @@ void monitor_set_response_cache(struct monitor *w, const struct response_cache *
     w->view.more_ctx = cache;
 }
 
-enum err monitor_open(struct monitor *w, const char **why)
+enum err monitor_open(struct monitor *w, struct error *error)
 {
     const char *listen = w->view.config->admin.listen;
-    enum err err = *listen ? admin_open(&w->admin, w->loop, &w->view, why) : OK;
+    enum err err = *listen ? admin_open(&w->admin, w->loop, &w->view, error) : OK;
     if (err != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
         return err;
-    log_warn("%s; this process serves no metrics: each process needs its own address", *why);
+    log_warn("%s; this process serves no metrics: each process needs its own address", error->text);
     return OK;
 }
 

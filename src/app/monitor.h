@@ -16,7 +16,7 @@ struct admin_view *monitor_view(struct monitor *w);
 
 /* Opens [admin] listen, if it is not empty. Whoever did not choose an address is not kept from serving by
  * another process that has the default one: that is a warning. */
-MUST_USE enum err monitor_open(struct monitor *w, const char **why);
+MUST_USE enum err monitor_open(struct monitor *w, struct error *error);
 
 /* Shows what is kept of answers. */
 void monitor_set_response_cache(struct monitor *w, const struct response_cache *cache);

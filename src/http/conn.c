@@ -1,5 +1,4 @@
-/* A connection: its states, reading, deadlines, closing. State diagram in conn.h; answers in send.c. Knows no
- * route and no listener. */
+/* A connection: states, reading, deadlines, closing. conn.h has the state diagram; send.c sends responses. */
 #include "http/conn.h"
 
 #include "base/check.h"
@@ -18,7 +17,7 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
-    READING_BODY_KEPT = 4 << 10, /* of the response buffer, while a request is incomplete */
+    READING_BODY_KEPT = 4 << 10, /* capacity of the response buffer while a request is incomplete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
@@ -43,7 +42,7 @@ static int64_t timeout_of(const struct conn *c, enum conn_state state)
 void conn_enter(struct conn *c, enum conn_state state)
 {
     static const unsigned char edges[CONN_STATES] = {
-        /* Zeroed is NEW: entered once when it is opened. To LINGERING: conn_reject_no_memory(). */
+        /* NEW to NEW sets the first deadline. Edges to LINGERING: also conn_reject_no_memory(). */
         [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_IDLE] = 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_HEAD] = 1 << CONN_BODY | 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
@@ -70,7 +69,7 @@ static void on_closed(uv_handle_t *handle)
     if (c->x)
         server_release_exchange(s, c->x);
     list_remove(&c->link);
-    free(c->kept);
+    free(c->saved_input);
     c->magic = 0;
     free(c);
     server_conn_closed(s);
@@ -81,7 +80,7 @@ void conn_report_end(struct conn *c, bool complete)
     const struct http_options *o = &c->server->options;
     struct exchange *x = c->x;
     if (!x->answering)
-        x->r.res.status = 0; /* whatever the handler meant to say */
+        x->r.res.status = 0; /* a status that the handler has set was not sent */
     if (x->counted && o->ended)
         o->ended(o->ended_ctx, &x->r, complete);
     x->counted = false;
@@ -96,7 +95,7 @@ void conn_close(struct conn *c, const char *reason)
         request_cancel(&c->x->r);
         conn_report_end(c, false);
     }
-    list_remove(&c->turn);
+    list_remove(&c->scheduled);
     conn_enter(c, CONN_CLOSING);
     if (!c->resets || c->is_unix || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
         uv_close(&c->handle, on_closed);
@@ -118,19 +117,19 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 
 void conn_discard_input(struct conn *c)
 {
-    free(c->kept);
-    c->kept = NULL;
+    free(c->saved_input);
+    c->saved_input = NULL;
     c->in = (struct str){NULL, 0};
 }
 
-/* Copies what was not parsed out of the shared read buffer. Without memory, the requests in it are lost: the
- * one that is being served is the last. */
-static void keep_input(struct conn *c)
+/* Copies the rest of the input out of the shared read buffer. If out of memory, the pipelined requests in it
+ * are lost, and the connection closes after the current response. */
+static void save_input(struct conn *c)
 {
-    c->kept = try_malloc(c->in.len);
-    if (c->kept) {
-        memcpy(c->kept, c->in.p, c->in.len);
-        c->in.p = c->kept;
+    c->saved_input = try_malloc(c->in.len);
+    if (c->saved_input) {
+        memcpy(c->saved_input, c->in.p, c->in.len);
+        c->in.p = c->saved_input;
         return;
     }
     conn_discard_input(c);
@@ -143,27 +142,27 @@ static void keep_input(struct conn *c)
 static void on_end(struct conn *c, ssize_t error)
 {
     if (error != UV_EOF || c->state == CONN_LINGERING) {
-        conn_close(c, error == UV_EOF ? "ended by the client" : uv_strerror((int)error));
+        conn_close(c, error == UV_EOF ? "client disconnected" : uv_strerror((int)error));
         return;
     }
-    /* The client may have shut only its own side: an answer that is owed is still sent. One that sleeps till
-     * something happens is asked for at once, because most likely there is nobody left to read it. */
+    /* The client may have shut down only its own side, so a pending response is still sent. A sleeping
+     * request is woken, because the client has most likely disconnected. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
     if (takes_requests(c) && c->in.len == 0) {
-        conn_close(c, c->x ? "ended within a request" : "ended by the client");
+        conn_close(c, c->x ? "client disconnected within a request" : "client disconnected");
     } else if (c->x) {
         c->x->r.client_ended = true;
         request_wake(&c->x->r);
     }
 }
 
-static void linger_over(struct conn *c, size_t n)
+static void discard_while_lingering(struct conn *c, size_t n)
 {
     c->lingered += n;
     if (c->lingered > LINGER_BYTES)
-        conn_close(c, "answered, and the client goes on sending");
+        conn_close(c, "response sent, and the client continues to send");
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -175,13 +174,13 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n < 0) {
         on_end(c, n);
     } else if (c->state == CONN_LINGERING) {
-        linger_over(c, (size_t)n);
+        discard_while_lingering(c, (size_t)n);
     } else {
         CHECK(c->in.len == 0);
         c->in = str_make(buf->base, (size_t)n);
         conn_process_input(c);
-        if (c->in.len && !c->kept)
-            keep_input(c);
+        if (c->in.len && !c->saved_input)
+            save_input(c);
     }
 }
 
@@ -193,12 +192,12 @@ void conn_set_reading(struct conn *c, bool on)
     if (!on)
         (void)uv_read_stop(&c->stream);
     else if (FAULT_OR(UV_ENOMEM, uv_read_start(&c->stream, on_alloc, on_read)) != 0)
-        conn_close(c, "cannot be read");
+        conn_close(c, "cannot read");
 }
 
 /* ---- from bytes to requests ---- */
 
-/* False: no memory, and the connection was given up. */
+/* Returns false if out of memory; the connection then closes. */
 static bool begin_request(struct conn *c)
 {
     struct exchange *x = server_acquire_exchange(c->server);
@@ -216,8 +215,7 @@ static bool begin_request(struct conn *c)
     return true;
 }
 
-/* The client's own id when it is well formed, else one of ours. Client address as far as proxies are trusted.
- */
+/* Sets the request id (the client's, if it is well-formed) and the client address. */
 static void identify(struct conn *c)
 {
     struct http_server *s = c->server;
@@ -286,7 +284,7 @@ static void parse(struct conn *c)
         if (parser_expects_continue(c->x->parser))
             conn_send_continue(c);
     }
-    /* The rest of an incomplete request may never come: a large buffer goes back. */
+    /* The rest of an incomplete request may never arrive, so free a large buffer. */
     if (result == PARSE_MORE)
         buf_reset(&c->x->r.res.body, READING_BODY_KEPT);
     if (request_lacks_memory(c->x))
@@ -297,7 +295,7 @@ static void parse(struct conn *c)
         conn_reject(c, parser_status(c->x->parser), parser_message(c->x->parser));
 }
 
-/* Answers that can be given at once come back here in a loop and not by recursion. */
+/* A loop rather than recursion for requests that complete at once. */
 void conn_process_input(struct conn *c)
 {
     struct http_server *s = c->server;
@@ -316,15 +314,15 @@ void conn_process_input(struct conn *c)
     if (c->in.len == 0)
         conn_discard_input(c);
     if (c->in.len == 0 && c->peer_ended && takes_requests(c))
-        conn_close(c, "ended by the client");
+        conn_close(c, "client disconnected");
     else
         conn_set_reading(c, c->in.len == 0);
 }
 
 void conn_schedule(struct conn *c)
 {
-    if (list_is_empty(&c->turn)) /* in no list */
-        list_add_last(&c->server->turns, &c->turn);
+    if (list_is_empty(&c->scheduled)) /* in no list */
+        list_add_last(&c->server->scheduled, &c->scheduled);
     server_iterate_soon(c->server);
 }
 
@@ -342,14 +340,14 @@ void conn_run(struct conn *c)
 static void expire_handling(struct conn *c)
 {
     if (c->x->r.res.streaming) {
-        conn_close(c, "the answer took too long");
+        conn_close(c, "request timed out");
         return;
     }
     request_cancel(&c->x->r);
-    conn_reject(c, 503, "The answer took too long.");
+    conn_reject(c, 503, "The request timed out.");
 }
 
-/* As long as the client takes something, it is slow and not stuck. */
+/* A client that has read something since the last deadline is slow, not stuck. */
 static void expire_writing(struct conn *c)
 {
     size_t left = uv_stream_get_write_queue_size(&c->stream);
@@ -378,7 +376,7 @@ void conn_time_out(struct conn *c)
     case CONN_BODY: conn_reject(c, 408, "The request body did not arrive in time."); break;
     case CONN_HANDLING: expire_handling(c); break;
     case CONN_WRITING: expire_writing(c); break;
-    case CONN_LINGERING: conn_close(c, "answered"); break;
+    case CONN_LINGERING: conn_close(c, "response sent"); break;
     case CONN_CLOSING: break;
     }
 }
@@ -393,7 +391,7 @@ bool conn_has_unread_input(const struct conn *c)
 void conn_drain(struct conn *c)
 {
     if ((c->state == CONN_NEW || c->state == CONN_IDLE) && c->in.len == 0 && !conn_has_unread_input(c))
-        conn_close(c, "the server stops");
+        conn_close(c, "server is stopping");
 }
 
 /* ---- opening ---- */
@@ -416,7 +414,7 @@ static struct conn *conn_new(struct http_server *s, bool is_unix)
     c->server = s;
     c->is_unix = is_unix;
     list_init(&c->link);
-    list_init(&c->turn);
+    list_init(&c->scheduled);
     if (FAULT_OR(UV_ENOMEM, is_unix ? uv_pipe_init(s->loop, &c->pipe, 0) : uv_tcp_init(s->loop, &c->tcp)) !=
         0) {
         free(c);
@@ -437,7 +435,7 @@ enum err conn_accept(struct http_server *s, struct listener *from)
         status = UV_ENOMEM;
     conn_enter(c, CONN_NEW);
     if (status != 0) {
-        conn_close(c, "could not be accepted");
+        conn_close(c, "cannot accept");
         return ERR_IO;
     }
     s->counts.accepted++;

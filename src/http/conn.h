@@ -1,4 +1,4 @@
-/* Connections. Not for handlers: what server.c, listener.c, conn.c, send.c and request.c share. */
+/* Connections: what the files of the HTTP server share. Not for request handlers. */
 #ifndef VT_HTTP_CONN_H
 #define VT_HTTP_CONN_H
 
@@ -13,15 +13,15 @@
  *    | first byte of a request         body comes            complete
  *   IDLE ------------------------> HEAD ----------> BODY -----------------> HANDLING
  *    ^                              |                 |                      |    ^
- *    |                              +--complete, or to be refused---------+  |    | (a part was taken)
- *    |   answer written, kept alive                                       v  v    |
+ *    |                              +--complete or rejected---------------+  |    | chunk written
+ *    |   response written, keep-alive                                     v  v    |
  *    +------------------------------------------------------------------ WRITING -+
  *                                                                            |
- *                          answer written, input may be left: LINGERING <----+
+ *                      response written, unread input may follow: LINGERING <+
  *   any state --conn_close()--> CLOSING
  *
- * conn_enter() is the only assignment of `state`; each state but CLOSING has one deadline, and the
- * connections of a state stand in one list by deadline, so that one tick finds the late ones at the front.
+ * Only conn_enter() assigns `state`. Each state except CLOSING has one deadline. The connections of a state
+ * are in one list ordered by deadline, so that a tick finds the expired ones at the front.
  */
 enum conn_state {
     CONN_NEW,
@@ -37,42 +37,43 @@ enum { CONN_STATES = 8 };
 
 struct conn;
 
-/* One request with all that it needs, borrowed from the server's pool from its first byte to the end of its
- * answer. */
+/* A request and its resources. Taken from the server's pool at the first byte of the request and returned
+ * after the response. */
 struct exchange {
-    struct request r; /* first: a request is its exchange */
+    struct request r;
     unsigned magic;
     struct conn *conn;
     struct parser *parser;
-    struct buf head;     /* of the response; chunk framing */
-    struct list link;    /* in the pool, or in the server's sleeping list */
-    int64_t wake_ms;     /* while sleeping */
-    bool counted;        /* the server's `over` is owed */
-    bool answering;      /* the head of the answer is made */
-    bool active;         /* begun and not yet over: cancel has something to do */
+    struct buf head;     /* head of the response, or framing of a chunk */
+    struct list link;    /* in the pool, or in the server's list of sleeping requests */
+    int64_t wake_ms;     /* deadline of the sleep */
+    bool counted;        /* http_options.ended must be called at the end */
+    bool answering;      /* the head of the response has been built */
+    bool active;         /* the first step has run and the request has not ended */
     bool running;        /* a step is on the stack */
-    bool ready;          /* the next step runs when it is the connection's turn */
-    bool keeps_alive;    /* the connection stays open behind the answer */
-    bool client_closes;  /* the client has said that this is its last request */
-    const char *aborted; /* why the answer is broken off; NULL: it is not */
+    bool ready;          /* the next step runs when the connection is scheduled */
+    bool keeps_alive;    /* the connection stays open after the response */
+    bool client_closes;  /* the client has announced that this is its last request */
+    const char *aborted; /* reason of request_abort(); NULL: not aborted */
     uv_write_t write;
 };
 
 struct conn {
     unsigned magic;
     struct http_server *server;
-    struct list link; /* in the list of its state */
-    struct list turn; /* in the server's list while it has something to do in the next turn of the loop */
+    struct list link;      /* in the list of its state */
+    struct list scheduled; /* in the server's list of connections that have work in the next loop iteration */
     enum conn_state state;
-    int64_t entered_ms, deadline_ms; /* of the state, on the monotonic clock */
-    struct exchange *x;              /* NULL: idle */
-    struct str in;     /* bytes that were read and not yet parsed; while there are any, nothing is read */
-    char *kept;        /* where `in` is; NULL: in the server's read buffer, while on_read() runs */
-    size_t queue_seen; /* bytes in libuv's write queue when the write deadline was set */
-    size_t lingered;
-    bool reading, peer_ended, is_unix;
-    bool is_trusted; /* the peer, as a proxy */
-    bool resets;     /* closes with a reset: the client must not take what it has for all there is */
+    int64_t entered_ms, deadline_ms; /* of the state; monotonic */
+    struct exchange *x;              /* NULL: no request */
+    struct str in;                   /* bytes read and not yet parsed; reading is off while there are any */
+    char *saved_input; /* memory of `in`; NULL: `in` is in the server's read buffer, while on_read() runs */
+    size_t queue_seen; /* size of libuv's write queue when the write deadline was set */
+    size_t lingered;   /* bytes discarded while LINGERING */
+    bool reading, is_unix;
+    bool peer_ended; /* end of file was read */
+    bool is_trusted; /* the peer is a trusted proxy */
+    bool resets;     /* close with a reset, so that the client detects the truncated response */
     char peer[48];   /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
@@ -87,8 +88,8 @@ struct listener {
     struct http_server *server;
     struct listener *next;
     bool is_unix;
-    char name[128]; /* as printed: 127.0.0.1:8080, [::1]:8080, unix:/path */
-    bool waiting;   /* a connection is there and not yet accepted: the cap is reached */
+    char name[128]; /* 127.0.0.1:8080, [::1]:8080, unix:/path */
+    bool waiting;   /* a connection waits to be accepted, because max_connections is reached */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -101,24 +102,24 @@ enum { READ_BYTES = 16 << 10 };
 
 struct http_server {
     uv_loop_t *loop;
-    struct http_options options; /* its strings are not kept */
+    struct http_options options; /* without `listen` and `trusted_proxies` */
     struct proxies proxies;
     struct listener *listeners;
-    struct list conns[CONN_STATES]; /* CLOSING too: none is lost */
-    struct list pool;               /* exchanges at rest */
-    int pooled;
-    size_t large_kept;            /* bytes in their large buffers */
-    struct arena_reserve reserve; /* for the request that is served when memory runs out */
-    struct list turns;            /* connections with something to do in the next turn */
-    struct list sleeping;         /* exchanges */
+    struct list conns[CONN_STATES]; /* all connections, by state */
+    struct list pool;               /* unused exchanges */
+    int pooled;                     /* their number */
+    size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_KEPT */
+    struct arena_reserve reserve;   /* for the request that runs out of memory */
+    struct list scheduled;          /* connections that have work in the next loop iteration */
+    struct list sleeping;           /* exchanges in request_sleep() */
     uv_timer_t tick;
-    uv_check_t check;
-    uv_idle_t idle; /* keeps the loop from blocking while anybody waits for a turn */
+    uv_check_t check; /* runs the scheduled connections */
+    uv_idle_t idle;   /* active while a connection is scheduled, so that the loop does not block */
     int open_handles;
     bool ticking, draining, forced, closing;
-    bool tick_failed; /* the timer could not be started: on_check() tries again */
-    int64_t tick_ms;  /* when it will tick, if ticking */
-    int64_t work_us;  /* clock_work_us() when the work on the connection began that is being served */
+    bool tick_failed; /* the timer could not be started; on_check() retries */
+    int64_t tick_ms;  /* time of the next tick, if ticking */
+    int64_t work_us;  /* clock_work_us() when the current time slice began */
     int64_t drain_until_ms, listen_until_ms;
     int64_t warn_again_ms;
     void (*closed)(void *ctx);
@@ -126,10 +127,11 @@ struct http_server {
     uint64_t id_salt, id_count;
     struct date_cache date;
     struct http_server_counts counts;
-    char read_buffer[READ_BYTES]; /* of whatever connection is being read */
+    char read_buffer[READ_BYTES]; /* shared by all connections, during on_read() */
 };
 
-/* clock_mono_ms(), but read once a turn: good enough for deadlines. A test moves its clock at any moment. */
+/* The monotonic clock, cached by libuv for a loop iteration, which is precise enough for deadlines. With test
+ * seams it is read each time, because a test may move its clock at any time. */
 static inline int64_t server_now_ms(const struct http_server *s)
 {
 #ifdef VT_TEST_SEAMS
@@ -142,109 +144,109 @@ static inline int64_t server_now_ms(const struct http_server *s)
 
 /* ---- conn.c ---- */
 
-/* Takes the listener's waiting connection. ERR_NOMEM: not taken, it still waits; ERR_IO: it is lost. */
+/* Accepts the listener's waiting connection. ERR_NOMEM: it still waits; ERR_IO: the connection was lost. */
 MUST_USE enum err conn_accept(struct http_server *s, struct listener *from);
 
-/* The only assignment of the state; CHECKs that there is such an edge, and sets the state's deadline. */
+/* Changes the state and sets its deadline. CHECKs that the state diagram has this edge. */
 void conn_enter(struct conn *c, enum conn_state state);
 
-/* The only way out. `reason` is static; for the log. Harmless twice. */
+/* Closes the connection; the only way to do so. `reason` is a static text for the log. May be called twice.
+ */
 void conn_close(struct conn *c, const char *reason);
 
-/* The deadline of the connection's state has come. */
+/* Called when the deadline of the connection's state has expired. */
 void conn_time_out(struct conn *c);
 
-/* Puts it into the list of those that have something to do in the next turn of the loop; conn_run() does it.
- */
+/* Schedules the connection for the next loop iteration, which calls conn_run(). */
 void conn_schedule(struct conn *c);
 void conn_run(struct conn *c);
 
-/* Serves what has arrived, for about a slice. */
+/* Parses and handles the buffered input, for about one time slice. */
 void conn_process_input(struct conn *c);
 
-/* Reads on or not; nothing is read behind the client's end. */
+/* Starts or stops reading. Does nothing after end of file. */
 void conn_set_reading(struct conn *c, bool on);
 void conn_discard_input(struct conn *c);
 
-/* Gives the current request up for lack of memory: a 503 from static memory if nothing of a response was
- * sent, and the connection closes. Also without a request, if none could be begun. */
+/* Aborts the current request, if any, because memory ran out: sends a 503 from static memory unless part of a
+ * response was sent, and closes the connection. */
 void conn_reject_no_memory(struct conn *c);
 
-/* Answers with an error that the server makes itself, and closes. The request is not running, and nothing of
- * an answer was sent. */
+/* Sends an error response and closes the connection. Precondition: no step of the request is running, and no
+ * part of a response was sent. */
 void conn_reject(struct conn *c, int status, const char *message);
 
-/* The kernel holds bytes that the client has sent and that were not read yet. */
+/* True if the socket's receive buffer is not empty. */
 bool conn_has_unread_input(const struct conn *c);
 
-/* The server drains: closes the connection if nothing is under way on it. */
+/* The server is draining: closes the connection if it is idle and has no unread input. */
 void conn_drain(struct conn *c);
 
-/* The exchange is over: tells the server's `over`, once. */
+/* The exchange has ended: calls http_options.ended, once. */
 void conn_report_end(struct conn *c, bool complete);
 
 /* ---- send.c ---- */
 
-/* The request is complete: sends r->res. */
+/* Sends r->res. The request is complete. */
 void conn_respond(struct conn *c);
 
-/* Sends what r->res.body holds as a chunk: request_flush(). */
+/* request_flush(): sends the content of r->res.body as a chunk. */
 enum next conn_flush(struct conn *c);
 
-/* `100 Continue`. */
+/* Sends `100 Continue`. */
 void conn_send_continue(struct conn *c);
 
 /* ---- request.c ---- */
 
-/* Once for each exchange. */
+/* Called once for each exchange. */
 void request_init(struct exchange *x);
 
-/* Test after whatever may have allocated for the request: if true, give it up before anything else runs. */
+/* True if the request ran out of memory. Test it after each step; if true, abort the request. */
 bool request_lacks_memory(const struct exchange *x);
 
-/* Runs steps until the request is complete, has to wait or has had its slice. */
+/* Runs steps until the request completes, waits, or has used its time slice. */
 void request_run(struct request *r);
 
-/* Gives the request up: cancels its wait, calls on_free. Harmless when it is over. */
+/* Cancels the request: cancels its waiter and calls on_free. Does nothing if the request has ended. */
 void request_cancel(struct request *r);
 
-/* Wakes the sleeping requests whose time has come. Returns when the next one's comes; INT64_MAX: never. */
+/* Wakes the sleeping requests whose deadline has expired. Returns the next deadline; INT64_MAX: none. */
 int64_t request_wake_due(struct http_server *s, int64_t now_ms);
 
 /* ---- server.c ---- */
 
-/* An exchange with the memory that any request needs: structures, the arena's first block, the buffers of the
- * head. NULL: no memory. */
+/* Returns an exchange with the memory that every request needs: parser, first block of the arena, and the
+ * buffer for the head. NULL: out of memory. */
 MUST_USE struct exchange *server_acquire_exchange(struct http_server *s);
 void server_release_exchange(struct http_server *s, struct exchange *x);
-/* A connection has come to the listener. */
+/* A client has connected to the listener. */
 void server_on_connection(struct listener *l);
-/* One of the handles counted in open_handles is gone for good; and a connection. */
+/* A handle counted in open_handles has closed; a connection has closed. */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s);
-/* Logs trouble that many clients may have at the same time: at most one line a second. */
+/* Logs a warning, at most once per second, because many clients may cause it at the same time. */
 void server_warn(struct http_server *s, const char *what, const char *reason);
-/* The loop must turn again at once. */
+/* Makes the loop run another iteration without blocking. */
 void server_iterate_soon(struct http_server *s);
-/* The tick must come at `deadline_ms` (monotonic), or a little later. */
+/* Schedules the tick for `deadline_ms` (monotonic) at the latest; it may be a little late. */
 void server_schedule_tick(struct http_server *s, int64_t deadline_ms);
 
 /* ---- evict.c ---- */
 
-/* While clients wait to be accepted, closes one connection for each of them: first those that have sent
- * nothing for 2 s, then the one that has been idle longest, but none that has been idle for less than 1 s.
- * Returns when to call again (monotonic ms); INT64_MAX if there is room for everybody. */
+/* Closes one connection for each client that waits to be accepted: first those that have sent nothing for 2
+ * s, then the one that has been idle longest, if for at least 1 s. Returns the time of the next call
+ * (monotonic ms), or INT64_MAX if no client is left waiting. */
 int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */
 
-/* Binds and listens; puts the listener into s->listeners. On failure nothing stays open. */
-MUST_USE enum err listener_open(struct http_server *s, const char *address, const char **why);
+/* Binds and listens, and adds the listener to s->listeners. */
+MUST_USE enum err listener_open(struct http_server *s, const char *address, struct error *error);
 
 /* Stops listening; libuv unlinks a Unix socket. */
 void listener_close(struct listener *l);
 
-/* A connection waits in the kernel's backlog. */
+/* True if a connection waits in the kernel's backlog. */
 bool listener_has_backlog(const struct listener *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* Named values of a request. Knows yyjson for the JSON form, and no endpoint. */
+/* Reads named values from a form or a JSON object. */
 #include "http/fields.h"
 
 #include "http/form.h"
@@ -18,7 +18,7 @@ static int find(const struct fields *f, struct str name)
     return -1;
 }
 
-/* An empty value is as none (RFC 6749, 3.1), but counts when it stands beside another. */
+/* An empty value is treated as missing (RFC 6749, 3.1), but counts as an occurrence. */
 static void put(struct fields *f, int i, bool *seen, struct str value)
 {
     f->repeated[i] = seen[i];

@@ -1,4 +1,4 @@
-/* Splitting and decoding forms. Knows no field. */
+/* Splits and decodes forms. */
 #include "http/form.h"
 
 static int hex_digit(char c)
@@ -49,13 +49,13 @@ static const char *add(struct arena *a, struct form *form, struct str raw_name, 
 {
     struct str name, value;
     if (!form_decode(a, raw_name, &name) || !form_decode(a, raw_value, &value))
-        return "holds a % that begins no escape";
+        return "contains an invalid percent-encoding";
     if (!is_text(name) || !is_text(value))
-        return "holds text that is not UTF-8";
+        return "contains text that is not valid UTF-8";
     if (form_get(form, name).p)
-        return "gives a field twice";
+        return "contains a field twice";
     if (form->count == FORM_FIELDS_MAX)
-        return "has too many fields";
+        return "contains too many fields";
     form->fields[form->count].name = name;
     form->fields[form->count++].value = value;
     return NULL;

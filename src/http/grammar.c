@@ -1,4 +1,4 @@
-/* HTTP grammar by hand where no library offers it. */
+/* HTTP grammar that no library of ours checks. */
 #include "http/grammar.h"
 
 static bool is_alnum(char c)
@@ -11,8 +11,8 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Length of the registered name at the start of s: unreserved, sub-delims (but the comma, which in a Host is
- * two of them joined) and percent escapes. */
+/* Length of the registered name at the start of `s`: unreserved characters, sub-delims and percent escapes.
+ * Without the comma, which joins two Host fields. */
 static size_t reg_name(struct str s)
 {
     size_t i = 0;
@@ -60,7 +60,7 @@ static bool is_clean(struct str s)
     return true;
 }
 
-/* Behind "http://" or "https://": cuts off the authority. */
+/* Removes the authority that follows "http://" or "https://". */
 static bool strip_authority(struct str *s)
 {
     size_t i = 0;
@@ -132,7 +132,7 @@ bool grammar_etag_matches(struct str list, struct str etag)
     if (str_eq(str_trim(list), STR("*")))
         return true;
     while (list.p) {
-        list = str_cut(list, ',', &item); /* our tags hold no comma */
+        list = str_cut(list, ',', &item); /* our entity tags contain no comma */
         item = str_trim(item);
         if (str_starts_with(item, STR("W/")))
             item = str_make(item.p + 2, item.len - 2);

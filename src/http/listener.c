@@ -1,4 +1,4 @@
-/* Listening addresses: TCP over IPv4 and IPv6, Unix sockets. */
+/* Listeners on TCP addresses (IPv4, IPv6) and Unix sockets. */
 #include "base/check.h"
 #include "base/fault.h"
 #include "config/address.h"
@@ -19,7 +19,7 @@ static void on_connection(uv_stream_t *stream, int status)
 {
     struct listener *l = stream->data;
     if (status < 0)
-        server_warn(l->server, "a connection cannot be accepted", uv_strerror(status));
+        server_warn(l->server, "cannot accept a connection", uv_strerror(status));
     else
         server_on_connection(l);
 }
@@ -46,7 +46,7 @@ bool listener_has_backlog(const struct listener *l)
     return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLIN;
 }
 
-/* libuv's status. */
+/* Sets the name to the bound address. Returns a status of libuv. */
 static int name_tcp(struct listener *l)
 {
     struct sockaddr_storage bound;
@@ -75,8 +75,8 @@ static int open_tcp(struct listener *l, const struct sockaddr_storage *address)
     return status == 0 ? name_tcp(l) : status;
 }
 
-/* A socket file that nobody listens on is left over from a process that died; one that answers belongs to a
- * living server. */
+/* True for a socket file that refuses connections: the process that created it has ended without unlinking
+ * it. */
 static bool is_stale(const char *path)
 {
     struct stat st;
@@ -93,7 +93,7 @@ static bool is_stale(const char *path)
     return refused;
 }
 
-/* libuv says EACCES where the system says ENOENT. */
+/* libuv translates ENOENT to EACCES; undo that if the directory does not exist. */
 static int explain_bind(int status, const char *path)
 {
     char directory[sizeof((struct sockaddr_un *)NULL)->sun_path];
@@ -121,33 +121,28 @@ static int open_unix(struct listener *l, const char *path)
     return FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection));
 }
 
-static enum err cannot_listen(const struct http_server *s, const char *address, int status, const char **why)
+static enum err listen_error(const struct http_server *s, const char *address, int status,
+                             struct error *error)
 {
-    static char message[256];
-    (void)snprintf(message, sizeof message, "%s: %s: %s", s->options.key, address, uv_strerror(status));
-    *why = message;
-    return status == UV_EADDRINUSE ? ERR_BUSY : status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
+    const enum err code = status == UV_EADDRINUSE ? ERR_BUSY : status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
+    return error_set(error, code, "%s: %s: %s", s->options.key, address, uv_strerror(status));
 }
 
-enum err listener_open(struct http_server *s, const char *address, const char **why)
+enum err listener_open(struct http_server *s, const char *address, struct error *error)
 {
-    static char message[256];
     const char *path = address_unix_path(address);
     struct sockaddr_storage tcp = {0};
-    if (path ? !*path : !address_parse_tcp(address, &tcp)) {
-        (void)snprintf(message, sizeof message,
-                       "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
-                       s->options.key, address);
-        *why = message;
-        return ERR_INVALID;
-    }
+    if (path ? !*path : !address_parse_tcp(address, &tcp))
+        return error_set(error, ERR_INVALID,
+                         "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
+                         s->options.key, address);
     struct listener *l = try_calloc(1, sizeof *l);
     int status = !l     ? UV_ENOMEM
                  : path ? FAULT_OR(UV_ENOMEM, uv_pipe_init(s->loop, &l->pipe, 0))
                         : FAULT_OR(UV_ENOMEM, uv_tcp_init(s->loop, &l->tcp));
     if (status != 0) {
         free(l);
-        return cannot_listen(s, address, status, why);
+        return listen_error(s, address, status, error);
     }
     l->server = s;
     l->handle.data = l;
@@ -157,5 +152,5 @@ enum err listener_open(struct http_server *s, const char *address, const char **
     *last = l;
     s->open_handles++;
     status = path ? open_unix(l, path) : open_tcp(l, &tcp);
-    return status == 0 ? OK : cannot_listen(s, address, status, why);
+    return status == 0 ? OK : listen_error(s, address, status, error);
 }

@@ -1,15 +1,15 @@
-/* Requests through llhttp; ask.c is the only other file that knows it. No lenient flag is ever set.
+/* The only file that includes llhttp. Never sets one of its lenient flags.
  *
  *   START --first byte of a request line--> HEAD --empty line--> BODY --end--> DONE
- *   on_bytes_before(): empty lines          on_head_complete()   on_complete()
+ *   skip_empty_lines(): empty lines          on_head_complete()   on_complete()
  *
- * llhttp hands out fragments: a name, a value or the target is complete only in its `*_complete` callback, so
- * they are gathered in buffers and looked at there. A callback that refuses sets status and message and
- * returns REFUSE, which ends llhttp_execute(). Each request gets a freshly initialised llhttp: its own memory
- * of a connection (`Connection: close` seen, an upgrade) is not used.
+ * llhttp reports fragments: a name, a value or the target is complete only in its `*_complete` callback, so
+ * they are collected in buffers and checked there. A callback that rejects the request sets status and
+ * message and returns REJECT, which ends llhttp_execute(). llhttp is initialized for each request, so its
+ * state of the connection (`Connection: close` seen, an upgrade) is not used.
  *
- * Limits are exact: llhttp is given no more than may still come, so that the answer to a stream does not
- * depend on its segments. */
+ * Limits are exact: llhttp never gets more bytes than the limit allows, so that the result does not depend on
+ * how the stream was split into reads. */
 #include "http/parse.h"
 
 #include "base/check.h"
@@ -20,17 +20,17 @@
 #include <stdlib.h>
 
 enum {
-    REFUSE = -1,
-    NAME_MAX_BYTES = 64,    /* no known name is longer */
+    REJECT = -1,
+    NAME_MAX_BYTES = 64,    /* known names are shorter */
     VERSION_MAX_BYTES = 8,  /* "1.1" */
-    EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 wants at least one */
+    EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 requires at least one line */
     EXTENSION_BYTES = 1024, /* in all chunks together */
     TRAILER_BYTES = 4096,
-    WIRE_FACTOR = 8,     /* a body in chunks takes at most this times its limit */
-    TEXT_KEPT = 4 << 10, /* of the text buffer, between requests */
+    WIRE_FACTOR = 8,     /* a chunked body takes at most this times its limit on the wire */
+    TEXT_KEPT = 4 << 10, /* capacity of the text buffer between requests */
 };
 
-/* Fields that only the parser looks at stand behind the request's own. */
+/* Fields that only the parser uses follow those of the request. */
 enum { SLOT_EXPECT = FIELD_COUNT, SLOT_TRANSFER_ENCODING, SLOT_COUNT, SLOT_NONE = -1 };
 
 #define NAME(literal)                                                                                        \
@@ -71,19 +71,19 @@ struct parser {
     struct request *r;
     const struct http_limits *limits;
     enum phase phase;
-    int status; /* of the refusal; 0: none */
+    int status; /* to reject the request with; 0: not rejected */
     const char *message;
-    const char *slice;   /* what llhttp is reading */
-    size_t before_slice; /* bytes of the request before it */
-    size_t line_end;     /* where the last part of the request line ended, in bytes of the request */
+    const char *input;   /* what llhttp is reading */
+    size_t before_input; /* bytes of the request before it */
+    size_t line_end;     /* offset in the request where the last part of the request line ended */
     size_t empty_bytes;  /* of empty lines before the request line */
-    size_t head_left;    /* bytes that may still come */
-    size_t wire_left;    /* the same behind the head */
+    size_t head_left;    /* bytes that the limit of the head still allows */
+    size_t wire_left;    /* bytes that the limit of the body still allows */
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
     bool after_cr, keeps_alive, expects_continue, lacks_memory;
-    int slot;           /* of the field whose value is being read */
-    size_t value_begin; /* of that value, in text */
+    int slot;           /* of the field that is being parsed */
+    size_t value_begin; /* of its value, in `text` */
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
@@ -100,15 +100,16 @@ static struct parser *parser_of(llhttp_t *ll)
     return ll->data;
 }
 
-static int refuse(struct parser *p, int status, const char *message)
+static int reject(struct parser *p, int status, const char *message)
 {
     p->status = status;
     p->message = message;
-    return REFUSE;
+    return REJECT;
 }
 
-/* Gathers a fragment of a text that is short whenever it is right; `*len` goes on counting. */
-static void gather(char *to, size_t *to_len, size_t size, const char *at, size_t len)
+/* Appends a fragment to a text whose valid values fit into `size` bytes. Bytes above are counted, not stored.
+ */
+static void collect(char *to, size_t *to_len, size_t size, const char *at, size_t len)
 {
     if (*to_len < size)
         memcpy(to + *to_len, at, len < size - *to_len ? len : size - *to_len);
@@ -122,13 +123,13 @@ static bool is_text(const char *text, size_t len, struct str want)
 
 /* ---- request line ---- */
 
-/* llhttp takes any number of spaces between the parts; RFC 9112, 3 has one. `first` is the first fragment of
- * a part. */
+/* llhttp accepts any number of spaces between the parts of the request line; RFC 9112, 3 allows one. `first`:
+ * the first fragment of a part. */
 static int check_gap(struct parser *p, bool first, const char *at, size_t len)
 {
-    size_t begin = p->before_slice + (size_t)(at - p->slice);
+    size_t begin = p->before_input + (size_t)(at - p->input);
     if (first && p->line_end && begin != p->line_end + 1)
-        return refuse(p, 400, "There is more than one space in the request line.");
+        return reject(p, 400, "The parts of the request line must be separated by one space.");
     p->line_end = begin + len;
     return 0;
 }
@@ -159,9 +160,9 @@ static int on_target(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
     if (check_gap(p, p->text.len == 0, at, len))
-        return REFUSE;
+        return REJECT;
     if (len > p->limits->target_bytes - p->text.len)
-        return refuse(p, 414, "The request target is too long.");
+        return reject(p, 414, "The request target is too long.");
     buf_append(&p->text, str_make(at, len));
     return 0;
 }
@@ -174,9 +175,9 @@ static int on_target_complete(llhttp_t *ll)
     p->text.len = 0;
     bool valid = grammar_split_target(r->target, &r->path, &r->query);
     if (ll->method == HTTP_CONNECT)
-        return refuse(p, 501, "CONNECT is not supported.");
+        return reject(p, 501, "CONNECT is not supported.");
     if (!valid || (str_eq(r->path, STR("*")) && ll->method != HTTP_OPTIONS))
-        return refuse(p, 400, "The request target is not valid.");
+        return reject(p, 400, "The request target is not valid.");
     return 0;
 }
 
@@ -184,26 +185,25 @@ static int on_protocol(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
     bool first = p->protocol_len == 0;
-    gather(p->protocol, &p->protocol_len, sizeof p->protocol, at, len);
+    collect(p->protocol, &p->protocol_len, sizeof p->protocol, at, len);
     return check_gap(p, first, at, len);
 }
 
 static int on_protocol_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
-    return is_text(p->protocol, p->protocol_len, STR("HTTP")) ? 0
-                                                              : refuse(p, 400, "Only HTTP is spoken here.");
+    return is_text(p->protocol, p->protocol_len, STR("HTTP")) ? 0 : reject(p, 400, "Not an HTTP request.");
 }
 
-static int refuse_version(struct parser *p)
+static int reject_version(struct parser *p)
 {
-    return refuse(p, 505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+    return reject(p, 505, "The supported versions are HTTP/1.1 and HTTP/1.0.");
 }
 
 static int on_version(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
-    gather(p->version, &p->version_len, sizeof p->version, at, len);
+    collect(p->version, &p->version_len, sizeof p->version, at, len);
     return 0;
 }
 
@@ -211,18 +211,18 @@ static int on_version_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
     bool known = ll->http_major == 1 && ll->http_minor <= 1;
-    return known ? 0 : refuse_version(p);
+    return known ? 0 : reject_version(p);
 }
 
 /* ---- header and trailer fields ---- */
 
-/* The head as a whole is limited by the bytes that llhttp is given. */
+/* Header fields need no counting here, because execute() limits the head as a whole. */
 static int count_trailer(struct parser *p, size_t len)
 {
     if (p->phase != PHASE_BODY)
         return 0;
     if (len > p->trailer_left)
-        return refuse(p, 431, "The trailer fields are too large.");
+        return reject(p, 431, "The trailer fields are too large.");
     p->trailer_left -= len;
     return 0;
 }
@@ -230,7 +230,7 @@ static int count_trailer(struct parser *p, size_t len)
 static int on_field(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
-    gather(p->name, &p->name_len, sizeof p->name, at, len);
+    collect(p->name, &p->name_len, sizeof p->name, at, len);
     return count_trailer(p, len);
 }
 
@@ -242,7 +242,7 @@ static int slot_of(const struct parser *p, struct str name)
     return p->extra_field.len && str_eq_nocase(name, p->extra_field) ? (int)FIELD_EXTRA : SLOT_NONE;
 }
 
-/* Trailers count against their limit and mean nothing (RFC 9110, 6.5.1). */
+/* Trailer fields count against their limit and are ignored (RFC 9110, 6.5.1). */
 static int on_field_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
@@ -251,7 +251,7 @@ static int on_field_complete(llhttp_t *ll)
     p->name_len = 0;
     p->value_begin = p->text.len;
     if (p->lines_left-- == 0)
-        return refuse(p, 431, "There are too many header fields.");
+        return reject(p, 431, "There are too many header fields.");
     return 0;
 }
 
@@ -292,8 +292,8 @@ static void append_value(struct str *joined, struct str value)
     joined->len += value.len;
 }
 
-/* The lines of one field become one value (RFC 9110, 5.3). Done once, at the end of the head: joining line by
- * line would copy everything so far for each line. */
+/* Joins the lines of each field to one value (RFC 9110, 5.3), once at the end of the head: joining line by
+ * line would take quadratic time. */
 static void join_values(struct parser *p)
 {
     for (size_t i = 0; i < p->line_count; i++) {
@@ -312,7 +312,7 @@ static void join_values(struct parser *p)
     buf_reset(&p->text, TEXT_KEPT);
 }
 
-/* Also of a request that is refused: its id, for one, is worth having. */
+/* Also for a request that is rejected, because its response uses X-Request-Id. */
 static void publish_fields(struct parser *p)
 {
     join_values(p);
@@ -324,9 +324,9 @@ static int check_host(struct parser *p)
 {
     unsigned count = p->count[FIELD_HOST];
     if (count > 1 || (count == 0 && p->ll.http_minor == 1))
-        return refuse(p, 400, "There must be exactly one Host header field.");
+        return reject(p, 400, "There must be exactly one Host header field.");
     if (count && !grammar_is_host(p->value[FIELD_HOST]))
-        return refuse(p, 400, "The Host header field is not valid.");
+        return reject(p, 400, "The Host header field is not valid.");
     return 0;
 }
 
@@ -334,14 +334,14 @@ static int check_framing(struct parser *p)
 {
     struct str codings = p->value[SLOT_TRANSFER_ENCODING];
     if (!codings.p && p->ll.content_length > p->limits->body_bytes)
-        return refuse(p, 413, "The request body is too large.");
+        return reject(p, 413, "The request body is too large.");
     if (!codings.p || (str_eq_nocase(codings, STR("chunked")) && p->ll.http_minor == 1))
         return 0;
     if (p->ll.http_minor == 0)
-        return refuse(p, 400, "HTTP/1.0 has no Transfer-Encoding.");
+        return reject(p, 400, "HTTP/1.0 does not support Transfer-Encoding.");
     if (grammar_ends_chunked(codings))
-        return refuse(p, 501, "The only transfer coding supported is chunked.");
-    return refuse(p, 400, "The Transfer-Encoding does not say where the body ends.");
+        return reject(p, 501, "The only supported transfer coding is chunked.");
+    return reject(p, 400, "The Transfer-Encoding does not define the end of the body.");
 }
 
 static int check_expect(struct parser *p)
@@ -349,7 +349,7 @@ static int check_expect(struct parser *p)
     if (!p->count[SLOT_EXPECT] || p->ll.http_minor == 0)
         return 0;
     if (!str_eq_nocase(p->value[SLOT_EXPECT], STR("100-continue")))
-        return refuse(p, 417, "The only expectation supported is 100-continue.");
+        return reject(p, 417, "The only supported expectation is 100-continue.");
     p->expects_continue = p->count[SLOT_TRANSFER_ENCODING] || p->ll.content_length > 0;
     return 0;
 }
@@ -357,12 +357,12 @@ static int check_expect(struct parser *p)
 static int on_head_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
-    /* A request of HTTP/0.9 has no version for on_version_complete() to look at. */
+    /* HTTP/0.9 has no version, so on_version_complete() was not called. */
     if (p->version_len == 0)
-        return refuse_version(p);
+        return reject_version(p);
     join_values(p);
     if (check_framing(p) || check_host(p) || check_expect(p))
-        return REFUSE;
+        return REJECT;
     p->phase = PHASE_BODY;
     return HPE_PAUSED;
 }
@@ -374,9 +374,9 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
     struct parser *p = parser_of(ll);
     struct str *body = &p->r->body;
     if (len > p->limits->body_bytes - body->len)
-        return refuse(p, 413, "The request body is too large.");
+        return reject(p, 413, "The request body is too large.");
     if (!p->body_capacity) {
-        /* llhttp has counted this fragment off already. */
+        /* llhttp has already subtracted this fragment. */
         p->body_capacity =
             p->count[SLOT_TRANSFER_ENCODING] ? p->limits->body_bytes : ll->content_length + len;
         body->p = arena_alloc(&p->r->arena, p->body_capacity);
@@ -387,13 +387,13 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
     return 0;
 }
 
-/* llhttp counts no extension bytes (CVE-2024-22019): a chunk header may be endless. */
+/* llhttp does not limit chunk extensions (CVE-2024-22019). */
 static int on_extension(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);
     (void)at;
     if (len > p->extension_left)
-        return refuse(p, 413, "The chunk extensions are too large.");
+        return reject(p, 413, "The chunk extensions are too large.");
     p->extension_left -= len;
     return 0;
 }
@@ -402,7 +402,7 @@ static int on_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
     p->phase = PHASE_DONE;
-    /* With HTTP/1.0 llhttp looks for keep-alive only: `keep-alive, close` is a close. */
+    /* For HTTP/1.0 llhttp looks only for keep-alive, but `keep-alive, close` means close. */
     p->keeps_alive = llhttp_should_keep_alive(ll) && !(ll->flags & F_CONNECTION_CLOSE);
     return HPE_PAUSED;
 }
@@ -466,14 +466,14 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
     p->ll.data = p;
 }
 
-/* Empty lines before a request line are passed over (RFC 9112, 2.2), a few of them. llhttp would take any
- * number, and a bare CR or LF. */
-static bool on_bytes_before(struct parser *p, struct str *bytes)
+/* Skips a few empty lines before a request line (RFC 9112, 2.2). llhttp would accept any number, and a bare
+ * CR or LF. */
+static bool skip_empty_lines(struct parser *p, struct str *bytes)
 {
     while (p->phase == PHASE_START && bytes->len) {
         char c = *bytes->p;
         if (p->after_cr ? c != '\n' : c == '\n') {
-            (void)refuse(p, 400, "A CR or LF stands alone.");
+            (void)reject(p, 400, "A line must end with CR LF.");
             return false;
         }
         if (c != '\r' && c != '\n') {
@@ -481,7 +481,7 @@ static bool on_bytes_before(struct parser *p, struct str *bytes)
             break;
         }
         if (p->empty_bytes++ == EMPTY_LINES_BYTES) {
-            (void)refuse(p, 400, "There are too many empty lines before the request.");
+            (void)reject(p, 400, "There are too many empty lines before the request.");
             return false;
         }
         p->after_cr = c == '\r';
@@ -490,35 +490,35 @@ static bool on_bytes_before(struct parser *p, struct str *bytes)
     return true;
 }
 
-/* How llhttp's own refusals are answered: 501 for a method that it does not know, 505 for a version, 400 for
- * all that is no HTTP. */
+/* Translates an error of llhttp: 501 for an unknown method, 505 for an unsupported version, 400 for
+ * everything else. */
 static void translate_error(struct parser *p, llhttp_errno_t e)
 {
     const char *at = llhttp_get_error_pos(&p->ll);
     bool whole_version = p->version_len == 3 && p->version[1] == '.' && !is_text(p->version, 3, STR("1.1")) &&
                          !is_text(p->version, 3, STR("1.0"));
     if (e == HPE_INVALID_METHOD && at && grammar_is_token_char(*at))
-        (void)refuse(p, 501, "This method is not known.");
+        (void)reject(p, 501, "The method is not supported.");
     else if (e == HPE_PAUSED_H2_UPGRADE || (e == HPE_INVALID_VERSION && whole_version))
-        (void)refuse_version(p);
+        (void)reject_version(p);
     else
-        (void)refuse(p, 400, "The request is not valid HTTP.");
+        (void)reject(p, 400, "The request is not valid HTTP.");
 }
 
-static void refuse_size(struct parser *p)
+static void reject_size(struct parser *p)
 {
     if (p->phase == PHASE_HEAD)
-        (void)refuse(p, 431, "The request head is too large.");
+        (void)reject(p, 431, "The request head is too large.");
     else
-        (void)refuse(p, 413, "The request body is too large.");
+        (void)reject(p, 413, "The request body is too large.");
 }
 
-/* Gives llhttp one piece of at most what may still come. Returns how much it has taken. */
+/* Passes as many bytes to llhttp as the limit allows. Returns the number of bytes consumed. */
 static size_t execute(struct parser *p, struct str bytes)
 {
     size_t *left = p->phase == PHASE_HEAD ? &p->head_left : &p->wire_left;
     size_t n = bytes.len < *left ? bytes.len : *left;
-    p->slice = bytes.p;
+    p->input = bytes.p;
     llhttp_errno_t e = llhttp_execute(&p->ll, bytes.p, n);
     if (e == HPE_PAUSED) {
         n = (size_t)(llhttp_get_error_pos(&p->ll) - bytes.p);
@@ -527,9 +527,9 @@ static size_t execute(struct parser *p, struct str bytes)
         translate_error(p, e);
     }
     *left -= n;
-    p->before_slice += n;
+    p->before_input += n;
     if (n < bytes.len && *left == 0 && e == HPE_OK)
-        refuse_size(p);
+        reject_size(p);
     return n;
 }
 
@@ -546,7 +546,7 @@ enum parse parser_feed(struct parser *p, struct str bytes, size_t *used)
     CHECK(!p->status && p->phase != PHASE_DONE);
     struct str rest = bytes;
     *used = bytes.len;
-    if (!on_bytes_before(p, &rest))
+    if (!skip_empty_lines(p, &rest))
         return fail(p);
     if (p->phase == PHASE_START)
         return PARSE_MORE;

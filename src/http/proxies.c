@@ -1,11 +1,11 @@
-/* Trusted proxies: matching addresses against networks. */
+/* Matches addresses against the networks of trusted proxies. */
 #include "http/proxies.h"
 
 #include <arpa/inet.h>
 
 enum { ADDRESS_TEXT_MAX = 46, V4_PREFIX_BITS = 96 };
 
-/* IPv4 becomes its IPv6-mapped form, so that there is one kind of address. */
+/* Converts IPv4 to its IPv6-mapped form, so that all addresses have 16 bytes. */
 static bool parse_address(struct str s, unsigned char out[16], bool *is_v4)
 {
     static const unsigned char v4_prefix[12] = {[10] = 0xFF, [11] = 0xFF};
@@ -61,7 +61,7 @@ static bool is_trusted(const struct proxies *p, struct str text)
     return false;
 }
 
-/* Some proxies write "1.2.3.4:5678" or "[::1]:5678". */
+/* Removes the port, which some proxies add: "1.2.3.4:5678", "[::1]:5678". */
 static struct str without_port(struct str item)
 {
     struct str host, rest = str_cut(item, ':', &host);
@@ -80,8 +80,8 @@ static bool is_address(struct str text)
     return parse_address(text, address, &is_v4);
 }
 
-/* Cuts the last item off a comma separated list. */
-static struct str take_last(struct str *list)
+/* Removes the last item of a comma-separated list. */
+static struct str pop_last(struct str *list)
 {
     size_t i = list->len;
     while (i > 0 && list->p[i - 1] != ',')
@@ -100,7 +100,7 @@ struct str proxies_client(const struct proxies *p, struct str peer, bool trusted
 {
     struct str client = peer;
     while (trusted && forwarded.p) {
-        struct str item = without_port(take_last(&forwarded));
+        struct str item = without_port(pop_last(&forwarded));
         if (!is_address(item))
             break;
         client = item;

@@ -1,4 +1,4 @@
-/* Which peers may say in X-Forwarded-For for whom they ask. */
+/* The trusted proxies: peers whose X-Forwarded-For is believed. */
 #ifndef VT_HTTP_PROXIES_H
 #define VT_HTTP_PROXIES_H
 
@@ -15,15 +15,15 @@ struct proxies {
     } networks[PROXIES_MAX];
 };
 
-/* Adds an address, a CIDR network or "unix". False: it is none of these, or there are too many. */
+/* Adds an address, a CIDR network or "unix". Returns false for other text, and above PROXIES_MAX. */
 bool proxies_add(struct proxies *p, struct str text);
 
-/* The peer is one of them. */
+/* True if the peer is a trusted proxy. */
 bool proxies_trust(const struct proxies *p, struct str peer, bool is_unix);
 
-/* The client's address: `peer` itself when it is not `trusted` (proxies_trust()), else the right-most address
- * in `forwarded` (X-Forwarded-For, may have p == NULL) that is not trusted. Text that is no address ends the
- * search: the address before it stands. */
+/* The address of the client: `peer` if it is not `trusted` (proxies_trust()), else the rightmost address in
+ * `forwarded` that is not a trusted proxy. `forwarded` is X-Forwarded-For and may have p == NULL. The search
+ * from the right stops at text that is not an address and returns the last address found. */
 struct str proxies_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded);
 
 #endif

@@ -1,4 +1,4 @@
-/* The step engine: runs a request's steps and keeps the rules of base/next.h. Knows no socket. */
+/* The step engine: runs the steps of requests and CHECKs the rules of base/next.h. */
 #include "http/request.h"
 
 #include "base/check.h"
@@ -58,8 +58,8 @@ static void make_ready(struct exchange *x)
     conn_schedule(x->conn);
 }
 
-/* In the driver's callback, so nothing of the request runs here: whatever it does cannot harm the driver, and
- * a hundred answers at once do not hold up the loop. */
+/* Runs in the driver's callback, so it only schedules the next step. The step cannot re-enter the driver, and
+ * a hundred completions at once do not block the loop. */
 static void on_wake(struct waiter *w)
 {
     struct exchange *x = LIST_ENTRY(w, struct exchange, r.wait);
@@ -67,7 +67,7 @@ static void on_wake(struct waiter *w)
     make_ready(x);
 }
 
-/* A chain of NEXT_MORE that goes on for longer than a slice is made to yield. */
+/* Stops a chain of NEXT_MORE at the end of the time slice. */
 static enum next run_steps(struct exchange *x)
 {
     struct request *r = &x->r;

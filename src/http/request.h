@@ -5,9 +5,9 @@
  * (base/next.h); before NEXT_MORE, NEXT_WAIT and NEXT_YIELD it has set `r->step` to the function that goes
  * on. The response is built in r->res (http/response.h) and sent when a step returns NEXT_DONE.
  *
- * A request is never run after its client has gone, its deadline has passed or the server is forced to stop:
- * an armed wait is cancelled, on_free is called, and the memory goes back. Requests of one connection run one
- * after the other. */
+ * When the client disconnects, the deadline expires or the server is forced to stop, the request is canceled:
+ * its waiter is canceled, on_free is called, the memory is released, and no further step runs. The requests
+ * of one connection run one after the other. */
 #ifndef VT_HTTP_REQUEST_H
 #define VT_HTTP_REQUEST_H
 
@@ -18,8 +18,8 @@
 
 enum http_method { METHOD_GET, METHOD_HEAD, METHOD_POST, METHOD_OPTIONS, METHOD_OTHER };
 
-/* The header fields that anything here looks at; the parser keeps these and drops the others. A field given
- * several times is joined with ", " (RFC 9110, 5.3), and `field_count` says how often it came. */
+/* The header fields that the parser stores; it ignores all others. A field sent several times is joined with
+ * ", " (RFC 9110, 5.3), and `field_count` has the number of its lines. */
 enum http_field {
     FIELD_HOST,
     FIELD_AUTHORIZATION,
@@ -33,7 +33,7 @@ enum http_field {
     FIELD_X_FORWARDED_FOR,
     FIELD_X_FORWARDED_PROTO,
     FIELD_ACCESS_CONTROL_REQUEST_METHOD,
-    FIELD_EXTRA, /* the one that http_options.extra_field names */
+    FIELD_EXTRA, /* the field named by http_options.extra_field */
     FIELD_COUNT
 };
 
@@ -43,39 +43,38 @@ struct request;
 typedef enum next request_step(struct request *r);
 
 struct request {
-    /* From the client; all of it lives in `arena`. */
+    /* From the client; in `arena`. */
     enum http_method method;
-    struct str target; /* as sent; for the log */
-    struct str path;   /* of the target, still percent-encoded; begins with '/' (absolute-form already
-                          stripped), or "*" */
-    struct str query;  /* behind '?', still encoded; p == NULL: none */
+    struct str target; /* as sent, for the log */
+    struct str path;   /* percent-encoded; begins with '/' (an absolute-form without its origin), or is "*" */
+    struct str query;  /* after '?', percent-encoded; p == NULL: none */
     struct str field[FIELD_COUNT]; /* p == NULL: not sent */
     unsigned char field_count[FIELD_COUNT];
     struct str body;
 
     /* Set by the server. */
-    struct str id;             /* X-Request-Id: the client's when well formed, else ours */
-    struct str client_address; /* numeric; of the peer, or from X-Forwarded-For of a trusted proxy; "unix" for
+    struct str id;             /* the client's X-Request-Id if it is well-formed, else a generated one */
+    struct str client_address; /* numeric, of the peer or from X-Forwarded-For of a trusted proxy; "unix" for
                                   a Unix socket */
-    bool peer_is_trusted; /* the connection comes from a trusted proxy: what it says of the client holds */
-    int64_t started_ms;   /* monotonic; the first byte */
-    int64_t arrived_us;   /* clock_work_us(), of the last byte */
+    bool peer_is_trusted;      /* the peer is a trusted proxy */
+    int64_t started_ms;        /* monotonic time of the first byte */
+    int64_t arrived_us;        /* clock_work_us() when the request was complete */
+    bool client_ended;         /* The client has shut down its side and has most likely disconnected: respond
+                                  soon. Setting it wakes a sleeping request. */
     /* Set by the router; see http/router.h. */
     const struct http_app *app;
     const struct route *route; /* NULL: no route matches the path */
     struct str path_parameter; /* the segment that "{…}" of the route matches, still percent-encoded */
-    bool client_ended;         /* the client sends nothing more, and has most likely gone: an answer that may
-                                  be given early should be. A sleeping request is woken when it happens */
 
-    /* For counts and logs; the handler says what it knows. All of it static or in the arena. */
-    const struct uuid *key_id, *author_id; /* NULL: not known */
-    const char *limiter;                   /* who decided on the rate; NULL: nobody was asked */
+    /* Set by the request handler for metrics and the access log; static or in the arena. */
+    const struct uuid *key_id, *author_id; /* NULL: unknown */
+    const char *limiter;                   /* name of the limiter that decided; NULL: not rate-limited */
 
-    /* The handler's. */
+    /* The request handler's. */
     request_step *step;
-    void *state;        /* the endpoint's own struct, in the arena */
-    struct waiter wait; /* for starters; `wake` is the engine's */
-    /* Optional: the request is over or given up; releases what is not in the arena. */
+    void *state;        /* the endpoint's struct, in the arena */
+    struct waiter wait; /* passed to drivers; the engine sets `wake` */
+    /* Called when the request ends or is canceled, to release what is not in the arena. May be NULL. */
     void (*on_free)(struct request *r);
     void *on_free_ctx;
     struct arena arena;
@@ -85,24 +84,23 @@ struct request {
 /* "GET"; "other" for METHOD_OTHER. */
 const char *request_method_name(enum http_method m);
 
-/* Arms r's wait on the server's tick: the next step runs when `deadline_ms` (monotonic) has come or when
- * request_wake() is called, whichever is first. Resolution: the server's tick. For long polls. The step may
- * also find that neither has happened: then it sleeps again. */
+/* For long polls: the next step runs at `deadline_ms` (monotonic, with the resolution of the server's tick),
+ * or after request_wake(). The step must check for spurious wake-ups and sleep again. Returns NEXT_WAIT. */
 enum next request_sleep(struct request *r, int64_t deadline_ms);
-/* Does nothing when the request does not sleep. The step runs in the next turn of the loop, not in here. */
+/* Wakes a sleeping request: its step runs in the next loop iteration. Does nothing if it is not sleeping. */
 void request_wake(struct request *r);
 
-/* Sends what r->res.body holds so far and empties it. The first call fixes status and headers and switches to
- * chunked (HTTP/1.0: until close). NEXT_YIELD when the socket takes it, NEXT_WAIT when the client has to read
- * first: back-pressure. HEAD: NEXT_DONE, nothing more is wanted. Set r->step before. An ETag must have been
- * set by the handler. */
+/* Sends the content of r->res.body and empties it. The first call sends status and header fields and switches
+ * to chunked transfer (HTTP/1.0: until close); the ETag must be set before. Set r->step first. Returns
+ * NEXT_YIELD, or NEXT_WAIT if the socket is full and the client has to read first, or NEXT_DONE for HEAD,
+ * which needs no body. */
 enum next request_flush(struct request *r);
 
-/* The answer cannot be completed truthfully. When the client got a part of it, the connection is closed
- * without the last chunk; else it is a 500. Returns NEXT_DONE. */
+/* Reports that the response cannot be completed: a 500, or if part of it was sent, the connection is closed
+ * without the last chunk. `reason` is static, for the log. Returns NEXT_DONE. */
 enum next request_abort(struct request *r, const char *reason);
 
-/* A slice of work is over: more than SLICE_US microseconds since `start_us` (clock_work_us). */
+/* True if the time slice that began at `start_us` (clock_work_us()) is used up. */
 enum { SLICE_US = 1200 };
 bool request_time_slice_ended(int64_t start_us);
 

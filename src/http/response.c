@@ -1,4 +1,4 @@
-/* Building responses. */
+/* Builds responses: header fields, entity tags, and the head as text. */
 #include "http/response.h"
 
 #include "base/check.h"
@@ -118,7 +118,7 @@ bool response_has_body(const struct response *res)
     return res->status != 304 && res->status != 204;
 }
 
-/* IMF-fixdate (RFC 9110, 5.6.7), made once a second. */
+/* The Date (IMF-fixdate, RFC 9110, 5.6.7), formatted once per second. */
 static struct str date_text(struct date_cache *cache)
 {
     int64_t second = clock_wall_ms() / SECOND_MS;

@@ -1,4 +1,4 @@
-/* What the connection needs of a response: the head on the wire. Not for handlers. */
+/* Writes the head of a response. For the connection, not for request handlers. */
 #ifndef VT_HTTP_HEAD_H
 #define VT_HTTP_HEAD_H
 
@@ -11,19 +11,19 @@ struct date_cache {
 
 enum response_framing { FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 
-/* The bytes of the body, wherever they are. */
+/* The body: the shared one if there is one, else the content of res->body. */
 struct str response_body(const struct response *res);
 
-/* A lent body goes back to its owner. Harmless without one. */
+/* Releases the shared body, if any. */
 void response_release_body(struct response *res);
 
-/* Gives a 200 of GET and HEAD its ETag, and makes it a 304 when the client has it. */
+/* Adds an ETag to a 200 of GET and HEAD, and changes it to a 304 if the client's copy is current. */
 void response_apply_etag(struct request *r);
 
-/* Not for 304 and 204. */
+/* False for 304 and 204. */
 bool response_has_body(const struct response *res);
 
-/* Appends status line and header fields. Lives at most 16 KiB: names and values are ours. */
+/* Appends the status line and the header fields. */
 void response_write_head(const struct response *res, enum response_framing framing, bool keeps_alive,
                          bool http_1_0, struct date_cache *cache, struct buf *b);
 

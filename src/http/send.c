@@ -1,5 +1,5 @@
-/* Answers on their way out: whole, in parts, broken off. A body is never copied: what the socket does not
- * take at once stays where it is until libuv has written it. */
+/* Sends responses, whole or in chunks. A body is not copied: the part that the socket does not accept at once
+ * stays in its buffer until libuv has written it. */
 #include "http/conn.h"
 
 #include "base/check.h"
@@ -21,13 +21,12 @@ static void on_shutdown(uv_shutdown_t *req, int status)
     (void)status;
 }
 
-/* Behind an answer that the client may not expect yet, unread input may be left; closing now could reset the
- * connection before the client has read why (RFC 9112, 9.6). So our side is shut, and what still comes is
- * thrown away for a while. */
+/* Closing a socket with unread input resets the connection, possibly before the client has read the response
+ * (RFC 9112, 9.6). So shut down our side first, and discard input for a while. */
 static void linger(struct conn *c)
 {
     if (uv_shutdown(&c->shutdown, &c->stream, on_shutdown) != 0) {
-        conn_close(c, "answered");
+        conn_close(c, "response sent");
         return;
     }
     conn_enter(c, CONN_LINGERING);
@@ -35,7 +34,7 @@ static void linger(struct conn *c)
     conn_set_reading(c, true);
 }
 
-/* HTTP/1.1 for every client, and complete for each: the connection closes behind it. */
+/* A complete response for clients of both versions; the connection closes after it. */
 #define NO_MEMORY_BODY                                                                                       \
     "{\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. Try again "          \
     "later.\"}}\n"
@@ -48,14 +47,14 @@ static void linger(struct conn *c)
     "Connection: close\r\n\r\n"
 _Static_assert(sizeof NO_MEMORY_BODY - 1 == 94, "Content-Length");
 
-/* Without an exchange nothing was parsed: the input begins with the method. */
-static bool asks_for_head(const struct conn *c)
+/* Without an exchange nothing was parsed, so the input begins with the method. */
+static bool is_head_request(const struct conn *c)
 {
     return c->x ? c->x->r.method == METHOD_HEAD : str_starts_with(c->in, STR("HEAD "));
 }
 
-/* The exchange goes back, and with it the server's reserve of memory. */
-static void give_up_exchange(struct conn *c)
+/* Returns the exchange to the pool, and with it the server's memory reserve. */
+static void abandon_exchange(struct conn *c)
 {
     struct exchange *x = c->x;
     request_cancel(&x->r);
@@ -73,26 +72,26 @@ void conn_reject_no_memory(struct conn *c)
     struct str text = STR(NO_MEMORY_HEAD NO_MEMORY_BODY);
     s->counts.rejected++;
     s->counts.refused_no_memory++;
-    server_warn(s, "a request is refused", "out of memory");
+    server_warn(s, "request rejected", "out of memory");
     if (c->x && c->x->r.res.streaming) {
         conn_close(c, "out of memory");
         response_release_body(&c->x->r.res);
-        arena_reset(&c->x->r.arena); /* the exchange itself stays until the connection has closed */
+        arena_reset(&c->x->r.arena); /* the connection releases the exchange when it has closed */
         return;
     }
-    if (asks_for_head(c))
+    if (is_head_request(c))
         text.len = sizeof NO_MEMORY_HEAD - 1;
     if (c->x)
-        give_up_exchange(c);
+        abandon_exchange(c);
     uv_buf_t buf = buf_of(text);
-    (void)uv_try_write(&c->stream, &buf, 1); /* a client that does not read sees the connection close */
+    (void)uv_try_write(&c->stream, &buf, 1); /* not retried: without memory we cannot wait for the socket */
     if (c->peer_ended)
         conn_close(c, "out of memory");
     else
         linger(c);
 }
 
-static void answered(struct conn *c)
+static void end_response(struct conn *c)
 {
     struct exchange *x = c->x;
     bool closes = !x->keeps_alive, expected = x->client_closes;
@@ -102,12 +101,12 @@ static void answered(struct conn *c)
     if (!closes)
         conn_enter(c, CONN_IDLE);
     else if (c->peer_ended || (expected && c->in.len == 0))
-        conn_close(c, "answered");
+        conn_close(c, "response sent");
     else
         linger(c);
 }
 
-/* What was handed to the socket is out, or lost. */
+/* The write has completed, or failed with `status`. */
 static void written(struct conn *c, int status)
 {
     struct request *r = &c->x->r;
@@ -118,7 +117,7 @@ static void written(struct conn *c, int status)
         conn_enter(c, CONN_HANDLING);
         waiter_complete(&r->wait);
     } else {
-        answered(c);
+        end_response(c);
     }
 }
 
@@ -132,7 +131,7 @@ static void on_written(uv_write_t *req, int status)
         conn_process_input(c);
 }
 
-/* Takes `n` bytes off the front; returns how many buffers are through. */
+/* Skips the first `n` bytes of the buffers; returns the number of buffers that are done. */
 static size_t skip(uv_buf_t *bufs, size_t count, size_t n)
 {
     size_t first = 0;
@@ -178,7 +177,7 @@ static int try_send(struct conn *c, const uv_buf_t *bufs, size_t count)
     return uv_try_write(&c->stream, bufs, (unsigned)count);
 }
 
-/* Hands the buffers over. 1: all is out; 0: on_written() will say so; negative: the connection is lost. */
+/* Writes the buffers. 1: everything was written; 0: on_written() will be called; negative: a libuv error. */
 static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
 {
     int n = count ? try_send(c, bufs, count) : 0;
@@ -192,7 +191,7 @@ static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
     return status < 0 ? status : 0;
 }
 
-static void begin_answer(struct conn *c, enum response_framing framing)
+static void begin_response(struct conn *c, enum response_framing framing)
 {
     struct exchange *x = c->x;
     struct http_server *s = c->server;
@@ -200,7 +199,7 @@ static void begin_answer(struct conn *c, enum response_framing framing)
     x->answering = true;
     if (x->r.app->finish)
         x->r.app->finish(&x->r);
-    /* The client has ended: once nothing of it is left to serve, the answer is the last. */
+    /* After the client's last request the connection closes. */
     bool last = c->peer_ended && c->in.len == 0;
     if (x->r.res.close || s->draining || framing == FRAMING_CLOSE || last)
         x->keeps_alive = false;
@@ -214,12 +213,12 @@ static bool sends_body(const struct request *r)
     return r->method != METHOD_HEAD && response_has_body(&r->res);
 }
 
-static size_t whole_answer(struct conn *c, uv_buf_t bufs[BUFS_MAX])
+static size_t whole_response(struct conn *c, uv_buf_t bufs[BUFS_MAX])
 {
     struct exchange *x = c->x;
     size_t count = 0;
     response_apply_etag(&x->r);
-    begin_answer(c, FRAMING_LENGTH);
+    begin_response(c, FRAMING_LENGTH);
     struct str body = response_body(&x->r.res);
     bufs[count++] = buf_of(buf_str(&x->head));
     if (sends_body(&x->r) && body.len) {
@@ -229,8 +228,8 @@ static size_t whole_answer(struct conn *c, uv_buf_t bufs[BUFS_MAX])
     return count;
 }
 
-/* One part of an answer in parts: head if it was just written, framing, bytes. `last`: and the end. */
-static size_t part(struct exchange *x, bool last, uv_buf_t bufs[BUFS_MAX])
+/* One chunk: the head if it has not been sent, the framing, the bytes, and if `last` the final chunk. */
+static size_t chunk(struct exchange *x, bool last, uv_buf_t bufs[BUFS_MAX])
 {
     bool chunked = !parser_is_http_1_0(x->parser);
     struct str body = buf_str(&x->r.res.body);
@@ -249,13 +248,13 @@ static size_t part(struct exchange *x, bool last, uv_buf_t bufs[BUFS_MAX])
     return count;
 }
 
-static size_t last_part(struct exchange *x, uv_buf_t bufs[BUFS_MAX])
+static size_t last_chunk(struct exchange *x, uv_buf_t bufs[BUFS_MAX])
 {
     if (sends_body(&x->r)) {
         buf_reset(&x->head, x->head.cap);
-        return part(x, true, bufs);
+        return chunk(x, true, bufs);
     }
-    bufs[0] = buf_of(buf_str(&x->head)); /* HEAD: conn_flush() has left the head */
+    bufs[0] = buf_of(buf_str(&x->head)); /* HEAD: conn_flush() has built the head and not sent it */
     return 1;
 }
 
@@ -269,16 +268,16 @@ void conn_respond(struct conn *c)
     }
     bool truncated = x->aborted || x->r.res.body.failed;
     if (truncated && x->r.res.streaming) {
-        c->resets = parser_is_http_1_0(x->parser); /* whose answer ends where the connection does */
-        conn_close(c, x->aborted ? x->aborted : "the answer is too large");
+        c->resets = parser_is_http_1_0(x->parser); /* where the end of the connection ends the response */
+        conn_close(c, x->aborted ? x->aborted : "response too large");
         return;
     }
     if (truncated) {
-        conn_reject(c, 500, "The answer cannot be completed.");
+        conn_reject(c, 500, "The response cannot be completed.");
         return;
     }
     conn_enter(c, CONN_WRITING);
-    size_t count = x->r.res.streaming ? last_part(x, bufs) : whole_answer(c, bufs);
+    size_t count = x->r.res.streaming ? last_chunk(x, bufs) : whole_response(c, bufs);
     if (request_lacks_memory(x)) {
         conn_reject_no_memory(c);
         return;
@@ -288,8 +287,8 @@ void conn_respond(struct conn *c)
         written(c, status);
 }
 
-/* Nobody waits any more: the connection is closing, and the write ends by itself. */
-static void leave_flush(struct waiter *w)
+/* The connection is closing; libuv completes or cancels the write. */
+static void cancel_flush(struct waiter *w)
 {
     (void)w;
 }
@@ -301,22 +300,22 @@ enum next conn_flush(struct conn *c)
     uv_buf_t bufs[BUFS_MAX];
     CHECK(c->state == CONN_HANDLING);
     if (r->res.body.failed)
-        return request_abort(r, "the answer is too large");
+        return request_abort(r, "response too large");
     buf_reset(&x->head, x->head.cap);
     if (!r->res.streaming) {
         r->res.streaming = true;
-        begin_answer(c, parser_is_http_1_0(x->parser) ? FRAMING_CLOSE : FRAMING_CHUNKED);
+        begin_response(c, parser_is_http_1_0(x->parser) ? FRAMING_CLOSE : FRAMING_CHUNKED);
     }
     if (!sends_body(r))
         return NEXT_DONE;
-    size_t count = part(x, false, bufs);
+    size_t count = chunk(x, false, bufs);
     if (request_lacks_memory(x))
         return request_abort(r, "out of memory");
     int status = send_buffers(c, bufs, count);
     if (status < 0)
         return request_abort(r, uv_strerror(status));
     if (status == 0) {
-        r->wait.cancel = leave_flush;
+        r->wait.cancel = cancel_flush;
         conn_enter(c, CONN_WRITING);
         return NEXT_WAIT;
     }
@@ -324,8 +323,8 @@ enum next conn_flush(struct conn *c)
     return NEXT_YIELD;
 }
 
-/* The interim answer fits into any socket's buffer; a socket that does not take it is stuck and runs into the
- * body's deadline. */
+/* Not retried: an interim response fits into the buffer of any socket whose client reads. A client that does
+ * not runs into the deadline of the body. */
 void conn_send_continue(struct conn *c)
 {
     uv_buf_t buf = buf_of(STR("HTTP/1.1 100 Continue\r\n\r\n"));

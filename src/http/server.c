@@ -1,4 +1,4 @@
-/* Listeners, the pool, the tick and the drain. What a connection does is conn.c's. */
+/* The server: the pool of exchanges, loop iterations, the tick, draining, opening and closing. */
 #include "http/server.h"
 
 #include "base/check.h"
@@ -18,17 +18,18 @@ enum {
     TICK_MAX_MS = 10000,
 #endif
     TICK_MIN_MS = 10,
-    TURN_US = 2000,
+    ITERATION_US = 2000,
     LISTEN_DRAIN_MS = 100,
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
-    BODY_KEPT = 64 << 10, /* of an exchange at rest */
-    LARGE_KEPT = 2 << 20, /* of all with more, together: large answers need not grow their buffer each time */
+    BODY_KEPT = 64 << 10, /* capacity of the body buffer of an exchange in the pool */
+    POOLED_LARGE_BYTES =
+        2 << 20, /* total capacity of larger buffers that stay in the pool for large responses */
     HEAD_MAX = 32 << 10,
-    HEAD_FIRST_BYTES = 1 << 10, /* of the response: most heads are smaller */
-    RESERVE_BYTES = 1 << 20,    /* more than any step of a handler takes from its arena */
+    HEAD_FIRST_BYTES = 1 << 10, /* most heads are smaller */
+    RESERVE_BYTES = 1 << 20,    /* more than any step of a request handler allocates from its arena */
     ACCEPT_AGAIN_MS = 100,
-    SPARE_FILES = 64, /* for the database, Redis, logs: never given to connections */
+    SPARE_FILES = 64, /* descriptors for the database, Redis and logs */
 };
 
 /* ---- the pool ---- */
@@ -77,7 +78,7 @@ struct exchange *server_acquire_exchange(struct http_server *s)
     x = LIST_ENTRY(s->pool.next, struct exchange, link);
     list_remove(&x->link);
     s->pooled--;
-    s->large_kept -= large_body(x);
+    s->pooled_large_bytes -= large_body(x);
     return x;
 }
 
@@ -93,21 +94,21 @@ void server_release_exchange(struct http_server *s, struct exchange *x)
     }
     arena_reset(&x->r.arena);
     buf_reset(&x->head, x->head.cap);
-    bool fits = s->large_kept + large_body(x) <= LARGE_KEPT;
+    bool fits = s->pooled_large_bytes + large_body(x) <= POOLED_LARGE_BYTES;
     buf_reset(&x->r.res.body, fits ? x->r.res.body.cap : BODY_KEPT);
-    s->large_kept += large_body(x);
+    s->pooled_large_bytes += large_body(x);
     struct arena arena = x->r.arena;
     struct buf body = x->r.res.body;
     x->r = (struct request){.arena = arena, .res = {.body = body}};
     x->conn = NULL;
     x->aborted = NULL;
     x->answering = false;
-    /* The last one used is the next one borrowed: its memory is warm. */
+    /* The last exchange used is the first one reused, because its memory is in the cache. */
     list_add_last(s->pool.next, &x->link);
     s->pooled++;
 }
 
-/* ---- turns ---- */
+/* ---- loop iterations ---- */
 
 static void drain_listeners(struct http_server *s);
 
@@ -130,17 +131,17 @@ void server_iterate_soon(struct http_server *s)
     (void)uv_idle_start(&s->idle, on_idle);
 }
 
-/* Sockets get their turn after about TURN_US, however many want to go on; those who did not come to it stand
- * first in the next turn. */
+/* Runs the scheduled connections for about ITERATION_US, so that sockets are polled again. The others come
+ * first in the next iteration. */
 static void run_ready_conns(struct http_server *s)
 {
     int64_t start_us = s->work_us = clock_work_us();
-    struct list mark; /* who wants another turn stands behind it */
+    struct list mark; /* connections scheduled from now on come after it */
     list_init(&mark);
-    list_add_last(&s->turns, &mark);
-    while (s->turns.next != &mark && s->work_us - start_us < TURN_US) {
-        struct conn *c = LIST_ENTRY(s->turns.next, struct conn, turn);
-        list_remove(&c->turn);
+    list_add_last(&s->scheduled, &mark);
+    while (s->scheduled.next != &mark && s->work_us - start_us < ITERATION_US) {
+        struct conn *c = LIST_ENTRY(s->scheduled.next, struct conn, scheduled);
+        list_remove(&c->scheduled);
         conn_run(c);
         s->work_us = clock_work_us();
     }
@@ -155,7 +156,7 @@ static void on_check(uv_check_t *check)
         server_schedule_tick(s, s->tick_ms);
     if (s->draining && s->listeners)
         drain_listeners(s);
-    if (list_is_empty(&s->turns) && !s->tick_failed && !(s->draining && s->listeners))
+    if (list_is_empty(&s->scheduled) && !s->tick_failed && !(s->draining && s->listeners))
         (void)uv_idle_stop(&s->idle);
 }
 
@@ -163,8 +164,8 @@ static void on_check(uv_check_t *check)
 
 static void on_tick(uv_timer_t *timer);
 
-/* Times are those of clock_mono_ms(), which a test may move at any moment: a build that has test seams looks
- * often. One that has not sleeps until something is due. */
+/* A build with test seams ticks often, because a test may move the clock at any time; others sleep until
+ * something is due. */
 void server_schedule_tick(struct http_server *s, int64_t deadline_ms)
 {
     if (s->closing || (s->ticking && s->tick_ms <= deadline_ms))
@@ -181,7 +182,7 @@ void server_schedule_tick(struct http_server *s, int64_t deadline_ms)
         server_iterate_soon(s);
 }
 
-/* Returns when the first of those that are left is due. */
+/* Times out the expired connections of the state. Returns the next deadline. */
 static int64_t expire(struct http_server *s, enum conn_state state, int64_t now_ms)
 {
     struct list *list = &s->conns[state];
@@ -207,8 +208,9 @@ static bool has_room(const struct http_server *s)
     return s->counts.connections < s->options.limits.max_connections && !s->forced;
 }
 
-/* libuv holds one accepted connection back and stops listening until it is taken: the rest waits in the
- * kernel's backlog. Returns when to call again (monotonic ms); INT64_MAX if no client waits. */
+/* Accepts waiting connections and evicts idle ones. libuv stores one connection for each listener and stops
+ * listening until it is accepted; further ones wait in the kernel's backlog. Returns the time of the next
+ * call (monotonic ms), or INT64_MAX if no client is left waiting. */
 static int64_t accept_waiting(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);
@@ -219,7 +221,7 @@ static int64_t accept_waiting(struct http_server *s)
             if (!l->waiting)
                 continue;
             again_ms = now_ms + ACCEPT_AGAIN_MS;
-            server_warn(s, "a connection waits to be accepted", "out of memory");
+            server_warn(s, "cannot accept a connection", "out of memory");
         }
     const int64_t evict_again_ms = server_evict(s, now_ms);
     return evict_again_ms < again_ms ? evict_again_ms : again_ms;
@@ -245,7 +247,7 @@ static void on_tick(uv_timer_t *timer)
     const int64_t accept_again = accept_waiting(s);
     next = accept_again < next ? accept_again : next;
     if (s->draining && now >= s->drain_until_ms && !s->forced)
-        close_all(s, "the server stops");
+        close_all(s, "server is stopping");
     else if (s->draining && s->drain_until_ms < next)
         next = s->drain_until_ms;
     if (next < INT64_MAX)
@@ -261,7 +263,7 @@ void server_on_connection(struct listener *l)
     accept_waiting_and_tick(s);
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 static void on_own_handle_closed(uv_handle_t *handle)
 {
@@ -294,8 +296,9 @@ static void free_server(struct http_server *s)
         closed(ctx);
 }
 
-/* The last connection and the last listener go first, then our own handles, then the server. */
-static void end_if_over(struct http_server *s)
+/* Closes the server's own handles after the last connection and listener, and frees the server after its
+ * handles. */
+static void end_if_drained(struct http_server *s)
 {
     if (s->draining && !s->closing && s->counts.connections == 0 && !s->listeners)
         close_own_handles(s);
@@ -306,14 +309,14 @@ static void end_if_over(struct http_server *s)
 void server_handle_closed(struct http_server *s)
 {
     s->open_handles--;
-    end_if_over(s);
+    end_if_drained(s);
 }
 
 void server_conn_closed(struct http_server *s)
 {
     s->counts.connections--;
     accept_waiting_and_tick(s);
-    end_if_over(s);
+    end_if_drained(s);
 }
 
 static void drain_conns(struct http_server *s)
@@ -325,8 +328,8 @@ static void drain_conns(struct http_server *s)
         }
 }
 
-/* Whoever is in the backlog has a connection, and maybe sent a request: closing the listener would reset it.
- * So listeners close when their backlog is empty, or after a moment. */
+/* A client in the backlog is connected and may have sent a request, and closing the listener would reset its
+ * connection. So listeners close when their backlog is empty, or after LISTEN_DRAIN_MS. */
 static void drain_listeners(struct http_server *s)
 {
     bool late = s->forced || clock_mono_ms() >= s->listen_until_ms;
@@ -346,7 +349,7 @@ static void drain_listeners(struct http_server *s)
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx)
 {
     if (s->draining) {
-        close_all(s, "the server is forced to stop");
+        close_all(s, "server is forced to stop");
         return;
     }
     int64_t now = clock_mono_ms();
@@ -358,12 +361,12 @@ void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *c
     server_schedule_tick(s, s->drain_until_ms);
     drain_conns(s);
     server_iterate_soon(s); /* on_check() closes the listeners */
-    end_if_over(s);
+    end_if_drained(s);
 }
 
-/* ---- the beginning ---- */
+/* ---- opening ---- */
 
-/* Raises the limit of open files as far as allowed and keeps some for everybody else. */
+/* Raises the soft limit of open files to the hard limit. Returns the number of connections that it allows. */
 static int files_for_connections(int wanted)
 {
     struct rlimit limit;
@@ -375,11 +378,11 @@ static int files_for_connections(int wanted)
     rlim_t most = limit.rlim_cur > 2 * SPARE_FILES ? limit.rlim_cur - SPARE_FILES : limit.rlim_cur / 2;
     if (limit.rlim_cur == RLIM_INFINITY || (rlim_t)wanted <= most)
         return wanted;
-    log_warn("the limit of open files allows only %llu connections", (unsigned long long)most);
+    log_warn("the limit on open files (ulimit -n) allows only %llu connections", (unsigned long long)most);
     return (int)most;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct http_server *server_new(uv_loop_t *loop, const struct http_options *options)
 {
     struct http_server *s = try_calloc(1, sizeof *s);
@@ -396,12 +399,12 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     for (int state = 0; state < CONN_STATES; state++)
         list_init(&s->conns[state]);
     list_init(&s->pool);
-    list_init(&s->turns);
+    list_init(&s->scheduled);
     list_init(&s->sleeping);
     return s;
 }
 
-/* A handle that was opened counts and points to the server. */
+/* If the handle was initialized, counts it and stores the server as its data. */
 static int own_handle(struct http_server *s, int status, void **data)
 {
     if (status == 0) {
@@ -411,7 +414,7 @@ static int own_handle(struct http_server *s, int status, void **data)
     return status;
 }
 
-/* Returns libuv's status. */
+/* Returns a status of libuv. */
 static int open_own_handles(struct http_server *s)
 {
     int status = own_handle(s, FAULT_OR(UV_ENOMEM, uv_timer_init(s->loop, &s->tick)), &s->tick.data);
@@ -426,49 +429,48 @@ static int open_own_handles(struct http_server *s)
     return status;
 }
 
-static bool read_proxies(struct http_server *s, const char **why)
+static enum err read_proxies(struct http_server *s, struct error *error)
 {
     for (size_t i = 0; i < s->options.trusted_proxy_count; i++)
-        if (!proxies_add(&s->proxies, str_from_cstr(s->options.trusted_proxies[i]))) {
-            *why =
-                "[server] trusted_proxies: wants addresses, networks such as 10.0.0.0/8, or unix; at most 64";
-            return false;
-        }
-    return true;
-}
-
-static enum err listen_all(struct http_server *s, const char **why)
-{
-    for (size_t i = 0; i < s->options.listen_count; i++) {
-        enum err e = listener_open(s, s->options.listen[i], why);
-        if (e)
-            return e;
-    }
+        if (!proxies_add(&s->proxies, str_from_cstr(s->options.trusted_proxies[i])))
+            return error_set(
+                error, ERR_INVALID,
+                "[server] trusted_proxies: must be at most %d addresses, networks such as 10.0.0.0/8, or "
+                "unix",
+                PROXIES_MAX);
     return OK;
 }
 
+static enum err listen_all(struct http_server *s, struct error *error)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < s->options.listen_count && !err; i++)
+        err = listener_open(s, s->options.listen[i], error);
+    return err;
+}
+
 enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struct http_options *options,
-                          const char **why)
+                          struct error *error)
 {
     struct http_server *s = server_new(loop, options);
-    if (!s) {
-        *why = "the HTTP server cannot start: out of memory";
-        return ERR_NOMEM;
-    }
+    if (!s)
+        return error_set(error, ERR_NOMEM, "the HTTP server cannot start: out of memory");
     int status = open_own_handles(s);
     if (status != 0) {
-        *why = uv_strerror(status);
         close_own_handles(s);
-        end_if_over(s);
-        return status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
+        end_if_drained(s);
+        return error_set(error, status == UV_ENOMEM ? ERR_NOMEM : ERR_IO, "the HTTP server cannot start: %s",
+                         uv_strerror(status));
     }
-    enum err e = read_proxies(s, why) ? listen_all(s, why) : ERR_INVALID;
+    enum err err = read_proxies(s, error);
+    if (!err)
+        err = listen_all(s, error);
     s->options.listen = NULL;
     s->options.trusted_proxies = NULL;
-    if (e) {
+    if (err) {
         s->forced = true;
         http_server_close(s, NULL, NULL);
-        return e;
+        return err;
     }
     *out = s;
     return OK;

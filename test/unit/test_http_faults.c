@@ -127,19 +127,19 @@ static bool try_open(const char *const *listen, size_t count, unsigned n)
     struct rig rig;
     struct http_options options;
     struct http_limits closed = rig_limits();
-    const char *why = "";
+    struct error error = {0};
     closed.max_connections = 0;
     rig_init(&rig, &closed, false);
     rig_options(&rig, NULL, &options);
     options.listen = listen;
     options.listen_count = count;
     fault_arm(n, false);
-    enum err e = rig_open(&rig, &options, &why);
+    enum err e = rig_open(&rig, &options, &error);
     bool happened = fault_count() > 0;
     fault_arm(0, false);
     if (e) {
         assert_true(e == ERR_NOMEM || e == ERR_IO);
-        assert_true(strlen(why) > 5);
+        assert_true(strlen(error.text) > 5);
         rig.server = NULL;
         rig_turns(&rig, 5);
     } else {

@@ -23,13 +23,13 @@ static void init_closed(struct rig *rig)
     rig_init(rig, &none, false);
 }
 
-static enum err open_at(struct rig *rig, const char *const *listen, size_t count, const char **why)
+static enum err open_at(struct rig *rig, const char *const *listen, size_t count, struct error *error)
 {
     struct http_options options;
     rig_options(rig, NULL, &options);
     options.listen = listen;
     options.listen_count = count;
-    return rig_open(rig, &options, why);
+    return rig_open(rig, &options, error);
 }
 
 static void path_in(const struct rig *rig, const char *name, char out[PATH_BYTES],
@@ -44,13 +44,13 @@ static void several_listeners(void **state)
     struct rig rig;
     struct stat st;
     char path[PATH_BYTES], address[PATH_BYTES + 8];
-    const char *why = "";
+    struct error error = {0};
     (void)state;
     init_closed(&rig);
     path_in(&rig, "socket", path, address);
     const char *const listen[] = {"127.0.0.1:0", "[::1]:0", address};
-    if (open_at(&rig, listen, 3, &why) != OK)
-        fail_msg("%s", why);
+    if (open_at(&rig, listen, 3, &error) != OK)
+        fail_msg("%s", error.text);
     static const char *const clients[] = {"127.0.0.1", "::1", "unix"};
     for (int i = 0; i < 3; i++) {
         struct peer p;
@@ -71,11 +71,11 @@ static void several_listeners(void **state)
 static void expect_failure(const char *const *listen, size_t count, enum err want, const char *word)
 {
     struct rig rig;
-    const char *why = "";
+    struct error error = {0};
     init_closed(&rig);
-    assert_int_equal(open_at(&rig, listen, count, &why), want);
-    if (!strstr(why, word))
-        fail_msg("%s: does not say %s", why, word);
+    assert_int_equal(open_at(&rig, listen, count, &error), want);
+    if (!strstr(error.text, word))
+        fail_msg("%s: does not contain %s", error.text, word);
     rig.server = NULL;
     rig_turns(&rig, 5);
     rig_fini(&rig); /* no handle is left */
@@ -136,14 +136,14 @@ static void a_dead_servers_socket_is_replaced(void **state)
     struct rig rig;
     struct peer p;
     char path[PATH_BYTES], address[PATH_BYTES + 8];
-    const char *why = "";
+    struct error error = {0};
     (void)state;
     init_closed(&rig);
     path_in(&rig, "socket", path, address);
     const char *const listen[] = {address};
     leave_socket(path, NULL);
-    if (open_at(&rig, listen, 1, &why) != OK)
-        fail_msg("%s", why);
+    if (open_at(&rig, listen, 1, &error) != OK)
+        fail_msg("%s", error.text);
     peer_open_at(&p, &rig, 0);
     (void)peer_ask(&p, GET("/plain"), 1);
     peer_fini(&p);
@@ -201,12 +201,12 @@ static void a_path_that_is_too_long(void **state)
 static void open_with_proxies(struct rig *rig, const char *const *proxies, size_t count, enum err want)
 {
     struct http_options options;
-    const char *why = "";
+    struct error error = {0};
     init_closed(rig);
     rig_options(rig, NULL, &options);
     options.trusted_proxies = proxies;
     options.trusted_proxy_count = count;
-    assert_int_equal(rig_open(rig, &options, &why), want);
+    assert_int_equal(rig_open(rig, &options, &error), want);
     if (want)
         rig->server = NULL;
 }

@@ -67,21 +67,21 @@ static void prepare(struct rig *rig, bool fake_clock)
     test_app_init(&rig->app, &rig->loop);
 }
 
-enum err rig_open(struct rig *rig, const struct http_options *options, const char **why)
+enum err rig_open(struct rig *rig, const struct http_options *options, struct error *error)
 {
-    return http_server_open(&rig->server, &rig->loop, options, why);
+    return http_server_open(&rig->server, &rig->loop, options, error);
 }
 
 void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock)
 {
     struct http_options options;
-    const char *why = "";
+    struct error error;
     prepare(rig, fake_clock);
     rig_options(rig, limits, &options);
     if (limits && limits->max_connections == 0)
         return; /* the test opens it */
-    if (rig_open(rig, &options, &why) != OK)
-        fail_msg("%s", why);
+    if (rig_open(rig, &options, &error) != OK)
+        fail_msg("%s", error.text);
 }
 
 static void on_closed(void *ctx)

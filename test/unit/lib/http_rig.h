@@ -39,7 +39,7 @@ struct http_limits rig_limits(void);
 /* On 127.0.0.1, with `limits` (NULL: rig_limits()). The monotonic clock is the test's when `fake_clock`. */
 void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock);
 /* The same with addresses of the test's own; the error of http_server_open(). */
-enum err rig_open(struct rig *rig, const struct http_options *options, const char **why);
+enum err rig_open(struct rig *rig, const struct http_options *options, struct error *error);
 void rig_options(struct rig *rig, const struct http_limits *limits, struct http_options *out);
 /* Drains, and fails when a handle, a request or a connection is left. */
 void rig_fini(struct rig *rig);
