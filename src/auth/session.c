@@ -57,7 +57,7 @@ static enum err record_work(struct writer_job *job, struct store *store)
 {
     const struct session_recorder *r = (struct session_recorder *)job;
     enum err err =
-        r->is_ended ? store_delete_session(store, r->hash) : store_see_session(store, r->hash, r->used_ms);
+        r->is_ended ? store_delete_session(store, r->hash) : store_touch_session(store, r->hash, r->used_ms);
     return err ? err : store_purge_sessions(store, expiry_floor_ms());
 }
 

@@ -107,7 +107,7 @@ enum err throttle_save(struct throttle *t, struct store *store)
     if (!err)
         err = unknown_codes_save(&t->unknown_codes, store, t->api);
     if (!err && t->responded_at)
-        err = save_limit(t, store, LIMIT_ANSWERED, t->responded_at, TIME_NONE);
+        err = save_limit(t, store, LIMIT_LAST_SUCCESS, t->responded_at, TIME_NONE);
     t->unsaved = t->unsaved && err;
     return err;
 }

@@ -1,4 +1,4 @@
-/* Logins, sessions, invitations. */
+/* The tables logins, sessions, devices, invitations. */
 #include "store/accounts.h"
 
 #include "base/check.h"
@@ -160,9 +160,9 @@ enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LE
     return db_write(&s->db, q);
 }
 
-enum err store_see_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now)
+enum err store_touch_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSION_SEEN);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_SESSION_TOUCH);
     db_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     db_bind_i64(q, 2, now);
     return db_write(&s->db, q);
@@ -187,10 +187,10 @@ enum err store_delete_sessions_of(struct store *s, int64_t author_row)
     return db_write(&s->db, q);
 }
 
-static enum err delete_device(struct store *s, const struct device_record *device)
+static enum err delete_previous_device(struct store *s, const struct device_record *device)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICE_DELETE);
-    db_bind_blob(q, 1, device->before, SECRET_HASH_LEN);
+    db_bind_blob(q, 1, device->previous, SECRET_HASH_LEN);
     db_bind_i64(q, 2, device->author_row);
     return db_write(&s->db, q);
 }
@@ -205,20 +205,22 @@ static enum err insert_device(struct store *s, const struct device_record *devic
     return db_write(&s->db, q);
 }
 
-enum err store_put_device(struct store *s, const struct device_record *device, int most)
+enum err store_put_device(struct store *s, const struct device_record *device, int max_devices)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICES_PURGE);
     db_bind_i64(q, 1, device->expired_before);
     enum err err = db_write(&s->db, q);
-    if (!err && device->has_before)
-        err = delete_device(s, device);
-    if (!err)
-        err = insert_device(s, device);
     if (err)
         return err;
-    q = db_use(&s->db, QUERY_DEVICES_KEEP);
+    err = device->has_previous ? delete_previous_device(s, device) : OK;
+    if (err)
+        return err;
+    err = insert_device(s, device);
+    if (err)
+        return err;
+    q = db_use(&s->db, QUERY_DEVICES_DELETE_OLDEST);
     db_bind_i64(q, 1, device->author_row);
-    db_bind_i64(q, 2, most);
+    db_bind_i64(q, 2, max_devices);
     return db_write(&s->db, q);
 }
 

@@ -1,4 +1,4 @@
-/* Apps, their redirect addresses and keys, and authorization codes: column by column. */
+/* The tables apps, app_redirects, oauth_codes, and the keys of apps. */
 #include "store/apps.h"
 
 #include "base/check.h"
@@ -6,7 +6,7 @@
 #include "store/rows.h"
 #include "store/write.h"
 
-enum { REDIRECTS_KEPT = 64 }; /* far more than may be registered */
+enum { REDIRECTS_READ_MAX = 64 }; /* more than can be registered */
 
 /* --- apps --- */
 
@@ -45,11 +45,11 @@ struct redirect_list {
     struct app_lookup *out;
 };
 
-static bool keep_redirect(void *ctx, struct str uri)
+static bool add_redirect(void *ctx, struct str uri)
 {
     struct redirect_list *list = ctx;
     list->out->redirects[list->out->redirect_count++] = arena_copy(list->arena, uri);
-    return list->out->redirect_count < REDIRECTS_KEPT;
+    return list->out->redirect_count < REDIRECTS_READ_MAX;
 }
 
 enum next store_read_app(struct store_read *read, struct arena *a, struct str client_id,
@@ -57,10 +57,10 @@ enum next store_read_app(struct store_read *read, struct arena *a, struct str cl
 {
     struct redirect_list list = {.arena = a, .out = out};
     out->redirect_count = 0;
-    out->redirects = arena_alloc(a, REDIRECTS_KEPT * sizeof *out->redirects);
+    out->redirects = arena_alloc(a, REDIRECTS_READ_MAX * sizeof *out->redirects);
     read->err = store_find_app(read->store, a, client_id, &out->app);
     if (read->err == OK)
-        read->err = store_list_redirects(read->store, out->app.row, keep_redirect, &list);
+        read->err = store_list_redirects(read->store, out->app.row, add_redirect, &list);
     return NEXT_MORE;
 }
 
@@ -204,8 +204,8 @@ static enum err purge(struct store *s, enum query query, int64_t before)
     return db_write(&s->db, q);
 }
 
-enum err store_purge_codes(struct store *s, int64_t idle_before, int64_t spent_before)
+enum err store_purge_codes(struct store *s, int64_t unused_before, int64_t used_before)
 {
-    enum err err = purge(s, QUERY_CODES_PURGE_IDLE, idle_before);
-    return err ? err : purge(s, QUERY_CODES_PURGE_SPENT, spent_before);
+    enum err err = purge(s, QUERY_CODES_PURGE_IDLE, unused_before);
+    return err ? err : purge(s, QUERY_CODES_PURGE_SPENT, used_before);
 }

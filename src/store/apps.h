@@ -1,6 +1,4 @@
-/* Apps that authors connect (OAuth 2.0) and the codes of the authorization code grant. The rules of write.h
- * hold: what writes needs an open transaction, what only reads runs on any connection, texts that come out
- * live in the caller's arena. */
+/* OAuth 2.0 apps that authors connect, their keys, and authorization codes. Follows write.h. */
 #ifndef VT_STORE_APPS_H
 #define VT_STORE_APPS_H
 
@@ -14,17 +12,17 @@
 struct app_record {
     int64_t row;
     struct str client_id, name;
-    struct str home_url; /* p == NULL: none */
-    bool confidential;   /* it has a secret, of which this is the SHA-256 */
-    uint8_t secret_hash[SECRET_HASH_LEN];
+    struct str home_url;                  /* p == NULL: none */
+    bool confidential;                    /* has a secret */
+    uint8_t secret_hash[SECRET_HASH_LEN]; /* SHA-256, if confidential */
     int64_t created_at;
-    int64_t removed_at; /* TIME_NONE: it may be connected */
+    int64_t removed_at; /* TIME_NONE: can be connected */
 };
 
-/* Removed apps are found too. ERR_NOT_FOUND for an unknown client_id. */
+/* Also finds removed apps. */
 MUST_USE enum err store_find_app(struct store *s, struct arena *a, struct str client_id,
                                  struct app_record *out);
-/* The same as a starter, with the app's redirect addresses in the order of their bytes. */
+/* A read as in read.h: the app with its redirect URIs, in byte order. */
 struct app_lookup {
     struct app_record app;
     size_t redirect_count;
@@ -33,41 +31,42 @@ struct app_lookup {
 enum next store_read_app(struct store_read *read, struct arena *a, struct str client_id,
                          struct app_lookup *out);
 
-/* All apps, in the order of their registration. CLI. */
+/* All apps, in the order of registration. For the CLI. */
 typedef bool (*store_app_fn)(void *ctx, const struct app_record *app);
 MUST_USE enum err store_list_apps(struct store *s, store_app_fn fn, void *ctx);
 typedef bool (*store_redirect_fn)(void *ctx, struct str uri);
 MUST_USE enum err store_list_redirects(struct store *s, int64_t app_row, store_redirect_fn fn, void *ctx);
 
-/* Sets app->row. ERR_EXISTS for a client_id that is there. */
+/* Sets app->row. ERR_EXISTS if the client_id exists. */
 MUST_USE enum err store_insert_app(struct store *s, struct app_record *app);
 MUST_USE enum err store_insert_redirect(struct store *s, int64_t app_row, struct str uri);
 MUST_USE enum err store_set_app_secret(struct store *s, int64_t app_row, const uint8_t hash[SECRET_HASH_LEN]);
-MUST_USE enum err store_remove_app(struct store *s, int64_t app_row,
-                                   int64_t now); /* keeps an earlier removal */
+/* Does not change the time of an earlier removal. */
+MUST_USE enum err store_remove_app(struct store *s, int64_t app_row, int64_t now);
 
-/* Keys that were given to an app. revoke: `author_row` 0: of every author. `*count` gets how many were live.
- */
+/* Live keys that were issued to an app. revoke: `author_row` 0: of all authors; `*count`: number of keys
+ * revoked. */
 MUST_USE enum err store_count_app_keys(struct store *s, int64_t app_row, int64_t *count);
 MUST_USE enum err store_revoke_app_keys(struct store *s, int64_t app_row, int64_t author_row, int64_t now,
                                         int *count);
 
-/* A code, found by the SHA-256 of its text. */
+/* An authorization code, identified by its SHA-256. */
 struct code_record {
     int64_t app_row, author_row;
     struct str redirect_uri, challenge;
     int64_t created_at;
     int64_t used_at; /* TIME_NONE: not yet */
-    int64_t key_row; /* the key that it gave; 0: none */
+    int64_t key_row; /* the key issued for it; 0: none */
 };
 MUST_USE enum err store_insert_code(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                     const struct code_record *code);
 MUST_USE enum err store_find_code(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                   struct code_record *out);
-/* `key_row` 0: it gave none. ERR_NOT_FOUND when it is used already. */
+/* `key_row` 0: no key was issued. ERR_NOT_FOUND if the code was used before. */
 MUST_USE enum err store_use_code(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
                                  int64_t key_row);
-/* Deletes some of the codes that were made before: those that gave no key, and those that gave one. */
-MUST_USE enum err store_purge_codes(struct store *s, int64_t idle_before, int64_t spent_before);
+/* Deletes a bounded number of old codes: those without a key that were created before `unused_before`, and
+ * those with a key that were created before `used_before`. */
+MUST_USE enum err store_purge_codes(struct store *s, int64_t unused_before, int64_t used_before);
 
 #endif

@@ -1,6 +1,5 @@
-/* See carry.h. First, what is needed of the replaced database is copied into temporary tables (r_...), then
- * the rules are applied from these. A statement that meets a damaged page of an attached database would spoil
- * the whole transaction. */
+/* Copies the needed tables of the replaced database into temporary ones (r_...), then applies the rules to
+ * these. A statement that reads a damaged page of an attached database would abort the whole transaction. */
 #include "store/carry.h"
 
 #include "store/db.h"
@@ -12,7 +11,7 @@
 #define SAME_AUTHOR "temp.r_authors AS ra JOIN main.authors AS a ON a.uuid = ra.uuid "
 
 struct carry_source {
-    int since; /* the schema version that has the table */
+    int since; /* the schema version that introduced the table */
     const char *create, *copy;
 };
 
@@ -46,13 +45,13 @@ static const struct carry_source sources[] = {
 
 struct carry_rule {
     int since;
-    bool by_absence;      /* takes what the replaced database lacks for ended: needs all of it, and descent
-                             (carry.h) */
+    bool by_absence; /* what the replaced database lacks counts as ended: requires completeness and descent
+                        (carry.h) */
     enum carry_kind kind; /* CARRY_KINDS: not counted */
     const char *sql;
 };
 
-/* Logins are replaced in two steps, because two authors may have exchanged their names. */
+/* Logins are replaced in two steps, because two authors may have swapped names. */
 static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
@@ -85,7 +84,7 @@ static const struct carry_rule rules[] = {
      "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
-    /* Sealed tokens can be opened in a row of the same author number only (vault/seal.h). */
+    /* Sealed tokens can only be opened in a row with the same author id (vault/seal.h). */
     {5, false, CARRY_TOKENS,
      "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
      "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "
@@ -135,7 +134,7 @@ const char *carry_name(enum carry_kind kind)
     return names[kind];
 }
 
-static void note(struct carry_result *result, const char *why, enum err err)
+static void mark_incomplete(struct carry_result *result, const char *why, enum err err)
 {
     result->is_complete = false;
     if (!result->why[0])
@@ -143,18 +142,18 @@ static void note(struct carry_result *result, const char *why, enum err err)
                        err ? err_name(err) : "");
 }
 
-/* What can be read of a damaged database is still carried over. */
+/* The readable part of a damaged database is still carried over. */
 static bool can_be_read(struct db *db, struct carry_result *result)
 {
     int64_t application_id = 0;
     bool is_sound = false;
     enum err err = db_exec_i64(db, SQL_REPLACED_APPLICATION_ID, &application_id);
     if (err || application_id != SCHEMA_APPLICATION_ID) {
-        note(result, "it is damaged, or not a database of viewtally", err);
+        mark_incomplete(result, "it is damaged, or not a database of viewtally", err);
         return false;
     }
     if (db_exec_text(db, SQL_REPLACED_INTEGRITY, "ok", &is_sound) || !is_sound)
-        note(result, "it is damaged", OK);
+        mark_incomplete(result, "it is damaged", OK);
     return true;
 }
 
@@ -162,14 +161,14 @@ static enum err copy_all(struct db *db, struct carry_result *result)
 {
     enum err err = db_exec_i64(db, SQL_REPLACED_VERSION, &result->version);
     if (err || result->version > schema_migration_count)
-        note(result, err ? "it cannot be read" : "it is of a newer version of viewtally", err);
+        mark_incomplete(result, err ? "it cannot be read" : "it is of a newer version of viewtally", err);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         err = db_exec(db, sources[i].create);
         if (err)
             return err;
         err = result->version >= sources[i].since ? db_exec(db, sources[i].copy) : OK;
         if (err)
-            note(result, "it cannot be read completely", err);
+            mark_incomplete(result, "it cannot be read completely", err);
     }
     return OK;
 }
@@ -177,11 +176,11 @@ static enum err copy_all(struct db *db, struct carry_result *result)
 enum err carry_read(struct db *db, const char *path, struct carry_result *result)
 {
     *result = (struct carry_result){.is_complete = true};
-    /* Closing must not delete a log that SQLite cannot read; the copy's own is emptied by store_renew(). */
+    /* Closing must not delete a log that SQLite cannot read; store_renew() empties the log of the copy. */
     db_keep_log(db);
     enum err err = db_attach(db, path, "replaced");
     if (err) {
-        note(result, "it cannot be opened", err);
+        mark_incomplete(result, "it cannot be opened", err);
         return OK;
     }
     result->is_readable = can_be_read(db, result);
@@ -194,8 +193,10 @@ enum err carry_apply(struct db *db, struct carry_result *result)
 {
     int64_t descends = 0;
     enum err err = db_exec_i64(db, SQL_IS_DESCENDANT, &descends);
-    if (!err && !descends)
-        note(result, "it does not descend from this backup", OK);
+    if (err)
+        return err;
+    if (!descends)
+        mark_incomplete(result, "it does not descend from this backup", OK);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && !err; i++) {
         int64_t changes = 0;
         if (result->version < rules[i].since || (rules[i].by_absence && !result->is_complete))
@@ -211,7 +212,7 @@ void carry_fail(struct carry_result *result, enum err err)
 {
     memset(result->counts, 0, sizeof result->counts);
     result->why[0] = '\0';
-    note(result, "it holds values that do not fit", err);
+    mark_incomplete(result, "it holds values that do not fit", err);
 }
 
 enum err carry_note_ancestor(struct db *db)

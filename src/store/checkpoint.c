@@ -1,12 +1,12 @@
-/* One timer, one job at a time.
+/* The checkpointer: one timer, at most one job.
  *
  *   IDLE --on_look(): the log is long--> RUNNING --on_finished()--> IDLE
- *   any --checkpointer_close()--> CLOSING --the job has ended, the timer is closed--> gone
+ *   any --checkpointer_close()--> CLOSING --the job has ended, the timer is closed--> freed
  *
- * SQLite begins the log anew only when a writer finds all of it in the database, and while transactions
- * follow one another it never does. So a job has two halves: the bulk while writers go on, then the few pages
- * of meanwhile in a turn of its own, in which nobody writes. A reader that holds an old snapshot stops both;
- * there is nothing to do then but to tell. */
+ * SQLite restarts the log only when a writer finds all of it checkpointed, which never happens while
+ * transactions follow one another. So a job has two parts: it copies the bulk while writers continue, then,
+ * holding the write lock, the few pages written since. A reader with an old snapshot blocks both parts; then
+ * all we can do is log it. */
 #include "store/checkpoint.h"
 
 #include "base/check.h"
@@ -19,13 +19,13 @@
 enum {
     LOOK_MS = 100,
     BUSY_TIMEOUT_MS = 250,
-    PAUSE_MS = 1000, /* after a job that did not help, doubled each time */
+    PAUSE_MS = 1000, /* after a job that did not help; doubled each time */
     PAUSE_MAX_MS = 60 * 1000,
-    ROUNDS = 3, /* of the first half: what comes in meanwhile gets less each time */
+    ROUNDS = 3, /* of the first part; each leaves fewer new pages */
     PAGE_KIB = 4,
 };
 
-/* Pages in the log that are worth a job, that may be left for the second half, and that are too many. */
+/* Pages in the log that start a job, that are left for the second part, and that are too many. */
 #ifdef VT_TEST_SEAMS
 enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
 #else
@@ -38,18 +38,18 @@ struct checkpointer {
     uv_timer_t timer;
     uv_work_t work;
     bool busy;
-    enum err result;         /* of the job at work, */
-    int64_t took_us;         /* and how long it took */
-    int64_t not_before_mono; /* no job is started earlier, ms */
-    int64_t pause_ms;        /* the last one, 0: the last job helped */
+    enum err result;         /* of the running job */
+    int64_t took_us;         /* of the running job */
+    int64_t not_before_mono; /* earliest start of the next job, ms */
+    int64_t pause_ms;        /* last pause; 0: the last job helped */
     struct checkpoint_counts counts;
-    void (*closed)(void *ctx); /* set: closing */
+    void (*closed)(void *ctx); /* not NULL: closing */
     void *closed_ctx;
 };
 
 /* ---- the job, on a pool thread ---- */
 
-/* `*all`: no reader kept it from copying what was in the log when it began. */
+/* `*all`: no reader prevented the copy of what was in the log at the start. */
 static enum err copy_bulk(struct store *store, bool *all)
 {
     struct store_log log = store_log_state(store);
@@ -85,24 +85,24 @@ static void on_work(uv_work_t *work)
 
 static void close_timer(struct checkpointer *c);
 
-static void tell(struct checkpointer *c)
+static void report_length(struct checkpointer *c)
 {
     struct checkpoint_counts *n = &c->counts;
     const bool too_long = n->log.pages >= ALARM_PAGES;
     const long long mib = (long long)(n->log.pages * PAGE_KIB / 1024);
     if (too_long && !n->too_long)
-        log_warn("store: the write-ahead log holds %lld MiB and grows: somebody has been reading for long (a "
-                 "backup, "
-                 "a process that hangs), and it cannot be emptied before that ends",
-                 mib);
+        log_warn(
+            "store: the write-ahead log holds %lld MiB and grows: a long read (a backup, a hanging process) "
+            "prevents its checkpoint",
+            mib);
     else if (n->too_long && !too_long)
         log_info("store: the write-ahead log is short again");
     n->too_long = too_long;
 }
 
-/* One that is too long is emptied, also when all of it is copied: no writer may come for an hour and begin it
- * anew, and its room on the disk is wanted back. */
-static bool is_worth_a_job(const struct store_log *log)
+/* A log that is too long is truncated even if all of it is checkpointed, because the next write, which would
+ * restart it, may come in an hour. */
+static bool needs_checkpoint(const struct store_log *log)
 {
     return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
 }
@@ -122,15 +122,16 @@ static void on_finished(uv_work_t *work, int status)
     c->busy = false;
     metrics_observe(&c->counts.times, c->took_us);
     c->counts.log = store_log_state(c->store);
-    /* Busy: another process was at it, or a reader did not end; the bulk is done or will be. */
+    /* ERR_BUSY: another process makes a checkpoint, or a reader did not finish; the bulk is copied or will
+     * be. */
     const bool failed = c->result && c->result != ERR_BUSY;
     c->counts.failed += failed;
     c->counts.done += !failed;
-    if (failed || is_worth_a_job(&c->counts.log))
+    if (failed || needs_checkpoint(&c->counts.log))
         pause_longer(c);
     else
         c->pause_ms = 0;
-    tell(c);
+    report_length(c);
     if (c->closed)
         close_timer(c);
 }
@@ -142,8 +143,8 @@ static void on_look(uv_timer_t *timer)
         return;
     c->counts.log = store_log_state(c->store);
     if (c->counts.too_long)
-        tell(c);
-    if (!is_worth_a_job(&c->counts.log) || clock_mono_ms() < c->not_before_mono)
+        report_length(c);
+    if (!needs_checkpoint(&c->counts.log) || clock_mono_ms() < c->not_before_mono)
         return;
     c->busy = true;
     CHECK(uv_queue_work(timer->loop, &c->work, on_work, on_finished) == 0);

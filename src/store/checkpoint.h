@@ -1,6 +1,5 @@
-/* Checkpoints as jobs: the write-ahead log goes back into the database on a thread of libuv's pool, so that
- * neither the loop nor a commit that somebody waits for is held up by it. Each server looks after the log,
- * whoever filled it. */
+/* Checkpoints as jobs on libuv's thread pool, so that they delay neither the loop nor a commit. Every server
+ * process watches the write-ahead log, whichever process fills it. */
 #ifndef VT_STORE_CHECKPOINT_H
 #define VT_STORE_CHECKPOINT_H
 
@@ -13,21 +12,21 @@
 struct checkpointer;
 struct ticket_lock;
 
-/* Opens a connection of its own (blocking, at start) and begins to look. `gate`: where the writers of this
- * process take turns (gate.h); it must live until the checkpointer is closed. */
+/* Opens its own connection (blocks) and starts to watch the log. `write_lock` is the lock of this process's
+ * writers; it must outlive the checkpointer. */
 MUST_USE enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
                                     struct ticket_lock *write_lock, struct error *error);
 
 struct checkpoint_counts {
     uint64_t done, failed;
-    struct metrics_times times; /* of each, the wait for its turn too */
-    struct store_log log;       /* as it was a moment ago */
-    bool too_long;              /* the log grows and cannot be emptied: somebody reads for long */
+    struct metrics_times times; /* including the wait for the lock */
+    struct store_log log;       /* the last look at the log */
+    bool too_long;              /* the log grows and a long read prevents its checkpoint */
 };
 const struct checkpoint_counts *checkpointer_counts(const struct checkpointer *c);
 
-/* Waits for the one at work, closes the connection, and calls `closed` on the loop, never before it returned.
- */
+/* Waits for the running job, closes the connection, and calls `closed` on the loop thread, after this
+ * function has returned. */
 void checkpointer_close(struct checkpointer *c, void (*closed)(void *ctx), void *ctx);
 
 #endif

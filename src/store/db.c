@@ -1,8 +1,7 @@
-/* SQLite behind db.h. Owns the translation of its codes and the logging of its words; refuses to know what
- * the statements are about.
+/* The SQLite driver.
  *
- * Codes are logged where they first appear, and the same code of one connection at most once a second: a disk
- * that is full or broken answers every request the same way. */
+ * A code is logged where it first occurs, and the same code of one connection at most once a second: a full
+ * or broken disk fails every request in the same way. */
 #include "store/db.h"
 
 #include "base/check.h"
@@ -20,15 +19,14 @@ const struct db_query db_queries[QUERY_COUNT] = {STORE_QUERIES(AS_QUERY)};
 #undef AS_QUERY
 
 enum {
-    /* Older ones can lose a commit when two writers meet a log that starts again. */
+    /* Older versions can lose a commit when two writers restart the log at the same time. */
     SQLITE_VERSION_SOUND = 3051003,
     LOG_AGAIN_MS = 1000,
     BUSY_POLL_US = 500,
 };
 
-/* What SQLite reports by itself. Errors come back as codes as well and are logged there, so only notices
- * (recovery of a log after a crash) and warnings (a database file that was moved away) are for the operator.
- */
+/* SQLite's own log. Errors are also returned as codes and logged then, so only notices (the recovery of a log
+ * after a crash) and warnings (a database file was renamed while open) are for the operator. */
 static void on_sqlite_log(void *unused, int code, const char *text)
 {
     (void)unused;
@@ -45,7 +43,7 @@ static void init_library(void)
     /* Fails if something (a test's VFS) has initialized SQLite before. Its messages are then not logged. */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
     if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
-        log_warn("sqlite: version %s can damage a database with two writers; 3.51.3 or newer is needed",
+        log_warn("sqlite: version %s can corrupt a database that has two writers; use 3.51.3 or newer",
                  sqlite3_libversion());
 }
 
@@ -103,7 +101,7 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
         db->unlogged++;
         return;
     }
-    /* Two rows that may not be the same are the caller's to report: it knows which. */
+    /* A violated constraint is for the caller to report. */
     enum log_level level = (code & 0xff) == SQLITE_CONSTRAINT ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_BUSY     ? LOG_WARN
                                                               : LOG_ERROR;
@@ -116,7 +114,7 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
     db->unlogged = 0;
 }
 
-/* The code of the call on this connection that has just failed. */
+/* Logs and translates the code of the call on this connection that has just failed. */
 static enum err fail(struct db *db, const char *what)
 {
     int code = sqlite3_extended_errcode(db->handle);
@@ -138,10 +136,10 @@ enum err db_open(struct db *db, const char *path)
         db_close(db);
         return err;
     }
-    /* No statement of ours needs what these switch off; a damaged or hostile file might. */
+    /* Switch off features that our statements do not need and a damaged or malicious file might use. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    /* Without this a statement over a partial index is compiled anew whenever a value is bound to it. */
+    /* Otherwise binding a value recompiles a statement that uses a partial index. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
     return OK;
 }
@@ -168,8 +166,8 @@ enum err db_prepare(struct db *db)
     return OK;
 }
 
-/* Instead of SQLite's own waiting, which soon looks only every 100 ms: an import that writes one transaction
- * after the other leaves a millisecond between two, and who waits must not miss it for seconds. */
+/* SQLite's own busy handler soon polls only every 100 ms. An import that writes one transaction after another
+ * leaves a gap of a millisecond, which a waiting connection must not miss for seconds. */
 static int on_busy(void *ctx, int count)
 {
     const struct timespec pause = {.tv_nsec = BUSY_POLL_US * 1000L};
@@ -250,7 +248,7 @@ enum err db_exec_text(struct db *db, const char *sql, const char *expected, bool
 
 void db_watch(struct db *db)
 {
-    enum { REGION_BYTES = 32768 }; /* in which the index is mapped */
+    enum { REGION_BYTES = 32768 }; /* size of one mapped region of the WAL index */
     sqlite3_file *file = NULL;
     void volatile *index = NULL;
     if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
@@ -260,8 +258,8 @@ void db_watch(struct db *db)
         db->wal_index = index;
 }
 
-/* A head that is just being written differs from both the old and the new one, so the next look sees a
- * change again: a commit is never missed, at worst counted twice. */
+/* A header that is being written differs from both the old and the new one, so the next call sees another
+ * change: a commit is never missed, at worst counted twice. */
 uint64_t db_version(struct db *db)
 {
     uint64_t differs = db->version == 0 || !db->wal_index;
@@ -295,7 +293,7 @@ struct db_log db_log_state(const struct db *db)
     if (!index)
         return (struct db_log){0};
     const int64_t pages = index[DB_WAL_MAX_FRAME], copied = index[DB_WAL_BACKFILLED];
-    /* Another process may begin the log anew between the two looks. */
+    /* Another process may restart the log between the two reads. */
     return (struct db_log){.pages = pages, .pending = pages > copied ? pages - copied : 0};
 }
 
@@ -321,7 +319,7 @@ enum err db_copy(struct db *from, struct db *to)
     if (!copy)
         return fail(to, "copy");
     (void)sqlite3_backup_step(copy, -1);
-    /* Gives the error of the step, if there was one, and sets it on `to`. */
+    /* Returns the error of the step, if any, and sets it on `to`. */
     return sqlite3_backup_finish(copy) == SQLITE_OK ? OK : fail(to, "copy");
 }
 
@@ -357,7 +355,7 @@ void db_bind_text(struct sqlite3_stmt *q, int i, struct str s)
 
 void db_bind_blob(struct sqlite3_stmt *q, int i, const void *p, size_t len)
 {
-    /* A NULL pointer would be bound as NULL. */
+    /* SQLite binds a NULL pointer as NULL. */
     CHECK(sqlite3_bind_blob64(q, i, len ? p : "", len, SQLITE_STATIC) == SQLITE_OK);
 }
 
@@ -394,7 +392,7 @@ bool db_row(struct db *db, struct sqlite3_stmt *q, enum err *err)
 
 void db_reset(struct sqlite3_stmt *q)
 {
-    /* Repeats the error of the last step, which was handled there. */
+    /* The result is the error of the last step, which has been handled. */
     (void)sqlite3_reset(q);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/metrics.h"
+#include "base/vec.h"
 #include "store/db.h"
 #include "store/read.h"
 
@@ -24,8 +25,7 @@ struct store {
 
     struct metrics_times reads;
 
-    struct day_gain *days; /* buffer for the days of one video (read_stats.c) */
-    size_t days_cap;
+    VEC(struct day_gain) days; /* of one video, during a read (read_stats.c) */
 };
 
 /* Called at the start and the end of each function of read.h: measure its duration, set its result. */

@@ -1,4 +1,4 @@
-/* The packed columns: see pack.h for the format. */
+/* Packs and unpacks columns; see pack.h for the format. */
 #include "store/pack.h"
 
 #include "base/check.h"
@@ -151,7 +151,7 @@ static void get_post(struct reader *r, struct post *post)
     post->url = url ? get_text(r, url - 1) : str_make(NULL, 0);
 }
 
-/* The version and the count; a value without bytes counts 0. */
+/* Reads the version and the count; the count of an empty column is 0. */
 static size_t get_head(struct reader *r, struct str packed, size_t max)
 {
     *r = (struct reader){.p = (const unsigned char *)packed.p};

@@ -1,4 +1,4 @@
-/* The tables platform_credentials and platform_links, column by column. */
+/* The tables platform_credentials and platform_links. */
 #include "store/platform_credentials.h"
 
 #include "base/check.h"
@@ -37,7 +37,8 @@ static bool row_credential(struct sqlite3_stmt *q, struct credential *out)
     return (int)out->state >= 0 && (int)out->state < CREDENTIAL_STATES && out->access_sealed.p;
 }
 
-static enum err one_credential(struct db *db, struct sqlite3_stmt *q, struct arena *a, struct credential *out)
+static enum err read_credential(struct db *db, struct sqlite3_stmt *q, struct arena *a,
+                                struct credential *out)
 {
     enum err err = db_one(db, q);
     if (err)
@@ -59,7 +60,7 @@ enum err store_get_credential(struct store *s, struct arena *a, int64_t row, str
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL);
     db_bind_i64(q, 1, row);
-    return one_credential(&s->db, q, a, out);
+    return read_credential(&s->db, q, a, out);
 }
 
 enum err store_find_credential(struct store *s, struct arena *a, int api, struct str account_id,
@@ -68,10 +69,10 @@ enum err store_find_credential(struct store *s, struct arena *a, int api, struct
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_OF);
     db_bind_i64(q, 1, api);
     db_bind_text(q, 2, account_id);
-    return one_credential(&s->db, q, a, out);
+    return read_credential(&s->db, q, a, out);
 }
 
-static enum err each_credential(struct db *db, struct sqlite3_stmt *q, store_credential_fn fn, void *ctx)
+static enum err list_credentials(struct db *db, struct sqlite3_stmt *q, store_credential_fn fn, void *ctx)
 {
     enum err err;
     while (db_row(db, q, &err)) {
@@ -90,7 +91,7 @@ enum err store_list_author_credentials(struct store *s, int64_t author_row, stor
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIALS_OF_AUTHOR);
     db_bind_i64(q, 1, author_row);
-    return each_credential(&s->db, q, fn, ctx);
+    return list_credentials(&s->db, q, fn, ctx);
 }
 
 enum next store_read_author_credentials(struct store_read *read, int64_t author_row, store_credential_fn fn,
@@ -105,7 +106,7 @@ enum err store_list_credentials(struct store *s, int64_t after, int limit, store
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIALS);
     db_bind_i64(q, 1, after);
     db_bind_i64(q, 2, limit);
-    return each_credential(&s->db, q, fn, ctx);
+    return list_credentials(&s->db, q, fn, ctx);
 }
 
 enum err store_count_credentials(struct store *s, int api, enum credential_state state, int64_t *count)
@@ -187,14 +188,14 @@ enum err store_reseal_credential(struct store *s, int64_t row, struct str access
 }
 
 enum err store_begin_token_refresh(struct store *s, int64_t row, int64_t version, int64_t now,
-                                   int64_t not_since, bool *ours)
+                                   int64_t not_since, bool *acquired)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_CREDENTIAL_REFRESH_BEGIN);
     db_bind_i64(q, 1, row);
     db_bind_i64(q, 2, version);
     db_bind_i64(q, 3, now);
     db_bind_i64(q, 4, not_since);
-    return db_write_if(&s->db, q, ours);
+    return db_write_if(&s->db, q, acquired);
 }
 
 enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version)
@@ -206,7 +207,7 @@ enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version)
     return db_write_if(&s->db, q, &done);
 }
 
-/* ---- what came of asking ---- */
+/* ---- outcomes ---- */
 
 enum err store_credential_ok(struct store *s, int64_t row, int64_t at)
 {
@@ -249,7 +250,7 @@ enum err store_delete_credential(struct store *s, int64_t row, int64_t author_ro
     return db_update(&s->db, q);
 }
 
-/* ---- linkings ---- */
+/* ---- account connections in progress ---- */
 
 enum err store_insert_link(struct store *s, const struct link_record *link)
 {

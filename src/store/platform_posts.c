@@ -1,4 +1,4 @@
-/* The table platform_posts, column by column. */
+/* The table platform_posts. */
 #include "store/platform_posts.h"
 
 #include "base/check.h"

@@ -1,10 +1,10 @@
-/* Every SQL statement of viewtally but the migrations. A statement is constant text; values are bound.
+/* Every SQL statement except the migrations. Statements are constant text; values are bound.
  *
- * A test asks SQLite for the plan of each and fails on a full scan or a sort. INDEXED BY pins the plan where
- * two indexes could do, so that it does not change with statistics; a missing index is then an error at open.
- * CROSS JOIN fixes the order of a join. Pages are keyset pages: `(posted_at, uuid) < (?, ?)` is one bound of
- * the index range, and SQLite uses a partial index only when the query says IS NOT NULL or compares the
- * column by itself. */
+ * A unit test checks the query plan of each and fails on a full scan or a sort. INDEXED BY pins the plan
+ * where two indexes are possible, so that it does not depend on statistics; a missing index is then an error
+ * at open. CROSS JOIN fixes the order of a join. Lists are keyset pages: `(posted_at, uuid) < (?, ?)` is one
+ * bound of the index range. SQLite uses a partial index only if the query says IS NOT NULL or compares the
+ * column alone. */
 #ifndef VT_STORE_QUERIES_H
 #define VT_STORE_QUERIES_H
 
@@ -14,11 +14,10 @@
 #define SQL_USER_VERSION   "PRAGMA user_version"
 #define SQL_COUNT_SCHEMA   "SELECT count(*) FROM sqlite_schema"
 #define SQL_WAL            "PRAGMA journal_mode = WAL"
-/* FULL: the log is synced before a commit becomes visible to any connection. The log goes back into the
- * database when it holds 16,000 pages (64 MiB): an import that touches the same pages again and again spends
- * half of its commits on that with SQLite's usual 1,000. Its file is cut back to that size. In a server jobs
- * do this earlier (checkpoint.h). 32 MB of pages are kept (page_cache.h): to take more of them from the
- * system costs no more than to take them from memory that is not in the processor's caches. */
+/* synchronous = FULL: the log is synced before a commit becomes visible to any connection. A checkpoint at
+ * 16,000 pages (64 MiB, also the maximum size of the log file after it), because an import changes the same
+ * pages again and again: with SQLite's default of 1,000 pages it spends half of its time on checkpoints. In a
+ * server, jobs make them earlier (checkpoint.h). cache_size = 32 MiB of pages per connection. */
 #define SQL_SETUP                                                                                            \
     "PRAGMA synchronous = FULL;"                                                                             \
     "PRAGMA foreign_keys = ON;"                                                                              \
@@ -29,13 +28,13 @@
     "PRAGMA journal_size_limit = 67108864;"
 #define SQL_QUERY_ONLY "PRAGMA query_only = ON"
 
-/* --- backup and restore: on connections of their own, not prepared --- */
+/* --- backup and restore: on their own connections, not prepared --- */
 
 #define SQL_DELETE_SIGN_INS                                                                                  \
     "DELETE FROM main.sessions; DELETE FROM main.devices; DELETE FROM main.invitations; "                    \
     "DELETE FROM main.platform_links; DELETE FROM main.oauth_codes WHERE used_at IS NULL; "                  \
     "DELETE FROM main.meta WHERE key IN ('expiry_ahead_wall', 'expiry_ahead_for')"
-/* Of the database that a restore replaces (carry.c). */
+/* The database that a restore replaces (carry.c). */
 #define SQL_REPLACED_APPLICATION_ID "PRAGMA replaced.application_id"
 #define SQL_REPLACED_VERSION        "PRAGMA replaced.user_version"
 #define SQL_REPLACED_INTEGRITY      "PRAGMA replaced.integrity_check(1)"
@@ -44,7 +43,7 @@
     "INSERT OR IGNORE INTO main.meta (key, value) SELECT 'ancestor:' || hex(value), 1 FROM main.meta "       \
     "WHERE key = 'store_id'"
 #define SQL_INTEGRITY "PRAGMA integrity_check(1)"
-/* Leaving WAL mode wants the database for itself. */
+/* Leaving WAL mode needs exclusive access. */
 #define SQL_LEAVE_WAL "PRAGMA journal_mode = DELETE"
 
 /* --- transactions --- */
@@ -81,7 +80,7 @@
     "platform, post_id, resolved_id, credential_id, views_source, misses, missed_since, is_permanent, "      \
     "requested_at"
 
-/* --- who signs in --- */
+/* --- sign-in --- */
 
 #define SQL_VIEWER "a.id, a.uuid, a.name, a.plan_active, l.name, l.password"
 
@@ -99,26 +98,27 @@
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC"
 
-/* LEFT JOIN also fixes the order of the loops. An event whose video is missing comes out with NULL: damage.
- */
+/* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which
+ * row_video_ref() rejects. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
     "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", " SQL_BOOK_REF " FROM events e "                               \
     "LEFT JOIN videos v INDEXED BY videos_in_events ON v.author_id = e.author_id AND v.id = e.video_id "     \
     "LEFT JOIN books b ON b.id = v.book_id WHERE e.author_id = ?1 AND e.id " compare                         \
     " ?2 ORDER BY e.id " order
 
-/* The videos of an author stand side by side in the table, whenever they came: a page of them reads few pages
- * of the database. There is room for 16 million. */
+/* The videos of an author have consecutive ids, whenever they were inserted, so that a list of them reads few
+ * pages of the database. There is room for 16 million per author. */
 #define SQL_NEXT_VIDEO                                                                                       \
     "1 + ifnull((SELECT id FROM videos WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777214 "                 \
     "ORDER BY id DESC LIMIT 1), ?2 << 24)"
 
-/* A few at a time: each new code clears out more than one old one. */
+/* At most 100 at a time; more than one for each new code. */
 #define SQL_CODES_PURGE(index, which)                                                                        \
     "DELETE FROM oauth_codes WHERE hash IN (SELECT hash FROM oauth_codes INDEXED BY " index " WHERE " which  \
     " AND created_at < ?1 ORDER BY created_at LIMIT 100)"
 
-/* Of the columns that these write only videos_in_stats has any: a reading changes one row and one index. */
+/* Writes no column of an index other than videos_in_stats, so that a reading changes one row and one index.
+ */
 #define SQL_SAVE_COUNTS(more)                                                                                \
     "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \
     "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9, recent = ?10" more         \
@@ -166,7 +166,7 @@
     X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
     X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
                                                                                                              \
-    /* an author's own list of them: live ones, and what was revoked */                                      \
+    /* an author's own keys: live, revoked */                                                                \
     X(KEYS_LIVE, "SELECT " SQL_KEY_AND_APP " FROM api_keys k INDEXED BY api_keys_live "                      \
                  "LEFT JOIN apps p ON p.id = k.app_id WHERE k.author_id = ?1 AND k.revoked_at IS NULL "      \
                  "ORDER BY k.created_at DESC, k.id DESC LIMIT ?2")                                           \
@@ -199,7 +199,7 @@
                "WHERE s.hash = ?1")                                                                          \
     X(SESSION_INSERT, "INSERT INTO sessions (hash, author_id, created_at, seen_at, expires_at) "             \
                       "VALUES (?1, ?2, ?3, ?3, ?4)")                                                         \
-    X(SESSION_SEEN, "UPDATE sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2")                     \
+    X(SESSION_TOUCH, "UPDATE sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2")                    \
     X(SESSION_DELETE, "DELETE FROM sessions WHERE hash = ?1")                                                \
     X(SESSIONS_DELETE_AUTHOR, "DELETE FROM sessions WHERE author_id = ?1")                                   \
     X(DEVICE, "SELECT author_id FROM devices WHERE hash = ?1 AND expires_at > ?2")                           \
@@ -208,8 +208,9 @@
     X(DEVICE_DELETE, "DELETE FROM devices WHERE hash = ?1 AND author_id = ?2")                               \
     X(DEVICES_DELETE_AUTHOR, "DELETE FROM devices WHERE author_id = ?1")                                     \
     X(DEVICES_PURGE, "DELETE FROM devices WHERE expires_at <= ?1")                                           \
-    X(DEVICES_KEEP, "DELETE FROM devices WHERE author_id = ?1 AND hash NOT IN (SELECT hash FROM devices "    \
-                    "WHERE author_id = ?1 ORDER BY created_at DESC, hash DESC LIMIT ?2)")                    \
+    X(DEVICES_DELETE_OLDEST,                                                                                 \
+      "DELETE FROM devices WHERE author_id = ?1 AND hash NOT IN (SELECT hash FROM devices "                  \
+      "WHERE author_id = ?1 ORDER BY created_at DESC, hash DESC LIMIT ?2)")                                  \
     X(SESSIONS_PURGE, "DELETE FROM sessions WHERE expires_at <= ?1")                                         \
     X(INVITATION, "SELECT " SQL_VIEWER ", i.login, i.expires_at, i.used_at FROM invitations i "              \
                   "CROSS JOIN authors a ON a.id = i.author_id LEFT JOIN logins l ON l.author_id = a.id "     \

@@ -4,17 +4,12 @@
  * lie between the dates of the first and the last reading. (posted_at is no lower bound, because an import
  * may change it later.) For a range within the last week the gains are in the row itself, otherwise in the
  * table `daily`. */
-#include "base/check.h"
 #include "base/clock.h"
 #include "store/book_lookup.h"
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/recent.h"
 #include "store/rows.h"
-
-#include <stdlib.h>
-
-enum { STATS_DAYS_AT_FIRST = 128 };
 
 struct stats_read {
     struct store *store;
@@ -27,26 +22,17 @@ struct stats_read {
     bool stopped; /* by the callback */
 };
 
-static void make_room_for_day(struct store *s, size_t count)
-{
-    if (count < s->days_cap)
-        return;
-    s->days_cap = s->days_cap ? 2 * s->days_cap : STATS_DAYS_AT_FIRST;
-    s->days = xrealloc(s->days, s->days_cap * sizeof *s->days);
-}
-
-static enum err read_days(struct store *s, int64_t video_row, int32_t from, int32_t to, size_t *count)
+/* Into s->days. */
+static enum err read_days(struct store *s, int64_t video_row, int32_t from, int32_t to)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DAYS);
     enum err err;
     db_bind_i64(q, 1, video_row);
     db_bind_i64(q, 2, from);
     db_bind_i64(q, 3, to);
-    *count = 0;
-    while (db_row(&s->db, q, &err)) {
-        make_room_for_day(s, *count);
-        s->days[(*count)++] = row_day(q);
-    }
+    s->days.count = 0;
+    while (db_row(&s->db, q, &err))
+        *VEC_ADD(&s->days) = row_day(q);
     return err;
 }
 
@@ -89,10 +75,11 @@ static enum err examine_video(struct stats_read *r, struct sqlite3_stmt *q)
     if (recent.known && recent_reaches(&recent, query->from)) {
         days = recent_within(&recent, query->from, query->to, &count);
     } else {
-        enum err err = read_days(r->store, db_i64(q, ROW), query->from, query->to, &count);
+        enum err err = read_days(r->store, db_i64(q, ROW), query->from, query->to);
         if (err)
             return err;
-        days = r->store->days;
+        days = r->store->days.items;
+        count = r->store->days.count;
     }
     return count ? pass_row(r, q, days, count) : OK;
 }
@@ -170,10 +157,11 @@ static enum err pass_video(struct store *s, struct sqlite3_stmt *q, const struct
     struct video_days row = {.video = &video};
     if (!row_video(q, 0, &video) || !row_book_ref(q, VIDEO_COLUMNS, &row.book))
         return db_damaged(&s->db, "video");
-    enum err err = read_days(s, video.row, query->from, query->to, &row.day_count);
+    enum err err = read_days(s, video.row, query->from, query->to);
     if (err)
         return err;
-    row.days = s->days;
+    row.days = s->days.items;
+    row.day_count = s->days.count;
     (void)query->fn(query->ctx, &row);
     return OK;
 }

@@ -1,19 +1,19 @@
-/* See recent.h. */
+/* Maintains the recent days of a video. */
 #include "store/recent.h"
 
 #include "base/check.h"
 
 #include <string.h>
 
-static const struct day_gain nothing = {.date = 0};
+static const struct day_gain no_day = {.date = 0};
 
 static const struct day_gain *newest(const struct recent_days *recent)
 {
-    return recent->count ? &recent->days[recent->count - 1] : &nothing;
+    return recent->count ? &recent->days[recent->count - 1] : &no_day;
 }
 
-/* Makes room for a day behind the newest: what is too old for it goes. */
-static void forget_before(struct recent_days *recent, int32_t date)
+/* Makes room for a newer day. */
+static void remove_before(struct recent_days *recent, int32_t date)
 {
     size_t old = 0;
     while (old < recent->count && recent->days[old].date < date)
@@ -31,7 +31,7 @@ void recent_add(struct recent_days *recent, int32_t date, int64_t gained)
         return;
     }
     if (!recent->count || date > last.date) {
-        forget_before(recent, date - (RECENT_DAYS - 1));
+        remove_before(recent, date - (RECENT_DAYS - 1));
         recent->days[recent->count++] = (struct day_gain){.date = date, .gained_total = last.gained_total};
     }
     recent->days[recent->count - 1].gained += gained;

@@ -1,24 +1,23 @@
-/* The last days of a video, kept in its row so that statistics of the last week read no other table. Pure
- * functions.
+/* The recent days of a video, stored in its row so that statistics of the last week read no other table.
  *
- * They hold every gain from seven days before the newest one on, and its total. So they answer any range that
- * begins there or later, in particular one of the last seven days, whenever the last gain was. */
+ * They hold the newest day with a gain and all gains of the seven days before it. So they cover every range
+ * that starts in these eight days or later, in particular the last seven days. */
 #ifndef VT_STORE_RECENT_H
 #define VT_STORE_RECENT_H
 
 #include "store/model.h"
 
-/* Gains of the day `date`, which is the newest one or a newer one; else, or when a sum is none that views can
- * have, the days are no longer known. */
+/* Adds a gain on `date`, which must not be older than the newest day. Otherwise, or if a sum exceeds
+ * GAINED_MAX, the days become unknown. */
 void recent_add(struct recent_days *recent, int32_t date, int64_t gained);
 
-/* Whether one total follows from the other, and none is one that views cannot have. */
+/* Returns true if each total is the previous one plus the gain, and within GAINED_MAX. */
 bool recent_is_sound(const struct recent_days *recent);
 
-/* Whether they hold all gains from that date on. Not of days that are not known. */
+/* Returns true if the days include all gains since `from`. CHECKs recent->known. */
 bool recent_reaches(const struct recent_days *recent, int32_t from);
 
-/* Those in [from, to], for a range that they reach. */
+/* Returns the days in [from, to]; recent_reaches() must hold for `from`. */
 const struct day_gain *recent_within(const struct recent_days *recent, int32_t from, int32_t to,
                                      size_t *count);
 

@@ -1,5 +1,4 @@
-/* The lease and the records of runs: rows in and out. Who may take the lease, and when, is refresh/lease.c's.
- */
+/* The tables refresh_lease, refresh_runs and refresh_counts, and the live videos. */
 #include "store/runs.h"
 
 #include "base/check.h"
@@ -136,7 +135,7 @@ enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count
     return err;
 }
 
-/* --- what is asked for --- */
+/* --- videos to read --- */
 
 enum err store_next_author(struct store *s, int64_t after, int64_t *author_row)
 {

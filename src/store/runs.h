@@ -1,5 +1,5 @@
-/* The refresh in the database: its lease, its runs with what they did, and the videos that are still asked
- * for. Functions that write need an open transaction (write.h); the others need none. */
+/* The refresh in the database: its lease, its runs with their counts, and the videos that are still read.
+ * Follows write.h. */
 #ifndef VT_STORE_RUNS_H
 #define VT_STORE_RUNS_H
 
@@ -13,8 +13,8 @@
 enum { HOLDER_MAX = 160 };
 
 struct lease_row {
-    int64_t fence;           /* grows with every change of hands */
-    char holder[HOLDER_MAX]; /* "": nobody */
+    int64_t fence;           /* fencing token: incremented with every change of the holder */
+    char holder[HOLDER_MAX]; /* "": none */
     int64_t taken_at, expires_at;
 };
 
@@ -32,25 +32,24 @@ struct run_row {
     enum run_cause cause;
     struct str holder;
     int64_t started_at;
-    int64_t finished_at; /* TIME_NONE: at work, or lost */
+    int64_t finished_at; /* TIME_NONE: in progress, or abandoned */
     int outcome;         /* enum run_state or RUN_IN_PROGRESS */
-    struct str error;    /* p == NULL: nothing to say */
+    struct str error;    /* p == NULL: none */
 };
 
-/* A run that begins; sets run->row. */
+/* Inserts a starting run; sets run->row. */
 MUST_USE enum err store_insert_run(struct store *s, struct run_row *run);
 MUST_USE enum err store_finish_run(struct store *s, const struct run_row *run);
 MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int source, int platform,
                                       const char *name, int64_t value);
 
-/* Every run that is still at work becomes lost: for who has just taken the lease. */
+/* Marks every run in progress as abandoned. Call it after acquiring the lease. */
 MUST_USE enum err store_abandon_runs(struct store *s);
 
-/* Deletes this run and the older ones, but never the newest whole run: the schedule depends on its record. */
+/* Deletes this run and older ones, except the newest complete run, on which the schedule depends. */
 MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
-/* When the newest whole run (of all sources, come to its end) started and finished; TIME_NONE: there is none.
- */
+/* Start and end of the newest complete run (all sources, succeeded or partial); TIME_NONE: there is none. */
 MUST_USE enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
 
 /* Newest first. */
@@ -65,17 +64,18 @@ struct run_count {
 typedef bool (*store_run_count_fn)(void *ctx, const struct run_count *count);
 MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count_fn fn, void *ctx);
 
-/* ---- what is asked for ---- */
+/* ---- videos to read ---- */
 
-/* The next author by row above `after` (0: the first); ERR_NOT_FOUND: no more. */
+/* The author with the next row above `after` (0: the first). ERR_NOT_FOUND: no more. */
 MUST_USE enum err store_next_author(struct store *s, int64_t after, int64_t *author_row);
 
-/* The author's videos with `posted_from` <= posted_at <= `now`, newest first. */
+/* The author's live videos, newest first: those posted from `posted_from` to `now`. */
 typedef bool (*store_live_fn)(void *ctx, const struct video *video);
 MUST_USE enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                                   store_live_fn fn, void *ctx);
 
-/* How many of an author's videos are live, and how many of these were not updated since `updated_before`. */
+/* Number of the author's live videos, and of those among them that were last updated before `updated_before`.
+ */
 MUST_USE enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                                    int64_t updated_before, int64_t *live, int64_t *stale);
 

@@ -134,7 +134,7 @@ void store_close(struct store *s)
     buf_fini(&s->packed_posts);
     buf_fini(&s->packed_milestones);
     buf_fini(&s->packed_recent);
-    free(s->days);
+    VEC_FREE(&s->days);
     free(s);
 }
 

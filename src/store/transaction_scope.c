@@ -10,10 +10,7 @@ static enum err plain_begin(void *ctx)
 
 static enum err plain_commit(void *ctx)
 {
-    enum err err = store_commit(ctx);
-    if (err)
-        store_rollback(ctx);
-    return err;
+    return store_commit(ctx);
 }
 
 static void plain_rollback(void *ctx)

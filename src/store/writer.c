@@ -1,12 +1,11 @@
 /* The writer queue.
  *
- *     IDLE --submit--> RUNNING --on_finished, jobs wait--> RUNNING
- *                              --on_finished, none left--> IDLE | CLOSING (when asked to close)
- *     IDLE --close--> CLOSING --on_closed--> gone
+ *     IDLE --writer_submit()--> RUNNING --on_finished(), a job waits--> RUNNING
+ *                               --on_finished(), the queue is empty--> IDLE, or CLOSING if writer_close() was
+ * called IDLE --writer_close()--> CLOSING --on_closed()--> freed
  *
- * One uv_work_t goes round: the next job is queued only when the one before has come back to the loop, so the
- * pool never holds more than one thread for us and jobs keep their order. Knows nothing of what jobs write.
- */
+ * There is one uv_work_t: the next job is queued when the previous one has returned to the loop thread. So
+ * the queue occupies at most one thread of the pool, and jobs keep their order. */
 #include "store/writer.h"
 
 #include "base/check.h"
@@ -16,7 +15,7 @@
 
 #include <stdlib.h>
 
-/* Far more than requests can be open at once; who hits it is told to come back later. */
+/* Far more than the number of open requests. */
 enum { WRITER_JOBS_MAX = 10000 };
 
 struct writer {
@@ -26,9 +25,12 @@ struct writer {
     uv_work_t work;
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
-    enum err result;                  /* of the running job */
+
+    /* Of the running job */
+    enum err result;
     bool database_failed;
-    int64_t took_us; /* and how long it took */
+    int64_t took_us;
+
     struct writer_counts counts;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -95,7 +97,7 @@ static void on_closed(uv_work_t *work, int status)
 
 static void on_finished(uv_work_t *work, int status);
 
-static void go_on(struct writer *w)
+static void run_next(struct writer *w)
 {
     int code = 0;
     if (w->busy)
@@ -110,7 +112,7 @@ static void go_on(struct writer *w)
     CHECK(code == 0);
 }
 
-static void count(struct writer *w)
+static void count_job(struct writer *w)
 {
     struct writer_counts *c = &w->counts;
     int64_t now_ms = clock_mono_ms();
@@ -132,10 +134,10 @@ static void on_finished(uv_work_t *work, int status)
     w->first = job->next;
     if (!w->first)
         w->last = &w->first;
-    count(w);
+    count_job(w);
     w->busy = false;
-    /* The next one starts before `done`, which may free the job or submit others. */
-    go_on(w);
+    /* Before `done`, which may free the job or submit others. */
+    run_next(w);
     job->done(job, result);
 }
 
@@ -154,7 +156,7 @@ enum err writer_submit(struct writer *w, struct writer_job *job)
     *w->last = job;
     w->last = &job->next;
     w->counts.waiting++;
-    go_on(w);
+    run_next(w);
     return OK;
 }
 
@@ -168,5 +170,5 @@ void writer_close(struct writer *w, void (*closed)(void *ctx), void *ctx)
     CHECK(!w->closed);
     w->closed = closed;
     w->closed_ctx = ctx;
-    go_on(w);
+    run_next(w);
 }

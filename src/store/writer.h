@@ -1,7 +1,7 @@
-/* The writer queue: every write of the server is a job here. Jobs run one after the other on libuv's thread
- * pool on the queue's own connection; `work` sees the store inside an open transaction and says by its result
- * whether it is committed. Serial, and in turns with a run of the refresh (gate.h), so nothing of this
- * process ever competes for the write lock; a job of another process may (busy time-out). */
+/* The writer queue: every write of the server is a job in it. Jobs run one after the other on libuv's thread
+ * pool, on the queue's own connection. The queue opens a transaction for each job and commits it if the job
+ * returns OK. Jobs and refresh runs hold the same lock (writer_lock()), so they never compete for SQLite's
+ * write lock; other processes may. */
 #ifndef VT_STORE_WRITER_H
 #define VT_STORE_WRITER_H
 
@@ -14,38 +14,36 @@
 struct ticket_lock;
 struct writer;
 
-/* One job. The memory is the caller's and must stay until `done` was called, which happens exactly once, on
- * the loop, never before writer_submit() returned. */
+/* The caller owns the memory, which must stay valid until `done` is called: exactly once, on the loop thread,
+ * after writer_submit() has returned. */
 struct writer_job {
-    /* On a pool thread, in a transaction. OK: commit; anything else: roll back. */
+    /* On a pool thread, in a transaction. OK: commit; otherwise: roll back. */
     enum err (*work)(struct writer_job *job, struct store *store);
-    /* On the loop. `err` is OK only when the transaction is on disk; else nothing was written. */
+    /* On the loop thread. OK: the transaction is on disk; otherwise nothing was written. */
     void (*done)(struct writer_job *job, enum err err);
-    struct writer_job *next; /* the queue's */
+    struct writer_job *next; /* private to the queue */
 };
 
-/* Opens the writer's connection (blocking, at start). */
+/* Opens the queue's connection (blocks). `options->mode` is STORE_WRITE. */
 MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
                               struct error *error);
 
-/* Where the jobs take their turn. Whoever else of this process writes, on a connection of its own, takes its
- * turn there too: ticket_lock_acquire() before store_begin(), ticket_lock_release() after the commit. Lives
- * as long as the queue. */
+/* The lock that each job holds. Other writers of this process that use their own connection must hold it from
+ * store_begin() to store_commit(). Valid until the queue is closed. */
 struct ticket_lock *writer_lock(struct writer *w);
 
-/* ERR_FULL when too many jobs wait, ERR_CANCELED after writer_close(); `done` is then not called. */
+/* ERR_FULL: the queue is full. ERR_CANCELED: writer_close() was called. `done` is not called then. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
-    int waiting;                     /* the running one too */
-    uint64_t failed;                 /* because of the database; what a job itself refuses is none */
-    int64_t succeeded_ms, failed_ms; /* monotonic, of the last one; 0: none */
-    struct metrics_times times;      /* from the beginning of the transaction to its end */
+    int waiting;                     /* including the running job */
+    uint64_t failed;                 /* jobs that failed because of the database, not by their own result */
+    int64_t succeeded_ms, failed_ms; /* monotonic time of the last one; 0: none */
+    struct metrics_times times;      /* duration of the transactions */
 };
 const struct writer_counts *writer_counts(const struct writer *w);
 
-/* Lets waiting jobs run to their end, refuses new ones, then closes the connection and calls `closed` on the
- * loop. */
+/* Rejects new jobs, runs the waiting ones, closes the connection, and calls `closed` on the loop thread. */
 void writer_close(struct writer *w, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-/* The record between a request and the writer queue: on the heap, for the request may leave first. */
+/* A write job that completes a waiter. It is allocated on the heap, because the request may end first. */
 #include "store/writer_call.h"
 
 #include "base/check.h"
@@ -7,8 +7,8 @@
 #include <string.h>
 
 struct writer_call {
-    struct writer_job job; /* first: a job is its call */
-    struct waiter *wait;   /* NULL: the request has left */
+    struct writer_job job; /* first member: a job is cast to its call */
+    struct waiter *waiter; /* NULL: canceled */
     enum err *result;
     void *data;
     writer_call_fn *work;
@@ -31,29 +31,29 @@ static enum err run(struct writer_job *job, struct store *store)
 static void done(struct writer_job *job, enum err err)
 {
     struct writer_call *call = (struct writer_call *)job;
-    struct waiter *wait = call->wait;
-    if (wait) {
-        memcpy(call->data, call->copy, call->size); /* which may hold the result */
+    struct waiter *waiter = call->waiter;
+    if (waiter) {
+        memcpy(call->data, call->copy, call->size);
         *call->result = err;
     }
     writer_call_free(call);
-    if (wait)
-        waiter_complete(wait);
+    if (waiter)
+        waiter_complete(waiter);
 }
 
-static void leave(struct waiter *wait)
+static void cancel(struct waiter *waiter)
 {
-    struct writer_call *call = wait->call;
-    call->wait = NULL;
+    struct writer_call *call = waiter->call;
+    call->waiter = NULL;
 }
 
-enum next writer_call(struct writer *w, struct waiter *wait, enum err *result, writer_call_fn *work,
+enum next writer_call(struct writer *w, struct waiter *waiter, enum err *result, writer_call_fn *work,
                       void *data, size_t size)
 {
-    CHECK(!waiter_is_armed(wait));
+    CHECK(!waiter_is_armed(waiter));
     struct writer_call *call = xcalloc(1, sizeof *call + size);
     *call = (struct writer_call){.job = {.work = run, .done = done},
-                                 .wait = wait,
+                                 .waiter = waiter,
                                  .result = result,
                                  .data = data,
                                  .work = work,
@@ -64,7 +64,7 @@ enum next writer_call(struct writer *w, struct waiter *wait, enum err *result, w
         writer_call_free(call);
         return NEXT_MORE;
     }
-    wait->call = call;
-    wait->cancel = leave;
+    waiter->call = call;
+    waiter->cancel = cancel;
     return NEXT_WAIT;
 }

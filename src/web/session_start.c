@@ -24,7 +24,7 @@ static void prepare_device(struct request *r, struct session_start *start)
                                 .expired_before = expiry_floor_ms()};
     secret_generate(&page_context_of(r)->new_device);
     secret_hash(&page_context_of(r)->new_device, d->hash);
-    d->has_before = session_start_read_device(r, d->before);
+    d->has_previous = session_start_read_device(r, d->previous);
 }
 
 void session_start_prepare(struct request *r, int64_t author_row, struct session_start *out)

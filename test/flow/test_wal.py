@@ -79,7 +79,7 @@ def test_a_reader_that_does_not_end_is_told_of(server):
             wait.until(lambda: run_hours(server, 1, lambda: None) and metric(server, "viewtally_store_checkpoint_blocked") == 1, "the alarm", seconds=60)
             assert server.log.count(told) == 1, server.log
             with server.admin() as admin:
-                assert b"write-ahead log" in admin.get("/readyz").body
+                assert b"blocks the checkpoint" in admin.get("/readyz").body
 
         def short_again():
             server.clock.advance(1000)              # it tries again ever more seldom, at least every minute
