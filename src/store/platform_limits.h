@@ -8,16 +8,14 @@
 #include "store/store.h"
 
 /* Names. src/fetch writes these values; `until` is the time at which a value expires. */
-#define LIMIT_UNITS          STR("units")   /* quota units used today */
-#define LIMIT_FALLBACK_UNITS STR("units.1") /* those of the fallback request form, if it has its own quota   \
-                                             */
-#define LIMIT_BREAKER  STR("breaker")       /* the circuit is open */
-#define LIMIT_PAUSE    STR("pause")         /* the platform told us to wait */
-#define LIMIT_TIER     STR("tier")          /* the request form that works */
-#define LIMIT_COMBINED STR("combined") /* enum combined: may one request ask for both kinds of metrics? */
-#define LIMIT_BACKLOG                                                                                        \
-    STR("backlog") /* 1: a run did not reach all posts, so older posts are read less often */
-#define LIMIT_LAST_SUCCESS STR("answered") /* ms: time of the last successful response */
+#define LIMIT_UNITS          STR("units")    /* quota units used today */
+#define LIMIT_FALLBACK_UNITS STR("units.1")  /* the same of the fallback request form's own quota */
+#define LIMIT_BREAKER        STR("breaker")  /* the circuit is open */
+#define LIMIT_PAUSE          STR("pause")    /* the platform told us to wait */
+#define LIMIT_TIER           STR("tier")     /* the request form that works */
+#define LIMIT_COMBINED       STR("combined") /* enum combined: one request for both kinds of metrics */
+#define LIMIT_BACKLOG        STR("backlog")  /* 1: a run did not reach all posts */
+#define LIMIT_LAST_SUCCESS   STR("answered") /* time of the last successful response, ms */
 /* Prefix of the name of an unknown error code: it has been logged and is not logged again until then. */
 #define LIMIT_UNKNOWN_CODE STR("unknown.")
 
