@@ -41,7 +41,7 @@ def app(stage):
 
 
 def path_of(app, redirect, **changes):
-    return f"/v1{oauth.AUTHORIZE}?{urllib.parse.urlencode(oauth.request_of(app, VERIFIER, redirect, **changes))}"
+    return f"/v1{oauth.AUTHORIZE}?{urllib.parse.urlencode(oauth.authorize_params(app, VERIFIER, redirect, **changes))}"
 
 
 # The sanitized build, which is slow, is asked for each thing once.

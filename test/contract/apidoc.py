@@ -1,7 +1,7 @@
-"""src/api/openapi.json as the tests use it: references expanded, objects closed, operations found by method and path.
+"""src/api/openapi.json for tests: references expanded, objects closed, operations found by method and path.
 
-The published schemas leave objects open, as fields may be added within /v1. Here they are closed: a field that the server
-answers and the document does not know is a failure.
+The published schemas leave objects open, as fields may be added within /v1. Here they are closed: a field that the server sends
+and the document does not contain is a failure.
 """
 import copy
 import datetime
@@ -56,11 +56,11 @@ FORMATS.checkers = {
 
 
 def parse_json(body):
-    """Strict: UTF-8, no name twice, integers only (the API answers no other number)."""
+    """Strict: UTF-8, no repeated names, only integers (the API sends no other numbers)."""
     def pairs(items):
         names = [name for name, _ in items]
         if len(names) != len(set(names)):
-            raise DriftError(f"a name twice in one object: {names}")
+            raise DriftError(f"repeated name in an object: {names}")
         return dict(items)
 
     def no_float(text):
@@ -73,7 +73,7 @@ def parse_json(body):
 
 
 class Schema:
-    """One schema, closed, with its place in the document."""
+    """A closed schema and its place in the document."""
 
     def __init__(self, node, place):
         self.node = node
@@ -94,7 +94,7 @@ class Schema:
             raise DriftError("; ".join(found[:8]))
 
     def read_text(self, text):
-        """The value that a parameter's or header's text stands for; text that stands for no such value stays text."""
+        """The value of a parameter or header according to its type; the text itself if it is not of that type."""
         if self.node.get("type") == "integer" and re.fullmatch("[0-9]+", text):
             return int(text)
         if self.node.get("type") == "boolean" and text in ("true", "false"):
@@ -102,11 +102,11 @@ class Schema:
         return text
 
 
-# -- variants: what there is to show ------------------------------------------------------------------------------------
+# -- variants of values ------------------------------------------------------------------------------------
 
 def variants(node, place):
-    """Everything that a value of this schema can show at each of its places: each field, each member of an enum, true and
-    false, null and not null. Yields (place, what)."""
+    """All variants of values of this schema: each field, each member of an enum, true and false, null and not null. Yields
+    (place, variant)."""
     for choice in node.get("oneOf", []):
         yield from variants(choice, place)
         yield place, "null" if choice.get("type") == "null" else "a value"
@@ -124,7 +124,7 @@ def variants(node, place):
 
 
 def variants_of(node, value, place):
-    """Those that this value (which is valid) shows."""
+    """The variants of this value, which must be valid."""
     for choice in node.get("oneOf", []):
         if jsonschema.Draft202012Validator(choice).is_valid(value):
             yield from variants_of(choice, value, place)
@@ -152,7 +152,7 @@ class Response:
                          for kind, content in node.get("content", {}).items()}
 
     def codes(self):
-        """The error codes that this response may carry."""
+        """The error codes that this response may contain."""
         node = self.contents["application/json"].node if "application/json" in self.contents else {}
         error = node.get("properties", {}).get("error", {})
         code = error.get("properties", {}).get("code", error)
@@ -193,14 +193,14 @@ class Document:
         return Document(parse_json(PATH.read_bytes()))
 
     def _expand(self, node, within):
-        """A deep copy with every reference replaced by what it names, and objects closed."""
+        """A deep copy in which references are replaced by their targets and objects are closed."""
         if isinstance(node, list):
             return [self._expand(item, within) for item in node]
         if not isinstance(node, dict):
             return copy.copy(node)
         if isinstance(node.get("$ref"), str):
             assert node["$ref"] not in within, f"{node['$ref']} contains itself"
-            assert set(node) <= {"$ref", "description"}, f"besides a reference only a description: {node}"
+            assert set(node) <= {"$ref", "description"}, f"only a description is allowed beside a reference: {node}"
             return self._expand(self._look_up(node["$ref"]), (*within, node["$ref"]))
         expanded = {name: self._expand(value, within) for name, value in node.items()}
         if expanded.get("type") == "object" and "properties" in expanded:
@@ -215,7 +215,7 @@ class Document:
         return node
 
     def find(self, path):
-        """The operations of a path below the base path; an exact template before one with a parameter."""
+        """The operations of a path below the base path; an exact template takes precedence over one with a parameter."""
         found = [operation for operation in self.operations if operation.pattern.fullmatch(path)]
         exact = [operation for operation in found if operation.template == path]
         return exact or found

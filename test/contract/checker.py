@@ -1,6 +1,6 @@
-"""Holds request and response pairs against the document, and keeps what was seen for the coverage test.
+"""Checks pairs of request and response against the document, and records what was seen for the coverage tests.
 
-`Checker.check()` raises DriftError when a pair does not agree with the document.
+`Checker.check()` raises DriftError if a pair does not agree with the document.
 """
 import csv
 import io
@@ -9,35 +9,35 @@ import urllib.parse
 
 from apidoc import Document, DriftError, parse_json, variants_of
 
-# What HTTP itself needs; everything else has to be in the document.
+# Fields of HTTP itself; all others must be in the document.
 TRANSPORT = {"date", "content-type", "content-length", "transfer-encoding", "connection"}
 LIMIT = {"ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
 TYPES = {"application/json": "application/json; charset=utf-8", "text/csv": "text/csv; charset=utf-8"}
-# A browser's, when [server] cors_origins is set; the Fetch standard describes them.
+# CORS fields if [server] cors_origins is set (Fetch standard).
 CORS = {"access-control-allow-origin", "access-control-expose-headers"}
-# Statuses that stand behind `default`, and their code.
+# Statuses that the document covers with `default`, and their codes.
 DEFAULT = {404: "not_found", 408: "invalid_parameter", 413: "invalid_parameter", 417: "invalid_parameter",
            501: "internal_error", 505: "invalid_parameter"}
-# Answered before the key's limit was asked.
+# Statuses that are decided before the rate limit.
 UNCOUNTED = {401, 405, 408, 413, 414, 417, 431, 501, 503, 505}
 
 
 class Seen:
-    """What the server showed, as sets of tuples that begin with the operation's name."""
+    """What the server has sent, as sets of tuples that begin with the name of the operation."""
 
     def __init__(self):
         self.parameters = set()     # (operation, place, name)
-        self.statuses = set()       # (operation, status as the document writes it)
+        self.statuses = set()       # (operation, status as in the document)
         self.default_statuses = set()
         self.codes = set()          # (operation, status, code)
         self.headers = set()        # (operation, status, header)
         self.types = set()          # (operation, status, media type)
-        self.values = set()         # what apidoc.variants() counts up
+        self.values = set()         # the variants of apidoc.variants()
 
 
 def _check_csv(text):
     if not text.endswith("\r\n"):
-        raise DriftError("the last line of the CSV has no end")
+        raise DriftError("the last line of the CSV has no line end")
     heading, *lines = csv.reader(io.StringIO(text, newline=""))
     for line in lines:
         if len(line) != len(heading):
@@ -45,7 +45,7 @@ def _check_csv(text):
 
 
 class Checker:
-    """`limited`: the server counts requests and says so in headers; `origin`: the one that cors_origins allows."""
+    """`limited`: the rate limit and its header fields are on; `origin`: the origin that cors_origins allows."""
 
     def __init__(self, document=None, base="/v1", limited=True, seen=None, origin=None):
         self.document = document or Document.load()
@@ -54,10 +54,10 @@ class Checker:
         self.origin = origin
         self.seen = seen or Seen()
 
-    # -- a pair ----------------------------------------------------------------------------------------------------
+    # -- pairs of request and response ----------------------------------------------------------------------------------------------------
 
     def check(self, method, target, response, sent=(), malformed=False):
-        """`sent`: the request's header fields as a dict; `malformed`: refused as HTTP, before any endpoint."""
+        """`sent`: the header fields of the request as a dict; `malformed`: rejected as HTTP, before an endpoint is reached."""
         try:
             self._check(method, target, response, {name.lower(): value for name, value in dict(sent).items()}, malformed)
         except DriftError as error:
@@ -70,10 +70,10 @@ class Checker:
         if not operations:
             self._check_unknown(response)
             return
-        wanted = "GET" if method == "HEAD" else method
-        operation = next((each for each in operations if each.method == wanted), None)
+        expected = "GET" if method == "HEAD" else method
+        operation = next((each for each in operations if each.method == expected), None)
         if operation is None and not malformed and response.status != 405:
-            raise DriftError("the document knows no such method")
+            raise DriftError("the method is not in the document")
         operation = operation or operations[0]
         documented = self._documented(operation, response.status)
         self._check_headers(operation, documented, response, malformed)
@@ -85,9 +85,9 @@ class Checker:
             self._check_names_parameter(operation, body)
 
     def _check_unknown(self, response):
-        """An address that is not in the document: 404 in the common form."""
+        """A path that is not in the document: 404 in the common format."""
         if response.status != 404:
-            raise DriftError("the document knows no such address")
+            raise DriftError("the path is not in the document")
         operation = self.document.operations[0]
         documented = operation.responses["default"]
         self.seen.default_statuses.add(404)
@@ -112,7 +112,7 @@ class Checker:
         known = {name.lower(): (name, *rest) for name, rest in documented.headers.items()}
         for name in names:
             if names.count(name) > 1:
-                raise DriftError(f"header {name} {names.count(name)} times")
+                raise DriftError(f"header {name} occurs {names.count(name)} times")
             if name not in known and name not in TRANSPORT and not (self.origin and name in CORS):
                 raise DriftError(f"header {name} is not in the document")
         for name, (written, schema, required) in known.items():
@@ -126,7 +126,7 @@ class Checker:
         self._check_limit_headers(operation, names, response, malformed)
 
     def _check_cors(self, response, origin):
-        """Answers depend on the origin as soon as one is allowed, errors too; only an allowed one is answered."""
+        """If an origin is allowed, all responses depend on it, including errors; other origins get no CORS fields."""
         allowed = response.headers.get("Access-Control-Allow-Origin")
         if allowed != (origin if origin == self.origin else None):
             raise DriftError(f"Access-Control-Allow-Origin {allowed!r} for Origin {origin!r}")
@@ -134,18 +134,18 @@ class Checker:
             raise DriftError(f"Vary {response.headers['Vary']!r} with cors_origins {self.origin!r}")
         exposed = {name.strip().lower() for name in (response.headers.get("Access-Control-Expose-Headers") or "").split(",")}
         if allowed and not LIMIT | {"etag", "retry-after", "x-request-id"} <= exposed:
-            raise DriftError(f"a page is not shown all headers: {sorted(exposed)}")
+            raise DriftError(f"not all headers are exposed to pages: {sorted(exposed)}")
 
     def _check_limit_headers(self, operation, names, response, malformed):
-        """All of them or none, and all wherever a key was counted."""
+        """All of them or none, and all if the request was counted."""
         given = LIMIT & set(names)
         if given and given != LIMIT:
             raise DriftError(f"only some of the rate limit's headers: {sorted(given)}")
-        wanted = self.limited and operation.keyed and not malformed and response.status not in UNCOUNTED
-        if wanted and not given:
+        expected = self.limited and operation.keyed and not malformed and response.status not in UNCOUNTED
+        if expected and not given:
             raise DriftError("the rate limit's headers are missing")
         if given and not self.limited:
-            raise DriftError("headers of a rate limit that is off")
+            raise DriftError("rate limit headers although the rate limit is off")
         if given:
             field = response.headers
             limit = f'"key";q={field["X-RateLimit-Limit"]};w=60'
@@ -159,7 +159,7 @@ class Checker:
         kind = response.headers.get("Content-Type")
         if not documented.contents:
             if response.body or kind:
-                raise DriftError("a body where the document has none")
+                raise DriftError("a body that is not in the document")
             return None
         media_type = next((name for name in documented.contents if TYPES[name] == kind), None)
         if media_type is None:
@@ -167,7 +167,7 @@ class Checker:
         self.seen.types.add((operation.name, documented.status, media_type))
         if method == "HEAD":
             if response.body:
-                raise DriftError("an answer to HEAD with a body")
+                raise DriftError("a response to HEAD with a body")
             return None
         schema = documented.contents[media_type]
         body = parse_json(response.body) if media_type == "application/json" else response.body.decode("utf-8")
@@ -193,7 +193,7 @@ class Checker:
     # -- the request -----------------------------------------------------------------------------------------------
 
     def _check_request(self, operation, query, sent):
-        """What was accepted has to be allowed by the document."""
+        """Accepted parameters must be valid according to the document."""
         given = {}
         for pair in query.split("&"):
             name, _, raw = pair.partition("=")

@@ -1,4 +1,4 @@
-"""The data behind the contract tests: an author who has something of everything, one who has nothing, one who does not pay."""
+"""The data of the contract tests: an author with all kinds of data, one without data, and one with an inactive plan."""
 import uuid
 
 NOW = "2026-07-10T12:00:00Z"
@@ -40,7 +40,7 @@ def books():
 
 
 def videos():
-    """Old ones to compare with, from before the 30 days on; a viral one without a median and one with; one never read."""
+    """Older videos for the median, some of them final; a viral video without a median and one with it; one without a reading."""
     lines = []
     for number in range(8):
         video_id = name_uuid(f"ordinary {number}")
@@ -72,5 +72,5 @@ def all_lines():
 
 
 def late_reading():
-    """Makes an event while a test waits for one."""
+    """Creates an event for a test that waits for one."""
     return [reading(UNREAD, "pinterest", "2026-07-10T11:59:00Z", 1500)]

@@ -1,4 +1,4 @@
-"""The contract tests' own tools: the checker sees what is wrong, and the document's examples are valid."""
+"""The tools of the contract tests: the checker rejects wrong responses, and the examples of the document are valid."""
 import http.client
 import json
 import re
@@ -11,7 +11,7 @@ from checker import Checker
 from lib.client import Response
 
 
-def test_every_schema_is_one():
+def test_every_schema_is_valid():
     for name, schema in Document.load().whole["components"]["schemas"].items():
         try:
             jsonschema.Draft202012Validator.check_schema(schema)
@@ -25,7 +25,7 @@ def test_every_format_of_the_document_is_checked():
 
 
 def examples(node, place="#"):
-    """(place, schema, example) of each media type, parameter and header, and of each schema with examples."""
+    """Yields (place, schema, example) of each media type, parameter, header and schema with examples."""
     if isinstance(node, list):
         for number, item in enumerate(node):
             yield from examples(item, f"{place}/{number}")
@@ -42,21 +42,21 @@ def examples(node, place="#"):
 
 
 def test_every_example_is_valid():
-    """Closed and with formats, which is stricter than the linter."""
+    """Schemas are closed and formats are checked, which is stricter than the linter."""
     found = list(examples(Document.load().whole))
     assert len(found) > 200
     for place, schema, value in found:
         Schema(schema, place).check(value)
 
 
-def test_the_time_of_an_example_exists():
+def test_formats_reject_dates_and_times_that_do_not_exist():
     assert not Schema({"type": "string", "format": "date"}, "x").errors("2028-02-29")
     assert Schema({"type": "string", "format": "date"}, "x").errors("2026-02-29")
     assert Schema({"type": "string", "format": "date-time"}, "x").errors("2026-01-01T24:00:00Z")
 
 
 def pair(body, **headers):
-    """An answer of /books as a Response; a header of None is left out."""
+    """A response of /books; a header value of None leaves the header out."""
     message = http.client.HTTPMessage()
     for name, value in {"Content-Type": "application/json; charset=utf-8", "ETag": '"' + "0" * 32 + '"', "X-Request-Id": "a",
                         "Cache-Control": "private, no-cache", "Vary": "Authorization", "X-Content-Type-Options": "nosniff",
@@ -84,12 +84,12 @@ BOOK = {"id": "8a1d0c1e-64a3-5a3f-8f0e-1f8e2c8f7b21", "title": "T", "subtitle": 
     pair({"success": True, "data": []}, X_Powered_By="x"), pair({"success": True, "data": []}, Content_Type="application/json"),
     pair({"success": True, "data": []}, Content_Type="text/csv; charset=utf-8"), pair({"success": True, "data": []}, RateLimit='"key";r=1;t=1'),
 ], ids=lambda response: response.body.decode("latin-1")[:60])
-def test_the_checker_sees_what_is_wrong(response):
+def test_checker_rejects_wrong_responses(response):
     with pytest.raises(DriftError):
         Checker(limited=False).check("GET", "/v1/books", response)
 
 
-def test_the_checker_takes_what_is_right():
+def test_checker_accepts_right_responses():
     checker = Checker(limited=False)
     checker.check("GET", "/v1/books", pair({"success": True, "data": [BOOK]}))
     for method, target in (("GET", "/v1/nothing"), ("POST", "/v1/books"), ("GET", "/v2/books")):

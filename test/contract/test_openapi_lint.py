@@ -16,19 +16,19 @@ LINT_SECONDS = 120
 
 @pytest.fixture(scope="module")
 def lint():
-    """lint(path) gives exit status and output."""
+    """lint(path) returns exit status and output."""
     directory = npm.install("openapi")
     linter = directory / "node_modules/.bin/redocly"
     return lambda path: npm.run([str(linter), "lint", "--config", str(PINNED / "redocly.yaml"), str(path)], directory, LINT_SECONDS)
 
 
-def test_lint_finds_nothing(lint):
+def test_document_passes_the_linter(lint):
     status, output = lint(DOCUMENT)
     assert status == 0 and "warning" not in output, output
 
 
-def test_lint_is_strict(lint, tmp_path):
-    """What is only a warning otherwise fails here: a document without a license."""
+def test_linter_fails_on_warnings(lint, tmp_path):
+    """A document without a license, which is only a warning by default, fails."""
     document = json.loads(DOCUMENT.read_text(encoding="utf-8"))
     del document["info"]["license"]
     path = tmp_path / "openapi.json"

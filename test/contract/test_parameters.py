@@ -1,5 +1,5 @@
-"""Every parameter of every endpoint with values that it must not take: 400 whose message names it, in the form of the document.
-Parameters that are not known are ignored. What there is to try comes from the document, so a new parameter is tried too."""
+"""Every parameter of every endpoint with invalid values: the message of the 400 names the parameter. Unknown parameters are
+ignored. The list of parameters comes from the document, so a new parameter is tested too."""
 import re
 import urllib.parse
 
@@ -14,7 +14,7 @@ DOCUMENT = Document.load()
 PARAMETERS = [(operation.name, name) for operation in DOCUMENT.operations for name in operation.query_names()]
 KEYED = [operation.name for operation in DOCUMENT.operations if operation.keyed]
 
-# As they stand in the address.
+# As encoded in the URL.
 BROKEN_ENCODING = ["%", "%2", "%g1", "%1g", "a%", "%%20", "%u0041", "50%25%"]
 NOT_UTF8 = ["%FF", "%C3%28", "%C0%AF", "%ED%A0%80", "%F4%90%80%80", "%E2%82", "%80"]
 HUGE = ["9" * 19, "9" * 30, "1" + "0" * 400, "x" * 4000, "%41" * 1000]
@@ -40,7 +40,7 @@ BY_NAME = {
     "format": ["CSV", "xml", "text/csv"],
     "cursor": ["AAAA", "A" * 44, "A" * 43, "A" * 45, "evt_1", "=" * 44, "-" * 44],
 }
-# A value to stand beside the one tried, where a parameter alone is not allowed.
+# Parameters that must accompany the tested one.
 BESIDE = {"before": "order=desc&"}
 GOOD = {"start_date": "2026-07-01", "end_date": "2026-07-10", "book_id": scene.BOOK, "viral": "true", "limit": "5", "group_by": "book",
         "format": "json", "after": "evt_0", "before": "evt_5", "type": "video.went_viral", "occurred_after": "2026-07-01T00:00:00Z",
@@ -58,7 +58,7 @@ def target_of(operation):
     return operation.template.replace("{id}", scene.VIRAL)
 
 
-def refused(place, operation, query, name):
+def assert_rejected(place, operation, query, name):
     response = place.get(target_of(operation), query)
     assert response.status == 400, f"{operation.name}?{query[:200]}: {response}"
     assert response.error_code == "invalid_parameter", response
@@ -67,7 +67,7 @@ def refused(place, operation, query, name):
 
 
 def wrong_values(schema, name):
-    """All values but those that happen to be allowed for this one."""
+    """All values except those that are valid for this parameter."""
     for raw in WRONG_TYPE + HUGE + BY_NAME[name]:
         text = urllib.parse.unquote_plus(raw)
         if name == "cursor" or schema.errors(schema.read_text(text)):
@@ -77,34 +77,34 @@ def wrong_values(schema, name):
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_wrong_values_are_refused(place, operation_name, name):
+def test_invalid_values_are_rejected(place, operation_name, name):
     operation = DOCUMENT.operation(operation_name)
     tried = 0
     for raw in wrong_values(operation.parameters["query", name], name):
-        refused(place, operation, f"{BESIDE.get(name, '')}{name}={raw}", name)
+        assert_rejected(place, operation, f"{BESIDE.get(name, '')}{name}={raw}", name)
         tried += 1
     assert tried > 40
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_empty_is_refused(place, operation_name, name):
+def test_empty_values_are_rejected(place, operation_name, name):
     operation, beside = DOCUMENT.operation(operation_name), BESIDE.get(name, "")
     for query in (f"{beside}{name}=", f"{beside}{name}", f"{name}&a=b", f"{name}=&{name}=1"):
-        refused(place, operation, query, name)
+        assert_rejected(place, operation, query, name)
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_twice_is_refused(place, operation_name, name):
+def test_repeated_parameters_give_400(place, operation_name, name):
     operation = DOCUMENT.operation(operation_name)
     good = GOOD.get(name) or place.get("/videos", {"limit": 1}).json()["next_cursor"]
     encoded = "".join(f"%{byte:02x}" for byte in name.encode())
     for second in (f"{name}={good}", f"{name}=x", f"{name}=", f"{encoded}={good}"):
-        refused(place, operation, f"{BESIDE.get(name, '')}{name}={good}&{second}", name)
+        assert_rejected(place, operation, f"{BESIDE.get(name, '')}{name}={good}&{second}", name)
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
 def test_allowed_values_are_accepted(place, operation_name, name):
-    """The counterpart: what is refused above is refused for its value."""
+    """The counterpart: the requests above are rejected because of the value."""
     operation = DOCUMENT.operation(operation_name)
     good = GOOD.get(name) or place.get("/videos", {"limit": 1}).json()["next_cursor"]
     encoded = "".join(f"%{byte:02X}" for byte in good.encode())
@@ -126,23 +126,23 @@ def test_unknown_parameters_are_ignored(place, operation_name):
         assert (response.status, response.body) == (200, plain.body), query
 
 
-def test_a_key_is_never_read_from_the_address(place):
+def test_key_in_the_url_is_never_read(place):
     for name in ("api_key", "access_token", "key", "token", "Authorization"):
         assert place.send("GET", "/account", {name: place.key}).error_code == "missing_api_key"
 
 
-def test_combinations_that_exclude_each_other(place):
-    """Each is allowed alone; the message names one of the two."""
+def test_conflicting_parameters_are_rejected(place):
+    """Each parameter is allowed alone; the message names one of the two."""
     for path, query, name in (("/videos", "start_date=2026-07-02&end_date=2026-07-01", "end_date"),
                               ("/stats", "start_date=2026-07-02&end_date=2026-07-01", "end_date"),
                               ("/events", "order=desc&after=evt_1", "after"), ("/events", "order=desc&after=latest", "after"),
                               ("/events", "before=evt_1", "before"), ("/events", "order=asc&before=evt_1", "before"),
                               ("/events", "order=desc&wait=5", "wait")):
-        refused(place, DOCUMENT.operation(f"GET {path}"), query, name)
+        assert_rejected(place, DOCUMENT.operation(f"GET {path}"), query, name)
 
 
-def test_the_range_of_statistics(place):
-    """90 dates, both ends counted; with wrong dates first, then the length."""
+def test_stats_range_has_at_most_90_days(place):
+    """At most 90 dates, including both ends. Invalid dates are reported before the length."""
     assert place.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-03-31"}).status == 200
     for params in ({"start_date": "2026-01-01", "end_date": "2026-04-01"}, {"start_date": "2026-01-01"},
                    {"start_date": "0001-01-01", "end_date": "9999-12-31"}):
@@ -152,7 +152,7 @@ def test_the_range_of_statistics(place):
                         ("start_date=x&end_date=y", "start_date"), ("start_date=2026-01-01&end_date=y&group_by=z", "end_date"),
                         ("start_date=2026-01-01&end_date=2026-12-31&group_by=z", "group_by"),
                         ("start_date=2026-12-31&end_date=2026-01-01&group_by=z", "group_by")):
-        refused(place, DOCUMENT.operation("GET /stats"), query, name)
+        assert_rejected(place, DOCUMENT.operation("GET /stats"), query, name)
 
 
 def test_hostile_headers_change_nothing(place):

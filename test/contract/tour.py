@@ -25,9 +25,9 @@ class _Bytes(io.BytesIO):
 
 def parse(data, method="GET"):
     """The first response in `data`."""
-    answer = http.client.HTTPResponse(_Bytes(data), method=method)
-    answer.begin()
-    return Response(answer.status, answer.headers, answer.read())
+    response = http.client.HTTPResponse(_Bytes(data), method=method)
+    response.begin()
+    return Response(response.status, response.headers, response.read())
 
 
 class Place:
@@ -53,7 +53,7 @@ class Place:
         self.viewtally.stop()
 
     def send(self, method, path, params=None, key=None, headers=None, body=None):
-        """One checked pair. `path` is below the base path; `params` a dict, a list of pairs or a ready query."""
+        """Sends one request and checks the pair. `path` is below the base path; `params` is a dict, a list of pairs or an encoded query."""
         query = params if isinstance(params, str) else urllib.parse.urlencode(params or {})
         target = f"/v1{path}" + (f"?{query}" if query else "")
         sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
@@ -64,22 +64,22 @@ class Place:
         return self.send("GET", path, params, key or self.key, headers)
 
     def form(self, endpoint, fields, headers=None):
-        """To an endpoint of OAuth."""
+        """Posts a form to an OAuth endpoint."""
         return self.send("POST", f"/oauth/{endpoint}", headers={**oauth.FORM, **(headers or {})}, body=urllib.parse.urlencode(fields))
 
     def raw(self, head, target="/v1/account", method="GET", body=b""):
-        """A pair that is refused as HTTP: `head` is what follows the request line."""
+        """A request that is rejected as HTTP; `head` is everything after the request line."""
         data = f"{method} {target} HTTP/1.1\r\n".encode() + head + b"\r\n\r\n" + body
-        return self.refused(data, method, target)
+        return self.exchange_raw(data, method, target)
 
-    def refused(self, data, method="GET", target="/v1/account"):
+    def exchange_raw(self, data, method="GET", target="/v1/account"):
         with connect(self.viewtally.address) as sock:
             sock.sendall(data)
             response = parse(receive_all(sock), method)
         return self.checker.check(method, target, response, malformed=True)
 
     def targets(self, keyed=None):
-        """(operation, a path that it answers) of each operation; keyed=True: only those that need a key."""
+        """(operation, a path with a 200) of each operation; keyed=True: only those that need a key."""
         for operation in self.document.operations:
             if keyed is None or operation.keyed == keyed:
                 yield operation, operation.template.replace("{id}", scene.VIRAL)
@@ -94,22 +94,22 @@ def expect(response, status, code=None):
 
 # -- successes ----------------------------------------------------------------------------------------------------------
 
-def tour_answers(place):
-    """Each GET: the answer, HEAD with the same headers, 304 to its ETag, a request id taken over or replaced."""
+def tour_successes(place):
+    """Each GET: 200, HEAD with the same headers, 304 for its ETag, a valid request id returned and an invalid one replaced."""
     expect(place.get("/account"), 200)
-    wait.until(lambda: place.get("/account").json()["data"]["key"]["last_used_at"], "the key's use to be noted")
+    wait.until(lambda: place.get("/account").json()["data"]["key"]["last_used_at"], "the use of the key to be recorded")
     for operation, path in place.targets():
         if operation.method != "GET":
             continue
-        answer = expect(place.get(path, headers={"X-Request-Id": "tour.1_A-z"}), 200)
-        assert answer.headers["X-Request-Id"] == "tour.1_A-z"
+        response = expect(place.get(path, headers={"X-Request-Id": "tour.1_A-z"}), 200)
+        assert response.headers["X-Request-Id"] == "tour.1_A-z"
         head = expect(place.send("HEAD", path, key=place.key), 200)
         for name in ("Content-Type", "Content-Length", "Cache-Control", "Vary"):
-            assert head.headers[name] == answer.headers[name], (path, name)
+            assert head.headers[name] == response.headers[name], (path, name)
         for held in (f'"x", W/{head.headers["ETag"]}', "*"):
-            kept = expect(place.get(path, headers={"If-None-Match": held}), 304)
+            not_modified = expect(place.get(path, headers={"If-None-Match": held}), 304)
             for name in ("ETag", "Cache-Control", "Vary"):
-                assert kept.headers[name] == head.headers[name], (path, name, kept.headers[name])
+                assert not_modified.headers[name] == head.headers[name], (path, name, not_modified.headers[name])
         expect(place.get(path, headers={"If-None-Match": '"another"'}), 200)
         replaced = expect(place.get(path, headers={"X-Request-Id": "no blanks"}), 200)
         assert replaced.headers["X-Request-Id"] != "no blanks"
@@ -167,10 +167,10 @@ def tour_events(place):
     expect(place.get("/events", {"wait": 55}), 200)
 
 
-# -- refusals -----------------------------------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------------------------------
 
 def tour_keys(place):
-    """401 and 403 of each endpoint that needs a key; none of them where none is needed."""
+    """401 and 403 of each endpoint that needs a key; 200 of the others."""
     revoked = place.viewtally.run("key", "create", "--author", scene.FULL, "--name", "gone", "--json").json()
     place.viewtally.run("key", "revoke", revoked["id"])
     unknown = place.key[:-1] + ("a" if place.key[-1] != "a" else "b")
@@ -187,31 +187,31 @@ def tour_keys(place):
 
 
 def tour_oauth(place):
-    """The token and the revocation endpoint: each success and each error but that of a broken database."""
+    """The token and the revocation endpoint: each success and each error except that of an unavailable database."""
     public, confidential = (oauth.add_app(place.viewtally, confidential=kind) for kind in (False, True))
     for app in (public, confidential):
         grant = oauth.Grant(place.viewtally, app, scene.FULL, at_ms=place.clock.wall_ms)
-        answer = expect(place.form("token", grant.fields(), {"X-Request-Id": "token-1"}), 200).json()
-        expect(place.get("/account", key=answer["access_token"]), 200)
+        response = expect(place.form("token", grant.fields(), {"X-Request-Id": "token-1"}), 200).json()
+        expect(place.get("/account", key=response["access_token"]), 200)
         gone = {name: value for name, value in app.items() if name.startswith("client_") and value}
-        expect(place.form("revoke", {**gone, "token": answer["access_token"], "token_type_hint": "access_token"},
+        expect(place.form("revoke", {**gone, "token": response["access_token"], "token_type_hint": "access_token"},
                           {"X-Request-Id": "revoke-1"}), 200)
-        expect(place.get("/account", key=answer["access_token"]), 401, "api_key_revoked")
+        expect(place.get("/account", key=response["access_token"]), 401, "api_key_revoked")
         for name, error in (("code", "invalid_request"), ("grant_type", "invalid_request")):
             assert oauth.error_of(place.form("token", grant.fields(**{name: None}))) == error
         assert oauth.error_of(place.form("token", grant.fields(grant_type="password"))) == "unsupported_grant_type"
         assert oauth.error_of(place.form("token", grant.fields())) == "invalid_grant"
         assert oauth.error_of(place.form("revoke", gone)) == "invalid_request"
         assert oauth.error_of(place.form("revoke", {**gone, "token": place.key})) == "invalid_grant"
-    nobody = {"grant_type": "authorization_code", "client_id": "app_nobody", "token": "x"}
-    assert oauth.error_of(place.form("revoke", nobody), 401) == "invalid_client"
-    answers = [place.form("token", nobody) for _ in range(40)]
-    assert {oauth.error_of(each, each.status) for each in answers} == {"invalid_client", "slow_down"}
-    refused = place.form("revoke", nobody)
-    assert oauth.error_of(refused, 429) == "slow_down" and 1 <= int(refused.headers["Retry-After"]) <= 60
+    unknown_client = {"grant_type": "authorization_code", "client_id": "app_nobody", "token": "x"}
+    assert oauth.error_of(place.form("revoke", unknown_client), 401) == "invalid_client"
+    responses = [place.form("token", unknown_client) for _ in range(40)]
+    assert {oauth.error_of(each, each.status) for each in responses} == {"invalid_client", "slow_down"}
+    rejected = place.form("revoke", unknown_client)
+    assert oauth.error_of(rejected, 429) == "slow_down" and 1 <= int(rejected.headers["Retry-After"]) <= 60
 
 
-def tour_addresses(place):
+def tour_unknown_paths_and_methods(place):
     """404 and 405."""
     for path in ("/nothing", "/videos/", "/accounts", "/oauth/token/x", "/openapi", "/Account", "/%61ccount", "/books/x"):
         expect(place.get(path), 404, "not_found")
@@ -226,7 +226,7 @@ def tour_addresses(place):
 
 
 def tour_protocol(place):
-    """What is refused before any endpoint, on each path."""
+    """Protocol errors, on each path."""
     for operation, path in place.targets():
         target, method = f"/v1{path}", operation.method
         expect(place.raw(b"A: b", target, method), 400, "invalid_parameter")
@@ -236,11 +236,11 @@ def tour_protocol(place):
         expect(place.raw(b"Host: x\r\nContent-Length: 20000", target, method), 413, "invalid_parameter")
         expect(place.raw(b"Host: x\r\nExpect: magic", target, method), 417, "invalid_parameter")
         expect(place.raw(b"Host: x\r\nTransfer-Encoding: gzip, chunked", target, method), 501, "internal_error")
-        expect(place.refused(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505, "invalid_parameter")
+        expect(place.exchange_raw(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505, "invalid_parameter")
 
 
 def tour_parameters(place):
-    """An error 400 of each endpoint that has parameters (all of them: test_parameters.py)."""
+    """A 400 of each endpoint that has parameters (for all parameters see test_parameters.py)."""
     for path in ("/videos", "/events"):
         expect(place.get(path, {"limit": 101}), 400, "invalid_parameter")
     expect(place.get("/stats", {"group_by": "author"}), 400, "invalid_parameter")
@@ -248,7 +248,7 @@ def tour_parameters(place):
 
 
 def tour_browser(place):
-    """A web page of an allowed origin, one of another, and no page; errors are readable by the first as well."""
+    """Requests of an allowed origin, of other origins and without an origin; an allowed origin can read errors too."""
     for headers in ({"Origin": ORIGIN}, {"Origin": "https://evil.example"}, {"Origin": "null"}, {}):
         for operation, path in place.targets():
             expect(place.send(operation.method, path, key=place.key, headers=headers), 400 if operation.method == "POST" else 200)
@@ -260,21 +260,21 @@ def tour_browser(place):
 
 
 def tour_limit(place):
-    """429 of each endpoint. The server admits one request a minute."""
+    """429 of each endpoint. The server admits one request per minute."""
     for operation, path in place.targets(keyed=True):
         key = place.viewtally.create_key(scene.FULL)
         expect(place.send(operation.method, path, key=key), 200)
-        refused = expect(place.send(operation.method, path, key=key), 429, "rate_limited")
-        assert 1 <= int(refused.headers["Retry-After"]) <= 60
+        rejected = expect(place.send(operation.method, path, key=key), 429, "rate_limited")
+        assert 1 <= int(rejected.headers["Retry-After"]) <= 60
 
 
 def tour_slow_head(place):
-    """408. The server waits 200 ms for a head."""
-    expect(place.refused(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n"), 408, "invalid_parameter")
+    """408. The server waits for a head for 200 ms."""
+    expect(place.exchange_raw(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n"), 408, "invalid_parameter")
 
 
 def tour_broken_store(place):
-    """503 of each endpoint that reads data: first what the answers are made of goes while the server runs, then the keys."""
+    """503 of each endpoint that reads data: first the tables of the data are renamed while the server runs, then those of the keys."""
     app = oauth.add_app(place.viewtally)
     for changes in (("videos RENAME TO videos_gone", "books RENAME TO books_gone", "authors RENAME COLUMN created_at TO made_at"),
                     ("api_keys RENAME TO keys_gone", "apps RENAME TO apps_gone")):
@@ -283,12 +283,12 @@ def tour_broken_store(place):
                 database.execute("ALTER TABLE " + change)
             database.commit()
         for operation, path in place.targets(keyed=True):
-            refused = expect(place.get(path), 503, "internal_error")
-            assert int(refused.headers["Retry-After"]) >= 1
+            rejected = expect(place.get(path), 503, "internal_error")
+            assert int(rejected.headers["Retry-After"]) >= 1
     for operation, path in place.targets(keyed=False):
         if operation.method == "GET":
             expect(place.send("GET", path), 200)
     rest = {"client_id": app["client_id"], "code": "x", "redirect_uri": "x", "code_verifier": "v" * 43, "token": oauth.make_code("service_live_")}
     for endpoint in ("token", "revoke"):
-        refused = place.form(endpoint, {"grant_type": "authorization_code", **rest})
-        assert oauth.error_of(refused, 503) == "server_error" and int(refused.headers["Retry-After"]) >= 1
+        rejected = place.form(endpoint, {"grant_type": "authorization_code", **rest})
+        assert oauth.error_of(rejected, 503) == "server_error" and int(rejected.headers["Retry-After"]) >= 1

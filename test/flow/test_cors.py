@@ -1,17 +1,17 @@
-"""Web pages of other origins: off unless [server] cors_origins names them, and then also a browser's question beforehand.
+"""CORS: off unless [server] cors_origins names origins; then for requests and for preflight requests of browsers.
 
-That every answer, errors included, carries the fields of CORS is checked by the contract tests (tour_browser).
+The contract tests (tour_browser) check that every response, including errors, has the CORS fields.
 """
 import pytest
 
 AUTHOR = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7b02"
 PAGE, OTHER = "https://app.example", "https://evil.example"
-ASKS = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+PREFLIGHT = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
 
 
 @pytest.fixture
 def start(make_viewtally):
-    """start(origins) gives a client of a server that allows them."""
+    """start(origins) returns a client of a server that allows these origins."""
     clients = []
 
     def started(origins):
@@ -28,7 +28,7 @@ def start(make_viewtally):
 
 
 def preflight(client, origin, path="/account", **fields):
-    headers = {"Origin": origin, **ASKS, **{name.replace("_", "-"): value for name, value in fields.items()}}
+    headers = {"Origin": origin, **PREFLIGHT, **{name.replace("_", "-"): value for name, value in fields.items()}}
     return client.request("OPTIONS", "/v1" + path, headers={name: value for name, value in headers.items() if value})
 
 
@@ -36,46 +36,46 @@ def words(response, name):
     return {word.strip().lower() for word in response.headers.get(name, "").split(",")}
 
 
-def test_off_by_default(start):
+def test_cors_is_off_by_default(start):
     client = start(None)
-    answer = client.get("/account", headers={"Origin": PAGE})
-    assert answer.status == 200 and not [name for name in answer.headers if name.startswith("Access-Control")]
-    asked = preflight(client, PAGE)
-    assert asked.status == 405 and not [name for name in asked.headers if name.startswith("Access-Control")]
+    response = client.get("/account", headers={"Origin": PAGE})
+    assert response.status == 200 and not [name for name in response.headers if name.startswith("Access-Control")]
+    response = preflight(client, PAGE)
+    assert response.status == 405 and not [name for name in response.headers if name.startswith("Access-Control")]
 
 
-def test_a_browser_may_ask_beforehand(start):
-    """Without a key, as browsers do; for what the API takes: its methods, its headers."""
+def test_preflight_needs_no_key(start):
+    """Browsers send it without a key. The response names the methods and header fields of the API."""
     client = start(f"{PAGE}, https://second.example")
     client.key = None
     for origin in (PAGE, "https://second.example"):
         for path in ("/account", "/videos", "/events?limit=1", "/oauth/token", "/openapi.json"):
-            asked = preflight(client, origin, path)
-            assert (asked.status, asked.body) == (204, b"")
-            assert asked.headers["Access-Control-Allow-Origin"] == origin
-            assert {"get", "head", "post"} <= words(asked, "Access-Control-Allow-Methods")
-            assert {"authorization", "if-none-match", "x-request-id", "content-type"} <= words(asked, "Access-Control-Allow-Headers")
-            assert int(asked.headers["Access-Control-Max-Age"]) > 0
-            assert "origin" in words(asked, "Vary") and "Access-Control-Allow-Credentials" not in asked.headers
+            response = preflight(client, origin, path)
+            assert (response.status, response.body) == (204, b"")
+            assert response.headers["Access-Control-Allow-Origin"] == origin
+            assert {"get", "head", "post"} <= words(response, "Access-Control-Allow-Methods")
+            assert {"authorization", "if-none-match", "x-request-id", "content-type"} <= words(response, "Access-Control-Allow-Headers")
+            assert int(response.headers["Access-Control-Max-Age"]) > 0
+            assert "origin" in words(response, "Vary") and "Access-Control-Allow-Credentials" not in response.headers
     assert preflight(client, PAGE, "/nothing").status == 404
 
 
-def test_other_origins_are_not_told_anything(start):
+def test_other_origins_get_no_cors_fields(start):
     client = start(PAGE)
     for origin in (OTHER, "null", "http://app.example", PAGE + ".evil.example", PAGE + ":8443", "https://app.exampl", PAGE.upper(), "*", PAGE + "/"):
         assert "Access-Control-Allow-Origin" not in preflight(client, origin).headers, origin
-        answer = client.get("/account", headers={"Origin": origin})
-        assert answer.status == 200 and "Access-Control-Allow-Origin" not in answer.headers, origin
+        response = client.get("/account", headers={"Origin": origin})
+        assert response.status == 200 and "Access-Control-Allow-Origin" not in response.headers, origin
 
 
-def test_a_star_allows_every_page(start):
+def test_star_allows_every_origin(start):
     client = start("*")
     for origin in (PAGE, OTHER):
         assert preflight(client, origin).headers["Access-Control-Allow-Origin"] in (origin, "*")
         assert client.get("/account", headers={"Origin": origin}).headers["Access-Control-Allow-Origin"] in (origin, "*")
 
 
-def test_options_without_the_question_is_a_method_like_others(start):
+def test_options_that_is_no_preflight_gives_405(start):
     client = start(PAGE)
     assert preflight(client, None).status == 405
     assert preflight(client, PAGE, Access_Control_Request_Method=None).status == 405

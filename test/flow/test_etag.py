@@ -1,4 +1,4 @@
-"""Entity tags: what carries one, what If-None-Match gets for an answer, HEAD, and that a tag changes exactly with the data."""
+"""Entity tags: which responses have one, If-None-Match, HEAD, and that a tag changes exactly when the data change."""
 import re
 
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from lib import wait
 from lib.lines import author, book, reading, uid, video
 
-OWN = {"Date", "X-Request-Id"}      # differ from answer to answer
+OWN = {"Date", "X-Request-Id"}      # differ in every response
 STRONG = re.compile(r'"[\x21\x23-\x7e]+"')
 DATA = [
     author("Ada"), author("Bob"),
@@ -46,7 +46,7 @@ class World:
         return {path: self.get(path).headers["ETag"] for path in PATHS}
 
     def changed(self, before):
-        """The paths whose tag is another one than before; tag and body change together."""
+        """The paths whose tag has changed; tag and body change together."""
         return {path for path, etag in self.etags().items() if etag != before[path]}
 
 
@@ -57,56 +57,56 @@ def world(make_viewtally, clock):
     made.client.close()
 
 
-def fields(answer, without=()):
-    return sorted((name, value) for name, value in answer.headers.items() if name not in OWN | set(without))
+def fields(response, without=()):
+    return sorted((name, value) for name, value in response.headers.items() if name not in OWN | set(without))
 
 
-# --- what carries a tag ---
+# --- which responses have a tag ---
 
 
 def test_every_200_has_a_strong_tag(world):
     tags = set()
     for path in PATHS:
-        answer = world.get(path)
-        assert answer.status == 200, path
-        assert len(answer.headers.get_all("ETag")) == 1 and STRONG.fullmatch(answer.headers["ETag"]), path
-        tags.add(answer.headers["ETag"])
+        response = world.get(path)
+        assert response.status == 200, path
+        assert len(response.headers.get_all("ETag")) == 1 and STRONG.fullmatch(response.headers["ETag"]), path
+        tags.add(response.headers["ETag"])
     assert len(tags) == len(PATHS)
 
 
-def test_errors_have_none(world):
+def test_errors_have_no_tag(world):
     for path in ("/videos?limit=0", "/nowhere", f"/videos/{uid('other')}"):
-        answer = world.get(path, {"If-None-Match": "*"})
-        assert answer.status in (400, 404) and "ETag" not in answer.headers, path
-    answer = world.client.request("GET", "/v1/account", headers={"Authorization": "", "If-None-Match": "*"})
-    assert answer.status == 401 and "ETag" not in answer.headers
+        response = world.get(path, {"If-None-Match": "*"})
+        assert response.status in (400, 404) and "ETag" not in response.headers, path
+    response = world.client.request("GET", "/v1/account", headers={"Authorization": "", "If-None-Match": "*"})
+    assert response.status == 401 and "ETag" not in response.headers
 
 
 # --- If-None-Match ---
 
 
-def test_304(world):
+def test_matching_tag_gives_304(world):
     for path in PATHS:
         full = world.get(path)
         etag = full.headers["ETag"]
         for value in (etag, "W/" + etag, "*", f'"a", {etag}', f'{etag},"b"', f'W/"a" ,\t W/{etag} , "c"', f'"a,b", {etag}', f"  {etag}  "):
-            answer = world.get(path, {"If-None-Match": value})
-            assert (answer.status, answer.body) == (304, b""), (path, value)
-            # As the 200 would have them (RFC 9110, 15.4.5); what describes a body is left out.
-            assert fields(answer) == fields(full, {"Content-Length", "Content-Type", "Content-Disposition"}), (path, value)
+            response = world.get(path, {"If-None-Match": value})
+            assert (response.status, response.body) == (304, b""), (path, value)
+            # The fields of the 200 (RFC 9110, 15.4.5), without those that describe a body.
+            assert fields(response) == fields(full, {"Content-Length", "Content-Type", "Content-Disposition"}), (path, value)
     assert world.client.opened == 1
 
 
-def test_another_tag_gets_the_answer(world):
+def test_different_tag_gives_200(world):
     for path in PATHS:
         full = world.get(path)
         etag = full.headers["ETag"]
         for value in ('"a"', etag.strip('"'), etag[:-1], '"' + etag + '"', "", etag.replace('"', "'"), '"*"', "W/*", f'"a" {etag}'):
-            answer = world.get(path, {"If-None-Match": value})
-            assert (answer.status, answer.body) == (200, full.body), (path, value)
+            response = world.get(path, {"If-None-Match": value})
+            assert (response.status, response.body) == (200, full.body), (path, value)
 
 
-def test_if_none_match_in_several_lines(world):
+def test_if_none_match_may_span_several_lines(world):
     etag = world.get("/books").headers["ETag"]
     lines = f'If-None-Match: "a"\r\nIf-None-Match: {etag}\r\nIf-None-Match: "b"\r\n'
     raw = world.instance.exchange(f"GET /v1/books HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.key}\r\n{lines}"
@@ -146,20 +146,20 @@ def test_same_data_same_bytes_across_connections_and_restarts(world):
     for round_ in range(2):
         with world.instance.client(world.key) as client:
             for path in PATHS:
-                answer = client.request("GET", "/v1" + path)
-                assert (answer.body, answer.headers["ETag"]) == (bodies[path], etags[path]), path
+                response = client.request("GET", "/v1" + path)
+                assert (response.body, response.headers["ETag"]) == (bodies[path], etags[path]), path
         if round_ == 0:
             world.instance.stop()
             world.instance.start()
 
 
-def test_what_changes_nothing_changes_no_tag(world):
+def test_unchanged_data_keep_their_tags(world):
     before = world.etags()
     world.instance.import_lines(DATA[:8])                              # authors, books, videos again
     assert world.changed(before) == set()
     world.instance.import_lines([line for line in DATA if line["type"] == "reading"][2:])   # the last readings again
     assert world.changed(before) == set()
-    world.instance.import_lines([reading("first", "2026-07-09T10:30:00Z", 99999)], status=1)   # refused: too old
+    world.instance.import_lines([reading("first", "2026-07-09T10:30:00Z", 99999)], status=1)   # rejected: too old
     assert world.changed(before) == set()
     world.instance.import_lines([author("Bob", name="Robert"), video("other", "Bob", title="Another"),
                                  reading("other", "2026-07-10T11:00:00Z", 900000), author("Cyd"), book("Poems", "Cyd")])
@@ -167,15 +167,15 @@ def test_what_changes_nothing_changes_no_tag(world):
     assert world.changed(before) == set()
 
 
-# --- what changes with what ---
+# --- which change affects which responses ---
 
 ALL_VIDEOS = {"/videos", "/videos?viral=true", f"/videos/{uid('first')}"}
 STATS = {path for path in PATHS if path.startswith("/stats")}
 FEED = {"/events", "/events?order=desc&limit=1"}
-MAY = STATS | {"/books"}    # their tag stands for a version of the author's data: it may change although the bytes do not
+MAY = STATS | {"/books"}    # their tag depends on the revision of the author's data, so it may change although the body does not
 
 
-@pytest.mark.parametrize("lines, must", [
+@pytest.mark.parametrize("lines, affected", [
     ([video("first", "Ada", title="New title")], ALL_VIDEOS | FEED | STATS - {p for p in STATS if "group_by=book" in p}),
     ([book("Novel", "Ada", title="New title")], ALL_VIDEOS | FEED | STATS | {"/books"}),
     ([book("Novel", "Ada", subtitle="")], {"/books"}),
@@ -189,28 +189,28 @@ MAY = STATS | {"/books"}    # their tag stands for a version of the author's dat
     ([video("third", "Ada", "2026-07-10T08:00:00Z")], {"/videos", "/videos?limit=1", "/account"}),
 ], ids=["video title", "book title", "subtitle", "author name", "new book", "video leaves book", "thumbnail", "one view", "a like",
         "milestone", "new video"])
-def test_import_changes_the_tags_of_what_shows_it(world, lines, must):
+def test_import_changes_the_tags_of_affected_responses(world, lines, affected):
     before, bodies = world.etags(), {path: world.get(path).body for path in PATHS}
     world.instance.import_lines(lines)
     changed = world.changed(before)
-    assert changed - MAY == must - MAY and must <= changed
+    assert changed - MAY == affected - MAY and affected <= changed
     for path in PATHS:
         same = world.get(path).body == bodies[path]
         assert same or path in changed, path
-        answer = world.get(path, {"If-None-Match": before[path]})
-        assert answer.status == (200 if path in changed else 304), path
+        response = world.get(path, {"If-None-Match": before[path]})
+        assert response.status == (200 if path in changed else 304), path
     assert world.client.opened == 1
 
 
-def test_views_final_comes_with_the_clock(world):
+def test_views_final_changes_with_the_clock(world):
     path = f"/videos/{uid('first')}"
     before = world.get(path)
     world.clock.set_wall("2026-07-31T08:00:00Z")                        # posted_at + 30 days
-    answer = world.get(path, {"If-None-Match": before.headers["ETag"]})
-    assert answer.status == 304 and not before.json()["data"]["views_final"]
+    response = world.get(path, {"If-None-Match": before.headers["ETag"]})
+    assert response.status == 304 and not before.json()["data"]["views_final"]
     world.clock.advance(1)
-    answer = world.get(path, {"If-None-Match": before.headers["ETag"]})
-    assert answer.status == 200 and answer.json()["data"]["views_final"] is True
+    response = world.get(path, {"If-None-Match": before.headers["ETag"]})
+    assert response.status == 200 and response.json()["data"]["views_final"] is True
     listed = {item["id"]: item["views_final"] for item in world.get("/videos").json()["data"]}
     assert listed == {uid("first"): True, uid("second"): False, uid("untitled"): False}
 
@@ -222,18 +222,18 @@ def test_stats_change_at_midnight_utc(world, query):
     world.clock.set_wall("2026-07-10T23:59:59.999Z")
     assert world.get(path, {"If-None-Match": etag}).status == 304
     world.clock.advance(1)
-    answer = world.get(path, {"If-None-Match": etag})
-    assert answer.status == 200 and answer.headers["ETag"] != etag
-    assert b"2026-07-11" in answer.body
+    response = world.get(path, {"If-None-Match": etag})
+    assert response.status == 200 and response.headers["ETag"] != etag
+    assert b"2026-07-11" in response.body
 
 
-def test_vary_names_what_the_answer_depends_on(make_viewtally, clock):
-    """A cache must not give one origin's answer, or CSV for JSON, to another; the same on 200, 304 and HEAD."""
+def test_vary_names_the_fields_that_a_response_depends_on(make_viewtally, clock):
+    """A cache must not serve one origin's response to another, or CSV instead of JSON. Applies to 200, 304 and HEAD."""
     world = World(make_viewtally, clock, {"server": {"cors_origins": "https://a.example"}})
     for path in PATHS:
-        wanted = {"authorization", "origin"} | ({"accept"} if path.startswith("/stats") else set())
+        expected = {"authorization", "origin"} | ({"accept"} if path.startswith("/stats") else set())
         etag = world.get(path).headers["ETag"]
-        for answer in (world.get(path), world.get(path, method="HEAD"), world.get(path, {"If-None-Match": etag})):
-            named = {name.strip().lower() for line in answer.headers.get_all("Vary") for name in line.split(",")}
-            assert named >= wanted, (path, answer.status)
+        for response in (world.get(path), world.get(path, method="HEAD"), world.get(path, {"If-None-Match": etag})):
+            named = {name.strip().lower() for line in response.headers.get_all("Vary") for name in line.split(",")}
+            assert named >= expected, (path, response.status)
     world.client.close()

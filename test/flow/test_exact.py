@@ -1,7 +1,7 @@
-"""The limit is exact over processes, to the millisecond: two servers and a real Redis, all on one fake clock.
+"""The rate limit is exact across processes, to the millisecond: two servers and a real Redis on one fake clock.
 
-Time stands still unless a test moves it, so what must be admitted at an instant is a number and no range, and no call to
-Redis is ever late, however loaded the machine.
+Time advances only when a test moves the clock, so the expected number of admitted requests is exact, and no call to Redis times
+out, however loaded the machine is.
 """
 import collections
 import concurrent.futures
@@ -39,19 +39,19 @@ class World:
             wait.until(lambda s=server: " redis: up\n" in last_redis_line(s), "Redis to be up")
 
     def wait_until_back(self):
-        """A server that has not asked meanwhile has not noticed that it was away."""
-        wait.until(lambda: [self.ask(n) for n in (0, 1)] and not any(" away" in last_redis_line(s) for s in self.servers), "Redis to be back")
+        """Sends requests, as a server notices a lost and restored connection only when it uses it."""
+        wait.until(lambda: [self.send_one(n) for n in (0, 1)] and not any(" unavailable" in last_redis_line(s) for s in self.servers), "Redis to be back")
 
     def flood(self, count, servers=None):
-        """`count` requests at one instant, dealt over the servers, several at a time; how many were admitted."""
+        """Sends `count` requests at one instant, distributed over the servers, several in parallel. Returns how many were admitted."""
         servers = servers or self.servers
         shares = [count // CLIENTS + (n < count % CLIENTS) for n in range(CLIENTS)]
-        answers = [a for part in self.pool.map(send, [(servers[n % len(servers)], self.key, share) for n, share in enumerate(shares)])
+        responses = [a for part in self.pool.map(send, [(servers[n % len(servers)], self.key, share) for n, share in enumerate(shares)])
                    for a in part]
-        assert {a.status for a in answers} <= {200, 429} and len(answers) == count
-        return sum(a.status == 200 for a in answers)
+        assert {a.status for a in responses} <= {200, 429} and len(responses) == count
+        return sum(a.status == 200 for a in responses)
 
-    def ask(self, server):
+    def send_one(self, server):
         return send((self.servers[server], self.key, 1))[0]
 
     def close(self):
@@ -80,12 +80,12 @@ def world(make_viewtally, tmp_path):
 
 
 class Model:
-    """Decision 7 in three lines."""
+    """The sliding window of decision 7."""
 
     def __init__(self):
         self.admitted = collections.deque()
 
-    def take(self, now, count):
+    def acquire(self, now, count):
         self.admitted = collections.deque(t for t in self.admitted if now - t < WINDOW_MS)
         fits = min(count, LIMIT - len(self.admitted))
         self.admitted.extend([now] * fits)
@@ -93,44 +93,44 @@ class Model:
 
 
 def assert_no_window_above(instants):
-    """`instants`: when each admitted request was. No 60 s hold more than the limit."""
+    """No 60 s contain more admitted requests than the limit; `instants` are their times."""
     instants = sorted(instants)
     assert all(later - earlier >= WINDOW_MS for earlier, later in zip(instants, instants[LIMIT:]))
 
 
-def test_every_window_of_a_random_flood(world):
+def test_random_flood_never_exceeds_the_limit_in_any_window(world):
     seed = random.randrange(2**32)
     print("seed", seed)
     dice, model, instants = random.Random(seed), Model(), []
     for step in range(60):
         world.clock.advance(dice.choice([0, 1, 7, 400, 999, 1000, 5000, 20_000, 59_999, 60_000]))
         now, count = world.clock.monotonic_ms, dice.choice([1, 3, 10, 30, 70])
-        # Either server may be asked alone: it knows what went through the other.
+        # A server alone must count the requests that the other one admitted.
         servers = dice.choice([world.servers, world.servers[:1], world.servers[1:]])
         admitted = world.flood(count, servers)
-        assert admitted == model.take(now, count), f"seed {seed}, step {step}"
+        assert admitted == model.acquire(now, count), f"seed {seed}, step {step}"
         instants += [now] * admitted
     assert_no_window_above(instants)
     assert len(instants) > 3 * LIMIT
 
 
-def test_retry_after_is_the_first_moment_that_is_admitted(world):
+def test_retry_after_ends_when_the_next_request_is_admitted(world):
     assert world.flood(1) == 1
     world.clock.advance(12_345)
     assert world.flood(100) == LIMIT - 1
     for server in (0, 1):
-        refused = world.ask(server)
-        assert (refused.status, refused.headers["Retry-After"]) == (429, "48")      # 47,655 ms
+        rejected = world.send_one(server)
+        assert (rejected.status, rejected.headers["Retry-After"]) == (429, "48")      # 47,655 ms
     world.clock.advance(WINDOW_MS - 12_345 - 1000)
-    assert [world.ask(server).headers["Retry-After"] for server in (0, 1)] == ["1", "1"]
+    assert [world.send_one(server).headers["Retry-After"] for server in (0, 1)] == ["1", "1"]
     world.clock.advance(999)
-    assert [world.ask(server).status for server in (0, 1)] == [429, 429]
+    assert [world.send_one(server).status for server in (0, 1)] == [429, 429]
     world.clock.advance(1)
-    assert [world.ask(server).status for server in (0, 1)] == [200, 429]
-    assert world.ask(1).headers["Retry-After"] == "13"
+    assert [world.send_one(server).status for server in (0, 1)] == [200, 429]
+    assert world.send_one(1).headers["Retry-After"] == "13"
 
 
-def test_a_server_that_is_killed_or_new_starts_no_new_window(world):
+def test_killed_or_new_server_shares_the_current_window(world):
     assert world.flood(50) == 50
     world.servers[0].kill()
     world.servers[0].start()
@@ -144,21 +144,21 @@ def test_a_server_that_is_killed_or_new_starts_no_new_window(world):
     assert world.flood(100) == LIMIT
 
 
-def test_redis_that_is_started_anew_and_empty_begins_a_window(world):
+def test_restarted_empty_redis_starts_a_new_window(world):
     assert world.flood(70) == LIMIT
     world.redis.kill()
     world.redis.start()
     world.wait_until_back()
-    # Whoever was told to wait waits until then, whatever Redis has forgotten since; then one window for both.
+    # The servers keep rejecting until the time that Redis named before its restart; then both share a new window.
     world.clock.advance(WINDOW_MS)
     assert world.flood(100) == LIMIT
 
 
-def test_redis_that_goes_away_in_mid_flood_leaves_each_process_its_own_limit(world):
+def test_each_process_limits_on_its_own_when_redis_fails_mid_flood(world):
     assert [world.flood(20, world.servers[:1]), world.flood(20, world.servers[1:])] == [20, 20]
     world.redis.kill()
     admitted = [world.flood(80, [server]) for server in world.servers]
-    # Each has counted its own 20 all along.
+    # Each process has counted its own 20 requests.
     assert admitted == [LIMIT - 20, LIMIT - 20]
     world.clock.advance(WINDOW_MS - 1)
     assert [world.flood(10, [server]) for server in world.servers] == [0, 0]
@@ -168,12 +168,13 @@ def test_redis_that_goes_away_in_mid_flood_leaves_each_process_its_own_limit(wor
     assert world.flood(150) == LIMIT
 
 
-def test_a_redis_clock_set_back_an_hour_blocks_nobody_for_it(world):
+def test_redis_clock_set_back_an_hour_blocks_no_key_for_an_hour(world):
     assert world.flood(70) == LIMIT
-    assert [world.ask(server).status for server in (0, 1)] == [429, 429]
+    assert [world.send_one(server).status for server in (0, 1)] == [429, 429]
     world.clock.set_wall(world.clock.wall_ms - HOUR_MS)
     assert world.flood(10) == 0
-    # Until then the servers refuse by themselves. Redis, asked again, takes its newest request for one of now: one window more.
+    # Until the time that Redis named, the servers reject by themselves. Then Redis treats its newest request as made now: one
+    # more window passes.
     world.clock.advance(WINDOW_MS)
     assert world.flood(10) == 0
     world.clock.advance(WINDOW_MS - 1)
@@ -182,7 +183,7 @@ def test_a_redis_clock_set_back_an_hour_blocks_nobody_for_it(world):
     assert world.flood(100) == LIMIT
 
 
-def test_a_redis_clock_set_back_in_a_window_that_is_not_full(world):
+def test_redis_clock_set_back_within_a_window_that_is_not_full(world):
     assert world.flood(40) == 40
     world.clock.advance(10_000)
     world.clock.set_wall(world.clock.wall_ms - HOUR_MS)
@@ -193,24 +194,24 @@ def test_a_redis_clock_set_back_in_a_window_that_is_not_full(world):
     assert world.flood(100) == LIMIT
 
 
-def test_a_redis_clock_set_forth_an_hour_blocks_nobody(world):
+def test_redis_clock_set_forward_an_hour_starts_a_new_window(world):
     assert world.flood(30) == 30
     world.clock.set_wall(world.clock.wall_ms + HOUR_MS)
-    assert world.flood(100) == LIMIT        # what was before is an hour ago, for all that Redis knows
+    assert world.flood(100) == LIMIT        # to Redis, the earlier requests are an hour old
     world.clock.advance(WINDOW_MS - 1)
     assert world.flood(10) == 0
     world.clock.advance(1)
     assert world.flood(100) == LIMIT
 
 
-def test_keys_have_windows_of_their_own(world):
+def test_each_key_has_its_own_window(world):
     other = world.servers[0].create_key(world.servers[0].add_author())
     assert world.flood(70) == LIMIT
     world.key = other
     assert world.flood(70) == LIMIT
 
 
-def test_a_limit_that_is_lowered_in_mid_window(world, make_viewtally):
+def test_lowered_limit_applies_to_the_current_window(world, make_viewtally):
     assert world.flood(30) == 30
     world.clock.advance(1000)
     assert world.flood(20) == 20
@@ -218,5 +219,5 @@ def test_a_limit_that_is_lowered_in_mid_window(world, make_viewtally):
     lower = make_viewtally({**world.servers[1].settings, "limits": {"requests_per_minute": 20}}, world.clock)
     lower.start()
     wait.until(lambda: " up" in last_redis_line(lower), "Redis to be up")
-    refused = send((lower, world.key, 1))[0]
-    assert (refused.status, refused.headers["X-RateLimit-Remaining"], refused.headers["Retry-After"]) == (429, "0", "59")
+    rejected = send((lower, world.key, 1))[0]
+    assert (rejected.status, rejected.headers["X-RateLimit-Remaining"], rejected.headers["Retry-After"]) == (429, "0", "59")

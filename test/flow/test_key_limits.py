@@ -99,10 +99,10 @@ def test_every_form_of_an_author_counts(world, path):
 
 def test_the_consent_of_an_app_counts(world):
     verifier = oauth.make_verifier()
-    asked = oauth.ask(world.browser, oauth.request_of(world.app, verifier))
+    asked = oauth.open_consent_page(world.browser, oauth.authorize_params(world.app, verifier))
     for _ in range(FORMS_PER_MINUTE):
-        assert oauth.decide(world.browser, asked, "allow").status == 303
-    assert oauth.decide(world.browser, asked, "allow").status == 429
+        assert oauth.submit_consent(world.browser, asked, "allow").status == 303
+    assert oauth.submit_consent(world.browser, asked, "allow").status == 429
     assert oauth.rows(world, "SELECT count(*) FROM oauth_codes") == [(FORMS_PER_MINUTE,)]
 
 
@@ -118,8 +118,8 @@ def test_two_hundred_keys_a_day_for_pages_and_apps(world, clock):
     answer = exchange(world)
     assert error_of(answer) == "invalid_grant" and "200 API keys" in answer.json()["error_description"]
     assert not works(world, first) and works(world, second)                                  # a refused exchange does not disconnect
-    asked = oauth.ask(world.browser, oauth.request_of(world.app, oauth.make_verifier()))
-    assert oauth.decide(world.browser, asked, "allow").status == 429
+    asked = oauth.open_consent_page(world.browser, oauth.authorize_params(world.app, oauth.make_verifier()))
+    assert oauth.submit_consent(world.browser, asked, "allow").status == 429
     assert count_keys(world) == KEYS_PER_DAY
     world.create_key(world.author)                                                           # the operator is not limited by the day
     clock.set_wall("2026-07-10T23:59:59.999Z")
@@ -150,8 +150,8 @@ def test_a_hundred_live_keys_for_pages_apps_and_commands(world):
     world.app = oauth.add_app(world, name="Another App")
     answer = exchange(world)
     assert error_of(answer) == "invalid_grant" and "100 API keys" in answer.json()["error_description"]
-    asked = oauth.ask(world.browser, oauth.request_of(world.app, oauth.make_verifier()))
-    page = oauth.decide(world.browser, asked, "allow")
+    asked = oauth.open_consent_page(world.browser, oauth.authorize_params(world.app, oauth.make_verifier()))
+    page = oauth.submit_consent(world.browser, asked, "allow")
     assert page.status == 422 and "disconnect an app" in page.text
     assert count_keys(world, "revoked_at IS NULL") == LIVE_KEYS and works(world, again)
 

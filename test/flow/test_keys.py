@@ -1,4 +1,4 @@
-"""API keys over real connections: what is refused and how, what takes effect at once, and that a key is durable and secret."""
+"""API keys over real connections: which keys are rejected, what takes effect at once, and that keys are durable and secret."""
 import hashlib
 import random
 import re
@@ -29,7 +29,7 @@ def unknown_key():
 
 
 class World:
-    """A running server with one author and one key; a client that keeps its connection."""
+    """A running server with one author and one key, and a client with a persistent connection."""
 
     def __init__(self, instance):
         self.instance = instance
@@ -43,7 +43,7 @@ class World:
         return self.instance.run("key", "create", "--author", self.author, "--name", "app", "--json").json()
 
     def authorized(self, *values, target="/v1/account", method="GET"):
-        """The answer to a request with these Authorization header lines."""
+        """Sends a request with these Authorization header lines; returns status, header fields and error code."""
         lines = "".join(f"Authorization: {value}\r\n" for value in values)
         raw = self.instance.exchange(f"{method} {target} HTTP/1.1\r\nHost: a\r\n{lines}Connection: close\r\n\r\n".encode())
         head, _, body = raw.partition(b"\r\n\r\n")
@@ -59,17 +59,17 @@ def world(viewtally):
     made.client.close()
 
 
-# --- what is refused ---
+# --- rejected keys ---
 
 
 @pytest.mark.parametrize("values", [[], [""], ["Bearer"], ["Bearer "], ["Basic dXNlcjpwYXNz"], ["{key}"], ["Token {key}"],
                                     ["Bearer{key}"], ["Digest Bearer {key}"]])
-def test_no_key_is_missing(world, values):
+def test_request_without_a_bearer_key_gives_missing_api_key(world, values):
     status, fields, code = world.authorized(*[value.format(key=world.key) for value in values])
     assert (status, code, fields["WWW-Authenticate"]) == (401, "missing_api_key", "Bearer")
 
 
-def test_malformed_and_unknown_keys_are_invalid(world):
+def test_malformed_and_unknown_keys_give_invalid_api_key(world):
     key = world.key
     other = "0" if key[-1] != "0" else "1"
     wrong = {
@@ -94,7 +94,7 @@ def test_malformed_and_unknown_keys_are_invalid(world):
     assert world.authorized("Bearer " + key)[0] == 200
 
 
-def test_two_authorization_headers_are_invalid(world):
+def test_two_authorization_headers_give_invalid_api_key(world):
     bearer = "Bearer " + world.key
     for values in [(bearer, bearer), (bearer, ""), ("", bearer), (bearer, "Basic eA=="), (bearer, "Bearer " + unknown_key())]:
         status, fields, code = world.authorized(*values)
@@ -102,7 +102,7 @@ def test_two_authorization_headers_are_invalid(world):
 
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "bEaReR {}", "Bearer   {}", "  Bearer {}  ", "Bearer {}\t"])
-def test_scheme_in_any_case_and_white_space_around(world, form):
+def test_scheme_is_case_insensitive_and_white_space_is_ignored(world, form):
     assert world.authorized(form.format(world.key))[0] == 200
 
 
@@ -113,14 +113,14 @@ def test_key_in_the_query_string_is_never_read(world, name):
         assert (status, code) == (401, "missing_api_key")
 
 
-def test_key_shape(world):
+def test_key_has_its_documented_format(world):
     for _ in range(5):
         key = world.create()["key"]
         assert re.fullmatch(PREFIX + "[0-9A-Za-z]{49}", key)
         assert key[-6:] == checksum(key[:-6])
 
 
-def test_key_of_another_prefix_stops_working(world):
+def test_keys_with_a_former_prefix_are_rejected(world):
     world.instance.stop()
     world.instance.configure({"keys": {"prefix": "stats_"}})
     world.instance.start()
@@ -129,7 +129,7 @@ def test_key_of_another_prefix_stops_working(world):
     assert created.startswith("stats_") and world.authorized("Bearer " + created)[0] == 200
 
 
-def test_every_endpoint_wants_the_key(world):
+def test_every_endpoint_requires_a_key(world):
     for path in ENDPOINTS:
         assert world.authorized(target="/v1" + path)[2] == "missing_api_key", path
         assert world.authorized("Bearer " + unknown_key(), target="/v1" + path)[2] == "invalid_api_key", path
@@ -137,22 +137,22 @@ def test_every_endpoint_wants_the_key(world):
         assert head[0] == 401 and head[1]["WWW-Authenticate"] == "Bearer" and head[2] is None, path
 
 
-# --- what takes effect at the next request ---
+# --- changes that take effect at the next request ---
 
 
-def test_revoked_key_is_refused_at_the_next_request(world):
+def test_revoked_key_is_rejected_at_the_next_request(world):
     assert world.client.get("/account").status == 200
     other = world.create()["key"]
     world.instance.run("key", "revoke", world.key_id)
     for path in ENDPOINTS:
-        answer = world.client.get(path)
-        assert (answer.status, answer.error_code) == (401, "api_key_revoked"), path
-        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        response = world.client.get(path)
+        assert (response.status, response.error_code) == (401, "api_key_revoked"), path
+        assert response.headers["WWW-Authenticate"] == "Bearer"
     assert world.client.get("/account", key=other).status == 200
     assert world.client.opened == 1
 
 
-def test_revoked_is_final(world):
+def test_revocation_is_final(world):
     world.instance.run("key", "revoke", world.key_id)
     revoked_at = world.instance.run("key", "list", "--author", world.author, "--json").json()[0]["revoked_at"]
     world.instance.clock.advance(1000)
@@ -164,14 +164,14 @@ def test_revoked_is_final(world):
     assert world.instance.client(world.key).get("/account").error_code == "api_key_revoked"
 
 
-def test_plan_takes_effect_at_the_next_request_and_back(world):
+def test_plan_changes_take_effect_at_the_next_request(world):
     statuses = {path: world.client.get(path).status for path in ENDPOINTS}
     for _ in range(2):
         world.instance.run("author", "set-plan", world.author, "inactive")
         for path in ENDPOINTS:
-            answer = world.client.get(path)
-            assert (answer.status, answer.error_code) == (403, "plan_inactive"), path
-            assert "WWW-Authenticate" not in answer.headers
+            response = world.client.get(path)
+            assert (response.status, response.error_code) == (403, "plan_inactive"), path
+            assert "WWW-Authenticate" not in response.headers
         world.instance.run("author", "set-plan", world.author, "active")
         assert {path: world.client.get(path).status for path in ENDPOINTS} == statuses
     assert world.client.opened == 1
@@ -181,20 +181,20 @@ def test_key_created_while_the_server_runs_works_at_once(world):
     for _ in range(3):
         assert world.client.get("/account", key=world.create()["key"]).status == 200
     author = world.instance.add_author("Other")
-    answer = world.client.get("/account", key=world.instance.create_key(author)).json()
-    assert (answer["data"]["id"], answer["data"]["name"]) == (author, "Other")
+    response = world.client.get("/account", key=world.instance.create_key(author)).json()
+    assert (response["data"]["id"], response["data"]["name"]) == (author, "Other")
     assert world.client.opened == 1
 
 
 # --- the order of checks (decision 2): each request fails two checks ---
 
 
-def test_parse_before_route(world):
+def test_protocol_is_checked_before_the_route(world):
     raw = world.instance.exchange(b"GET /nowhere HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
     assert raw.startswith(b"HTTP/1.1 400 ")
 
 
-def test_route_and_method_before_key(world):
+def test_route_and_method_are_checked_before_the_key(world):
     for target in ("/v1/nowhere", "/v2/account", "/v1", "/v1/", "/v1/account/", "/v1//account", "/v1/Account", "/books"):
         assert world.authorized(target=target)[::2] == (404, "not_found"), target
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
@@ -203,18 +203,18 @@ def test_route_and_method_before_key(world):
     assert world.authorized(target="/v1/oauth/token")[1]["Allow"] == "POST"
 
 
-def test_key_before_rate(make_viewtally, clock):
+def test_key_is_checked_before_the_rate_limit(make_viewtally, clock):
     clock.set_monotonic(1_000_000)
     world = World(make_viewtally({"limits": {"requests_per_minute": 1}}, clock))
     assert [world.client.get("/account").status for _ in range(2)] == [200, 429]
     world.instance.run("key", "revoke", world.key_id)
-    answer = world.client.get("/account")
-    assert (answer.status, answer.error_code) == (401, "api_key_revoked")
-    assert "RateLimit" not in answer.headers
+    response = world.client.get("/account")
+    assert (response.status, response.error_code) == (401, "api_key_revoked")
+    assert "RateLimit" not in response.headers
     world.client.close()
 
 
-def test_rate_before_plan(make_viewtally, clock):
+def test_rate_limit_is_checked_before_the_plan(make_viewtally, clock):
     clock.set_monotonic(1_000_000)
     world = World(make_viewtally({"limits": {"requests_per_minute": 2}}, clock))
     world.instance.run("author", "set-plan", world.author, "inactive")
@@ -222,7 +222,7 @@ def test_rate_before_plan(make_viewtally, clock):
     world.client.close()
 
 
-def test_plan_before_parameters_before_resource(world):
+def test_plan_then_parameters_then_resource_are_checked(world):
     bad = ("/videos", {"limit": "0"})
     assert world.client.get(*bad).error_code == "invalid_parameter"
     world.instance.run("author", "set-plan", world.author, "inactive")
@@ -235,7 +235,7 @@ def test_plan_before_parameters_before_resource(world):
 
 
 def commits(connection):
-    """A number that changes when somebody else has committed."""
+    """A number that changes when another connection has committed."""
     return connection.execute("PRAGMA data_version").fetchone()[0]
 
 
@@ -247,7 +247,7 @@ def test_last_use_is_written_once_a_minute(world):
     clock = world.instance.clock
     database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
     first = clock.wall_ms
-    # The first answer may be made before or after its own use is on disk: on a fast disk it is after.
+    # The first response may be made before or after its own use is written.
     assert last_used(world) in (None, "2026-07-10T12:00:00.000Z")
     assert wait.until(lambda: last_used(world), "the first use to be written") == "2026-07-10T12:00:00.000Z"
     before = commits(database)
@@ -264,7 +264,7 @@ def test_last_use_is_written_once_a_minute(world):
     database.close()
 
 
-def test_last_use_is_each_key_s_own_and_what_the_command_line_lists(world):
+def test_last_use_is_per_key_and_listed_by_the_command_line(world):
     other = world.create()
     world.client.get("/account", key=other["key"])
     wait.until(lambda: world.client.get("/account", key=other["key"]).json()["data"]["key"]["last_used_at"], "the use to be written")
@@ -273,8 +273,8 @@ def test_last_use_is_each_key_s_own_and_what_the_command_line_lists(world):
     assert listed == {world.key_id: None, other["id"]: "2026-07-10T12:00:00.000Z"}
 
 
-def test_the_last_uses_of_many_keys_are_written_some_at_a_time(world):
-    """One long job would share the loop's processor for as long; and a server that stops writes all that is left."""
+def test_last_uses_of_many_keys_are_written_in_batches(world):
+    """One long job would compete with the loop for the processor. On shutdown the server writes all that is left."""
     texts = [PREFIX + f"{number:043}" for number in range(2500)]
     keys = [text + checksum(text) for text in texts]
     database = sqlite3.connect(world.instance.settings["store"]["path"], timeout=60, isolation_level=None)
@@ -290,7 +290,7 @@ def test_the_last_uses_of_many_keys_are_written_some_at_a_time(world):
         counts = [0]
         for number, key in enumerate(keys):
             assert world.client.get("/books", key=key).status == 200
-            if number % 100 == 0:       # jobs are a second apart: none is missed
+            if number % 100 == 0:       # jobs are a second apart, so each one is observed
                 counts.append(used_at(world.instance.clock.wall_ms))
         return counts
 
@@ -305,7 +305,7 @@ def test_the_last_uses_of_many_keys_are_written_some_at_a_time(world):
     database.close()
 
 
-def test_refused_requests_are_no_use(world):
+def test_rejected_requests_do_not_count_as_use(world):
     world.authorized("Bearer " + world.key[:-1])
     world.instance.run("key", "revoke", world.key_id)
     for _ in range(3):
@@ -314,8 +314,8 @@ def test_refused_requests_are_no_use(world):
     assert world.instance.run("key", "list", "--author", world.author, "--json").json()[0]["last_used_at"] is None
 
 
-def test_using_a_key_changes_no_other_answer(world):
-    """The note of the use must not look like new data: a poller would get 200 for 304 once a minute."""
+def test_using_a_key_changes_no_other_response(world):
+    """Recording the use must not change the revision: a polling client would get 200 instead of 304 once a minute."""
     clock = world.instance.clock
     etags = {path: world.client.get(path).headers["ETag"] for path in ("/stats", "/videos", "/books", "/events")}
     for minute in range(1, 4):
@@ -347,7 +347,7 @@ def test_key_that_was_printed_survives_kill_9(make_viewtally, clock, serving):
         assert [client.get("/account", key=key).status for key in keys] == [200] * 5
 
 
-def test_keys_appear_in_no_log_and_in_no_file(make_viewtally, clock):
+def test_keys_appear_in_no_log_and_no_file(make_viewtally, clock):
     instance = make_viewtally({"log": {"level": "debug"}}, clock)
     world = World(instance)
     keys = [world.key, world.create()["key"], unknown_key(), world.key[:-1] + "!"]

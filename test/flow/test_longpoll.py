@@ -1,7 +1,7 @@
-"""GET /events?wait=…: who is held, who is woken and when, and what happens to those who leave or are left.
+"""GET /events?wait=…: which requests wait, what ends their wait, and clients and servers that go away.
 
-The deadline is on the fake monotonic clock, so that it comes when a test says so. That somebody is *not* answered is seen
-without waiting: somebody else who was due at the same moment, or had to be woken by the same commit, has been.
+The deadline is on the fake monotonic clock, so a test decides when it expires. A test proves without waiting that a request is
+*still* held: another request with the same deadline, or that the same commit had to wake, has got its response.
 """
 import http.client
 import select
@@ -17,12 +17,12 @@ from lib.lines import author, reading, uid, video
 from lib.refreshing import Refreshing, is_stopped
 
 START_MS = 9_000_000
-NEW_EVENT_SECONDS = 20          # a guard against hanging; the server looks every 100 ms
+NEW_EVENT_SECONDS = 20          # a guard against hanging; the server polls every 100 ms
 POSTED = "2026-07-01T08:00:00Z"
 
 
 class World:
-    """Ada and Bob, a video each with 900 views; more views give events."""
+    """Ada and Bob, each with a video of 900 views; more views create events."""
 
     def __init__(self, make_viewtally, clock, config=None):
         clock.set_monotonic(START_MS)
@@ -36,7 +36,7 @@ class World:
         self.hour = 0
 
     def views(self, name, views):
-        """Imports a reading, in another process."""
+        """Imports a reading by another process."""
         self.hour += 1
         self.instance.import_lines([reading(name, f"2026-07-09T{self.hour:02}:00:00Z", views)])
 
@@ -52,7 +52,7 @@ class World:
         return self.get("/events?after=latest", name).json()["next_cursor"]
 
     def settle(self):
-        """Returns when all polls sent so far are being held: the server serves connections in the order in which bytes came."""
+        """Returns when all polls sent so far are waiting: the server serves connections in the order of their bytes."""
         for _ in range(3):
             assert self.get("/account").status == 200
 
@@ -72,18 +72,18 @@ class Poll:
     def held(self):
         return not select.select([self.socket], [], [], 0)[0]
 
-    def answer(self):
-        answer = http.client.HTTPResponse(self.socket, method="GET")
-        answer.begin()
-        return Response(answer.status, answer.headers, answer.read())
+    def response(self):
+        response = http.client.HTTPResponse(self.socket, method="GET")
+        response.begin()
+        return Response(response.status, response.headers, response.read())
 
     def page(self):
-        answer = self.answer()
-        assert answer.status == 200, answer
-        return answer.json()
+        response = self.response()
+        assert response.status == 200, response
+        return response.json()
 
     def reset(self):
-        """Leaves with a reset, as a killed client does."""
+        """Resets the connection, as a killed client does."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
@@ -102,7 +102,7 @@ EMPTY = {"success": True, "data": [], "has_more": False, "next_cursor": None}
 
 
 @pytest.mark.parametrize("seconds", [1, 2, 30, 55])
-def test_an_empty_page_is_held_to_its_deadline(world, seconds):
+def test_empty_page_is_held_until_its_deadline(world, seconds):
     poll = world.poll(f"wait={seconds}")
     world.settle()
     world.clock.set_monotonic(START_MS + seconds * 1000 - 1001)
@@ -117,19 +117,19 @@ def test_an_empty_page_is_held_to_its_deadline(world, seconds):
     assert poll.page() == EMPTY
 
 
-def test_without_wait_nobody_is_held(world):
+def test_request_without_wait_is_not_held(world):
     assert world.poll("after=evt_0").page() == EMPTY
     assert world.poll("after=latest").page() == {**EMPTY, "next_cursor": "evt_0"}
 
 
-def test_a_page_with_events_is_not_held(world):
+def test_page_with_events_is_not_held(world):
     world.views("a", 1500)
     page = world.poll("wait=55").page()
     assert [event["milestone"] for event in page["data"]] == [1000]
     assert world.poll("wait=55&after=evt_0&limit=1").page() == page
 
 
-def test_a_cursor_ahead_of_the_head_waits_in_vain(world):
+def test_position_after_the_newest_event_waits_until_the_deadline(world):
     poll, other = world.poll("wait=1&after=evt_9223372036854775807"), world.poll("wait=55")
     world.settle()
     world.views("a", 1500)
@@ -143,20 +143,20 @@ def test_a_cursor_ahead_of_the_head_waits_in_vain(world):
 # --- woken by a commit ---
 
 
-def test_an_import_in_another_process_wakes_the_poll(world):
+def test_import_by_another_process_wakes_the_poll(world):
     for turn, views in enumerate([1_000, 10_000, 50_000, 100_000]):
         poll = world.poll("wait=55&after=" + world.head())
         world.settle()
         assert poll.held
         world.views("a", views)
-        page = poll.page()          # its deadline is on the fake clock, which stands still
+        page = poll.page()          # its deadline is on the fake clock, which does not advance
         kinds = [(event["type"], event.get("milestone")) for event in page["data"]]
         assert ("video.milestone_reached", views) in kinds and len(kinds) == (2 if turn == 1 else 1)
         assert page["next_cursor"] == page["data"][-1]["id"] == world.head() and not page["has_more"]
 
 
-def test_a_commit_while_the_question_is_put(world):
-    """The import runs beside the first look at the data: whichever comes first, the event is there within the second."""
+def test_commit_during_the_first_read_is_not_missed(world):
+    """The import runs during the first read of the poll: the event is delivered whichever comes first."""
     for turn in range(10):
         poll = world.poll("wait=55&after=" + world.head())
         world.views("a", [1_000, 10_000, 50_000, 100_000, 250_000, 500_000, 10**6, 2 * 10**6, 5 * 10**6, 10**7][turn])
@@ -164,7 +164,7 @@ def test_a_commit_while_the_question_is_put(world):
         assert poll.page()["data"]
 
 
-def test_what_gives_no_event_wakes_nobody(world):
+def test_commit_without_events_does_not_end_the_wait(world):
     poll, canary = world.poll("wait=55"), world.poll("wait=55", "Bob")
     world.settle()
     world.views("a", 950)
@@ -178,7 +178,7 @@ def test_what_gives_no_event_wakes_nobody(world):
     assert [event["video"]["title"] for event in poll.page()["data"]] == ["New title"]
 
 
-def test_another_author_s_events_do_not_end_the_wait(world):
+def test_events_of_another_author_do_not_end_the_wait(world):
     poll, other = world.poll("wait=55"), world.poll("wait=55", "Bob")
     world.settle()
     world.views("b", 20000)
@@ -192,7 +192,7 @@ def test_another_author_s_events_do_not_end_the_wait(world):
     assert poll.page() == EMPTY
 
 
-def test_filters_hold_for_what_comes(world):
+def test_filters_apply_to_events_that_end_the_wait(world):
     viral = world.poll("wait=55&type=video.went_viral")
     later = world.poll("wait=55&occurred_after=2026-07-09T01:30:00Z")
     anything = world.poll("wait=55")
@@ -207,7 +207,7 @@ def test_filters_hold_for_what_comes(world):
     assert [event["occurred_at"] for event in later.page()["data"]] == ["2026-07-09T03:00:00.000Z"] * 2
 
 
-def test_latest_waits_for_what_is_new(world):
+def test_latest_waits_for_new_events(world):
     world.views("a", 1000)
     head = world.head()
     ended, woken = world.poll("wait=1&after=latest"), world.poll("wait=55&after=latest")
@@ -228,39 +228,39 @@ def test_limit_and_has_more_of_a_woken_page(world):
     assert len(page["data"]) == 1 and page["has_more"] and page["next_cursor"] == page["data"][0]["id"]
 
 
-def test_if_none_match_at_the_end_of_the_wait(world):
+def test_if_none_match_is_evaluated_at_the_end_of_the_wait(world):
     etag = world.get("/events").headers["ETag"]
     empty, woken = (world.poll(f"wait={seconds}", headers=f"If-None-Match: {etag}\r\n") for seconds in (1, 55))
     world.settle()
     assert empty.held
     world.clock.advance(1000)
-    assert empty.answer().status == 304
+    assert empty.response().status == 304
     world.views("a", 1000)
-    assert woken.answer().status == 200
+    assert woken.response().status == 200
 
 
-def test_what_is_pipelined_behind_waits_its_turn(world):
+def test_pipelined_request_is_served_after_the_poll(world):
     poll = world.poll("wait=55")
     poll.socket.sendall(f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.keys['Ada']}\r\n\r\n".encode())
     world.settle()
     assert poll.held
     world.views("a", 1000)
     with poll.socket.makefile("rb") as stream:
-        answers = []
+        responses = []
         for _ in range(2):
             length = 0
             while (line := stream.readline()) != b"\r\n":
                 name, _, value = line.decode().partition(": ")
                 length = int(value) if name == "Content-Length" else length
-            answers.append(stream.read(length))
-    assert b'"milestone":1000' in answers[0] and b'"name":"Ada"' in answers[1]
+            responses.append(stream.read(length))
+    assert b'"milestone":1000' in responses[0] and b'"name":"Ada"' in responses[1]
 
 
-# --- many ---
+# --- many waiters ---
 
 
-def test_many_waiters_are_all_woken_by_one_commit(world):
-    """More than the server wakes in one turn; those of another author stay."""
+def test_one_commit_wakes_all_waiters_of_its_author(world):
+    """More than the server wakes in one loop iteration; waiters of another author stay."""
     mine, others = [world.poll("wait=55") for _ in range(300)], [world.poll("wait=55", "Bob") for _ in range(100)]
     world.settle()
     assert all(poll.held for poll in mine + others)
@@ -273,18 +273,18 @@ def test_many_waiters_are_all_woken_by_one_commit(world):
     assert all(poll.page() == EMPTY for poll in others)
 
 
-# --- leaving ---
+# --- disconnecting clients ---
 
 
 @pytest.mark.parametrize("leave", [lambda poll: poll.reset(), lambda poll: poll.socket.close(),
                                    lambda poll: poll.socket.shutdown(socket.SHUT_WR)], ids=["reset", "close", "half-close"])
-def test_client_that_leaves_while_it_waits(world, leave):
+def test_disconnecting_waiter_does_not_affect_others(world, leave):
     leaving, staying = [world.poll("wait=55") for _ in range(20)], world.poll("wait=55")
     world.settle()
     for poll in leaving:
         leave(poll)
     world.settle()
-    coming = [world.poll("wait=55", name) for _ in range(15) for name in ("Ada", "Bob")]     # in the places of those that left
+    coming = [world.poll("wait=55", name) for _ in range(15) for name in ("Ada", "Bob")]     # on the slots of the disconnected ones
     world.settle()
     world.views("a", 1000)
     assert all(poll.page()["data"] for poll in [staying] + coming[::2])
@@ -293,15 +293,15 @@ def test_client_that_leaves_while_it_waits(world, leave):
     world.instance.stop()           # status 0, no leak
 
 
-def test_half_closed_client_is_answered_at_once(world):
-    """Most likely it has left, and nobody would ever know: it is not held to its deadline."""
+def test_half_closed_client_gets_its_response_at_once(world):
+    """Most likely it has gone, which the server would not notice: it is not held until its deadline."""
     poll = world.poll("wait=55")
     world.settle()
     poll.socket.shutdown(socket.SHUT_WR)
     assert poll.page() == EMPTY
 
 
-def test_clients_that_were_reset_give_their_connections_back(make_viewtally, clock):
+def test_connections_of_reset_clients_are_released(make_viewtally, clock):
     world = World(make_viewtally, clock, {"server": {"max_connections": 4}})
     for _ in range(5):
         polls = [world.poll("wait=55") for _ in range(4)]
@@ -311,14 +311,14 @@ def test_clients_that_were_reset_give_their_connections_back(make_viewtally, clo
     world.close()
 
 
-# --- the key and the plan may have ended meanwhile ---
+# --- the key is revoked or the plan ends during the wait ---
 
 
-def refused(answer):
-    return answer.status, answer.error_code
+def status_and_code(response):
+    return response.status, response.error_code
 
 
-def test_a_held_request_ends_when_its_key_is_revoked(world):
+def test_waiting_request_ends_when_its_key_is_revoked(world):
     poll = world.poll("wait=55")
     other = world.instance.create_key(uid("Ada"), "other")
     stays = Poll(world.instance.address, other, "wait=55")
@@ -326,38 +326,38 @@ def test_a_held_request_ends_when_its_key_is_revoked(world):
     world.settle()
     key_id = next(key["id"] for key in world.instance.run("key", "list", "--author", uid("Ada"), "--json").json() if key["name"] == "test")
     world.instance.run("key", "revoke", key_id)
-    assert refused(poll.answer()) == (401, "api_key_revoked")
+    assert status_and_code(poll.response()) == (401, "api_key_revoked")
     world.views("a", 1500)
     assert [event["milestone"] for event in stays.page()["data"]] == [1000]
 
 
-def test_a_held_request_ends_with_the_plan(world):
+def test_waiting_request_ends_with_the_plan(world):
     poll, other = world.poll("wait=55"), world.poll("wait=55", "Bob")
     world.settle()
     world.instance.run("author", "set-plan", uid("Ada"), "inactive")
-    assert refused(poll.answer()) == (403, "plan_inactive")
+    assert status_and_code(poll.response()) == (403, "plan_inactive")
     world.views("b", 1500)
     assert other.page()["data"]
 
 
 def stop_between_transactions(instance):
-    """SIGSTOP at a moment when the server does not hold the write lock."""
+    """Stops the server (SIGSTOP) at a moment when it does not hold the write lock."""
     database = Refreshing(instance)
 
     def stopped():
         instance.signal(signal.SIGSTOP)
-        wait.until(lambda: is_stopped(instance.pid), "all threads to stand still")
+        wait.until(lambda: is_stopped(instance.pid), "all threads to stop")
         if not database.is_locked():
             return True
         instance.signal(signal.SIGCONT)
         return False
 
-    wait.until(stopped, "the server to stand between two transactions")
+    wait.until(stopped, "the server to stop between two transactions")
 
 
 @pytest.mark.parametrize("end", ["deadline", "drain", "event"])
-def test_no_end_of_the_wait_gets_round_the_check(world, end):
-    """The server is stopped while the key is revoked, so that it finds both at the same moment."""
+def test_key_is_checked_however_the_wait_ends(world, end):
+    """The server is stopped while the key is revoked, so that it finds the revocation and the end of the wait at the same moment."""
     poll = world.poll("wait=30")
     world.settle()
     stop_between_transactions(world.instance)
@@ -370,36 +370,36 @@ def test_no_end_of_the_wait_gets_round_the_check(world, end):
     else:
         world.views("a", 1500)
     world.instance.signal(signal.SIGCONT)
-    assert refused(poll.answer()) == (401, "api_key_revoked")
+    assert status_and_code(poll.response()) == (401, "api_key_revoked")
     poll.socket.close()
     if end == "drain":
         world.instance.wait_stopped()
 
 
-def test_waiting_takes_one_slot_of_the_rate_limit(make_viewtally, clock):
+def test_waiting_request_counts_once_against_the_rate_limit(make_viewtally, clock):
     world = World(make_viewtally, clock, {"limits": {"requests_per_minute": 60}})
     poll = world.poll("wait=30")
     other = world.get("/account", "Bob")
     assert other.status == 200
-    for views in (901, 902, 903):                   # wakes it three times, with no event
+    for views in (901, 902, 903):                   # three commits without an event wake it
         world.views("a", views)
     world.clock.advance(30_000)
-    answer = poll.answer()
-    assert (answer.status, answer.headers["X-RateLimit-Remaining"]) == (200, "59")
+    response = poll.response()
+    assert (response.status, response.headers["X-RateLimit-Remaining"]) == (200, "59")
     world.close()
 
 
 # --- the server stops ---
 
 
-def test_stop_answers_all_that_wait_at_once(world):
+def test_shutdown_completes_all_waiting_requests_at_once(world):
     polls = [world.poll("wait=55") for _ in range(150)] + [world.poll("wait=55&after=latest", "Bob") for _ in range(50)]
     world.settle()
     assert all(poll.held for poll in polls)
     world.instance.signal(signal.SIGTERM)
     for poll in polls[:150]:
-        answer = poll.answer()
-        assert (answer.status, answer.json(), answer.headers["Connection"]) == (200, EMPTY, "close")
+        response = poll.response()
+        assert (response.status, response.json(), response.headers["Connection"]) == (200, EMPTY, "close")
         poll.socket.close()
     for poll in polls[150:]:
         assert poll.page() == {**EMPTY, "next_cursor": "evt_0"}
@@ -407,12 +407,12 @@ def test_stop_answers_all_that_wait_at_once(world):
     world.instance.wait_stopped()
 
 
-def test_kill_9_loses_no_event_for_who_waits_again(world):
+def test_kill_9_loses_no_event_for_a_client_that_polls_again(world):
     poll = world.poll("wait=55")
     world.settle()
     world.instance.kill()
     with pytest.raises((http.client.HTTPException, ConnectionError)):
-        poll.answer()
+        poll.response()
     world.views("a", 1000)
     world.instance.start()
     assert world.poll("wait=55").page()["data"]

@@ -1,4 +1,4 @@
-"""One-click connect from the author's click to the key: apps, consent, exchange, revocation."""
+"""One-click connect from the consent page to the key: consent, exchange, use, revocation."""
 import pytest
 
 from lib import oauth
@@ -9,7 +9,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def world(viewtally):
-    """A running server, an author who is signed in (.author, .browser), and a public app (.app)."""
+    """A running server, a signed-in author (.author, .browser), and a public app (.app)."""
     viewtally.author = viewtally.add_author("Ann Author")
     viewtally.app = oauth.add_app(viewtally, name="Post Planner", home="https://planner.example")
     viewtally.start()
@@ -18,25 +18,25 @@ def world(viewtally):
 
 
 def connect(world, app=None, **changes):
-    """Everything, with the consent page: the token endpoint's answer."""
+    """Goes through the consent page and returns the response of the token endpoint."""
     verifier = oauth.make_verifier()
-    page = oauth.ask(world.browser, oauth.request_of(app or world.app, verifier, **changes))
+    page = oauth.open_consent_page(world.browser, oauth.authorize_params(app or world.app, verifier, **changes))
     assert page.status == 200, page
-    answer = oauth.sent_back(oauth.decide(world.browser, page, "allow"))
-    fields = {"grant_type": "authorization_code", "code": answer["code"], "redirect_uri": oauth.REDIRECT,
+    response = oauth.redirect_params(oauth.submit_consent(world.browser, page, "allow"))
+    fields = {"grant_type": "authorization_code", "code": response["code"], "redirect_uri": oauth.REDIRECT,
               "client_id": (app or world.app)["client_id"], "code_verifier": verifier}
     return oauth.post(world.client(), "token", fields)
 
 
-def test_from_the_click_to_the_key_and_back(world):
+def test_connect_use_and_revoke(world):
     verifier = oauth.make_verifier()
-    page = oauth.ask(world.browser, oauth.request_of(world.app, verifier))
+    page = oauth.open_consent_page(world.browser, oauth.authorize_params(world.app, verifier))
     assert page.status == 200
     for words in ("Post Planner", "https://planner.example", "app.example", "Ann Author", "your videos"):
         assert words in page.text, words
-    answer = oauth.sent_back(oauth.decide(world.browser, page, "allow"))
-    assert set(answer) == {"code", "state", "iss"} and answer["state"] == "st-1"
-    fields = {"grant_type": "authorization_code", "code": answer["code"], "redirect_uri": oauth.REDIRECT,
+    response = oauth.redirect_params(oauth.submit_consent(world.browser, page, "allow"))
+    assert set(response) == {"code", "state", "iss"} and response["state"] == "st-1"
+    fields = {"grant_type": "authorization_code", "code": response["code"], "redirect_uri": oauth.REDIRECT,
               "client_id": world.app["client_id"], "code_verifier": verifier}
     token = oauth.post(world.client(), "token", fields)
     assert token.status == 200 and token.headers["Cache-Control"] == "no-store"
@@ -56,7 +56,7 @@ def test_from_the_click_to_the_key_and_back(world):
     assert world.log.count("error") == 0
 
 
-def test_connecting_again_and_the_apps_page(world):
+def test_connecting_again_replaces_the_key_and_the_apps_page_revokes_it(world):
     first, second = connect(world).json(), connect(world).json()
     assert world.client(first["access_token"]).get("/account").error_code == "api_key_revoked"
     assert world.client(second["access_token"]).get("/account").status == 200
@@ -66,18 +66,18 @@ def test_connecting_again_and_the_apps_page(world):
     assert world.client(second["access_token"]).get("/account").error_code == "api_key_revoked"
 
 
-def test_two_authors_connect_one_app(world):
+def test_two_authors_connect_the_same_app(world):
     bea = world.add_author("Bea Author")
     theirs = sign_up(world, bea, "bea", PASSWORD, Browser(world.client()))
     mine = connect(world).json()
     world.browser = theirs
-    answer = connect(world).json()
-    assert answer["account"]["id"] == bea and mine["account"]["id"] == world.author
+    response = connect(world).json()
+    assert response["account"]["id"] == bea and mine["account"]["id"] == world.author
     assert world.client(mine["access_token"]).get("/account").json()["data"]["id"] == world.author
 
 
-def test_old_codes_are_cleared_out(world, clock):
-    """By the next code: what gave no key after an hour, what gave one after 30 days."""
+def test_old_codes_are_deleted(world, clock):
+    """When the next code is issued: unused codes after an hour, used ones after 30 days."""
     hour, day = 3600 * 1000, 24 * 3600 * 1000
     ages = [2 * hour, hour // 2, 2 * hour, 31 * day]
     grants = [oauth.Grant(world, world.app, world.author, at_ms=clock.wall_ms - age) for age in ages]
@@ -90,7 +90,7 @@ def test_old_codes_are_cleared_out(world, clock):
     assert [oauth.hash_of(grant.code) in left for grant in grants] == [False, True, True, False]
 
 
-def test_signed_in_by_a_proxy(make_viewtally):
+def test_author_signed_in_by_a_proxy_connects(make_viewtally):
     world = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}, "account": {"auth_header": "X-Remote-User"}})
     world.author, world.app = world.add_author("Ann Author"), oauth.add_app(world)
     world.start()
@@ -98,11 +98,11 @@ def test_signed_in_by_a_proxy(make_viewtally):
     assert connect(world).json()["account"]["id"] == world.author
 
 
-def test_a_restored_database_has_no_open_codes(viewtally, clock):
+def test_restored_database_has_no_unused_codes(viewtally, clock):
     author, app = viewtally.add_author(), oauth.add_app(viewtally)
     grant = oauth.Grant(viewtally, app, author, at_ms=clock.wall_ms)
-    viewtally.run("backup", "kept.db")
-    viewtally.run("restore", "kept.db")
+    viewtally.run("backup", "backup.db")
+    viewtally.run("restore", "backup.db")
     assert oauth.rows(viewtally, "SELECT count(*) FROM oauth_codes") == [(0,)]
     viewtally.start()
     assert oauth.error_of(grant.exchange(viewtally.client())) == "invalid_grant"

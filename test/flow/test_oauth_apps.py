@@ -1,4 +1,4 @@
-"""Apps as the operator registers them, and the metadata by which their makers find the service."""
+"""Apps as the operator registers them, and the metadata that describe the authorization server."""
 import re
 
 from lib import oauth
@@ -14,7 +14,7 @@ def add(viewtally, *options, status=0, name="An App"):
 
 # -- app add ------------------------------------------------------------------------------------------------------------
 
-def test_a_public_app(viewtally):
+def test_public_app_has_no_secret(viewtally):
     app = add(viewtally, "--redirect-uri", "https://a.example/b", "--redirect-uri=http://127.0.0.1/c", "--home-url", "https://a.example",
               "--json").json()
     assert re.fullmatch(r"app_[0-9A-Za-z]{22}", app["client_id"]) and app["client_secret"] is None
@@ -25,7 +25,7 @@ def test_a_public_app(viewtally):
     assert {**app, "redirect_uris": sorted(app["redirect_uris"])} == {"client_secret": None, **{n: listed[n] for n in app if n in listed}}
 
 
-def test_a_confidential_app_and_its_secret(viewtally):
+def test_secret_of_a_confidential_app_is_shown_once(viewtally):
     app = add(viewtally, "--redirect-uri", "https://a.example/b", "https://a.example/c", "--confidential", "--json").json()
     assert re.fullmatch(r"vtsecret_[0-9A-Za-z]{49}", app["client_secret"]) and len(app["redirect_uris"]) == 2
     assert oauth.rows(viewtally, "SELECT secret_hash FROM apps") == [(oauth.hash_of(app["client_secret"]),)]
@@ -36,7 +36,7 @@ def test_a_confidential_app_and_its_secret(viewtally):
     assert re.fullmatch(r"client_id      app_\w{22}\nclient_secret  vtsecret_\w{49}\n", plain)
 
 
-def test_what_app_add_refuses(viewtally):
+def test_app_add_rejects_invalid_options(viewtally):
     viewtally.run("migrate")
     fine = ["--redirect-uri", "https://a.example/b"]
     for options in ([], ["https://a.example/b"], ["--redirect-uri"], [*fine, "--home-url", "javascript:alert(1)"], [*fine, "--home-url", "http://a.example"], [*fine, "--home-url", "com.example.app:/x"],
@@ -48,7 +48,7 @@ def test_what_app_add_refuses(viewtally):
     assert viewtally.run("app", "list").out == ""
 
 
-def test_an_unknown_app(viewtally):
+def test_unknown_app_is_an_error(viewtally):
     viewtally.run("migrate")
     for words in (["remove", "app_nobody"], ["rotate-secret", "app_nobody"]):
         assert "no app" in viewtally.run("app", *words, status=1).err
@@ -62,7 +62,7 @@ def test_an_unknown_app(viewtally):
     assert "removed" in viewtally.run("app", "list").out
 
 
-def test_a_name_does_not_reach_the_terminal_raw(viewtally):
+def test_app_name_is_escaped_for_the_terminal(viewtally):
     oauth.add_app(viewtally, name="café \u202e\u2028 \u009b31m")
     listed = viewtally.run("app", "list").out
     assert "café" in listed and "\x9b" not in listed and "\u2028" not in listed
@@ -70,29 +70,29 @@ def test_a_name_does_not_reach_the_terminal_raw(viewtally):
 
 # -- metadata -----------------------------------------------------------------------------------------------------------
 
-def test_metadata(make_viewtally):
+def test_metadata_list_all_endpoints(make_viewtally):
     viewtally = make_viewtally({"server": {"base_url": ISSUER, "cors_origins": "https://page.example"}}).start()
     client = viewtally.client()
     for path in (WELL_KNOWN, WELL_KNOWN + "/x/v1"):
-        # A browser's address bar, too: this is no page.
-        answer = client.request("GET", path, headers={"Accept": "text/html", "Origin": "https://page.example"})
-        assert answer.status == 200 and answer.headers["Content-Type"].startswith("application/json")
-        assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
+        # JSON also for a browser: this is not a page.
+        response = client.request("GET", path, headers={"Accept": "text/html", "Origin": "https://page.example"})
+        assert response.status == 200 and response.headers["Content-Type"].startswith("application/json")
+        assert response.headers["Access-Control-Allow-Origin"] == "https://page.example"
         clients = ["none", "client_secret_basic", "client_secret_post"]
-        assert answer.json() == {
+        assert response.json() == {
             "issuer": ISSUER, "authorization_endpoint": ISSUER + "/oauth/authorize", "token_endpoint": ISSUER + "/oauth/token",
             "revocation_endpoint": ISSUER + "/oauth/revoke", "scopes_supported": ["read"], "response_types_supported": ["code"],
             "response_modes_supported": ["query"], "grant_types_supported": ["authorization_code"],
             "token_endpoint_auth_methods_supported": clients, "revocation_endpoint_auth_methods_supported": clients,
             "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": True}
         head = client.request("HEAD", path)
-        assert head.status == 200 and head.body == b"" and head.headers["ETag"] == answer.headers["ETag"]
+        assert head.status == 200 and head.body == b"" and head.headers["ETag"] == response.headers["ETag"]
         assert client.request("POST", path).status == 405
     for path in (WELL_KNOWN + "/", WELL_KNOWN + "/v1", WELL_KNOWN + "/x/v1/", "/x/v1" + WELL_KNOWN, "/x" + WELL_KNOWN, WELL_KNOWN + "x"):
         assert client.request("GET", path).status == 404, path
 
 
-def test_a_page_of_another_origin_exchanges(make_viewtally):
+def test_page_of_an_allowed_origin_exchanges_a_code(make_viewtally):
     viewtally = make_viewtally({"server": {"cors_origins": "https://page.example"}})
     author, app = viewtally.add_author(), oauth.add_app(viewtally)
     client = viewtally.start().client()
@@ -100,11 +100,11 @@ def test_a_page_of_another_origin_exchanges(make_viewtally):
     for endpoint in ("token", "revoke"):
         asked = client.request("OPTIONS", f"/v1/oauth/{endpoint}", headers={**origin, "Access-Control-Request-Method": "POST"})
         assert asked.status == 204 and asked.headers["Access-Control-Allow-Origin"] == "https://page.example"
-    answer = oauth.Grant(viewtally, app, author).exchange(client, origin)
-    assert answer.status == 200 and answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
-    assert "Access-Control-Allow-Credentials" not in answer.headers
-    refused = oauth.post(client, "token", {}, {"Origin": "https://evil.example"})
-    assert "Access-Control-Allow-Origin" not in refused.headers
-    # The consent page is no page's to read.
+    response = oauth.Grant(viewtally, app, author).exchange(client, origin)
+    assert response.status == 200 and response.headers["Access-Control-Allow-Origin"] == "https://page.example"
+    assert "Access-Control-Allow-Credentials" not in response.headers
+    rejected = oauth.post(client, "token", {}, {"Origin": "https://evil.example"})
+    assert "Access-Control-Allow-Origin" not in rejected.headers
+    # No other origin may read the consent page.
     page = client.request("GET", "/v1/oauth/authorize?client_id=x", headers=origin)
     assert page.status == 400 and "Access-Control-Allow-Origin" not in page.headers

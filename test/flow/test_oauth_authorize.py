@@ -8,7 +8,7 @@ import pytest
 
 from lib import oauth
 from lib.clock import FakeClock
-from lib.oauth import REDIRECT, ask, consent_form, decide, request_of, rows, sent_back
+from lib.oauth import REDIRECT, open_consent_page, consent_form, submit_consent, authorize_params, rows, redirect_params
 from lib.pages import Browser, sign_in, sign_up
 from lib.viewtally import Viewtally
 
@@ -41,7 +41,7 @@ def world(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def a_minute_later(world):
-    """Each test has all the forms that an author may send within a minute."""
+    """Each test starts with an unused limit of forms per minute."""
     world.clock.advance(60_000)
 
 
@@ -54,12 +54,12 @@ def codes(world):
     return rows(world, "SELECT count(*) FROM oauth_codes")[0][0]
 
 
-def asked(world, redirect=REDIRECT, **changes):
-    return request_of(world.app, VERIFIER, redirect, **changes)
+def params_of(world, redirect=REDIRECT, **changes):
+    return authorize_params(world.app, VERIFIER, redirect, **changes)
 
 
-def is_page(page, status=400):
-    """A page, and nobody is sent anywhere."""
+def assert_page(page, status=400):
+    """A page, not a redirect."""
     assert page.status == status and "Location" not in page.headers, page
     assert page.headers["Content-Type"].startswith("text/html")
     return page
@@ -70,7 +70,7 @@ def exchange(world, code, redirect=REDIRECT):
                                                "client_id": world.app["client_id"], "code_verifier": VERIFIER})
 
 
-# -- where it sends -----------------------------------------------------------------------------------------------------
+# -- redirect addresses -----------------------------------------------------------------------------------------------------
 
 WRONG_REDIRECTS = [
     "https://app.example/Connected", "https://APP.example/connected", "HTTPS://app.example/connected", "http://app.example/connected",
@@ -91,19 +91,19 @@ WRONG_REDIRECTS = [
 ]
 
 
-def test_addresses_that_are_nobody_s(world, browser):
+def test_unregistered_redirect_addresses_are_rejected_without_redirect(world, browser):
     for redirect in WRONG_REDIRECTS:
-        page = is_page(ask(browser, asked(world, redirect)))
+        page = assert_page(open_consent_page(browser, params_of(world, redirect)))
         assert "redirect_uri" in page.text and not consent_forms(page), redirect
-        # Also of one who is not signed in, and with whatever else is wrong: no error is worth a redirect.
+        # Also without a sign-in, and with other errors: never redirects.
     for redirect in WRONG_REDIRECTS[:8]:
-        is_page(ask(Browser(world.client()), asked(world, redirect)))
-        is_page(ask(browser, asked(world, redirect, response_type=None)))
-        page = ask(browser, asked(world))
+        assert_page(open_consent_page(Browser(world.client()), params_of(world, redirect)))
+        assert_page(open_consent_page(browser, params_of(world, redirect, response_type=None)))
+        page = open_consent_page(browser, params_of(world))
         form = consent_form(page)
         target = form.action.replace(urllib.parse.quote_plus(REDIRECT), urllib.parse.quote_plus(redirect))
         assert target != form.action
-        is_page(browser.post(target, {**form.fields, "decision": "allow"}))
+        assert_page(browser.post(target, {**form.fields, "decision": "allow"}))
 
 
 def consent_forms(page):
@@ -112,32 +112,32 @@ def consent_forms(page):
 
 @pytest.mark.parametrize("redirect", [LOOPBACK, "http://127.0.0.1:1/connected", "http://127.0.0.1:65535/connected", LOOPBACK6,
                                       "http://[::1]/connected", "http://[::1]:51234/connected", NATIVE, REDIRECT])
-def test_addresses_that_fit(world, browser, redirect):
-    """Exactly, but for the port of a loopback address (RFC 8252, 7.3)."""
-    answer = sent_back(decide(browser, ask(browser, asked(world, redirect)), "allow"), redirect)
-    assert exchange(world, answer["code"], redirect).status == 200
+def test_registered_redirect_addresses_are_accepted(world, browser, redirect):
+    """They must be equal, except for the port of a loopback address (RFC 8252, 7.3)."""
+    response = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world, redirect)), "allow"), redirect)
+    assert exchange(world, response["code"], redirect).status == 200
 
 
-def test_an_address_with_a_query_keeps_it(world, browser):
-    page = decide(browser, ask(browser, asked(world, QUERY)), "deny")
+def test_redirect_address_keeps_its_query(world, browser):
+    page = submit_consent(browser, open_consent_page(browser, params_of(world, QUERY)), "deny")
     assert page.headers["Location"].startswith(QUERY + "&error=access_denied&")
 
 
-def test_apps_that_are_nobody(world, browser):
+def test_unknown_apps_are_rejected_without_redirect(world, browser):
     removed = oauth.add_app(world)
     world.run("app", "remove", removed["client_id"])
     for name in ("app_nobody", removed["client_id"], world.app["client_id"].upper(), "", "x" * 3000, "\0", "' OR 1=1"):
         for who in (browser, Browser(world.client())):
-            assert "client_id" in is_page(ask(who, asked(world, client_id=name))).text, name
-    is_page(ask(browser, asked(world, client_id=None)))
-    is_page(ask(browser, urllib.parse.urlencode(asked(world)) + "&client_id=" + world.app["client_id"]))
-    is_page(ask(browser, urllib.parse.urlencode(asked(world)) + "&redirect_uri=" + urllib.parse.quote(REDIRECT)))
-    is_page(ask(browser, urllib.parse.urlencode(asked(world)).replace("code_challenge", "%zz&state=%zz&code_challenge")))
-    is_page(ask(browser, ""))
-    is_page(ask(browser, urllib.parse.urlencode(asked(world, ignored="x" * 4000))))
+            assert "client_id" in assert_page(open_consent_page(who, params_of(world, client_id=name))).text, name
+    assert_page(open_consent_page(browser, params_of(world, client_id=None)))
+    assert_page(open_consent_page(browser, urllib.parse.urlencode(params_of(world)) + "&client_id=" + world.app["client_id"]))
+    assert_page(open_consent_page(browser, urllib.parse.urlencode(params_of(world)) + "&redirect_uri=" + urllib.parse.quote(REDIRECT)))
+    assert_page(open_consent_page(browser, urllib.parse.urlencode(params_of(world)).replace("code_challenge", "%zz&state=%zz&code_challenge")))
+    assert_page(open_consent_page(browser, ""))
+    assert_page(open_consent_page(browser, urllib.parse.urlencode(params_of(world, ignored="x" * 4000))))
 
 
-# -- what it asks for ---------------------------------------------------------------------------------------------------
+# -- other parameters ---------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("changes, error", [
     ({"response_type": None}, "invalid_request"), ({"response_type": ""}, "invalid_request"),
@@ -152,30 +152,30 @@ def test_apps_that_are_nobody(world, browser):
     ({"code_challenge": "x" * 42 + "="}, "invalid_request"), ({"code_challenge": "x" * 42 + "+"}, "invalid_request"),
     ({"code_challenge": VERIFIER + "v"}, "invalid_request"), ({"code_challenge": "ä" * 43}, "invalid_request"),
 ])
-def test_requests_that_are_wrong(world, browser, changes, error):
+def test_invalid_requests_redirect_with_an_error(world, browser, changes, error):
     for who in (browser, Browser(world.client())):
-        answer = sent_back(ask(who, asked(world, **changes)))
-        assert answer.pop("error") == error and answer.pop("error_description")
-        assert answer == {"state": "st-1", "iss": ISSUER}
+        response = redirect_params(open_consent_page(who, params_of(world, **changes)))
+        assert response.pop("error") == error and response.pop("error_description")
+        assert response == {"state": "st-1", "iss": ISSUER}
 
 
-def test_parameters_that_are_given_twice(world, browser):
-    for name, value in asked(world).items():
-        query = urllib.parse.urlencode([*asked(world).items(), (name, value)])
-        page = ask(browser, query)
+def test_repeated_parameters_are_rejected(world, browser):
+    for name, value in params_of(world).items():
+        query = urllib.parse.urlencode([*params_of(world).items(), (name, value)])
+        page = open_consent_page(browser, query)
         if name in ("client_id", "redirect_uri"):
-            is_page(page)
+            assert_page(page)
         else:
-            answer = sent_back(page)
-            assert answer["error"] == "invalid_request" and ("state" in answer) == (name != "state"), name
+            response = redirect_params(page)
+            assert response["error"] == "invalid_request" and ("state" in response) == (name != "state"), name
 
 
-def test_what_is_not_known_is_ignored(world, browser):
-    query = urllib.parse.urlencode([*asked(world, scope=None, prompt="none", nonce="1", code="x", iss="https://evil.example", error="x").items(),
+def test_unknown_authorize_parameters_are_ignored(world, browser):
+    query = urllib.parse.urlencode([*params_of(world, scope=None, prompt="none", nonce="1", code="x", iss="https://evil.example", error="x").items(),
                                     ("resource", "a"), ("resource", "b"), ("decision", "allow"), ("request_uri", "https://evil.example")])
-    page = ask(browser, query)
+    page = open_consent_page(browser, query)
     assert page.status == 200
-    assert set(sent_back(decide(browser, page, "allow"))) == {"code", "state", "iss"}
+    assert set(redirect_params(submit_consent(browser, page, "allow"))) == {"code", "state", "iss"}
 
 
 # -- state --------------------------------------------------------------------------------------------------------------
@@ -185,17 +185,17 @@ STATES = [b"x", b"a b+c", b"%00%0d%0a", b"\r\nSet-Cookie: a=b", b"\x00\x01\x1f\x
 
 
 @pytest.mark.parametrize("state", STATES, ids=range(len(STATES)))
-def test_state_comes_back_untouched(world, browser, state):
-    """With every answer, through the page and its form, and by way of the sign-in page."""
-    base = urllib.parse.urlencode(asked(world, state=None))
+def test_state_is_returned_unchanged(world, browser, state):
+    """With every response, through the consent form and through the sign-in page."""
+    base = urllib.parse.urlencode(params_of(world, state=None))
     query = base + "&state=" + urllib.parse.quote(state, safe="")
-    stranger = Browser(world.client())
-    pages = [decide(browser, ask(browser, query), "deny"), ask(browser, query + "&response_type=x")]
+    signed_out = Browser(world.client())
+    pages = [submit_consent(browser, open_consent_page(browser, query), "deny"), open_consent_page(browser, query + "&response_type=x")]
     if state in STATES[3:6]:
-        sign = ask(stranger, query, follow=True)
+        sign = open_consent_page(signed_out, query, follow=True)
         assert sign.url.startswith("/sign-in?next=")
-        back = stranger.send(sign, "/sign-in", {"login": "ann", "password": PASSWORD}, follow=False)
-        pages.append(decide(stranger, stranger.request("GET", back.headers["Location"]), "deny"))
+        back = signed_out.send(sign, "/sign-in", {"login": "ann", "password": PASSWORD}, follow=False)
+        pages.append(submit_consent(signed_out, signed_out.request("GET", back.headers["Location"]), "deny"))
     for page in pages:
         raw = dict(part.split("=", 1) for part in page.headers["Location"].partition("?")[2].split("&"))["state"]
         assert urllib.parse.unquote_to_bytes(raw) == state
@@ -203,108 +203,108 @@ def test_state_comes_back_untouched(world, browser, state):
         assert page.headers.get("Set-Cookie") is None
 
 
-def test_state_that_is_too_long_or_missing(world, browser):
-    answer = sent_back(ask(browser, asked(world, state="s" * 2049)))
-    assert answer["error"] == "invalid_request" and "state" not in answer
-    assert "state" not in sent_back(decide(browser, ask(browser, asked(world, state=None)), "allow"))
+def test_state_may_be_missing_but_not_too_long(world, browser):
+    response = redirect_params(open_consent_page(browser, params_of(world, state="s" * 2049)))
+    assert response["error"] == "invalid_request" and "state" not in response
+    assert "state" not in redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world, state=None)), "allow"))
 
 
-# -- whose consent it is ------------------------------------------------------------------------------------------------
+# -- consent ------------------------------------------------------------------------------------------------
 
-def test_signing_in_leads_back(world):
-    stranger = Browser(world.client())
-    page = ask(stranger, asked(world))
+def test_sign_in_returns_to_the_consent_page(world):
+    signed_out = Browser(world.client())
+    page = open_consent_page(signed_out, params_of(world))
     assert page.status == 303 and page.headers["Location"].startswith("/sign-in?next=%2Fv1%2Foauth%2Fauthorize%3F")
-    sign = stranger.get(page.headers["Location"], follow=False)
-    back = stranger.send(sign, "/sign-in", {"login": "bea", "password": PASSWORD}, follow=True)
+    sign = signed_out.get(page.headers["Location"], follow=False)
+    back = signed_out.send(sign, "/sign-in", {"login": "bea", "password": PASSWORD}, follow=True)
     assert "Bea Author" in back.text
-    answer = sent_back(decide(stranger, back, "allow"))
-    assert exchange(world, answer["code"]).json()["account"]["id"] == world.other
+    response = redirect_params(submit_consent(signed_out, back, "allow"))
+    assert exchange(world, response["code"]).json()["account"]["id"] == world.other
 
 
-def test_nothing_is_allowed_without_the_form(world, browser):
+def test_consent_needs_the_form_token(world, browser):
     before = codes(world)
-    page = ask(browser, asked(world))
+    page = open_consent_page(browser, params_of(world))
     form = consent_form(page)
     fields = {**form.fields, "decision": "allow"}
-    theirs = consent_form(ask(world.theirs, asked(world))).fields["token"]
+    theirs = consent_form(open_consent_page(world.theirs, params_of(world))).fields["token"]
     wrong = [({**fields, "token": ""}, {}), ({**fields, "token": theirs}, {}), ({"decision": "allow"}, {}),
              ({**fields, "token": fields["token"][:-2] + "AA"}, {}), (fields, {"Origin": "https://app.example"}), (fields, {"Origin": "null"}),
              (fields, {"Sec-Fetch-Site": "cross-site"}), (fields, {"Sec-Fetch-Site": "same-site"})]
     for sent, headers in wrong:
-        assert CSRF in is_page(browser.post(form.action, sent, headers=headers), 403).text, (sent, headers)
-    stranger = Browser(world.client())
-    assert stranger.post(form.action, fields).status in (303, 403)
+        assert CSRF in assert_page(browser.post(form.action, sent, headers=headers), 403).text, (sent, headers)
+    signed_out = Browser(world.client())
+    assert signed_out.post(form.action, fields).status in (303, 403)
     for decision in ("", "yes", "ALLOW"):
-        is_page(browser.post(form.action, {**fields, "decision": decision}))
-    assert ask(browser, asked(world, decision="allow", token=fields["token"])).status == 200
+        assert_page(browser.post(form.action, {**fields, "decision": decision}))
+    assert open_consent_page(browser, params_of(world, decision="allow", token=fields["token"])).status == 200
     assert browser.request("HEAD", form.action).status == 200
     assert browser.request("PUT", form.action).status == 405
     assert codes(world) == before
-    assert "code" in sent_back(browser.post(form.action, fields)) and codes(world) == before + 1
+    assert "code" in redirect_params(browser.post(form.action, fields)) and codes(world) == before + 1
 
 
-def test_denying(world, browser):
+def test_denied_consent_gives_access_denied(world, browser):
     before = codes(world)
-    answer = sent_back(decide(browser, ask(browser, asked(world)), "deny"))
-    assert answer.pop("error_description") and codes(world) == before
-    assert answer == {"error": "access_denied", "state": "st-1", "iss": ISSUER}
+    response = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world)), "deny"))
+    assert response.pop("error_description") and codes(world) == before
+    assert response == {"error": "access_denied", "state": "st-1", "iss": ISSUER}
 
 
-def test_the_form_is_checked_again(world, browser):
-    """What the author has seen is what the address says; another address is another request, and is checked as one."""
-    form = consent_form(ask(browser, asked(world)))
+def test_submitted_request_is_validated_again(world, browser):
+    """The address of the form contains the request. A form that is sent to another address is another request and is validated."""
+    form = consent_form(open_consent_page(browser, params_of(world)))
     fields = {**form.fields, "decision": "allow"}
     path = form.action.partition("?")[0]
-    again = f"{path}?{urllib.parse.urlencode(asked(world, code_challenge_method='plain'))}"
-    assert sent_back(browser.post(again, fields))["error"] == "invalid_request"
-    is_page(browser.post(path, fields))
-    # Parameters in the body count for nothing.
-    answer = sent_back(browser.post(form.action, {**fields, "redirect_uri": "https://evil.example/", "state": "evil"}))
-    assert answer["state"] == "st-1"
+    again = f"{path}?{urllib.parse.urlencode(params_of(world, code_challenge_method='plain'))}"
+    assert redirect_params(browser.post(again, fields))["error"] == "invalid_request"
+    assert_page(browser.post(path, fields))
+    # Parameters in the body are ignored.
+    response = redirect_params(browser.post(form.action, {**fields, "redirect_uri": "https://evil.example/", "state": "evil"}))
+    assert response["state"] == "st-1"
 
 
-def test_a_code_is_bound_to_all_that_was_asked(world, browser):
+def test_code_is_bound_to_client_redirect_and_verifier(world, browser):
     for change in ({"client_id": world.second["client_id"]}, {"redirect_uri": LOOPBACK}, {"code_verifier": "w" * 43}):
-        code = sent_back(decide(browser, ask(browser, asked(world)), "allow"))["code"]
+        code = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world)), "allow"))["code"]
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": REDIRECT, "client_id": world.app["client_id"],
                   "code_verifier": VERIFIER, **change}
         assert oauth.error_of(oauth.post(world.client(), "token", fields)) == "invalid_grant", change
 
 
-def test_the_port_of_a_loopback_address_is_bound_too(world, browser):
-    answer = sent_back(decide(browser, ask(browser, asked(world, "http://127.0.0.1:5001/connected")), "allow"), LOOPBACK.replace("1/", "1:5001/"))
-    assert oauth.error_of(exchange(world, answer["code"], "http://127.0.0.1:5002/connected")) == "invalid_grant"
+def test_code_is_bound_to_the_port_of_a_loopback_address(world, browser):
+    response = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world, "http://127.0.0.1:5001/connected")), "allow"), LOOPBACK.replace("1/", "1:5001/"))
+    assert oauth.error_of(exchange(world, response["code"], "http://127.0.0.1:5002/connected")) == "invalid_grant"
 
 
-def test_an_app_is_removed_while_the_author_reads(world, browser):
+def test_app_removed_during_consent_gets_no_code(world, browser):
     app = oauth.add_app(world)
-    page = ask(browser, request_of(app, VERIFIER))
+    page = open_consent_page(browser, authorize_params(app, VERIFIER))
     world.run("app", "remove", app["client_id"])
-    is_page(decide(browser, page, "allow"))
+    assert_page(submit_consent(browser, page, "allow"))
 
 
-def test_a_locked_database_gives_no_code(world, browser):
-    page, before = ask(browser, asked(world)), codes(world)
+def test_locked_database_gives_no_code(world, browser):
+    page, before = open_consent_page(browser, params_of(world)), codes(world)
     holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    answer = sent_back(decide(browser, page, "allow"))
+    response = redirect_params(submit_consent(browser, page, "allow"))
     holder.execute("ROLLBACK")
     holder.close()
-    assert answer["error"] == "server_error" and answer["state"] == "st-1" and "code" not in answer and codes(world) == before
-    assert "code" in sent_back(decide(browser, page, "allow"))
+    assert response["error"] == "server_error" and response["state"] == "st-1" and "code" not in response and codes(world) == before
+    assert "code" in redirect_params(submit_consent(browser, page, "allow"))
 
 
 # -- the page -----------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("redirect, place, target", [
+@pytest.mark.parametrize("redirect, display_name, target", [
     (REDIRECT, "app.example", "https://app.example"), ("http://127.0.0.1:5000/connected", "127.0.0.1:5000", "http://127.0.0.1:5000"),
     ("http://[::1]:5000/connected", "[::1]:5000", "http:"), (SIX, "[2001:db8::1]:8443", "https:"), (NATIVE, "com.example.planner", "com.example.planner:")])
-def test_nothing_stored_gets_out_of_its_place(world, browser, redirect, place, target):
-    page = ask(browser, asked(world, redirect, state=NASTY))
+def test_consent_page_escapes_stored_text_and_sets_its_policy(world, browser, redirect, display_name, target):
+    page = open_consent_page(browser, params_of(world, redirect, state=NASTY))
     assert "<script" not in page.body.lower() and page.body.count("<h1>") == 1 and "javascript:" not in page.body
-    assert html.unescape(page.body).count(NASTY) >= 2                  # the app's name and the author's, in full
-    assert place in page.text and "https://planner.example/a'b" in page.text
+    assert html.unescape(page.body).count(NASTY) >= 2                  # the names of the app and of the author, complete
+    assert display_name in page.text and "https://planner.example/a'b" in page.text
     policy = {part.split(" ")[0]: part.split(" ")[1:] for part in page.headers["Content-Security-Policy"].split("; ")}
     assert policy["default-src"] == ["'none'"] and policy["frame-ancestors"] == ["'none'"] and policy["base-uri"] == ["'none'"]
     assert policy["form-action"] == ["'self'", target] and "script-src" not in policy
@@ -312,23 +312,23 @@ def test_nothing_stored_gets_out_of_its_place(world, browser, redirect, place, t
     assert page.headers["Referrer-Policy"] in ("same-origin", "no-referrer") and page.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_answer_leaks_nothing(world, browser):
-    page = decide(browser, ask(browser, asked(world)), "allow")
+def test_redirect_with_the_code_is_not_stored_or_logged(world, browser):
+    page = submit_consent(browser, open_consent_page(browser, params_of(world)), "allow")
     assert page.headers["Cache-Control"] == "no-store" and page.headers["Referrer-Policy"] in ("same-origin", "no-referrer")
     assert page.body == ""
-    assert sent_back(page)["code"][:20] not in world.log
+    assert redirect_params(page)["code"][:20] not in world.log
 
 
-def test_the_session_cookie_stays_with_us(world, browser):
-    """SameSite=Lax: the author's click on an app's link is signed in, an app's own form is not."""
+def test_session_cookie_is_same_site(world, browser):
+    """SameSite=Lax: browsers send it when the author follows an app's link, but not with a form of the app."""
     cookie = browser.attributes["viewtally-session"]
     assert cookie["samesite"] == "Lax" and cookie["httponly"]
 
 
-def test_a_session_that_ended_allows_nothing(world):
+def test_ended_session_gives_no_code(world):
     browser = sign_in(world, "bea", PASSWORD, Browser(world.client()))
-    page, before = ask(browser, asked(world)), codes(world)
+    page, before = open_consent_page(browser, params_of(world)), codes(world)
     held = dict(browser.cookies)
     browser.send(browser.get("/apps"), "/sign-out", follow=False)
     browser.cookies = held
-    assert decide(browser, page, "allow").status in (303, 403) and codes(world) == before
+    assert submit_consent(browser, page, "allow").status in (303, 403) and codes(world) == before

@@ -1,5 +1,5 @@
-"""The token and revocation endpoints against whoever should not get a key (RFC 6749, 7009, 7636, 9700). Codes are put into the
-database, as the consent page would have done."""
+"""The token and revocation endpoints under attack (RFC 6749, 7009, 7636, 9700). Tests write codes directly into the database,
+as the consent page does."""
 import concurrent.futures
 import http.client
 import socket
@@ -48,9 +48,9 @@ def works(world, key):
     return world.client(key).get("/account").status == 200
 
 
-# -- who the app is -----------------------------------------------------------------------------------------------------
+# -- client authentication -----------------------------------------------------------------------------------------------------
 
-def test_the_ways_of_a_confidential_app(world, client):
+def test_confidential_app_may_authenticate_in_every_way(world, client):
     app = world.confidential
     inside = {"client_id": None, "client_secret": None}
     assert grant_of(world, app).exchange(client).status == 200
@@ -61,12 +61,12 @@ def test_the_ways_of_a_confidential_app(world, client):
     assert grant_of(world, app).exchange(client, lower, **inside).status == 200
 
 
-def test_who_is_not_the_app(world, client):
+def test_wrong_client_credentials_are_rejected(world, client):
     app, public = world.confidential, world.public
     right = oauth.basic(app["client_id"], app["client_secret"])
     both = {"client_id": None, "client_secret": None}
     wrong = app["client_secret"][:-1] + ("a" if app["client_secret"][-1] != "a" else "b")
-    refused = [
+    rejected = [
         ({}, {"client_secret": None}), ({}, {"client_secret": wrong}), ({}, {"client_secret": app["client_secret"].swapcase()}),
         ({}, {"client_secret": ""}), ({}, {"client_id": public["client_id"]}), ({}, {"client_id": "app_nobody"}),
         ({}, {"client_id": "' OR 1=1 --"}), ({}, {"client_id": "x" * 5000}), ({}, {"client_id": "\udcff"}), ({}, {"client_id": None}),
@@ -76,7 +76,7 @@ def test_who_is_not_the_app(world, client):
         ({"Authorization": "Basic " + "eDp5" * 2000}, both), ({"Authorization": ""}, both),
     ]
     before = keys(world)
-    for headers, changes in refused:
+    for headers, changes in rejected:
         grant = grant_of(world, app)
         fields = grant.fields(**changes)
         body = "&".join(f"{name}={oauth.urllib.parse.quote(value, errors='surrogateescape')}" for name, value in fields.items())
@@ -85,11 +85,11 @@ def test_who_is_not_the_app(world, client):
     assert error_of(grant_of(world, app).exchange(client, right, client_id="app_x", client_secret=None), 400) == "invalid_request"
     assert error_of(grant_of(world, public).exchange(client, client_secret=app["client_secret"]), 401) == "invalid_client"
     assert keys(world) == before
-    # An empty secret is none: some clients of a public app send one.
+    # An empty secret counts as missing: some clients of a public app send one.
     assert grant_of(world, public).exchange(client, oauth.basic(public["client_id"], ""), client_id=None).status == 200
 
 
-def test_a_secret_is_rotated(world, client):
+def test_rotated_secret_replaces_the_old_one(world, client):
     app = oauth.add_app(world, confidential=True)
     fresh = world.run("app", "rotate-secret", app["client_id"], "--json").json()["client_secret"]
     assert fresh != app["client_secret"]
@@ -98,22 +98,22 @@ def test_a_secret_is_rotated(world, client):
 
 
 @pytest.mark.parametrize("choice", ["--revoke-keys", "--keep-keys", None])
-def test_an_app_is_removed(world, client, choice):
+def test_removed_app_cannot_exchange_or_revoke(world, client, choice):
     app = oauth.add_app(world, confidential=True)
     key = grant_of(world, app).exchange(client).json()["access_token"]
     open_grant = grant_of(world, app)
-    said = world.run("app", "remove", app["client_id"], *([choice] if choice else [])).out
-    assert ("1 keys stay live" if choice == "--keep-keys" else "Revoked 1 live keys") in said
+    output = world.run("app", "remove", app["client_id"], *([choice] if choice else [])).out
+    assert ("1 keys stay live" if choice == "--keep-keys" else "Revoked 1 live keys") in output
     assert works(world, key) == (choice == "--keep-keys")
     assert error_of(open_grant.exchange(client), 401) == "invalid_client"
     assert error_of(post(client, "revoke", {"token": key, "client_id": app["client_id"],
                                             "client_secret": app["client_secret"]}), 401) == "invalid_client"
-    assert "revoked" in world.run("app", "remove", app["client_id"], "--revoke-keys").out and not works(world, key)
+    assert "Revoked" in world.run("app", "remove", app["client_id"], "--revoke-keys").out and not works(world, key)
 
 
-# -- what is sent -------------------------------------------------------------------------------------------------------
+# -- the body -------------------------------------------------------------------------------------------------------
 
-def test_what_is_missing_or_twice(world, client):
+def test_missing_and_repeated_fields_are_rejected(world, client):
     grant = grant_of(world)
     for name in ("grant_type", "code", "redirect_uri", "code_verifier"):
         assert error_of(grant.exchange(client, **{name: None})) == "invalid_request", name
@@ -123,16 +123,16 @@ def test_what_is_missing_or_twice(world, client):
         assert error_of(post(client, "token", [*grant.fields().items(), (name, "")])) == "invalid_request", name
     for kind in ("password", "client_credentials", "refresh_token", "implicit", "Authorization_Code", "authorization_code "):
         assert error_of(grant.exchange(client, grant_type=kind)) == "unsupported_grant_type", kind
-    # None of these was a try of the code. What is not known is ignored, twice too.
+    # None of these attempts used the code. Unknown fields are ignored, even if repeated.
     assert post(client, "token", [*grant.fields(scope="read", audience="x").items(), ("resource", "a"), ("resource", "b")]).status == 200
 
 
-def test_bodies_that_are_none(world, client):
+def test_malformed_bodies_are_rejected(world, client):
     grant = grant_of(world)
     form = oauth.urllib.parse.urlencode(grant.fields())
     for kind in ("text/plain", "application/x-www-form-urlencoded2", "multipart/form-data; boundary=x", "application/jsonp", ""):
         assert error_of(post(client, "token", form, {"Content-Type": kind})) == "invalid_request", kind
-    assert error_of(client.request("POST", "/v1/oauth/token", body=form.encode(), headers=oauth.from_anywhere())) == "invalid_request"
+    assert error_of(client.request("POST", "/v1/oauth/token", body=form.encode(), headers=oauth.random_client_address())) == "invalid_request"
     for body in ("", "&", "=", "&&==&", "grant_type", "%", "grant_type=%zz", "\0"):
         assert error_of(post(client, "token", body)) == "invalid_request", body
     deep = "[" * 3000
@@ -140,7 +140,7 @@ def test_bodies_that_are_none(world, client):
                  '{"grant_type":"authorization_code","grant_type":"authorization_code"}', '{"grant_type":{"a":"b"}}'):
         assert error_of(post_json(client, "token", body.encode())) == "invalid_request", body
     assert client.request("POST", "/v1/oauth/token", body=b"x" * 20000, headers=oauth.FORM).status == 413
-    # Parameters of the address are not the body's, and nothing answers to GET.
+    # Parameters in the query are ignored, and GET is not allowed.
     assert error_of(client.request("POST", f"/v1/oauth/token?{form}", body=b"", headers=oauth.FORM)) == "invalid_request"
     assert client.request("GET", f"/v1/oauth/token?{form}").status == 405
     assert client.request("GET", f"/v1/oauth/revoke?token={grant.code}").status == 405
@@ -150,7 +150,7 @@ def test_bodies_that_are_none(world, client):
 
 # -- codes --------------------------------------------------------------------------------------------------------------
 
-def test_a_code_that_comes_again_revokes_its_key(world, client):
+def test_replayed_code_revokes_its_key(world, client):
     grant, other = grant_of(world), grant_of(world, oauth.add_app(world))
     key, stays = (each.exchange(client).json()["access_token"] for each in (grant, other))
     assert works(world, key) and works(world, stays)
@@ -161,7 +161,7 @@ def test_a_code_that_comes_again_revokes_its_key(world, client):
 
 
 @pytest.mark.parametrize("how", ["verifier", "client", "late"])
-def test_a_used_code_revokes_whoever_brings_it(world, client, how):
+def test_invalid_replay_of_a_code_revokes_its_key_too(world, client, how):
     grant = grant_of(world)
     key = grant.exchange(client).json()["access_token"]
     changes = {}
@@ -175,8 +175,8 @@ def test_a_used_code_revokes_whoever_brings_it(world, client, how):
     assert not works(world, key)
 
 
-def test_twenty_at_once_and_one_wins(world, tmp_path):
-    """Over two processes."""
+def test_one_of_twenty_concurrent_exchanges_succeeds(world, tmp_path):
+    """Across two processes."""
     with Viewtally(tmp_path / "second", {"server": {"trusted_proxies": "127.0.0.1"}, "store": world.settings["store"]}) as second:
         race(world, second)
 
@@ -188,15 +188,15 @@ def race(world, second):
         for each in clients:
             each.get("/openapi.json")       # connected
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
-            answers = list(pool.map(grant.exchange, clients))
+            responses = list(pool.map(grant.exchange, clients))
         for each in clients:
             each.close()
-        assert sorted(answer.status for answer in answers) == [200] + [400] * 19
-        assert {error_of(answer) for answer in answers if answer.status == 400} == {"invalid_grant"}
+        assert sorted(response.status for response in responses) == [200] + [400] * 19
+        assert {error_of(response) for response in responses if response.status == 400} == {"invalid_grant"}
         assert keys(world) == before + 1
 
 
-def wrong_tries(world):
+def failing_changes(world):
     other = oauth.add_app(world)["client_id"]
     verifier = oauth.make_verifier()
     return {
@@ -207,8 +207,8 @@ def wrong_tries(world):
     }
 
 
-def test_a_wrong_try_gives_nothing_and_uses_the_code(world, client):
-    for what, changes in wrong_tries(world).items():
+def test_failed_exchange_uses_the_code_up(world, client):
+    for what, changes in failing_changes(world).items():
         grant, before = grant_of(world), keys(world)
         if changes.get("code_verifier") == "challenge":
             changes["code_verifier"] = oauth.challenge_of(grant.verifier)
@@ -217,18 +217,18 @@ def test_a_wrong_try_gives_nothing_and_uses_the_code(world, client):
         assert keys(world) == before, what
 
 
-def test_verifiers_that_are_none(world, client):
+def test_malformed_verifiers_are_rejected(world, client):
     for length, fits in ((1, False), (42, False), (43, True), (128, True), (129, False)):
         grant = grant_of(world, verifier="v" * length)
-        answer = grant.exchange(client)
-        assert answer.status == 200 if fits else error_of(answer) == "invalid_request", length
+        response = grant.exchange(client)
+        assert response.status == 200 if fits else error_of(response) == "invalid_request", length
     for verifier in ("v" * 42 + "+", "v" * 42 + "/", "v" * 42 + "=", "v" * 42 + " ", "v" * 42 + "ä", "v" * 42 + "\0"):
         assert error_of(grant_of(world, verifier=verifier).exchange(client)) == "invalid_request", verifier
     every = "ABCXYZabcxyz0189-._~" * 4
     assert grant_of(world, verifier=every).exchange(client).status == 200
 
 
-def test_codes_that_are_none(world, client):
+def test_unknown_codes_are_rejected(world, client):
     grant = grant_of(world)
     last = grant.code[-1]
     for code in ("x", "vtcode_", oauth.make_code(), oauth.make_code("service_live_"), grant.code + "x", grant.code[:-1] + ("a" if last != "a" else "b"),
@@ -237,11 +237,11 @@ def test_codes_that_are_none(world, client):
     assert grant.exchange(client).status == 200
 
 
-def test_a_code_is_good_for_300_seconds(world, client):
+def test_code_is_valid_for_300_seconds(world, client):
     now = int(time.time() * 1000)
     assert error_of(grant_of(world, at_ms=now - 300_000).exchange(client)) == "invalid_grant"
     assert grant_of(world, at_ms=now - 290_000).exchange(client).status == 200
-    # The clock was set back: a code of the future is not one that lives longer.
+    # After the clock was set back, a code from the future is not valid for longer.
     assert error_of(grant_of(world, at_ms=now + 3600_000).exchange(client)) == "invalid_grant"
 
 
@@ -261,7 +261,7 @@ def test_code_expires_to_the_millisecond(make_viewtally, clock):
 
 # -- keys ---------------------------------------------------------------------------------------------------------------
 
-def test_connecting_again_replaces_the_key(world, client):
+def test_connecting_again_revokes_the_older_key(world, client):
     app, author = oauth.add_app(world, name="Twice"), world.add_author("Bea Author")
     own = world.create_key(world.author)
     theirs = Grant(world, app, author).exchange(client).json()["access_token"]
@@ -271,18 +271,18 @@ def test_connecting_again_replaces_the_key(world, client):
     assert rows(world, "SELECT count(*) FROM api_keys WHERE name = 'Twice' AND revoked_at IS NULL") == [(2,)]
 
 
-def test_an_inactive_plan_connects_and_waits(world, client):
+def test_author_with_an_inactive_plan_can_connect(world, client):
     author = world.add_author("Cid Author")
     world.run("author", "set-plan", author, "inactive")
-    answer = Grant(world, world.public, author).exchange(client)
-    assert answer.status == 200 and answer.json()["account"]["id"] == author
-    key = answer.json()["access_token"]
+    response = Grant(world, world.public, author).exchange(client)
+    assert response.status == 200 and response.json()["account"]["id"] == author
+    key = response.json()["access_token"]
     assert world.client(key).get("/account").error_code == "plan_inactive"
     world.run("author", "set-plan", author, "active")
     assert works(world, key)
 
 
-def test_an_app_revokes_its_own_keys_only(world, client):
+def test_app_revokes_only_its_own_keys(world, client):
     app, other = world.public, world.confidential
     key = grant_of(world, app).exchange(client).json()["access_token"]
     by_hand = world.create_key(world.author)
@@ -295,23 +295,23 @@ def test_an_app_revokes_its_own_keys_only(world, client):
     assert error_of(post(client, "revoke", [("token", key), ("token", key), ("client_id", app["client_id"])])) == "invalid_request"
     assert works(world, key) and works(world, by_hand)
     for token in ("x", oauth.make_code("service_live_"), key + "x", "x" * 9000):
-        answer = post(client, "revoke", {"token": token, "client_id": app["client_id"]})
-        assert answer.status == 200 and answer.body == b"", token
+        response = post(client, "revoke", {"token": token, "client_id": app["client_id"]})
+        assert response.status == 200 and response.body == b"", token
     for _ in range(2):
-        answer = post_json(client, "revoke", {"token": key, "token_type_hint": "refresh_token", "client_id": app["client_id"]})
-        assert answer.status == 200 and not works(world, key)
+        response = post_json(client, "revoke", {"token": key, "token_type_hint": "refresh_token", "client_id": app["client_id"]})
+        assert response.status == 200 and not works(world, key)
 
 
-# -- a database that cannot be written ----------------------------------------------------------------------------------
+# -- locked database, disconnects, kill -9 ----------------------------------------------------------------------------------
 
-def test_a_locked_database_uses_nothing(world, client):
+def test_locked_database_uses_no_code(world, client):
     grant, before = grant_of(world), keys(world)
     key = grant_of(world, world.confidential).exchange(client).json()["access_token"]
     named = {"client_id": world.confidential["client_id"], "client_secret": world.confidential["client_secret"]}
     holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    for answer in (grant.exchange(client), post(client, "revoke", {"token": key, **named})):
-        assert error_of(answer, 503) == "server_error" and int(answer.headers["Retry-After"]) >= 1
+    for response in (grant.exchange(client), post(client, "revoke", {"token": key, **named})):
+        assert error_of(response, 503) == "server_error" and int(response.headers["Retry-After"]) >= 1
     holder.execute("ROLLBACK")
     holder.close()
     assert works(world, key) and keys(world) == before + 1
@@ -319,8 +319,8 @@ def test_a_locked_database_uses_nothing(world, client):
     assert post(client, "revoke", {"token": key, **named}).status == 200 and not works(world, key)
 
 
-def test_a_client_that_leaves_is_not_missed(world, client):
-    """Its exchange is done, or not begun; nobody writes to a request that is gone."""
+def test_disconnect_during_an_exchange_is_harmless(world, client):
+    """The exchange is completed or not started; no response is written to a closed connection."""
     for wait_for_lock in (True, False):
         grant = grant_of(world)
         holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
@@ -335,32 +335,32 @@ def test_a_client_that_leaves_is_not_missed(world, client):
         if wait_for_lock:
             holder.execute("ROLLBACK")
         holder.close()
-        answer = grant.exchange(client)
-        assert answer.status == 200 or error_of(answer) == "invalid_grant"
+        response = grant.exchange(client)
+        assert response.status == 200 or error_of(response) == "invalid_grant"
         assert error_of(grant.exchange(client)) == "invalid_grant"
 
 
-def test_killed_in_the_middle_of_exchanges(tmp_path):
-    """kill -9 at some instant: a code is used with its key, or neither; what was answered holds."""
+def test_kill_9_during_exchanges_keeps_code_and_key_consistent(tmp_path):
+    """A code is used and its key exists, or neither; keys that were sent to the client exist."""
     world = Viewtally(tmp_path / "killed", {"server": {"trusted_proxies": "127.0.0.1"}}).start()
-    world.author, answered = world.add_author(), []
+    world.author, exchanged = world.add_author(), []
 
     def exchange_all(grants, until, once):
         with world.client() as client:
             for grant in grants:
                 try:
-                    answered.append((grant, grant.exchange(client).json()["access_token"]))
+                    exchanged.append((grant, grant.exchange(client).json()["access_token"]))
                 except (OSError, http.client.HTTPException):
                     return
-                if len(answered) >= until and once.acquire(blocking=False):
-                    world.kill()        # while the others are in the middle of it
+                if len(exchanged) >= until and once.acquire(blocking=False):
+                    world.kill()        # while the other exchanges are in progress
                     return
 
     for part in (1, 3):
         apps, once = [oauth.add_app(world) for _ in range(3)], threading.Lock()
         grants = [[grant_of(world, app) for _ in range(30)] for app in apps]
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            running = [pool.submit(exchange_all, each, len(answered) + part * 7, once) for each in grants]
+            running = [pool.submit(exchange_all, each, len(exchanged) + part * 7, once) for each in grants]
         for each in running:
             each.result()
         assert not world.running
@@ -368,16 +368,16 @@ def test_killed_in_the_middle_of_exchanges(tmp_path):
         assert rows(world, "SELECT count(*) FROM oauth_codes WHERE (used_at IS NULL) <> (key_id IS NULL)") == [(0,)]
         assert rows(world, "SELECT (SELECT count(*) FROM api_keys) - (SELECT count(*) FROM oauth_codes WHERE key_id IS NOT NULL)") == [(0,)]
         hashes = {hash for (hash,) in rows(world, "SELECT hash FROM api_keys")}
-        assert all(oauth.hash_of(key) in hashes for _, key in answered)
-        assert all(error_of(grant.exchange(world.client())) == "invalid_grant" for grant, _ in answered[-3:])
+        assert all(oauth.hash_of(key) in hashes for _, key in exchanged)
+        assert all(error_of(grant.exchange(world.client())) == "invalid_grant" for grant, _ in exchanged[-3:])
         left, = rows(world, "SELECT count(*) FROM oauth_codes WHERE used_at IS NULL")
-        assert left[0] > 0, "the server was killed too late to say anything"
+        assert left[0] > 0, "the server was killed too late: all codes are used"
     world.stop()
 
 
-# -- guessing -----------------------------------------------------------------------------------------------------------
+# -- limits of failed attempts -----------------------------------------------------------------------------------------------------------
 
-def test_who_guesses_is_slowed_down(tmp_path):
+def test_failed_attempts_are_limited_by_address(tmp_path):
     clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
     with Viewtally(tmp_path / "guess", {"server": {"trusted_proxies": "127.0.0.1"}}, clock=clock) as world, world.client() as client:
         world.author = world.add_author()
@@ -386,27 +386,27 @@ def test_who_guesses_is_slowed_down(tmp_path):
         here, there = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.2"}
         for _ in range(20):
             assert error_of(post(client, "token", wrong, here), 401) == "invalid_client"
-        refused = grant_of(world, app).exchange(client, here)               # the right one, too
-        assert error_of(refused, 429) == "slow_down" and 1 <= int(refused.headers["Retry-After"]) <= 6
+        rejected = grant_of(world, app).exchange(client, here)               # the right secret is rejected too
+        assert error_of(rejected, 429) == "slow_down" and 1 <= int(rejected.headers["Retry-After"]) <= 6
         assert grant_of(world, app).exchange(client, there).status == 200
         clock.advance(6000)
         assert error_of(post(client, "token", wrong, here), 401) == "invalid_client"
         assert error_of(post(client, "token", wrong, here), 429) == "slow_down"
         clock.advance(120_000)
         assert grant_of(world, app).exchange(client, here).status == 200
-        # Codes, and the half of an IPv6 address that one customer has.
+        # Wrong codes count too; IPv6 addresses count by their /64 network.
         for i in range(20):
-            answer = grant_of(world, app).exchange(client, {"X-Forwarded-For": f"2001:db8::{i:x}"}, code=oauth.make_code())
-            assert error_of(answer) == "invalid_grant"
+            response = grant_of(world, app).exchange(client, {"X-Forwarded-For": f"2001:db8::{i:x}"}, code=oauth.make_code())
+            assert error_of(response) == "invalid_grant"
         assert error_of(grant_of(world, app).exchange(client, {"X-Forwarded-For": "2001:db8::ffff"}), 429) == "slow_down"
         assert grant_of(world, app).exchange(client, {"X-Forwarded-For": "2001:db8:0:1::1"}).status == 200
-        # Keys, at the other endpoint.
+        # Unknown keys at the revocation endpoint count too.
         named = {"client_id": app["client_id"], "client_secret": app["client_secret"]}
-        answers = [post(client, "revoke", {"token": oauth.make_code("service_live_"), **named}, {"X-Forwarded-For": "192.0.2.9"}) for _ in range(21)]
-        assert [answer.status for answer in answers] == [200] * 20 + [429]
+        responses = [post(client, "revoke", {"token": oauth.make_code("service_live_"), **named}, {"X-Forwarded-For": "192.0.2.9"}) for _ in range(21)]
+        assert [response.status for response in responses] == [200] * 20 + [429]
 
 
-def test_one_secret_is_guessed_from_many_addresses(world, client):
+def test_wrong_secrets_are_limited_by_app(world, client):
     app, other = (oauth.add_app(world, confidential=True) for _ in range(2))
     fields = {**grant_of(world, app).fields(), "client_secret": "x"}
     statuses = [post(client, "token", fields).status for _ in range(400)]
@@ -414,8 +414,8 @@ def test_one_secret_is_guessed_from_many_addresses(world, client):
     assert grant_of(world, other).exchange(client).status == 200
 
 
-def test_nobody_keeps_a_public_app_from_connecting(world, client):
-    """There is no secret to guess: only the address that guesses has to wait."""
+def test_failures_do_not_lock_a_public_app_out(world, client):
+    """A public app has no secret to guess: only the address of the failed attempts is limited."""
     app = oauth.add_app(world)
     grant = grant_of(world, app)
     for _ in range(250):
@@ -423,24 +423,24 @@ def test_nobody_keeps_a_public_app_from_connecting(world, client):
     assert grant_of(world, app).exchange(client).status == 200
 
 
-# -- traces -------------------------------------------------------------------------------------------------------------
+# -- secrets in logs -------------------------------------------------------------------------------------------------------------
 
 def written(world, last_id):
-    """The access log, once the line of that request is in it."""
+    """The access log if it contains the line of that request, else None."""
     text = (world.directory / "access.log").read_text(encoding="utf-8")
     return text if last_id in text else None
 
 
-def test_no_secret_is_in_the_database_or_the_log(world, client):
+def test_secrets_are_in_no_database_and_no_log(world, client):
     app = world.confidential
     grant = grant_of(world, app)
     form = oauth.urllib.parse.urlencode(grant.fields())
     client.request("GET", f"/v1/oauth/token?{form}")
     client.request("GET", f"/v1/account?x={grant.code}")
     client.request("GET", f"/v1/account?x={app['client_secret']}")
-    answer = grant.exchange(client)
-    key = answer.json()["access_token"]
-    logged = world.log + wait.until(lambda: written(world, answer.headers["X-Request-Id"]), "the access log")
+    response = grant.exchange(client)
+    key = response.json()["access_token"]
+    logged = world.log + wait.until(lambda: written(world, response.headers["X-Request-Id"]), "the access log")
     assert "/v1/account" in logged
     with open(world.settings["store"]["path"], "rb") as file:
         stored = file.read()

@@ -1,5 +1,5 @@
-"""One-click connect for tests: PKCE pairs, the calls of an app, and codes that are put into the database where a test is
-about what comes behind the consent page."""
+"""One-click connect for tests: PKCE pairs, the requests of an app and of an author. Tests of the token endpoint write codes
+directly into the database instead of using the consent page."""
 import base64
 import contextlib
 import hashlib
@@ -25,7 +25,7 @@ def base62(number, length):
 
 
 def make_code(prefix="vtcode_"):
-    """A code as the server makes them: 256 random bits and their CRC-32."""
+    """A code in the format of the server: 256 random bits and their CRC-32."""
     text = prefix + base62(secrets.randbits(256), 43)
     return text + base62(zlib.crc32(text.encode()), 6)
 
@@ -43,13 +43,13 @@ def make_verifier():
 
 
 def basic(client_id, secret):
-    """Both parts form-encoded (RFC 6749, 2.3.1)."""
+    """A Basic Authorization header; both parts are form-encoded (RFC 6749, 2.3.1)."""
     pair = f"{urllib.parse.quote_plus(client_id)}:{urllib.parse.quote_plus(secret)}"
     return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
 
 
 def add_app(viewtally, *redirects, name="An App", confidential=False, home=None):
-    """Registers an app; what `app add --json` says."""
+    """Registers an app and returns the output of `app add --json`."""
     viewtally.ensure_database()
     return viewtally.run("app", "add", "--name", name, *[word for uri in redirects or [REDIRECT] for word in ("--redirect-uri", uri)],
                          *(["--confidential"] if confidential else []), *(["--home-url", home] if home else []), "--json").json()
@@ -67,7 +67,7 @@ def hash_of(text):
 
 
 class Grant:
-    """What an author has allowed: a code in the database, and the app's way to change it for a key."""
+    """A code in the database, as the author's consent creates it, and its exchange for a key."""
 
     def __init__(self, viewtally, app, author, redirect=REDIRECT, verifier=None, at_ms=None):
         self.viewtally = viewtally
@@ -82,7 +82,7 @@ class Grant:
              bytes.fromhex(author.replace("-", "")))
 
     def fields(self, **changes):
-        """The body's fields; None leaves one out."""
+        """The fields of the body; a value of None leaves the field out."""
         fields = {"grant_type": "authorization_code", "code": self.code, "redirect_uri": self.redirect,
                   "client_id": self.app["client_id"], "code_verifier": self.verifier}
         if self.app.get("client_secret"):
@@ -94,47 +94,47 @@ class Grant:
         return post(client, "token", self.fields(**changes), headers)
 
 
-def from_anywhere():
-    """Another address for each request, where the server trusts us as its proxy: failed tries are counted by address."""
+def random_client_address():
+    """A random client address for each request, as failed attempts count by address. Needs trusted_proxies."""
     return {"X-Forwarded-For": ".".join(str(secrets.randbelow(250) + 1) for _ in range(4))}
 
 
 def post(client, endpoint, fields, headers=None, base="/v1"):
-    """A form to an OAuth endpoint; a dict, a list of pairs, or a ready body."""
+    """Posts a form to an OAuth endpoint; `fields` is a dict, a list of pairs, or an encoded body."""
     body = fields if isinstance(fields, (str, bytes)) else urllib.parse.urlencode(fields)
-    return client.request("POST", f"{base}/oauth/{endpoint}", headers={**FORM, **from_anywhere(), **(headers or {})}, body=body)
+    return client.request("POST", f"{base}/oauth/{endpoint}", headers={**FORM, **random_client_address(), **(headers or {})}, body=body)
 
 
 def post_json(client, endpoint, fields, base="/v1"):
     body = fields if isinstance(fields, (str, bytes)) else json.dumps(fields)
-    return client.request("POST", f"{base}/oauth/{endpoint}", headers={**JSON, **from_anywhere()}, body=body)
+    return client.request("POST", f"{base}/oauth/{endpoint}", headers={**JSON, **random_client_address()}, body=body)
 
 
-def error_of(answer, status=400):
-    """The OAuth error code of a refusal, whose form is checked."""
-    assert answer.status == status, answer
-    body = answer.json()
+def error_of(response, status=400):
+    """Checks the format of an OAuth error response and returns its code."""
+    assert response.status == status, response
+    body = response.json()
     assert set(body) == {"error", "error_description"}, body
     assert all(0x20 <= ord(c) <= 0x7E and c not in '"\\' for c in body["error"] + body["error_description"]), body
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert (answer.headers["WWW-Authenticate"] is not None) == (status == 401)
+    assert response.headers["Cache-Control"] == "no-store"
+    assert (response.headers["WWW-Authenticate"] is not None) == (status == 401)
     return body["error"]
 
 
-# -- the author's side --------------------------------------------------------------------------------------------------
+# -- the author's requests --------------------------------------------------------------------------------------------------
 
 AUTHORIZE = "/oauth/authorize"
 
 
-def request_of(app, verifier, redirect=REDIRECT, **changes):
-    """The parameters of an authorization request; None leaves one out."""
+def authorize_params(app, verifier, redirect=REDIRECT, **changes):
+    """The parameters of an authorization request; a value of None leaves the parameter out."""
     params = {"response_type": "code", "client_id": app["client_id"], "redirect_uri": redirect, "scope": "read", "state": "st-1",
               "code_challenge": challenge_of(verifier), "code_challenge_method": "S256", **changes}
     return {name: value for name, value in params.items() if value is not None}
 
 
-def ask(browser, params, follow=False):
-    """Opens the consent page; `params` is a dict, a list of pairs or a ready query."""
+def open_consent_page(browser, params, follow=False):
+    """Opens the consent page; `params` is a dict, a list of pairs or an encoded query."""
     query = params if isinstance(params, str) else urllib.parse.urlencode(params)
     return browser.get(f"/v1{AUTHORIZE}?{query}", follow=follow)
 
@@ -145,14 +145,14 @@ def consent_form(page):
     return found[0]
 
 
-def decide(browser, page, decision, headers=None, **changes):
+def submit_consent(browser, page, decision, headers=None, **changes):
     form = consent_form(page)
     assert form.method == "post" and ("decision", decision) in form.buttons
     return browser.post(form.action, {**form.fields, "decision": decision, **changes}, headers=headers)
 
 
-def sent_back(page, redirect=REDIRECT):
-    """The parameters that the app is sent, as a dict; each is there once."""
+def redirect_params(page, redirect=REDIRECT):
+    """The parameters of the redirect to the app as a dict; fails if one occurs twice."""
     assert page.status == 303, page
     location = page.headers["Location"]
     head, _, query = location.partition("?")

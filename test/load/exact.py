@@ -3,7 +3,7 @@
 
 Usage: test/load/exact.py [SECONDS]     (150 when not given; needs redis-server and a build of viewtally)
 
-The tests prove the same on a fake clock (test/flow/test_exact.py); this is for a machine's own clocks, and for long.
+The tests prove the same on a fake clock (test/flow/test_exact.py); this program uses real clocks and runs longer.
 Prints what was seen and exits with 1 when a rule was broken.
 """
 import concurrent.futures

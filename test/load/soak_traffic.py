@@ -223,8 +223,8 @@ class Visitor(Worker):
     def connect_app(self, browser, client):
         """The OAuth exchange, one use of the key, and sometimes its revocation."""
         tally, verifier = self.soak.tally, oauth.make_verifier()
-        page = oauth.ask(browser, oauth.request_of(self.soak.app, verifier))
-        back = oauth.sent_back(oauth.decide(browser, page, "allow"))
+        page = oauth.open_consent_page(browser, oauth.authorize_params(self.soak.app, verifier))
+        back = oauth.redirect_params(oauth.submit_consent(browser, page, "allow"))
         fields = {"grant_type": "authorization_code", "code": back["code"], "redirect_uri": oauth.REDIRECT,
                   "client_id": self.soak.app["client_id"], "code_verifier": verifier}
         answer = tally.expect("oauth", oauth.post(client, "token", fields), 200)

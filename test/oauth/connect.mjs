@@ -1,7 +1,7 @@
-// Connects an app as others' code does it: discovery, PKCE, consent, exchange, use of the key, revocation. The author's part is
-// played with plain HTTP and the cookie of a signed-in author. One JSON object on the command line, one on standard output.
+// Connects an app with a client library: discovery, PKCE, consent, exchange, use of the key, revocation. The author's requests are
+// plain HTTP with the cookie of a signed-in author. Takes a JSON object as its argument and prints one.
 //
-// This file runs beside the node_modules of build/oauth.
+// Runs in build/oauth, which contains node_modules.
 import { webcrypto } from "node:crypto";
 
 globalThis.crypto ??= webcrypto; // Node.js 18
@@ -12,7 +12,7 @@ const asked = JSON.parse(process.argv[2]);
 const issuer = new URL(asked.issuer);
 const account = new URL(`${asked.issuer}/account`);
 
-// The author opens the consent page and allows it. Gives the address that the browser is sent to.
+// The author opens the consent page and allows the request. Returns the address of the redirect.
 async function allow(url) {
     const headers = { Cookie: asked.cookie, Accept: "text/html" };
     const page = await fetch(url, { headers, redirect: "manual" });

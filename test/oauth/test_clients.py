@@ -1,4 +1,4 @@
-"""openid-client and oauth4webapi, unchanged and pinned in this directory, complete one-click connect against the server."""
+"""The libraries openid-client and oauth4webapi (unmodified, pinned in this directory) complete one-click connect."""
 import json
 import shutil
 import subprocess
@@ -11,12 +11,12 @@ from lib.services import free_port
 from lib.viewtally import ROOT, Viewtally
 
 RUN_SECONDS = 60
-SECRET_WAYS = ["none", "client_secret_basic", "client_secret_post"]
+CLIENT_AUTHENTICATIONS = ["none", "client_secret_basic", "client_secret_post"]
 
 
 @pytest.fixture(scope="module")
 def script():
-    """connect.mjs beside the packages that it imports."""
+    """connect.mjs in the directory of the packages that it imports."""
     installed = npm.install("oauth")
     fresh = shutil.copy(ROOT / "test/oauth/connect.mjs", installed / f"fresh-{free_port()}.mjs")
     return fresh.rename(installed / "connect.mjs")
@@ -35,9 +35,9 @@ def world(tmp_path_factory):
         yield viewtally
 
 
-@pytest.mark.parametrize("auth", SECRET_WAYS)
+@pytest.mark.parametrize("auth", CLIENT_AUTHENTICATIONS)
 @pytest.mark.parametrize("library", ["openid-client", "oauth4webapi"])
-def test_a_client_library_connects(script, world, library, auth):
+def test_client_library_connects(script, world, library, auth):
     app = world.apps[auth != "none"]
     asked = {"library": library, "auth": auth, "issuer": world.settings["server"]["base_url"], "redirect_uri": oauth.REDIRECT,
              "client_id": app["client_id"], "client_secret": app["client_secret"],
@@ -48,6 +48,6 @@ def test_a_client_library_connects(script, world, library, auth):
     assert result["pkce"] is True
     assert result["tokens"]["token_type"] == "bearer" and result["tokens"]["scope"] == "read"
     assert result["account"]["data"]["id"] == world.author == result["tokens"]["account"]["id"]
-    # An answer that names another issuer, or none, is refused by the library because the metadata promises one (RFC 9207).
+    # The library rejects a response with another issuer or without one, because the metadata announce it (RFC 9207).
     assert result["mixUp"] in ("OAUTH_INVALID_RESPONSE", "OAUTH_RESPONSE_INVALID", "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED"), result["mixUp"]
     assert result["after"] is not None

@@ -37,17 +37,17 @@ def world(tmp_path_factory):
         yield viewtally
 
 
-def play(world, command, directory, comes_back):
-    """Runs the example, and the author in front of the browser. Gives what the example printed behind that."""
+def run_example(world, command, directory, deliver_redirect):
+    """Runs the example and performs the steps of the author. Returns the further output of the example."""
     base = world.settings["server"]["base_url"]
     process = subprocess.Popen([*command, base, *world.words], cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, env={**os.environ, "no_proxy": "127.0.0.1"})
     try:
         word, url = process.stdout.readline().split()
         assert word == "Open" and url.startswith(base + "/oauth/authorize?")
-        page = oauth.ask(world.browser, urllib.parse.urlsplit(url).query)
-        location = oauth.decide(world.browser, page, "allow").headers["Location"]
-        out, _ = process.communicate(comes_back(location), timeout=RUN_SECONDS)
+        page = oauth.open_consent_page(world.browser, urllib.parse.urlsplit(url).query)
+        location = oauth.submit_consent(world.browser, page, "allow").headers["Location"]
+        out, _ = process.communicate(deliver_redirect(location), timeout=RUN_SECONDS)
     finally:
         process.kill()
         process.wait()
@@ -55,12 +55,12 @@ def play(world, command, directory, comes_back):
     return out
 
 
-def as_browser(location):
-    """Follows the redirect to the example's own little server."""
+def follow_redirect(location):
+    """Follows the redirect to the example's own HTTP server."""
     parts = urllib.parse.urlsplit(location)
     with Client(parts.netloc) as client:
-        answer = Page(location, client.request("GET", f"{parts.path}?{parts.query}"))
-    assert answer.status == 200 and "close this window" in answer.body
+        response = Page(location, client.request("GET", f"{parts.path}?{parts.query}"))
+    assert response.status == 200 and "close this window" in response.body
     return ""
 
 
@@ -68,14 +68,14 @@ def test_curl(world, tmp_path):
     script = tmp_path / "connect.sh"
     script.write_text(example("sh"))
     world.words = [world.app["client_id"]]
-    assert "Ann Author" in play(world, ["sh", str(script)], tmp_path, lambda location: location + "\n")
+    assert "Ann Author" in run_example(world, ["sh", str(script)], tmp_path, lambda location: location + "\n")
 
 
 def test_python(world, tmp_path):
     script = tmp_path / "connect.py"
     script.write_text(example("python"))
     world.words = [world.app["client_id"]]
-    assert "Connected to Ann Author" in play(world, ["/usr/bin/python3", str(script)], tmp_path, as_browser)
+    assert "Connected to Ann Author" in run_example(world, ["/usr/bin/python3", str(script)], tmp_path, follow_redirect)
 
 
 def test_javascript(world):
@@ -85,6 +85,6 @@ def test_javascript(world):
     script.write_text(globals_of_18 + example("js"))
     world.words = [world.with_secret["client_id"], world.with_secret["client_secret"]]
     try:
-        assert "Connected to Ann Author" in play(world, ["node", str(script)], installed, as_browser)
+        assert "Connected to Ann Author" in run_example(world, ["node", str(script)], installed, follow_redirect)
     finally:
         script.unlink()

@@ -1,4 +1,4 @@
-/* Pieces of the API that need no server: cursors, CSV cells, dense days. */
+/* Parts of the API that need no server: cursors, CSV cells, dense days. */
 #include "unit.h"
 
 #include "api/csv.h"
@@ -12,7 +12,7 @@ static const struct uuid author_a = {{1}}, author_b = {{2}};
 
 static const struct videos_query no_filter = {.posted_from = INT64_MIN, .posted_to = INT64_MAX};
 
-static void cursors_come_back(void **state)
+static void cursor_round_trip_preserves_the_position(void **state)
 {
     struct video_position at = {.posted_at = 1781481600123, .id = {{9, 8, 7}}}, back;
     char text[CURSOR_TEXT_LEN];
@@ -21,13 +21,13 @@ static void cursors_come_back(void **state)
     assert_true(cursor_parse(&no_filter, &author_a, str_make(text, sizeof text), &back));
     assert_int_equal(back.posted_at, at.posted_at);
     assert_memory_equal(&back.id, &at.id, sizeof at.id);
-    /* The page size is no filter. */
+    /* The page size is not bound. */
     struct videos_query q = no_filter;
     q.limit = 17;
     assert_true(cursor_parse(&q, &author_a, str_make(text, sizeof text), &back));
 }
 
-static void cursors_are_bound(void **state)
+static void cursor_is_valid_only_for_its_author_and_filters(void **state)
 {
     struct video_position at = {.posted_at = -5, .id = {{9}}}, back;
     char text[CURSOR_TEXT_LEN];
@@ -46,7 +46,7 @@ static void cursors_are_bound(void **state)
     assert_false(cursor_parse(&book, &author_a, s, &back));
     assert_false(cursor_parse(&no_filter, &author_a, str_make(text, sizeof text - 1), &back));
     assert_false(cursor_parse(&no_filter, &author_a, STR(""), &back));
-    /* Every changed character is noticed: position and binding hang together. */
+    /* The hash covers the position too: every changed character is detected. */
     for (size_t i = 0; i < sizeof text; i++) {
         char other[CURSOR_TEXT_LEN];
         memcpy(other, text, sizeof text);
@@ -55,7 +55,7 @@ static void cursors_are_bound(void **state)
     }
 }
 
-static void csv_cells_are_no_formulas(void **state)
+static void csv_cells_are_quoted_and_never_formulas(void **state)
 {
     static const struct {
         const char *in, *out;
@@ -106,7 +106,7 @@ static struct stats_video row_with(int32_t first_reading, int64_t baseline, int3
                                 .went_viral_at = viral ? date_start_ms(viral) + 3 * HOUR_MS : TIME_NONE};
 }
 
-static void days_are_dense(void **state)
+static void days_without_a_gain_carry_the_total(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 1, 10, 10}, {POSTED + 4, 5, 15}};
     struct stats_video row = row_with(POSTED + 1, 100, POSTED + 4);
@@ -129,7 +129,7 @@ static void days_are_dense(void **state)
     assert_false(stats_days_next(&days, &day));
 }
 
-static void days_begin_and_end_where_they_must(void **state)
+static void days_end_30_days_after_posting(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 30, 7, 27}};
     struct stats_video row = row_with(POSTED, 0, 0);
@@ -147,10 +147,10 @@ static void days_begin_and_end_where_they_must(void **state)
     assert_int_equal(day.total, 20);
     assert_true(stats_days_next(&days, &day));
     assert_int_equal(day.total, 27);
-    assert_false(stats_days_next(&days, &day)); /* posted_at + 30 d was the last */
+    assert_false(stats_days_next(&days, &day)); /* posted_at + 30 days was the last date */
 }
 
-static void rows_without_a_gain_are_left_out(void **state)
+static void row_without_a_gain_is_left_out(void **state)
 {
     const struct day_gain nothing[] = {{POSTED + 2, 0, 5}}, later[] = {{POSTED + 6, 9, 14}};
     struct stats_video row = row_with(POSTED, 0, 0);
@@ -160,7 +160,7 @@ static void rows_without_a_gain_are_left_out(void **state)
     struct stats_days days;
     (void)state;
     assert_false(stats_days_begin(&days, &row, &range));
-    row.days = later; /* of a day that has not come yet by this clock */
+    row.days = later; /* a day in the future of this clock */
     assert_false(stats_days_begin(&days, &row, &range));
     row.first_reading_at = TIME_NONE;
     assert_false(stats_days_begin(&days, &row, &range));
@@ -169,12 +169,12 @@ static void rows_without_a_gain_are_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cursors_come_back),
-        cmocka_unit_test(cursors_are_bound),
-        cmocka_unit_test(csv_cells_are_no_formulas),
-        cmocka_unit_test(days_are_dense),
-        cmocka_unit_test(days_begin_and_end_where_they_must),
-        cmocka_unit_test(rows_without_a_gain_are_left_out),
+        cmocka_unit_test(cursor_round_trip_preserves_the_position),
+        cmocka_unit_test(cursor_is_valid_only_for_its_author_and_filters),
+        cmocka_unit_test(csv_cells_are_quoted_and_never_formulas),
+        cmocka_unit_test(days_without_a_gain_carry_the_total),
+        cmocka_unit_test(days_end_30_days_after_posting),
+        cmocka_unit_test(row_without_a_gain_is_left_out),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

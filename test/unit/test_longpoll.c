@@ -1,5 +1,5 @@
-/* Requests that wait for a commit: none is missed between what a request has read and the moment it waits.
- * The linker puts the two functions below in place of the server's. */
+/* Long polls: no commit between a request's read and its wait is missed. The linker replaces two functions of
+ * the server by those below. */
 #include "lib/temp_db.h"
 #include "unit.h"
 
@@ -64,7 +64,7 @@ static void commit(uint64_t n)
     assert_int_equal(store_commit(t.w), OK);
 }
 
-/* Several times the interval at which it looks for commits. */
+/* Several times the polling interval. */
 static void run_for_a_while(void)
 {
     uv_update_time(&loop);
@@ -72,15 +72,15 @@ static void run_for_a_while(void)
         (void)uv_run(&loop, UV_RUN_ONCE);
 }
 
-/* What it has read may be older than the version that is looked for from now on. */
-static void first_waiter_reads_once_more(void **state)
+/* Its read may be older than the first version that is polled. */
+static void first_waiter_is_woken_to_read_once_more(void **state)
 {
     (void)state;
     commit(1);
     wait_on(0);
     run_for_a_while();
     assert_int_equal(woken[0], 1);
-    /* The second time it waits, nothing was missed. */
+    /* Its second wait misses nothing, so it is not woken. */
     wait_on(0);
     run_for_a_while();
     assert_int_equal(woken[0], 1);
@@ -89,22 +89,22 @@ static void first_waiter_reads_once_more(void **state)
     assert_int_equal(woken[0], 2);
 }
 
-/* A request that joins others: a commit after its read is newer than the version that was seen last. */
-static void commit_between_read_and_wait_wakes_a_later_waiter(void **state)
+/* While others wait, a commit after the read is newer than the last version that was polled. */
+static void commit_between_read_and_wait_wakes_further_waiters(void **state)
 {
     (void)state;
     wait_on(0);
     run_for_a_while();
     wait_on(0);
     assert_int_equal(woken[0], 1);
-    commit(1); /* the second request has read before this */
+    commit(1); /* after the read of the second request */
     wait_on(1);
     run_for_a_while();
     assert_int_equal(woken[0], 2);
     assert_int_equal(woken[1], 1);
 }
 
-static void nothing_wakes_without_a_commit(void **state)
+static void waiters_are_woken_only_by_a_commit_or_a_drain(void **state)
 {
     (void)state;
     wait_on(0);
@@ -123,9 +123,10 @@ static void nothing_wakes_without_a_commit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_waiter_reads_once_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_a_later_waiter, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_wakes_without_a_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(first_waiter_is_woken_to_read_once_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_further_waiters, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(waiters_are_woken_only_by_a_commit_or_a_drain, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
