@@ -100,8 +100,8 @@ static void print_summary(const struct import_summary *s, bool dry_run)
            (long long)rejected);
     for (int i = 0; i < REJECTION_KINDS; i++) {
         struct str text = rejection_text((enum rejection)i);
-        if (s->refused[i])
-            printf("%-10s   %lld: %.*s\n", "", (long long)s->refused[i], (int)text.len, text.p);
+        if (s->rejected[i])
+            printf("%-10s   %lld: %.*s\n", "", (long long)s->rejected[i], (int)text.len, text.p);
     }
     printf("%-10s %lld gained, %lld as baseline\n", "views", (long long)s->steps.gained,
            (long long)s->steps.baseline);

@@ -1,33 +1,33 @@
-/* Decides videos whose baseline is pending. Deciding one changes no views, so each is decided from the same
- * state whatever the order. */
+/* Setting the viral state of a video changes no views, so the order of videos does not matter. */
 #include "import/finalizing.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "import/import_lock.h"
 #include "rules/comparables.h"
+#include "store/transaction_scope.h"
 
 enum { ARENA_BLOCK = 16 * 1024 };
 
-/* Viral by its baseline; or because no line is above its views any more, neither the stored nor today's: "not
- * viral" always means below the viral. */
+/* True if the baseline reaches the threshold, or if the views reach both the stored and the present
+ * threshold: a video that is not viral must be below its threshold. */
 static bool is_viral(const struct video *video, const struct viral_comparison *viral)
 {
     return video->baseline >= viral->threshold ||
            (video->views >= viral->threshold && video->views >= video->viral.threshold);
 }
 
-static enum err decide(struct store *store, const struct step_rules *rules, struct video *video,
-                       struct finalizing_result *result)
+static enum err finalize(struct store *store, const struct step_rules *rules, struct video *video,
+                         struct finalizing_result *result)
 {
-    struct comparables base;
+    struct comparables others;
     bool flipped = false;
     if (video->went_viral_at == TIME_NONE && video->updated_at != TIME_NONE) {
-        enum err err = comparables_read(&base, store, rules, video->author_row, video->updated_at);
+        enum err err = comparables_read(&others, store, rules, video->author_row, video->updated_at);
         if (err)
             return err;
-        comparables_sort(&base);
-        struct viral_comparison viral = comparables_compare(&base, rules, video->row);
+        comparables_sort(&others);
+        struct viral_comparison viral = comparables_compare(&others, rules, video->row);
         flipped = is_viral(video, &viral);
         if (flipped || viral.threshold > video->views)
             video->viral = viral;
@@ -42,9 +42,9 @@ static enum err decide(struct store *store, const struct step_rules *rules, stru
     return store_save_counts(store, video, flipped);
 }
 
-static enum err decide_each(struct store *store, const struct step_rules *rules, struct arena *arena,
-                            const struct pending_video *pending, size_t count,
-                            struct finalizing_result *result)
+static enum err finalize_each(struct store *store, const struct step_rules *rules, struct arena *arena,
+                              const struct pending_video *pending, size_t count,
+                              struct finalizing_result *result)
 {
     enum err err = OK;
     for (size_t i = 0; i < count && !err; i++) {
@@ -52,8 +52,8 @@ static enum err decide_each(struct store *store, const struct step_rules *rules,
         arena_reset(arena);
         err = store_get_video(store, arena, pending[i].video_row, &video);
         if (!err)
-            err = decide(store, rules, &video, result);
-        /* Pending videos come ordered by author. */
+            err = finalize(store, rules, &video, result);
+        /* The list is ordered by author: raise each revision once. */
         if (!err && (i + 1 == count || pending[i + 1].author_row != pending[i].author_row))
             err = store_touch_author(store, pending[i].author_row, TIME_NONE);
     }
@@ -71,10 +71,22 @@ enum err finalizing_pass(struct store *store, const struct step_rules *rules, si
         return err;
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK);
-    err = decide_each(store, rules, &arena, pending, count, result);
+    err = finalize_each(store, rules, &arena, pending, count, result);
     arena_fini(&arena);
     *more = count == limit;
     return err;
+}
+
+struct finalizing_batch {
+    const struct step_rules *rules;
+    struct finalizing_result *result;
+    bool more;
+};
+
+static enum err finalize_batch(struct store *store, void *ctx)
+{
+    struct finalizing_batch *b = ctx;
+    return finalizing_pass(store, b->rules, FINALIZING_BATCH_MAX, b->result, &b->more);
 }
 
 static enum err complete(struct store *store, const struct step_rules *rules,
@@ -82,17 +94,12 @@ static enum err complete(struct store *store, const struct step_rules *rules,
 {
     struct pending_video any;
     size_t count = 0;
-    /* Who has nothing to do need not wait for a writer. */
+    /* Checked before the transaction: without pending videos there is no wait for another writer. */
     enum err err = store_list_pending(store, &any, 1, &count);
-    bool more = count > 0;
-    while (!err && more) {
-        err = store_begin(store);
-        if (!err)
-            err = finalizing_pass(store, rules, FINALIZING_BATCH_MAX, result, &more);
-        if (!err)
-            err = store_commit(store);
-        store_rollback(store);
-    }
+    const struct transaction_scope scope = transaction_scope_plain(store);
+    struct finalizing_batch batch = {.rules = rules, .result = result, .more = count > 0};
+    while (!err && batch.more)
+        err = transaction_run(&scope, finalize_batch, &batch);
     return err;
 }
 

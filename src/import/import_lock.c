@@ -1,5 +1,5 @@
-/* A file_lock of its own. Never on the database: closing any descriptor of that would release SQLite's own
- * locks. */
+/* The lock is on a file of its own: closing any descriptor of the database file would release SQLite's locks.
+ */
 #include "import/import_lock.h"
 
 #include "base/log.h"
@@ -31,11 +31,11 @@ enum err import_lock_share(struct import_lock *l)
 {
     if (file_lock_set(&l->file, FILE_LOCK_SHARED, true))
         return OK;
-    log_error("the lock of imports: %s", strerror(errno));
+    log_error("cannot acquire the import lock: %s", strerror(errno));
     return ERR_IO;
 }
 
-/* The share is released first: of two imports that end together, the later one then finds the lock free. */
+/* Releases first: of two imports that end together, the later one then finds the lock free. */
 bool import_lock_try_exclusive(struct import_lock *l)
 {
     return file_lock_set(&l->file, FILE_LOCK_NONE, true) &&

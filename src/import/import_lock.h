@@ -1,6 +1,6 @@
-/* Who may run the closing pass: baselines are decided after the whole import, so not while another import is
- * still at work. Every import holds the lock shared; the closing pass takes it alone. The last import to end
- * does the pass for all. A process that dies loses the lock by dying. */
+/* Decides which import finalizes: baselines are finalized after all imports, not while one is running. Every
+ * import holds the lock shared; finalizing needs it exclusive, so the last import to end finalizes for all.
+ * The system releases the lock of a killed process. */
 #ifndef VT_IMPORT_IMPORT_LOCK_H
 #define VT_IMPORT_IMPORT_LOCK_H
 
@@ -13,15 +13,16 @@ struct import_lock {
     struct file_lock file; /* fd -1: not open */
 };
 
-/* The lock of the database `path`: the empty file `path`-import beside it, which stays there. Logged on
- * error. */
+/* Opens the lock of the database `path`: the empty file `path`-import, which is never removed. Errors are
+ * logged. */
 MUST_USE enum err import_lock_open(struct import_lock *l, const char *path);
-void import_lock_close(struct import_lock *l); /* gives up what is held; harmless when not open */
+void import_lock_close(struct import_lock *l); /* releases the lock; harmless if not open */
 
-/* Waits for a closing pass that is at work. */
+/* Acquires the lock shared; waits while another process is finalizing. */
 MUST_USE enum err import_lock_share(struct import_lock *l);
 
-/* Gives up the share and tries to take the lock alone. False: an import is at work. */
+/* Releases the shared lock and tries to acquire it exclusively. Returns false if another import is running.
+ */
 bool import_lock_try_exclusive(struct import_lock *l);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reads large pieces into one buffer and gives slices of it out. A line that does not fit is skipped as it
- * passes by. */
+/* Reads large chunks into one buffer and returns slices of it. A line that does not fit is discarded while it
+ * is read. */
 #include "import/line_reader.h"
 
 #include "base/check.h"
@@ -26,7 +26,7 @@ void line_reader_open(struct line_reader *r, int fd)
     *r = (struct line_reader){.fd = fd, .buffer = r->buffer};
 }
 
-/* Reads more behind what is there; what is there moves to the front when no room is left behind it. */
+/* Appends a chunk, after moving the unread bytes to the front if the room is short. */
 static enum err fill(struct line_reader *r)
 {
     if (BUFFER_BYTES - r->end < READ_AHEAD / 2) {
@@ -56,11 +56,11 @@ static struct str without_bom(const struct line_reader *r, struct str line)
 
 enum err line_reader_next(struct line_reader *r, enum line_kind *kind, struct str *line)
 {
-    size_t looked_at = 0; /* bytes behind start that hold no line end */
+    size_t searched = 0; /* bytes after `start` without a line end */
     bool too_long = false;
     for (;;) {
-        char *from = r->buffer + r->start + looked_at;
-        char *newline = memchr(from, '\n', r->end - r->start - looked_at);
+        char *from = r->buffer + r->start + searched;
+        char *newline = memchr(from, '\n', r->end - r->start - searched);
         size_t len = newline ? (size_t)(newline - r->buffer) - r->start : r->end - r->start;
         too_long = too_long || len > LINE_BYTES_MAX;
         if (newline || r->at_end) {
@@ -73,7 +73,7 @@ enum err line_reader_next(struct line_reader *r, enum line_kind *kind, struct st
         }
         if (too_long)
             r->start = r->end;
-        looked_at = r->end - r->start;
+        searched = r->end - r->start;
         enum err err = fill(r);
         if (err)
             return err;

@@ -1,5 +1,5 @@
-/* A set-associative cache before the store's look-up, because an import names each post many times, and a
- * small one of the authors' ids. */
+/* A set-associative cache, because an import contains many readings of each post; and a small cache of author
+ * ids. */
 #include "import/post_cache.h"
 
 #include "base/check.h"
@@ -7,12 +7,12 @@
 
 #include <stdlib.h>
 
-/* Direct-mapped, a hundred thousand posts named hour by hour would throw each other out half of the time. */
+/* In a direct-mapped cache, 100,000 posts read hour by hour would evict each other half of the time. */
 enum { SETS = 1 << 15, WAYS = 4, AUTHORS = 1 << 10, ID_BYTES = 39, ARENA_BLOCK = 4096 };
 
-/* Longer ids are not remembered; the platforms' own are up to about 30 bytes. */
+/* Longer ids are not cached; ids of platforms have about 30 bytes at most. */
 struct post_cache_entry {
-    struct cached_post place;
+    struct cached_post post;
     uint8_t platform, len; /* len 0: empty */
     char id[ID_BYTES];
 };
@@ -21,7 +21,7 @@ struct post_cache {
     struct store *store;
     struct arena arena;
     struct post_cache_entry (*sets)[WAYS];
-    unsigned replaced; /* goes round the ways */
+    unsigned replaced; /* selects the way to replace, in turn */
     struct {
         int64_t row; /* 0: empty */
         struct uuid id;
@@ -87,8 +87,8 @@ static enum err look_up(struct post_cache *f, enum platform platform, struct str
     return find_author(f, owner.author_row, &out->author);
 }
 
-static void remember(struct post_cache *f, struct post_cache_entry set[WAYS], enum platform platform,
-                     struct str post_id, const struct cached_post *place)
+static void store_entry(struct post_cache *f, struct post_cache_entry set[WAYS], enum platform platform,
+                        struct str post_id, const struct cached_post *post)
 {
     struct post_cache_entry *e = &set[f->replaced++ % WAYS];
     for (int i = 0; i < WAYS; i++)
@@ -96,7 +96,7 @@ static void remember(struct post_cache *f, struct post_cache_entry set[WAYS], en
             e = &set[i];
     if (post_id.len > ID_BYTES)
         return;
-    e->place = *place;
+    e->post = *post;
     e->platform = (uint8_t)platform;
     e->len = (uint8_t)post_id.len;
     memcpy(e->id, post_id.p, post_id.len);
@@ -109,12 +109,12 @@ enum err post_cache_find(struct post_cache *f, enum platform platform, struct st
     const struct post_cache_entry *e = find_entry(set, platform, post_id);
     *found = true;
     if (e) {
-        *out = e->place;
+        *out = e->post;
         return OK;
     }
     enum err err = look_up(f, platform, post_id, out);
     *found = err == OK;
     if (*found)
-        remember(f, set, platform, post_id, out);
+        store_entry(f, set, platform, post_id, out);
     return err == ERR_NOT_FOUND ? OK : err;
 }

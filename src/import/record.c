@@ -1,8 +1,8 @@
-/* Lines of JSON as records; with yyjson, of which nothing is seen outside. A table per kind of record says
- * which fields there are, of what type, and where they go; one loop walks a JSON object along its table.
- * Numbers are read as raw text: a count is then judged by its digits, exactly, whatever its size.
+/* Parses lines with yyjson. A table per kind of record lists the fields with their types and members; one
+ * loop parses an object by its table. Numbers are read as raw text, so that counts of any size are checked
+ * exactly.
  *
- * Ill-formed UTF-8, lone surrogates and deep nesting are yyjson's to refuse; it does not recurse. */
+ * yyjson rejects ill-formed UTF-8 and lone surrogates, and does not recurse on nested input. */
 #include "import/record.h"
 
 #include "base/check.h"
@@ -18,7 +18,7 @@ enum {
     TEXT_MAX = 2000,
     URL_MAX = 2048,
     POST_ID_MAX = 255,
-    POOL_LINE_MAX = 4096, /* lines up to this need no allocation */
+    POOL_LINE_MAX = 4096, /* lines up to this length are parsed without an allocation */
     WHY_MAX = 200,
 };
 
@@ -37,7 +37,7 @@ enum field_type {
 struct field_rule {
     const char *name;
     enum field_type type;
-    size_t offset; /* of its struct field */
+    size_t offset; /* of its struct field in the record */
     bool required, nullable;
     size_t min_len, max_len; /* of FIELD_TEXT, in bytes */
 };
@@ -139,7 +139,7 @@ bool record_is_blank(struct str line)
     return i == line.len;
 }
 
-static __attribute__((format(printf, 2, 3))) bool refuse(struct record_parser *p, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) bool reject(struct record_parser *p, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -149,28 +149,28 @@ static __attribute__((format(printf, 2, 3))) bool refuse(struct record_parser *p
 }
 
 /* "FIELD problem", with the place in `posts` before it. */
-static bool refuse_field(struct record_parser *p, const char *field, const char *problem)
+static bool reject_field(struct record_parser *p, const char *field, const char *problem)
 {
     if (p->post >= 0)
-        return refuse(p, "posts[%d].%s %s", p->post, field, problem);
-    return refuse(p, "%s %s", field, problem);
+        return reject(p, "posts[%d].%s %s", p->post, field, problem);
+    return reject(p, "%s %s", field, problem);
 }
 
 static bool parse_text(struct record_parser *p, const struct field_rule *rule, yyjson_val *v,
                        struct field *out)
 {
     if (!yyjson_is_str(v))
-        return refuse_field(p, rule->name, "is not a string");
+        return reject_field(p, rule->name, "is not a string");
     struct str s = str_make(yyjson_get_str(v), yyjson_get_len(v));
     if (s.len < rule->min_len)
-        return refuse_field(p, rule->name, "is empty");
+        return reject_field(p, rule->name, "is empty");
     if (s.len > rule->max_len) {
         char problem[64];
         (void)snprintf(problem, sizeof problem, "is longer than %zu bytes", rule->max_len);
-        return refuse_field(p, rule->name, problem);
+        return reject_field(p, rule->name, problem);
     }
     if (memchr(s.p, '\0', s.len))
-        return refuse_field(p, rule->name, "contains U+0000");
+        return reject_field(p, rule->name, "contains U+0000");
     out->text = s;
     return true;
 }
@@ -192,14 +192,14 @@ static bool parse_url(struct record_parser *p, const struct field_rule *rule, yy
     const struct field_rule text = {.name = rule->name, .max_len = URL_MAX};
     if (!parse_text(p, &text, v, out))
         return false;
-    return is_url(out->text) || refuse_field(p, rule->name, "is not an http or https URL");
+    return is_url(out->text) || reject_field(p, rule->name, "is not an http or https URL");
 }
 
 static bool parse_id(struct record_parser *p, const struct field_rule *rule, yyjson_val *v, struct field *out)
 {
     struct uuid id;
     if (!yyjson_is_str(v) || !uuid_parse(str_make(yyjson_get_str(v), yyjson_get_len(v)), &id))
-        return refuse_field(p, rule->name, "is not a UUID");
+        return reject_field(p, rule->name, "is not a UUID");
     out->id = id;
     return true;
 }
@@ -208,7 +208,7 @@ static bool parse_time(struct record_parser *p, const struct field_rule *rule, y
                        struct field *out)
 {
     if (!yyjson_is_str(v) || !time_parse(str_make(yyjson_get_str(v), yyjson_get_len(v)), &out->time_ms))
-        return refuse_field(p, rule->name, "is not a UTC time like 2026-06-15T12:00:00Z");
+        return reject_field(p, rule->name, "is not a UTC time like 2026-06-15T12:00:00Z");
     return true;
 }
 
@@ -216,7 +216,7 @@ static bool parse_flag(struct record_parser *p, const struct field_rule *rule, y
                        struct field *out)
 {
     if (!yyjson_is_bool(v))
-        return refuse_field(p, rule->name, "is not true or false");
+        return reject_field(p, rule->name, "is not true or false");
     out->flag = yyjson_get_bool(v);
     return true;
 }
@@ -225,27 +225,27 @@ static bool parse_platform(struct record_parser *p, const struct field_rule *rul
                            struct field *out)
 {
     if (!yyjson_is_str(v) || !platform_parse(str_make(yyjson_get_str(v), yyjson_get_len(v)), &out->platform))
-        return refuse_field(p, rule->name, "is not one of:" PLATFORM_NAMES);
+        return reject_field(p, rule->name, "is not one of:" PLATFORM_NAMES);
     return true;
 }
 
-/* The raw text is a number of JSON's grammar; an integer is one without fraction and exponent. */
+/* The raw text is a valid JSON number; it is an integer if it has no fraction and no exponent. */
 static bool parse_count(struct record_parser *p, const struct field_rule *rule, yyjson_val *v,
                         struct field *out)
 {
     if (!yyjson_is_raw(v))
-        return refuse_field(p, rule->name, "is not an integer");
+        return reject_field(p, rule->name, "is not an integer");
     struct str digits = str_make(yyjson_get_raw(v), yyjson_get_len(v));
     for (size_t i = 0; i < digits.len; i++)
         if (digits.p[i] == '.' || digits.p[i] == 'e' || digits.p[i] == 'E')
-            return refuse_field(p, rule->name, "is not an integer");
+            return reject_field(p, rule->name, "is not an integer");
     unsigned long long n;
     if (str_eq(digits, STR("-0")))
         n = 0;
     else if (digits.p[0] == '-')
-        return refuse_field(p, rule->name, "is negative");
+        return reject_field(p, rule->name, "is negative");
     else if (!str_to_u64(digits, COUNT_MAX, &n))
-        return refuse_field(p, rule->name, "is too large");
+        return reject_field(p, rule->name, "is too large");
     out->count = (int64_t)n;
     return true;
 }
@@ -256,7 +256,7 @@ static bool parse_value(struct record_parser *p, const struct field_rule *rule, 
 {
     struct field *field = (struct field *)(void *)((char *)out + rule->offset);
     if (rule->type == FIELD_TYPE)
-        return true; /* known by now */
+        return true; /* parsed by parse_kind() */
     if (rule->type == FIELD_POSTS)
         return parse_posts(p, v, out);
     if (yyjson_is_null(v) && rule->nullable) {
@@ -264,7 +264,7 @@ static bool parse_value(struct record_parser *p, const struct field_rule *rule, 
         return true;
     }
     if (yyjson_is_null(v))
-        return refuse_field(p, rule->name, "is null");
+        return reject_field(p, rule->name, "is null");
     field->given = GIVEN_VALUE;
     switch (rule->type) {
     case FIELD_ID: return parse_id(p, rule, v, field);
@@ -288,7 +288,7 @@ static int find_rule(const struct field_rule *rules, struct str name)
     return -1;
 }
 
-/* Walks `object` along `rules` into the record at `out`. */
+/* Parses the fields of `object` by `rules` into the record at `out`. */
 static bool parse_object(struct record_parser *p, yyjson_val *object, const struct field_rule *rules,
                          void *out)
 {
@@ -301,28 +301,28 @@ static bool parse_object(struct record_parser *p, yyjson_val *object, const stru
         if (r < 0)
             continue;
         if (seen & 1u << r)
-            return refuse_field(p, rules[r].name, "is given twice");
+            return reject_field(p, rules[r].name, "is given twice");
         seen |= 1u << r;
         if (!parse_value(p, &rules[r], value, out))
             return false;
     }
     for (int r = 0; rules[r].name; r++)
         if (rules[r].required && !(seen & 1u << r))
-            return refuse_field(p, rules[r].name, "is missing");
+            return reject_field(p, rules[r].name, "is missing");
     return true;
 }
 
 static bool parse_post(struct record_parser *p, yyjson_val *v, struct video_record *video)
 {
     if (!yyjson_is_obj(v))
-        return refuse(p, "posts[%d] is not an object", p->post);
-    /* Five platforms and none twice: the list ends before the array does. */
+        return reject(p, "posts[%d] is not an object", p->post);
+    /* The array cannot overflow: each platform occurs at most once. */
     struct post_record post = {0};
     if (!parse_object(p, v, post_rules, &post))
         return false;
     for (size_t i = 0; i < video->post_count; i++)
         if (video->posts[i].platform.platform == post.platform.platform)
-            return refuse_field(p, "platform", "repeats that of an earlier post");
+            return reject_field(p, "platform", "repeats that of an earlier post");
     CHECK(video->post_count < PLATFORM_COUNT);
     video->posts[video->post_count++] = post;
     return true;
@@ -333,7 +333,7 @@ static bool parse_posts(struct record_parser *p, yyjson_val *v, struct video_rec
     size_t i, n;
     yyjson_val *post;
     if (!yyjson_is_arr(v))
-        return refuse_field(p, "posts", "is not a list");
+        return reject_field(p, "posts", "is not a list");
     yyjson_arr_foreach(v, i, n, post)
     {
         p->post = (int)i;
@@ -348,33 +348,33 @@ static bool parse_kind(struct record_parser *p, yyjson_val *root, enum record_ki
 {
     yyjson_val *type = yyjson_obj_get(root, "type");
     if (!type)
-        return refuse(p, "type is missing");
+        return reject(p, "type is missing");
     if (!yyjson_is_str(type))
-        return refuse(p, "type is not a string");
+        return reject(p, "type is not a string");
     for (int k = 0; k < RECORD_KINDS; k++)
         if (yyjson_equals_str(type, kinds[k].name)) {
             *out = (enum record_kind)k;
             return true;
         }
-    return refuse(p, "type is not one of author, book, video, reading");
+    return reject(p, "type is not one of author, book, video, reading");
 }
 
 static bool read_json(struct record_parser *p, struct str line)
 {
     yyjson_alc pool;
     yyjson_read_err err;
-    /* Before the pool is taken again: the old document lies in it. */
+    /* The old document may be in the pool: free it before the pool is reused. */
     yyjson_doc_free(p->doc);
     bool pooled = line.len <= POOL_LINE_MAX && yyjson_alc_pool_init(&pool, p->pool, p->pool_size);
-    /* Without YYJSON_READ_INSITU the text is copied, never written to; the parameter only lacks the const. */
+    /* Without YYJSON_READ_INSITU yyjson copies the text; its parameter only lacks the const. */
     p->doc = yyjson_read_opts((char *)(uintptr_t)line.p, line.len, YYJSON_READ_NUMBER_AS_RAW,
                               pooled ? &pool : NULL, &err);
     if (p->doc)
         return true;
     CHECK(err.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION); /* sizes are bounded by RECORD_LINE_MAX */
     if (err.code == YYJSON_READ_ERROR_UNEXPECTED_END)
-        return refuse(p, "not valid JSON: the line ends too early");
-    return refuse(p, "not valid JSON: %s at byte %zu", err.msg, err.pos + 1);
+        return reject(p, "not valid JSON: the line ends too early");
+    return reject(p, "not valid JSON: %s at byte %zu", err.msg, err.pos + 1);
 }
 
 static bool parse_line(struct record_parser *p, struct str line, struct record *out)
@@ -384,7 +384,7 @@ static bool parse_line(struct record_parser *p, struct str line, struct record *
         return false;
     yyjson_val *root = yyjson_doc_get_root(p->doc);
     if (!yyjson_is_obj(root))
-        return refuse(p, "not a JSON object");
+        return reject(p, "not a JSON object");
     return parse_kind(p, root, &out->kind) && parse_object(p, root, kinds[out->kind].rules, &out->author);
 }
 

@@ -1,5 +1,5 @@
-/* One line of the import format (decision 9) as a record: checked as far as a line can be checked without the
- * database. Used by the importer and by the spool. */
+/* Parses and validates one line of the import format (decision 9), as far as possible without the database.
+ */
 #ifndef VT_IMPORT_RECORD_H
 #define VT_IMPORT_RECORD_H
 
@@ -12,12 +12,12 @@
 enum record_kind { RECORD_AUTHOR, RECORD_BOOK, RECORD_VIDEO, RECORD_READING };
 enum { RECORD_KINDS = 4 };
 
-/* An upsert changes what it names, so a line that does not name a field is not one that says null. */
+/* An upsert changes only the fields that the line contains, so a missing field differs from a null. */
 enum given { GIVEN_NOT = 0, GIVEN_NULL, GIVEN_VALUE };
 
 struct field {
     enum given given;
-    union { /* meaningful only with GIVEN_VALUE */
+    union { /* only with GIVEN_VALUE */
         struct str text;
         struct uuid id;
         int64_t time_ms;
@@ -41,7 +41,7 @@ struct post_record {
 
 struct video_record {
     struct field id, author_id, book_id, title, thumbnail_url;
-    size_t post_count; /* no platform twice */
+    size_t post_count; /* at most one per platform */
     struct post_record posts[PLATFORM_COUNT];
 };
 
@@ -60,20 +60,20 @@ struct record {
     };
 };
 
-/* Longer lines are not for record_parse(); readers report and skip them. */
+/* The longest line for record_parse(). */
 enum { RECORD_LINE_MAX = 1024 * 1024 };
 
 struct record_parser;
 struct record_parser *record_parser_new(void);
 void record_parser_free(struct record_parser *p);
 
-/* True for a line with nothing but JSON white space, which is ignored. */
+/* True if the line is empty or JSON white space. */
 bool record_is_blank(struct str line);
 
-/* Parses one line. False: `*why` is the reason, a sentence without a full stop that names the field and holds
- * no byte of the line. Texts of the record and the reason live until the next call. What is required of every
- * record of its kind is there (`id`; platform, post_id and observed_at of a reading; a post's platform); what
- * is required only of a new row is the caller's to check. */
+/* Parses one line. If it is invalid, returns false and sets `*why` to the reason, which names the field and
+ * contains no byte of the line. Texts of the record and the reason are valid until the next call. Fields that
+ * every record needs are present (`id`; platform, post_id and observed_at of a reading; platform of a post);
+ * the caller checks those that only a new row needs. */
 bool record_parse(struct record_parser *p, struct str line, struct record *out, struct str *why);
 
 #endif

@@ -1,6 +1,6 @@
-/* External merge sort. Runs lie one behind the other in one file a level; when a level has FAN_IN runs they
- * are merged into one run of the next level, whose file grows by it, and the level's file is emptied. So the
- * number of open runs grows with the logarithm of the input, and with it the memory for their buffers. */
+/* External merge sort. Each level is a file of consecutive sorted runs. When a level has FAN_IN runs, they
+ * are merged into one run of the next level and the file is truncated, so the number of runs, and the memory
+ * for their buffers, grows with the logarithm of the input. */
 #include "import/sorter.h"
 
 #include "base/check.h"
@@ -21,21 +21,21 @@ struct level {
     size_t run_count;
 };
 
-/* What is merged: a run in a file, or the buffer in memory. */
+/* A run in a file or the buffer in memory, while merging. */
 struct merge_source {
     struct sort_record head;
-    struct temp_reader reader; /* not open for the buffer */
+    struct temp_reader reader; /* unused for the buffer */
     bool in_memory;
 };
 
 struct sorter {
     char *dir;
     struct sort_record *buffer;
-    struct sort_record **order; /* the buffer's records, sorted by order_buffer() */
-    size_t used, cap, given_out;
+    struct sort_record **order; /* pointers into `buffer`, sorted by order_buffer() */
+    size_t used, cap, next;
     struct level levels[LEVELS];
     struct merge_source sources[FAN_IN * LEVELS + 1];
-    struct merge_source *heap[FAN_IN * LEVELS + 1]; /* least head first */
+    struct merge_source *heap[FAN_IN * LEVELS + 1]; /* min-heap by head */
     size_t source_count, heap_count;
 };
 
@@ -94,7 +94,7 @@ static void order_buffer(struct sorter *s)
     for (size_t i = 0; i < s->used; i++)
         s->order[i] = &s->buffer[i];
     qsort(s->order, s->used, sizeof(struct sort_record *), by_keys);
-    s->given_out = 0;
+    s->next = 0;
 }
 
 /* --- merging -------------------------------------------------------------------------------------------- */
@@ -122,12 +122,12 @@ static void sift_down(struct sorter *s, size_t i)
 
 static enum err read_head(struct sorter *s, struct merge_source *source, bool *has)
 {
-    *has = source->in_memory ? s->given_out < s->used : temp_reader_has_more(&source->reader);
+    *has = source->in_memory ? s->next < s->used : temp_reader_has_more(&source->reader);
     if (!*has)
         return OK;
     if (!source->in_memory)
         return temp_reader_read(&source->reader, &source->head, sizeof source->head);
-    source->head = *s->order[s->given_out++];
+    source->head = *s->order[s->next++];
     return OK;
 }
 
@@ -158,7 +158,7 @@ static void make_heap(struct sorter *s)
         sift_down(s, i);
 }
 
-/* The least head of all, which is replaced by the next of its source. */
+/* Removes the least head and reads the next record of its source. */
 static enum err pop(struct sorter *s, struct sort_record *out, bool *has)
 {
     *has = s->heap_count > 0;

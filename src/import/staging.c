@@ -1,14 +1,14 @@
-/* The frames in the temporary files: place and length before a line; for a reading the fixed part of struct
- * staged_reading, then the bytes of its post id. */
+/* File formats: a line is preceded by its input line and length; a reading is the fixed part of struct
+ * staged_reading followed by the bytes of its post id. */
 #include "import/staging.h"
 
 #include "base/check.h"
 
 enum { READING_HEAD_BYTES = offsetof(struct staged_reading, post_id) };
-_Static_assert(READING_HEAD_BYTES == 8 + 8 + 8 * COUNT_KINDS + 8, "no padding: it is written as it is");
+_Static_assert(READING_HEAD_BYTES == 8 + 8 + 8 * COUNT_KINDS + 8, "no padding: it is written in binary");
 
 struct line_head {
-    uint64_t place, len;
+    uint64_t input_line, len;
 };
 
 enum err staging_open(struct staging *in, const char *dir)
@@ -28,18 +28,18 @@ void staging_close(struct staging *in)
         temp_file_close(&in->files[k]);
 }
 
-static enum err add_line(struct temp_file *file, uint64_t place, struct str line)
+static enum err add_line(struct temp_file *file, uint64_t input_line, struct str line)
 {
-    const struct line_head head = {.place = place, .len = line.len};
+    const struct line_head head = {.input_line = input_line, .len = line.len};
     enum err err = temp_file_write(file, &head, sizeof head);
     return err ? err : temp_file_write(file, line.p, line.len);
 }
 
-static enum err add_reading(struct temp_file *file, uint64_t place, const struct reading_record *record)
+static enum err add_reading(struct temp_file *file, uint64_t input_line, const struct reading_record *record)
 {
     const struct str id = record->post_id.text;
     struct staged_reading r = {
-        .place = place,
+        .input_line = input_line,
         .observed_at = record->observed_at.time_ms,
         .platform = record->platform.platform,
         .baseline = record->baseline.given == GIVEN_VALUE && record->baseline.flag,
@@ -52,13 +52,13 @@ static enum err add_reading(struct temp_file *file, uint64_t place, const struct
     return temp_file_write(file, &r, READING_HEAD_BYTES + id.len);
 }
 
-enum err staging_add(struct staging *in, uint64_t place, struct str line, const struct record *record)
+enum err staging_add(struct staging *in, uint64_t input_line, struct str line, const struct record *record)
 {
     struct temp_file *file = &in->files[record->kind];
     in->counts[record->kind]++;
     if (record->kind == RECORD_READING)
-        return add_reading(file, place, &record->reading);
-    return add_line(file, place, line);
+        return add_reading(file, input_line, &record->reading);
+    return add_line(file, input_line, line);
 }
 
 enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind)
@@ -79,7 +79,7 @@ void staging_reader_close(struct staging_reader *r)
     buf_fini(&r->line);
 }
 
-enum err staging_next_line(struct staging_reader *r, uint64_t *place, struct str *line, bool *has)
+enum err staging_next_line(struct staging_reader *r, uint64_t *input_line, struct str *line, bool *has)
 {
     struct line_head head;
     *has = temp_reader_has_more(&r->file);
@@ -93,7 +93,7 @@ enum err staging_next_line(struct staging_reader *r, uint64_t *place, struct str
     CHECK(to);
     err = temp_reader_read(&r->file, to, head.len);
     r->line.len = head.len;
-    *place = head.place;
+    *input_line = head.input_line;
     *line = buf_str(&r->line);
     return err;
 }

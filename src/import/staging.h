@@ -1,6 +1,6 @@
-/* Where an import keeps its input between reading it and applying it: lines of authors, books and videos as
- * they are, readings in a compact form, each kind in a temporary file of its own. So the input may be of any
- * size and come through a pipe, and nothing is applied before all of it could be read. */
+/* Staging of an import: one temporary file per kind of record, with the lines of authors, books and videos
+ * and readings in binary form. Input of any size may come through a pipe, and nothing is applied before all
+ * input was read. */
 #ifndef VT_IMPORT_STAGING_H
 #define VT_IMPORT_STAGING_H
 
@@ -8,29 +8,29 @@
 #include "import/record.h"
 #include "import/tempfile.h"
 
-/* Where a line stood: grows from line to line and from file to file. */
+/* Identifies an input line: file and line number in one integer, in input order. */
 static inline uint64_t input_line_make(int file, int64_t line)
 {
     return (uint64_t)file << 40 | (uint64_t)line;
 }
 
-static inline int input_line_file(uint64_t place)
+static inline int input_line_file(uint64_t input_line)
 {
-    return (int)(place >> 40);
+    return (int)(input_line >> 40);
 }
 
-static inline int64_t input_line_number(uint64_t place)
+static inline int64_t input_line_number(uint64_t input_line)
 {
-    return (int64_t)(place & ((UINT64_C(1) << 40) - 1));
+    return (int64_t)(input_line & ((UINT64_C(1) << 40) - 1));
 }
 
 struct staged_reading {
-    uint64_t place;
+    uint64_t input_line;
     int64_t observed_at;
     int64_t counts[COUNT_KINDS];
     int32_t platform;
     uint16_t baseline, post_id_len;
-    char post_id[256]; /* only its length goes to the file */
+    char post_id[256]; /* the file has only post_id_len bytes of it */
 };
 
 struct staging {
@@ -41,11 +41,11 @@ struct staging {
 MUST_USE enum err staging_open(struct staging *in, const char *dir);
 void staging_close(struct staging *in);
 
-/* The record that was parsed from the line. */
-MUST_USE enum err staging_add(struct staging *in, uint64_t place, struct str line,
+/* Adds a line and the record parsed from it. */
+MUST_USE enum err staging_add(struct staging *in, uint64_t input_line, struct str line,
                               const struct record *record);
 
-/* Reading back, one kind after the other. */
+/* Reads the staged records of one kind. */
 struct staging_reader {
     struct temp_reader file;
     struct buf line;
@@ -53,8 +53,9 @@ struct staging_reader {
 MUST_USE enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind);
 void staging_reader_close(struct staging_reader *r);
 
-/* `*has` is false at the end. The line lives until the next call. */
-MUST_USE enum err staging_next_line(struct staging_reader *r, uint64_t *place, struct str *line, bool *has);
+/* `*has` is false at the end. The line is valid until the next call. */
+MUST_USE enum err staging_next_line(struct staging_reader *r, uint64_t *input_line, struct str *line,
+                                    bool *has);
 MUST_USE enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has);
 
 #endif

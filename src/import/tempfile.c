@@ -138,7 +138,7 @@ static enum err refill(struct temp_reader *r)
     if (n < 0)
         return failed("read");
     if (n == 0) {
-        errno = EIO; /* shorter than it was written: the disk's fault, not the input's */
+        errno = EIO; /* the file is shorter than written: a disk error */
         return failed("read");
     }
     r->start = 0;

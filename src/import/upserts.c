@@ -1,5 +1,5 @@
-/* Each upsert first checks the whole line against the database, then writes, so a refused line leaves nothing
- * behind. A line that says what is there already writes nothing: importing a file again changes nothing. */
+/* Each upsert checks the whole line against the database before it writes, so a rejected line changes
+ * nothing. A line without a change writes nothing, so importing a file again changes nothing. */
 #include "import/upserts.h"
 
 #include "base/check.h"
@@ -24,10 +24,10 @@ void upserts_begin(struct upserts *e)
     memset(e->comparisons, 0, sizeof e->comparisons);
 }
 
-/* Refusing is a result, not an error: the transaction goes on with the next viral. */
-static enum err refuse(struct str *refused, struct str reason)
+/* A rejected line is not an error of the import: the transaction continues with the next line. */
+static enum err reject(struct str *out, struct str reason)
 {
-    *refused = reason;
+    *out = reason;
     return ERR_INVALID;
 }
 
@@ -64,27 +64,27 @@ static enum err touch_author(struct upserts *e, int64_t author_row)
     return store_touch_author(e->store, author_row, TIME_NONE);
 }
 
-/* The author of a book or video: given by the line, which for a row that exists must be its owner. */
+/* Looks up the author of a book or video. An existing row must belong to the author that the line names. */
 static enum err find_owner(struct upserts *e, const struct field *author_id, bool exists, int64_t *author_row,
-                           struct str *refused)
+                           struct str *reason)
 {
     struct author author;
     if (author_id->given == GIVEN_NOT)
-        return exists ? OK : refuse(refused, STR("author_id is missing"));
+        return exists ? OK : reject(reason, STR("author_id is missing"));
     enum err err = store_find_author(e->store, &e->arena, &author_id->id, &author);
     if (err == ERR_NOT_FOUND)
-        return refuse(refused, STR("author_id is unknown"));
+        return reject(reason, STR("author_id is unknown"));
     if (err)
         return err;
     if (exists && author.row != *author_row)
-        return refuse(refused, STR("id belongs to another author"));
+        return reject(reason, STR("id belongs to another author"));
     *author_row = author.row;
     return OK;
 }
 
-/* --- authors and books ---------------------------------------------------------------------------------- */
+/* ---- authors and books ---- */
 
-static enum err apply_author(struct upserts *e, const struct author_record *record, struct str *refused)
+static enum err apply_author(struct upserts *e, const struct author_record *record, struct str *reason)
 {
     struct author author = {.id = record->id.id, .plan_active = true, .created_at = e->now};
     enum err err = store_find_author(e->store, &e->arena, &record->id.id, &author);
@@ -92,7 +92,7 @@ static enum err apply_author(struct upserts *e, const struct author_record *reco
     if (err && !created)
         return err;
     if (created && record->name.given == GIVEN_NOT)
-        return refuse(refused, STR("name is missing"));
+        return reject(reason, STR("name is missing"));
     changed = set_text(&author.name, &record->name, STR(""));
     if (record->plan_active.given == GIVEN_VALUE && record->plan_active.flag != author.plan_active) {
         author.plan_active = record->plan_active.flag;
@@ -104,18 +104,18 @@ static enum err apply_author(struct upserts *e, const struct author_record *reco
     return changed ? store_update_author(e->store, &author) : OK;
 }
 
-static enum err apply_book(struct upserts *e, const struct book_record *record, struct str *refused)
+static enum err apply_book(struct upserts *e, const struct book_record *record, struct str *reason)
 {
     struct book book = {.id = record->id.id, .subtitle = STR(""), .created_at = e->now};
     enum err err = store_find_book(e->store, &e->arena, &record->id.id, &book);
     bool created = err == ERR_NOT_FOUND, changed;
     if (err && !created)
         return err;
-    err = find_owner(e, &record->author_id, !created, &book.author_row, refused);
+    err = find_owner(e, &record->author_id, !created, &book.author_row, reason);
     if (err)
         return err;
     if (created && record->title.given == GIVEN_NOT)
-        return refuse(refused, STR("title is missing"));
+        return reject(reason, STR("title is missing"));
     changed = set_text(&book.title, &record->title, STR(""));
     changed = set_text(&book.subtitle, &record->subtitle, STR("")) || changed;
     changed = set_time(&book.created_at, &record->created_at) || changed;
@@ -126,10 +126,10 @@ static enum err apply_book(struct upserts *e, const struct book_record *record, 
     return err ? err : touch_author(e, book.author_row);
 }
 
-/* --- videos --------------------------------------------------------------------------------------------- */
+/* ---- videos ---- */
 
 static enum err set_book(struct upserts *e, const struct field *book_id, struct video *video, bool *changed,
-                         struct str *refused)
+                         struct str *reason)
 {
     struct book book = {0};
     if (book_id->given == GIVEN_NOT)
@@ -137,11 +137,11 @@ static enum err set_book(struct upserts *e, const struct field *book_id, struct 
     if (book_id->given == GIVEN_VALUE) {
         enum err err = store_find_book(e->store, &e->arena, &book_id->id, &book);
         if (err == ERR_NOT_FOUND)
-            return refuse(refused, STR("book_id is unknown"));
+            return reject(reason, STR("book_id is unknown"));
         if (err)
             return err;
         if (book.author_row != video->author_row)
-            return refuse(refused, STR("book_id belongs to another author"));
+            return reject(reason, STR("book_id belongs to another author"));
     }
     *changed = *changed || video->book_row != book.row;
     video->book_row = book.row;
@@ -156,7 +156,7 @@ static struct post *find_post(struct video *video, enum platform platform)
     return NULL;
 }
 
-/* Makes room in the order of platforms. */
+/* Inserts a post in the order of platforms. */
 static struct post *add_post(struct video *video, enum platform platform)
 {
     size_t i = video->post_count++;
@@ -171,35 +171,35 @@ static struct post *add_post(struct video *video, enum platform platform)
     return &video->posts[i];
 }
 
-static enum err refuse_post(struct upserts *e, struct str *refused, size_t i, const char *problem)
+static enum err reject_post(struct upserts *e, struct str *reason, size_t i, const char *problem)
 {
-    return refuse(refused, arena_printf(&e->arena, "posts[%zu].%s", i, problem));
+    return reject(reason, arena_printf(&e->arena, "posts[%zu].%s", i, problem));
 }
 
-/* The platform's own id must be free or this video's (whose row is 0 while it is new). */
+/* The post id must be unused or belong to this video (row 0: a new video). */
 static enum err check_post_id(struct upserts *e, const struct video *video, const struct post_record *record,
-                              size_t i, struct str *refused)
+                              size_t i, struct str *reason)
 {
     struct post_owner owner;
     enum err err = store_find_post(e->store, record->platform.platform, record->post_id.text, &owner);
     if (err == ERR_NOT_FOUND)
         return OK;
     if (!err && owner.video_row != video->row)
-        return refuse_post(e, refused, i, "post_id belongs to another video");
+        return reject_post(e, reason, i, "post_id belongs to another video");
     return err;
 }
 
 /* Applies the i-th post of the line to `video`. */
 static enum err set_post(struct upserts *e, const struct post_record *record, size_t i, struct video *video,
-                         bool *changed, struct str *refused)
+                         bool *changed, struct str *reason)
 {
     struct post *post = find_post(video, record->platform.platform);
     if (!post && record->post_id.given == GIVEN_NOT)
-        return refuse_post(e, refused, i, "post_id is missing");
+        return reject_post(e, reason, i, "post_id is missing");
     if (!post && record->posted_at.given == GIVEN_NOT)
-        return refuse_post(e, refused, i, "posted_at is missing");
+        return reject_post(e, reason, i, "posted_at is missing");
     if (record->post_id.given == GIVEN_VALUE) {
-        enum err err = check_post_id(e, video, record, i, refused);
+        enum err err = check_post_id(e, video, record, i, reason);
         if (err)
             return err;
     }
@@ -214,10 +214,10 @@ static enum err set_post(struct upserts *e, const struct post_record *record, si
 }
 
 static enum err set_posts(struct upserts *e, const struct video_record *record, struct video *video,
-                          bool *changed, struct str *refused)
+                          bool *changed, struct str *reason)
 {
     for (size_t i = 0; i < record->post_count; i++) {
-        enum err err = set_post(e, &record->posts[i], i, video, changed, refused);
+        enum err err = set_post(e, &record->posts[i], i, video, changed, reason);
         if (err)
             return err;
     }
@@ -228,8 +228,7 @@ static enum err set_posts(struct upserts *e, const struct video_record *record, 
     return OK;
 }
 
-/* The line of a new video: from what had readings before this import, since readings come after all videos.
- */
+/* The comparison of a new video with the videos that had readings before this import. */
 static enum err initial_comparison(struct upserts *e, int64_t author_row, struct viral_comparison *out)
 {
     const size_t slot = (size_t)author_row % COMPARISONS_CACHED;
@@ -246,7 +245,7 @@ static enum err initial_comparison(struct upserts *e, int64_t author_row, struct
     return OK;
 }
 
-/* Posts are never taken away; they come, or get another id. */
+/* Posts are never removed; they are added or get another id. */
 static enum err write_post_keys(struct upserts *e, struct video *old, const struct video *video)
 {
     enum err err = OK;
@@ -280,7 +279,7 @@ static enum err find_video(struct upserts *e, const struct uuid *id, struct vide
     return store_find_video(e->store, &e->arena, id, out);
 }
 
-static enum err apply_video(struct upserts *e, const struct video_record *record, struct str *refused)
+static enum err apply_video(struct upserts *e, const struct video_record *record, struct str *reason)
 {
     struct video old, video;
     enum err err = find_video(e, &record->id.id, &old);
@@ -288,11 +287,11 @@ static enum err apply_video(struct upserts *e, const struct video_record *record
     if (err && !created)
         return err;
     video = old;
-    err = find_owner(e, &record->author_id, !created, &video.author_row, refused);
+    err = find_owner(e, &record->author_id, !created, &video.author_row, reason);
     if (!err)
-        err = set_book(e, &record->book_id, &video, &changed, refused);
+        err = set_book(e, &record->book_id, &video, &changed, reason);
     if (!err)
-        err = set_posts(e, record, &video, &changed, refused);
+        err = set_posts(e, record, &video, &changed, reason);
     if (err)
         return err;
     changed = set_text(&video.title, &record->title, (struct str){NULL, 0}) || changed;
@@ -306,16 +305,16 @@ static enum err apply_video(struct upserts *e, const struct video_record *record
     return err ? err : touch_author(e, video.author_row);
 }
 
-enum err upserts_apply(struct upserts *e, const struct record *record, struct str *refused)
+enum err upserts_apply(struct upserts *e, const struct record *record, struct str *reason)
 {
     enum err err = ERR_INTERNAL;
     arena_reset(&e->arena);
-    *refused = (struct str){NULL, 0};
+    *reason = (struct str){NULL, 0};
     switch (record->kind) {
-    case RECORD_AUTHOR: err = apply_author(e, &record->author, refused); break;
-    case RECORD_BOOK: err = apply_book(e, &record->book, refused); break;
-    case RECORD_VIDEO: err = apply_video(e, &record->video, refused); break;
+    case RECORD_AUTHOR: err = apply_author(e, &record->author, reason); break;
+    case RECORD_BOOK: err = apply_book(e, &record->book, reason); break;
+    case RECORD_VIDEO: err = apply_video(e, &record->video, reason); break;
     case RECORD_READING: CHECK(record->kind != RECORD_READING);
     }
-    return refused->p ? OK : err;
+    return reason->p ? OK : err;
 }

@@ -1,5 +1,4 @@
-/* Which videos a video is compared with. Knows the order and the number of the comparable videos; what a line
- * is made of them is viral.c's. */
+/* Selects the videos that a video is compared with; viral.c computes the threshold from their views. */
 #include "rules/comparables.h"
 
 #include "base/check.h"

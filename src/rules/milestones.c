@@ -1,4 +1,4 @@
-/* The value table. It ends at 5 x 10^15: the next one is above what a count can be. */
+/* The table ends at 5 x 10^15, because the next value exceeds the largest count. */
 #include "rules/milestones.h"
 
 #define DECADE(unit) (unit), 2 * (unit), 5 * (unit)

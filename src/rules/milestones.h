@@ -1,4 +1,4 @@
-/* The milestone values (decision 5) and which of them lie in an interval. Pure. */
+/* The milestone values (decision 5). */
 #ifndef VT_RULES_MILESTONES_H
 #define VT_RULES_MILESTONES_H
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Fills `out` with the values in (above, upto], ascending, and returns how many. */
+/* Writes the values in (above, upto] to `out` in ascending order and returns their number. */
 size_t milestones_between(int64_t above, int64_t upto, int64_t out[MILESTONES_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-/* The one place where the configuration's units become the steps'. */
+/* Converts units of the configuration to those of the step engine. */
 #include "rules/rule_settings.h"
 
 #include "base/clock.h"

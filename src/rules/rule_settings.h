@@ -1,5 +1,4 @@
-/* The numbers of decisions 4 and 6 that an operator may set. The steps read no configuration:
- * they are given these. */
+/* The configurable numbers of decisions 4 and 6, in the units of the step engine. */
 #ifndef VT_RULES_RULE_SETTINGS_H
 #define VT_RULES_RULE_SETTINGS_H
 
@@ -7,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The bounds that the configuration keeps; sizes of arrays follow from them. */
+/* The limits of [viral] compare_last, which size arrays. */
 enum { COMPARE_LAST_MIN = 5, COMPARE_LAST_MAX = 500 };
 
 struct step_rules {
@@ -15,7 +14,7 @@ struct step_rules {
     int64_t min_views;
     int64_t compare_last; /* COMPARE_LAST_MIN … COMPARE_LAST_MAX */
     int64_t compare_min_age_ms;
-    int64_t history_start_ms; /* events of an earlier `t` are not written */
+    int64_t history_start_ms; /* no event with an earlier time is written */
 };
 
 struct step_rules step_rules_configured(const struct config *config);

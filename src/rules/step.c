@@ -1,8 +1,11 @@
-/* Apply and decide. All of a step happens in memory, on the videos as the transaction sees them; then each
- * changed video is written once. (A video's first reading can make it comparable to the others of the same
- * step: such a video is written before the comparable videos are read, and a second time at the end.)
+/* A step works in memory on the videos as the transaction sees them, and saves each changed video once at the
+ * end. Exception: a first reading makes a video comparable to the others of the same step, so such a video is
+ * saved before the comparable videos are read, and again at the end.
  *
- * Knows no file, no configuration and no clock: a video's time comes from the readings. */
+ *     step_add()       reading -> merged with the other readings of its post
+ *     apply_all()      merged readings -> counts and times of the videos
+ *     decide_viral()   video -> viral or not, against the author's comparable videos
+ *     write_video()    video -> milestones, events, database */
 #include "rules/step.h"
 
 #include "base/check.h"
@@ -14,16 +17,16 @@
 enum { ARENA_BLOCK = 64 * 1024, SLOTS_LEAST = 64, FUTURE_MS = 60 * SECOND_MS };
 
 /* The readings of one post in this step, merged. */
-struct merged {
-    bool read, baseline;           /* there is a reading, a baseline reading, */
-    bool of_views;                 /* one that counts as a reading of views */
-    int64_t baseline_views, views; /* of baseline and of ordinary readings; COUNT_NONE: none known */
-    int64_t counts[COUNT_KINDS];   /* the others, by enum count_kind */
+struct merged_readings {
+    bool is_read, baseline;        /* any reading; a baseline reading */
+    bool of_views;                 /* a reading that measured views */
+    int64_t baseline_views, views; /* highest of baseline and of ordinary readings; COUNT_NONE: none */
+    int64_t counts[COUNT_KINDS];   /* highest of the other counts, by enum count_kind */
 };
 
 struct touched_video {
     struct video video;
-    struct merged posts[PLATFORM_COUNT]; /* as video.posts */
+    struct merged_readings posts[PLATFORM_COUNT]; /* parallel to video.posts */
     bool changed, of_views, first_reading, flipped, viral_event;
     int64_t t;
     int64_t before, baseline_gain, gain;
@@ -51,7 +54,7 @@ void step_init(struct step *s, const struct step_rules *rules)
 void step_fini(struct step *s)
 {
     arena_fini(&s->arena);
-    free(s->videos);
+    VEC_FREE(&s->videos);
     free(s->slots);
 }
 
@@ -71,19 +74,19 @@ void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int
     s->observed_at = observed_at_ms;
     s->now = now_ms;
     s->author_row = 0;
-    s->video_count = 0;
+    s->videos.count = 0;
     s->base_t = TIME_NONE;
     arena_reset(&s->arena);
     reset_slots(s, SLOTS_LEAST);
 }
 
-/* --- the videos of the step ----------------------------------------------------------------------------- */
+/* ---- touched videos ---- */
 
-/* The slot of the video, or the empty one where it belongs. Never full: half of the slots stay empty. */
+/* The slot of the video, or the empty slot for it. At least half of the slots are empty. */
 static uint32_t *find_slot(const struct step *s, int64_t video_row)
 {
     size_t i = (size_t)((uint64_t)video_row * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (s->slot_count - 1);
-    while (s->slots[i] && s->videos[s->slots[i] - 1]->video.row != video_row)
+    while (s->slots[i] && s->videos.items[s->slots[i] - 1]->video.row != video_row)
         i = (i + 1) & (s->slot_count - 1);
     return &s->slots[i];
 }
@@ -91,25 +94,21 @@ static uint32_t *find_slot(const struct step *s, int64_t video_row)
 static struct touched_video *find_touched(const struct step *s, int64_t video_row)
 {
     uint32_t n = *find_slot(s, video_row);
-    return n ? s->videos[n - 1] : NULL;
+    return n ? s->videos.items[n - 1] : NULL;
 }
 
 static void add_touched(struct step *s, struct touched_video *v)
 {
-    if (s->video_count == s->video_cap) {
-        s->video_cap = s->video_cap ? 2 * s->video_cap : SLOTS_LEAST;
-        s->videos = xrealloc(s->videos, s->video_cap * sizeof(struct touched_video *));
-    }
-    s->videos[s->video_count++] = v;
-    *find_slot(s, v->video.row) = (uint32_t)s->video_count;
-    if (2 * s->video_count < s->slot_count)
+    *VEC_ADD(&s->videos) = v;
+    *find_slot(s, v->video.row) = (uint32_t)s->videos.count;
+    if (2 * s->videos.count < s->slot_count)
         return;
     reset_slots(s, 2 * s->slot_count);
-    for (size_t i = 0; i < s->video_count; i++)
-        *find_slot(s, s->videos[i]->video.row) = (uint32_t)i + 1;
+    for (size_t i = 0; i < s->videos.count; i++)
+        *find_slot(s, s->videos.items[i]->video.row) = (uint32_t)i + 1;
 }
 
-static const struct merged nothing_merged = {
+static const struct merged_readings nothing_merged = {
     .baseline_views = COUNT_NONE,
     .views = COUNT_NONE,
     .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE},
@@ -133,7 +132,7 @@ static enum err load_touched(struct step *s, int64_t video_row, struct touched_v
     return OK;
 }
 
-/* --- taking readings in --------------------------------------------------------------------------------- */
+/* ---- adding readings ---- */
 
 static void raise(int64_t *to, int64_t value)
 {
@@ -141,9 +140,9 @@ static void raise(int64_t *to, int64_t value)
         *to = value;
 }
 
-static void merge_reading(struct merged *m, const struct reading *r)
+static void merge_reading(struct merged_readings *m, const struct reading *r)
 {
-    m->read = true;
+    m->is_read = true;
     m->baseline = m->baseline || r->baseline;
     m->of_views = m->of_views || !r->not_of_views;
     raise(r->baseline ? &m->baseline_views : &m->views, r->counts[COUNT_VIEWS]);
@@ -151,7 +150,7 @@ static void merge_reading(struct merged *m, const struct reading *r)
         raise(&m->counts[k], r->counts[k]);
 }
 
-static enum rejection judge(const struct step *s, const struct video *video, const struct post *post)
+static enum rejection check_reading(const struct step *s, const struct video *video, const struct post *post)
 {
     if (s->observed_at > s->now + FUTURE_MS)
         return REJECTION_FUTURE;
@@ -173,22 +172,22 @@ enum err step_add(struct step *s, const struct reading *reading, enum rejection 
     *rejection = REJECTION_UNKNOWN_POST;
     for (size_t i = 0; i < v->video.post_count; i++)
         if (v->video.posts[i].platform == reading->platform) {
-            *rejection = judge(s, &v->video, &v->video.posts[i]);
+            *rejection = check_reading(s, &v->video, &v->video.posts[i]);
             if (*rejection == REJECTION_NONE)
                 merge_reading(&v->posts[i], reading);
         }
     return OK;
 }
 
-/* --- applying ------------------------------------------------------------------------------------------- */
+/* ---- applying ---- */
 
 static int64_t zero_or(int64_t count)
 {
     return count > 0 ? count : 0;
 }
 
-/* The views of a post: the high-water mark of all its readings. True when the mark was raised or is new. */
-static bool apply_views(struct touched_video *v, struct post *post, const struct merged *m)
+/* A post's views are the highest of all its readings. Returns true if they changed. */
+static bool apply_views(struct touched_video *v, struct post *post, const struct merged_readings *m)
 {
     const int64_t mark = post->counts[COUNT_VIEWS];
     int64_t now = mark;
@@ -202,7 +201,7 @@ static bool apply_views(struct touched_video *v, struct post *post, const struct
 }
 
 static bool apply_post(const struct step *s, struct touched_video *v, struct post *post,
-                       const struct merged *m)
+                       const struct merged_readings *m)
 {
     bool changed = m->of_views && s->observed_at != post->updated_at;
     if (m->of_views)
@@ -217,14 +216,14 @@ static bool apply_post(const struct step *s, struct touched_video *v, struct pos
     return changed;
 }
 
-/* A replay, which changes nothing, must not touch the video either: its line would be computed again, now
- * from what the other videos have become since. */
+/* A replayed step changes no count and must not mark the video as changed: its threshold would be recomputed
+ * from the present views of the other videos. */
 static void apply_video(const struct step *s, struct touched_video *v)
 {
     struct video *video = &v->video;
     v->before = video->views;
     for (size_t i = 0; i < video->post_count; i++)
-        if (v->posts[i].read && apply_post(s, v, &video->posts[i], &v->posts[i])) {
+        if (v->posts[i].is_read && apply_post(s, v, &video->posts[i], &v->posts[i])) {
             v->changed = true;
             v->of_views = v->of_views || v->posts[i].of_views;
             video->baseline_pending = video->baseline_pending || v->posts[i].baseline;
@@ -247,26 +246,26 @@ static int by_id(const void *a, const void *b)
     return uuid_cmp(&(*x)->video.id, &(*y)->video.id);
 }
 
-/* The changed videos come first, in the order of their ids; the others are dropped. */
+/* Keeps the changed videos, in the order of their ids, which fixes the order of the events. */
 static void apply_all(struct step *s)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < s->video_count; i++) {
-        apply_video(s, s->videos[i]);
-        if (s->videos[i]->changed)
-            s->videos[kept++] = s->videos[i];
+    for (size_t i = 0; i < s->videos.count; i++) {
+        apply_video(s, s->videos.items[i]);
+        if (s->videos.items[i]->changed)
+            s->videos.items[kept++] = s->videos.items[i];
     }
-    s->video_count = kept;
+    s->videos.count = kept;
     if (kept > 1)
-        qsort(s->videos, kept, sizeof(struct touched_video *), by_id);
+        qsort(s->videos.items, kept, sizeof(struct touched_video *), by_id);
     reset_slots(s, s->slot_count);
     for (size_t i = 0; i < kept; i++)
-        *find_slot(s, s->videos[i]->video.row) = (uint32_t)i + 1;
+        *find_slot(s, s->videos.items[i]->video.row) = (uint32_t)i + 1;
 }
 
-/* --- deciding ------------------------------------------------------------------------------------------- */
+/* ---- the viral state ---- */
 
-static enum err read_base(struct step *s, int64_t t)
+static enum err read_comparables(struct step *s, int64_t t)
 {
     if (s->base_t == t)
         return OK;
@@ -288,7 +287,7 @@ static enum err decide_viral(struct step *s, struct touched_video *v)
     struct video *video = &v->video;
     if (video->went_viral_at != TIME_NONE || !v->of_views)
         return OK;
-    enum err err = read_base(s, v->t);
+    enum err err = read_comparables(s, v->t);
     if (err)
         return err;
     struct viral_comparison viral = comparables_compare(&s->base, &s->rules, video->row);
@@ -335,7 +334,7 @@ static enum err write_milestone_event(struct step *s, struct touched_video *v, i
     return write_event(s, v, &event, &result->milestone_events);
 }
 
-/* Appends the milestones of this step and writes the events, the viral one in its place among them. */
+/* Appends the milestones of this step and writes the events, ordered by value. */
 static enum err reach_milestones(struct step *s, struct touched_video *v, struct step_result *result)
 {
     struct video *video = &v->video;
@@ -348,7 +347,7 @@ static enum err reach_milestones(struct step *s, struct touched_video *v, struct
     for (size_t i = 0; i < n && !err; i++) {
         video->milestones[video->milestone_count++] = (struct milestone){values[i], v->t};
         if (values[i] <= v->before + v->baseline_gain)
-            continue; /* by baseline alone: silent */
+            continue; /* only the baseline reached it: no event */
         if (v->viral_event && video->viral.threshold < values[i])
             err = write_viral_event(s, v, result);
         if (!err)
@@ -371,23 +370,23 @@ static enum err write_video(struct step *s, struct touched_video *v, struct step
     return err;
 }
 
-/* --- the whole step ------------------------------------------------------------------------------------- */
+/* ---- finishing the step ---- */
 
 static int64_t latest_t(const struct step *s)
 {
     int64_t t = TIME_NONE;
-    for (size_t i = 0; i < s->video_count; i++)
-        if (s->videos[i]->t > t)
-            t = s->videos[i]->t;
+    for (size_t i = 0; i < s->videos.count; i++)
+        if (s->videos.items[i]->t > t)
+            t = s->videos.items[i]->t;
     return t;
 }
 
-/* Videos that become comparable by this very step have to be found when the comparable videos are read. */
+/* Saves videos that this step makes comparable before the comparable videos are read. */
 static enum err save_first_readings(struct step *s, int64_t t)
 {
     enum err err = OK;
-    for (size_t i = 0; i < s->video_count && !err; i++) {
-        const struct touched_video *v = s->videos[i];
+    for (size_t i = 0; i < s->videos.count && !err; i++) {
+        const struct touched_video *v = s->videos.items[i];
         if (v->first_reading && v->video.posted_at <= t - s->rules.compare_min_age_ms)
             err = store_save_counts(s->store, &v->video, false);
     }
@@ -397,13 +396,13 @@ static enum err save_first_readings(struct step *s, int64_t t)
 enum err step_finish(struct step *s, struct step_result *result)
 {
     apply_all(s);
-    if (s->video_count == 0)
+    if (s->videos.count == 0)
         return OK;
     const int64_t t = latest_t(s);
     enum err err = save_first_readings(s, t);
-    for (size_t i = 0; i < s->video_count && !err; i++)
-        err = decide_viral(s, s->videos[i]);
-    for (size_t i = 0; i < s->video_count && !err; i++)
-        err = write_video(s, s->videos[i], result);
+    for (size_t i = 0; i < s->videos.count && !err; i++)
+        err = decide_viral(s, s->videos.items[i]);
+    for (size_t i = 0; i < s->videos.count && !err; i++)
+        err = write_video(s, s->videos.items[i], result);
     return err ? err : store_touch_author(s->store, s->author_row, t);
 }

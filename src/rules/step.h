@@ -1,33 +1,31 @@
-/* The step engine: applies the readings of one author with one observed_at and decides every video they touch
- * (decisions 1, 3, 4, 5, 6). It runs inside a write transaction of the caller, which commits or rolls back
- * the whole step; the importer and the refresh use the same code.
+/* The step engine. A step applies all readings of one author with the same observed_at and then updates every
+ * touched video: views, gains, milestones, viral state and events (decisions 1, 3 to 6). It runs inside a
+ * write transaction of the caller, which commits or rolls back the whole step.
  *
  *     step_begin(&step, store, observed_at, now);
  *     for each reading: err = step_add(&step, &reading, &rejection);
  *     err = step_finish(&step, &result);
  *
- * The order of the readings never changes a result. A reading that is there already changes nothing: a step
- * that was applied before can be applied again. */
+ * The order of the readings does not affect the result. Applying the same step again changes nothing. */
 #ifndef VT_RULES_STEP_H
 #define VT_RULES_STEP_H
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "rules/comparables.h"
 #include "rules/rule_settings.h"
 #include "store/write.h"
 
-/* One reading of a post that is known: the post is that of the video on the platform. */
+/* One reading of the post that the video has on the platform. */
 struct reading {
     int64_t video_row;
     enum platform platform;
     bool baseline;
-    bool not_of_views; /* its views were not measured, the others were: it moves neither the time of the post
-                        * nor that of the video, and decides nothing
-                        */
+    bool not_of_views; /* views were not measured: updates other counts only, not times or the viral state */
     int64_t counts[COUNT_KINDS]; /* COUNT_NONE: unknown */
 };
 
-/* Why a reading is not applied, in the order in which it is checked. */
+/* Why a reading is rejected, in the order of the checks. */
 enum rejection {
     REJECTION_NONE,
     REJECTION_UNKNOWN_POST,
@@ -38,46 +36,44 @@ enum rejection {
 };
 enum { REJECTION_KINDS = 6 };
 
-/* The reason as decision 1 words it; static. */
+/* The reason for people. Static. */
 struct str rejection_text(enum rejection rejection);
 
-/* What steps did; sums, so that one can be used over many steps. */
+/* Sums over all steps that it was passed to. */
 struct step_result {
     int64_t videos_changed;
     int64_t gained, baseline;               /* views */
-    int64_t went_viral, milestones;         /* reached, with or without an event */
+    int64_t went_viral, milestones;         /* with or without an event */
     int64_t viral_events, milestone_events; /* written */
 };
 
 struct touched_video;
 
-/* Reusable: memory is kept from step to step. The members are the engine's own. */
+/* Reused for many steps. The members are private to step.c. */
 struct step {
     struct step_rules rules;
-    struct arena arena; /* the touched videos and their texts; until the next step_begin() */
+    struct arena arena; /* touched videos; valid until the next step_begin() */
     struct store *store;
     int64_t observed_at, now;
-    int64_t author_row; /* 0: no reading yet */
-    struct touched_video **videos;
-    size_t video_count, video_cap;
-    uint32_t *slots; /* hash table: index in `videos` + 1 by video row */
+    int64_t author_row; /* 0: no reading was added */
+    VEC(struct touched_video *) videos;
+    uint32_t *slots; /* hash table by video row: index in `videos` + 1 */
     size_t slot_count;
     struct comparables base;
-    int64_t base_t; /* the time of `base`; TIME_NONE: not read */
+    int64_t base_t; /* the time for which `base` was read; TIME_NONE: not read */
 };
 
 void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 
-/* Forgets an unfinished step. `now` judges readings from the future and numbers the events. */
+/* Discards an unfinished step. `now` bounds observed_at and becomes part of the event ids. */
 void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int64_t now_ms);
 
-/* Takes one reading in, or says why not. All readings of a step are of videos of one author. After an error
- * the step is of no more use and the transaction has to be rolled back. */
+/* Adds one reading; `*rejection` says why it was rejected, or REJECTION_NONE. All readings of a step must
+ * belong to one author. After an error, roll back the transaction. */
 MUST_USE enum err step_add(struct step *s, const struct reading *reading, enum rejection *rejection);
 
-/* Writes what the readings change: counts, gains, milestones, viral states, events, the author's revision.
- * Adds to `*result`. */
+/* Updates and saves the touched videos, writes events and raises the author's revision. Adds to `*result`. */
 MUST_USE enum err step_finish(struct step *s, struct step_result *result);
 
 #endif

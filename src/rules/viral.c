@@ -1,13 +1,13 @@
-/* Median and threshold in integers only. Knows no video and no time. */
+/* Median and threshold, in integer arithmetic only. */
 #include "rules/viral.h"
 
-/* The i-th of the values that count. */
+/* The i-th value, not counting the skipped one. */
 static int64_t value_at(const int64_t *sorted, size_t skip, size_t i)
 {
     return sorted[i < skip ? i : i + 1];
 }
 
-/* Floor of the mean; both are below 2^62 (a total is at most five counts of 2^53 - 1), so the sum fits. */
+/* The floor of the mean for an even number. The sum fits: a total is at most five counts of 2^53 - 1. */
 static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
 {
     int64_t high = value_at(sorted, skip, n / 2);
@@ -16,7 +16,7 @@ static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
     return (value_at(sorted, skip, n / 2 - 1) + high) / 2;
 }
 
-/* ceil(median * multiplier): 128 bits, because median * 1,000,000 does not fit in 64. */
+/* ceil(median * multiplier), in 128 bits because median * 1,000,000 may exceed 64. */
 static int64_t times_multiplier(int64_t median, int64_t multiplier_milli)
 {
     __extension__ __int128 product = (__int128)median * multiplier_milli;

@@ -1,5 +1,4 @@
-/* The viral line (decision 4) as arithmetic: what a video has to reach, from the views of the author's other
- * videos. Pure. */
+/* The viral threshold (decision 4) from the views of the author's other videos. */
 #ifndef VT_RULES_VIRAL_H
 #define VT_RULES_VIRAL_H
 
@@ -8,15 +7,14 @@
 
 #include <stddef.h>
 
-/* Fewer comparable videos than this have no median. */
+/* With fewer comparable videos there is no median. */
 enum { COMPARE_LEAST = 5 };
 
-/* No video is left out of `sorted`. */
+/* For `skip`: skips no video. */
 #define SKIP_NONE SIZE_MAX
 
-/* `sorted` holds the views of the author's comparable videos, ascending; the one at index `skip` (SKIP_NONE:
- * none) does not count: that is how many videos are decided from one array although none is compared with
- * itself. */
+/* `sorted` holds the views of the author's `n` comparable videos in ascending order. The one at index `skip`
+ * is ignored: all of an author's videos are compared with one array, but no video with itself. */
 struct viral_comparison viral_comparison_of(const int64_t *sorted, size_t n, size_t skip,
                                             const struct step_rules *rules);
 

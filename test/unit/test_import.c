@@ -288,9 +288,9 @@ static void refused_readings_are_told_by_line(void **state)
                    "f:8: unknown post\n"
                    "f:10: observed_at is before the post's posted_at\n"
                    "f:9: observed_at is more than 60 s in the future\n");
-    assert_int_equal(t.summary.refused[REJECTION_UNKNOWN_POST], 2);
-    assert_int_equal(t.summary.refused[REJECTION_FUTURE], 1);
-    assert_int_equal(t.summary.refused[REJECTION_BEFORE_POST], 1);
+    assert_int_equal(t.summary.rejected[REJECTION_UNKNOWN_POST], 2);
+    assert_int_equal(t.summary.rejected[REJECTION_FUTURE], 1);
+    assert_int_equal(t.summary.rejected[REJECTION_BEFORE_POST], 1);
     assert_int_equal(t.summary.bad_lines, 0);
     assert_int_equal(import_rejected_readings(&t.summary), 4);
     import_text(&t, READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(99)));
