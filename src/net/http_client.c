@@ -1,12 +1,12 @@
-/* The only file that knows libcurl: its multi interface, driven by the loop. Knows no platform.
+/* The only file that uses libcurl: its multi interface, driven by the loop.
  *
- * curl says which sockets it wants watched (on_socket: one uv_poll_t each) and when it wants to be called
- * (on_timer: one uv_timer_t); both call curl_multi_socket_action() and then take what is complete (deliver).
- * Nothing of the caller's runs inside a callback of curl's, where handles must not be added or removed.
+ * curl tells us which sockets to watch (on_socket: one uv_poll_t each) and when to call it (on_timer). Both
+ * events call curl_multi_socket_action() and then complete the finished calls (complete_calls). The caller's
+ * `done` never runs inside a curl callback, where curl forbids to add or remove handles.
  *
- * A call that could not even begin is delivered by a timer of its own, so that `done` never runs within
- * http_client_send(). curl leaves OpenSSL's queue of errors as it falls; hiredis, on the same thread, would
- * take an old error for its own: emptied after each turn. */
+ * A call that could not be started is completed from a timer, so that `done` never runs within
+ * http_client_send(). curl leaves entries in OpenSSL's error queue; they are cleared after each use of curl,
+ * because hiredis, on the same thread, would mistake them for its own. */
 #include "net/http_client.h"
 
 #include "base/build_info.h"
@@ -25,10 +25,10 @@ struct http_client {
     uv_loop_t *loop;
     struct http_client_options options;
     CURLM *multi;
-    uv_timer_t timer, failing; /* curl's; that of calls which could not begin */
-    struct list calls, failed; /* in flight; those to deliver as they are */
+    uv_timer_t timer, failing; /* timer: curl's; failing: completes `failed` */
+    struct list calls, failed; /* in flight; to be completed with an error */
     size_t count;
-    unsigned open; /* handles of the loop that are not closed yet */
+    unsigned open_handles; /* loop handles that are not closed yet */
     bool closing;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -44,7 +44,7 @@ struct http_call {
     struct http_header headers[HTTP_CLIENT_HEADERS_MAX];
     size_t header_count;
     bool too_large;
-    enum transport_error refused; /* TRANSPORT_OK: it did begin */
+    enum transport_error failure; /* set by us; TRANSPORT_OK: see curl's code */
     uint64_t started_ms;
     void (*done)(void *ctx, const struct http_result *result);
     void *ctx;
@@ -91,14 +91,14 @@ enum err http_client_check(struct error *error)
     return OK;
 }
 
-static void free_fields(struct curl_slist *fields)
+static void wipe_fields(struct curl_slist *fields)
 {
-    for (struct curl_slist *f = fields; f; f = f->next)
-        explicit_bzero(f->data, strlen(f->data));
+    for (struct curl_slist *field = fields; field; field = field->next)
+        explicit_bzero(field->data, strlen(field->data));
     curl_slist_free_all(fields);
 }
 
-static void drop_easy(struct http_call *c)
+static void remove_easy(struct http_call *c)
 {
     if (!c->easy)
         return;
@@ -110,10 +110,10 @@ static void drop_easy(struct http_call *c)
 
 static void free_call(struct http_call *c)
 {
-    drop_easy(c);
+    remove_easy(c);
     list_remove(&c->link);
     c->client->count--;
-    free_fields(c->fields);
+    wipe_fields(c->fields);
     wiped_fini(&c->url);
     wiped_fini(&c->sent);
     wiped_fini(&c->head);
@@ -121,7 +121,7 @@ static void free_call(struct http_call *c)
     free(c);
 }
 
-/* ---- what comes ---- */
+/* ---- responses ---- */
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
@@ -130,10 +130,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
         c->too_large = true;
         return 0;
     }
-    return wiped_append(&c->body, str_make(p, n * size)) ? n * size : 0; /* less than came: curl gives up */
+    return wiped_append(&c->body, str_make(p, n * size)) ? n * size : 0; /* 0 makes curl fail the call */
 }
 
-/* One line at a time, the status line first; that of an interim answer (100) begins again. */
+/* Called per line. A status line starts a new response: an interim one (100) may precede the final one. */
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_call *c = ctx;
@@ -165,7 +165,7 @@ static bool read_headers(struct http_call *c)
     return true;
 }
 
-static enum transport_error error_of(CURLcode code)
+static enum transport_error transport_error_from(CURLcode code)
 {
     switch (code) {
     case CURLE_OK: return TRANSPORT_OK;
@@ -199,14 +199,16 @@ static enum transport_error error_of(CURLcode code)
     }
 }
 
-static void finish(struct http_call *c, CURLcode code)
+static void complete(struct http_call *c, CURLcode code)
 {
     struct http_result r = {.took_ms = (int64_t)(uv_now(c->client->loop) - c->started_ms), .why = c->why};
-    r.error = c->refused != TRANSPORT_OK ? c->refused : c->too_large ? TRANSPORT_TOO_LARGE : error_of(code);
+    r.error = c->failure != TRANSPORT_OK ? c->failure
+              : c->too_large             ? TRANSPORT_TOO_LARGE
+                                         : transport_error_from(code);
     if (r.error == TRANSPORT_OK && !read_headers(c))
         r.error = TRANSPORT_TOO_LARGE;
     if (r.error == TRANSPORT_TOO_LARGE)
-        (void)snprintf(c->why, sizeof c->why, "the answer is larger than it may be");
+        (void)snprintf(c->why, sizeof c->why, "the response exceeds the size limit");
     else if (r.error != TRANSPORT_OK && !c->why[0])
         (void)snprintf(c->why, sizeof c->why, "%s", curl_easy_strerror(code));
     if (r.error == TRANSPORT_OK) {
@@ -216,7 +218,7 @@ static void finish(struct http_call *c, CURLcode code)
                                             c->header_count};
         r.why = "";
     }
-    drop_easy(c); /* first: `done` may close the whole */
+    remove_easy(c); /* before `done`, which may close the client */
     list_remove(&c->link);
     void (*done)(void *, const struct http_result *) = c->done;
     c->done = NULL;
@@ -228,45 +230,45 @@ static void finish(struct http_call *c, CURLcode code)
 
 static void on_failing(uv_timer_t *t);
 
-static void deliver(struct http_client *f)
+static void complete_calls(struct http_client *client)
 {
     CURLMsg *m;
     int left;
     ERR_clear_error();
-    while (!f->closing && (m = curl_multi_info_read(f->multi, &left))) {
+    while (!client->closing && (m = curl_multi_info_read(client->multi, &left))) {
         char *call = NULL;
         if (m->msg != CURLMSG_DONE)
             continue;
-        const CURLcode code = m->data.result; /* `m` dies with the handle's removal */
+        const CURLcode code = m->data.result; /* removing the handle invalidates `m` */
         CHECK(curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &call) == CURLE_OK);
-        finish((struct http_call *)(void *)call, code);
+        complete((struct http_call *)(void *)call, code);
     }
 }
 
-/* curl has failed as a whole, which is a lack of memory: every call ends with an error, one in each loop
- * iteration. Whether a request went out is unknown then. */
-static void fail_all(struct http_client *f, CURLMcode code)
+/* The multi handle failed, which means out of memory. Every call ends with TRANSPORT_RESET, because its
+ * request may have been sent. */
+static void fail_all(struct http_client *client, CURLMcode code)
 {
-    while (!list_is_empty(&f->calls)) {
-        struct http_call *c = LIST_ENTRY(f->calls.next, struct http_call, link);
+    while (!list_is_empty(&client->calls)) {
+        struct http_call *c = LIST_ENTRY(client->calls.next, struct http_call, link);
         list_remove(&c->link);
-        drop_easy(c);
-        c->refused = TRANSPORT_RESET;
+        remove_easy(c);
+        c->failure = TRANSPORT_RESET;
         (void)snprintf(c->why, sizeof c->why, "%s", curl_multi_strerror(code));
-        list_add_last(&f->failed, &c->link);
+        list_add_last(&client->failed, &c->link);
     }
-    (void)uv_timer_start(&f->failing, on_failing, 0, 0);
+    (void)uv_timer_start(&client->failing, on_failing, 0, 0);
 }
 
-static void act(struct http_client *f, curl_socket_t socket, int events)
+static void run_curl(struct http_client *client, curl_socket_t socket, int events)
 {
     int running;
     const CURLMcode code =
-        FAULT_OR(CURLM_OUT_OF_MEMORY, curl_multi_socket_action(f->multi, socket, events, &running));
+        FAULT_OR(CURLM_OUT_OF_MEMORY, curl_multi_socket_action(client->multi, socket, events, &running));
     if (code == CURLM_OK)
-        deliver(f);
+        complete_calls(client);
     else
-        fail_all(f, code);
+        fail_all(client, code);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -275,72 +277,73 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     const int flags = status < 0 ? CURL_CSELECT_ERR
                                  : (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
                                        (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
-    act(w->client, w->socket, flags);
+    run_curl(w->client, w->socket, flags);
 }
 
 static void on_timeout(uv_timer_t *t)
 {
-    act(t->data, CURL_SOCKET_TIMEOUT, 0);
+    run_curl(t->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void on_failing(uv_timer_t *t)
 {
-    struct http_client *f = t->data;
-    if (f->failed.next->next != &f->failed) /* one a turn: who begins it again at once gets no further */
+    struct http_client *client = t->data;
+    if (client->failed.next->next !=
+        &client->failed) /* one per loop iteration, so that an immediate retry cannot starve the loop */
         (void)uv_timer_start(t, on_failing, 0, 0);
-    if (!list_is_empty(&f->failed))
-        finish(LIST_ENTRY(f->failed.next, struct http_call, link), CURLE_OK);
+    if (!list_is_empty(&client->failed))
+        complete(LIST_ENTRY(client->failed.next, struct http_call, link), CURLE_OK);
 }
 
-static void one_closed(struct http_client *f)
+static void handle_closed(struct http_client *client)
 {
-    if (--f->open || !f->closing)
+    if (--client->open_handles || !client->closing)
         return;
-    void (*closed)(void *) = f->closed;
-    void *ctx = f->closed_ctx;
-    free(f);
+    void (*closed)(void *) = client->closed;
+    void *ctx = client->closed_ctx;
+    free(client);
     closed(ctx);
 }
 
 static void on_watch_closed(uv_handle_t *h)
 {
     struct socket_watch *w = h->data;
-    struct http_client *f = w->client;
+    struct http_client *client = w->client;
     free(w);
-    one_closed(f);
+    handle_closed(client);
 }
 
-static struct socket_watch *socket_watch_new(struct http_client *f, curl_socket_t socket)
+static struct socket_watch *socket_watch_new(struct http_client *client, curl_socket_t socket)
 {
     struct socket_watch *w = FAULT_OR(NULL, calloc(1, sizeof *w));
     if (!w)
         return NULL;
-    w->client = f;
+    w->client = client;
     w->socket = socket;
     w->poll.data = w;
-    if (uv_poll_init_socket(f->loop, &w->poll, socket) != 0) {
+    if (uv_poll_init_socket(client->loop, &w->poll, socket) != 0) {
         free(w);
         return NULL;
     }
-    f->open++;
-    (void)curl_multi_assign(f->multi, socket, w);
+    client->open_handles++;
+    (void)curl_multi_assign(client->multi, socket, w);
     return w;
 }
 
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *ctx, void *watch)
 {
-    struct http_client *f = ctx;
+    struct http_client *client = ctx;
     struct socket_watch *w = watch;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        /* Stopped at once, as curl closes the socket next. */
+        /* curl closes the socket next, so stop watching it now. */
         if (w) {
-            (void)curl_multi_assign(f->multi, socket, NULL);
+            (void)curl_multi_assign(client->multi, socket, NULL);
             uv_close((uv_handle_t *)&w->poll, on_watch_closed);
         }
         return 0;
     }
-    if (!w && !(w = socket_watch_new(f, socket)))
+    if (!w && !(w = socket_watch_new(client, socket)))
         return -1;
     const int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
     return uv_poll_start(&w->poll, events, on_poll) == 0 ? 0 : -1;
@@ -348,18 +351,18 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *ctx, void
 
 static int on_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
-    struct http_client *f = ctx;
+    struct http_client *client = ctx;
     (void)multi;
     if (timeout_ms < 0)
-        return uv_timer_stop(&f->timer);
-    uv_update_time(f->loop); /* it counts from the loop's time, which may be old */
-    return uv_timer_start(&f->timer, on_timeout, (uint64_t)timeout_ms, 0);
+        return uv_timer_stop(&client->timer);
+    uv_update_time(client->loop); /* uv_timer_start() counts from the loop's cached time */
+    return uv_timer_start(&client->timer, on_timeout, (uint64_t)timeout_ms, 0);
 }
 
-/* ---- what goes ---- */
+/* ---- requests ---- */
 
-/* No byte that could end a line or begin another part of the request. */
-static bool is_line(struct str s)
+/* No control characters, which could inject another header. */
+static bool is_field_value(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
         if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
@@ -375,7 +378,7 @@ static bool is_path(struct str s)
     return s.len > 0 && s.p[0] == '/';
 }
 
-static bool is_name(struct str s)
+static bool is_field_name(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
         if (!isalnum((unsigned char)s.p[i]) && s.p[i] != '-' && s.p[i] != '_')
@@ -386,9 +389,9 @@ static bool is_name(struct str s)
 static bool add_field(struct http_call *c, struct str name, struct str value)
 {
     struct wiped line = {0};
-    if (!is_name(name) || !is_line(value))
+    if (!is_field_name(name) || !is_field_value(value))
         return false;
-    /* A semicolon is curl's way to send an empty field. */
+    /* curl sends a header with an empty value only if the name ends in a semicolon. */
     const bool complete = wiped_append(&line, name) &&
                           wiped_append(&line, value.len ? STR(": ") : STR(";")) && wiped_append(&line, value);
     struct curl_slist *more = complete ? curl_slist_append(c->fields, line.p) : NULL;
@@ -400,9 +403,8 @@ static bool add_field(struct http_call *c, struct str name, struct str value)
 
 static bool add_fields(struct http_call *c, const struct http_request *r)
 {
-    struct curl_slist *none = curl_slist_append(NULL, "Expect:"); /* a body goes without asking first */
-    c->fields = none;
-    bool ok = none && add_field(c, STR("Accept"), STR("application/json"));
+    c->fields = curl_slist_append(NULL, "Expect:"); /* do not wait for 100 Continue */
+    bool ok = c->fields && add_field(c, STR("Accept"), STR("application/json"));
     if (r->content_type.p)
         ok = ok && add_field(c, STR("Content-Type"), r->content_type);
     for (size_t i = 0; i < r->header_count; i++)
@@ -417,9 +419,9 @@ static bool is_own_machine(const char *origin)
 }
 
 /* The only protocol that curl may use for the origin; NULL: the origin is not allowed. */
-static const char *protocol_of(const struct http_client *f, const char *origin)
+static const char *protocol_of(const struct http_client *client, const char *origin)
 {
-    if (strncmp(origin, "http://", 7) == 0 && f->options.allow_http)
+    if (strncmp(origin, "http://", 7) == 0 && client->options.allow_http)
         return "http";
 #ifdef VT_TEST_SEAMS
     if (strncmp(origin, "http://", 7) == 0 && is_own_machine(origin))
@@ -458,11 +460,11 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_PRIVATE, c);
     (void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->why);
     (void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* cancelling does not wait for a name's look-up */
+    (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* canceling must not wait for the resolver thread */
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    /* Rather share a connection than open many at once. Over TLS the handshake says whether one can be
-     * shared; without, the first answer would, and all others wait for it. */
+    /* Wait for a connection that may be shared (HTTP/2) instead of opening many. Only with TLS, where the
+     * handshake shows whether it can be shared; otherwise all calls would wait for the first response. */
     (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -487,98 +489,98 @@ static bool set_options(struct http_call *c, const char *origin)
     return ok;
 }
 
-static bool begin(struct http_call *c, const struct http_request *r)
+static bool start_call(struct http_call *c, const struct http_request *r)
 {
     const char *origin = r->origin;
     if (!protocol_of(c->client, origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
         return false;
     if (!wiped_append(&c->url, str_from_cstr(origin)) || !wiped_append(&c->url, r->path))
         return false;
-    /* Only what goes by a kept connection is sent again when nothing comes back. */
+    /* curl resends a request only if it used a reused connection. */
     (void)curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, (long)r->once);
     return add_fields(c, r) && set_options(c, origin) && set_body(c, r) &&
            curl_multi_add_handle(c->client->multi, c->easy) == CURLM_OK;
 }
 
-struct http_call *http_client_send(struct http_client *f, const struct http_request *request,
+struct http_call *http_client_send(struct http_client *client, const struct http_request *request,
                                    void (*done)(void *ctx, const struct http_result *result), void *ctx)
 {
-    CHECK(!f->closing && request->origin);
+    CHECK(!client->closing && request->origin);
     struct http_call *c = xcalloc(1, sizeof *c);
-    c->client = f;
+    c->client = client;
     c->done = done;
     c->ctx = ctx;
-    c->started_ms = uv_now(f->loop);
-    f->count++;
-    if (begin(c, request)) {
+    c->started_ms = uv_now(client->loop);
+    client->count++;
+    if (start_call(c, request)) {
         list_init(&c->link);
-        list_add_last(&f->calls, &c->link);
+        list_add_last(&client->calls, &c->link);
         return c;
     }
-    drop_easy(c);
-    c->refused = TRANSPORT_REQUEST;
-    (void)snprintf(c->why, sizeof c->why, "the request is malformed, or there is no memory to send it");
+    remove_easy(c);
+    c->failure = TRANSPORT_REQUEST;
+    (void)snprintf(c->why, sizeof c->why, "the request is invalid, or out of memory");
     list_init(&c->link);
-    list_add_last(&f->failed, &c->link);
-    (void)uv_timer_start(&f->failing, on_failing, 0, 0);
+    list_add_last(&client->failed, &c->link);
+    (void)uv_timer_start(&client->failing, on_failing, 0, 0);
     return c;
 }
 
 void http_client_cancel(struct http_call *c)
 {
-    CHECK(c->done); /* not from within its own `done`, nor after it */
+    CHECK(c->done); /* not within or after its own `done` */
     free_call(c);
 }
 
-size_t http_client_call_count(const struct http_client *f)
+size_t http_client_call_count(const struct http_client *client)
 {
-    return f->count;
+    return client->count;
 }
 
-/* ---- the whole ---- */
+/* ---- the client ---- */
 
 struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_options *options)
 {
     init_library();
-    struct http_client *f = FAULT_OR(NULL, calloc(1, sizeof *f));
-    CURLM *multi = f ? FAULT_OR(NULL, curl_multi_init()) : NULL;
+    struct http_client *client = FAULT_OR(NULL, calloc(1, sizeof *client));
+    CURLM *multi = client ? FAULT_OR(NULL, curl_multi_init()) : NULL;
     if (!multi) {
-        free(f);
+        free(client);
         return NULL;
     }
-    f->loop = loop;
-    f->options = *options;
-    list_init(&f->calls);
-    list_init(&f->failed);
-    CHECK(uv_timer_init(loop, &f->timer) == 0 && uv_timer_init(loop, &f->failing) == 0);
-    f->timer.data = f->failing.data = f;
-    f->open = 2;
-    f->multi = multi;
-    (void)curl_multi_setopt(f->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    (void)curl_multi_setopt(f->multi, CURLMOPT_SOCKETDATA, f);
-    (void)curl_multi_setopt(f->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-    (void)curl_multi_setopt(f->multi, CURLMOPT_TIMERDATA, f);
-    (void)curl_multi_setopt(f->multi, CURLMOPT_MAX_HOST_CONNECTIONS, options->host_connections);
-    return f;
+    client->loop = loop;
+    client->options = *options;
+    list_init(&client->calls);
+    list_init(&client->failed);
+    CHECK(uv_timer_init(loop, &client->timer) == 0 && uv_timer_init(loop, &client->failing) == 0);
+    client->timer.data = client->failing.data = client;
+    client->open_handles = 2;
+    client->multi = multi;
+    (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_MAX_HOST_CONNECTIONS, options->host_connections);
+    return client;
 }
 
 static void on_timer_closed(uv_handle_t *h)
 {
-    one_closed(h->data);
+    handle_closed(h->data);
 }
 
-void http_client_close(struct http_client *f, void (*closed)(void *ctx), void *ctx)
+void http_client_close(struct http_client *client, void (*closed)(void *ctx), void *ctx)
 {
-    CHECK(!f->closing);
-    f->closing = true;
-    f->closed = closed;
-    f->closed_ctx = ctx;
-    while (!list_is_empty(&f->calls))
-        free_call(LIST_ENTRY(f->calls.next, struct http_call, link));
-    while (!list_is_empty(&f->failed))
-        free_call(LIST_ENTRY(f->failed.next, struct http_call, link));
-    (void)curl_multi_cleanup(f->multi);
+    CHECK(!client->closing);
+    client->closing = true;
+    client->closed = closed;
+    client->closed_ctx = ctx;
+    while (!list_is_empty(&client->calls))
+        free_call(LIST_ENTRY(client->calls.next, struct http_call, link));
+    while (!list_is_empty(&client->failed))
+        free_call(LIST_ENTRY(client->failed.next, struct http_call, link));
+    (void)curl_multi_cleanup(client->multi);
     ERR_clear_error();
-    uv_close((uv_handle_t *)&f->timer, on_timer_closed);
-    uv_close((uv_handle_t *)&f->failing, on_timer_closed);
+    uv_close((uv_handle_t *)&client->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&client->failing, on_timer_closed);
 }

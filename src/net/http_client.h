@@ -1,13 +1,11 @@
-/* Calls over HTTPS to the platforms, on any loop: a thread that asks has a loop and a fetch of its own, and
- * nothing is shared between two of them.
+/* An HTTPS client on a libuv loop. Each loop has its own client; clients share nothing.
  *
- * A call goes where [origins] says, over TLS that is verified with the system's authorities (SSL_CERT_FILE
- * and SSL_CERT_DIR included) or `ca_file`; HTTP/2 where the platform offers it; through the proxy that the
- * environment names (HTTPS_PROXY, ALL_PROXY, NO_PROXY), but never to an address of this machine. Redirects
- * are not followed: they are answers like others, so nothing that a platform sends chooses where a token
- * goes.
+ * TLS is verified with the system's certificate authorities (SSL_CERT_FILE and SSL_CERT_DIR are honored) or
+ * with `ca_file`. HTTP/2 is used if the server offers it, and the proxy of the environment (HTTPS_PROXY,
+ * ALL_PROXY, NO_PROXY), except for addresses of this machine. Redirects are not followed but returned as
+ * responses, so that a response cannot redirect a token.
  *
- * What is sent and what comes is never logged; our copies of it are overwritten when the call is over. */
+ * Requests and responses are never logged. The client's copies are wiped when the call ends. */
 #ifndef VT_NET_HTTP_CLIENT_H
 #define VT_NET_HTTP_CLIENT_H
 
@@ -21,19 +19,19 @@ struct http_client;
 struct http_call;
 
 enum transport_error {
-    TRANSPORT_OK,        /* an answer came, whole; its status may be anything */
-    TRANSPORT_DNS,       /* the name was not found */
-    TRANSPORT_CONNECT,   /* nobody takes the connection, the proxy included */
-    TRANSPORT_TLS,       /* no handshake, or a certificate that is not accepted */
-    TRANSPORT_TIMEOUT,   /* of connecting, of the whole call, or too few bytes for too long */
-    TRANSPORT_RESET,     /* the connection ended before the answer did */
-    TRANSPORT_TOO_LARGE, /* body or headers above their limit */
-    TRANSPORT_PROTOCOL,  /* not HTTP as we know it, or a body that does not unpack */
-    TRANSPORT_REQUEST,   /* ours cannot be sent: a line break in a header, http where only https may be */
+    TRANSPORT_OK,        /* a complete response, whatever its status */
+    TRANSPORT_DNS,       /* the host name could not be resolved */
+    TRANSPORT_CONNECT,   /* no connection to the server or the proxy */
+    TRANSPORT_TLS,       /* handshake failed, or the certificate was rejected */
+    TRANSPORT_TIMEOUT,   /* connecting or the whole call took too long, or the transfer stalled */
+    TRANSPORT_RESET,     /* the connection was closed before the response was complete */
+    TRANSPORT_TOO_LARGE, /* body or headers exceed their limit */
+    TRANSPORT_PROTOCOL,  /* not valid HTTP, or a body that cannot be decompressed */
+    TRANSPORT_REQUEST,   /* our request is invalid, or its origin is not allowed */
 };
 enum { TRANSPORT_ERRORS = 9 };
 
-/* "ok", "dns", "connect" …: metrics, logs, tables. Static. */
+/* "ok", "dns", "connect" …, for metrics, logs and tables. Static. */
 const char *transport_error_name(enum transport_error e);
 
 enum {
@@ -42,17 +40,17 @@ enum {
     HTTP_CLIENT_BODY_BYTES = 2 * 1024 * 1024
 };
 
-/* Texts are the caller's and live as long as the fetch. */
+/* Texts must outlive the client. */
 struct http_client_options {
     const char *ca_file;     /* NULL or "": the system's certificate authorities */
-    const char *unix_socket; /* path; connect to it, whatever the origin says. NULL: TCP */
-    bool allow_http;         /* http:// origins too, without a proxy: for a server on this machine */
+    const char *unix_socket; /* path of a Unix socket to connect to instead of the origin's host; NULL: TCP */
+    bool allow_http;         /* also allow http:// origins, and use no proxy: for a server on this machine */
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* decompressed */
-    long host_connections; /* at once, to one host; further calls wait, in their time */
+    long host_connections; /* per host; further calls wait, and the wait counts against timeout_ms */
 };
 
-/* Checks at start that libcurl was built with all that we need. ERR_INVALID: it was not. Thread-safe. */
+/* ERR_INVALID if libcurl was built without a feature that we need. Call at start; thread-safe. */
 MUST_USE enum err http_client_check(struct error *error);
 
 /* NULL: out of memory. */
@@ -61,25 +59,26 @@ struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_op
 struct http_result {
     enum transport_error error;
     struct http_response response; /* of TRANSPORT_OK */
-    const char *why; /* of others: a sentence for the log, without path, headers or body of the call */
+    const char *why; /* of all errors: for the log; contains nothing of the request or response */
     int64_t took_ms;
 };
 
-/* Starts a call; the request is copied. One that goes by a connection that was kept, and that the platform
- * closes without a byte of an answer, is sent a second time, unless it says `once`: then it gets one of its
- * own. The time limits begin now, a wait for a connection counts. `done` is called once, on the loop, never
- * before this has returned, and the result lives as long as that; the call is then over. It may start, cancel
- * others, and close. */
-struct http_call *http_client_send(struct http_client *f, const struct http_request *request,
+/* Starts a call. The request is copied. `done` is called once from the loop, never before this returns; the
+ * result is valid until it returns. `done` may send, cancel other calls and close the client.
+ *
+ * If the server closes a reused connection without a byte of response, the request is sent once more, unless
+ * request->once, which always gets a new connection. */
+struct http_call *http_client_send(struct http_client *client, const struct http_request *request,
                                    void (*done)(void *ctx, const struct http_result *result), void *ctx);
 
-/* Ends a call whose `done` has not been called, and now never will be. Waits for nothing. */
+/* Cancels a call whose `done` has not been called yet; `done` will not be called. Does not block. */
 void http_client_cancel(struct http_call *call);
 
-/* How many calls are in flight. */
-size_t http_client_call_count(const struct http_client *f);
+/* Number of calls in flight. */
+size_t http_client_call_count(const struct http_client *client);
 
-/* Cancels all calls. `closed` is called on the loop when nothing of it is left there; never from within. */
-void http_client_close(struct http_client *f, void (*closed)(void *ctx), void *ctx);
+/* Cancels all calls and frees the client. `closed` is called from the loop once all handles are closed, never
+ * before this returns. */
+void http_client_close(struct http_client *client, void (*closed)(void *ctx), void *ctx);
 
 #endif

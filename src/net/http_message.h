@@ -1,5 +1,4 @@
-/* An HTTP request to a platform and its answer as bytes: what the connectors write and read and what fetch.h
- * carries. No scheme and no origin: a connector names a host, the configuration says where that is. */
+/* HTTP requests and responses as plain data, so that connectors can build and parse them without a client. */
 #ifndef VT_NET_HTTP_MESSAGE_H
 #define VT_NET_HTTP_MESSAGE_H
 
@@ -9,7 +8,7 @@
 #include <stddef.h>
 
 struct http_header {
-    struct str name, value; /* of answers: the name as it came */
+    struct str name, value; /* a response has the name in the case in which it was sent */
 };
 
 enum { HTTP_REQUEST_HEADERS_MAX = 6 };
@@ -17,12 +16,13 @@ enum { HTTP_REQUEST_HEADERS_MAX = 6 };
 struct http_request {
     const char *origin;      /* "https://api.example.com", without a slash at the end */
     const char *method;      /* "GET", "POST": static */
-    struct str path;         /* with its query, begins with '/' */
+    struct str path;         /* and query; begins with '/' */
     struct str content_type; /* p == NULL: no body */
     struct str body;
-    struct http_header headers[HTTP_REQUEST_HEADERS_MAX]; /* beside content type, Accept and User-Agent */
+    struct http_header
+        headers[HTTP_REQUEST_HEADERS_MAX]; /* in addition to Content-Type, Accept and User-Agent */
     size_t header_count;
-    bool once; /* spends what it carries (a code, a token that is refreshed): never sent a second time */
+    bool once; /* not idempotent (it spends a code or a refresh token): never resend it */
 };
 
 struct http_response {

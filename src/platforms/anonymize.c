@@ -1,4 +1,4 @@
-/* Walks the JSON and writes it again, value by value. */
+/* Copies the JSON value by value. */
 #include "platforms/anonymize.h"
 
 #include "base/json.h"
@@ -7,10 +7,10 @@
 #include <stdio.h>
 
 enum {
-    LONG_ID_DIGITS = 9, /* a string of so many digits is an id unless its name says that it is a count */
-    NUMBER_DIGITS = 15, /* and so is a number of so many */
+    LONG_ID_DIGITS = 9, /* a string of this many digits is an id, unless its name says that it is a count */
+    NUMBER_DIGITS = 15, /* so is a number of this many digits */
     SHORT_ID = 6,
-    WORD_MAX = 20, /* a longer word with a digit in it may be a token */
+    WORD_MAX = 20, /* a longer word that contains a digit may be a token */
     NAME_MAX_LEN = 80,
     BODY_MAX = 4 << 20,
 };
@@ -56,7 +56,8 @@ static struct str known_id(const struct anonymizer *a, struct str id)
     return (struct str){NULL, 0};
 }
 
-/* Digits stay digits and everything else becomes a letter; the last characters count. */
+/* Digits are replaced by digits, everything else by letters; the counter is written into the last
+ * characters. */
 static struct str other_id(struct anonymizer *a, struct str id)
 {
     char number[24];
@@ -82,7 +83,7 @@ struct str anonymize_id(struct anonymizer *a, struct str id)
         return arena_printf(a->arena, "%.*s_%.*s", (int)one.len, one.p, (int)other.len, other.p);
     }
     if (id.len < SHORT_ID)
-        return id; /* nobody's, and it could be taken for a number elsewhere */
+        return id; /* too short to identify anybody */
     struct str to = other_id(a, id);
     anonymizer_set_id(a, id, to);
     return to;
@@ -106,7 +107,7 @@ static bool is_token_like(struct str word)
     return word.len > WORD_MAX && digit;
 }
 
-/* An address up to the next space or quote. */
+/* A URL, up to the next space or quote. */
 static size_t url_length(struct str text)
 {
     size_t n = 0;
@@ -117,7 +118,7 @@ static size_t url_length(struct str text)
     return n;
 }
 
-/* Ids stand between characters that no id has: `1784/insights/views/lifetime`. */
+/* Splits at characters that ids cannot contain: `1784/insights/views/lifetime`. */
 static void append_with_ids(struct anonymizer *a, struct buf *out, struct str word)
 {
     for (size_t i = 0; i < word.len;) {
@@ -151,7 +152,7 @@ struct str anonymize_text(struct anonymizer *a, struct str text)
         buf_init(&exchanged, BODY_MAX);
         append_with_ids(a, &exchanged, word);
         const struct str to = buf_str(&exchanged);
-        /* An id was exchanged: the word is that id and names of the API. */
+        /* The word contained an id; the rest are names of the API. */
         buf_append(&out, str_eq(to, word) && is_token_like(word) ? STR("REMOVED") : to);
         buf_fini(&exchanged);
         i += word.len;
@@ -186,7 +187,7 @@ static bool is_in(struct str s, struct str text)
     return false;
 }
 
-/* A name of the API: no spaces, and nothing that could be a token. */
+/* Whether the text may be a name of the API: no spaces, and not like a token. */
 static bool is_name(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -203,7 +204,7 @@ static bool is_date(struct str s)
     return s.len >= 10 && s.len <= 32 && s.p[4] == '-';
 }
 
-/* Members whose values are names that the platform has given, never a person. */
+/* Members whose values are names defined by the platform, never by a person. */
 static bool holds_names(struct str key)
 {
     static const char *const keys[] = {
@@ -238,7 +239,7 @@ static struct str anonymize_value(struct anonymizer *a, struct str key, struct s
         return s;
     if (holds_message(key) || str_eq(key, STR("id")) || is_digits(s))
         return anonymize_text(a, s);
-    /* Facebook's addresses show what a video is. */
+    /* The path of a Facebook URL shows the kind of the video. */
     if (str_eq(key, STR("url")) && is_in(STR("/reel/"), s))
         return STR("https://x/reel/x");
     if (str_eq(key, STR("url")) && is_in(STR("/videos/"), s))
@@ -266,14 +267,14 @@ static void write_members(struct anonymizer *a, struct buf *b, struct str key, s
                             : name);
             buf_append_char(b, ':');
         }
-        /* Of an insight, the name is that of the metric, also of metrics that were not requested. */
+        /* In an insight, `name` is the metric, possibly one that was not requested. */
         const bool metric = object && str_eq(name, STR("name")) && jsonr_get(v, "period");
         write_value(a, b, metric ? STR("kind") : object ? name : key, inner);
     }
     json_close(b, object ? '}' : ']');
 }
 
-/* Recurses as deep as jsonr_parse() allows. */
+/* Recursion is limited by jsonr_parse(). */
 static void write_value(struct anonymizer *a, struct buf *b, struct str key, struct yyjson_val *v)
 {
     struct str number = jsonr_number(v), text = jsonr_text(v);

@@ -1,4 +1,4 @@
-/* The capability table. Knows no number that is not in a descriptor. */
+/* Prints the capability table from the descriptors. */
 #include "platforms/capabilities.h"
 
 #include "platforms/platform.h"

@@ -1,10 +1,10 @@
-/* Which counts each API can give, as a table: from the descriptors that the service itself goes by. */
+/* The capability table: which counts each API provides. */
 #ifndef VT_PLATFORMS_CAPABILITIES_H
 #define VT_PLATFORMS_CAPABILITIES_H
 
 #include "base/buf.h"
 
-/* Markdown; a row for each API. */
+/* As Markdown, one row per API. */
 void capabilities_print(struct buf *out);
 
 #endif

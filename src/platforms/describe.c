@@ -1,4 +1,4 @@
-/* The words for outcomes and items. */
+/* Formats outcomes and items. */
 #include "platforms/describe.h"
 
 static const char *const states[] = {"pending", "ok", "no_data", "missing", "permanent", "retry"};

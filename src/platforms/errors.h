@@ -1,5 +1,4 @@
-/* The documented errors of each platform, one row a code, for the connector itself and for the test that
- * walks them. */
+/* The tables of documented errors, for the connectors and for the test that checks every row. */
 #ifndef VT_PLATFORMS_ERRORS_H
 #define VT_PLATFORMS_ERRORS_H
 

@@ -1,14 +1,14 @@
-/* Facebook pages. Two operations for each post, in a batch: the object, which has comments and reactions at
- * once [P], and its insights, which are up to a day late [V]. Facebook counts no saves [V].
+/* Facebook pages. A batch has two operations per post: the object, which has current comments and reactions
+ * [P], and its insights, which are up to a day late [V]. Facebook does not provide saves [V].
  *
- * Meta counts views under several names with different meanings, and which of them an object has is found
- * out: the first in `preferred` that answers is that post's for good, since another would look like growth or
- * loss. A Reel is asked as one first (tier 0), then as a classic video (1), then for whatever Meta gives
- * unasked (2), then without insights (3). A post's id is that of a video, or {page}_{post}. Insights of the
- * latter are 0 if the post is a Reel, so those are resolved to the video's id first.
+ * Meta counts views under several names with different meanings; which of them an object has must be
+ * detected. The first of `preferred` that the response contains is used for that post from then on, because
+ * switching would look like gained or lost views. Forms of a request: 0 assumes a Reel, 1 a classic video,
+ * 2 requests the default metrics, 3 no insights. A post id is the id of a video, or {page}_{post}. Insights
+ * of {page}_{post} are 0 for a Reel, so such ids are resolved to the id of the video first.
  *
- * The object and its insights need different permissions, so they are judged apart: what one of them answers
- * counts even if the other is refused. */
+ * The object and its insights need different permissions, so their errors are evaluated separately: the
+ * counts of one are used even if the other is rejected. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "platforms/facebook.h"
@@ -21,11 +21,11 @@ enum { TIER_FIRST, TIER_SECOND, TIER_DEFAULT, TIER_NODE, TIERS };
 /* Stored in the database for each post: never renumber. */
 enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST, VIEWS_REEL_TOTAL };
 
-/* Plays with replays are what the other platforms call views, so they come first. */
+/* Plays including replays match the view counts of other platforms, so they come first. */
 static const enum views_source preferred[] = {VIEWS_REEL_TOTAL, VIEWS_REEL, VIEWS_VIDEO, VIEWS_NODE,
                                               VIEWS_POST};
 
-/* Insights are up to a day late [V]; a post older than this that has none lacks the permission. */
+/* A post older than this without insights lacks the permission for insights. */
 enum { INSIGHTS_LATE_DAYS = 3 };
 
 #define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
@@ -36,7 +36,7 @@ enum { INSIGHTS_LATE_DAYS = 3 };
 #define VIDEO_SET   VIDEO_VIEWS ",total_video_reactions_by_type_total"
 #define POST_SET    POST_VIEWS ",post_reactions_by_type_total"
 
-/* Without filter(stream) the replies to comments are not counted [V]. */
+/* Without filter(stream) replies to comments are not counted [V]. */
 #define COMMENTS     "comments.filter(stream).summary(true).limit(0)"
 #define VIDEO_FIELDS "views,likes.summary(true).limit(0)," COMMENTS
 #define POST_FIELDS  "shares,reactions.summary(true).limit(0)," COMMENTS
@@ -48,10 +48,10 @@ static bool is_post(struct str id)
 
 /* ---- requests ---- */
 
-/* What is asked of a post's insights. */
-struct form {
-    bool asked;       /* false: not at all */
-    struct str names; /* "": whatever Meta gives unasked [V] */
+/* Which insights of a post a call requests. */
+struct insights_form {
+    bool requested;   /* false: none */
+    struct str names; /* "": Meta's default set [V] */
 };
 
 static const char *names_of_post(int tier)
@@ -71,20 +71,20 @@ static const char *names_of_video(int tier, int source)
     }
 }
 
-static struct form form_of(struct arena *a, const struct platform_call *call,
-                           const struct platform_item *item)
+static struct insights_form insights_form_of(struct arena *a, const struct platform_call *call,
+                                             const struct platform_item *item)
 {
-    struct form f = {.names = STR("")};
+    struct insights_form f = {.names = STR("")};
     if (call->tier >= TIER_NODE)
         return f;
-    f.asked = true;
+    f.requested = true;
     if (call->tier == TIER_DEFAULT && !is_post(item->id))
         return f;
     f.names = graph_without(a,
                             str_from_cstr(is_post(item->id) ? names_of_post(call->tier)
                                                             : names_of_video(call->tier, item->views_source)),
                             call->dropped);
-    f.asked = f.names.len > 0;
+    f.requested = f.names.len > 0;
     return f;
 }
 
@@ -107,9 +107,9 @@ static void build_read(struct arena *a, const struct platform_call *call, struct
     size_t n = 0;
     CHECK(2 * call->item_count <= GRAPH_BATCH_MAX);
     for (size_t i = 0; i < call->item_count; i++) {
-        struct form form = form_of(a, call, &call->items[i]);
+        struct insights_form form = insights_form_of(a, call, &call->items[i]);
         paths[n++] = node_path(a, &call->items[i]);
-        if (form.asked)
+        if (form.requested)
             paths[n++] = insights_path(a, &call->items[i], form.names);
     }
     graph_batch(a, call, paths, n, out);
@@ -127,20 +127,20 @@ static int64_t first_of(int64_t one, int64_t other)
     return one != COUNT_NONE ? one : other;
 }
 
-/* `share`, `shares`, in whatever case, of post_video_social_actions. As a plain number it holds comments and
- * shares together [P]: then it is neither. */
+/* `share` or `shares`, in any case, of post_video_social_actions. A plain number is the sum of comments and
+ * shares [P], hence useless. */
 static int64_t social_action(struct yyjson_val *actions, struct str singular, struct str plural)
 {
     struct jsonr_iter it = jsonr_iterate(actions);
     struct str name;
     struct yyjson_val *v;
-    while (jsonr_next(&it, &name, &v)) /* of a number none */
+    while (jsonr_next(&it, &name, &v)) /* no members if it is a number */
         if (str_eq_nocase(name, singular) || str_eq_nocase(name, plural))
             return jsonr_count(v);
     return COUNT_NONE;
 }
 
-/* Absent on a post that answered, shares are 0 [P]: the only absence that means zero. */
+/* The only absent count that means 0: a post without shares omits the field [P]. */
 static int64_t node_shares(struct yyjson_val *node)
 {
     struct yyjson_val *shares = jsonr_get(node, "shares");
@@ -159,7 +159,7 @@ static int64_t views_by(enum views_source source, struct yyjson_val *node, struc
     return COUNT_NONE;
 }
 
-/* `may_choose`: the insights were read, so what they lack another may give. */
+/* `may_choose`: the insights were readable, so another source of views may be chosen. */
 static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
                        bool may_choose)
 {
@@ -196,10 +196,10 @@ static void read_counts(struct platform_item *item, struct yyjson_val *node, str
     item_set_state(item);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-static bool is_sound(struct graph_response *g, const struct platform_item *item, struct yyjson_val *node,
-                     struct yyjson_val *insights)
+static bool is_consistent(struct graph_response *g, const struct platform_item *item, struct yyjson_val *node,
+                          struct yyjson_val *insights)
 {
     struct str id = jsonr_id(jsonr_get(node, "id"));
     if (id.p && !str_eq(id, item->id))
@@ -216,18 +216,18 @@ static bool is_empty(struct yyjson_val *insights)
     return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
 }
 
-/* A refusal that lists names of a Reel is about a name: the object is a Reel. */
+/* If the message lists names of Reel metrics, the object is a Reel and the metric is gone. */
 static bool is_dead_reel_metric(struct str dead, struct str message)
 {
     return !(str_eq(dead, STR(REEL_TOTAL)) || str_eq(dead, STR(REEL_VIEWS))) ||
            graph_contains(message, STR("_reels_"));
 }
 
-/* Whether the insights were refused, or came empty, because the object is of another kind or a name is dead:
- * then the item waits for the next form. Of an object whose kind is not known, a refused name of views says
- * that it is no Reel; another name is dead. */
-static bool wants_other_form(struct graph_response *g, const struct platform_item *item, struct form form,
-                             struct graph_result part)
+/* Whether the item must be read in another form, because the insights were rejected or empty: the object is
+ * of another kind, or a metric is gone. For an object of unknown kind, a rejected view metric means that it
+ * is not a Reel; any other rejected metric is gone. */
+static bool needs_other_form(struct graph_response *g, const struct platform_item *item,
+                             struct insights_form form, struct graph_result part)
 {
     const int tier = g->call->tier;
     bool unchosen = item->views_source == VIEWS_SOURCE_NONE && !is_post(item->id);
@@ -240,12 +240,12 @@ static bool wants_other_form(struct graph_response *g, const struct platform_ite
     return graph_request_other_form(g, dead, false, TIERS);
 }
 
-static bool is_refused(struct graph_result part)
+static bool is_denied(struct graph_result part)
 {
     return part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED;
 }
 
-/* How many posts of a call had insights, and how many did not although they should. */
+/* Posts of a call with insights, and posts that should have insights but do not. */
 struct insights_tally {
     size_t with, without;
 };
@@ -256,44 +256,43 @@ static void tally_insights(struct insights_tally *t, int64_t now, const struct p
     const bool silent = insights.kind == GRAPH_OK && is_empty(insights.body);
     const bool late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
     t->with += insights.kind == GRAPH_OK && !silent;
-    t->without += node.kind == GRAPH_OK && (is_refused(insights) || (silent && is_post(item->id) && !late));
+    t->without += node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !late));
 }
 
-/* An item that stays PENDING was refused both ways: graph_response_outcome() says whether it is gone or the
- * grant is.
- */
-static void read_item(struct graph_response *g, struct form form, struct platform_item *item,
+/* If both operations were denied, the item stays PENDING: graph_response_outcome() decides whether the post
+ * or the permission is gone. */
+static void read_item(struct graph_response *g, struct insights_form form, struct platform_item *item,
                       struct insights_tally *tally)
 {
     struct graph_result node = graph_response_next(g), insights = {.kind = GRAPH_DENIED};
-    if (form.asked) {
+    if (form.requested) {
         insights = graph_response_next(g);
         tally_insights(tally, g->call->now_ms, item, node, insights);
     }
-    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || (is_refused(node) && is_refused(insights)))
+    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || (is_denied(node) && is_denied(insights)))
         return;
     if (node.kind == GRAPH_ITEM)
         item->state = node.state;
     else if (insights.kind == GRAPH_ITEM && (insights.state == ITEM_RETRY || node.kind != GRAPH_OK))
         item->state = insights.state;
-    else if (!is_sound(g, item, node.body, insights.body))
+    else if (!is_consistent(g, item, node.body, insights.body))
         item->state = ITEM_RETRY;
-    else if (!wants_other_form(g, item, form, insights))
-        read_counts(item, node.body, insights.body, !is_refused(insights) || !form.asked);
+    else if (!needs_other_form(g, item, form, insights))
+        read_counts(item, node.body, insights.body, !is_denied(insights) || !form.requested);
 }
 
 static struct outcome parse_read(struct arena *a, struct platform_call *call,
                                  const struct http_response *response)
 {
     struct graph_response g;
-    struct form forms[GRAPH_BATCH_MAX];
+    struct insights_form forms[GRAPH_BATCH_MAX];
     struct insights_tally tally = {0};
     size_t operations = 0;
     CHECK(2 * call->item_count <= GRAPH_BATCH_MAX);
     items_reset(call);
     for (size_t i = 0; i < call->item_count; i++) {
-        forms[i] = form_of(a, call, &call->items[i]);
-        operations += forms[i].asked ? 2 : 1;
+        forms[i] = insights_form_of(a, call, &call->items[i]);
+        operations += forms[i].requested ? 2 : 1;
     }
     if (graph_response_open(&g, a, call, response, false, operations))
         for (size_t i = 0; i < call->item_count; i++)
@@ -303,7 +302,7 @@ static struct outcome parse_read(struct arena *a, struct platform_call *call,
     return o;
 }
 
-/* ---- {page}_{post} of a Reel: the video's id ---- */
+/* ---- resolving {page}_{post} to the id of the Reel ---- */
 
 static bool is_readable(struct str id)
 {
@@ -320,7 +319,7 @@ static void build_resolve(struct arena *a, const struct platform_call *call, str
     graph_batch(a, call, paths, call->item_count, out);
 }
 
-/* The id of the Reel that the post is about; p == NULL: the post is none. A classic video stays a post,
+/* The id of the Reel in the post; p == NULL: the post is not a Reel. A classic video is read as a post,
  * because only the post has its shares. */
 static struct str reel_of(struct yyjson_val *post)
 {
@@ -338,8 +337,8 @@ static struct str reel_of(struct yyjson_val *post)
     return reel && platform_id_is_plain(id) && !is_post(id) ? id : (struct str){NULL, 0};
 }
 
-/* A post that does not tell what it is about is read as it is: whether it is gone, or the grant is, the
- * reading finds out. */
+/* If the post cannot be read, resolve it to itself: reading it will show whether the post or the permission
+ * is gone. */
 static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
                                     const struct http_response *response)
 {
@@ -425,10 +424,9 @@ static const struct config_key keys[] = {
 };
 const struct config_section facebook_keys = CONFIG_SECTION(keys);
 
-/* Meta's limit grows with the page's engaged users, and its headers say how much of it is used [V]. Of the
- * scopes, pages_show_list is for the list of pages, pages_read_user_content for the likes, comments and
- * shares of posts and videos, without which Meta refuses these fields [P, live in 2026]. instagram_basic
- * depends on it too [V]. */
+/* The rate limit grows with the page's engaged users, and headers report its usage [V]. pages_show_list is
+ * needed for the list of pages, pages_read_user_content for likes, comments and shares [P, live in 2026].
+ * instagram_basic requires it too [V]. */
 const struct platform_desc facebook_desc = {
     .api = API_FACEBOOK,
     .platform = PLATFORM_FACEBOOK,

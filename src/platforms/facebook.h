@@ -1,5 +1,4 @@
-/* The linking of Facebook pages and of the Instagram accounts behind them (facebook_link.c), for the
- * descriptor in facebook.c. */
+/* Linking of Facebook pages and of the Instagram accounts connected to them (facebook_link.c). */
 #ifndef VT_PLATFORMS_FACEBOOK_H
 #define VT_PLATFORMS_FACEBOOK_H
 
@@ -7,9 +6,9 @@
 
 extern const struct platform_permission facebook_permissions[], instagram_facebook_permissions[];
 
-/* See platform_desc. Steps: the code -> a long-lived token -> the pages of /me/accounts, with their Instagram
- * accounts -> the granted permissions -> the pages of business portfolios, which /me/accounts omits, if
- * business_management was granted. */
+/* See struct platform_desc. Steps: code → long-lived token → pages of /me/accounts with their Instagram
+ * accounts → granted permissions → if business_management was granted, pages of business portfolios, which
+ * /me/accounts omits. */
 struct str facebook_authorize_path(struct arena *a, const struct platform_authorize *authorize);
 bool facebook_link_build(struct arena *a, const struct platform_link *link, struct http_request *out);
 struct outcome facebook_link_parse(struct arena *a, struct platform_link *link,

@@ -1,12 +1,12 @@
-/* Linking Facebook pages and the Instagram accounts behind them. Both are read with the page's token, which
- * does not expire while its owner keeps their role on the page [V]. */
+/* Links Facebook pages and the Instagram accounts connected to them. Both are read with the page's token,
+ * which does not expire while the person keeps their role on the page [V]. */
 #include "base/check.h"
 #include "base/urlencode.h"
 #include "platforms/facebook.h"
 #include "platforms/graph.h"
 #include "platforms/grant.h"
 
-/* The pages and the portfolios come in at most four lists each. */
+/* At most four responses each for pages and portfolios. */
 enum {
     STEP_CODE,
     STEP_LONG,
@@ -38,8 +38,8 @@ const struct platform_permission instagram_facebook_permissions[] = {
 
 /* ---- requests ---- */
 
-/* A configuration of Facebook Login for Business names the permissions itself, in place of `scope`. Without
- * auth_type=rerequest the page never offers a permission again that was declined [V]. */
+/* A configuration of Facebook Login for Business lists the permissions, so `scope` is omitted. Without
+ * auth_type=rerequest the consent page never offers a declined permission again [V]. */
 struct str facebook_authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
     const struct platform_options *options = authorize->options;
@@ -60,7 +60,7 @@ struct str facebook_authorize_path(struct arena *a, const struct platform_author
                            sizeof fields / sizeof fields[0]);
 }
 
-/* Meta documents both as GETs with the secret in the address [V]. */
+/* Meta documents both as GETs with the secret in the URL [V]. */
 static void build_token(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field code[] = {{"client_id", link->app.client_id},
@@ -75,7 +75,7 @@ static void build_token(struct arena *a, const struct platform_link *link, struc
     out->path = url_with_fields(a, before, link->step == STEP_CODE ? code : exchange, 4);
 }
 
-/* The next list is requested by its cursor: an address in a response is never followed. */
+/* Paging uses the cursor: an address in a response is never followed. */
 static void build_list(struct arena *a, const struct platform_link *link, const char *edge, const char *names,
                        const char *limit, struct http_request *out)
 {
@@ -225,7 +225,7 @@ struct outcome facebook_link_parse(struct arena *a, struct platform_link *link,
         graph_set_malformed(&g, step < STEP_PERMISSIONS ? "pages" : "list");
     struct outcome o = graph_response_outcome(&g);
     if (step >= STEP_PERMISSIONS && o.kind != OUTCOME_OK) {
-        link->step = STEP_DONE; /* The accounts found so far are linked even if these lists are refused. */
+        link->step = STEP_DONE; /* Link the accounts found so far even if these lists are rejected. */
         return outcome_make(OUTCOME_OK, SCOPE_CALL, o.code);
     }
     if (o.kind != OUTCOME_OK)

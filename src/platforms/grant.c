@@ -1,4 +1,4 @@
-/* Token answers and their errors. Knows no platform's address. */
+/* Parses token responses and their errors. */
 #include "platforms/grant.h"
 
 #include "base/check.h"
@@ -7,7 +7,7 @@
 enum { TOKEN_MAX = 4096, LIFE_MAX_S = 10 * 366 * 86400, NAME_MAX_LEN = 200 };
 
 const struct error_row grant_errors[] = {
-    {"invalid_grant", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* revoked, expired, or spent */
+    {"invalid_grant", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* revoked, expired or already used */
     {"access_denied", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
     {"invalid_client", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
     {"unauthorized_client", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
@@ -18,7 +18,7 @@ const struct error_row grant_errors[] = {
     {"invalid_request", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
     {"unsupported_grant_type", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
     {"unsupported_response_type", 0, OUTCOME_BAD_REQUEST, SCOPE_APP,
-     0}, /* of the consent page; in TikTok's table */
+     0}, /* from the consent page; in TikTok's table */
     {"server_error", 0, OUTCOME_RETRY, SCOPE_CALL, 0},
     {"temporarily_unavailable", 0, OUTCOME_RETRY, SCOPE_CALL, 0},
     {0},
@@ -32,9 +32,9 @@ bool grant_token_is_plain(struct str token)
     return token.len > 0 && token.len <= TOKEN_MAX;
 }
 
-static int64_t life(struct yyjson_val *v)
+static int64_t read_lifetime(struct yyjson_val *v)
 {
-    int64_t seconds = jsonr_count(v); /* a number, or one in a string */
+    int64_t seconds = jsonr_count(v); /* a number, or a string with a number */
     return seconds > 0 && seconds < LIFE_MAX_S ? seconds : 0;
 }
 
@@ -44,8 +44,8 @@ bool grant_parse(struct yyjson_val *root, const char *refresh_life, struct token
         .access_token = jsonr_text(jsonr_get(root, "access_token")),
         .refresh_token = jsonr_text(jsonr_get(root, "refresh_token")),
         .scopes = jsonr_text(jsonr_get(root, "scope")),
-        .expires_in_s = life(jsonr_get(root, "expires_in")),
-        .refresh_expires_in_s = refresh_life ? life(jsonr_get(root, refresh_life)) : 0,
+        .expires_in_s = read_lifetime(jsonr_get(root, "expires_in")),
+        .refresh_expires_in_s = refresh_life ? read_lifetime(jsonr_get(root, refresh_life)) : 0,
     };
     return grant_token_is_plain(got->access_token) &&
            (got->refresh_token.len == 0 || grant_token_is_plain(got->refresh_token));
@@ -57,7 +57,7 @@ struct outcome grant_parse_error(struct arena *a, struct yyjson_val *root, const
     struct str code = jsonr_text(error);
     if (!code.p)
         code = jsonr_text(jsonr_get(error, "code"));
-    /* Without a word of the endpoint's own, a 401 or 403 says nothing of the author's account. */
+    /* A 401 or 403 without an error code is not an error of the author's account. */
     const struct error_row *row = code.p ? error_row_find(grant_errors, code, r->status) : NULL;
     struct outcome o = row ? outcome_from_error(a, grant_errors, code, r, 0) : outcome_unreadable(a, r, 0);
     if (code.p)

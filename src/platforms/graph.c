@@ -1,5 +1,4 @@
-/* Meta's Graph API as all three use it: requests, batches, errors, rate headers. Which names stand for which
- * count is the connectors' to know. */
+/* Meta's Graph API: requests, batches, errors and rate headers, shared by Instagram and Facebook. */
 #include "platforms/graph.h"
 
 #include "base/buf.h"
@@ -26,9 +25,9 @@ static void add_operation(struct buf *json, const struct platform_call *call, st
                call->options->graph_version, (int)path.len, path.p);
 }
 
-/* The version stands in the address and in each operation [K]: Meta's sample has neither. The token is a
- * field of the form as in the sample: whether a header counts for the operations too is not said. The headers
- * of the operations are wanted because the usage of the account stands only there. */
+/* The version is in the path and in each operation [K]; Meta's sample has neither. The token is a form
+ * field as in the sample: Meta does not say whether a header applies to the operations too. The headers of
+ * the operations are requested because only they report the usage of the account. */
 void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
                  struct http_request *out)
 {
@@ -53,10 +52,10 @@ void graph_batch(struct arena *a, const struct platform_call *call, const struct
 
 enum { ANY = -1 };
 
-/* One row of Meta's table; the first that fits counts. */
+/* A row of Meta's table; the first match counts. */
 struct graph_row {
     int first, last, subcode;
-    const char *text; /* that the message has to hold; NULL: whatever it says */
+    const char *text; /* the message must contain it; NULL: any message */
     enum graph_kind kind;
     enum item_state state;
     enum outcome_kind outcome;
@@ -70,15 +69,15 @@ struct graph_row {
 #define OF_GRANT          GRAPH_DENIED, ITEM_PENDING, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0
 #define GONE_OR_GRANT     GRAPH_GONE_OR_DENIED, ITEM_PENDING, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0
 #define OUR_BUG           GRAPH_ITEM, ITEM_RETRY, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0
-/* Meta counts over the last hour, and what is asked meanwhile makes it longer; Mixpost too waits an hour [P].
- */
+/* Meta limits calls per sliding hour, and calls while throttled extend it; other projects wait an hour too
+ * [P]. */
 #define THROTTLED_MS HOUR_MS
 
-/* Sources, read November 2026, all of developers.facebook.com: [E] Graph API, Handling Errors; [R] Rate
- * Limits; [I] Instagram Platform, Error Codes; [S] Securing Requests; [P] what projects wrote down of live
- * answers. */
+/* Sources, read November 2026, all at developers.facebook.com: [E] Graph API, Handling Errors; [R] Rate
+ * Limits; [I] Instagram Platform, Error Codes; [S] Securing Requests; [P] live responses reported by other
+ * projects. */
 static const struct graph_row rows[] = {
-    /* Throttles come first, since they may call themselves transient. */
+    /* Throttling comes first, because these errors may have is_transient set. */
     {4, 4, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},             /* [E] [R] */
     {341, 341, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},         /* [E] */
     {17, 17, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [E] [R] */
@@ -88,7 +87,7 @@ static const struct graph_row rows[] = {
     {9, 9, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},         /* [I] too many actions */
     {368, 368, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, DAY_MS)}, /* [E] blocked for a policy */
     {25, 25, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, DAY_MS)},   /* [I] the account is restricted */
-    /* Our app is refused, which is never the author's fault. */
+    /* Our app was rejected. */
     {1, 1, ANY, "client secret", OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [P] */
     {5, 5, ANY, NULL, OF_CALL(OUTCOME_APP_REJECTED, SCOPE_APP, 0)}, /* [P] source address not allowed */
     {101, 101, ANY, NULL,
@@ -99,7 +98,7 @@ static const struct graph_row rows[] = {
     {102, 102, ANY, NULL, OF_CALL(OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0)},                    /* [E] */
     {190, 190, ANY, NULL, OF_CALL(OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0)},                    /* [E] */
     {2500, 2500, ANY, "active access token", OF_CALL(OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0)}, /* [P] */
-    /* The size of the answer. */
+    /* The response would be too large. */
     {1, 1, ANY, "reduce the amount of data", OF_CALL(OUTCOME_SPLIT, SCOPE_CALL, 0)}, /* [P] */
     {18, 18, ANY, NULL, OF_CALL(OUTCOME_SPLIT, SCOPE_CALL, 0)},                      /* [P] resource limits */
     /* The post. */
@@ -110,21 +109,21 @@ static const struct graph_row rows[] = {
     {24, 24, ANY, NULL, OF_ITEM(ITEM_MISSING)},              /* [I] the media cannot be found */
     {803, 803, ANY, NULL, OF_ITEM(ITEM_MISSING)},            /* [P] an alias that does not exist */
     {100, 100, 2108006, NULL, OF_ITEM(ITEM_PERMANENT)},
-    /* The request: another form may be served. */
+    /* The request; another form of it may work. */
     {100, 100, ANY, "metric", OF_REQUEST},
     {100, 100, ANY, "nonexisting field", OF_REQUEST}, /* [P] */
     {12, 12, ANY, NULL, OF_REQUEST},                  /* [P] deprecated for this version */
-    {3001, 3001, ANY, NULL, OF_REQUEST},              /* [P] Page insights: no metric that it knows */
-    /* The request: no form of it is right. 506 and 1609005 are answers to publishing [E]. */
+    {3001, 3001, ANY, NULL, OF_REQUEST},              /* [P] Page insights: unknown metric */
+    /* The request; no form of it works. 506 and 1609005 are errors of publishing [E]. */
     {100, 100, ANY, NULL, OUR_BUG},
     {2500, 2500, ANY, NULL, OUR_BUG}, /* [P] "Unknown path components", "Syntax error" */
     {506, 506, ANY, NULL, OUR_BUG},
     {1609005, 1609005, ANY, NULL, OUR_BUG},
-    /* What the author granted. */
+    /* Permissions that the author did not grant. */
     {3, 3, ANY, NULL, OF_GRANT},     /* [E] */
     {10, 10, ANY, NULL, OF_GRANT},   /* [E] */
     {200, 299, ANY, NULL, OF_GRANT}, /* [E] */
-    /* The service. -1 and -2 are Instagram's own [I]. */
+    /* Errors of the service. -1 and -2 are from Instagram [I]. */
     {-2, -1, ANY, NULL, OF_ITEM(ITEM_RETRY)},
     {1, 2, ANY, NULL, OF_ITEM(ITEM_RETRY)}, /* [E] */
 };
@@ -161,7 +160,7 @@ static struct str error_code(struct arena *a, const struct graph_error *e)
     return arena_printf(a, "%lld", (long long)e->code);
 }
 
-/* False: it has no code, so it is not Meta's form of an error. */
+/* False: no code, so it is not a Graph API error. */
 static bool read_error(struct yyjson_val *v, struct graph_error *e)
 {
     *e = (struct graph_error){.message = jsonr_text(jsonr_get(v, "message"))};
@@ -170,10 +169,10 @@ static bool read_error(struct yyjson_val *v, struct graph_error *e)
     return jsonr_integer(jsonr_get(v, "code"), &e->code);
 }
 
-/* ---- what the call comes to ---- */
+/* ---- the outcome of the call ---- */
 
-/* Where operations of one batch say different things, the gravest counts. */
-static int gravity(const struct outcome *o)
+/* If operations of a batch report different errors, the most serious one counts. */
+static int severity(const struct outcome *o)
 {
     static const int of[OUTCOME_KINDS] = {
         [OUTCOME_OK] = 0,
@@ -190,50 +189,49 @@ static int gravity(const struct outcome *o)
     return of[o->kind] + (o->kind == OUTCOME_RETRY ? (int)o->scope : 0);
 }
 
-static void note(struct graph_response *g, struct outcome o)
+static void record(struct graph_response *g, struct outcome o)
 {
-    if (gravity(&o) > gravity(&g->outcome))
+    if (severity(&o) > severity(&g->outcome))
         g->outcome = o;
 }
 
 void graph_set_malformed(struct graph_response *g, const char *code)
 {
-    note(g, outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, str_from_cstr(code)));
+    record(g, outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, str_from_cstr(code)));
 }
 
-/* What one operation was refused with counts for the call only if it is the whole call, or if nothing else
- * was understood. */
-static void note_bug(struct graph_response *g, const struct graph_row *row, struct str code)
+/* An error in our request. It counts for the call only if no operation was understood. */
+static void record_bad_request(struct graph_response *g, const struct graph_row *row, struct str code)
 {
     g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, code);
     if (!row)
         g->unknown_code = code;
 }
 
-static void note_call(struct graph_response *g, const struct graph_row *row, struct str code)
+static void record_call_error(struct graph_response *g, const struct graph_row *row, struct str code)
 {
     struct outcome o = outcome_make(row->outcome, row->scope, code);
     o.wait_ms = row->wait_ms;
     o.too_large = row->outcome == OUTCOME_SPLIT;
     if (o.kind == OUTCOME_TOKEN_REJECTED && !g->refreshes)
         o.kind = OUTCOME_RECONNECT;
-    note(g, o);
+    record(g, o);
 }
 
-static void note_denied(struct graph_response *g, enum graph_kind kind, struct str code)
+static void record_denied(struct graph_response *g, enum graph_kind kind, struct str code)
 {
     g->denied += kind == GRAPH_DENIED;
     g->gone_or_denied += kind == GRAPH_GONE_OR_DENIED;
     g->denied_code = code;
 }
 
-static struct graph_result part_of_error(struct graph_response *g, const struct graph_error *e)
+static struct graph_result result_of_error(struct graph_response *g, const struct graph_error *e)
 {
     const struct graph_row *row = find_row(e);
     struct str code = error_code(g->arena, e);
     struct graph_result part = {.kind = GRAPH_ITEM, .state = ITEM_RETRY, .message = e->message};
     if (row ? row->outcome == OUTCOME_BAD_REQUEST : !e->transient) {
-        note_bug(g, row, code);
+        record_bad_request(g, row, code);
         return part;
     }
     if (row) {
@@ -246,11 +244,11 @@ static struct graph_result part_of_error(struct graph_response *g, const struct 
     }
     if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY && !g->batch) {
         part.kind = GRAPH_CALL;
-        note(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, code));
+        record(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, code));
     } else if (part.kind == GRAPH_CALL) {
-        note_call(g, row, code);
+        record_call_error(g, row, code);
     } else if (part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED) {
-        note_denied(g, part.kind, code);
+        record_denied(g, part.kind, code);
     }
     g->understood |= part.kind == GRAPH_ITEM && part.state != ITEM_RETRY;
     if (part.kind != GRAPH_ITEM)
@@ -289,8 +287,8 @@ static void raise_account_usage(struct graph_usage *usage, struct yyjson_val *ob
     }
 }
 
-/* A header of the answer or of one operation of a batch. Unreadable ones are passed over, and one that only
- * repeats the last is not read again: mostly all operations of a batch have the same. */
+/* Reads a header of the response or of an operation. Unreadable headers are ignored. A header equal to the
+ * last one is skipped, because the operations of a batch usually repeat it. */
 static void read_usage_header(struct graph_response *g, struct str name, struct str value)
 {
     if (str_eq_nocase(name, STR("X-App-Usage"))) {
@@ -301,7 +299,7 @@ static void read_usage_header(struct graph_response *g, struct str name, struct 
     }
 }
 
-/* [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]; absent from some answers. */
+/* [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]; some responses have none. */
 static void read_entry_usage(struct graph_response *g, struct yyjson_val *headers)
 {
     struct jsonr_iter it = jsonr_iterate(headers);
@@ -310,9 +308,9 @@ static void read_entry_usage(struct graph_response *g, struct yyjson_val *header
         read_usage_header(g, jsonr_text(jsonr_get(header, "name")), jsonr_text(jsonr_get(header, "value")));
 }
 
-/* The wait: Retry-After if ever one is sent, else Meta's estimate until it serves the account again, else
- * that of the row. An account that Meta does not serve is taken as used up, whatever the verdict. */
-static void settle_usage(struct graph_response *g, struct outcome *o)
+/* Sets usage and wait. The wait is Retry-After, else Meta's estimate, else that of the table. An account
+ * that Meta blocks counts as fully used, whatever the outcome is. */
+static void set_usage(struct graph_response *g, struct outcome *o)
 {
     const struct http_response *r = g->response;
     const int64_t after = response_retry_after_ms(r, g->call ? g->call->now_ms : 0);
@@ -324,7 +322,7 @@ static void settle_usage(struct graph_response *g, struct outcome *o)
     if (o->kind == OUTCOME_OK)
         o->scope = u->app_percent > account ? SCOPE_APP : SCOPE_ACCOUNT;
     if (o->kind == OUTCOME_TOKEN_REJECTED || o->kind == OUTCOME_RECONNECT || o->kind == OUTCOME_APP_REJECTED)
-        return; /* waiting mends none of these */
+        return; /* waiting does not help */
     if (after)
         o->wait_ms = after;
     else if (u->regain_minutes)
@@ -333,88 +331,88 @@ static void settle_usage(struct graph_response *g, struct outcome *o)
 
 /* ---- operations ---- */
 
-static struct graph_result part_retry(void)
+static struct graph_result result_retry(void)
 {
     return (struct graph_result){.kind = GRAPH_ITEM, .state = ITEM_RETRY};
 }
 
-/* `body` with status `status`, of the call or of one operation. */
-static struct graph_result part_of_body(struct graph_response *g, struct yyjson_val *body, int64_t status)
+/* `status`: of the call or of one operation. */
+static struct graph_result result_of_body(struct graph_response *g, struct yyjson_val *body, int64_t status)
 {
     struct graph_error e;
     struct yyjson_val *error = jsonr_get(body, "error");
     if (error && read_error(error, &e))
-        return part_of_error(g, &e);
+        return result_of_error(g, &e);
     if (status >= 500) {
         if (!g->batch)
-            note(g, outcome_unreadable(g->arena, g->response, g->call ? g->call->now_ms : 0));
-        return part_retry();
+            record(g, outcome_unreadable(g->arena, g->response, g->call ? g->call->now_ms : 0));
+        return result_retry();
     }
     if (error || status != 200 || !jsonr_is_object(body)) {
         graph_set_malformed(g, "shape");
-        return part_retry();
+        return result_retry();
     }
     g->understood = true;
     g->answered++;
     return (struct graph_result){.kind = GRAPH_OK, .body = body};
 }
 
-static struct graph_result next_of_batch(struct graph_response *g)
+static struct graph_result next_batch_result(struct graph_response *g)
 {
     struct yyjson_val *op;
     int64_t status;
     CHECK(jsonr_next(&g->parts, NULL, &op));
     if (jsonr_is_null(op))
-        return part_retry(); /* it took Meta too long */
+        return result_retry(); /* Meta timed out on it */
     read_entry_usage(g, jsonr_get(op, "headers"));
     struct str text = jsonr_text(jsonr_get(op, "body"));
     if (!jsonr_integer(jsonr_get(op, "code"), &status) || !text.p) {
         graph_set_malformed(g, "batch-entry");
-        return part_retry();
+        return result_retry();
     }
     struct yyjson_val *body = text.len <= GRAPH_BODY_MAX ? jsonr_parse(g->arena, text) : NULL;
     if (!body && status < 500)
         graph_set_malformed(g, "batch-body");
     if (!body)
-        return part_retry();
-    return part_of_body(g, body, status);
+        return result_retry();
+    return result_of_body(g, body, status);
 }
 
 struct graph_result graph_response_next(struct graph_response *g)
 {
     if (g->batch)
-        return next_of_batch(g);
-    return part_of_body(g, g->root, g->response->status);
+        return next_batch_result(g);
+    return result_of_body(g, g->root, g->response->status);
 }
 
-/* A batch that was refused as a whole: an object with `error` in place of the list. An error that is about
- * one post says nothing there, and must not make every post of the batch look deleted. */
-static void read_refused_batch(struct graph_response *g)
+/* The whole batch failed: an object with `error` instead of a list. An error about one post is meaningless
+ * here and must not make all posts of the batch look deleted. */
+static void read_failed_batch(struct graph_response *g)
 {
     g->batch = false;
-    enum graph_kind kind = part_of_body(g, g->root, g->response->status).kind;
+    enum graph_kind kind = result_of_body(g, g->root, g->response->status).kind;
     if (kind == GRAPH_OK)
         graph_set_malformed(g, "batch-shape");
     else if (g->outcome.kind == OUTCOME_OK && !g->denied && !g->bug.code.p)
         graph_set_malformed(g, "batch-error");
 }
 
-/* Without an answer for the account it stays open whether the posts are gone or the grant is. */
+/* If the account cannot be read, it remains undecided whether posts or permission are gone. */
 static void read_account(struct graph_response *g)
 {
     struct graph_result part = graph_response_next(g);
     if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY)
-        note(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, STR("account")));
+        record(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, STR("account")));
     else if (part.kind != GRAPH_OK && part.kind != GRAPH_CALL)
-        note(g, outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
-                             g->denied_code.p ? g->denied_code : STR("account")));
+        record(g, outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
+                               g->denied_code.p ? g->denied_code : STR("account")));
 }
 
 static bool open_batch(struct graph_response *g, size_t count)
 {
     const bool with_account = g->call && g->call->with_account;
     if (!jsonr_is_array(g->root)) {
-        read_refused_batch(g);
+        read_failed_batch(g);
         return false;
     }
     g->parts = jsonr_iterate(g->root);
@@ -453,36 +451,36 @@ bool graph_request_other_form(struct graph_response *g, struct str dropped, bool
         g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, STR("100"));
         return false;
     }
-    note(g, o);
+    record(g, o);
     return true;
 }
 
-/* ---- the end ---- */
+/* ---- finishing ---- */
 
 void graph_ignore_denials(struct graph_response *g)
 {
     g->denied = g->gone_or_denied = 0;
 }
 
-/* Nothing answered, so either the grant is lost or every post that was asked for is gone. What read_account()
- * noted is graver than asking for the account. */
-static void note_all_denied(struct graph_response *g)
+/* All operations were denied: either the permission is lost or all requested posts are deleted. A result of
+ * read_account() takes precedence, being more serious. */
+static void record_all_denied(struct graph_response *g)
 {
     struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, g->denied_code);
     if (g->gone_or_denied && g->call && platform_id_is_plain(g->call->account_id))
         o.with_account = true;
     else
         o = outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
-    note(g, o);
+    record(g, o);
 }
 
 struct outcome graph_response_outcome(struct graph_response *g)
 {
     if (!g->answered && (g->denied || g->gone_or_denied))
-        note_all_denied(g);
+        record_all_denied(g);
     if (!g->understood && g->bug.code.p)
-        note(g, g->bug);
+        record(g, g->bug);
     g->outcome.unknown_code = g->unknown_code;
-    settle_usage(g, &g->outcome);
+    set_usage(g, &g->outcome);
     return g->outcome;
 }

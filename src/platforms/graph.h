@@ -1,14 +1,12 @@
-/* What Meta's three APIs (Instagram with either login, Facebook) have in common: addresses with a version,
- * the token in a header, batches, the table of errors, the rate headers, lists of insights. It knows no
- * count.
+/* What Meta's three APIs (Instagram with either login, Facebook) share: versioned paths, batches, the table
+ * of errors, rate headers and lists of insights.
  *
- * An answer is a row of operations: of a batch, or one that is the call itself. A connector opens the answer,
- * takes the operations one by one and gets for each either its body or what is to become of the item; what
- * concerns the call as a whole is gathered on the way, and graph_response_outcome() says how the call ended.
+ * A response consists of operations: those of a batch, or a single one. A connector opens the response and
+ * takes the results of the operations one by one; errors of the call as a whole are collected meanwhile,
+ * and graph_response_outcome() returns the outcome.
  *
- * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November 2026);
- * single marks [P]roject and [K]not looked up stand where they are used.
- */
+ * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November
+ * 2026). */
 #ifndef VT_PLATFORMS_GRAPH_H
 #define VT_PLATFORMS_GRAPH_H
 
@@ -16,114 +14,112 @@
 #include "platforms/platform.h"
 
 enum {
-    GRAPH_BATCH_MAX = 50,       /* operations */
-    GRAPH_BODY_MAX = 256 << 10, /* bytes, of one operation */
+    GRAPH_BATCH_MAX = 50,       /* operations per batch */
+    GRAPH_BODY_MAX = 256 << 10, /* bytes of the body of one operation */
 };
 
 /* ---- requests ---- */
 
-/* GET /{version}/{path} with the call's token. */
+/* GET /{version}/{path} with the token of the call. */
 void graph_get(struct arena *a, const struct platform_call *call, struct str path, struct http_request *out);
 
-/* POST /{version}/ with `count` operations, GETs of `paths`; with call->with_account one more before them,
- * which asks for the account. At most GRAPH_BATCH_MAX in all. */
+/* POST /{version}/ with one GET per path. With call->with_account, a GET of the account precedes them. At
+ * most GRAPH_BATCH_MAX operations in all. */
 void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
                  struct http_request *out);
 
-/* Of lists of names, comma separated. */
+/* Whether the comma-separated list `names` contains `name`. */
 bool graph_has_name(struct str names, struct str name);
 
-/* `names` (comma separated) without those that are in `dropped` too. */
+/* The list `names` without the names in `dropped`. */
 struct str graph_without(struct arena *a, struct str names, struct str dropped);
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 enum graph_kind {
-    GRAPH_OK,     /* the body is JSON and no error */
-    GRAPH_ITEM,   /* an error of this item: `state` */
-    GRAPH_METRIC, /* a name in the request is not known, or not for this object */
-    GRAPH_DENIED, /* no permission for this operation; the grant is lost only if every operation says so */
-    GRAPH_GONE_OR_DENIED, /* the object is deleted, or the grant does not cover it: Meta uses the same words.
-                           * Only of a batch, where another operation or the account itself decides */
-    GRAPH_CALL,           /* of the whole call, and noted there */
+    GRAPH_OK,     /* the body is JSON without an error */
+    GRAPH_ITEM,   /* an error of this item: see `state` */
+    GRAPH_METRIC, /* a requested metric or field is unknown or not available for this object */
+    GRAPH_DENIED, /* no permission for this operation; the grant is lost only if all operations are denied */
+    GRAPH_GONE_OR_DENIED, /* the object is deleted or the permission is missing: Meta uses the same message.
+                             Only in batches, where another operation or the account decides */
+    GRAPH_CALL,           /* an error of the call as a whole, already recorded */
 };
 
 struct graph_result {
     enum graph_kind kind;
-    struct yyjson_val *body; /* of GRAPH_OK, else NULL */
-    enum item_state state;   /* of GRAPH_ITEM, else PENDING */
-    struct str message;      /* of GRAPH_METRIC; in the arena */
+    struct yyjson_val *body; /* GRAPH_OK only, else NULL */
+    enum item_state state;   /* GRAPH_ITEM only, else PENDING */
+    struct str message;      /* GRAPH_METRIC only; in the arena */
 };
 
 struct graph_response {
     struct arena *arena;
-    const struct platform_call *call; /* NULL: of a refresh or a linking */
+    const struct platform_call *call; /* NULL: a token refresh or linking */
     const struct http_response *response;
-    bool refreshes; /* this API's tokens can be refreshed */
+    bool refreshes; /* whether this API's tokens can be refreshed */
     bool batch;
     struct yyjson_val *root;
-    struct jsonr_iter parts; /* of a batch */
-    struct outcome outcome;  /* the gravest so far */
-    struct outcome
-        bug; /* an error that is the request's fault, or unknown; counts when nothing was understood */
-    struct str unknown_code; /* of an error without a row; p == NULL: none */
+    struct jsonr_iter parts; /* remaining operations of a batch */
+    struct outcome outcome;  /* the most serious so far */
+    struct outcome bug;      /* an error in our request, or unknown; used if no operation was understood */
+    struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
     bool understood;
-    size_t answered, denied, gone_or_denied; /* operations, among them that for the account */
+    size_t answered, denied, gone_or_denied; /* operations, including that for the account */
     struct str denied_code;
-    struct str last_usage; /* the usage header that was read last: entries mostly repeat it */
+    struct str last_usage; /* the last usage header; operations of a batch usually repeat it */
     struct graph_usage {
         int app_percent, account_percent;
-        int64_t regain_minutes; /* until Meta serves the account again; 0: it does */
+        int64_t regain_minutes; /* until Meta serves the account again; 0: not blocked */
     } usage;
 };
 
-/* False: there are no operations to take, graph_response_outcome() says why. `count` of a batch, without the
- * one for the account, which is taken here; 0: no batch. */
+/* Opens a response to `count` operations, without the one for the account, which is read here; 0: not a
+ * batch. False: there are no results; call graph_response_outcome(). */
 bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
                          const struct http_response *response, bool refreshes, size_t count);
 
-/* The next operation. */
+/* The result of the next operation. */
 struct graph_result graph_response_next(struct graph_response *g);
 
-/* The body is not of the documented shape. */
+/* Records that a body does not have the documented shape. */
 void graph_set_malformed(struct graph_response *g, const char *code);
 
-/* A GRAPH_METRIC, or a form that does not fit: the call is to be made in another form. `dropped` is the name
- * that is dead; p == NULL: the next tier. False: there is no further form, the item has no numbers. */
+/* Records that another form of the request is needed: `dropped` is the rejected metric; p == NULL: use the
+ * next tier. False: no form remains, so the item has no counts. */
 bool graph_request_other_form(struct graph_response *g, struct str dropped, bool these_posts_only, int tiers);
 
-/* Whether `s` holds `part`, in whatever case: for the few messages that are told apart by their words alone.
- */
+/* Whether `s` contains `part`, ignoring case: some errors are identified only by their message. */
 bool graph_contains(struct str s, struct str part);
 
 struct outcome graph_response_outcome(struct graph_response *g);
 
-/* Forgets that operations were refused: for a question whose refusal must not cost the author the account. */
+/* Ignores denied operations, if a denial must not cost the author the account. */
 void graph_ignore_denials(struct graph_response *g);
 
-/* The metric of `asked` that Meta's message says is dead; p == NULL: it does not tell. */
-struct str graph_find_rejected_metric(struct str message, struct str asked);
+/* The metric among `requested` that the error message names as invalid; p == NULL: none. */
+struct str graph_find_rejected_metric(struct str message, struct str requested);
 
 /* ---- insights ---- */
 
-/* False: no list, or a list of something else than insights of `id`. Empty is fine. */
+/* Whether the body is a list of insights of object `id`. It may be empty. */
 bool graph_is_insights(struct yyjson_val *body, struct str id);
 
-/* The value of one metric over the object's life, NULL: not in the list. */
+/* The lifetime value of a metric; NULL: not in the list. */
 struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name);
 
-/* All counts of an object such as {"like":41,"love":12}, or a plain count; COUNT_NONE: there is none. */
+/* The sum of the counts of an object such as {"like":41,"love":12}, or a plain count; COUNT_NONE: none. */
 int64_t graph_sum(struct yyjson_val *v);
 
 /* ---- tokens ---- */
 
-/* The answer of a token endpoint of graph.facebook.com or graph.instagram.com into `got`. An error says
- * RECONNECT when the token is dead, OPERATOR when it is our app that is refused; nothing else is held against
- * the account. */
+/* Parses the response of a token endpoint of graph.facebook.com or graph.instagram.com. An error is
+ * RECONNECT if the token is invalid, APP_REJECTED if our app was rejected; other errors do not affect the
+ * account. */
 struct outcome graph_parse_grant(struct arena *a, const struct http_response *response,
                                  struct token_grant *got);
 
-/* An answer that is no grant: Meta's error, or api.instagram.com's own form of one. */
+/* The outcome of an error response: in Meta's form, or in that of api.instagram.com. */
 struct outcome graph_parse_grant_error(struct arena *a, const struct http_response *response,
                                        struct yyjson_val *root);
 

@@ -1,5 +1,4 @@
-/* Lists of insights and what Meta says of the names in them. Which name is which count is the connectors' to
- * know. */
+/* Reads lists of insights, and error messages about metrics. */
 #include "platforms/graph.h"
 
 #include "base/check.h"
@@ -7,9 +6,9 @@
 
 /* ---- lists ---- */
 
-/* "179…/insights/views/lifetime": of which object it is. One without an id, or with another form, may pass.
- */
-static bool is_of(struct yyjson_val *entry, struct str id)
+/* Ids look like "179…/insights/views/lifetime". An entry without an id, or with another form of id, is
+ * accepted. */
+static bool is_entry_of(struct yyjson_val *entry, struct str id)
 {
     struct str object, rest = str_cut(jsonr_text(jsonr_get(entry, "id")), '/', &object);
     return !rest.p || str_eq(object, id);
@@ -20,12 +19,12 @@ bool graph_is_insights(struct yyjson_val *body, struct str id)
     struct yyjson_val *data = jsonr_get(body, "data"), *entry;
     struct jsonr_iter it = jsonr_iterate(data);
     while (jsonr_next(&it, NULL, &entry))
-        if (!jsonr_text(jsonr_get(entry, "name")).p || !is_of(entry, id))
+        if (!jsonr_text(jsonr_get(entry, "name")).p || !is_entry_of(entry, id))
             return false;
     return jsonr_is_array(data);
 }
 
-/* values[0].value; some metrics have total_value.value in its place [P]. */
+/* values[0].value, or total_value.value for some metrics [P]. */
 static struct yyjson_val *entry_value(struct yyjson_val *entry)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(entry, "values"));
@@ -35,7 +34,7 @@ static struct yyjson_val *entry_value(struct yyjson_val *entry)
     return jsonr_get(jsonr_get(entry, "total_value"), "value");
 }
 
-/* A metric may come twice, over the life and by the day [P]: a day's number is never taken for the whole. */
+/* A metric may be listed twice, for the lifetime and per day [P]; never use the value of a day. */
 static bool is_lifetime(struct yyjson_val *entry)
 {
     struct str period = jsonr_text(jsonr_get(entry, "period"));
@@ -57,7 +56,7 @@ struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name)
     return total;
 }
 
-/* Names of reactions vary in case and prefix, so all are summed whatever they are called. */
+/* Names of reactions vary in case and prefix, so all members are summed. */
 int64_t graph_sum(struct yyjson_val *v)
 {
     struct jsonr_iter it = jsonr_iterate(v);
@@ -101,8 +100,8 @@ struct str graph_without(struct arena *a, struct str names, struct str dropped)
     return left;
 }
 
-/* What follows the first `part` in `s`; p == NULL: it is not in there. */
-static struct str behind(struct str s, struct str part)
+/* The text after the first `part` in `s`; p == NULL: not found. */
+static struct str text_after(struct str s, struct str part)
 {
     const char *at = s.len ? memmem(s.p, s.len, part.p, part.len) : NULL;
     if (!at)
@@ -128,7 +127,8 @@ static bool is_word_char(char c)
 
 static bool has_word(struct str s, struct str word)
 {
-    for (struct str rest = behind(s, word), before = s; rest.p; before = rest, rest = behind(rest, word)) {
+    for (struct str rest = text_after(s, word), before = s; rest.p;
+         before = rest, rest = text_after(rest, word)) {
         size_t at = before.len - rest.len - word.len;
         bool begins =
             at == 0 ? before.p == s.p || !is_word_char(before.p[-1]) : !is_word_char(before.p[at - 1]);
@@ -138,19 +138,19 @@ static bool has_word(struct str s, struct str word)
     return false;
 }
 
-/* "metric[2] must be one of the following values: …" tells by its place; the names behind are those that
- * live. */
-struct str graph_find_rejected_metric(struct str message, struct str asked)
+/* "metric[2] must be one of the following values: …" identifies the metric by its index; the listed names
+ * are valid ones. */
+struct str graph_find_rejected_metric(struct str message, struct str requested)
 {
-    struct str index, one, found = {NULL, 0}, rest = behind(message, STR("metric["));
+    struct str index, one, found = {NULL, 0}, rest = text_after(message, STR("metric["));
     unsigned long long n;
     if (rest.p) {
         rest = str_cut(rest, ']', &index);
-        return rest.p && str_to_u64(index, 99, &n) ? name_at(asked, n) : found;
+        return rest.p && str_to_u64(index, 99, &n) ? name_at(requested, n) : found;
     }
-    if (behind(message, STR("following values")).p)
+    if (text_after(message, STR("following values")).p)
         return found;
-    for (rest = asked; rest.len;) {
+    for (rest = requested; rest.len;) {
         rest = str_cut(rest, ',', &one);
         if (!has_word(message, one))
             continue;

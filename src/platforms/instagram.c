@@ -1,9 +1,9 @@
-/* Instagram, with either login. The counts are insights of a media object [V, 2026-06-18]: up to 48 hours
- * late, organic only, kept two years; the media object itself has some of them, and no views.
+/* Instagram with both logins. Counts are insights of a media object [V, 2026-06-18]: up to 48 hours late,
+ * organic only, available for two years. The media object itself has some of the counts, but no views.
  *
- * Instagram Login: graph.instagram.com, one post a call unless the operator says that batches work there
- * (Meta does not say [K]); its token lives 60 days and refreshes itself. Facebook Login: graph.facebook.com,
- * batches of 50, no refresh; it is linked with Facebook's pages (facebook.c). */
+ * Instagram Login: graph.instagram.com, one post per call unless the operator enables batches [K]; its
+ * token lives 60 days and is refreshed with itself. Facebook Login: graph.facebook.com, batches of 50, no
+ * refresh; linked together with Facebook pages (facebook_link.c). */
 #include "base/check.h"
 #include "base/urlencode.h"
 #include "platforms/facebook.h"
@@ -13,11 +13,12 @@
 #include "platforms/response_reader.h"
 
 #define METRICS STR("views,likes,comments,shares,saved")
-#define FEWER   STR("views,likes,comments") /* of old; what else there is, is then asked for by itself */
-#define FIELDS  STR("like_count,comments_count")
+#define FEWER                                                                                                \
+    STR("views,likes,comments") /* available for old posts too; shares and saves are requested separately */
+#define FIELDS STR("like_count,comments_count")
 
 enum { TIER_ALL, TIER_FEWER, TIER_NODE, TIERS };
-enum { OPERATIONS_MAX = 3 }; /* for a post, in TIER_FEWER */
+enum { OPERATIONS_MAX = 3 }; /* per post, in TIER_FEWER */
 
 static const struct {
     const char *name;
@@ -29,8 +30,8 @@ static const struct {
 
 /* ---- requests ---- */
 
-/* The lists of metrics, one for each operation on a post; returns how many. None: the media object is read.
- */
+/* Fills in the lists of metrics, one per operation on a post, and returns their number. 0: read the media
+ * object instead. */
 static size_t plan(struct arena *a, const struct platform_call *call, bool batch, struct str *lists)
 {
     static const char *const singles[] = {"shares", "saved"};
@@ -57,7 +58,8 @@ static struct str node_path(struct arena *a, const struct platform_item *item)
     return arena_printf(a, "%.*s?fields=%.*s", (int)item->id.len, item->id.p, (int)FIELDS.len, FIELDS.p);
 }
 
-static void build_any(struct arena *a, const struct platform_call *call, bool batch, struct http_request *out)
+static void build_metrics(struct arena *a, const struct platform_call *call, bool batch,
+                          struct http_request *out)
 {
     struct str lists[OPERATIONS_MAX], paths[GRAPH_BATCH_MAX];
     size_t each = plan(a, call, batch, lists), n = 0;
@@ -74,7 +76,7 @@ static void build_any(struct arena *a, const struct platform_call *call, bool ba
         graph_get(a, call, paths[0], out);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static bool read_insights(struct graph_response *g, struct yyjson_val *body, struct platform_item *item)
 {
@@ -104,8 +106,8 @@ static void read_node(struct graph_response *g, struct yyjson_val *body, struct 
     item_set_state(item);
 }
 
-/* Whether a metric is dead, or only not for this kind of post, Meta tells by its words alone. */
-static bool is_of_the_post(struct str message)
+/* Only the message tells whether the metric is gone or just not available for this kind of post. */
+static bool is_unavailable_for_post(struct str message)
 {
     return graph_contains(message, STR("media product type"));
 }
@@ -123,7 +125,7 @@ static void read_part(struct graph_response *g, struct graph_result part, struct
     case GRAPH_ITEM: item->state = part.state; return;
     case GRAPH_METRIC:
         if (!graph_request_other_form(g, graph_find_rejected_metric(part.message, asked),
-                                      is_of_the_post(part.message), TIERS))
+                                      is_unavailable_for_post(part.message), TIERS))
             item->state = ITEM_NO_DATA;
         return;
     case GRAPH_DENIED:
@@ -144,8 +146,8 @@ static void read_item(struct graph_response *g, size_t each, const struct str *l
     }
 }
 
-static struct outcome parse_any(struct arena *a, struct platform_call *call,
-                                const struct http_response *response, bool refreshes, bool batch)
+static struct outcome parse_metrics(struct arena *a, struct platform_call *call,
+                                    const struct http_response *response, bool refreshes, bool batch)
 {
     struct graph_response g;
     struct str lists[OPERATIONS_MAX];
@@ -160,7 +162,7 @@ static struct outcome parse_any(struct arena *a, struct platform_call *call,
 
 /* ---- the two ---- */
 
-/* A batch where the operator says that the host takes them, and then for more than one post. */
+/* More than one item only if the operator enabled batches. */
 static bool is_batch(const struct platform_call *call)
 {
     return call->item_count > 1;
@@ -168,28 +170,28 @@ static bool is_batch(const struct platform_call *call)
 
 static void build(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
-    build_any(a, call, is_batch(call), out);
+    build_metrics(a, call, is_batch(call), out);
 }
 
 static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *response)
 {
-    return parse_any(a, call, response, true, is_batch(call));
+    return parse_metrics(a, call, response, true, is_batch(call));
 }
 
-static void build_by_facebook(struct arena *a, const struct platform_call *call, struct http_request *out)
+static void build_facebook_login(struct arena *a, const struct platform_call *call, struct http_request *out)
 {
-    build_any(a, call, true, out);
+    build_metrics(a, call, true, out);
 }
 
-static struct outcome parse_by_facebook(struct arena *a, struct platform_call *call,
-                                        const struct http_response *response)
+static struct outcome parse_facebook_login(struct arena *a, struct platform_call *call,
+                                           const struct http_response *response)
 {
-    return parse_any(a, call, response, false, true);
+    return parse_metrics(a, call, response, false, true);
 }
 
 /* ---- Instagram Login: tokens ---- */
 
-/* Meta documents these as GETs with the token and the secret in the address, and nothing else [V]. */
+/* Meta documents only GETs with the token and the secret in the URL [V]. */
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out)
@@ -201,7 +203,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
     out->path = url_with_fields(a, STR("/refresh_access_token?"), fields, 2);
 }
 
-/* The token itself is what is new each time; there is no second one. */
+/* The access token is replaced; there is no refresh token. */
 static struct outcome parse_refresh(struct arena *a, const struct http_response *response,
                                     struct token_grant *got)
 {
@@ -224,7 +226,7 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
     return url_with_fields(a, STR("/oauth/authorize?"), fields, 6);
 }
 
-/* Instagram puts "#_" behind the address that the browser comes back to [V]; a code never holds it. */
+/* Instagram appends "#_" to the redirect URL [V]; a code never contains "#". */
 static struct str plain_code(struct str code)
 {
     struct str plain;
@@ -264,7 +266,7 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
     }
 }
 
-/* The permissions as the code's answer has them: a text, comma separated, or a list [P]. */
+/* The granted permissions in the token response: a comma-separated text, or a list [P]. */
 static struct str permissions(struct arena *a, struct yyjson_val *v)
 {
     struct str all = jsonr_text(v);
@@ -278,7 +280,7 @@ static struct str permissions(struct arena *a, struct yyjson_val *v)
     return all;
 }
 
-/* Documented as a list of one below `data`; seen without it too [P]. */
+/* Documented as a list with one element in `data`; also seen without it [P]. */
 static struct outcome parse_code(struct arena *a, struct platform_link *link,
                                  const struct http_response *response)
 {
@@ -305,8 +307,7 @@ static struct outcome parse_long(struct arena *a, struct platform_link *link,
     return o;
 }
 
-/* `user_id` is the id of the professional account, which its media belong to; `id` is another for each app.
- */
+/* `user_id` is the id of the professional account, which owns the media; `id` differs per app. */
 static struct outcome parse_me(struct arena *a, struct platform_link *link,
                                const struct http_response *response)
 {
@@ -315,7 +316,8 @@ static struct outcome parse_me(struct arena *a, struct platform_link *link,
         struct graph_result part = graph_response_next(&g);
         struct yyjson_val *me = part.body;
         struct jsonr_iter it = jsonr_iterate(jsonr_get(me, "data"));
-        (void)jsonr_next(&it, NULL, &me); /* documented as a list of one [V], in practice a plain object */
+        (void)jsonr_next(&it, NULL,
+                         &me); /* documented as a list with one element [V], in practice an object */
         struct str id = jsonr_id(jsonr_get(me, "user_id"));
         if (part.kind == GRAPH_OK && platform_id_is_plain(id)) {
             struct str name = grant_display_name(a, jsonr_text(jsonr_get(me, "username")));
@@ -371,8 +373,8 @@ static const struct config_key keys[] = {
 };
 const struct config_section instagram_keys = CONFIG_SECTION(keys);
 
-/* 4800 calls for each impression of the account in a day: Meta's headers say how much of that is used, so
- * there is no rate here [V]. */
+/* The limit is 4800 calls per impression of the account and day. Meta's headers report its usage, so there
+ * is no rate here [V]. */
 const struct platform_desc instagram_desc = {
     .api = API_INSTAGRAM,
     .platform = PLATFORM_INSTAGRAM,
@@ -408,6 +410,6 @@ const struct platform_desc instagram_facebook_desc = {
     .ids_per_call = {50, 16, 50},
     .measurable = ALL_COUNTS,
     .refresh_before_s = -1,
-    .build = build_by_facebook,
-    .parse = parse_by_facebook,
+    .build = build_facebook_login,
+    .parse = parse_facebook_login,
 };

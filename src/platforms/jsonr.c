@@ -1,6 +1,6 @@
-/* The strict reader, over yyjson, whose document lives in the caller's arena. Numbers are kept as raw text: a
- * count is judged by its digits, whatever its size. yyjson refuses what is not UTF-8 and lone surrogates, and
- * does not recurse; depth, members and repeated names are counted here. */
+/* The strict reader, based on yyjson; its document is in the arena of the caller. Numbers are read as raw
+ * text, so that a count is validated by its digits, whatever its size. yyjson rejects invalid UTF-8 and
+ * lone surrogates and does not recurse; depth, members and duplicate names are checked here. */
 #include "platforms/jsonr.h"
 
 #include "base/hash.h"
@@ -28,7 +28,7 @@ static void on_free(void *arena, void *p)
     (void)p;
 }
 
-/* ---- the whole ---- */
+/* ---- validation ---- */
 
 static struct str key_text(yyjson_val *key)
 {
@@ -51,7 +51,7 @@ static bool has_name_twice(yyjson_val *object)
     return false;
 }
 
-/* Small objects, which are nearly all: each with each. */
+/* For small objects, which are nearly all: compare all pairs. */
 static bool has_name_twice_small(yyjson_val *object)
 {
     struct jsonr_iter it = jsonr_iterate(object);
@@ -74,7 +74,7 @@ static bool is_sound_object(yyjson_val *object)
     return members <= JSONR_MEMBERS_MAX && !has_name_twice(object);
 }
 
-/* Recurses as deep as JSONR_DEPTH_MAX. */
+/* Recursion is limited by JSONR_DEPTH_MAX. */
 static bool is_sound(yyjson_val *v, int depth)
 {
     if (!yyjson_is_ctn(v))
@@ -96,7 +96,7 @@ struct yyjson_val *jsonr_parse(struct arena *a, struct str body)
     if (body.len == 0 || body.len > JSONR_BODY_MAX)
         return NULL;
     const yyjson_alc in_arena = {on_malloc, on_realloc, on_free, a};
-    /* Without YYJSON_READ_INSITU the text is copied, so it is not written to. */
+    /* Without YYJSON_READ_INSITU yyjson copies the text, so it does not modify `body`. */
     yyjson_doc *doc =
         yyjson_read_opts((char *)(uintptr_t)body.p, body.len, YYJSON_READ_NUMBER_AS_RAW, &in_arena, NULL);
     yyjson_val *root = yyjson_doc_get_root(doc);
@@ -185,7 +185,7 @@ bool jsonr_integer(struct yyjson_val *v, int64_t *out)
     return true;
 }
 
-/* `20.0` → `20`; anything but zeros behind the point stays, and is then no integer. */
+/* `20.0` → `20`. A fraction other than zeros stays, and then it is not an integer. */
 static struct str without_zero_fraction(struct str s)
 {
     struct str whole, fraction = str_cut(s, '.', &whole);
@@ -201,12 +201,12 @@ int64_t jsonr_count(struct yyjson_val *v)
     if (yyjson_is_raw(v))
         digits = without_zero_fraction(str_make(yyjson_get_raw(v), yyjson_get_len(v)));
     else if (digits.len > 1 && digits.p[0] == '0')
-        return COUNT_NONE; /* JSON's own numbers cannot begin so */
+        return COUNT_NONE; /* a leading zero is not valid in JSON either */
     unsigned long long n;
     return str_to_u64(digits, COUNT_MAX, &n) ? (int64_t)n : COUNT_NONE;
 }
 
-/* ---- going through ---- */
+/* ---- iteration ---- */
 
 struct jsonr_iter jsonr_iterate(struct yyjson_val *v)
 {

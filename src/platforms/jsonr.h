@@ -1,6 +1,6 @@
-/* Reading a platform's JSON, strictly: the whole body is checked first (UTF-8, depth, members, no name twice
- * in an object), then values are taken out by name. A value that is absent or of another type reads as
- * nothing, so look-ups can be chained and end in one test. */
+/* A strict JSON reader for platform responses: the whole body is validated first (UTF-8, depth, number of
+ * members, no duplicate names), then values are looked up by name. A value that is absent or of another
+ * type reads as "none", so lookups can be chained and checked once at the end. */
 #ifndef VT_PLATFORMS_JSONR_H
 #define VT_PLATFORMS_JSONR_H
 
@@ -14,18 +14,18 @@ struct yyjson_val;
 enum {
     JSONR_BODY_MAX = 2 << 20, /* bytes */
     JSONR_DEPTH_MAX = 24,
-    JSONR_MEMBERS_MAX = 256, /* of an object */
+    JSONR_MEMBERS_MAX = 256, /* per object */
 };
 
-/* NULL: not JSON as above. Everything that is read from it lives in the arena. */
+/* NULL: invalid. The arena owns all that is read from the document. */
 struct yyjson_val *jsonr_parse(struct arena *a, struct str body);
 
-/* NULL: `v` is no object (or NULL itself), or has no such member. */
+/* NULL: `v` is not an object (or is NULL), or has no such member. */
 struct yyjson_val *jsonr_get(struct yyjson_val *v, const char *name);
 
 bool jsonr_is_object(struct yyjson_val *v);
 bool jsonr_is_array(struct yyjson_val *v);
-bool jsonr_is_null(struct yyjson_val *v); /* of a member that is there */
+bool jsonr_is_null(struct yyjson_val *v); /* false if the member is absent */
 bool jsonr_is_true(struct yyjson_val *v);
 
 /* p == NULL: not a string. */
@@ -34,17 +34,17 @@ struct str jsonr_text(struct yyjson_val *v);
 /* "object", "array", "string", "number", "boolean", "null". Static. */
 const char *jsonr_type(struct yyjson_val *v);
 
-/* The text of a number as it stands; p == NULL: not a number. */
+/* The text of a number; p == NULL: not a number. */
 struct str jsonr_number(struct yyjson_val *v);
 
-/* The digits of an id, which comes as a string or as an integer of any size; p == NULL: neither, or empty. */
+/* An id as text: a string, or an integer of any size. p == NULL: neither, or empty. */
 struct str jsonr_id(struct yyjson_val *v);
 
-/* An integer as JSON's grammar has it, with a sign or without: codes of errors, lives in seconds. */
+/* An integer, such as an error code or a lifetime in seconds. */
 bool jsonr_integer(struct yyjson_val *v, int64_t *out);
 
-/* A count: an integer without sign, the same in a string (YouTube), or `20.0` (Pinterest). Anything else, and
- * what is above COUNT_MAX, is COUNT_NONE. */
+/* A count: a non-negative integer, also as a string (YouTube) or as `20.0` (Pinterest). Anything else, and
+ * values above COUNT_MAX, are COUNT_NONE. */
 int64_t jsonr_count(struct yyjson_val *v);
 
 /* Members of an object or elements of an array, in order. */
@@ -53,7 +53,7 @@ struct jsonr_iter {
     size_t left;
     bool object;
 };
-struct jsonr_iter jsonr_iterate(struct yyjson_val *v); /* of anything else: none */
+struct jsonr_iter jsonr_iterate(struct yyjson_val *v); /* empty for other types */
 /* `name` may be NULL; p == NULL in an array. */
 bool jsonr_next(struct jsonr_iter *it, struct str *name, struct yyjson_val **value);
 

@@ -1,15 +1,15 @@
-/* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Form 0 asks for up to a hundred pins at once, which Pinterest
- * grants app by app; form 1 for one pin; form 2 for the reactions and comments of one pin, for pins that are
- * no videos.
+/* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Form 0 of a request reads up to 100 pins, which Pinterest grants
+ * app by app; form 1 reads one pin; form 2 reads the reactions and comments of one pin, for pins that are
+ * not videos.
  *
- * Views and saves stand in `summary_metrics`, which sums the days asked for: the days begin before the pin
- * was posted. Reactions and comments stand in `lifetime_metrics` alone. There are no shares. Pinterest's
- * support says that both kinds must not be mixed in one request; the specification allows it, and for some
- * apps it works. Unless a check has shown that it works, a call requests one kind: Pinterest computes the
- * numbers once a day, so each kind is recent enough.
+ * `summary_metrics` has views and saves, summed over the requested days, which begin before the pin was
+ * posted. `lifetime_metrics` has reactions and comments. There are no shares. Pinterest's support says that
+ * both kinds must not be mixed in one request; the specification allows it, and for some apps it works.
+ * Unless a check has shown that it works, a call requests one kind: Pinterest computes the counts once a
+ * day, so each kind is recent enough.
  *
- * Errors: by HTTP status first, then by `code`, which differs between the two endpoints for the same thing.
- */
+ * Errors are identified by HTTP status and `code`; the two endpoints use different codes for the same
+ * error. */
 #include "base/clock.h"
 #include "base/urlencode.h"
 #include "platforms/errors.h"
@@ -24,14 +24,13 @@
 enum { TIER_BULK, TIER_PIN, TIER_LIFETIME, TIERS };
 enum {
     IDS_MAX = 100,
-    DAYS_MAX = 89,        /* Pinterest: ninety */
-    SETTLING_DAYS = 3,    /* numbers come once a day: so long a pin may have none */
-    LONG_WINDOW_S = 3600, /* a limit over so long is worth slowing down for */
+    DAYS_MAX = 89,        /* Pinterest allows 90 */
+    SETTLING_DAYS = 3,    /* counts are computed once a day; a newer pin may have none */
+    LONG_WINDOW_S = 3600, /* rate limits over shorter windows are left to the token bucket */
 };
 
 const struct error_row pinterest_errors[] = {
-    /* Metrics or days that the pin does not take, perhaps: no error of the app's as long as there is another
-       form. */
+    /* The pin may not have these metrics or days. Not an error of the app while another form remains. */
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
@@ -45,36 +44,36 @@ const struct error_row pinterest_errors[] = {
     {0},
 };
 
-/* Of the token endpoint; not documented. */
+/* Errors of the token endpoint, undocumented. */
 static const struct error_row token_errors[] = {
     {"283", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* "The authorization grant is invalid" [P] */
-    {"2", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* "Authentication failed.": of the app, here [P] */
+    {"2", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* "Authentication failed.": the app is meant [P] */
     {"1", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},   {"8", 429, OUTCOME_RETRY, SCOPE_APP, 60000}, {0},
 };
 
 /* ---- requests ---- */
 
-/* About every fourth hour. The multiples of the golden ratio are spread evenly modulo 1, so a post that is
- * read every 6 or 24 hours gets both kinds as well. */
+/* True for about every fourth hour. Multiples of the golden ratio are evenly distributed modulo 1, so a
+ * post that is read every 6 or 24 hours gets both kinds of metrics. */
 static bool is_lifetime_hour(int64_t now_ms)
 {
     const uint32_t golden_ratio = 2654435769U; /* its fraction, times 2^32 */
     return (uint32_t)(now_ms / HOUR_MS) * golden_ratio >= 3U << 30;
 }
 
-static bool asks_lifetime_alone(const struct platform_call *call)
+static bool requests_lifetime_only(const struct platform_call *call)
 {
     return call->tier == TIER_LIFETIME || (!call->combined && is_lifetime_hour(call->now_ms));
 }
 
 static const char *metrics_of(const struct platform_call *call)
 {
-    if (asks_lifetime_alone(call))
+    if (requests_lifetime_only(call))
         return LIFETIME_METRICS;
     return call->combined ? STANDARD_METRICS "," LIFETIME_METRICS : STANDARD_METRICS;
 }
 
-/* From the day before the oldest of them was posted. */
+/* The day before the oldest pin was posted, within the limit. */
 static int32_t first_day(const struct platform_call *call, int32_t today)
 {
     int32_t first = today;
@@ -109,7 +108,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
     request_add_bearer(a, out, call->access_token);
 }
 
-/* ---- the rate headers: structured text, `60, 100;w=1;name="…", 60;w=60;name="…"` [P] ---- */
+/* ---- rate headers: structured fields such as `60, 100;w=1;name="…", 60;w=60;name="…"` [P] ---- */
 
 static int64_t leading_number(struct str s)
 {
@@ -119,7 +118,7 @@ static int64_t leading_number(struct str s)
     return str_to_u64(str_trim(head), UINT32_MAX, &n) ? (int64_t)n : -1;
 }
 
-/* Seconds that the limit counts over, by the item that repeats it; 0: not said. */
+/* The window of the limit in seconds, from the item that repeats the limit; 0: unknown. */
 static int64_t limit_window(struct str items, int64_t limit)
 {
     struct str item, part;
@@ -137,8 +136,8 @@ static int64_t limit_window(struct str items, int64_t limit)
     return 0;
 }
 
-/* A minute's limit of one account is kept by its bucket: only longer ones are told. Text that is not
- * understood is as good as none. */
+/* Reports usage only of limits over an hour or more; the token bucket enforces shorter ones. Unreadable
+ * headers are ignored. */
 static void read_rate(const struct http_response *r, struct outcome *o)
 {
     struct str limits = response_header(r, STR("x-ratelimit-limit")), first;
@@ -154,7 +153,7 @@ static void read_rate(const struct http_response *r, struct outcome *o)
         o->wait_ms = (reset_s < DAY_MS / SECOND_MS ? reset_s * SECOND_MS : DAY_MS);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
 {
@@ -171,7 +170,7 @@ static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
     return true;
 }
 
-/* Pins without numbers are left out [V], as are those that are gone. A pin may well have no reactions. */
+/* Pins without counts are omitted [V], as are deleted pins. A pin without reactions is normal. */
 static bool read_pins(struct platform_call *call, struct yyjson_val *root)
 {
     struct yyjson_val *pin;
@@ -184,7 +183,8 @@ static bool read_pins(struct platform_call *call, struct yyjson_val *root)
             return false;
     for (size_t i = 0; i < call->item_count; i++)
         if (call->items[i].state == ITEM_PENDING &&
-            (asks_lifetime_alone(call) || call->now_ms - call->items[i].posted_at < SETTLING_DAYS * DAY_MS))
+            (requests_lifetime_only(call) ||
+             call->now_ms - call->items[i].posted_at < SETTLING_DAYS * DAY_MS))
             call->items[i].state = ITEM_NO_DATA;
     return true;
 }
@@ -197,16 +197,16 @@ static struct str error_code(struct arena *a, struct yyjson_val *root)
     return arena_printf(a, "%lld", (long long)code);
 }
 
-/* Another form of the request, while there is one. */
-static void next_form(struct platform_call *call, struct outcome *o)
+/* Switches to the next form of the request, if there is one. */
+static void use_next_form(struct platform_call *call, struct outcome *o)
 {
     if (o->scope == SCOPE_APP) {
         if (call->tier != TIER_BULK)
-            o->kind = OUTCOME_APP_REJECTED; /* a grant that single pins want as well */
+            o->kind = OUTCOME_APP_REJECTED; /* single pins need the same permission */
     } else if (call->tier < TIER_LIFETIME) {
         o->these_posts_only = true;
     } else {
-        call->items[0].state = ITEM_NO_DATA; /* or days that are wrong: not for ever */
+        call->items[0].state = ITEM_NO_DATA; /* not PERMANENT: the requested days may be wrong */
         o->kind = OUTCOME_OK;
     }
 }
@@ -220,19 +220,19 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
     struct outcome o = outcome_from_error(a, pinterest_errors, code, r, call->now_ms);
     o.code = arena_printf(a, "%d.%.*s", r->status, (int)o.code.len, o.code.p);
     if (call->combined && o.kind == OUTCOME_OTHER_FORM && r->status == 400)
-        o.combined = COMBINED_FAILS; /* repeated with one kind first */
+        o.combined = COMBINED_FAILS; /* repeat with one kind of metrics first */
     else if (o.kind == OUTCOME_OTHER_FORM)
-        next_form(call, &o);
+        use_next_form(call, &o);
     if (o.kind == OUTCOME_SPLIT && call->item_count == 1) {
-        /* A personal account is refused with the same code as a pin that is gone [V]. */
+        /* A personal account gets the same error as a deleted pin [V]. */
         call->items[0].state = call->is_personal && r->status == 403 ? ITEM_NO_DATA : ITEM_MISSING;
         o.kind = OUTCOME_OK;
     }
     return o;
 }
 
-/* A request of both kinds may be answered with one of them and no error [live]. */
-static enum combined what_works(const struct platform_call *call)
+/* A request for both kinds may succeed with only one of them [live]. */
+static enum combined combined_result(const struct platform_call *call)
 {
     enum combined found = COMBINED_UNKNOWN;
     for (size_t i = 0; i < call->item_count; i++) {
@@ -258,7 +258,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
         items_reset(call);
         o = outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     } else if (call->combined) {
-        o.combined = what_works(call);
+        o.combined = combined_result(call);
     }
     read_rate(r, &o);
     return o;
@@ -293,7 +293,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
     build_token(a, options, app, fields, sizeof fields / sizeof fields[0], out);
 }
 
-/* The refresh token is renewed with every refresh and the old one spent [P]. */
+/* Every refresh returns a new refresh token; the old one becomes invalid [P]. */
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
@@ -328,7 +328,7 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
         {"grant_type", STR("authorization_code")},
         {"code", link->code},
         {"redirect_uri", link->redirect_uri},
-        {"continuous_refresh", STR("true")}, /* apps from before 2025-09-25 must ask for it [V] */
+        {"continuous_refresh", STR("true")}, /* required for apps created before 2025-09-25 [V] */
     };
     if (link->step == LINK_TOKEN)
         build_token(a, link->options, &link->app, fields, sizeof fields / sizeof fields[0], out);
@@ -354,7 +354,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link, co
     return o;
 }
 
-/* The table is of pins: what it says of one means here that a scope is missing. */
+/* pinterest_errors is about pins: an OK there means here that a scope is missing. */
 static struct outcome read_account_error(struct arena *a, struct yyjson_val *root,
                                          const struct http_response *r)
 {
@@ -377,7 +377,7 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
         return read_account_error(a, root, r);
     struct str id = jsonr_id(jsonr_get(root, "id")), username = jsonr_text(jsonr_get(root, "username"));
     if (!id.p)
-        id = username; /* both are optional in the specification */
+        id = username; /* the specification declares both optional */
     if (!platform_id_is_plain(id))
         return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     link->accounts[0] = (struct linked_account){.api = API_PINTEREST, .id = id, .grant = link->grant};

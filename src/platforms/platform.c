@@ -1,4 +1,4 @@
-/* The table of the connectors and the names of what they say. */
+/* The table of all APIs, and names of outcomes. */
 #include "platforms/platform.h"
 
 #include "base/check.h"

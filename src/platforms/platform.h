@@ -1,13 +1,13 @@
-/* What a platform is to us: the interface of the connectors, one file each. A connector is pure: `build`
- * writes a request's bytes, `parse` reads an answer's. It knows no socket, clock, log, database, and
- * allocates in the arena it is given, so all of it is tested from files and fuzzed.
+/* The interface of the connectors, one file per API. A connector is pure: build() writes a request, parse()
+ * reads a response. It does no I/O and allocates only in the arena that it is passed, so that it is tested
+ * with files and fuzzed.
  *
- * Facts and marks [V]erified, [P]roject, [K]not looked up are those of the platform notes: what is not [V] is
- * an option or found out at run time. Absent is not 0 and not an error: a count that was not measured is
- * COUNT_NONE.
+ * parse() accepts any bytes and always returns an outcome. It never follows an address in a body. A count
+ * that a response lacks is COUNT_NONE, which is neither 0 nor an error.
  *
- * parse() may be given any bytes whatsoever and ends in a verdict. It never follows an address out of a body.
- */
+ * Marks in the connectors' comments: [V] verified in the platform's documentation, [live] seen in live
+ * responses, [P] reported by other projects, [K] unverified. What is not [V] is configurable or detected at
+ * run time. */
 #ifndef VT_PLATFORMS_PLATFORM_H
 #define VT_PLATFORMS_PLATFORM_H
 
@@ -40,36 +40,36 @@ enum platform_api { PLATFORM_API_LIST(PLATFORM_API_CONSTANT) };
 enum { PLATFORM_APIS = PLATFORM_API_LIST(PLATFORM_API_ONE) };
 #undef PLATFORM_API_ONE
 
-/* ---- what is asked, item by item ---- */
+/* ---- items: the posts of one call ---- */
 
 enum item_state {
-    ITEM_PENDING, /* start value; still so after OUTCOME_OK: the platform left the id out, the engine makes it
-                   * MISSING
-                   */
-    ITEM_OK,      /* at least one count measured */
-    ITEM_NO_DATA, /* known to the platform, no numbers yet */
-    ITEM_MISSING, /* perhaps gone: absent or 404 or 100.33; confirmed only by repetition */
-    ITEM_PERMANENT, /* will never have numbers (before the business conversion, an image pin) */
-    ITEM_RETRY,     /* this item only: null in a batch, inner 5xx */
+    ITEM_PENDING,   /* not in the response (yet); the caller treats it as MISSING if the outcome is OK */
+    ITEM_OK,        /* has at least one count */
+    ITEM_NO_DATA,   /* the post exists, but has no counts yet */
+    ITEM_MISSING,   /* probably deleted; the caller requires several such responses */
+    ITEM_PERMANENT, /* will never have counts (posted before the business conversion, an image pin) */
+    ITEM_RETRY,     /* this item failed temporarily, others of the batch did not */
 };
 
-enum { VIEWS_SOURCE_NONE = 0 }; /* others: the connector's own numbers, kept for each post, < 256 */
+/* Which definition of a view a post's counts follow. Other values are the connector's own, 1 to 255, and are
+ * stored with the post. */
+enum { VIEWS_SOURCE_NONE = 0 };
 
 struct platform_item {
-    struct str id;     /* the platform's own id of the post, or what it is resolved from */
+    struct str id;     /* the platform's id of the post; for CALL_RESOLVE the id to resolve */
     int64_t posted_at; /* ms */
-    int views_source;  /* in: the definition of a view that this post is read by, NONE: not chosen yet.
-                    out: that of counts[COUNT_VIEWS]. A connector never changes a chosen one */
-    enum item_state state;
-    int64_t counts[COUNT_KINDS]; /* out: COUNT_NONE: not measured */
-    struct str resolved; /* out, of CALL_RESOLVE: the id that CALL_READ wants; p == NULL: not known yet */
+    int views_source;  /* in: the stored source, NONE if none is chosen yet; out: that of counts[COUNT_VIEWS].
+                        * A  connector never changes a chosen source */
+    enum item_state state;       /* out */
+    int64_t counts[COUNT_KINDS]; /* out */
+    struct str resolved;         /* out, CALL_RESOLVE: the id for CALL_READ; p == NULL: unknown yet */
 };
 
-/* ---- what one call is ---- */
+/* ---- a call ---- */
 
 enum call_kind {
     CALL_READ,
-    CALL_RESOLVE, /* item ids are not the platform's ids of a video yet (TikTok's publish_id): ask for them */
+    CALL_RESOLVE, /* look up the platform's ids of posts that have another id (TikTok's publish_id) */
 };
 
 /* The servers of a platform. */
@@ -85,8 +85,8 @@ struct platform_options {
     const char *origins[PLATFORM_ORIGINS]; /* "https://api.example.com" */
     const char *graph_version;             /* "v26.0" */
     int ids_per_call;                      /* 0: the descriptor's */
-    bool batch;                            /* graph.instagram.com: whether it takes batches [K]: off */
-    const char *more_scopes; /* Facebook: requested beside the descriptor's scopes; NULL or "": none */
+    bool batch;                            /* send batches to graph.instagram.com [K] */
+    const char *more_scopes; /* Facebook: requested in addition to desc.scopes; NULL or "": none */
     const char *config_id;   /* Facebook Login for Business: replaces the scopes; NULL or "": none */
     struct str api_key;      /* YouTube: reads public counts of any author's videos; empty: none */
     bool by_key;             /* calls may use api_key, so that one call reads videos of several authors */
@@ -95,69 +95,68 @@ struct platform_options {
 struct platform_call {
     enum call_kind kind;
     const struct platform_options *options;
-    struct str account_id;   /* the platform's id of the account; "" when mixed */
-    struct str access_token; /* or, with by_key, the API key */
-    bool by_key;             /* this call carries the key of the app in place of a token */
-    int tier;                /* of the descriptor: which form of the request; 0 first */
-    struct str dropped;      /* metrics that a tier leaves out, comma separated: found dead before
-                              * (OUTCOME_OTHER_FORM), "" none
-                              */
-    bool with_account; /* ask for the account itself beside the posts, which tells a deleted post from a lost
-                        * grant; only after an outcome that had `with_account` */
-    bool is_personal;  /* linked_account.is_personal */
-    bool combined;     /* request metrics of both kinds at once; see platform_desc.combines */
+    struct str account_id;   /* the platform's id; "" if the items belong to several accounts */
+    struct str access_token; /* or the API key if by_key */
+    bool by_key;             /* this call uses the API key instead of a token */
+    int tier;                /* the form of the request, 0 … desc.tiers - 1; 0 is tried first */
+    struct str dropped; /* metrics to leave out, comma separated: earlier calls had them rejected; "": none */
+    bool with_account;  /* also request the account itself, to tell a deleted post from a lost permission; set
+                         * only after an outcome that had with_account */
+    bool is_personal;   /* linked_account.is_personal */
+    bool combined;      /* request both kinds of metrics; see platform_desc.combines */
     int64_t now_ms;
     struct platform_item *items;
     size_t item_count;
 };
 
-/* ---- how a call ended: the engine switches on this and on nothing else ----
+/* ---- outcomes of calls ----
  *
- * Part of a call may be answered whatever the verdict (batches of the Graph API): items that are neither
- * PENDING nor RETRY are answered and stand; a repeat, by whatever verdict, asks only for the others.
- */
+ * In batches, some items may have a result whatever the outcome is: items that are neither PENDING nor RETRY
+ * keep their result, and a repeated call contains only the others. */
 
 enum outcome_kind {
-    OUTCOME_OK,             /* body understood; look at the items */
-    OUTCOME_RETRY,          /* 429, 5xx, throttled (and, said by the engine, a transport error): back off */
-    OUTCOME_QUOTA_SPENT,    /* nothing more until the quota begins anew (YouTube) */
-    OUTCOME_TOKEN_REJECTED, /* refresh once, then repeat this call once */
-    OUTCOME_RECONNECT,      /* the author must consent again; the account stops until then */
-    OUTCOME_APP_REJECTED, /* our app is refused (its secret, its review, its grants): never the author's fault
+    OUTCOME_OK,             /* response understood; see the items */
+    OUTCOME_RETRY,          /* 429, 5xx, throttled: back off. Also used for transport errors */
+    OUTCOME_QUOTA_SPENT,    /* no more calls until the daily quota resets (YouTube) */
+    OUTCOME_TOKEN_REJECTED, /* refresh the token, then repeat this call once */
+    OUTCOME_RECONNECT,      /* the author must consent again; no calls for the account until then */
+    OUTCOME_APP_REJECTED, /* the operator's app was rejected: wrong secret, no review. Not the author's fault
                            */
-    OUTCOME_OTHER_FORM,   /* a dead metric or a grant that is missing: build again with tier + 1, or with
-                             `dropped` */
-    OUTCOME_SPLIT,        /* refused because of one id: halve, down to one */
-    OUTCOME_MALFORMED,    /* not the documented shape: like LATER, and a sample is kept */
-    OUTCOME_BAD_REQUEST,  /* the platform says that our request is wrong */
+    OUTCOME_OTHER_FORM,  /* a metric or permission is not available: build again with tier + 1 or `dropped` */
+    OUTCOME_SPLIT,       /* one id makes the call fail: halve the call, down to a single id */
+    OUTCOME_MALFORMED,   /* not the documented shape: like RETRY */
+    OUTCOME_BAD_REQUEST, /* the platform reports an error in our request */
 };
 enum { OUTCOME_KINDS = 10 };
 
-const char *outcome_kind_name(enum outcome_kind v); /* "ok", "later" …: metrics, logs, tables. Static */
+/* "ok", "retry" …, for metrics, logs and tables. Static. */
+const char *outcome_kind_name(enum outcome_kind kind);
 
-/* Whether the app may request metrics of both kinds at once. Stored in the database: never renumber. */
+/* Whether the app may request both kinds of metrics at once. Stored in the database: never renumber. */
 enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
 
-enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP }; /* whom a LATER or QUOTA pauses */
+enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP }; /* what a RETRY or QUOTA_SPENT pauses */
 
+/* Texts are static or in the arena. */
 struct outcome {
     enum outcome_kind kind;
     enum outcome_scope scope;
-    int64_t wait_ms;   /* 0: none given */
+    int64_t wait_ms;   /* before the next call, as the platform requests; 0: not given */
     int usage_percent; /* the highest of the rate headers; 0: unknown */
-    struct str code;   /* short and stable, in the arena or static, such as "190.460"; never a message */
-    struct str
-        dropped; /* of OUTCOME_OTHER_FORM: the metric that is dead, when the answer names it; in the arena */
-    bool with_account; /* of OUTCOME_OTHER_FORM: the posts are gone or the grant is, and the answer does not
-                        * tell which: repeat the call in the same form with platform_call.with_account */
-    bool too_large; /* of OUTCOME_SPLIT: the answer would have been too large, which blames no single post */
-    bool no_insights; /* of OUTCOME_OK: the posts answered, their insights were refused or empty throughout,
-                       * so the grant probably lacks the permission for insights */
-    enum combined combined;  /* of a call with platform_call.combined: what its response shows */
-    struct str unknown_code; /* an error code that no table of ours has; p == NULL: none */
-    bool these_posts_only; /* of OUTCOME_OTHER_FORM: it is these posts that want another form (a classic video
-                            * among Reels), so it is not remembered for the account; false: the form is dead
-                            * for the account */
+    struct str code;   /* short and stable, such as "190.460"; never a message */
+    /* OTHER_FORM: */
+    struct str dropped;    /* the rejected metric if the response names it, else p == NULL */
+    bool these_posts_only; /* only these posts need another form (a classic video among Reels), so do not
+                            * store it for the account */
+    bool with_account;     /* post deleted or permission lost, undecided: repeat in the same form with
+                            * platform_call.with_account */
+    /* SPLIT: */
+    bool too_large; /* the response would have been too large; no single post is at fault */
+    /* OK: */
+    bool no_insights;        /* posts were readable, but none of their insights: the grant probably lacks the
+                              * permission for insights */
+    enum combined combined;  /* what the response to a call with platform_call.combined shows */
+    struct str unknown_code; /* an error code that no table contains; p == NULL: none */
 };
 
 /* ---- tokens ---- */
@@ -169,52 +168,51 @@ struct platform_app {
 
 struct token_grant {
     struct str access_token;
-    struct str refresh_token; /* p == NULL or empty: none was given, keep the old one */
-    struct str scopes;        /* as given; p == NULL: not said */
-    struct str account_id; /* p == NULL: not said. A refresh for another account is refused by the caller */
-    int64_t expires_in_s;  /* 0: not said; -1: never */
-    int64_t refresh_expires_in_s; /* 0: not said */
+    struct str refresh_token; /* empty: none; keep the old one */
+    struct str scopes;        /* as returned; p == NULL: unknown */
+    struct str account_id; /* p == NULL: unknown. The caller rejects a refresh that returns another account */
+    int64_t expires_in_s;  /* 0: unknown; -1: never */
+    int64_t refresh_expires_in_s; /* 0: unknown */
 };
 
-/* An account as linking finds it. */
+/* An account that linking found. */
 struct linked_account {
     enum platform_api api;
-    struct str id, name;      /* the name for people; p == NULL: none */
-    struct token_grant grant; /* Facebook: the page's own token */
-    bool is_personal;         /* Pinterest: not a business account, so it has no analytics */
+    struct str id, name;      /* name: for people; p == NULL: none */
+    struct token_grant grant; /* of a Facebook page: the page's own token */
+    bool is_personal;         /* Pinterest: no business account, hence no analytics */
 };
 enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 12 };
 
-/* What the address of the platform's consent page is built from. */
+/* Parameters of the platform's consent page. */
 struct platform_authorize {
     const struct platform_options *options;
     struct platform_app app;
     struct str redirect_uri, state;
     struct str challenge; /* PKCE, S256; ignored unless uses_pkce */
-    bool again; /* show the consent page to an author who has consented before, so that they can select
-                 * another account or grant what they declined */
+    bool again; /* show the consent page even to an author who has already consented, so that they can select
+                 * another account or grant a permission that they declined */
 };
 
-/* A permission that linking requests and an author may decline on the consent page. */
+/* A permission that linking requests and that an author may decline. */
 struct platform_permission {
-    const char *scope;   /* the platform's name of it; NULL ends a table */
+    const char *scope;   /* the platform's name; NULL ends a table */
     const char *words;   /* what it allows, for authors: completes "You did not allow this service to …" */
     const char *without; /* what is missing without it, a sentence for authors */
 };
 
-/* One linking, from the code that the browser brought to the accounts behind it: link_build() and
- * link_parse() by turns, one call each, until link_build() says that there is nothing more to ask. Texts are
- * in the arena.
- */
+/* Linking exchanges the authorization code for a token and lists the accounts that the token can read. Call
+ * link_build() and link_parse() alternately, one call each, until link_build() returns false. Texts are in
+ * the arena. */
 struct platform_link {
     const struct platform_options *options;
     struct platform_app app;
-    struct str redirect_uri, code, verifier; /* verifier: PKCE, where uses_pkce */
-    int step;                                /* 0 at first; the connector's own */
-    struct str cursor;                       /* between its steps; the connector's own */
+    struct str redirect_uri, code, verifier; /* verifier: PKCE, if uses_pkce */
+    int step;                                /* 0 at first; private to the connector */
+    struct str cursor;                       /* private to the connector */
     struct token_grant grant;
     struct linked_account accounts[LINK_ACCOUNTS_MAX];
-    size_t account_count; /* 0 at the end: signed in, but there is nothing to link */
+    size_t account_count; /* 0 at the end: no account that can be read */
 };
 
 /* ---- a descriptor ---- */
@@ -222,44 +220,43 @@ struct platform_link {
 enum { PLATFORM_TIERS = 4 };
 
 struct platform_rate {
-    int per_minute; /* 0: no limit of its own */
+    int per_minute; /* 0: unlimited */
     int burst;
 };
 
 struct platform_desc {
     enum platform_api api;
     enum platform platform;
-    enum platform section; /* whose app and configuration it uses: instagram-facebook uses [facebook] */
+    enum platform section; /* the section with its app: instagram-facebook uses [facebook] */
     const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
     const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
-    const char *scopes; /* that linking requests */
-    const struct platform_permission *permissions; /* that an author can decline and still link; NULL: none */
-    /* For authors: why a personal account has no counts, and what to do; NULL: there are no such accounts. */
+    const char *scopes; /* requested by linking */
+    const struct platform_permission *permissions; /* those that an author may decline; NULL: none */
+    /* For authors: why a personal account has no counts, and the cure; NULL: no difference. */
     const char *personal_note;
     bool uses_pkce;
-    bool links; /* linking starts here; false: it comes with another (instagram-facebook with facebook) */
+    bool links; /* authors can start linking here; false: linked through another API (facebook) */
 
-    int tiers;                        /* how many forms a request has, 1 … PLATFORM_TIERS */
+    int tiers;                        /* number of forms of a request */
     int ids_per_call[PLATFORM_TIERS]; /* by tier, of CALL_READ */
-    int ids_per_resolve;              /* 0: nothing to resolve */
-    bool measurable[COUNT_KINDS];     /* counts that this API can ever give: the capability table */
+    int ids_per_resolve;              /* 0: ids need no CALL_RESOLVE */
+    bool measurable[COUNT_KINDS];     /* counts that this API provides */
     struct platform_rate app_rate, account_rate;
-    /* Metrics of a period and of a lifetime may be requested at once by some apps only (Pinterest). Without
-     * platform_call.combined a call requests one kind, which depends on the hour. */
+    /* Metrics of a period and of the lifetime may be requested together only by some apps (Pinterest).
+     * Without platform_call.combined a call requests one kind, depending on the hour. */
     bool combines;
-    bool quota_by_tier; /* each form has a daily quota of its own, and takes over from one that is spent */
-    int64_t refresh_before_s;  /* a token with less life than this is refreshed before use; -1: cannot be
-                                  refreshed */
-    int64_t refresh_min_age_s; /* not before it is so old (Instagram: a day) */
+    bool quota_by_tier;       /* each form has its own daily quota; if one is spent, the other form is used */
+    int64_t refresh_before_s; /* refresh a token that expires sooner than this; -1: cannot be refreshed */
+    int64_t refresh_min_age_s; /* minimum age of a token for a refresh (Instagram: a day) */
 
-    /* Whether a post's id can be read as it is; NULL: always. False: CALL_RESOLVE first. */
+    /* Whether CALL_READ accepts the id; otherwise CALL_RESOLVE first. NULL: it accepts all. */
     bool (*is_readable)(struct str post_id);
 
     void (*build)(struct arena *a, const struct platform_call *call, struct http_request *out);
     struct outcome (*parse)(struct arena *a, struct platform_call *call,
                             const struct http_response *response);
 
-    /* NULL where refresh_before_s is -1. `have` is the grant in force. */
+    /* NULL if refresh_before_s is -1. `have`: the current grant. */
     void (*build_refresh)(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out);
@@ -273,17 +270,16 @@ struct platform_desc {
                                  const struct http_response *response);
 };
 
-/* The six, by api. */
 const struct platform_desc *platform_desc(enum platform_api api);
 
-/* By the name that commands take; NULL: there is none. */
+/* By desc.name; NULL if no API has that name. */
 const struct platform_desc *platform_desc_by_name(struct str name);
 
 /* Whether a grant with these scopes lacks the permission; false if the scopes are unknown (empty). */
 bool platform_permission_is_missing(const struct platform_permission *permission, struct str scopes);
 
-/* Letters, digits, `_`, `-`, `.`, `~`: can be an id of a post or account at a platform and stands in any
- * address as it is. A post whose id is not so is never asked for: it counts as ITEM_PERMANENT. */
+/* Whether a post or account id consists of letters, digits, `_`, `-`, `.` and `~`, which need no escaping in
+ * a URL. A post with another id is never requested: it is ITEM_PERMANENT. */
 enum { PLATFORM_ID_MAX = 128 };
 bool platform_id_is_plain(struct str id);
 

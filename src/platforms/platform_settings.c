@@ -74,7 +74,7 @@ struct http_client_options platform_client_options(const struct config *config)
         .body_max = HTTP_CLIENT_BODY_BYTES,
     };
     for (int p = 0; p < PLATFORM_COUNT; p++) {
-        const long calls = (long)config->platform[p].in_flight + 2; /* token refreshes run beside the calls */
+        const long calls = (long)config->platform[p].in_flight + 2; /* 2: token refreshes */
         o.host_connections = calls > o.host_connections ? calls : o.host_connections;
     }
     return o;

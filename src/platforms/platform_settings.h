@@ -1,5 +1,5 @@
-/* What the configuration says about an API: the only code that reads config->platform[]. Returned texts point
- * into the configuration. */
+/* Maps the configuration to an API. Only this module reads config->platform[]. Returned texts point into
+ * the configuration. */
 #ifndef VT_PLATFORMS_PLATFORM_SETTINGS_H
 #define VT_PLATFORMS_PLATFORM_SETTINGS_H
 

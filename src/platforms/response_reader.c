@@ -1,4 +1,4 @@
-/* Shared reading of answers. Knows HTTP's words, and no platform's. */
+/* Helpers that connectors share to parse responses. */
 #include "platforms/response_reader.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ static int month_number(struct str name)
     return 0;
 }
 
-/* `Sun, 06 Nov 1994 08:49:37 GMT`; the two obsolete forms are not read. */
+/* `Sun, 06 Nov 1994 08:49:37 GMT`; the two obsolete formats are not supported. */
 static bool parse_http_date(struct str s, int64_t *out)
 {
     char text[40];
@@ -103,7 +103,7 @@ struct outcome outcome_from_status(struct arena *a, struct str code, const struc
     if (r->status == 401)
         o.kind = OUTCOME_TOKEN_REJECTED;
     else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
-        o.kind = OUTCOME_BAD_REQUEST; /* a 403 of unknown meaning never costs an author the account */
+        o.kind = OUTCOME_BAD_REQUEST; /* an unknown 403 must not cost an author the account */
     return o;
 }
 
@@ -113,7 +113,7 @@ struct outcome outcome_from_error(struct arena *a, const struct error_row *rows,
     const struct error_row *row = error_row_find(rows, code, r->status);
     if (!row) {
         struct outcome o = outcome_from_status(a, code, r, now_ms);
-        if (r->status < 500) /* else the code says no more than the status */
+        if (r->status < 500) /* a 5xx already says that the service failed */
             o.unknown_code = o.code;
         return o;
     }

@@ -1,8 +1,8 @@
-/* TikTok: Display API v2. Counts by POST /v2/video/query/, twenty videos of one account at a time [V]; what
- * the answer leaves out is deleted, private or another's. Ids that the Content Posting API gave (publish ids)
- * are resolved first. TikTok counts no saves here [V].
+/* TikTok: Display API v2. POST /v2/video/query/ returns the counts of up to twenty videos of one account
+ * [V]; videos that the response lacks are deleted, private or of another account. Ids from the Content
+ * Posting API (publish ids) are resolved first. TikTok does not provide saves [V].
  *
- * Errors are told by `error.code` alone, also under status 200; texts differ between TikTok's own pages. */
+ * Errors are identified by `error.code` alone, also with status 200; their messages vary. */
 #include "base/json.h"
 #include "base/urlencode.h"
 #include "platforms/errors.h"
@@ -23,7 +23,7 @@ const struct error_row tiktok_errors[] = {
     {"scope_permission_missed", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},   /* [E] */
     {"invalid_params", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},              /* [E] */
     {"invalid_file_upload", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},         /* [E] */
-    /* [R] 600 calls in a sliding minute; whether for the app or for each user is not said: for the app */
+    /* [R] 600 calls per sliding minute; per app or per user is undocumented: assume per app */
     {"rate_limit_exceeded", 0, OUTCOME_RETRY, SCOPE_APP, 60000},
     {"internal_error", 0, OUTCOME_RETRY, SCOPE_CALL, 0},                /* [E] */
     {"reached_active_user_cap", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [D] the app was not audited */
@@ -91,7 +91,7 @@ static bool read_video(struct platform_call *call, struct yyjson_val *video)
     return true;
 }
 
-/* An answer without `videos` knows none of them. */
+/* A response without `videos`: none of the requested videos exists. */
 static bool read_videos(struct platform_call *call, struct yyjson_val *data)
 {
     struct yyjson_val *videos = jsonr_get(data, "videos"), *video;
@@ -104,7 +104,7 @@ static bool read_videos(struct platform_call *call, struct yyjson_val *data)
     return true;
 }
 
-static struct str published_id(struct yyjson_val *data, const char *name)
+static struct str read_published_id(struct yyjson_val *data, const char *name)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(data, name));
     struct yyjson_val *first = NULL;
@@ -112,16 +112,16 @@ static struct str published_id(struct yyjson_val *data, const char *name)
     return jsonr_id(first);
 }
 
-/* The id comes once a public post has passed moderation, mostly within a minute, sometimes after hours; a
- * post that is not public never gets one [V]. It is a list of integers of 64 bits. */
+/* The id appears once a public post has passed moderation, usually within a minute, sometimes after hours;
+ * a private post never gets an id [V]. It is a list of 64-bit integers. */
 static bool read_published(struct platform_item *item, struct yyjson_val *data)
 {
     struct str status = jsonr_text(jsonr_get(data, "status"));
     if (!status.p)
         return false;
-    struct str id = published_id(data, "publicaly_available_post_id"); /* sic, as documented [V] */
+    struct str id = read_published_id(data, "publicaly_available_post_id"); /* sic, as documented [V] */
     if (!id.p)
-        id = published_id(data, "publicly_available_post_id"); /* [P] */
+        id = read_published_id(data, "publicly_available_post_id"); /* [P] */
     item->state = str_eq(status, STR("FAILED")) ? ITEM_PERMANENT : ITEM_NO_DATA;
     if (is_readable(id)) {
         item->state = ITEM_OK;
@@ -130,8 +130,8 @@ static bool read_published(struct platform_item *item, struct yyjson_val *data)
     return true;
 }
 
-/* What an error of the status call says of the post alone. Reading a status needs a scope for posting [V],
- * which is not asked of authors: without it the post waits, and the account is as good as before. */
+/* Errors of the status call that concern the post only. Reading a status needs a scope for posting [V],
+ * which linking does not request: without it the post stays unresolved, and the account is unaffected. */
 static const struct {
     const char *code;
     enum item_state state;
@@ -142,7 +142,7 @@ static const struct {
     {"scope_permission_missed", ITEM_NO_DATA},
 };
 
-static bool is_of_the_post(struct platform_call *call, struct str code, struct outcome *o)
+static bool apply_post_error(struct platform_call *call, struct str code, struct outcome *o)
 {
     for (size_t i = 0; i < sizeof resolve_errors / sizeof resolve_errors[0]; i++) {
         struct str row = str_from_cstr(resolve_errors[i].code);
@@ -156,12 +156,12 @@ static bool is_of_the_post(struct platform_call *call, struct str code, struct o
     return false;
 }
 
-/* The code of an answer in TikTok's form; p == NULL: not in it. */
+/* p == NULL: the response has no error code. */
 static struct str error_code(struct yyjson_val *root)
 {
     struct yyjson_val *error = jsonr_get(root, "error");
     struct str code = jsonr_text(jsonr_get(error, "code"));
-    return code.p ? code : jsonr_text(error); /* a string, as on the token endpoint of the same host [P] */
+    return code.p ? code : jsonr_text(error); /* a string, as from the token endpoint [P] */
 }
 
 static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *r)
@@ -173,8 +173,8 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
     if (!code.p)
         return outcome_unreadable(a, r, call->now_ms);
     if (!str_eq(code, OK_CODE))
-        return is_of_the_post(call, code, &o) ? o
-                                              : outcome_from_error(a, tiktok_errors, code, r, call->now_ms);
+        return apply_post_error(call, code, &o) ? o
+                                                : outcome_from_error(a, tiktok_errors, code, r, call->now_ms);
     if (r->status != 200)
         return outcome_unreadable(a, r, call->now_ms);
     if (call->kind == CALL_RESOLVE ? read_published(&call->items[0], data) : read_videos(call, data))
@@ -185,8 +185,8 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 /* ---- tokens ---- */
 
-/* Lives changed between TikTok's pages (access 24 h, now 2 h): only what the answer says counts. Refresh
- * tokens rotate [V]. */
+/* Documented lifetimes differ (access token: 24 h, now 2 h), so only the response's own value counts.
+ * Refresh tokens rotate [V]. */
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out)
@@ -219,9 +219,9 @@ static struct outcome parse_refresh(struct arena *a, const struct http_response 
 
 /* ---- linking ---- */
 
-/* Login Kit for Web: client_key, scopes with commas, no PKCE [V]. */
-/* With disable_auto_auth the consent page appears even if the person has consented before. Without it, they
- * could never change the account or a declined permission [P]. */
+/* Login Kit for Web: client_key, scopes with commas, no PKCE [V]. With disable_auto_auth the consent page
+ * appears even if the person has already consented; otherwise they could never change the account or a
+ * declined permission [P]. */
 static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
     const struct url_field fields[] = {
@@ -266,7 +266,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link, co
         return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
     if (!grant_has_scope(link->grant.scopes, STR("video.list")))
         return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
-                            STR("scope_missing")); /* unticked by the author */
+                            STR("scope_missing")); /* declined by the author */
     link->accounts[0] =
         (struct linked_account){.api = API_TIKTOK, .id = link->grant.account_id, .grant = link->grant};
     link->account_count = 1;
@@ -278,7 +278,7 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
 {
     if (link->step == LINK_TOKEN)
         return read_token(a, link, r);
-    /* The name is for people alone: the account is linked without it too. */
+    /* The name is for people only: link the account even without it. */
     struct yyjson_val *user = jsonr_get(jsonr_get(jsonr_parse(a, r->body), "data"), "user");
     link->accounts[0].name = grant_display_name(a, jsonr_text(jsonr_get(user, "display_name")));
     link->step = LINK_DONE;
@@ -311,7 +311,7 @@ const struct platform_desc tiktok_desc = {
     .ids_per_resolve = 1,
     .measurable = {true, true, true, true, false},
     .app_rate = {600, 20},
-    .account_rate = {30, 10}, /* of the status call [V]; six hundred videos a minute otherwise */
+    .account_rate = {30, 10}, /* the limit of the status call [V]; reads stay far below it */
     .refresh_before_s = 15 * 60,
     .is_readable = is_readable,
     .build = build,

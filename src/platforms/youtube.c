@@ -1,9 +1,9 @@
-/* YouTube: Data API v3. Form 0 is videos:batchGetStats (2026-06-03) [V], form 1 videos.list [V], each with a
- * daily quota of its own. Either by the author's token or by the app's key, which reads what is public
- * whoever posted it, so that one call asks for the videos of several authors.
+/* YouTube: Data API v3. Form 0 of a request is videos:batchGetStats (2026-06-03) [V], form 1 is videos.list
+ * [V]; each has its own daily quota. Both work with an author's token or with the API key, which reads
+ * public videos of any author, so that one call can read videos of several authors.
  *
- * Counts are strings of digits; one that is hidden or switched off is absent. `favoriteCount` is always "0"
- * and means nothing. There are no shares and no saves here. */
+ * Counts are strings of digits; a hidden or disabled count is absent. `favoriteCount` is always "0" and
+ * meaningless. There are no shares and no saves. */
 #include "base/urlencode.h"
 #include "platforms/errors.h"
 #include "platforms/grant.h"
@@ -43,7 +43,7 @@ static bool is_general(struct str reason)
            row->outcome == OUTCOME_TOKEN_REJECTED;
 }
 
-/* Since 2026 a spent daily quota has the reason of a rate limit; only the unit of the limit differs, such as
+/* Since 2026 a spent daily quota has the reason of a rate limit; only the unit differs, such as
  * "1/d/{project}" [live]. */
 static bool is_daily_limit(struct yyjson_val *error)
 {
@@ -57,7 +57,7 @@ static bool is_daily_limit(struct yyjson_val *error)
     return false;
 }
 
-/* errors[0].reason; where that says little, the first of details[] that we know; then `status`. */
+/* errors[0].reason; if that is unspecific, the first known reason in details[]; else `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
     struct yyjson_val *v = NULL;
@@ -80,7 +80,7 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
 {
     struct str reason = error_reason(error);
     const bool known = error_row_find(youtube_errors, reason, 0);
-    /* The method itself is unknown there: the older one is not. */
+    /* The method is unknown to the server: use the older one. */
     if (!known && call->tier == TIER_BATCH && (r->status == 404 || r->status == 405 || r->status == 501))
         return (struct outcome){.kind = OUTCOME_OTHER_FORM, .code = STR("no_batch")};
     if (!jsonr_is_object(error))
@@ -93,13 +93,13 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
         o.kind = OUTCOME_OK;
     }
     if (call->by_key && (o.kind == OUTCOME_TOKEN_REJECTED || o.kind == OUTCOME_RECONNECT)) {
-        o.kind = OUTCOME_APP_REJECTED; /* no author's account is part of such a call */
+        o.kind = OUTCOME_APP_REJECTED; /* no account is involved in a call with the API key */
         o.scope = SCOPE_APP;
     }
     return o;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static bool read_video(struct platform_call *call, struct yyjson_val *video)
 {
@@ -114,7 +114,7 @@ static bool read_video(struct platform_call *call, struct yyjson_val *video)
     return true;
 }
 
-/* `summary` may be missing [P]; what is then left out stays pending. */
+/* Ids that are in neither list stay pending; `summary` may be missing [P]. */
 static bool read_failed(struct platform_call *call, struct yyjson_val *ids)
 {
     struct yyjson_val *id;
@@ -137,7 +137,7 @@ static bool read_videos(struct platform_call *call, struct yyjson_val *root)
 {
     struct yyjson_val *items = jsonr_get(root, "items"), *summary = jsonr_get(root, "summary"), *video;
     struct yyjson_val *failed = jsonr_get(summary, "failedVideoIds");
-    /* An empty list may be left out, but then the answer says otherwise what it is. */
+    /* An empty `items` may be omitted if `kind` identifies the response. */
     if (!is_list_or_absent(items) || !is_list_or_absent(failed) ||
         (!items && !jsonr_text(jsonr_get(root, "kind")).len))
         return false;
@@ -176,7 +176,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
                      out);
 }
 
-/* Mostly without a refresh token: the one there is stays good [V]. */
+/* Usually without a refresh token: the current one remains valid [V]. */
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
@@ -188,7 +188,7 @@ static struct outcome parse_refresh(struct arena *a, const struct http_response 
 
 /* ---- linking ---- */
 
-/* access_type=offline asks for a refresh token, prompt=consent for one also when the author has agreed
+/* access_type=offline requests a refresh token, prompt=consent returns one even if the author has consented
  * before. */
 static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
@@ -238,12 +238,12 @@ static struct outcome read_token(struct arena *a, struct platform_link *link, co
         return outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("no_refresh_token"));
     if (!grant_has_scope(link->grant.scopes, SCOPE))
         return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT,
-                            STR("scope_missing")); /* unticked by the author */
+                            STR("scope_missing")); /* declined by the author */
     link->step = LINK_CHANNELS;
     return o;
 }
 
-/* The author has chosen one channel on the way here: mostly there is one. */
+/* The author has selected a channel during sign-in, so the list usually has one entry. */
 static struct outcome read_channels(struct arena *a, struct platform_link *link,
                                     const struct http_response *r)
 {

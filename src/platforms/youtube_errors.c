@@ -5,7 +5,7 @@
 #include "platforms/errors.h"
 
 const struct error_row youtube_errors[] = {
-    /* The quota and the rate. */
+    /* Quota and rate. */
     {"quotaExceeded", 0, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},       /* [E] until midnight in Los Angeles */
     {"dailyLimitExceeded", 0, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},  /* [G] */
     {"rateLimitExceeded", 0, OUTCOME_RETRY, SCOPE_APP, 0},         /* [G] */
@@ -13,7 +13,7 @@ const struct error_row youtube_errors[] = {
     {"RESOURCE_EXHAUSTED", 0, OUTCOME_RETRY, SCOPE_APP, 0},        /* [R] */
     {"RESOURCE_QUOTA_EXCEEDED", 0, OUTCOME_RETRY, SCOPE_APP, 0},   /* [R] */
     {"userRateLimitExceeded", 0, OUTCOME_RETRY, SCOPE_ACCOUNT, 0}, /* [G] */
-    /* The token and the account. */
+    /* Token and account. */
     {"authError", 0, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},                     /* [G] */
     {"UNAUTHENTICATED", 0, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},               /* [R] */
     {"authorizationRequired", 0, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},         /* [E] */
@@ -31,10 +31,10 @@ const struct error_row youtube_errors[] = {
     {"accountDelegationForbidden", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},         /* [E] */
     {"channelClosed", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},                      /* [E] */
     {"channelSuspended", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},                   /* [E] */
-    {"channelForbidden", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},                   /* [E] of channels.list */
-    {"channelNotFound", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},                    /* [E] */
+    {"channelForbidden", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},      /* [E] from channels.list */
+    {"channelNotFound", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},       /* [E] */
     {"youtubeSignupRequired", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* [E] an account without a channel */
-    /* The app, its project and its key. */
+    /* App, project and API key. */
     {"accessNotConfigured", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [G] the API is off in the project */
     {"SERVICE_DISABLED", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},    /* [R] the same */
     {"SERVICE_NOT_VISIBLE", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [R] */
@@ -58,7 +58,7 @@ const struct error_row youtube_errors[] = {
     {"ORG_RESTRICTION_VIOLATION", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},           /* [R] */
     {"LOCATION_POLICY_VIOLATED", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},            /* [R] */
     {"LOCATION_TAX_POLICY_VIOLATED", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},        /* [R] */
-    /* The request. Those of content owners and contexts belong to parameters that are never sent. */
+    /* Request. Errors about content owners and contexts belong to parameters that are never sent. */
     {"badRequest", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},                     /* [E] */
     {"invalidParameter", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},               /* [G] */
     {"incompatibleParameters", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},         /* [E] */
@@ -70,16 +70,16 @@ const struct error_row youtube_errors[] = {
     {"unknownPart", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},                    /* [E] */
     {"unsupportedLanguageCode", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},        /* [E] */
     {"unsupportedRegionCode", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},          /* [E] */
-    {"invalidCriteria", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},                /* [E] of channels.list */
-    {"videoChartNotFound", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},             /* [E] of videos.list */
+    {"invalidCriteria", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},                /* [E] from channels.list */
+    {"videoChartNotFound", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},             /* [E] from videos.list */
     {"cmsUserAccountNotFound", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},         /* [E] */
     {"contentOwnerAccountNotFound", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},    /* [E] */
     {"CREDENTIALS_MISSING", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},            /* [R] */
     {"SESSION_COOKIE_INVALID", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},         /* [R] */
     {"SYSTEM_PARAMETER_UNSUPPORTED", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},   /* [R] */
     {"ORG_RESTRICTION_HEADER_INVALID", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0}, /* [R] */
-    /* The post, and the service. */
-    {"videoNotFound", 0, OUTCOME_SPLIT, SCOPE_CALL, 0}, /* [E] not seen where several ids are read */
+    /* Post and service. */
+    {"videoNotFound", 0, OUTCOME_SPLIT, SCOPE_CALL, 0}, /* [E] not seen for calls with several ids */
     {"backendError", 0, OUTCOME_RETRY, SCOPE_CALL, 0},  /* [G] */
     {"internalError", 0, OUTCOME_RETRY, SCOPE_CALL, 0}, /* [G] */
     {0},

@@ -29,7 +29,7 @@ def test_connect_and_list(keyed):
     assert second["platform"] == "instagram-facebook" and second["access_expires_at"] is None and not second["can_refresh"]
     assert [a["id"] for a in keyed.run("platform", "list", "--author", other, "--json").json()] == [number + 1]
     plain = keyed.run("platform", "list")
-    assert plain.out.count("\n") == 2 and "open-1" in plain.out and author in plain.out
+    assert plain.out.count("\n") == 3 and "open-1" in plain.out and author in plain.out
     assert "SECRET" not in listed.out + plain.out + plain.err
     assert "no author" in keyed.run("platform", "list", "--author", NOBODY, status=1).err
 

@@ -62,7 +62,7 @@ def test_what_answers_again_is_fine_again(world, standins):
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
     world.refresh(status=None)
     assert world.credential(name, "tiktok")["state"] == SIGN_IN
-    assert "sign_in" in world.instance.run("platform", "list").out
+    assert "reconnect required" in world.instance.run("platform", "list").out
     ask(world, name, "tiktok", 1)
     world.connect(name, "tiktok")
     assert world.credential(name, "tiktok")["state"] == FINE
