@@ -1,4 +1,4 @@
-"""Several processes on one database, and one Redis: on one TCP address, or behind nginx with a socket each."""
+"""Several processes that share a database and a Redis: on one TCP address, or behind nginx with a Unix socket each."""
 import re
 import threading
 
@@ -13,7 +13,7 @@ from lib.shipped import nginx_conf
 POSTED = "2026-07-01T08:00:00Z"
 
 
-def test_processes_share_an_address_and_follow_each_other(make_viewtally):
+def test_processes_share_an_address_and_see_each_others_changes(make_viewtally):
     first = make_viewtally({"server": {"reuse_port": "on"}})
     author = first.add_author()
     key = first.create_key(author)
@@ -30,11 +30,11 @@ def test_processes_share_an_address_and_follow_each_other(make_viewtally):
         clients.append(client)
     for pid in served:
         served[pid] = connections_of(pid, first.address)
-    assert sum(served.values()) >= 64 and all(served.values()), served     # a test beside this one may try the port, too
-    # What one command changes, both processes see at the next request.
+    assert sum(served.values()) >= 64 and all(served.values()), served     # a test that runs in parallel may connect, too
+    # Both processes see the change of a command at the next request.
     first.run("author", "set-plan", author, "inactive")
     assert {client.get("/account").status for client in clients} == {403}
-    # One of them leaves: whoever was connected to it connects again, and nobody is refused.
+    # One process stops: its clients reconnect to the other one, and no request fails.
     second.stop()
     first.run("author", "set-plan", author, "active")
     assert {client.get("/account").status for client in clients} == {200}
@@ -42,7 +42,7 @@ def test_processes_share_an_address_and_follow_each_other(make_viewtally):
         client.close()
 
 
-def test_without_reuse_port_an_address_has_one_owner(make_viewtally):
+def test_address_in_use_is_rejected_without_reuse_port(make_viewtally):
     first = make_viewtally()
     first.start()
     second = make_viewtally({"server": {"listen": first.address}})
@@ -50,7 +50,7 @@ def test_without_reuse_port_an_address_has_one_owner(make_viewtally):
 
 
 def connections_of(pid, address):
-    """Established connections whose server side belongs to the process."""
+    """The number of established connections whose server side belongs to the process."""
     port = int(address.rpartition(":")[2])
     sockets = (re.match(r"socket:\[(\d+)\]", file) for file in open_files(pid))
     inodes = {match[1] for match in sockets if match}
@@ -62,7 +62,7 @@ def connections_of(pid, address):
     return count
 
 
-# --- what one commits, all see at the next request ---
+# --- all processes see a commit at the next request ---
 
 
 class Two:
@@ -86,18 +86,18 @@ def two(make_viewtally, clock):
     return Two(make_viewtally, clock)
 
 
-def test_a_key_that_was_revoked_is_refused_by_all_at_the_next_request(two):
+def test_revoked_key_is_rejected_by_all_processes_at_the_next_request(two):
     with two.first.client(two.key) as one, two.second.client(two.key) as other:
         assert [client.get("/account").status for client in (one, other)] == [200, 200]
         key_id = two.first.run("key", "list", "--author", uid("Ada"), "--json").json()[0]["id"]
         two.second.run("key", "revoke", key_id)
         for client in (one, other):
-            answer = client.get("/account")
-            assert (answer.status, answer.error_code) == (401, "api_key_revoked")
+            response = client.get("/account")
+            assert (response.status, response.error_code) == (401, "api_key_revoked")
 
 
-def test_a_new_event_is_seen_by_all_and_ends_their_long_polls(two):
-    heads, answers = [], {}
+def test_new_event_completes_long_polls_of_all_processes(two):
+    heads, events = [], {}
     for server in two.servers:
         with server.client(two.key) as client:
             heads.append(client.get("/events", {"after": "latest"}).json()["next_cursor"])
@@ -105,25 +105,25 @@ def test_a_new_event_is_seen_by_all_and_ends_their_long_polls(two):
 
     def poll(server):
         with server.client(two.key) as client:
-            answers[server] = client.get("/events", {"after": "latest", "wait": 30}).json()["data"]
+            events[server] = client.get("/events", {"after": "latest", "wait": 30}).json()["data"]
 
     threads = [threading.Thread(target=poll, args=(server,)) for server in two.servers]
     for thread in threads:
         thread.start()
-    for server in two.servers:      # both are being held: what was sent behind them has been answered
+    for server in two.servers:      # both polls are waiting: later requests have been answered
         with server.client(two.key) as client:
             for _ in range(3):
                 client.get("/account")
     two.views(1, 1500)
     for thread in threads:
         thread.join(20)
-    assert [event["milestone"] for event in answers[two.first]] == [1000] and answers[two.first] == answers[two.second]
+    assert [event["milestone"] for event in events[two.first]] == [1000] and events[two.first] == events[two.second]
     for server in two.servers:
         with server.client(two.key) as client:
-            assert client.get("/events").json()["data"] == answers[two.first]
+            assert client.get("/events").json()["data"] == events[two.first]
 
 
-def test_bodies_and_tags_that_one_has_kept_are_those_of_the_database(two):
+def test_cached_responses_of_all_processes_follow_the_database(two):
     with two.first.client(two.key) as one, two.second.client(two.key) as other:
         for hour, views in [(2, 1000), (3, 1001), (4, 5000)]:
             two.views(hour, views)
@@ -133,10 +133,10 @@ def test_bodies_and_tags_that_one_has_kept_are_those_of_the_database(two):
             assert one.get("/videos", headers={"If-None-Match": pages[1].headers["ETag"]}).status == 304
 
 
-# --- behind nginx, as scripts/nginx.conf shows it ---
+# --- behind nginx, with scripts/nginx.conf ---
 
 
-class Behind:
+class Cluster:
     """Two processes with a socket each, one Redis, and the shipped nginx.conf in front."""
 
     def __init__(self, make_viewtally, make_nginx, redis, clock, directory):
@@ -162,46 +162,46 @@ class Behind:
 
 
 @pytest.fixture
-def behind(make_viewtally, make_nginx, redis, clock, tmp_path_factory):
-    return Behind(make_viewtally, make_nginx, redis, clock, tmp_path_factory.mktemp("s"))
+def cluster(make_viewtally, make_nginx, redis, clock, tmp_path_factory):
+    return Cluster(make_viewtally, make_nginx, redis, clock, tmp_path_factory.mktemp("s"))
 
 
-def test_one_limit_for_both_behind_nginx(behind):
-    assert behind.get(110) == [200] * 100 + [429] * 10
-    with behind.servers[0].client(behind.key) as one, behind.servers[1].client(behind.key) as other:
+def test_processes_behind_nginx_share_one_limit(cluster):
+    assert cluster.get(110) == [200] * 100 + [429] * 10
+    with cluster.servers[0].client(cluster.key) as one, cluster.servers[1].client(cluster.key) as other:
         assert [client.get("/account").status for client in (one, other)] == [429, 429]
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_one_after_the_other_is_restarted_and_nobody_is_refused(behind, how):
-    statuses, over = [], threading.Event()
+def test_rolling_restart_fails_no_request(cluster, how):
+    statuses, done = [], threading.Event()
 
-    def ask():
-        # Other keys of the same author, so that no limit comes in between.
-        keys = iter([behind.servers[0].create_key(author_id, f"k{n}") for n in range(12)])
-        with Client(behind.nginx.address) as client:
+    def send_requests():
+        # Several keys, so that none reaches its limit.
+        keys = iter([cluster.servers[0].create_key(author_id, f"k{n}") for n in range(12)])
+        with Client(cluster.nginx.address) as client:
             started.set()
             for key in keys:
                 statuses.extend(client.get("/account", key=key).status for _ in range(90))
-                if over.is_set():
+                if done.is_set():
                     return
 
-    author_id = behind.servers[0].add_author("Busy")
+    author_id = cluster.servers[0].add_author("Busy")
     started = threading.Event()
-    asking = threading.Thread(target=ask)
-    asking.start()
+    sender = threading.Thread(target=send_requests)
+    sender.start()
     assert started.wait(30)
 
-    def wait_for_answers():
-        """Two: what was on its way is over, and one that was sent since then is."""
+    def wait_for_responses():
+        """Waits for two responses: the pending one, and one to a request that was sent since."""
         seen = len(statuses)
-        wait.until(lambda: len(statuses) > seen + 1 or not asking.is_alive(), "requests to be answered")
+        wait.until(lambda: len(statuses) > seen + 1 or not sender.is_alive(), "requests to be answered")
 
-    for server in behind.servers:
+    for server in cluster.servers:
         getattr(server, how)()
-        wait_for_answers()
+        wait_for_responses()
         server.start()
-        wait_for_answers()
-    over.set()
-    asking.join()
+        wait_for_responses()
+    done.set()
+    sender.join()
     assert statuses and set(statuses) == {200}, set(statuses)

@@ -33,20 +33,20 @@ class World:
         self.plant_garbage()
         redis.call("ACL", "LOG", "RESET")
         self.server.start()
-        wait.until(lambda: " redis: " in self.server.log, "the log to speak of Redis")
+        wait.until(lambda: " redis: " in self.server.log, "a log line about Redis")
 
     def plant_garbage(self):
-        """No hash where the key's cursor will stand: it has to be taken away."""
-        key_id = self.listed()["id"]
-        self.in_its_database("redis.call('SET', KEYS[1], 'x')", f"viewtally:{{limit}}:poll:{key_id}")
+        """Stores a value of another type as the poll position, which the server must delete."""
+        key_id = self.listed_key()["id"]
+        self.run_in_database_3("redis.call('SET', KEYS[1], 'x')", f"viewtally:{{limit}}:poll:{key_id}")
 
-    def in_its_database(self, script, key):
+    def run_in_database_3(self, script, key):
         self.redis.call("EVAL", f"redis.call('SELECT', 3) return {script}", "1", key)
 
-    def listed(self):
+    def listed_key(self):
         return self.server.run("key", "list", "--author", uid("Ada"), "--json").json()[0]
 
-    def use(self):
+    def poll_six_times(self):
         with self.server.client(self.key) as client:
             return [client.get("/events").status for _ in range(6)]
 
@@ -54,21 +54,21 @@ class World:
         return self.redis.call("ACL", "LOG")
 
 
-def test_what_the_readme_grants_is_enough(make_viewtally, clock, redis, tmp_path):
+def test_documented_permissions_are_sufficient(make_viewtally, clock, redis, tmp_path):
     world = World(make_viewtally, clock, redis, tmp_path)
-    assert world.use() == [200] * 5 + [429]
-    wait.until(lambda: world.listed()["polls"] == 5, "the polls to be noted")
+    assert world.poll_six_times() == [200] * 5 + [429]
+    wait.until(lambda: world.listed_key()["polls"] == 5, "the polls to be recorded")
     assert world.denied() == [] and "unavailable" not in world.server.log and "s3cret" not in world.server.log
 
 
 @pytest.mark.parametrize("command", granted())
-def test_nothing_of_it_is_idle(make_viewtally, clock, redis, tmp_path, command):
+def test_each_documented_permission_is_necessary(make_viewtally, clock, redis, tmp_path, command):
     world = World(make_viewtally, clock, redis, tmp_path, without=command)
-    assert world.use() == [200] * 5 + [429]
-    wait.until(world.denied, f"Redis to say that {command} is missing")
+    assert world.poll_six_times() == [200] * 5 + [429]
+    wait.until(world.denied, f"Redis to deny {command}")
 
 
-def test_keys_of_others_are_out_of_reach(make_viewtally, clock, redis, tmp_path):
+def test_keys_with_another_prefix_are_denied(make_viewtally, clock, redis, tmp_path):
     world = World(make_viewtally, clock, redis, tmp_path, key_prefix="other:")
     assert "redis: unavailable, limiting per process (NOPERM" in world.server.log
-    assert world.use() == [200] * 5 + [429]
+    assert world.poll_six_times() == [200] * 5 + [429]
