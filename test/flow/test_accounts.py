@@ -44,7 +44,7 @@ def make_key(browser, name="Spreadsheet"):
     return KEY.search(page.body).group()
 
 
-# ---- the whole way ---------------------------------------------------------------------------------------------------
+# ---- from start to end ---------------------------------------------------------------------------------------------------
 
 def test_from_the_invitation_to_a_revoked_key(viewtally):
     author = viewtally.add_author("Ann Author")
@@ -70,7 +70,7 @@ def test_from_the_invitation_to_a_revoked_key(viewtally):
     ask = re.search(r"/keys/[0-9a-f-]{36}", page.body).group()
     page = browser.get(ask)
     assert "cannot be undone" in page.text
-    assert viewtally.client(key).get("/account").status == 200      # asking has done nothing
+    assert viewtally.client(key).get("/account").status == 200      # showing the question revokes nothing
     page = browser.send(page, ask)
     assert page.url == "/keys" and "The key is revoked" in page.text
     assert "The key is revoked" not in browser.get("/keys").text
@@ -79,7 +79,7 @@ def test_from_the_invitation_to_a_revoked_key(viewtally):
     assert viewtally.log.count("error") == 0
 
 
-def test_the_first_page(viewtally):
+def test_root_redirects_to_sign_in(viewtally):
     viewtally.start()
     browser = Browser(viewtally.client())
     page = browser.get("/", follow=False)
@@ -88,13 +88,13 @@ def test_the_first_page(viewtally):
     assert "text/html" in browser.get("/nothing").headers["Content-Type"]
     assert viewtally.client().request("GET", "/nothing").error_code == "not_found"
     assert viewtally.client().request("GET", "/v1/nothing", headers={"Accept": "text/html"}).error_code == "not_found"
-    answer = viewtally.client().request("POST", "/keys/x", body="", headers={"Content-Type": "application/x-www-form-urlencoded"})
-    assert answer.status == 303
-    answer = viewtally.client().request("POST", "/dashboard", body="")
-    assert answer.status == 405 and answer.headers["Allow"] == "GET, HEAD"
+    response = viewtally.client().request("POST", "/keys/x", body="", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    assert response.status == 303
+    response = viewtally.client().request("POST", "/dashboard", body="")
+    assert response.status == 405 and response.headers["Allow"] == "GET, HEAD"
 
 
-def test_pages_below_a_path(make_viewtally, clock):
+def test_pages_work_below_a_base_path(make_viewtally, clock):
     viewtally = make_viewtally({"server": {"base_url": "http://stats.example.com/x/v1"}}, clock=clock)
     author = viewtally.add_author()
     viewtally.start()
@@ -113,7 +113,7 @@ def accept(browser, path, **values):
     return browser.send(browser.get(path), path, {"password": PASSWORD, "again": PASSWORD, **values}, follow=False)
 
 
-def test_an_invitation_works_once(viewtally):
+def test_invitation_works_once(viewtally):
     author = viewtally.add_author()
     viewtally.start()
     path = invite(viewtally, author, "--login", "ann")
@@ -126,7 +126,7 @@ def test_an_invitation_works_once(viewtally):
     assert rows(viewtally, "SELECT count(*) FROM invitations WHERE used_at IS NULL") == [(0,)]
 
 
-def test_an_invitation_ends_after_a_day_and_by_a_newer_one(viewtally, clock):
+def test_invitation_expires_after_a_day_or_when_replaced(viewtally, clock):
     author = viewtally.add_author()
     viewtally.start()
     browser = Browser(viewtally.client())
@@ -143,7 +143,7 @@ def test_an_invitation_ends_after_a_day_and_by_a_newer_one(viewtally, clock):
     assert rows(viewtally, "SELECT * FROM logins") == []
 
 
-def test_an_invitation_resets_a_forgotten_password_and_signs_out(world):
+def test_invitation_resets_a_forgotten_password_and_signs_out(world):
     path = invite(world, world.author)
     other = Browser(world.client())
     assert 'value="ann"' in other.get(path).body
@@ -154,7 +154,7 @@ def test_an_invitation_resets_a_forgotten_password_and_signs_out(world):
     assert page.send(page.get("/sign-in"), "/sign-in", {"login": "ann", "password": PASSWORD}).status == 422
 
 
-CANNOT_BE_CHOSEN = [
+REJECTED_CHOICES = [
     ({"password": "short", "again": "short"}, "at least 8 characters"),
     ({"password": "x" * 201 + "y", "again": ""}, "at most 200 characters"),
     ({"password": "password123", "again": "password123"}, "one of the most common"),
@@ -167,18 +167,18 @@ CANNOT_BE_CHOSEN = [
 ]
 
 
-def test_what_cannot_be_chosen(viewtally):
+def test_unacceptable_logins_and_passwords_are_rejected(viewtally):
     author = viewtally.add_author()
     viewtally.start()
     browser = Browser(viewtally.client())
     path = invite(viewtally, author)
-    for values, sentence in CANNOT_BE_CHOSEN:
+    for values, sentence in REJECTED_CHOICES:
         page = accept(browser, path, **{"login": "ann", **values})
         assert page.status == 422 and sentence in page.text and 'aria-invalid="true"' in page.body, values
     assert rows(viewtally, "SELECT * FROM logins") == []
 
 
-def test_passwords_are_bytes_of_any_script(viewtally):
+def test_passwords_may_have_any_unicode_characters(viewtally):
     author = viewtally.add_author()
     viewtally.start()
     password = "пароль-密码-" + "🐎" * 191
@@ -192,14 +192,14 @@ def test_passwords_are_bytes_of_any_script(viewtally):
     assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
 
 
-def test_an_invitation_for_scripts(world):
-    told = world.run("author", "invite", world.author, "--json").json()
-    assert told["expires_at"] == "2026-07-11T12:00:00.000Z"
-    assert re.fullmatch(r"http://127\.0\.0\.1:8080/invite/[\w-]{43}", told["link"])
-    assert world.browser.get(told["link"][len("http://127.0.0.1:8080"):]).status == 200
+def test_invite_prints_json(world):
+    invited = world.run("author", "invite", world.author, "--json").json()
+    assert invited["expires_at"] == "2026-07-11T12:00:00.000Z"
+    assert re.fullmatch(r"http://127\.0\.0\.1:8080/invite/[\w-]{43}", invited["link"])
+    assert world.browser.get(invited["link"][len("http://127.0.0.1:8080"):]).status == 200
 
 
-def test_a_name_belongs_to_one_author(world):
+def test_login_belongs_to_one_author(world):
     other = world.add_author("Bob")
     assert "another author" in world.run("author", "invite", other, "--login", "ANN", status=1).err
     assert "another author" in world.run("author", "set-login", other, "Ann", status=1).err
@@ -208,12 +208,12 @@ def test_a_name_belongs_to_one_author(world):
     path = invite(world, other)
     page = accept(Browser(world.client()), path, login="Ann")
     assert page.status == 422 and "name is already taken" in page.text
-    assert accept(Browser(world.client()), path, login="Bob").status == 303       # the link was not used up
+    assert accept(Browser(world.client()), path, login="Bob").status == 303       # the failed attempt did not use the link
 
 
 # ---- sessions --------------------------------------------------------------------------------------------------------
 
-def test_each_sign_in_makes_a_new_session(world):
+def test_each_sign_in_creates_a_new_session(world):
     browser = world.browser
     first = browser.cookies["viewtally-session"]
     sign_in(world, "ann", PASSWORD, Browser(world.client()))
@@ -226,7 +226,7 @@ def test_each_sign_in_makes_a_new_session(world):
     assert not is_signed_in(browser)
 
 
-def test_a_session_that_somebody_planted_is_not_taken_over(world):
+def test_session_fixation_fails(world):
     planted = "A" * 42 + "E"
     victim = Browser(world.client())
     victim.cookies["viewtally-session"] = planted
@@ -235,7 +235,7 @@ def test_a_session_that_somebody_planted_is_not_taken_over(world):
     attacker = Browser(world.client())
     attacker.cookies["viewtally-session"] = planted
     assert not is_signed_in(attacker)
-    # One that is live ends when its browser signs in anew, as whoever.
+    # A new sign-in in the same browser ends the live session, also if it is for another author.
     live = victim.cookies["viewtally-session"]
     assert accept(victim, invite(world, world.add_author("Bob")), login="bob").status == 303
     assert is_signed_in(victim) and is_signed_in(world.browser)
@@ -243,7 +243,7 @@ def test_a_session_that_somebody_planted_is_not_taken_over(world):
     assert not is_signed_in(attacker)
 
 
-def test_two_cookies_of_one_name_are_none(world):
+def test_duplicate_session_cookies_are_ignored(world):
     session = world.browser.cookies["viewtally-session"]
     for line in (f"viewtally-session={session}; viewtally-session=x", f"viewtally-session=x; viewtally-session={session}"):
         assert Browser(world.client()).request("GET", "/account", headers={"Cookie": line}).status == 303
@@ -251,27 +251,27 @@ def test_two_cookies_of_one_name_are_none(world):
     assert Browser(world.client()).request("GET", "/account", headers={"Cookie": line}).status == 200
 
 
-def used_and_written(world, clock):
-    """A use that comes while another is being written is left to the next one."""
-    def is_written():
+def use_until_recorded(world, clock):
+    """Repeats the request: a use during a running job is not recorded."""
+    def is_recorded():
         assert is_signed_in(world.browser)
         return rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)]
-    wait.until(is_written, "the use to be written")
+    wait.until(is_recorded, "the use to be recorded")
 
 
-def test_a_session_ends_when_it_is_not_used(world, clock):
+def test_idle_session_expires(world, clock):
     clock.advance(14 * DAY_MS - 1)
-    used_and_written(world, clock)
+    use_until_recorded(world, clock)
     clock.advance(14 * DAY_MS - 1)
-    used_and_written(world, clock)
+    use_until_recorded(world, clock)
     clock.advance(14 * DAY_MS)
     assert not is_signed_in(world.browser)
 
 
-def test_a_session_ends_however_it_is_used(world, clock):
+def test_session_expires_after_60_days_of_use(world, clock):
     for _ in range(5):
         clock.advance(11 * DAY_MS)
-        used_and_written(world, clock)
+        use_until_recorded(world, clock)
     (created, expires), = rows(world, "SELECT created_at, expires_at FROM sessions")
     assert expires == created + 60 * DAY_MS
     clock.set_wall(expires - 1)
@@ -281,10 +281,10 @@ def test_a_session_ends_however_it_is_used(world, clock):
     sign_in(world, "ann", PASSWORD)
 
 
-def test_the_use_of_a_session_is_written_once_a_minute(world, clock):
+def test_session_use_is_recorded_once_a_minute(world, clock):
     def seen():
         world.browser.get("/account")
-        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # a write behind the one before
+        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # a write that is queued after the recording
         return rows(world, "SELECT seen_at FROM sessions")[0][0]
     first = seen()
     clock.set_wall(first + 59_999)
@@ -303,7 +303,7 @@ def test_secrets_are_stored_as_hashes(world):
         assert secret.encode() not in stored
 
 
-def test_out_everywhere(world):
+def test_sign_out_everywhere(world):
     other = sign_in(world, "ann", PASSWORD)
     key = make_key(other)
     page = other.send(other.get("/account"), "/account/sign-out")
@@ -313,7 +313,7 @@ def test_out_everywhere(world):
     assert world.client(key).get("/account").status == 200
 
 
-def test_the_operator_ends_all_sign_ins(world):
+def test_sign_out_command_ends_sessions_and_invitations(world):
     bob = sign_up(world, world.add_author("Bob"), "bob", PASSWORD)
     link = invite(world, world.author)
     world.run("author", "sign-out", world.author)
@@ -322,43 +322,43 @@ def test_the_operator_ends_all_sign_ins(world):
     world.run("author", "sign-out", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", status=1)
 
 
-def test_another_password(world):
+def test_changing_the_password_ends_other_sessions(world):
     other = sign_in(world, "ann", PASSWORD)
     page = other.get("/account")
     new = "staple of batteries"
     fields = {"current": "wrong password", "password": new, "again": new}
-    answer = other.send(page, "/account/password", fields)
-    assert answer.status == 422 and "not your current password" in answer.text and is_signed_in(world.browser)
+    response = other.send(page, "/account/password", fields)
+    assert response.status == 422 and "not your current password" in response.text and is_signed_in(world.browser)
     assert other.send(page, "/account/password", {**fields, "current": PASSWORD, "again": ""}).status == 422
     assert other.send(page, "/account/password", {**fields, "current": PASSWORD, "password": "12345678", "again": "12345678"}).status == 422
     before = other.cookies["viewtally-session"]
-    answer = other.send(page, "/account/password", {**fields, "current": PASSWORD})
-    assert answer.status == 200 and "new password is set" in answer.text
+    response = other.send(page, "/account/password", {**fields, "current": PASSWORD})
+    assert response.status == 200 and "new password is set" in response.text
     assert other.cookies["viewtally-session"] != before and not is_signed_in(world.browser)
     sign_in(world, "ann", new)
 
 
 # ---- keys ------------------------------------------------------------------------------------------------------------
 
-def test_the_same_form_makes_one_key(world, clock):
+def test_form_sent_twice_creates_one_key(world, clock):
     page = world.browser.get("/keys")
     first = world.browser.send(page, "/keys", {"name": "Sheet"})
     again = world.browser.send(page, "/keys", {"name": "Sheet"})
     key = KEY.search(first.body).group()
-    assert KEY.search(again.body).group() == key        # of two clicks the browser shows the second answer
+    assert KEY.search(again.body).group() == key        # after two clicks the browser shows the second response
     clock.advance(60_000)
     late = world.browser.send(page, "/keys", {"name": "Sheet"})
     assert late.status == 422 and key not in late.body and "already sent" in late.text
     assert rows(world, "SELECT count(*) FROM api_keys") == [(1,)]
     assert make_key(world.browser) != key
-    # The same ticket in another session is another key: nobody can make it again who has only the page.
+    # The same ticket in another session creates another key: the page alone does not reveal the key.
     other = sign_in(world, "ann", PASSWORD)
     form = other.get("/keys").form("/keys").fields
     foreign = other.post("/keys", {**form, "ticket": page.form("/keys").fields["ticket"], "name": "Sheet"})
     assert KEY.search(foreign.body).group() != key
 
 
-def test_a_key_is_shown_nowhere_else(world):
+def test_key_is_shown_only_once(world):
     key = make_key(world.browser)
     for path in ("/keys", "/apps", "/account", "/dashboard"):
         page = world.browser.get(path)
@@ -367,14 +367,14 @@ def test_a_key_is_shown_nowhere_else(world):
     assert len(row[0]) == 32 and row[1:] == ("Spreadsheet", key[-4:])
 
 
-def test_names_of_keys(world):
+def test_key_names_have_1_to_200_characters(world):
     for name, taken in (("", False), ("   ", False), ("x" * 200, True), ("x" * 201, False), ("ж" * 200, True), ("ж" * 201, False)):
         page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": name})
         assert (page.status, "enter a name of 1 to 200 characters" in page.text) == ((200, False) if taken else (422, True)), name
     assert rows(world, "SELECT name FROM api_keys") == [("x" * 200,), ("ж" * 200,)]
 
 
-def test_there_is_a_limit_of_live_keys(world):
+def test_live_keys_are_limited(world):
     connection = sqlite3.connect(world.settings["store"]["path"])
     with connection:
         connection.executemany("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "
@@ -393,7 +393,7 @@ def test_there_is_a_limit_of_live_keys(world):
 # ---- connected apps --------------------------------------------------------------------------------------------------
 
 def connect_app(viewtally, name="Night Owl", home="https://owl.example.com/"):
-    """An app's key, as one that the author allowed."""
+    """Inserts an app and its key, as if the author had allowed it. Returns the id of the key."""
     connection = sqlite3.connect(viewtally.settings["store"]["path"])
     with connection:
         app = connection.execute("INSERT INTO apps (client_id, name, home_url, created_at) VALUES (hex(randomblob(8)), ?, ?, 1)",
@@ -411,7 +411,7 @@ def test_apps_are_listed_and_disconnected(world):
     page = world.browser.get("/apps")
     assert "Night Owl" in page.text and "by hand" not in page.text and page.text.count("Disconnect") == 1 and 'href="https://owl.example.com/"' in page.body
     assert "Night Owl" not in world.browser.get("/keys").text
-    assert world.browser.get(f"/keys/{key}").status == 404      # it is no key made by hand
+    assert world.browser.get(f"/keys/{key}").status == 404      # the key belongs to an app
     ask = world.browser.get(f"/apps/{key}")
     assert "Disconnect Night Owl" in ask.text
     page = world.browser.send(ask, f"/apps/{key}")
@@ -419,12 +419,12 @@ def test_apps_are_listed_and_disconnected(world):
     assert rows(world, "SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL AND app_id IS NOT NULL") == [(1,)]
 
 
-def test_a_link_of_an_app_leads_only_where_links_may(world):
+def test_unsafe_link_of_an_app_is_not_shown(world):
     connect_app(world, home="javascript:alert(1)")
     assert "javascript:" not in world.browser.get("/apps").body
 
 
-def test_how_far_an_app_is_behind(make_viewtally, clock, redis):
+def test_lag_of_an_app_is_shown(make_viewtally, clock, redis):
     feed = test_poll_positions.World(make_viewtally, clock, redis.url)
     browser = sign_up(feed.instance, test_poll_positions.uid("Ada"), "ada", PASSWORD)
     connect_app(feed.instance)
@@ -433,23 +433,23 @@ def test_how_far_an_app_is_behind(make_viewtally, clock, redis):
         connection.execute("UPDATE api_keys SET app_id = 1")
     connection.close()
 
-    def says(*words):
+    def page_has(*words):
         text = browser.get("/apps").text
         return all(word in text for word in words)
-    assert says("Night Owl", "Last read never") and not says("not read yet")
+    assert page_has("Night Owl", "Last read never") and not page_has("not read yet")
     ids = feed.ids()
-    wait.until(lambda: says("Last read just now", "not read yet 6"), "six events behind")
+    wait.until(lambda: page_has("Last read just now", "not read yet 6"), "a lag of six")
     feed.get(f"after=evt_{ids[3]}")
-    wait.until(lambda: says("not read yet 2"), "two events behind")
+    wait.until(lambda: page_has("not read yet 2"), "a lag of two")
     feed.get("after=latest")
-    wait.until(lambda: says("not read yet none"), "none behind")
+    wait.until(lambda: page_has("not read yet none"), "no lag")
     redis.stop()
-    wait.until(lambda: says("Night Owl") and not says("not read yet"), "the page without Redis")
+    wait.until(lambda: page_has("Night Owl") and not page_has("not read yet"), "the page without Redis")
 
 
-# ---- when the database cannot be written -----------------------------------------------------------------------------
+# ---- the database cannot be written -----------------------------------------------------------------------------
 
-def test_a_locked_database_is_said_plainly(make_viewtally, tmp_path):
+def test_locked_database_is_reported_on_the_page(make_viewtally, tmp_path):
     viewtally = make_viewtally({"store": {"busy_timeout_ms": "50"}}, clock=FakeClock(tmp_path / "c", "2026-07-10"))
     author = viewtally.add_author()
     viewtally.start()
@@ -465,9 +465,9 @@ def test_a_locked_database_is_said_plainly(make_viewtally, tmp_path):
             (browser, "/keys", "/keys", {"name": "x"}), (browser, "/keys", "/sign-out", {}), (browser, "/account", "/account/sign-out", {}),
             (browser, "/account", "/account/password", passwords), (browser, link, link, passwords),
             (fresh, "/sign-in", "/sign-in", {"login": "ann", "password": PASSWORD})):
-        answer = who.send(forms[page], action, values, follow=False)
-        assert answer.status == 503 and "cannot reach its data" in answer.text and not KEY.search(answer.body), (action, answer)
-        assert "Set-Cookie" not in answer.headers
+        response = who.send(forms[page], action, values, follow=False)
+        assert response.status == 503 and "cannot reach its data" in response.text and not KEY.search(response.body), (action, response)
+        assert "Set-Cookie" not in response.headers
     lock.execute("ROLLBACK")
     lock.close()
     assert is_signed_in(browser) and not is_signed_in(fresh)
@@ -476,7 +476,7 @@ def test_a_locked_database_is_said_plainly(make_viewtally, tmp_path):
     assert rows(viewtally, "SELECT count(*) FROM api_keys") == [(1,)]
 
 
-def test_what_takes_too_long_is_answered_with_a_page(make_viewtally, tmp_path):
+def test_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally(clock=clock)
     author = viewtally.add_author("Ann Author")
@@ -485,23 +485,23 @@ def test_what_takes_too_long_is_answered_with_a_page(make_viewtally, tmp_path):
     page = browser.get("/keys")
     lock = sqlite3.connect(viewtally.settings["store"]["path"], isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
+    responses = []
+    thread = threading.Thread(target=lambda: responses.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
     thread.start()
 
-    def later():
+    def advance():
         clock.advance(30_000)
-        return answers
-    wait.until(later, "the answer")
+        return responses
+    wait.until(advance, "the response")
     thread.join()
     lock.execute("ROLLBACK")
     lock.close()
-    assert answers[0].status == 503 and "text/html" in answers[0].headers["Content-Type"] and "<main" in answers[0].body
-    assert "frame-ancestors 'none'" in answers[0].headers["Content-Security-Policy"]
+    assert responses[0].status == 503 and "text/html" in responses[0].headers["Content-Type"] and "<main" in responses[0].body
+    assert "frame-ancestors 'none'" in responses[0].headers["Content-Security-Policy"]
 
 
-def test_clients_that_leave(world):
-    """In the middle of a password's check and of a write: the work ends, nobody hears of it, and nothing else happens."""
+def test_clients_that_disconnect_during_their_request(world):
+    """During the verification of a password and during a write: the work completes, and its result is dropped."""
     def send(browser, page, action, values):
         body = urllib.parse.urlencode({**browser.get(page).form(action).fields, **values}).encode()
         cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
@@ -513,7 +513,7 @@ def test_clients_that_leave(world):
     lock.execute("BEGIN IMMEDIATE")
     socks = [send(world.browser, "/keys", "/keys", {"name": f"key {i}"}) for i in range(3)]
     socks += [send(Browser(world.client()), "/sign-in", "/sign-in", {"login": f"nobody{i}", "password": "wrong"}) for i in range(8)]
-    Browser(world.client()).get("/sign-in")         # all of them were read by then
+    Browser(world.client()).get("/sign-in")         # the server has read all of them by now
     for sock in socks:
         sock.close()
     lock.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""The author's pages against those who mean harm: forged forms, guessed passwords, other authors, planted markup, spoofed headers."""
+"""Attacks on the web pages: forged forms, guessed passwords, other authors, injected markup, spoofed headers."""
 import pathlib
 import re
 import signal
@@ -13,7 +13,7 @@ from lib.client import connect, receive_all
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
 
-WRONG = "x" * 801       # no password is as long, so it costs no hash
+WRONG = "x" * 801       # longer than any password, so that the server need not hash it
 MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
 
 
@@ -26,7 +26,7 @@ def world(viewtally):
 
 
 def state(viewtally):
-    """All that a form could change."""
+    """Everything in the database that a form could change."""
     return [rows(viewtally, f"SELECT * FROM {table} ORDER BY 1") for table in ("logins", "api_keys", "invitations")] + \
         rows(viewtally, "SELECT hash FROM sessions ORDER BY 1")
 
@@ -34,10 +34,10 @@ def state(viewtally):
 # ---- forged forms ----------------------------------------------------------------------------------------------------
 
 def every_form(world):
-    """(browser, page with the form, action, values) for each POST there is."""
+    """(browser, page with the form, action, values) for each form."""
     passwords = {"current": PASSWORD, "password": "another password", "again": "another password"}
     make_key(world.browser)
-    world.browser.get("/keys")      # the last use of the session is written by now
+    world.browser.get("/keys")      # so that the use of the session is recorded before the test compares states
     key = re.search(r"/keys/[0-9a-f-]{36}", world.browser.get("/keys").body).group()
     app = f"/apps/{connect_app(world)}"
     link = invite(world, world.author, "--login", "ann")
@@ -60,8 +60,8 @@ def test_forged_forms_change_nothing(world):
         wrong = right[:-2] + ("AA" if right[-2:] != "AA" else "BB")
         for name, token in (("missing", None), ("empty", ""), ("wrong", wrong), ("another session's", tokens[other]), ("short", right[:-1])):
             sent = {key: value for key, value in {**fields, "token": token}.items() if value is not None}
-            answer = browser.post(action, sent)
-            assert answer.status == 403 and "Nothing was changed" in answer.text, (action, name, answer)
+            response = browser.post(action, sent)
+            assert response.status == 403 and "Nothing was changed" in response.text, (action, name, response)
         for headers in ({"Origin": "https://evil.example.com"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
                         {"Origin": f"http://{world.address}.evil.example.com"}, {"Origin": f"http://evil@{world.address}"}):
             assert browser.post(action, fields, headers=headers).status == 403, (action, headers)
@@ -72,14 +72,14 @@ def test_forged_forms_change_nothing(world):
                                headers={"Content-Type": "application/x-www-form-urlencoded"}).status == 400
         assert state(world) == before, action
     assert world.log.count("because [server] base_url is") == 1
-    # And an old browser, which says nothing of where the form stood, gets through with the token alone.
+    # An old browser that sends neither Origin nor Sec-Fetch-Site needs only the token.
     page = world.browser.get("/keys")
     assert world.browser.send(page, "/keys", {"name": "x"}, headers={"Origin": None, "Sec-Fetch-Site": None}).status == 200
     assert state(world) != before
 
 
-def test_a_sign_in_cannot_be_forged(world):
-    """Login CSRF: without the cookie that came with the form, its token is worth nothing."""
+def test_login_csrf_fails(world):
+    """A form token is valid only together with the cookie that was set with the form."""
     attacker, victim = Browser(world.client()), Browser(world.client())
     fields = {**attacker.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}
     assert victim.post("/sign-in", fields).status == 403
@@ -88,18 +88,18 @@ def test_a_sign_in_cannot_be_forged(world):
     assert attacker.post("/sign-in", fields).status == 303
 
 
-def test_tokens_differ_each_time_and_hold_all_the_time(world):
+def test_form_tokens_differ_and_stay_valid(world):
     first, second = (world.browser.get("/keys") for _ in range(2))
     assert first.form("/keys").fields["token"] != second.form("/keys").fields["token"]
     for page in (first, second):
         assert world.browser.send(page, "/keys", {"name": "x"}).status == 200
 
 
-# ---- guessing --------------------------------------------------------------------------------------------------------
+# ---- guessing passwords --------------------------------------------------------------------------------------------------------
 
 @pytest.fixture
 def timed(make_viewtally, tmp_path):
-    """A world whose monotonic clock stands still until a test moves it."""
+    """A server whose monotonic clock only the test moves."""
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally(clock=clock)
     authors = [viewtally.add_author(name) for name in ("Ann", "Bob")]
@@ -114,37 +114,37 @@ def attempt(viewtally, login, password):
     return browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
 
 
-def test_guessing_a_password_from_one_network(timed):
+def test_waits_double_for_one_account_and_network(timed):
     for _ in range(5):
         assert attempt(timed, "ann", WRONG).status == 422
     waits = []
     for _ in range(7):
-        page = attempt(timed, "ANN ", PASSWORD)     # even the right one
+        page = attempt(timed, "ANN ", PASSWORD)     # rejected although the password is correct
         assert page.status == 429 and "Please wait" in page.text
-        assert page.form("/sign-in").fields["login"] == "ANN "      # the form stays
+        assert page.form("/sign-in").fields["login"] == "ANN "      # the form keeps its values
         waits.append(int(page.headers["Retry-After"]))
         timed.clock.advance(waits[-1] * 1000 - 1)
         assert attempt(timed, "ann", PASSWORD).status == 429
         timed.clock.advance(1)
         assert attempt(timed, "ann", WRONG).status == 422
     assert waits == [2, 4, 8, 16, 32, 60, 60]
-    assert attempt(timed, "bob", PASSWORD).status == 303        # nobody else has to wait
+    assert attempt(timed, "bob", PASSWORD).status == 303        # other accounts need not wait
     timed.clock.advance(60_000)
     assert attempt(timed, "ann", PASSWORD).status == 303
-    assert attempt(timed, "ann", WRONG).status == 422         # and all is forgotten
+    assert attempt(timed, "ann", WRONG).status == 422         # success has cleared the failures
     assert attempt(timed, "ann", PASSWORD).status == 303
 
 
-def test_waits_are_those_of_an_account_that_does_not_exist(timed):
+def test_unknown_account_gets_the_same_responses(timed):
     pages = {login: [attempt(timed, login, WRONG) for _ in range(7)] for login in ("ann", "nobody")}
-    told = {login: [(page.status, page.headers["Retry-After"], page.text.replace(login, "")) for page in found] for login, found in pages.items()}
-    assert told["ann"] == told["nobody"]
+    shown = {login: [(page.status, page.headers["Retry-After"], page.text.replace(login, "")) for page in found] for login, found in pages.items()}
+    assert shown["ann"] == shown["nobody"]
 
 
 # ---- a browser that has signed in before -----------------------------------------------------------------------------
 
 class Attacked:
-    """Ann's account, with failures from so many networks that it has reached its limit of 100 an hour."""
+    """Ann's account after failures from many networks: it has reached its limit of 100 an hour."""
 
     def __init__(self, viewtally):
         self.viewtally = viewtally
@@ -159,7 +159,7 @@ class Attacked:
 
 @pytest.fixture
 def proxied(make_viewtally, tmp_path):
-    """As `timed`, behind a proxy; the browsers that Ann and Bob have signed up with are signed out."""
+    """Like `timed`, behind a proxy; the browsers with which Ann and Bob signed up are signed out."""
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}}, clock=clock)
     authors = [viewtally.add_author(name) for name in ("Ann", "Bob")]
@@ -172,15 +172,15 @@ def proxied(make_viewtally, tmp_path):
     return viewtally
 
 
-def test_failures_from_everywhere_do_not_lock_out_a_known_browser(proxied):
+def test_failures_from_many_networks_do_not_lock_out_a_known_device(proxied):
     attacked = Attacked(proxied)
     assert attacked.last.status == 429 and attacked.last.headers["Retry-After"] == "36"
-    assert attacked.attempt(PASSWORD, "192.0.2.1").status == 429            # a browser that is not known
+    assert attacked.attempt(PASSWORD, "192.0.2.1").status == 429            # an unknown device
     assert attacked.attempt(PASSWORD, "192.0.2.1", proxied.devices["ann"]).status == 303
-    assert attacked.attempt(PASSWORD, "192.0.2.1", proxied.devices["bob"]).status == 429     # known, but to another account
+    assert attacked.attempt(PASSWORD, "192.0.2.1", proxied.devices["bob"]).status == 429     # a device of another account
 
 
-def test_a_known_browser_has_ten_tries_and_then_one_a_minute(proxied):
+def test_known_device_has_ten_attempts_then_one_a_minute(proxied):
     attacked, browser = Attacked(proxied), proxied.devices["ann"]
     assert [attacked.attempt(WRONG, "192.0.2.1", browser).status for _ in range(11)] == [422] * 10 + [429]
     proxied.clock.advance(60_000)
@@ -188,7 +188,7 @@ def test_a_known_browser_has_ten_tries_and_then_one_a_minute(proxied):
 
 
 @pytest.mark.parametrize("end", ["new password", "out everywhere", "sign-out command", "invitation", "400 days"])
-def test_what_ends_a_known_browser(proxied, end):
+def test_devices_are_deleted_or_expire(proxied, end):
     old = proxied.devices["ann"]
     browser = sign_in(proxied, "ann", PASSWORD)
     if end == "new password":
@@ -202,39 +202,39 @@ def test_what_ends_a_known_browser(proxied, end):
         stranger = Browser(proxied.client())
         stranger.send(stranger.get(path), path, {"password": "another password", "again": "another password"})
     else:
-        for _ in range(401):            # a day at a time: a clock that jumps ahead is not believed
+        for _ in range(401):            # one day at a time: a clock that jumps ahead is not adopted
             proxied.clock.advance(DAY_MS)
             proxied.client().request("GET", "/sign-in")
     assert Attacked(proxied).attempt(PASSWORD if "400" in end or "out" in end else "another password", "192.0.2.1", old).status == 429
 
 
-def test_an_account_has_twenty_known_browsers_at_most(proxied):
+def test_account_has_at_most_20_devices(proxied):
     for _ in range(25):
         proxied.clock.advance(1000)
         sign_in(proxied, "ann", PASSWORD)
     count = "SELECT count(*) FROM devices d JOIN logins l ON l.author_id = d.author_id WHERE l.name = ?"
     assert rows(proxied, count, "ann") == [(20,)] and rows(proxied, count, "bob") == [(1,)]
     browser = proxied.devices["bob"]
-    for _ in range(3):                  # the same browser again replaces its own
+    for _ in range(3):                  # signing in again replaces the device
         browser.send(browser.get("/sign-in"), "/sign-in", {"login": "bob", "password": PASSWORD})
         browser.send(browser.get("/keys"), "/sign-out")
     assert rows(proxied, count, "bob") == [(1,)]
 
 
-def test_a_device_cookie_signs_nobody_in(proxied):
+def test_device_cookie_is_not_a_session(proxied):
     browser = proxied.devices["ann"]
     assert "viewtally-device" in browser.cookies and not is_signed_in(browser)
     hashes = [bytes(found) for found, in rows(proxied, "SELECT hash FROM devices")]
     assert browser.cookies["viewtally-device"].encode() not in b"".join(hashes)
 
 
-def test_mapped_addresses_are_those_of_ipv4(proxied):
-    """Behind a dual-stack proxy 21 clients looked like one."""
+def test_ipv4_mapped_addresses_are_separate_networks(proxied):
+    """Behind a dual-stack proxy, all IPv4 clients have such addresses."""
     clients = [Browser(proxied.client(), headers={"X-Forwarded-For": f"::ffff:192.0.2.{i}"}) for i in range(40)]
     assert {client.send(client.get("/sign-in"), "/sign-in", {"login": f"name{i}", "password": WRONG}).status for i, client in enumerate(clients)} == {422}
 
 
-def test_trying_many_accounts_from_one_address(timed):
+def test_network_is_limited_over_many_accounts(timed):
     for i in range(30):
         assert attempt(timed, f"name{i}", WRONG).status == 422
     page = attempt(timed, "bob", PASSWORD)
@@ -243,7 +243,7 @@ def test_trying_many_accounts_from_one_address(timed):
     assert attempt(timed, "bob", PASSWORD).status == 303
 
 
-def test_behind_a_proxy_each_client_waits_for_itself(make_viewtally, tmp_path):
+def test_limits_behind_a_proxy_apply_per_client(make_viewtally, tmp_path):
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}}, clock=clock)
     viewtally.start()
@@ -254,43 +254,43 @@ def test_behind_a_proxy_each_client_waits_for_itself(make_viewtally, tmp_path):
     assert {attempt_from(f"2001:db8::{i:x}", f"name{i}") for i in range(30)} == {422}
     assert attempt_from("2001:db8::ffff", "another") == 429
     assert attempt_from("2001:db8:0:1::1", "another") == 422
-    assert attempt_from("203.0.113.9, 2001:db8::1", "another") == 429       # what the client says of itself does not count
+    assert attempt_from("203.0.113.9, 2001:db8::1", "another") == 429       # the address that the client claims is ignored
 
 
-def test_guessing_the_present_password(timed):
+def test_guessing_the_current_password_is_limited(timed):
     browser = sign_in(timed, "ann", PASSWORD)
     fields = {**browser.get("/account").form("/account/password").fields, "current": WRONG, "password": "x" * 9 + "y", "again": "x" * 9 + "y"}
     assert [browser.post("/account/password", fields).status for _ in range(11)] == [422] * 10 + [429]
 
 
 def peak_memory(server, action):
-    """By how many bytes the resident memory of the server rose above what it was before, at most, and what action() returned."""
+    """The peak of the server's resident memory during action() above the memory before, in bytes; and the result of action()."""
     def status(name):
         return next(int(line.split()[1]) for line in open(f"/proc/{server.pid}/status", encoding="ascii") if line.startswith(name)) * 1024
 
-    pathlib.Path(f"/proc/{server.pid}/clear_refs").write_text("5")      # forgets the former peak
+    pathlib.Path(f"/proc/{server.pid}/clear_refs").write_text("5")      # resets the peak
     before = status("VmRSS:")
     result = action()
     return status("VmHWM:") - before, result
 
 
-def test_an_unknown_name_takes_the_same_work_as_a_known_one(world):
-    """Argon2id over 64 MiB, whether there is such an account or not: seen by its memory, which no load of the machine changes."""
+def test_unknown_login_takes_the_same_work(world):
+    """Argon2id over 64 MiB with and without an account. Measured by memory, because time depends on the load of the machine."""
     nobody = world.add_author("No password yet")
     world.run("author", "set-login", nobody, "nopassword")
-    answers = set()
+    responses = set()
     for login in ("ann", "unknown", "nopassword"):
         browser = Browser(world.client())
         page = browser.get("/sign-in")
-        peak, answer = peak_memory(world, lambda: browser.send(page, "/sign-in", {"login": login, "password": "wrong password"}))
-        assert answer.status == 422 and peak > 60 << 20, (login, peak)
-        answers.add(re.sub(r'value="[^"]*"', "", answer.body))
-    assert len(answers) == 1
+        peak, response = peak_memory(world, lambda: browser.send(page, "/sign-in", {"login": login, "password": "wrong password"}))
+        assert response.status == 422 and peak > 60 << 20, (login, peak)
+        responses.add(re.sub(r'value="[^"]*"', "", response.body))
+    assert len(responses) == 1
     assert peak_memory(world, lambda: Browser(world.client()).get("/sign-in"))[0] < 20 << 20
 
 
-def test_a_password_that_is_changed_while_it_is_checked(world):
-    """The sign-in finds the old password, and its session is to be written when the new one is there already."""
+def test_sign_in_fails_if_the_password_changes_meanwhile(world):
+    """The sign-in verifies the old password, but stores its session after the new password was set."""
     late = Browser(world.client())
     body = urllib.parse.urlencode({**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}).encode()
     cookie = "; ".join(f"{name}={value}" for name, value in late.cookies.items())
@@ -300,14 +300,14 @@ def test_a_password_that_is_changed_while_it_is_checked(world):
     with connect(world.address) as sock:
         sock.sendall(b"POST /sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
                      b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.encode(), len(body), body))
-        Browser(world.client()).get("/sign-in")         # the server has looked at the request by then
+        Browser(world.client()).get("/sign-in")         # the server has read the request by now
         change.execute("COMMIT")
-        answer = receive_all(sock)
+        response = receive_all(sock)
     change.close()
-    assert answer.startswith(b"HTTP/1.1 422 ") and b"viewtally-session" not in answer
+    assert response.startswith(b"HTTP/1.1 422 ") and b"viewtally-session" not in response
 
 
-# ---- the header of a proxy -------------------------------------------------------------------------------------------
+# ---- sign-in by a header of a proxy -------------------------------------------------------------------------------------------
 
 def header_world(make_viewtally, clock, **server):
     viewtally = make_viewtally({"server": server, "account": {"auth_header": "X-Remote-User"}}, clock=clock)
@@ -317,7 +317,7 @@ def header_world(make_viewtally, clock, **server):
     return viewtally.start()
 
 
-def test_a_trusted_proxy_signs_in(make_viewtally, clock):
+def test_trusted_proxy_signs_in(make_viewtally, clock):
     viewtally = header_world(make_viewtally, clock, trusted_proxies="127.0.0.1")
 
     def as_user(name, browser=None):
@@ -334,7 +334,7 @@ def test_a_trusted_proxy_signs_in(make_viewtally, clock):
     browser = as_user("ann@example.com")
     page = browser.get("/keys")
     assert browser.send(page, "/keys", {"name": "x"}).status == 200
-    # A form of one is not sent in the name of another, though the browser and its cookie are the same.
+    # A form token is bound to the author, although browser and cookie are the same.
     assert as_user(viewtally.other, browser).send(page, "/keys", {"name": "y"}).status == 403
     assert as_user(None, browser).get("/keys", follow=False).status == 303
     raw = viewtally.exchange(f"GET /account HTTP/1.1\r\nHost: a\r\nX-Remote-User: {viewtally.author}\r\n"
@@ -342,7 +342,7 @@ def test_a_trusted_proxy_signs_in(make_viewtally, clock):
     assert raw.startswith(b"HTTP/1.1 403 ")
 
 
-def test_the_header_of_anybody_else_is_no_sign_in(make_viewtally, clock):
+def test_header_of_an_untrusted_client_is_ignored(make_viewtally, clock):
     viewtally = header_world(make_viewtally, clock, trusted_proxies="10.0.0.0/8")
     browser = Browser(viewtally.client(), headers={"X-Remote-User": viewtally.author, "X-Forwarded-For": "10.0.0.1"})
     for _ in range(3):
@@ -352,7 +352,7 @@ def test_the_header_of_anybody_else_is_no_sign_in(make_viewtally, clock):
     assert viewtally.log.count("ignoring X-Remote-User from 127.0.0.1") == 1
 
 
-def test_without_the_setting_no_header_counts(make_viewtally, clock):
+def test_header_is_ignored_without_the_setting(make_viewtally, clock):
     viewtally = header_world(make_viewtally, clock, trusted_proxies="127.0.0.1")
     viewtally.stop()
     viewtally.configure({"account": {"auth_header": None}})
@@ -362,7 +362,7 @@ def test_without_the_setting_no_header_counts(make_viewtally, clock):
 
 
 @pytest.mark.parametrize("name", ["Authorization", "cookie", "X-Forwarded-For", "X Remote", "X:Y"])
-def test_names_that_no_header_can_have(make_viewtally, name):
+def test_invalid_auth_header_is_rejected(make_viewtally, name):
     viewtally = make_viewtally({"account": {"auth_header": name}})
     assert "auth_header" in viewtally.run("check-config", status=2).err
 
@@ -391,7 +391,7 @@ def test_two_authors_never_see_each_other(world):
     for path in (key, app):
         assert bob.post(path, {"token": token}).status == 404
         assert bob.post(path.upper().replace("/KEYS", "/keys").replace("/APPS", "/apps"), {"token": token}).status == 404
-    # A form of Ann's in Bob's browser, with Bob's token.
+    # A form of Ann in Bob's browser, with the token of Bob.
     form = ann.get("/keys").form("/keys").fields
     assert bob.post("/keys", {**form, "name": "x"}).status == 403
     assert state(world) == before
@@ -399,8 +399,8 @@ def test_two_authors_never_see_each_other(world):
     assert rows(world, "SELECT count(*) FROM api_keys WHERE author_id = 1") == [(2,)]
 
 
-def test_a_key_is_of_one_kind(world):
-    """What is made by hand is revoked under /keys and an app's under /apps, never the other way round."""
+def test_keys_and_apps_are_revoked_on_their_own_pages_only(world):
+    """A key that the author created is revoked under /keys, the key of an app under /apps, never the other way round."""
     make_key(world.browser)
     app = connect_app(world).rsplit("/", 1)[-1]
     key = re.search(r"/keys/([0-9a-f-]{36})", world.browser.get("/keys").body).group(1)
@@ -413,7 +413,7 @@ def test_a_key_is_of_one_kind(world):
 
 # ---- markup, headers, addresses --------------------------------------------------------------------------------------
 
-def test_no_stored_name_becomes_markup(viewtally):
+def test_stored_names_are_escaped(viewtally):
     author = viewtally.add_author(MARKUP)
     viewtally.start()
     login = "a<b>'\"&"
@@ -447,16 +447,16 @@ def policy_of(page):
     return {part.split()[0]: part.split()[1:] for part in page.headers["Content-Security-Policy"].split("; ")}
 
 
-def test_every_answer_carries_the_headers(world):
+def test_every_response_has_security_headers(world):
     make_key(world.browser)
     key = re.search(r"/keys/[0-9a-f-]{36}", world.browser.get("/keys").body).group()
     browser, stranger = world.browser, Browser(world.client())
     form = browser.get("/keys")
-    answers = [browser.get(path, follow=False) for path in ("/", "/dashboard", "/videos", "/keys", key, "/apps", "/account", "/sign-in", "/nothing")]
-    answers += [stranger.get(path, follow=False) for path in ("/", "/keys", "/sign-in", "/invite/x", "/nothing", "/keys/x")]
-    answers += [browser.post("/keys", {}), browser.post("/dashboard", {}), browser.send(form, "/keys", {"name": ""}), browser.send(form, "/keys", {"name": "x"}),
+    responses = [browser.get(path, follow=False) for path in ("/", "/dashboard", "/videos", "/keys", key, "/apps", "/account", "/sign-in", "/nothing")]
+    responses += [stranger.get(path, follow=False) for path in ("/", "/keys", "/sign-in", "/invite/x", "/nothing", "/keys/x")]
+    responses += [browser.post("/keys", {}), browser.post("/dashboard", {}), browser.send(form, "/keys", {"name": ""}), browser.send(form, "/keys", {"name": "x"}),
                 stranger.send(stranger.get("/sign-in"), "/sign-in", {"login": "x", "password": "x"})]
-    for page in answers:
+    for page in responses:
         expected = {**HEADERS, "Referrer-Policy": "strict-origin"} if page.url.startswith("/invite/") else HEADERS
         for name, value in expected.items():
             assert page.headers.get_all(name) == [value], (page, name)
@@ -472,20 +472,20 @@ def test_every_answer_carries_the_headers(world):
     assert "Set-Cookie" not in style.headers
 
 
-def test_pictures_come_from_where_the_operator_says(make_viewtally, clock):
+def test_image_sources_are_configured(make_viewtally, clock):
     viewtally = make_viewtally({"account": {"image_sources": "https://i.ytimg.com, https://*.cdn.example.com"}}, clock=clock)
     viewtally.start()
     policy = policy_of(Browser(viewtally.client()).get("/sign-in"))
     assert policy["img-src"] == ["data:", "https://i.ytimg.com", "https://*.cdn.example.com"]
     viewtally.configure({"account": {"image_sources": None}})
     viewtally.signal(signal.SIGHUP)
-    wait.until(lambda: policy_of(Browser(viewtally.client()).get("/sign-in"))["img-src"] == ["data:"], "no pictures from elsewhere")
+    wait.until(lambda: policy_of(Browser(viewtally.client()).get("/sign-in"))["img-src"] == ["data:"], "the new policy")
     for bad in ("'unsafe-inline'", "https://x; script-src *", "data:", "*"):
         other = make_viewtally({"account": {"image_sources": bad}})
         assert "image_sources" in other.run("check-config", status=2).err
 
 
-def test_cookies_and_their_attributes(make_viewtally, clock, world):
+def test_cookie_attributes(make_viewtally, clock, world):
     for name in ("viewtally-form", "viewtally-session", "viewtally-device"):
         morsel = world.browser.attributes[name]
         assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and not morsel["secure"]
@@ -502,14 +502,14 @@ def test_cookies_and_their_attributes(make_viewtally, clock, world):
         assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and morsel["secure"]
     assert int(browser.attributes["__Host-viewtally-session"]["max-age"]) == 60 * DAY_MS // 1000
     assert int(browser.attributes["__Host-viewtally-device"]["max-age"]) == 400 * DAY_MS // 1000
-    # A cookie that another host of the domain could have set is none of ours.
+    # A cookie without the __Host- prefix, which another host of the domain could have set, is ignored.
     value = browser.cookies["__Host-viewtally-session"]
     assert browser.request("GET", "/account", headers={"Cookie": f"viewtally-session={value}"}).status == 303
     assert is_signed_in(browser)
 
 
 @pytest.mark.parametrize("login_first", [False, True])
-def test_the_sign_in_leads_nowhere_else(world, login_first):
+def test_sign_in_redirects_only_within_the_site(world, login_first):
     browser = sign_in(world, "ann", PASSWORD)
     for bad in ("https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "\\\\evil.example.com", "/\t/evil.example.com", "/\n/evil",
                 "javascript:alert(1)", "evil", "", " /keys", "/keys\r\nX-Header: 1", "/" + "x" * 5000, "/ä"):
@@ -525,20 +525,20 @@ def test_the_sign_in_leads_nowhere_else(world, login_first):
         assert page.status == 303 and page.headers["Location"] == "/" and "X-Header" not in page.headers, (bad, page.headers["Location"])
     stranger = Browser(world.client())
     page = stranger.get("/sign-in")
-    answer = stranger.post("/sign-in", {**page.form("/sign-in").fields, "login": "ann", "password": PASSWORD, "next": "//evil.example.com"})
-    assert answer.status == 303 and answer.headers["Location"] == "/"
+    response = stranger.post("/sign-in", {**page.form("/sign-in").fields, "login": "ann", "password": PASSWORD, "next": "//evil.example.com"})
+    assert response.status == 303 and response.headers["Location"] == "/"
     good = "/keys?a=b&c=%26%3D"
     page = Browser(world.client()).get(good, follow=False)
     back = Browser(world.client())
-    answer = back.send(back.get(page.headers["Location"]), "/sign-in", {"login": "ann", "password": PASSWORD}, follow=False)
-    assert answer.headers["Location"] == good
+    response = back.send(back.get(page.headers["Location"]), "/sign-in", {"login": "ann", "password": PASSWORD}, follow=False)
+    assert response.headers["Location"] == good
 
 
 def _quote(text):
     return urllib.parse.quote(text, safe="x")
 
 
-def test_no_secret_in_the_log(make_viewtally, clock):
+def test_log_has_no_secrets(make_viewtally, clock):
     viewtally = make_viewtally({"log": {"level": "debug"}}, clock=clock)
     author = viewtally.add_author()
     viewtally.start()
@@ -557,7 +557,7 @@ def test_no_secret_in_the_log(make_viewtally, clock):
         assert secret not in viewtally.log
 
 
-def test_sessions_do_not_come_back_with_a_backup(world):
+def test_restore_does_not_revive_sessions(world):
     link = invite(world, world.author)
     backup = world.directory / "copy.db"
     world.run("backup", backup)

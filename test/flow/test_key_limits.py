@@ -75,7 +75,7 @@ def test_thirty_forms_a_minute_and_then_one_per_freed_slot(world, clock):
     for _ in range(FORMS_PER_MINUTE - 1):
         assert world.browser.post("/keys", {**fields, "name": ""}).status == 422            # counted, although it creates nothing
     rejected = send_key_form(world.browser)
-    assert (rejected.status, rejected.headers["Retry-After"]) == (429, "60") and "30 forms within a minute" in rejected.text
+    assert (rejected.status, rejected.headers["Retry-After"]) == (429, "60") and "30 forms within one minute" in rejected.text
     assert world.browser.get("/keys").status == 200                                          # reading is not limited
     other = world.add_author("Bea Author")
     assert send_key_form(signed_in(world, other)).status == 200

@@ -1,4 +1,4 @@
-"""The rate limit, exactly: a model of the sliding window against the server on a fake monotonic clock."""
+"""The exact rate limit: the server against a model of the sliding window, on a fake monotonic clock."""
 import collections
 import random
 import re
@@ -22,7 +22,7 @@ class Window:
         self.limit = limit
         self.admitted = collections.deque()
 
-    def take(self, now_ms):
+    def acquire(self, now_ms):
         while self.admitted and self.admitted[0] <= now_ms - WINDOW_MS:
             self.admitted.popleft()
         if len(self.admitted) == self.limit:
@@ -47,11 +47,11 @@ class World:
     def statuses(self, count, path="/account", **options):
         return [self.client.get(path, **options).status for _ in range(count)]
 
-    def left(self):
-        """How many requests the key has left; asking takes one."""
-        answer = self.client.get("/account")
-        assert answer.status == 200
-        return int(answer.headers["X-RateLimit-Remaining"])
+    def remaining(self):
+        """The requests that remain for the key; this call uses one."""
+        response = self.client.get("/account")
+        assert response.status == 200
+        return int(response.headers["X-RateLimit-Remaining"])
 
 
 @pytest.fixture
@@ -61,37 +61,37 @@ def world(make_viewtally, clock):
     made.client.close()
 
 
-def assert_headers(answer, window, now_ms):
-    left, reset = window.limit - len(window.admitted), window.reset_s(now_ms)
-    shown = {name: answer.headers.get_all(name) for name in HEADERS}
-    assert shown == {"RateLimit": [f'"key";r={left};t={reset}'], "RateLimit-Policy": [f'"key";q={window.limit};w=60'],
-                     "X-RateLimit-Limit": [str(window.limit)], "X-RateLimit-Remaining": [str(left)],
+def assert_headers(response, window, now_ms):
+    remaining, reset = window.limit - len(window.admitted), window.reset_s(now_ms)
+    shown = {name: response.headers.get_all(name) for name in HEADERS}
+    assert shown == {"RateLimit": [f'"key";r={remaining};t={reset}'], "RateLimit-Policy": [f'"key";q={window.limit};w=60'],
+                     "X-RateLimit-Limit": [str(window.limit)], "X-RateLimit-Remaining": [str(remaining)],
                      "X-RateLimit-Reset": [str(reset)]}
 
 
 # --- the window ---
 
 
-def test_60_pass_at_once_and_the_61st_does_not(world):
+def test_burst_of_60_is_admitted_and_the_61st_rejected(world):
     assert world.statuses(61) == [200] * 60 + [429]
-    refused = world.client.get("/account")
-    assert refused.error_code == "rate_limited" and refused.headers["Retry-After"] == "60"
-    assert "60" in refused.json()["error"]["message"]
+    rejected = world.client.get("/account")
+    assert rejected.error_code == "rate_limited" and rejected.headers["Retry-After"] == "60"
+    assert "60" in rejected.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("gap_ms", [1, 500, 999, 1000, 1001, 59_999])
 def test_retry_after_is_exact(world, gap_ms):
-    """One request, 59 others `gap_ms` later: the window has a place again exactly 60,000 ms after the first."""
+    """One request, and 59 others `gap_ms` later: a slot is freed exactly 60,000 ms after the first one."""
     assert world.statuses(1) == [200]
     world.clock.set_monotonic(START_MS + gap_ms)
     assert world.statuses(60) == [200] * 59 + [429]
-    refused = world.client.get("/account")
-    wait_s = int(refused.headers["Retry-After"])
+    rejected = world.client.get("/account")
+    wait_s = int(rejected.headers["Retry-After"])
     assert wait_s == max(1, -(-(WINDOW_MS - gap_ms) // 1000))
     world.clock.set_monotonic(START_MS + WINDOW_MS - 1)
-    refused = world.client.get("/account")
-    assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
-    # What waits for Retry-After is admitted, and so is what comes in the very millisecond.
+    rejected = world.client.get("/account")
+    assert (rejected.status, rejected.headers["Retry-After"]) == (429, "1")
+    # A request after Retry-After is admitted, and so is one in the exact millisecond.
     world.clock.set_monotonic(START_MS + WINDOW_MS)
     assert world.statuses(2) == [200, 429]
     assert gap_ms + wait_s * 1000 >= WINDOW_MS
@@ -107,8 +107,8 @@ def test_rejected_requests_are_not_counted(world):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 60, 250])
-def test_any_schedule_against_the_model(make_viewtally, clock, limit):
-    """Bursts and pauses of random length; the verdict and every header of every answer."""
+def test_random_schedules_equal_the_model(make_viewtally, clock, limit):
+    """Bursts and pauses of random length; compares the verdict and all headers of each response."""
     world = World(make_viewtally, clock, limit)
     rng = random.Random(f"schedule {limit}")
     window, now = Window(limit), START_MS
@@ -119,18 +119,18 @@ def test_any_schedule_against_the_model(make_viewtally, clock, limit):
         elif rng.random() < 0.02:
             now += rng.choice([59_999, 60_000, 60_001, 3_600_000])
         world.clock.set_monotonic(now)
-        answer = world.client.get("/account")
-        admitted = window.take(now)
-        assert answer.status == (200 if admitted else 429), now
-        assert_headers(answer, window, now)
-        assert answer.headers["Retry-After"] == (None if admitted else str(window.reset_s(now)))
+        response = world.client.get("/account")
+        admitted = window.acquire(now)
+        assert response.status == (200 if admitted else 429), now
+        assert_headers(response, window, now)
+        assert response.headers["Retry-After"] == (None if admitted else str(window.reset_s(now)))
         seen[admitted] += 1
     assert min(seen.values()) > 20, seen
     assert world.client.opened == 1
     world.client.close()
 
 
-def test_the_wall_clock_does_not_matter(world):
+def test_wall_clock_is_not_used(world):
     for step in (0, 3_600_000, -3_600_000, 86_400_000, -86_400_000 * 400):
         world.clock.set_wall(world.clock.wall_ms + step)
         assert world.statuses(12) == [200] * 12
@@ -139,7 +139,7 @@ def test_the_wall_clock_does_not_matter(world):
     assert world.statuses(1) == [429]
 
 
-def test_keys_have_windows_of_their_own(world):
+def test_each_key_has_its_own_window(world):
     same_author = world.instance.create_key(world.author, "second")
     other = world.instance.create_key(world.instance.add_author("Other"))
     world.statuses(61)
@@ -149,12 +149,12 @@ def test_keys_have_windows_of_their_own(world):
     assert world.client.get("/account", key=same_author).status == 200
 
 
-# --- what counts ---
+# --- which requests count ---
 
 
-def test_what_counts(world):
+def test_requests_with_a_live_key_count(world):
     etag = world.client.get("/books").headers["ETag"]
-    left = world.left()
+    remaining = world.remaining()
     counted = [
         (200, "GET", "/v1/videos", {}),
         (304, "GET", "/v1/books", {"If-None-Match": etag}),
@@ -165,20 +165,20 @@ def test_what_counts(world):
         (200, "GET", "/v1/stats", {"X-Request-Id": "again"}),
     ]
     for status, method, target, headers in counted:
-        answer = world.client.request(method, target, headers=headers)
-        left -= 1
-        assert (answer.status, answer.headers["X-RateLimit-Remaining"]) == (status, str(left)), target
+        response = world.client.request(method, target, headers=headers)
+        remaining -= 1
+        assert (response.status, response.headers["X-RateLimit-Remaining"]) == (status, str(remaining)), target
     world.instance.run("author", "set-plan", world.author, "inactive")
-    answer = world.client.get("/account")
-    assert (answer.status, answer.headers["X-RateLimit-Remaining"]) == (403, str(left - 1))
+    response = world.client.get("/account")
+    assert (response.status, response.headers["X-RateLimit-Remaining"]) == (403, str(remaining - 1))
 
 
-def test_what_does_not_count(world):
+def test_other_requests_do_not_count(world):
     revoked = world.instance.run("key", "create", "--author", world.author, "--name", "x", "--json").json()
     world.instance.run("key", "revoke", revoked["id"])
-    left = world.left()
+    remaining = world.remaining()
     bearer = "Authorization: Bearer " + world.key
-    free = [
+    not_counted = [
         (404, "GET", "/v1/nowhere", {}),
         (404, "GET", "/nowhere", {}),
         (405, "POST", "/v1/account", {}),
@@ -188,33 +188,33 @@ def test_what_does_not_count(world):
         (401, "GET", "/v1/account", {"Authorization": "Basic " + world.key}),
         (200, "GET", "/v1/openapi.json", {}),
     ]
-    for status, method, target, headers in free:
-        answer = world.client.request(method, target, headers=headers)
-        assert answer.status == status, target
-        assert not any(name in answer.headers for name in HEADERS), target
-    answer = world.client.request("POST", "/v1/oauth/token", body="grant_type=authorization_code&client_id=x",
+    for status, method, target, headers in not_counted:
+        response = world.client.request(method, target, headers=headers)
+        assert response.status == status, target
+        assert not any(name in response.headers for name in HEADERS), target
+    response = world.client.request("POST", "/v1/oauth/token", body="grant_type=authorization_code&client_id=x",
                                   headers={"Content-Type": "application/x-www-form-urlencoded"})
-    assert answer.status == 401 and answer.json()["error"] == "invalid_client"
-    # Two keys, and what is no request: refused before anybody is charged for it.
+    assert response.status == 401 and response.json()["error"] == "invalid_client"
+    # Two Authorization fields, and malformed requests: rejected before the limiter.
     world.instance.exchange(f"GET /v1/account HTTP/1.1\r\nHost: a\r\n{bearer}\r\n{bearer}\r\nConnection: close\r\n\r\n".encode())
     world.instance.exchange(f"GET /v1/account HTTP/1.1\r\nHost: a\r\n{bearer}\r\nContent-Length: x\r\n\r\n".encode())
     world.instance.exchange(f"GET /v1/account HTTP/1.1\r\nHost: a\r\n{bearer}\r\n".encode(), half_close=True)
-    assert world.left() == left - 1
+    assert world.remaining() == remaining - 1
 
 
-# --- switches ---
+# --- settings ---
 
 
-def test_headers_off(make_viewtally, clock):
+def test_headers_can_be_turned_off(make_viewtally, clock):
     world = World(make_viewtally, clock, 2, headers="off")
     for status in (200, 200, 429):
-        answer = world.client.get("/account")
-        assert answer.status == status and not any(name in answer.headers for name in HEADERS)
-        assert answer.headers["Retry-After"] == ("60" if status == 429 else None)
+        response = world.client.get("/account")
+        assert response.status == status and not any(name in response.headers for name in HEADERS)
+        assert response.headers["Retry-After"] == ("60" if status == 429 else None)
     world.client.close()
 
 
-def test_limit_0_is_no_limit(make_viewtally, clock):
+def test_limit_0_means_unlimited(make_viewtally, clock):
     world = World(make_viewtally, clock, 0)
     assert set(world.statuses(300)) == {200}
     assert not any(name in world.client.get("/account").headers for name in HEADERS)
@@ -225,18 +225,18 @@ def test_limit_0_is_no_limit(make_viewtally, clock):
 
 
 def pipelined(instance, key, count, target="/v1/account"):
-    """Statuses of `count` requests in one go on one connection."""
+    """Sends `count` requests at once on one connection. Returns their statuses."""
     request = f"GET {target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n"
     data = (request + "\r\n").encode() * (count - 1) + (request + "Connection: close\r\n\r\n").encode()
     return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+) ", instance.exchange(data))]
 
 
-def test_pipelined_flood(world):
+def test_pipelined_flood_gets_60_responses(world):
     assert pipelined(world.instance, world.key, 500) == [200] * 60 + [429] * 440
 
 
 def in_parallel(count, work):
-    """work(i) in `count` threads that begin together; the results."""
+    """Runs work(i) in `count` threads that start together. Returns the results."""
     barrier, results = threading.Barrier(count), [None] * count
 
     def run(i):
@@ -251,27 +251,27 @@ def in_parallel(count, work):
     return results
 
 
-def test_floods_over_many_connections_against_the_model(world):
-    """The clock stands while 16 connections flood at once: each time exactly the free places are given out."""
+def test_parallel_floods_equal_the_model(world):
+    """16 connections flood while the clock stands still: each time exactly the free slots are used."""
     window, rng = Window(60), random.Random("floods")
     now = START_MS
     for _ in range(12):
         each = rng.randrange(1, 12)
         statuses = sum(in_parallel(16, lambda i: pipelined(world.instance, world.key, each)), [])
-        expected = sum(window.take(now) for _ in range(16 * each))
+        expected = sum(window.acquire(now) for _ in range(16 * each))
         assert (statuses.count(200), statuses.count(429)) == (expected, 16 * each - expected), now
         now += rng.choice([999, 20_000, 30_000, 59_999, 60_000])
         world.clock.set_monotonic(now)
 
 
 class Flooder:
-    """Requests one after the other on a connection of its own while the clock runs; when each was sent and answered."""
+    """Sends requests on its own connection while the clock runs, and records when each was sent and answered."""
 
     def __init__(self, world, stop):
         self.socket = connect(world.instance.address)
         self.request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.key}\r\n\r\n".encode()
         self.clock, self.stop = world.clock, stop
-        self.answers = 0
+        self.responses = 0
         self.admitted = []
 
     def run(self):
@@ -284,28 +284,28 @@ class Flooder:
                         or len(pending) < match.end() + int(match.group(2)):
                     pending += self.socket.recv(65536)
                 pending = pending[match.end() + int(match.group(2)):]
-                self.answers += 1
+                self.responses += 1
                 if match.group(1) == b"200":
                     self.admitted.append((sent, self.clock.monotonic_ms))
         return self.admitted
 
 
-def test_never_more_than_60_in_any_window_seen_from_outside(world):
-    """Time runs fast under a flood. An admitted request lies somewhere between its sending and its answer, so those that
-    lie wholly within 60 s are a lower bound of what was admitted there."""
+def test_no_60_seconds_have_more_than_60_admitted_requests(world):
+    """The clock runs fast during a flood. A request was admitted between its sending and its response, so the requests that
+    lie completely within 60 s are a lower bound of those admitted in these 60 s."""
     stop = threading.Event()
     flooders = [Flooder(world, stop) for _ in range(8)]
 
     def work(i):
         if i < 8:
             return flooders[i].run()
-        for turn in range(1, 201):
-            wait.until(lambda: sum(flooder.answers for flooder in flooders) >= 8 * turn, "the flood")
+        for second in range(1, 201):
+            wait.until(lambda: sum(flooder.responses for flooder in flooders) >= 8 * second, "the flood")
             world.clock.advance(1000)
         stop.set()
         return []
 
     admitted = sorted(sum(in_parallel(9, work), []))
-    assert len(admitted) >= 3 * 60, len(admitted)       # 200 s: the window was filled several times over
+    assert len(admitted) >= 3 * 60, len(admitted)       # in 200 s the window was filled several times
     for begin, _ in admitted:
         assert sum(begin <= sent and answered < begin + WINDOW_MS for sent, answered in admitted) <= 60

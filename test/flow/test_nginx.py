@@ -286,8 +286,8 @@ def test_nginx_passes_on_that_a_client_has_left(server, make_nginx):
         with connect(behind.nginx.address) as sock:
             sock.sendall(request.encode())
             wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
-            assert relay.left == 0
-        wait.until(lambda: relay.left == 1, "nginx to let the server know")
+            assert relay.closed_by_client == 0
+        wait.until(lambda: relay.closed_by_client == 1, "nginx to let the server know")
 
 
 # -- what the logs hold ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Where each key stands in the feed of events: kept in Redis beside the limit, shown by `key list`, seen in no answer."""
+"""Poll positions of API keys: stored in Redis, shown by `key list`, and without effect on any response."""
 import concurrent.futures
 import re
 import signal
@@ -22,7 +22,7 @@ class World:
 
     def __init__(self, make_viewtally, clock, url, **more):
         self.clock = clock
-        clock.set_monotonic(9_000_000)      # stands still: no call to Redis is ever late, however loaded the machine
+        clock.set_monotonic(9_000_000)      # stands still, so that no call to Redis is late on a loaded machine
         self.instance = make_viewtally({"limits": {"requests_per_minute": 1000}, "redis": {"url": url}, **more}, clock)
         self.instance.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 999),
                                     reading("a", "2026-07-09T01:00:00Z", 300_000)])
@@ -32,14 +32,14 @@ class World:
 
     def get(self, query, **options):
         with self.instance.client(self.key) as client:
-            answer = client.get(f"/events?{query}", **options)
-        assert answer.status == 200, answer
-        return answer.json()
+            response = client.get(f"/events?{query}", **options)
+        assert response.status == 200, response
+        return response.json()
 
     def listed(self, **options):
         return self.instance.run("key", "list", "--author", uid("Ada"), "--json", **options).json()
 
-    def row(self):
+    def list_output(self):
         return self.instance.run("key", "list", "--author", uid("Ada")).out
 
     def ids(self):
@@ -51,35 +51,35 @@ def world(make_viewtally, clock, redis):
     return World(make_viewtally, clock, redis.url)
 
 
-def cursor_key(redis):
+def position_key(redis):
     keys = [key for key in redis.call("KEYS", "viewtally:{limit}:poll:*") if not key.endswith("probe")]
     return keys[0] if keys else None
 
 
-def cursor(redis):
-    key = cursor_key(redis)
+def position(redis):
+    key = position_key(redis)
     words = redis.call("HGETALL", key) if key else []
     return {name: int(value) if value.isdigit() else value for name, value in zip(words[::2], words[1::2])}
 
 
 def wait_for(redis, world=None, **fields):
-    """With `world` another request takes the notes along; without, the timer does."""
+    """With `world`, further requests carry the updates to Redis; without it, the timer sends them."""
     def shows():
         if world:
             with world.instance.client(world.key) as client:
                 client.get("/account")
-        return fields.items() <= cursor(redis).items()
-    wait.until(shows, f"the cursor to show {fields}; it is {cursor(redis)}")
+        return fields.items() <= position(redis).items()
+    wait.until(shows, f"the position to have {fields}; it is {position(redis)}")
 
 
-# --- what is written ---
+# --- recording ---
 
 
-def test_a_poll_leaves_position_time_and_count(world, redis):
+def test_poll_records_position_time_and_count(world, redis):
     ids = world.ids()
     wait_for(redis, world, after=0, sent=ids[-1], at=NOW_MS, polls=1)
-    assert DAYS_90 - 60 < redis.call("TTL", cursor_key(redis)) <= DAYS_90
-    assert cursor_key(redis) == f"viewtally:{{limit}}:poll:{world.listed()[0]['id']}"
+    assert DAYS_90 - 60 < redis.call("TTL", position_key(redis)) <= DAYS_90
+    assert position_key(redis) == f"viewtally:{{limit}}:poll:{world.listed()[0]['id']}"
     world.clock.advance(5000)
     world.get(f"after=evt_{ids[1]}&limit=2")
     wait_for(redis, world, after=ids[1], sent=ids[-1], at=NOW_MS + 5000, polls=2)
@@ -94,14 +94,14 @@ def test_a_poll_leaves_position_time_and_count(world, redis):
     ("order=desc&limit=2", 5, 5),
     ("order=desc&before=evt_{3}&limit=2", None, 2),
     ("after=evt_{0}&type=video.went_viral", 0, "viral"),
-    ("after=evt_{0}&occurred_after=2026-07-10T00:00:00Z", 5, 0),       # nothing for it: it stands at the head
+    ("after=evt_{0}&occurred_after=2026-07-10T00:00:00Z", 5, 0),       # no matching event: the position is the newest event
     ("after=evt_9223372036854775807", 2**53 - 1, 0),
 ], ids=str)
-def test_where_a_poll_stands(world, redis, query, position, sent):
+def test_poll_position_is_recorded(world, redis, query, position, sent):
     ids = world.ids()
     viral = int(world.get("type=video.went_viral")["data"][0]["id"][4:])
     wait_for(redis, world, polls=2)
-    redis.call("DEL", cursor_key(redis))
+    redis.call("DEL", position_key(redis))
     assert len(ids) == 6
     world.get(re.sub(r"\{(\d)\}", lambda match: str(ids[int(match[1])]), query))
     position = ids[position] if position in range(1, 6) else 0 if position is None else ids[0] if "{0}" in query and position == 0 else position
@@ -109,7 +109,7 @@ def test_where_a_poll_stands(world, redis, query, position, sent):
     wait_for(redis, world, after=position, sent=sent, polls=1)
 
 
-def test_only_answered_requests_for_events_count(world, redis):
+def test_only_successful_event_requests_count(world, redis):
     with world.instance.client(world.key) as client:
         assert client.get("/account").status == 200
         assert client.get("/events?limit=0").status == 400
@@ -117,57 +117,57 @@ def test_only_answered_requests_for_events_count(world, redis):
     wait_for(redis, polls=1, sent=0)
 
 
-def test_a_long_poll_is_one_poll(world, redis):
+def test_long_poll_counts_once(world, redis):
     head = world.ids()[-1]
     wait_for(redis, world, polls=1)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         poll = pool.submit(world.get, f"after=evt_{head}&wait=1")
-        wait_for(redis, world, polls=2)     # it is held, and counted already
+        wait_for(redis, world, polls=2)     # counted while it is waiting
         assert not poll.done()
         world.clock.set_monotonic(world.clock.monotonic_ms + 1000)
         assert poll.result()["data"] == []
     wait_for(redis, world, polls=2, after=head)
 
 
-def test_notes_come_with_the_limit_call_and_cost_no_write(make_viewtally, clock, redis):
+def test_updates_share_the_write_of_the_limit_call(make_viewtally, clock, redis):
     with Relay(f"127.0.0.1:{redis.port}") as relay:
         world = World(make_viewtally, clock, f"redis://{relay.address}")
         start = len(relay.requests)
         for _ in range(20):
             world.get("after=evt_0")
-        pieces = relay.requests[start:]
+        writes = relay.requests[start:]
         wait_for(redis, world, polls=20)
-    scripts = {piece.count(b"EVALSHA") for piece in pieces[1:]}
-    # Each piece is the limit's call with the notes of the poll before; a machine that stood still may have let the timer come.
-    assert len(pieces) <= 22 and scripts <= {1, 2} and sum(piece.count(b"EVALSHA") == 2 for piece in pieces) >= 17
+    scripts = {write.count(b"EVALSHA") for write in writes[1:]}
+    # Each write has the limit call and the update of the previous poll. On a loaded machine the timer may have fired, too.
+    assert len(writes) <= 22 and scripts <= {1, 2} and sum(write.count(b"EVALSHA") == 2 for write in writes) >= 17
 
 
-def test_a_note_that_comes_late_does_not_move_the_position_back(world, redis):
+def test_late_update_does_not_move_the_position_back(world, redis):
     ids = world.ids()
     wait_for(redis, world, polls=1)
-    redis.call("HSET", cursor_key(redis), "at", NOW_MS + 1000, "after", ids[4])
+    redis.call("HSET", position_key(redis), "at", NOW_MS + 1000, "after", ids[4])
     world.get(f"after=evt_{ids[2]}")
     wait_for(redis, world, polls=2, after=ids[4], at=NOW_MS + 1000)
 
 
-@pytest.mark.parametrize("spoil", [("SET", "x"), ("HSET", "polls", "many", "after", "-", "at", "")], ids=["no hash", "no numbers"])
-def test_what_is_no_cursor_is_replaced_and_harms_nothing(world, redis, spoil):
+@pytest.mark.parametrize("spoil", [("SET", "x"), ("HSET", "polls", "many", "after", "-", "at", "")], ids=["other type", "not numbers"])
+def test_invalid_position_is_replaced(world, redis, spoil):
     head = world.ids()[-1]
     wait_for(redis, world, polls=1)
-    key = cursor_key(redis)
+    key = position_key(redis)
     redis.call(spoil[0], key, *spoil[1:])
     assert (world.listed()[0]["last_poll_at"], world.listed()[0]["polls"]) == (None, 0)
     world.get(f"after=evt_{head}")
-    wait.until(lambda: hash_at(redis, key).get("after") == str(head), "the cursor to be right again")
+    wait.until(lambda: hash_at(redis, key).get("after") == str(head), "the position to be valid again")
     assert "redis: unavailable" not in world.instance.log
 
 
-@pytest.mark.parametrize("sent", ["-", "9"])       # a text and a number are compared otherwise
-def test_a_position_that_is_no_number_does_not_stay(world, redis, sent):
+@pytest.mark.parametrize("sent", ["-", "9"])       # text and numbers compare differently
+def test_position_that_is_not_a_number_is_replaced(world, redis, sent):
     ids = world.ids()
     wait_for(redis, world, polls=1)
-    redis.call("HSET", cursor_key(redis), "after", "-", "sent", sent)
-    world.get(f"order=desc&before=evt_{ids[3]}&limit=1")        # says nothing of where it stands
+    redis.call("HSET", position_key(redis), "after", "-", "sent", sent)
+    world.get(f"order=desc&before=evt_{ids[3]}&limit=1")        # a poll without a position
     wait_for(redis, polls=2, after=0, sent=ids[2])
 
 
@@ -179,7 +179,7 @@ def hash_at(redis, key):
     return dict(zip(words[::2], words[1::2]))
 
 
-def test_no_answer_depends_on_it(world, redis):
+def test_no_response_depends_on_the_position(world, redis):
     before = world.get("after=evt_0")
     redis.call("FLUSHALL")
     assert world.get("after=evt_0") == before
@@ -187,37 +187,37 @@ def test_no_answer_depends_on_it(world, redis):
     assert [world.get("after=evt_0") for _ in range(3)] == [before] * 3
 
 
-# --- what is read ---
+# --- reading ---
 
 
-def test_the_list_shows_last_poll_and_what_is_behind(world, redis):
-    assert "never" in world.row()
+def test_key_list_shows_last_poll_and_lag(world, redis):
+    assert "never" in world.list_output()
     ids = world.ids()
     wait_for(redis, world, polls=1)
-    assert "2026-07-10 12:00:00    6 " in world.row()
+    assert "2026-07-10 12:00:00    6 " in world.list_output()
     world.get(f"after=evt_{ids[3]}")
     wait_for(redis, world, polls=2)
-    assert "    2  live" in world.row()
+    assert "    2  live" in world.list_output()
     entry = world.listed()[0]
     assert (entry["last_poll_at"], entry["polls"], entry["lag"]) == ("2026-07-10T12:00:00.000Z", 2, 2)
     world.get("after=latest")
     wait_for(redis, world, polls=3)
-    assert "    0  live" in world.row()
+    assert "    0  live" in world.list_output()
 
 
-def test_more_than_a_thousand_and_many_keys(world, redis):
+def test_lag_above_1000_and_many_keys(world, redis):
     videos = [f"v{n}" for n in range(40)]
     world.instance.import_lines([line for name in videos for line in (
         video(name, "Ada", POSTED), reading(name, "2026-07-09T02:00:00Z", 900), reading(name, "2026-07-09T03:00:00Z", 10**15))])
     world.get("limit=1")
     wait_for(redis, world, polls=1)
     keys = [world.instance.create_key(uid("Ada"), f"k{n}") for n in range(3)]
-    # As many as take several questions, made as the command would make them.
+    # So many keys that the positions are loaded in several calls.
     subprocess.run(["/usr/bin/python3", "-c", PLANT, world.instance.settings["store"]["path"]], check=True)
     listed = world.listed()
     assert len(listed) == 124 and listed[0]["lag"] == 1001 and keys
     assert all(entry["lag"] is None and entry["polls"] == 0 for entry in listed[1:])
-    assert ">1000" in world.row()
+    assert ">1000" in world.list_output()
 
 
 PLANT = """
@@ -232,24 +232,24 @@ db.commit()
 
 
 @pytest.mark.parametrize("how", ["stopped", "paused"])
-def test_the_list_when_redis_is_away(world, redis, how):
+def test_key_list_while_redis_is_unavailable(world, redis, how):
     world.ids()
     redis.stop() if how == "stopped" else redis.signal(signal.SIGSTOP)
-    assert "Redis unavailable" in world.row()           # a paused Redis never answers: the command would hang
+    assert "Redis unavailable" in world.list_output()           # a paused Redis never replies, and the command must not hang
     entry = world.listed()[0]
     assert entry["last_poll_at"] is entry["lag"] is entry["polls"] is None
     if how == "paused":
         redis.signal(signal.SIGCONT)
 
 
-def test_the_list_without_redis(viewtally):
+def test_key_list_without_redis(viewtally):
     viewtally.import_lines([author("Ada")])
     viewtally.create_key(uid("Ada"))
     out = viewtally.run("key", "list", "--author", uid("Ada")).out
     assert "LAG" not in out and "Redis" not in out
 
 
-def test_the_list_with_a_wrong_address(viewtally):
+def test_key_list_with_an_invalid_configuration(viewtally):
     viewtally.import_lines([author("Ada")])
     viewtally.create_key(uid("Ada"))
     viewtally.configure({"redis": {"url": "rediss://127.0.0.1", "ca_file": "/nonexistent"}})
@@ -257,12 +257,12 @@ def test_the_list_with_a_wrong_address(viewtally):
     assert "Redis unavailable" in done.out and "[redis] ca_file /nonexistent" in done.err
 
 
-def test_the_metrics_say_how_far_polls_are_behind(make_viewtally, clock, redis):
+def test_metrics_count_lag(make_viewtally, clock, redis):
     world = World(make_viewtally, clock, redis.url)
-    ids = world.ids()                           # 6 behind
+    ids = world.ids()                           # a lag of 6
     for query in ("limit=2", f"after=evt_{ids[0]}&limit=2", f"after=evt_{ids[4]}", "after=latest", "order=desc",
                   "limit=2&occurred_after=2026-01-01T00:00:00Z"):
-        world.get(query)                        # 6, 5, 1, 0, one that does not say, and 6 again
+        world.get(query)                        # lags 6, 5, 1, 0, one without a position, and 6 again
     metrics = scrape(world.instance)
     buckets = {le: metrics.get("viewtally_poll_lag_events_bucket", le=le) for le in ("0", "1", "2", "5", "10", "+Inf")}
     assert buckets == {"0": 1, "1": 2, "2": 2, "5": 3, "10": 6, "+Inf": 6}
@@ -270,10 +270,10 @@ def test_the_metrics_say_how_far_polls_are_behind(make_viewtally, clock, redis):
     assert metrics.get("viewtally_poll_positions_recorded_total") >= 6 and metrics.get("viewtally_poll_positions_dropped_total") == 0
 
 
-# --- a poll at the head asks the database for nothing but its key ---
+# --- a poll at the newest event reads no events ---
 
 
-def test_a_poll_at_or_beyond_the_head_reads_no_event(viewtally):
+def test_poll_at_or_after_the_newest_event_reads_no_events(viewtally):
     viewtally.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 999),
                             reading("a", "2026-07-09T01:00:00Z", 300_000)])
     key = viewtally.create_key(uid("Ada"))
@@ -290,7 +290,7 @@ def test_a_poll_at_or_beyond_the_head_reads_no_event(viewtally):
 
 
 def spoil_events(path):
-    """Makes the table of events unreadable where its first page is."""
+    """Overwrites the first page of the table of events, so that reading it fails."""
     script = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(" \
              "\"SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'events'\").fetchone())"
     done = subprocess.run(["/usr/bin/python3", "-c", script, path], check=True, capture_output=True, text=True)

@@ -1,10 +1,10 @@
-"""A TCP relay that counts and cuts connections, to see how a proxy uses those it keeps open."""
+"""A TCP relay that counts and cuts connections, to observe how a client or proxy uses them."""
 import socket
 import threading
 
 
 class Relay:
-    """Listens on 127.0.0.1:port and passes everything on to `target` ("host:port")."""
+    """Listens on 127.0.0.1:port and forwards everything to `target` ("host:port")."""
 
     def __init__(self, target):
         host, _, port = target.rpartition(":")
@@ -13,8 +13,8 @@ class Relay:
         self.port = self._listener.getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"
         self.accepted = 0           # connections
-        self.left = 0               # of those, how many the client ended
-        self.requests = []          # what clients sent, piece by piece as it came
+        self.closed_by_client = 0               # connections that the client has closed
+        self.requests = []          # data from clients, one item per read
         self._open = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
@@ -34,14 +34,14 @@ class Relay:
                 self.accepted += 1
                 self._open |= {client, server}
             for source, sink, from_client in ((client, server, True), (server, client, False)):
-                threading.Thread(target=self._pass_on, args=(source, sink, from_client), daemon=True).start()
+                threading.Thread(target=self._forward, args=(source, sink, from_client), daemon=True).start()
 
-    def _pass_on(self, source, sink, from_client):
+    def _forward(self, source, sink, from_client):
         try:
             while True:
                 data = source.recv(65536)
                 if not data:
-                    self.left += from_client
+                    self.closed_by_client += from_client
                     break
                 if from_client:
                     self.requests.append(data)
@@ -61,7 +61,7 @@ class Relay:
                 pass
 
     def cut_all(self):
-        """Ends every connection at once, as a server that restarts would."""
+        """Shuts down every connection, like a server that restarts."""
         with self._lock:
             sockets, self._open = self._open, set()
         self._cut(sockets)

@@ -1,6 +1,6 @@
-/* A connection to Redis whose n-th allocation or libuv call fails: the limiter of the process decides, every
- * request gets its verdict, and Redis is used again after the fault. The server is a socket of the same
- * process that answers as the scripts do. */
+/* The n-th allocation or call of libuv fails: the windows of the process decide, every request gets a
+ * verdict, and Redis is used again after the fault. The server is a socket of this process that replies like
+ * the scripts. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -26,11 +26,11 @@ enum {
 
 struct rig {
     uv_loop_t loop;
-    uv_timer_t tick; /* wakes the loop, so that the server gets its turn */
+    uv_timer_t tick; /* wakes the loop, so that the server runs */
     struct redis *redis;
     struct limiter *limiter;
     struct redis_probes probes;
-    int listener, fd, port; /* fd: -1 without a connection */
+    int listener, fd, port; /* fd -1: no connection */
     int scripts;            /* loaded on this connection */
     size_t len;
     char in[INPUT_MAX];
@@ -51,7 +51,7 @@ static void listen_on(struct rig *rig)
     rig->port = ntohs(address.sin_port);
 }
 
-/* One command at the start of the input; the bytes that it takes, 0 if it is not complete. */
+/* Parses the first command of the input. Returns its length in bytes, 0 if it is incomplete. */
 static size_t read_command(const struct rig *rig, struct str words[WORDS_MAX], int *count)
 {
     const char *at = rig->in, *end = rig->in + rig->len;
@@ -80,7 +80,7 @@ static void reply_integers(struct buf *out, int count, int value)
         buf_printf(out, ":%d\r\n", value);
 }
 
-/* The hash of the n-th script is forty times its number. */
+/* The SHA-1 of the n-th script is its number, forty times. */
 static void reply(struct rig *rig, struct buf *out, const struct str *words, int count)
 {
     if (str_eq(words[0], STR("SCRIPT"))) {
@@ -139,7 +139,7 @@ static void serve(struct rig *rig)
 
 /* ---- the rig ---- */
 
-static void turn(struct rig *rig)
+static void run_iteration(struct rig *rig)
 {
     (void)uv_run(&rig->loop, UV_RUN_ONCE);
     serve(rig);
@@ -149,7 +149,7 @@ static void turn(struct rig *rig)
     do {                                                                                                     \
         int64_t until_limit_us = clock_work_us() + 60000000;                                                 \
         while (!(condition)) {                                                                               \
-            turn(rig);                                                                                       \
+            run_iteration(rig);                                                                              \
             assert_true(clock_work_us() < until_limit_us);                                                   \
         }                                                                                                    \
     } while (0)
@@ -161,14 +161,14 @@ static void start(struct rig *rig, const char *host)
     rig->redis = redis_new(&rig->loop, &options, redis_scripts, rig->probes.probes, REDIS_PROBES);
 }
 
-/* The monotonic clock of the test goes on by 1 ms with each iteration of the loop, in which the server has
- * its turn too: however busy the machine, no call is late but one that is lost. */
-static int64_t *the_clock;
+/* The monotonic clock of the test advances by 1 ms per timer tick, and the server runs in each iteration of
+ * the loop: however busy the machine, only lost calls are late. */
+static int64_t *test_clock_ms;
 
 static void on_tick(uv_timer_t *tick)
 {
     (void)tick;
-    the_clock[1]++;
+    test_clock_ms[1]++;
 }
 
 static struct rig *rig_new(void)
@@ -204,8 +204,8 @@ static void wake(struct waiter *w)
     (void)w;
 }
 
-/* One request: who decided. It is always admitted. */
-static enum limiter_source take(struct rig *rig, int64_t key)
+/* Sends one request, which must be admitted. Returns what decided it. */
+static enum limiter_source acquire(struct rig *rig, int64_t key)
 {
     struct waiter w = {.wake = wake};
     struct limiter_call call;
@@ -217,82 +217,82 @@ static enum limiter_source take(struct rig *rig, int64_t key)
     return call.source;
 }
 
-/* Another key each time: on a busy machine many calls may be late, and the process counts those. */
+/* Uses another key each time: on a busy machine calls may be late, and then count in the process. */
 static void expect_redis_decides(struct rig *rig)
 {
     int64_t key = 1000;
     do
         until(rig, redis_is_up(rig->redis));
-    while (take(rig, key++) != LIMITER_REDIS);
+    while (acquire(rig, key++) != LIMITER_REDIS);
 }
 
 /* ---- tests ---- */
 
-static bool try_connecting(const char *host, unsigned n, bool for_ever)
+static bool connect_with_fault(const char *host, unsigned n, bool is_permanent)
 {
     struct rig *rig = rig_new();
-    fault_arm(n, for_ever);
+    fault_arm(n, is_permanent);
     start(rig, host);
     if (rig->redis)
         until(rig, redis_is_up(rig->redis) || redis_is_unavailable(rig->redis));
-    bool happened = fault_count() > 0;
+    bool has_failed = fault_count() > 0;
     fault_arm(0, false);
-    assert_true(rig->redis || happened);
+    assert_true(rig->redis || has_failed);
     if (rig->redis) {
         rig->limiter = limiter_new(LIMIT, rig->redis, "viewtally:");
         expect_redis_decides(rig);
     }
     rig_free(rig);
-    return happened;
+    return has_failed;
 }
 
-static void each_call_of_connecting_may_fail(void **state)
+static void each_call_while_connecting_may_fail(void **state)
 {
     (void)state;
-    for (int for_ever = 0; for_ever < 2; for_ever++) {
+    for (int is_permanent = 0; is_permanent < 2; is_permanent++) {
         unsigned n = 1;
-        while (n < FAULTS_MAX && try_connecting("127.0.0.1", n, for_ever))
+        while (n < FAULTS_MAX && connect_with_fault("127.0.0.1", n, is_permanent))
             n++;
         assert_in_range(n, 15, FAULTS_MAX - 1);
     }
 }
 
-/* The name is looked up on a thread, whose allocations are not concerned. */
-static void a_look_up_may_fail(void **state)
+/* Allocations of the lookup thread do not fail. */
+static void lookup_may_fail(void **state)
 {
     (void)state;
     for (unsigned n = 1; n <= 6; n++)
-        assert_true(try_connecting("localhost", n, false));
+        assert_true(connect_with_fault("localhost", n, false));
 }
 
-static bool try_taking(unsigned n, bool for_ever)
+static bool acquire_with_fault(unsigned n, bool is_permanent)
 {
     struct rig *rig = rig_new();
     start(rig, "127.0.0.1");
     rig->limiter = limiter_new(LIMIT, rig->redis, "viewtally:");
-    until(rig, redis_is_up(rig->redis)); /* without a request: the first one allocates its batch */
-    fault_arm(n, for_ever);
+    until(rig, redis_is_up(rig->redis)); /* no request yet: the first one allocates its batch */
+    fault_arm(n, is_permanent);
     for (int64_t key = 1; key <= 3; key++)
-        (void)take(rig, key);
-    bool happened = fault_count() > 0;
+        (void)acquire(rig, key);
+    bool has_failed = fault_count() > 0;
     fault_arm(0, false);
     expect_redis_decides(rig);
     rig_free(rig);
-    return happened;
+    return has_failed;
 }
 
-static void each_call_of_a_request_may_fail(void **state)
+static void each_call_during_a_request_may_fail(void **state)
 {
     (void)state;
-    for (int for_ever = 0; for_ever < 2; for_ever++) {
+    for (int is_permanent = 0; is_permanent < 2; is_permanent++) {
         unsigned n = 1;
-        while (n < FAULTS_MAX && try_taking(n, for_ever))
+        while (n < FAULTS_MAX && acquire_with_fault(n, is_permanent))
             n++;
         assert_in_range(n, 8, FAULTS_MAX - 1);
     }
 }
 
-static int quiet(void **state)
+static int set_up(void **state)
 {
     (void)state;
     static const int64_t start[2] = {0, 1000000};
@@ -301,9 +301,9 @@ static int quiet(void **state)
     log_set(LOG_ERROR, LOG_TEXT);
     if (fd < 0 || write(fd, start, sizeof start) != sizeof start)
         return -1;
-    the_clock = mmap(NULL, sizeof start, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    test_clock_ms = mmap(NULL, sizeof start, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     const bool used =
-        the_clock != MAP_FAILED && setenv("VIEWTALLY_TEST_CLOCK", path, 1) == 0 && clock_use_test_file();
+        test_clock_ms != MAP_FAILED && setenv("VIEWTALLY_TEST_CLOCK", path, 1) == 0 && clock_use_test_file();
     (void)close(fd);
     (void)unlink(path);
     return used ? 0 : -1;
@@ -312,9 +312,9 @@ static int quiet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_of_connecting_may_fail),
-        cmocka_unit_test(a_look_up_may_fail),
-        cmocka_unit_test(each_call_of_a_request_may_fail),
+        cmocka_unit_test(each_call_while_connecting_may_fail),
+        cmocka_unit_test(lookup_may_fail),
+        cmocka_unit_test(each_call_during_a_request_may_fail),
     };
-    return cmocka_run_group_tests(tests, quiet, NULL);
+    return cmocka_run_group_tests(tests, set_up, NULL);
 }
