@@ -1,4 +1,4 @@
-/* Reads addresses; opens nothing. */
+/* Parses listen addresses. */
 #include "config/address.h"
 
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* Reads configuration: defaults, file, environment, in that order. The only file that knows inih. */
+/* Loads and prints the configuration. The only file that includes inih. */
 #include "config/config.h"
 
 #include "base/check.h"
@@ -16,11 +16,11 @@ static const char ENV_PREFIX[] = "VIEWTALLY_";
 struct loading {
     struct config *config;
     const char *path;
-    struct buf *message; /* empty as long as all is well */
+    struct buf *message; /* of the first error; empty: none */
     FILE *file;
-    int line;              /* being parsed */
-    int read_errno;        /* why the file ended too early; 0: it did not */
-    int line_of[KEYS_MAX]; /* where the file gave a key; 0: not yet */
+    int line;              /* number of the current line */
+    int read_errno;        /* of a failed read; 0: none */
+    int line_of[KEYS_MAX]; /* line of each key in the file; 0: not given */
 };
 
 const struct config_key *config_key_at(size_t i)
@@ -34,7 +34,7 @@ const struct config_key *config_key_at(size_t i)
     return NULL;
 }
 
-/* Its number `*at` as well; NULL: there is no such key. */
+/* Returns NULL if there is no such key, else sets `*at` to its number. */
 static const struct config_key *find_key(const char *section, const char *name, size_t *at)
 {
     const struct config_key *key;
@@ -44,7 +44,7 @@ static const struct config_key *find_key(const char *section, const char *name, 
     return NULL;
 }
 
-/* The secret that `<name>_file` speaks of. */
+/* The secret key for which `<name>_file` names a file. */
 static const struct config_key *find_secret_file(const char *section, const char *name, size_t *at)
 {
     char base[FILE_NAME_MAX];
@@ -66,7 +66,7 @@ static bool has_section(const char *section)
     return false;
 }
 
-/* The first line of a file that holds a secret. */
+/* Sets a secret to the first line of a file. */
 static bool set_from_file(struct config *c, const struct config_key *key, const char *path, struct buf *why)
 {
     char text[SECRET_FILE_MAX];
@@ -99,14 +99,14 @@ static bool apply(struct loading *l, const char *section, const char *name, cons
         if (has_section(section))
             buf_printf(why, "[%s] has no key \"%s\"", section, name);
         else if (!*section)
-            buf_printf(why, "\"%s\" stands before the first [section]", name);
+            buf_printf(why, "\"%s\" must follow a [section]", name);
         else
-            buf_printf(why, "there is no section [%s]", section);
+            buf_printf(why, "unknown section [%s]", section);
         return false;
     }
     int *seen = &l->line_of[at];
     if (*seen) {
-        buf_printf(why, "[%s] %s was given in line %d already", section, name, *seen);
+        buf_printf(why, "[%s] %s is already set in line %d", section, name, *seen);
         return false;
     }
     *seen = l->line;
@@ -115,7 +115,8 @@ static bool apply(struct loading *l, const char *section, const char *name, cons
                    : value_set(l->config, key, str_from_cstr(value), why);
 }
 
-/* inih takes one line: as fgets(), but counting, and a line that does not fit or holds a NUL is an error. */
+/* Reads a line for inih, like fgets(), but counts lines and rejects a line that is too long or contains a
+ * NUL. */
 static char *on_ini_read(char *line, int size, void *user)
 {
     struct loading *l = user;
@@ -128,13 +129,13 @@ static char *on_ini_read(char *line, int size, void *user)
     l->line++;
     size_t n = strlen(line);
     if ((n == 0 || line[n - 1] != '\n') && !feof(l->file)) {
-        buf_printf(l->message, "%s:%d: the line is too long or holds a NUL byte", l->path, l->line);
+        buf_printf(l->message, "%s:%d: the line is too long or contains a NUL byte", l->path, l->line);
         return NULL;
     }
     return line;
 }
 
-/* inih calls it for each `name = value`; 0 is an error. */
+/* Called by inih for each `name = value`. Returns 0 on error. */
 static int on_ini_value(void *user, const char *section, const char *name, const char *value)
 {
     struct loading *l = user;
@@ -151,18 +152,18 @@ static bool load_file(struct loading *l)
 {
     l->file = fopen(l->path, "re");
     if (!l->file) {
-        buf_printf(l->message, "%s: cannot be read: %s", l->path, strerror(errno));
+        buf_printf(l->message, "%s: cannot read the file: %s", l->path, strerror(errno));
         return false;
     }
     int bad_line = ini_parse_stream(on_ini_read, l, on_ini_value, l);
     (void)fclose(l->file);
     if (l->read_errno)
-        buf_printf(l->message, "%s: cannot be read: %s", l->path, strerror(l->read_errno));
-    /* inih goes on behind a line that it cannot make out: what was said of a later one is a consequence. */
+        buf_printf(l->message, "%s: cannot read the file: %s", l->path, strerror(l->read_errno));
+    /* inih continues after a line that it cannot parse, so the message may be about a consequence of it. */
     if (bad_line != 0 && bad_line < l->line)
         buf_reset(l->message, l->message->cap);
     if (bad_line != 0 && l->message->len == 0)
-        buf_printf(l->message, "%s:%d: is neither [section], name = value nor a comment", l->path, bad_line);
+        buf_printf(l->message, "%s:%d: must be [section], name = value or a comment", l->path, bad_line);
     return l->message->len == 0;
 }
 
@@ -173,8 +174,7 @@ static void upper_copy(char *to, const char *from)
     *to = '\0';
 }
 
-/* Whether `variable` (up to its '=') is VIEWTALLY_<SECTION>_<NAME><suffix>; `*value` is what stands behind
- * '='. */
+/* Returns true if `variable` is VIEWTALLY_<SECTION>_<NAME><suffix>=VALUE of the key, and sets `*value`. */
 static bool env_names(const char *variable, const struct config_key *key, const char *suffix,
                       const char **value)
 {
@@ -189,7 +189,7 @@ static bool env_names(const char *variable, const struct config_key *key, const 
     return true;
 }
 
-/* VIEWTALLY_<SECTION>_… of a section of ours, whatever follows. */
+/* True if `variable` begins with VIEWTALLY_<SECTION>_ of an existing section. */
 static bool env_has_section(const char *variable)
 {
     char upper[FILE_NAME_MAX];
@@ -225,7 +225,7 @@ static bool apply_variable(struct loading *l, const char *variable)
         return ok;
     }
     if (env_has_section(variable)) {
-        buf_printf(l->message, "%.*s: there is no such configuration key", name_len, variable);
+        buf_printf(l->message, "%.*s: unknown configuration key", name_len, variable);
         return false;
     }
     return true;
@@ -275,19 +275,20 @@ static bool has_api_key(const struct config *c)
     return false;
 }
 
-/* What no key can tell by itself. */
-static bool agrees(const struct config *c, struct buf *message)
+/* Checks the rules that concern several keys. */
+static bool is_consistent(const struct config *c, struct buf *message)
 {
     const char *why = NULL;
     if (strstr(c->refresh.source, "spool") && !*c->refresh.spool_dir)
-        why = "source names spool: spool_dir is missing";
+        why = "source = spool requires spool_dir";
     else if (c->refresh.interval_s && strcmp(c->refresh.source, "simulated") != 0)
-        why = "interval_s is only for source = simulated";
+        why = "interval_s requires source = simulated";
     else if (strstr(c->refresh.source, "platforms") && !has_app(c) && !has_api_key(c))
-        why = "source names platforms, but no platform is configured: set client_id (or api_key) in the "
-              "section of at least one platform";
+        why = "source = platforms requires a configured platform: set client_id (or api_key) in the section "
+              "of at "
+              "least one platform";
     else if (strstr(c->refresh.source, "platforms") && has_app(c) && !*c->secrets.key_file)
-        why = "source names platforms: [secrets] key_file is missing, without which no tokens can be kept";
+        why = "source = platforms requires [secrets] key_file, because tokens are stored encrypted";
     if (why)
         buf_printf(message, "[refresh] %s", why);
     return !why;
@@ -300,7 +301,7 @@ enum err config_load(struct config *c, const char *path, const char *const *envi
     bool ok = !path || load_file(&l);
     for (; ok && environment && *environment; environment++)
         ok = apply_variable(&l, *environment);
-    ok = ok && agrees(c, message);
+    ok = ok && is_consistent(c, message);
     if (!ok) {
         config_fini(c);
         config_init(c);
@@ -309,7 +310,7 @@ enum err config_load(struct config *c, const char *path, const char *const *envi
     return OK;
 }
 
-/* A value as it is, but for the password in an address such as redis://user:password@host. */
+/* Prints the value, but hides the password in a URL such as redis://user:password@host. */
 static void print_shown(const struct config *c, const struct config_key *key, struct buf *out)
 {
     static const char HIDDEN[] = "(hidden)";
@@ -343,7 +344,7 @@ static void print_keys(const struct config *c, bool with_help, struct buf *out)
             buf_printf(out, "; %.*s\n", (int)line.len, line.p);
         }
         if (with_help && key->place.reload)
-            buf_append(out, STR("; SIGHUP takes a new value over.\n"));
+            buf_append(out, STR("; SIGHUP applies a new value.\n"));
         buf_printf(out, "%s = ", key->name);
         size_t before = out->len;
         if (!key->secret)
@@ -351,7 +352,7 @@ static void print_keys(const struct config *c, bool with_help, struct buf *out)
         else if (!with_help)
             buf_append(out, STR("(hidden)"));
         if (out->len == before && out->len)
-            out->len--; /* no blank at the end of a line */
+            out->len--; /* no space at the end of the line */
         buf_append_char(out, '\n');
     }
 }

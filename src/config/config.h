@@ -1,6 +1,5 @@
-/* Configuration: an INI file, environment variables over it, defaults under it. One table row per key
- * (config/config_table.c) says all about a key; this file turns rows, file and environment into a struct
- * config. */
+/* Configuration: defaults, overridden by an INI file, overridden by environment variables. A table has one
+ * row per key (config_table.c, and the connectors for the keys of their platform). */
 #ifndef VT_CONFIG_CONFIG_H
 #define VT_CONFIG_CONFIG_H
 
@@ -97,14 +96,14 @@ struct config {
     } log;
 };
 
-/* How the text of a value is read. */
+/* The syntax of a value. */
 enum config_type {
     CONFIG_TEXT,    /* at most `max` bytes */
-    CONFIG_LIST,    /* comma separated texts, normalised to one comma and no blanks */
+    CONFIG_LIST,    /* comma separated texts; stored with single commas and without spaces */
     CONFIG_INTEGER, /* min … max */
     CONFIG_MILLI,   /* a decimal number with at most three decimals, min … max in thousandths */
     CONFIG_SWITCH,  /* on, off; also yes, no, true, false */
-    CONFIG_DATE,    /* YYYY-MM-DD, kept as ms of its first instant in UTC */
+    CONFIG_DATE,    /* YYYY-MM-DD; stored as the time in ms at which it begins in UTC */
     CONFIG_LOG_LEVEL,
     CONFIG_LOG_FORMAT,
 };
@@ -114,13 +113,15 @@ struct config_key {
     enum config_type type;
     struct {
         size_t offset; /* in struct config */
-        bool reload;   /* SIGHUP takes a new value over */
+        bool reload;   /* SIGHUP applies a new value */
     } place;
     const char *initial; /* the default, as text */
     int64_t min, max;
-    bool secret; /* shown as "(hidden)"; may also be given as `<name>_file` */
-    bool (*check)(struct str value, const char **why); /* optional further rule */
-    const char *help; /* sentences for config.example.ini; NULL: those of the key before say it */
+    bool secret; /* printed as "(hidden)"; may also be given as `<name>_file` */
+    /* Checks a further rule; NULL: none. Returns false and sets `*why` to a static text such as "must be …".
+     */
+    bool (*check)(struct str value, const char **why);
+    const char *help; /* for config.example.ini and docs/; NULL: described with the previous key */
 };
 
 struct config_section {
@@ -135,36 +136,38 @@ extern const struct config_section config_service_keys;
  * platform needs no change here. */
 extern const struct config_section *const config_platform_keys[PLATFORM_COUNT];
 
-/* Key number `i` of all, in the order of config.example.ini; NULL after the last. */
+/* The i-th of all keys, in the order of config.example.ini; NULL after the last. */
 const struct config_key *config_key_at(size_t i);
 
-/* Defaults, then the file, then the environment. `path` NULL: no file. `environ` is a NULL-terminated list of
- * NAME=VALUE. On failure `message` holds `file:line: message` or `VARIABLE: message` and the config is as
- * after config_init. */
+/* Sets all defaults. */
 void config_init(struct config *c);
 void config_fini(struct config *c);
 
-/* `out` owns copies of all values: for another thread, because a reload changes and frees values of the
- * original. To be ended by config_fini(). */
+/* Copies all values, for another thread: a reload changes and frees values of the original. The caller calls
+ * config_fini() on the copy. */
 void config_copy(struct config *out, const struct config *from);
+
+/* Loads the file and then the environment into a config with defaults. `path` NULL: no file. `environment` is
+ * a NULL-terminated list of NAME=VALUE. ERR_INVALID: `message` is `FILE:LINE: text` or `VARIABLE: text`, and
+ * `c` has the defaults. */
 MUST_USE enum err config_load(struct config *c, const char *path, const char *const *environment,
                               struct buf *message);
 
-/* All keys with the values in force, as an INI file; secrets hidden. */
+/* Prints all keys and their current values as an INI file; secrets are hidden. */
 void config_print(const struct config *c, struct buf *out);
 
-/* config.example.ini: every key at its default with its sentences. */
+/* Prints config.example.ini: every key with its default and its help. */
 void config_print_example(struct buf *out);
 
-/* Write docs/configuration.md and config.example.ini from the table of keys. False: the file cannot be
- * written. */
+/* Write docs/configuration.md and config.example.ini from the table of keys. Return false if the file cannot
+ * be written. */
 MUST_USE bool config_write_reference(FILE *to);
 MUST_USE bool config_write_example(FILE *to);
 
-/* The default of a key that there is, as text. */
+/* The default of an existing key, as text. */
 const char *config_initial(const char *section, const char *name);
 
-/* Calls fn for each item of a CONFIG_LIST value. */
+/* Calls `fn` for each item of a CONFIG_LIST value. */
 void config_each_item(const char *list, void (*fn)(void *ctx, struct str item), void *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-/* Types of configuration values. Knows no file and no environment. */
+/* Parses and prints values of each configuration type. */
 #include "config/value.h"
 
 #include "base/check.h"
@@ -49,14 +49,14 @@ static bool parse_integer(const struct config_key *key, struct str text, int64_t
 {
     unsigned long long v;
     if (!str_to_u64(text, INT64_MAX, &v) || (int64_t)v < key->min || (int64_t)v > key->max) {
-        buf_printf(why, "wants a whole number from %lld to %lld", (long long)key->min, (long long)key->max);
+        buf_printf(why, "must be a whole number from %lld to %lld", (long long)key->min, (long long)key->max);
         return false;
     }
     *out = (int64_t)v;
     return true;
 }
 
-/* "5", "5.25": thousandths. */
+/* Parses "5" and "5.25" to thousandths. */
 static bool parse_milli(const struct config_key *key, struct str text, int64_t *out, struct buf *why)
 {
     struct str whole, decimals = str_cut(text, '.', &whole);
@@ -67,7 +67,7 @@ static bool parse_milli(const struct config_key *key, struct str text, int64_t *
         d *= 10;
     int64_t v = (int64_t)(w * 1000 + d);
     if (!ok || v < key->min || v > key->max) {
-        buf_printf(why, "wants a number from %lld to %lld with at most three decimals",
+        buf_printf(why, "must be a number from %lld to %lld with at most three decimals",
                    (long long)key->min / 1000, (long long)key->max / 1000);
         return false;
     }
@@ -88,7 +88,7 @@ static bool parse_switch(struct str text, bool *out)
     return false;
 }
 
-static bool refuse(struct buf *why, const char *sentence)
+static bool reject(struct buf *why, const char *sentence)
 {
     buf_append(why, str_from_cstr(sentence));
     return false;
@@ -98,7 +98,7 @@ static bool set_date(struct config *c, const struct config_key *key, struct str 
 {
     int32_t date;
     if (!date_parse(text, &date))
-        return refuse(why, "wants a date that exists, written YYYY-MM-DD");
+        return reject(why, "must be an existing date in the form YYYY-MM-DD");
     *(int64_t *)member(c, key) = date_start_ms(date);
     return true;
 }
@@ -120,20 +120,20 @@ bool value_set(struct config *c, const struct config_key *key, struct str text, 
 {
     const char *rule = NULL;
     if (text.len && memchr(text.p, '\0', text.len))
-        return refuse(why, "holds a NUL byte");
+        return reject(why, "contains a NUL byte");
     if (key->check && !key->check(text, &rule))
-        return refuse(why, rule);
+        return reject(why, rule);
     switch (key->type) {
     case CONFIG_TEXT:
     case CONFIG_LIST: return set_text(c, key, text, why);
     case CONFIG_INTEGER: return parse_integer(key, text, member(c, key), why);
     case CONFIG_MILLI: return parse_milli(key, text, member(c, key), why);
-    case CONFIG_SWITCH: return parse_switch(text, member(c, key)) || refuse(why, "wants on or off");
+    case CONFIG_SWITCH: return parse_switch(text, member(c, key)) || reject(why, "must be on or off");
     case CONFIG_DATE: return set_date(c, key, text, why);
     case CONFIG_LOG_LEVEL:
-        return log_level_parse(text, member(c, key)) || refuse(why, "wants debug, info, warn or error");
+        return log_level_parse(text, member(c, key)) || reject(why, "must be debug, info, warn or error");
     case CONFIG_LOG_FORMAT:
-        return log_format_parse(text, member(c, key)) || refuse(why, "wants text or json");
+        return log_format_parse(text, member(c, key)) || reject(why, "must be text or json");
     }
     CHECK(false); /* every type has a case above */
     return false;

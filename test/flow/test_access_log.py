@@ -259,9 +259,9 @@ def test_what_takes_a_restart_is_named(logged):
     assert logged.client(logged.key).get("/account").status == 200
 
 
-@pytest.mark.parametrize("text, said", [("[limits]\nrequests_per_minute = many\n", ":2: [limits] requests_per_minute wants a whole number"),
-                                        ("[nonsense]\na = 1\n", "there is no section [nonsense]"), ("limits\n", "is neither [section]"),
-                                        ("[log]\naccess = /nowhere/at/all\nlevel = debug\n", "[log] access: /nowhere/at/all: No such file"), (None, "cannot be read")])
+@pytest.mark.parametrize("text, said", [("[limits]\nrequests_per_minute = many\n", ":2: [limits] requests_per_minute must be a whole number"),
+                                        ("[nonsense]\na = 1\n", "unknown section [nonsense]"), ("limits\n", "must be [section]"),
+                                        ("[log]\naccess = /nowhere/at/all\nlevel = debug\n", "[log] access: /nowhere/at/all: No such file"), (None, "cannot read the file")])
 def test_a_configuration_that_is_wrong_changes_nothing(logged, text, said):
     client = logged.client(logged.key)
     client.get("/account")

@@ -137,7 +137,7 @@ def test_address_in_use_is_an_error_that_names_the_key(served, make_viewtally, c
     refused = second.run("serve", "--create", status=3)
     assert f"[admin] listen: {served.admin_addresses[0]}: address already in use" in refused.err and "listening" not in refused.out
     second.configure({"admin": {"listen": "nonsense"}})
-    assert "[admin] listen wants addresses such as" in second.run("serve", "--create", status=2).err
+    assert "[admin] listen must be addresses such as" in second.run("serve", "--create", status=2).err
 
 
 def test_default_address_in_use_is_only_a_warning(make_viewtally, clock):

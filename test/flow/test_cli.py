@@ -364,20 +364,20 @@ def test_a_file_that_cannot_be_read(viewtally):
 
 @pytest.mark.parametrize("text, line, message", [
     ("[server]\nport = 80\n", 2, '[server] has no key "port"'),
-    ("[sever]\nlisten = 127.0.0.1:0\n", 2, "there is no section [sever]"),
-    ("\n\n; comment\n[limits]\nrequests_per_minute = many\n", 5, "[limits] requests_per_minute wants a whole number from 0 to 10000"),
-    ("[limits]\nrequests_per_minute = -1\n", 2, "wants a whole number"),
-    ("[limits]\nrequests_per_minute = 10001\n", 2, "wants a whole number"),
+    ("[sever]\nlisten = 127.0.0.1:0\n", 2, "unknown section [sever]"),
+    ("\n\n; comment\n[limits]\nrequests_per_minute = many\n", 5, "[limits] requests_per_minute must be a whole number from 0 to 10000"),
+    ("[limits]\nrequests_per_minute = -1\n", 2, "must be a whole number"),
+    ("[limits]\nrequests_per_minute = 10001\n", 2, "must be a whole number"),
     ("[limits]\nheaders = maybe\n", 2, "[limits] headers wants"),
-    ("[limits]\nheaders = on\nheaders = off\n", 3, "was given in line 2 already"),
-    ("[limits]\nheaders = on\n[server]\n[limits]\nheaders = on\n", 5, "was given in line 2 already"),
-    ("[server]\nlisten =\n", 2, "[server] listen wants at least one"),
-    ("[server]\nlisten = , ,\n", 2, "[server] listen wants at least one"),
-    ("[server]\nlisten = 127.0.0.1\n", 2, "[server] listen wants addresses such as"),
-    ("[server]\nlisten = 127.0.0.1:0, localhost:8080\n", 2, "[server] listen wants addresses such as"),
-    ("[server]\nlisten = 127.0.0.1:65536\n", 2, "wants addresses such as"),
-    ("[server]\nlisten = unix:\n", 2, "wants addresses such as"),
-    ("[admin]\nlisten = 9187\n", 2, "[admin] listen wants addresses such as"),
+    ("[limits]\nheaders = on\nheaders = off\n", 3, "is already set in line 2"),
+    ("[limits]\nheaders = on\n[server]\n[limits]\nheaders = on\n", 5, "is already set in line 2"),
+    ("[server]\nlisten =\n", 2, "[server] listen must be at least one"),
+    ("[server]\nlisten = , ,\n", 2, "[server] listen must be at least one"),
+    ("[server]\nlisten = 127.0.0.1\n", 2, "[server] listen must be addresses such as"),
+    ("[server]\nlisten = 127.0.0.1:0, localhost:8080\n", 2, "[server] listen must be addresses such as"),
+    ("[server]\nlisten = 127.0.0.1:65536\n", 2, "must be addresses such as"),
+    ("[server]\nlisten = unix:\n", 2, "must be addresses such as"),
+    ("[admin]\nlisten = 9187\n", 2, "[admin] listen must be addresses such as"),
     ("[server]\nbase_url = https://a.example\n", 2, "ends in /v1"),
     ("[server]\nbase_url = ftp://a.example/v1\n", 2, "ends in /v1"),
     ("[server]\ndirect_url = a.example/v1\n", 2, "ends in /v1"),
@@ -390,7 +390,7 @@ def test_a_file_that_cannot_be_read(viewtally):
     ("[keys]\nprefix =\n", 2, "[keys] prefix wants"),
     ("[log\nlevel = info\n", 1, "is neither"),
     ("[log]\nlevel\n", 2, "is neither"),
-    ("listen = 127.0.0.1:0\n", 1, '"listen" stands before the first [section]'),
+    ("listen = 127.0.0.1:0\n", 1, '"listen" must follow a [section]'),
     ("[log]\nlevel = " + "x" * 100_000 + "\n", 2, "too long"),
 ], ids=lambda value: value[-30:] if isinstance(value, str) else None)
 def test_mistakes_in_the_file(viewtally, text, line, message):
@@ -422,8 +422,8 @@ def test_environment_overrides_the_file(viewtally):
 
 
 @pytest.mark.parametrize("name, value, message", [
-    ("VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE", "x", "wants a whole number"), ("VIEWTALLY_SERVER_LISTEN", "", "wants"),
-    ("VIEWTALLY_SERVER_PORT", "1", "there is no such configuration key"), ("VIEWTALLY_LOG_LEVEL", "INFO", "wants"),
+    ("VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE", "x", "must be a whole number"), ("VIEWTALLY_SERVER_LISTEN", "", "must be"),
+    ("VIEWTALLY_SERVER_PORT", "1", "unknown configuration key"), ("VIEWTALLY_LOG_LEVEL", "INFO", "must be"),
 ])
 def test_mistakes_in_the_environment(viewtally, name, value, message):
     done = viewtally.run("check-config", env={name: value}, status=2)

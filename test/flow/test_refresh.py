@@ -266,14 +266,14 @@ def test_refresh_needs_a_source_and_status_a_database(viewtally):
 
 
 @pytest.mark.parametrize("settings, message", [
-    ({"source": "spool"}, "source names spool: spool_dir is missing"),
-    ({"source": "spool,simulated", "spool_dir": "/s", "interval_s": 5}, "interval_s is only for source = simulated"),
-    ({"source": "none", "interval_s": 5}, "interval_s is only for source = simulated"),
-    ({"source": "platforms"}, "source names platforms, but no platform is configured"),
-    ({"source": "platforms,platforms"}, "wants none, or spool, simulated"),
-    ({"source": "none,spool"}, "wants none, or spool, simulated"),
-    ({"source": "simulated, simulated"}, "wants none, or spool, simulated"),
-    ({"minute": 60}, "wants a whole number from 0 to 59"),
+    ({"source": "spool"}, "source = spool requires spool_dir"),
+    ({"source": "spool,simulated", "spool_dir": "/s", "interval_s": 5}, "interval_s requires source = simulated"),
+    ({"source": "none", "interval_s": 5}, "interval_s requires source = simulated"),
+    ({"source": "platforms"}, "source = platforms requires a configured platform"),
+    ({"source": "platforms,platforms"}, "must be none, or spool, simulated"),
+    ({"source": "none,spool"}, "must be none, or spool, simulated"),
+    ({"source": "simulated, simulated"}, "must be none, or spool, simulated"),
+    ({"minute": 60}, "must be a whole number from 0 to 59"),
 ])
 def test_a_configuration_that_cannot_be_meant_is_refused(viewtally, settings, message):
     viewtally.configure({"refresh": settings})

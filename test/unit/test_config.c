@@ -89,20 +89,20 @@ static void mistakes_name_their_line(void **state)
 {
     (void)state;
     expect_message("[server]\nlisten = 127.0.0.1:1\nlisten = 127.0.0.1:2\n", NULL,
-                   ":3: [server] listen was given in line 2 already");
+                   ":3: [server] listen is already set in line 2");
     expect_message("[server]\n\nliste = x\n", NULL, ":3: [server] has no key \"liste\"");
-    expect_message("[sever]\nlisten = x\n", NULL, ":2: there is no section [sever]");
-    expect_message("listen = x\n", NULL, ":1: \"listen\" stands before the first [section]");
+    expect_message("[sever]\nlisten = x\n", NULL, ":2: unknown section [sever]");
+    expect_message("listen = x\n", NULL, ":1: \"listen\" must follow a [section]");
     expect_message("[limits]\nrequests_per_minute = -1\n", NULL,
-                   ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
+                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");
     expect_message("[limits]\nrequests_per_minute =\n", NULL,
-                   ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
+                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");
     expect_message("[limits]\nrequests_per_minute = 99999999999999999999\n", NULL,
-                   ":2: [limits] requests_per_minute wants a whole number from 0 to 10000");
+                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");
     expect_message("[viral]\nmultiplier = 5.0001\n", NULL,
-                   ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
+                   ":2: [viral] multiplier must be a number from 1 to 1000 with at most three decimals");
     expect_message("[viral]\nmultiplier = 0.999\n", NULL,
-                   ":2: [viral] multiplier wants a number from 1 to 1000 with at most three decimals");
+                   ":2: [viral] multiplier must be a number from 1 to 1000 with at most three decimals");
     expect_message("[facebook]\ngraph_version = 26\n", NULL,
                    ":2: [facebook] graph_version must be a version of the Graph API such as v26.0");
     for (int i = 0; i < 3; i++)
@@ -112,22 +112,22 @@ static void mistakes_name_their_line(void **state)
             NULL,
             ":2: [facebook] more_scopes must be names of permissions such as business_management, comma "
             "separated, without spaces");
-    expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers wants on or off");
+    expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers must be on or off");
     expect_message("[events]\nhistory_start = 2026-02-30\n", NULL,
-                   ":2: [events] history_start wants a date that exists, written YYYY-MM-DD");
+                   ":2: [events] history_start must be an existing date in the form YYYY-MM-DD");
     expect_message("[server]\nlisten = ,\n", NULL,
-                   ":2: [server] listen wants at least one address such as 127.0.0.1:8080, [::1]:8080 or "
+                   ":2: [server] listen must be at least one address such as 127.0.0.1:8080, [::1]:8080 or "
                    "unix:/run/viewtally.sock");
     expect_message("[server]\nlisten = [::1]:1\n[limits]\nnonsense\n", NULL,
-                   ":4: is neither [section], name = value nor a comment");
+                   ":4: must be [section], name = value or a comment");
     expect_message(
         "[server]\nbase_url = ftp://x/v1\n", NULL,
-        ":2: [server] base_url wants an address that ends in /v1, such as https://stats.example.com/v1");
+        ":2: [server] base_url must be a URL that ends in /v1, such as https://stats.example.com/v1");
     expect_message(
         "[server]\nbase_url = https://x/v2\n", NULL,
-        ":2: [server] base_url wants an address that ends in /v1, such as https://stats.example.com/v1");
+        ":2: [server] base_url must be a URL that ends in /v1, such as https://stats.example.com/v1");
     expect_message("[keys]\nprefix = a b\n", NULL,
-                   ":2: [keys] prefix wants 1 to 32 letters, digits or underscores");
+                   ":2: [keys] prefix must be 1 to 32 letters, digits or underscores");
 }
 
 static void odd_files_are_refused(void **state)
@@ -149,7 +149,8 @@ static void odd_files_are_refused(void **state)
     config_init(&a.config);
     buf_init(&a.message, 1000);
     assert_int_equal(config_load(&a.config, "/nonexistent/config.ini", NULL, &a.message), ERR_INVALID);
-    assert_str(buf_str(&a.message), "/nonexistent/config.ini: cannot be read: No such file or directory");
+    assert_str(buf_str(&a.message),
+               "/nonexistent/config.ini: cannot read the file: No such file or directory");
     unload(&a);
 }
 
@@ -165,8 +166,8 @@ static void environment_overrides(void **state)
     assert_int_equal(a.err, OK);
     assert_int_equal(a.config.limits.requests_per_minute, 7);
     unload(&a);
-    expect_message(NULL, bad, "VIEWTALLY_LIMITS_HEADERS: wants on or off");
-    expect_message(NULL, unknown, "VIEWTALLY_LIMITS_REQUESTS: there is no such configuration key");
+    expect_message(NULL, bad, "VIEWTALLY_LIMITS_HEADERS: must be on or off");
+    expect_message(NULL, unknown, "VIEWTALLY_LIMITS_REQUESTS: unknown configuration key");
 }
 
 /* A secret comes from the file, from the environment, or from a file that either of them names; it is never
@@ -202,7 +203,7 @@ static void secrets_come_from_files(void **state)
     expect_message("[redis]\npassword_file = /nonexistent/secret\n", NULL,
                    ":2: [redis] password_file cannot read /nonexistent/secret: No such file or directory");
     expect_message("[redis]\npassword = a\npassword_file = /x\n", NULL,
-                   ":3: [redis] password_file was given in line 2 already");
+                   ":3: [redis] password_file is already set in line 2");
     expect_message("[redis]\nurl_file = /x\n", NULL, ":2: [redis] has no key \"url_file\"");
     buf_fini(&printed);
     buf_fini(&text);
