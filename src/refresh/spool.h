@@ -1,22 +1,20 @@
-/* The spool source (decision 9): files in the import format that other programs put into [refresh] spool_dir
- * by renaming them into it. Each is applied as one import, exactly once, and then moved to done/, or to bad/
- * when a line of it could not be applied; NAME.errors beside it says which and why.
+/* The source `spool` (decision 9): other programs put files in the import format into [refresh] spool_dir by
+ * renaming them into it. Each file is applied exactly once, as one import, and then moved to done/, or to
+ * bad/ if some of its lines could not be applied: NAME.errors beside it lists them.
  *
- * What is known of a file is written in the same transactions that apply it (store/spool_records.h). So a
- * process may die at any instant:
+ * The state of a file is stored in the transactions that apply it (store/spool_records.h), so the process may
+ * be killed at any time:
  *
- *     WAITING --first transaction--> APPLYING --last transaction--> APPLIED --moved, report written--> gone
+ *     WAITING --first transaction--> APPLYING --last transaction--> APPLIED --moved, report written-->
+ * removed
  *
- * a file that is APPLYING goes on behind its last step, one that is APPLIED is only moved. A file that is
- * replaced by another of its name in between is told from it by inode, size and time. */
+ * APPLYING continues after the last applied step; APPLIED only moves the file. Inode, size and modification
+ * time distinguish a file from another one that replaces it under the same name. */
 #ifndef VT_REFRESH_SPOOL_H
 #define VT_REFRESH_SPOOL_H
 
 #include "refresh/source.h"
 
 extern const struct source spool_source;
-
-/* A report lists so many lines at most, and then says that there are more. */
-enum { SPOOL_ERRORS_MAX = 100000 };
 
 #endif

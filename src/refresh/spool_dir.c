@@ -1,15 +1,16 @@
-/* Everything goes through descriptors of the three directories, so a directory that is renamed or replaced
- * meanwhile changes nothing under our hands. The names in it come from anybody: they are never joined to a
- * path, never opened through a link, and a FIFO is never waited for.
+/* All operations use descriptors of the three directories, so renaming or replacing one does no harm. File
+ * names are untrusted: they are never joined to a path, links are not followed, and opening a FIFO does not
+ * block.
  *
- * renameat2(RENAME_NOREPLACE) takes a free name without a gap between looking and taking. Not every file
- * system has it: there the name is looked up first. */
+ * renameat2(RENAME_NOREPLACE) moves a file to an unused name atomically. File systems without it get a check
+ * for the name first. */
 #include "refresh/spool_dir.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/file_owner.h"
 #include "base/log.h"
+#include "base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DIR_MODE = 0770, REPORT_MODE = 0660, NAME_TRIES = 1000, NAME_BYTES = 256, WRITER_SILENT_S = 10 };
+enum { DIR_MODE = 0770, REPORT_MODE = 0660, NAME_TRIES = 1000, NAME_BYTES = 256, RECENT_S = 10 };
 
 static const char *const place_names[] = {[SPOOL_DONE] = "done", [SPOOL_BAD] = "bad"};
 static const struct str suffix = {".ndjson", sizeof ".ndjson" - 1};
@@ -54,7 +55,7 @@ static enum err failed(const char *what, const char *name)
     return err_of(code);
 }
 
-/* A name as the system wants it. */
+/* A NUL-terminated file name. */
 struct c_name {
     char p[NAME_BYTES];
 };
@@ -92,7 +93,8 @@ enum err spool_dir_open(struct spool_dir *d, const char *path, struct buf *why)
     if (d->fd >= 0 && d->places[0] >= 0 && d->places[1] >= 0)
         return OK;
     const int code = errno;
-    buf_printf(why, "the spool directory %s%s%s: %s", path, *part ? "/" : "", part, strerror(code));
+    buf_printf(why, "cannot open the spool directory %s%s%s: %s", path, *part ? "/" : "", part,
+               strerror(code));
     spool_dir_close(d);
     return err_of(code);
 }
@@ -111,7 +113,7 @@ void spool_dir_close(struct spool_dir *d)
     close_one(&d->places[1]);
 }
 
-/* --- what waits ------------------------------------------------------------------------------------------
+/* --- listing ------------------------------------------------------------------------------------------
  */
 
 bool spool_dir_is_candidate(struct str name)
@@ -134,7 +136,7 @@ static bool identify(int at, const char *name, struct file_identity *out, bool *
     return true;
 }
 
-/* A stream over the directory from its beginning; the descriptor stays the caller's. */
+/* Opens a stream at the beginning of the directory; does not take over the descriptor. */
 static DIR *read_directory(int fd)
 {
     int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -152,12 +154,11 @@ static int oldest_first(const void *a, const void *b)
     return str_cmp(x->name, y->name);
 }
 
-struct gathering {
-    struct spool_entry *entries;
-    size_t count, cap;
+struct gathered {
+    VEC(struct spool_entry) entries;
 };
 
-static void gather(struct gathering *g, const struct spool_dir *d, struct arena *a, const char *text,
+static void gather(struct gathered *g, const struct spool_dir *d, struct arena *a, const char *text,
                    struct spool_list *out)
 {
     struct spool_entry e = {.name = str_from_cstr(text)};
@@ -165,40 +166,35 @@ static void gather(struct gathering *g, const struct spool_dir *d, struct arena 
     if (!spool_dir_is_candidate(e.name) || !identify(d->fd, text, &e.identity, &regular))
         return;
     if (!regular) {
-        log_warn("spool: %s is no regular file and is left alone", text);
-        out->left_alone++;
+        log_warn("spool: %s is not a regular file and is ignored", text);
+        out->ignored++;
         return;
     }
-    if (g->count == g->cap) {
-        g->cap = g->cap ? 2 * g->cap : 64;
-        g->entries = xrealloc(g->entries, g->cap * sizeof g->entries[0]);
-    }
     e.name = arena_copy(a, e.name);
-    g->entries[g->count++] = e;
+    *VEC_ADD(&g->entries) = e;
 }
 
 enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool_list *out)
 {
-    struct gathering g = {0};
+    struct gathered g = {0};
     const struct dirent *entry = NULL;
     *out = (struct spool_list){0};
     DIR *dir = read_directory(d->fd);
     if (!dir)
-        return failed("cannot be listed", "");
-    while (g.count < SPOOL_FILES_MAX && (errno = 0, entry = readdir(dir)) != NULL)
+        return failed("cannot list the directory", "");
+    while (g.entries.count < SPOOL_FILES_MAX && (errno = 0, entry = readdir(dir)) != NULL)
         gather(&g, d, a, entry->d_name, out);
     const int code = entry ? 0 : errno;
     (void)closedir(dir);
-    if (g.count > 1)
-        qsort(g.entries, g.count, sizeof g.entries[0], oldest_first);
-    if (g.count) {
-        out->entries = arena_alloc(a, g.count * sizeof g.entries[0]);
-        memcpy(out->entries, g.entries, g.count * sizeof g.entries[0]);
-        out->count = g.count;
+    if (g.entries.count) {
+        qsort(g.entries.items, g.entries.count, sizeof *g.entries.items, oldest_first);
+        out->count = g.entries.count;
+        out->entries = arena_alloc(a, out->count * sizeof *out->entries);
+        memcpy(out->entries, g.entries.items, out->count * sizeof *out->entries);
     }
-    free(g.entries);
+    VEC_FREE(&g.entries);
     errno = code;
-    return code ? failed("cannot be listed", "") : OK;
+    return code ? failed("cannot list the directory", "") : OK;
 }
 
 bool spool_dir_scan(const char *path, struct arena *a, struct spool_list *out)
@@ -239,24 +235,24 @@ enum err spool_file_identify(int fd, struct file_identity *out)
     return regular ? OK : ERR_NOT_FOUND;
 }
 
-/* By the clock that also gives files their times; never a test's. */
-static bool was_touched_lately(int fd)
+/* Uses the system clock, which also sets file times, and not the clock of a test. */
+static bool was_changed_recently(int fd)
 {
     struct timespec now;
     struct stat st;
     if (clock_gettime(CLOCK_REALTIME, &now) < 0 || fstat(fd, &st) < 0)
         return false;
     const int64_t age_s = (int64_t)now.tv_sec - st.st_ctim.tv_sec;
-    return age_s >= 0 && age_s < WRITER_SILENT_S;
+    return age_s >= 0 && age_s < RECENT_S;
 }
 
-/* A read lease is had only while nobody has the file open for writing. It is given back at once; who opens
- * the file for writing in between waits for that, and the signal that tells us so is one that nobody minds.
- * NFS gives no leases and says the same as if there were a writer. */
+/* The kernel grants a read lease only if no process has the file open for writing. We release it at once. A
+ * process that opens the file in between is blocked until then, and we get a signal that is ignored by
+ * default. NFS grants no leases and fails as if there were a writer, so the change time decides too. */
 bool spool_file_has_writer(int fd)
 {
     if (fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-        return errno == EAGAIN && was_touched_lately(fd);
+        return errno == EAGAIN && was_changed_recently(fd);
     (void)fcntl(fd, F_SETLEASE, F_UNLCK);
     return false;
 }
@@ -274,40 +270,40 @@ enum err spool_dir_open_file(const struct spool_dir *d, struct str name, int *fd
                              struct file_identity *identity)
 {
     const struct c_name n = c_name(name);
-    /* O_NONBLOCK: a FIFO of that name would be waited for. */
+    /* O_NONBLOCK: opening a FIFO must not block. */
     *fd = openat(d->fd, n.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*fd < 0)
-        return err_of(errno) == ERR_NOT_FOUND ? ERR_NOT_FOUND : failed("cannot be read:", n.p);
+        return err_of(errno) == ERR_NOT_FOUND ? ERR_NOT_FOUND : failed("cannot read", n.p);
     enum err err = spool_file_identify(*fd, identity);
     if (err)
         close_one(fd);
     return err;
 }
 
-/* --- moving away -----------------------------------------------------------------------------------------
+/* --- moving -----------------------------------------------------------------------------------------
  */
 
-static bool is_taken(int at, const char *name)
+static bool exists(int at, const char *name)
 {
     struct stat st;
     return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* rename(2) that takes only a free name; else EEXIST. */
-static int rename_to_free(int from, const char *name, int to, const char *target)
+/* Like rename(2), but fails with EEXIST if the target exists. */
+static int rename_to_unused(int from, const char *name, int to, const char *target)
 {
     if (renameat2(from, name, to, target, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
-    if (is_taken(to, target)) {
+    if (exists(to, target)) {
         errno = EEXIST;
         return -1;
     }
     return renameat(from, name, to, target);
 }
 
-/* Not every file system can sync a directory; those that cannot say EINVAL. */
+/* File systems that cannot sync a directory return EINVAL. */
 static enum err sync_directory(int fd)
 {
     if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
@@ -315,7 +311,7 @@ static enum err sync_directory(int fd)
     return OK;
 }
 
-/* NAME.ndjson, then NAME.TIME.ndjson with one millisecond more at each try. */
+/* NAME.ndjson, then NAME.TIME.ndjson, adding a millisecond at each attempt. */
 static struct c_name target_name(struct str name, int64_t now_ms, int try)
 {
     struct c_name n = c_name(name);
@@ -323,7 +319,7 @@ static struct c_name target_name(struct str name, int64_t now_ms, int try)
     if (try == 0)
         return n;
     time_format(now_ms + try - 1, time);
-    time[13] = time[16] = '-'; /* not every file system likes a colon */
+    time[13] = time[16] = '-'; /* some file systems do not allow a colon */
     (void)snprintf(n.p, sizeof n.p, "%.*s.%.*s%s", (int)(name.len - suffix.len), name.p, (int)sizeof time,
                    time, suffix.p);
     return n;
@@ -333,22 +329,22 @@ static bool has_report(int at, const char *name)
 {
     char report[NAME_BYTES + 16];
     (void)snprintf(report, sizeof report, "%s.errors", name);
-    return is_taken(at, report);
+    return exists(at, report);
 }
 
-/* What was moved is not what was applied: somebody put another file under the name in this very instant. It
- * goes back to where it came from, or beside it. */
-static enum err put_back(const struct spool_dir *d, int place, const char *moved, struct str name,
-                         int64_t now_ms)
+/* The moved file is not the one that was applied: another file replaced it just before the move. Moves it
+ * back to its name, or a similar one. */
+static enum err move_back(const struct spool_dir *d, int place, const char *moved, struct str name,
+                          int64_t now_ms)
 {
     for (int try = 0; try < NAME_TRIES; try++) {
         const struct c_name n = target_name(name, now_ms, try);
-        if (rename_to_free(place, moved, d->fd, n.p) == 0)
+        if (rename_to_unused(place, moved, d->fd, n.p) == 0)
             return ERR_NOT_FOUND;
         if (errno != EEXIST)
             break;
     }
-    return failed("cannot be put back:", moved);
+    return failed("cannot move back", moved);
 }
 
 static enum err move(const struct spool_dir *d, struct str name, const struct file_identity *identity,
@@ -361,17 +357,17 @@ static enum err move(const struct spool_dir *d, struct str name, const struct fi
         *target = target_name(name, now_ms, try);
         if (has_report(place, target->p))
             continue;
-        if (rename_to_free(d->fd, from.p, place, target->p) == 0) {
+        if (rename_to_unused(d->fd, from.p, place, target->p) == 0) {
             if (identify(place, target->p, &moved, &regular) && file_identity_eq(&moved, identity))
                 return OK;
-            return put_back(d, place, target->p, name, now_ms);
+            return move_back(d, place, target->p, name, now_ms);
         }
         if (errno == ENOENT)
             return ERR_NOT_FOUND;
         if (errno != EEXIST)
             break;
     }
-    return failed("cannot be moved away:", from.p);
+    return failed("cannot move", from.p);
 }
 
 enum err spool_dir_move(const struct spool_dir *d, struct str name, const struct file_identity *identity,
@@ -391,7 +387,7 @@ enum err spool_dir_move(const struct spool_dir *d, struct str name, const struct
 
 enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place)
 {
-    /* First where the files are now: a crash between the two may leave both names, never none. */
+    /* The target first: after a crash between the two, a file may have both names, but never none. */
     enum err err = sync_directory(d->places[place]);
     return err ? err : sync_directory(d->fd);
 }
@@ -402,7 +398,7 @@ enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identit
     bool found = false;
     DIR *dir = read_directory(d->places[SPOOL_BAD]);
     if (!dir)
-        return failed("cannot be listed:", place_names[SPOOL_BAD]);
+        return failed("cannot list", place_names[SPOOL_BAD]);
     while (!found && (entry = readdir(dir)) != NULL) {
         struct file_identity at;
         bool regular = false;
@@ -414,20 +410,20 @@ enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identit
     return found ? OK : ERR_NOT_FOUND;
 }
 
-/* --- the report of bad lines -----------------------------------------------------------------------------
+/* --- reports -----------------------------------------------------------------------------
  */
 
 static enum err write_report(int at, const char *name, bool (*write)(void *ctx, int fd), void *ctx)
 {
-    /* A crash may have left one of an earlier attempt. */
+    /* Left over if an earlier attempt crashed. */
     (void)unlinkat(at, name, 0);
     int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, REPORT_MODE);
     if (fd < 0)
-        return failed("cannot be written:", name);
+        return failed("cannot write", name);
     const bool ok = file_owner_of_directory(fd, at) && write(ctx, fd) && fsync(fd) == 0;
-    enum err err = ok ? OK : failed("cannot be written:", name);
+    enum err err = ok ? OK : failed("cannot write", name);
     if (close(fd) < 0 && !err)
-        err = failed("cannot be written:", name);
+        err = failed("cannot write", name);
     return err;
 }
 
@@ -444,10 +440,10 @@ enum err spool_dir_report(const struct spool_dir *d, struct str name, bool (*wri
         (void)unlinkat(at, temporary, 0);
         return err;
     }
-    if (rename_to_free(at, temporary, at, report) < 0) {
+    if (rename_to_unused(at, temporary, at, report) < 0) {
         const bool there = errno == EEXIST;
         if (!there)
-            return failed("cannot be named:", report);
+            return failed("cannot rename", report);
         (void)unlinkat(at, temporary, 0);
     }
     return sync_directory(at);

@@ -1,9 +1,8 @@
-/* Two timers and a watch (inotify).
+/* Two timers and an inotify watch.
  *
- *   BLIND --check(): the directory is there--> WATCHING --check(): it is gone or another--> BLIND
+ *   UNWATCHED --check(): the directory exists--> WATCHED --check(): removed or replaced--> UNWATCHED
  *
- * Files come in bursts, and one may be renamed in while another is: the first of them starts a short timer,
- * and when it is over all of them are told of at once. */
+ * Files arrive in bursts: the first one starts a short timer, whose expiry reports all of them. */
 #include "refresh/spool_watch.h"
 
 #include "base/check.h"
@@ -18,13 +17,12 @@ enum { GATHER_MS = 50, CHECK_MS = 1000, CHECKS_AFTER = 2048, HANDLES = 3 };
 
 struct spool_watch {
     char *path;
-    const char *base; /* its last name */
+    const char *base; /* last component of path */
     uv_fs_event_t event;
     uv_timer_t gather, check;
-    bool watching, blind_logged;
-    int checks; /* since a file came, in some of which what is left over is told of again; -1: nothing is left
-                 */
-    dev_t device; /* of the directory that is watched */
+    bool watching, failure_logged;
+    int checks;   /* since the last file arrived, see report_again(); -1: the spool is empty */
+    dev_t device; /* of the watched directory */
     ino_t inode;
     int open_handles;
     void (*changed)(void *ctx);
@@ -37,13 +35,13 @@ static void on_gathered(uv_timer_t *timer)
     w->changed(w->ctx);
 }
 
-static void tell_soon(struct spool_watch *w)
+static void report_soon(struct spool_watch *w)
 {
     if (!uv_is_active((uv_handle_t *)&w->gather))
         CHECK(uv_timer_start(&w->gather, on_gathered, GATHER_MS, 0) == 0);
 }
 
-static void go_blind(struct spool_watch *w)
+static void stop_watching(struct spool_watch *w)
 {
     CHECK(uv_fs_event_stop(&w->event) == 0);
     w->watching = false;
@@ -51,44 +49,45 @@ static void go_blind(struct spool_watch *w)
 
 static void on_check(uv_timer_t *timer);
 
-/* Also called for files that leave, which the run that took them away is the cause of, and with the name of
- * the directory when that was removed or renamed: a new one can have the old one's inode. */
+/* Also called for files that a run moves away, and with the name of the directory if that was removed or
+ * renamed. The inode alone would not show that, because a new directory may reuse it. */
 static void on_event(uv_fs_event_t *event, const char *name, int events, int status)
 {
     struct spool_watch *w = event->data;
     (void)events;
     if (status < 0 || !name || spool_dir_is_candidate(str_from_cstr(name))) {
         w->checks = 0;
-        tell_soon(w);
+        report_soon(w);
     }
     if (status < 0 || !name || strcmp(name, w->base) == 0) {
-        go_blind(w);
+        stop_watching(w);
         CHECK(uv_timer_start(&w->check, on_check, GATHER_MS, CHECK_MS) == 0);
     }
 }
 
-static void say_blind(struct spool_watch *w, const char *why)
+static void log_failure(struct spool_watch *w, const char *why)
 {
-    if (!w->blind_logged)
-        log_warn("spool: %s cannot be watched (%s): files are found by the hourly run only", w->path, why);
-    w->blind_logged = true;
+    if (!w->failure_logged)
+        log_warn("spool: %s cannot be watched (%s): new files are applied by the hourly run only", w->path,
+                 why);
+    w->failure_logged = true;
 }
 
 static void start_watching(struct spool_watch *w, const struct stat *st)
 {
     int code = uv_fs_event_start(&w->event, on_event, w->path, 0);
     if (code < 0) {
-        say_blind(w, uv_strerror(code));
+        log_failure(w, uv_strerror(code));
         return;
     }
-    if (w->blind_logged)
+    if (w->failure_logged)
         log_info("spool: %s is watched again", w->path);
     w->watching = true;
-    w->blind_logged = false;
+    w->failure_logged = false;
     w->device = st->st_dev;
     w->inode = st->st_ino;
     w->checks = 0;
-    tell_soon(w); /* what came while nobody looked */
+    report_soon(w); /* files that arrived in the meantime */
 }
 
 static void check(struct spool_watch *w)
@@ -99,16 +98,16 @@ static void check(struct spool_watch *w)
     if (w->watching && there && st.st_dev == w->device && st.st_ino == w->inode)
         return;
     if (w->watching)
-        go_blind(w);
+        stop_watching(w);
     if (there)
         start_watching(w, &st);
     else
-        say_blind(w, strerror(code));
+        log_failure(w, strerror(code));
 }
 
-/* A file that somebody had still open when it came is left for later, and nobody tells when it is closed: it
- * is told of again after 1, 2, 4 … seconds. */
-static void tell_again(struct spool_watch *w)
+/* A file that was still open for writing is left for later, and closing it causes no event. Reports it again
+ * after 1, 2, 4 … seconds. */
+static void report_again(struct spool_watch *w)
 {
     if (w->checks < 0)
         return;
@@ -116,7 +115,7 @@ static void tell_again(struct spool_watch *w)
     if ((w->checks & (w->checks - 1)) != 0)
         return;
     if (spool_dir_has_any(w->path))
-        tell_soon(w);
+        report_soon(w);
     else
         w->checks = -1;
     if (w->checks == CHECKS_AFTER)
@@ -126,11 +125,11 @@ static void tell_again(struct spool_watch *w)
 static void on_check(uv_timer_t *timer)
 {
     check(timer->data);
-    tell_again(timer->data);
+    report_again(timer->data);
 }
 
-/* The directory may be made by the first run; then there is something to watch from the start. */
-static void make_directory(const char *path)
+/* Created here and not by the first run, so that it can be watched from the start. */
+static void create_directory(const char *path)
 {
     struct spool_dir dir;
     struct buf why;
@@ -154,7 +153,7 @@ struct spool_watch *spool_watch_open(uv_loop_t *loop, const char *path, void (*c
           uv_timer_init(loop, &w->check) == 0);
     w->open_handles = HANDLES;
     w->checks = -1;
-    make_directory(path);
+    create_directory(path);
     check(w);
     CHECK(uv_timer_start(&w->check, on_check, CHECK_MS, CHECK_MS) == 0);
     return w;

@@ -1,8 +1,8 @@
-/* Tells that a file has come into the spool, as soon as the system says so. Only a hint: what the watch
- * misses (the directory was away, another machine wrote into it) the next run finds by looking.
+/* Reports new files in the spool as soon as they arrive (inotify). Only a hint: the next run finds files that
+ * the watch misses, for example on a network file system.
  *
- * The directory may be moved away, removed and made anew: it is looked for again every few seconds, and when
- * another one has its name, that one is watched. */
+ * The directory may be removed and created again: its path is checked every second, and the directory that
+ * has the path then is watched. */
 #ifndef VT_REFRESH_SPOOL_WATCH_H
 #define VT_REFRESH_SPOOL_WATCH_H
 
@@ -10,11 +10,11 @@
 
 struct spool_watch;
 
-/* `changed` is called on the loop, a moment after one or more files came. The path is copied. */
+/* `changed` is called on the loop, shortly after one or more files have arrived. Copies the path. */
 struct spool_watch *spool_watch_open(uv_loop_t *loop, const char *path, void (*changed)(void *ctx),
                                      void *ctx);
 
-/* No call of `changed` afterwards; frees itself when the loop has closed its handles. */
+/* `changed` is not called any more. Frees itself when the loop has closed the handles. */
 void spool_watch_close(struct spool_watch *w);
 
 #endif

@@ -1,5 +1,7 @@
-/* The spool source in runs of the refresh, from states that only a crash, a stop or an intruder leaves. */
+/* Runs with the source `spool`, starting from states that only a crash, a stop or a manipulated directory
+ * causes. */
 #include "refresh/spool.h"
+#include "refresh/spool_import.h"
 
 #include "base/clock.h"
 #include "lib/refreshing.h"
@@ -72,7 +74,7 @@ static void assert_nothing_known(void)
     assert_int_equal(sql("SELECT count(*) FROM spool_errors"), 0);
 }
 
-/* As a process leaves it that died: the row of the file that has the name now, or had it. */
+/* Inserts the record of the file that has, or had, the name, as a killed process leaves it. */
 static void remember(const char *name, bool applied, int64_t step_at, const char *error)
 {
     struct spool_file file = {.name = str_from_cstr(name), .applied_at = TIME_NONE, .step_at = step_at};
@@ -98,9 +100,9 @@ static void replace(const char *name, struct str content)
     assert_int_equal(renameat(d.fd, "other", d.fd, name), 0);
 }
 
-/* --- */
+/* --- tests --- */
 
-static void an_applied_file_is_only_moved(void **state)
+static void applied_file_is_only_moved(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1")));
@@ -111,7 +113,7 @@ static void an_applied_file_is_only_moved(void **state)
     assert_nothing_known();
 }
 
-static void a_new_file_under_the_name_of_an_applied_one_is_applied(void **state)
+static void new_file_with_the_name_of_an_applied_one_is_applied(void **state)
 {
     (void)state;
     put("f.ndjson", STR("old\n"));
@@ -123,7 +125,7 @@ static void a_new_file_under_the_name_of_an_applied_one_is_applied(void **state)
     assert_nothing_known();
 }
 
-static void a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginning(void **state)
+static void new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_start(void **state)
 {
     (void)state;
     put("f.ndjson", STR("old\n"));
@@ -135,14 +137,14 @@ static void a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginn
     assert_nothing_known();
 }
 
-static void a_half_applied_file_goes_on_behind_its_last_step(void **state)
+static void partly_applied_file_continues_after_its_last_step(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1") AUTHOR(A1, NAME("Ann from the file"))));
     remember("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
     refreshing_run(&r, &spool_source);
     assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + 2 * DAY_MS);
-    /* Authors and the like were all applied before the first step. */
+    /* Authors, books and videos are applied before the first step. */
     assert_int_equal(sql("SELECT count(*) FROM authors WHERE name = 'Ann'"), 1);
     assert_true(exists("done/f.ndjson"));
     assert_nothing_known();
@@ -158,7 +160,7 @@ static void resumed_file_skips_no_step_a_millisecond_later(void **state)
     assert_true(exists("done/f.ndjson"));
 }
 
-static void what_is_known_of_a_file_that_is_gone_is_forgotten(void **state)
+static void record_of_a_removed_file_is_deleted(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1")));
@@ -173,7 +175,7 @@ static void what_is_known_of_a_file_that_is_gone_is_forgotten(void **state)
     assert_int_equal(views(), 0);
 }
 
-static void what_is_unfinished_is_work_even_if_nothing_waits(void **state)
+static void leftover_record_is_work_even_if_the_spool_is_empty(void **state)
 {
     (void)state;
     assert_false(spool_source.has_work(&r.config));
@@ -187,7 +189,7 @@ static void what_is_unfinished_is_work_even_if_nothing_waits(void **state)
     assert_false(spool_source.has_work(&r.config));
 }
 
-static void a_report_has_an_end(void **state)
+static void report_is_limited(void **state)
 {
     (void)state;
     struct buf text;
@@ -212,7 +214,7 @@ static void a_report_has_an_end(void **state)
 
 static atomic_bool stop;
 
-static void a_run_that_is_stopped_leaves_the_rest_to_the_next(void **state)
+static void stopped_run_leaves_the_rest_to_the_next(void **state)
 {
     (void)state;
     const struct refresh_options options = {.config = &r.config,
@@ -232,7 +234,7 @@ static void a_run_that_is_stopped_leaves_the_rest_to_the_next(void **state)
     assert_int_equal(views(), 200);
 }
 
-static void a_spool_that_cannot_be_opened_is_a_failed_run(void **state)
+static void run_fails_if_the_spool_cannot_be_opened(void **state)
 {
     (void)state;
     free(r.config.refresh.spool_dir);
@@ -242,7 +244,7 @@ static void a_spool_that_cannot_be_opened_is_a_failed_run(void **state)
     assert_string_equal(r.report.why, "the spool directory /proc/nowhere/spool: No such file or directory");
 }
 
-static void a_place_that_is_a_file_is_a_failed_run_and_loses_nothing(void **state)
+static void run_fails_if_done_is_a_file_and_loses_nothing(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1")));
@@ -262,17 +264,17 @@ static void a_place_that_is_a_file_is_a_failed_run_and_loses_nothing(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPOOL_TEST(an_applied_file_is_only_moved),
-        SPOOL_TEST(a_new_file_under_the_name_of_an_applied_one_is_applied),
-        SPOOL_TEST(a_new_file_under_the_name_of_a_half_applied_one_begins_at_its_beginning),
-        SPOOL_TEST(a_half_applied_file_goes_on_behind_its_last_step),
+        SPOOL_TEST(applied_file_is_only_moved),
+        SPOOL_TEST(new_file_with_the_name_of_an_applied_one_is_applied),
+        SPOOL_TEST(new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_start),
+        SPOOL_TEST(partly_applied_file_continues_after_its_last_step),
         SPOOL_TEST(resumed_file_skips_no_step_a_millisecond_later),
-        SPOOL_TEST(what_is_known_of_a_file_that_is_gone_is_forgotten),
-        SPOOL_TEST(what_is_unfinished_is_work_even_if_nothing_waits),
-        SPOOL_TEST(a_report_has_an_end),
-        SPOOL_TEST(a_run_that_is_stopped_leaves_the_rest_to_the_next),
-        SPOOL_TEST(a_spool_that_cannot_be_opened_is_a_failed_run),
-        SPOOL_TEST(a_place_that_is_a_file_is_a_failed_run_and_loses_nothing),
+        SPOOL_TEST(record_of_a_removed_file_is_deleted),
+        SPOOL_TEST(leftover_record_is_work_even_if_the_spool_is_empty),
+        SPOOL_TEST(report_is_limited),
+        SPOOL_TEST(stopped_run_leaves_the_rest_to_the_next),
+        SPOOL_TEST(run_fails_if_the_spool_cannot_be_opened),
+        SPOOL_TEST(run_fails_if_done_is_a_file_and_loses_nothing),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }

@@ -1,6 +1,6 @@
-/* Runs over the spool that are killed before any of their system calls that change something, and then run
- * again: the database, the directories and the report of bad lines must be those of one uninterrupted run,
- * with every reading applied once and none called stale that is not. */
+/* Kills runs over the spool before each system call that changes something, and runs again: the database, the
+ * directories and the report must equal those of an uninterrupted run. Each reading is applied exactly once,
+ * and none is wrongly rejected as stale. */
 #include "refresh/spool.h"
 
 #include "base/clock.h"
@@ -19,14 +19,14 @@
 
 #include <cmocka.h>
 
-/* Every instant; where each costs several times as much, every fifth. */
+/* Every point; every fifth if each costs several times as much. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STRIDE = 5 };
 #else
 enum { STRIDE = 1 };
 #endif
 
-/* More readings than one transaction takes. */
+/* More readings than fit in one transaction. */
 enum { INSTANTS = 170, MORE_VIDEOS = 10, LEASE_OVER_MS = 60000 };
 
 static char template_path[96];
@@ -35,7 +35,7 @@ static struct buf file_text;
 struct world {
     struct temp_db db;
     struct config config;
-    int overtaken; /* by a run that came to its end while another slept */
+    int overtaken; /* by a run that ended while another was suspended */
     char spool[112];
 };
 
@@ -49,8 +49,8 @@ static void append_reading(struct buf *out, const char *post, int64_t at, int vi
     buf_printf(out, ",\"views\":%d%s}\n", views, more);
 }
 
-/* Bad lines of every phase: read, applied as an author or video, unknown, refused by a step of the first and
- * of the last transaction. */
+/* Bad lines of every phase: malformed, rejected as author or video, unknown post, rejected by a step in the
+ * first and in the last transaction. */
 static void make_file(struct buf *out)
 {
     buf_append(out,
@@ -177,7 +177,7 @@ static int run_spool(void *ctx)
     return refresh_run(&options, &report) != OK || report.state == RUN_FAILED;
 }
 
-/* Which files lie where, and what the report says. */
+/* The files of all directories, and the content of the report. */
 static void dump_spool(const struct world *w, struct buf *out)
 {
     static const char *const places[] = {"", "/done", "/bad"};
@@ -216,7 +216,7 @@ static void straight(struct buf *out)
     world_fini(&w);
 }
 
-static void a_run_without_a_crash_is_what_we_think(void **state)
+static void uninterrupted_run_has_expected_result(void **state)
 {
     (void)state;
     struct buf found;
@@ -231,7 +231,7 @@ static void a_run_without_a_crash_is_what_we_think(void **state)
     buf_fini(&found);
 }
 
-/* True: it was killed, and all was well afterwards. */
+/* Returns true if the run was killed; checks the result of the next run. */
 static bool crash_and_go_on(int at, const struct buf *expected)
 {
     struct world w;
@@ -251,7 +251,7 @@ static bool crash_and_go_on(int at, const struct buf *expected)
     return end == CRASH_KILLED;
 }
 
-static void a_crash_before_any_change_changes_nothing_of_the_end(void **state)
+static void crash_before_any_change_does_not_affect_the_result(void **state)
 {
     (void)state;
     struct buf expected;
@@ -266,8 +266,8 @@ static void a_crash_before_any_change_changes_nothing_of_the_end(void **state)
     buf_fini(&expected);
 }
 
-/* Another process takes over from one that sleeps, unless that holds the database; and what then has the name
- * of a file is another file. */
+/* Another process takes over from a suspended one, unless that holds the database lock; then another file
+ * gets the name of the applied one. */
 static void overtake(void *ctx)
 {
     struct world *w = ctx;
@@ -298,7 +298,7 @@ static bool sleep_and_go_on(int at, const struct buf *expected, int *overtaken)
         skip();
     if (w.overtaken) {
         (void)snprintf(path, sizeof path, "%s/g.ndjson", w.spool);
-        if (unlink(path) != 0) /* the sleeper had lost the lease: it must not have been touched */
+        if (unlink(path) != 0) /* the suspended process had lost the lease and must not have moved it */
             fail_msg("at %d", at);
         *overtaken += 1;
     }
@@ -311,7 +311,7 @@ static bool sleep_and_go_on(int at, const struct buf *expected, int *overtaken)
     return end == CRASH_KILLED;
 }
 
-static void who_sleeps_before_any_change_and_is_overtaken_changes_nothing(void **state)
+static void process_suspended_before_any_change_does_not_affect_the_result(void **state)
 {
     (void)state;
     struct buf expected;
@@ -327,9 +327,9 @@ static void who_sleeps_before_any_change_and_is_overtaken_changes_nothing(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_without_a_crash_is_what_we_think),
-        cmocka_unit_test(a_crash_before_any_change_changes_nothing_of_the_end),
-        cmocka_unit_test(who_sleeps_before_any_change_and_is_overtaken_changes_nothing),
+        cmocka_unit_test(uninterrupted_run_has_expected_result),
+        cmocka_unit_test(crash_before_any_change_does_not_affect_the_result),
+        cmocka_unit_test(process_suspended_before_any_change_does_not_affect_the_result),
     };
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }

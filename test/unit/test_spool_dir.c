@@ -1,5 +1,5 @@
-/* The spool directory: what waits in it, and how a file is opened, moved away and reported on, whatever else
- * lies around there. */
+/* The spool directory: listing, opening and moving files, and writing reports, with all kinds of other
+ * entries in the directory. */
 #include "refresh/spool_dir.h"
 
 #include "lib/temp_db.h"
@@ -93,9 +93,9 @@ static void assert_out(const char *expected)
     assert_memory_equal(out.p, expected, out.len);
 }
 
-/* --- */
+/* --- tests --- */
 
-static void missing_directories_are_made_and_impossible_ones_explained(void **state)
+static void creates_missing_directories_and_explains_errors(void **state)
 {
     (void)state;
     struct spool_dir other;
@@ -118,14 +118,14 @@ static void missing_directories_are_made_and_impossible_ones_explained(void **st
     spool_dir_close(&other);
 }
 
-static void only_finished_regular_files_wait(void **state)
+static void lists_only_matching_regular_files(void **state)
 {
     (void)state;
     char longest[SPOOL_NAME_MAX + 2];
     struct spool_list list;
     memset(longest, 'n', sizeof longest);
     memcpy(longest + SPOOL_NAME_MAX + 1 - 7, ".ndjson", 8);
-    put(longest, "x"); /* one byte too long */
+    put(longest, "x"); /* one byte longer than allowed */
     put("a.ndjson.tmp", "x");
     put(".a.ndjson", "x");
     put(".ndjson", "x");
@@ -139,14 +139,14 @@ static void only_finished_regular_files_wait(void **state)
     assert_false(spool_dir_has_any(root));
     assert_int_equal(spool_dir_list(&d, &t.arena, &list), OK);
     assert_int_equal(list.count, 0);
-    assert_int_equal(list.left_alone, 4);
+    assert_int_equal(list.ignored, 4);
     put("b\n\x1b[31m \xff.ndjson", "x");
     assert_true(spool_dir_has_any(root));
     assert_int_equal(spool_dir_list(&d, &t.arena, &list), OK);
     assert_int_equal(list.count, 1);
 }
 
-static void the_oldest_comes_first_then_by_name(void **state)
+static void sorts_by_time_then_name(void **state)
 {
     (void)state;
     static const char *const order[] = {"z.ndjson", "b.ndjson", "c.ndjson", "a.ndjson"};
@@ -161,7 +161,7 @@ static void the_oldest_comes_first_then_by_name(void **state)
         assert_true(str_eq(list.entries[i].name, str_from_cstr(order[i])));
 }
 
-static void taking_waits_for_nothing_and_follows_nothing(void **state)
+static void opening_does_not_block_and_does_not_follow_links(void **state)
 {
     (void)state;
     int fd;
@@ -185,7 +185,7 @@ static void taking_waits_for_nothing_and_follows_nothing(void **state)
     (void)close(fd);
 }
 
-static void who_still_has_it_open_for_writing_is_noticed(void **state)
+static void detects_a_writer(void **state)
 {
     (void)state;
     struct file_identity id;
@@ -201,7 +201,7 @@ static void who_still_has_it_open_for_writing_is_noticed(void **state)
     (void)close(fd);
 }
 
-static void a_file_moves_once_and_never_over_another(void **state)
+static void move_never_overwrites(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -218,7 +218,7 @@ static void a_file_moves_once_and_never_over_another(void **state)
     assert_false(exists("a.ndjson"));
 }
 
-static void a_file_that_was_replaced_stays(void **state)
+static void replaced_file_is_not_moved(void **state)
 {
     (void)state;
     put("a.ndjson", "old");
@@ -247,7 +247,7 @@ static bool write_text(void *ctx, int fd)
     return write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-static void a_report_appears_whole_or_not_at_all(void **state)
+static void report_is_written_atomically(void **state)
 {
     (void)state;
     assert_int_equal(spool_dir_report(&d, STR("a.ndjson"), write_text, NULL), ERR_FULL);
@@ -261,7 +261,7 @@ static void a_report_appears_whole_or_not_at_all(void **state)
     assert_content("bad/a.ndjson.errors", "1: bad\n");
 }
 
-static void a_bad_file_takes_no_name_with_a_report_and_is_found_again(void **state)
+static void bad_file_avoids_names_with_a_report_and_is_found_again(void **state)
 {
     (void)state;
     put("bad/a.ndjson.errors", "of one that was taken away");
@@ -275,7 +275,7 @@ static void a_bad_file_takes_no_name_with_a_report_and_is_found_again(void **sta
     assert_out("a.2026-07-01T00-00-00.000Z.ndjson");
 }
 
-static void the_longest_name_has_room_for_all_suffixes(void **state)
+static void longest_name_leaves_room_for_all_suffixes(void **state)
 {
     (void)state;
     char name[SPOOL_NAME_MAX + 1];
@@ -294,16 +294,16 @@ static void the_longest_name_has_room_for_all_suffixes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DIR_TEST(missing_directories_are_made_and_impossible_ones_explained),
-        DIR_TEST(only_finished_regular_files_wait),
-        DIR_TEST(the_oldest_comes_first_then_by_name),
-        DIR_TEST(taking_waits_for_nothing_and_follows_nothing),
-        DIR_TEST(who_still_has_it_open_for_writing_is_noticed),
-        DIR_TEST(a_file_moves_once_and_never_over_another),
-        DIR_TEST(a_file_that_was_replaced_stays),
-        DIR_TEST(a_report_appears_whole_or_not_at_all),
-        DIR_TEST(a_bad_file_takes_no_name_with_a_report_and_is_found_again),
-        DIR_TEST(the_longest_name_has_room_for_all_suffixes),
+        DIR_TEST(creates_missing_directories_and_explains_errors),
+        DIR_TEST(lists_only_matching_regular_files),
+        DIR_TEST(sorts_by_time_then_name),
+        DIR_TEST(opening_does_not_block_and_does_not_follow_links),
+        DIR_TEST(detects_a_writer),
+        DIR_TEST(move_never_overwrites),
+        DIR_TEST(replaced_file_is_not_moved),
+        DIR_TEST(report_is_written_atomically),
+        DIR_TEST(bad_file_avoids_names_with_a_report_and_is_found_again),
+        DIR_TEST(longest_name_leaves_room_for_all_suffixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Tokens are refreshed once however many ask, nobody uses a pair that is not on disk, and what a process that
- * dies in the middle of it leaves behind is one whole pair. */
+/* Token refreshes: one request per account, new tokens are committed before they are used, and a killed
+ * process leaves either the old or the new pair of tokens. */
 #include "unit.h"
 
 #include "lib/crash.h"
@@ -9,7 +9,7 @@
 
 /* ---- refreshing ---- */
 
-static void a_new_pair_is_on_disk_before_anyone_is_told(void **state)
+static void new_tokens_are_committed_before_waiters_are_called(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
@@ -21,13 +21,13 @@ static void a_new_pair_is_on_disk_before_anyone_is_told(void **state)
     rig_assert_tokens(row, "act.2", "rft.2");
     assert_int_equal(rig_get(row).refresh_sent_at, TIME_NONE);
     assert_str(rig_get(row).scopes, "user.info.basic,video.list");
-    /* Who comes with the old tokens only now needs no request. */
+    /* Another caller with the old tokens causes no request. */
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 0);
     assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->refreshed, 1);
 }
 
-static void many_who_ask_make_one_request(void **state)
+static void concurrent_refreshes_share_one_request(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct token_refresh_result answer;
@@ -44,7 +44,7 @@ static void many_who_ask_make_one_request(void **state)
         assert_int_equal(rig.answers[i].status, TOKEN_REFRESHED);
 }
 
-static void what_an_answer_leaves_out_stays(void **state)
+static void values_missing_from_a_response_are_kept(void **state)
 {
     static const struct reply replies[] = {
         {TRANSPORT_OK, 200, "{\"access_token\":\"act.2\",\"refresh_token\":\"\"}"}};
@@ -58,13 +58,13 @@ static void what_an_answer_leaves_out_stays(void **state)
     assert_str(c.scopes, "video.list");
 }
 
-static void each_refusal_is_somebodys(void **state)
+static void rejections_are_attributed_to_account_or_app(void **state)
 {
     static const struct {
         struct reply reply;
         enum token_refresh_status result;
         const char *code;
-        bool marked; /* still: the pair may be spent */
+        bool marked; /* the mark remains: the token may be used up */
     } rows[] = {
         {{TRANSPORT_OK, 400, INVALID_GRANT}, TOKEN_RECONNECT, "invalid_grant", false},
         {{TRANSPORT_OK, 401, "{\"error\":\"invalid_client\"}"}, TOKEN_APP_REJECTED, "invalid_client", false},
@@ -93,13 +93,13 @@ static void each_refusal_is_somebodys(void **state)
             assert_string_equal(rig.answers[0].code, rows[i].code);
         const struct credential after = rig_get(row);
         assert_int_equal(after.version, before.version);
-        assert_int_equal(after.state, CREDENTIAL_CONNECTED); /* marking is not the refresher's */
+        assert_int_equal(after.state, CREDENTIAL_CONNECTED); /* the refresher does not change the state */
         assert_int_equal(after.refresh_sent_at != TIME_NONE, rows[i].marked);
         rig_assert_tokens(row, "act.1", "rft.1");
     }
 }
 
-static void an_answer_that_was_lost_is_asked_for_once_more(void **state)
+static void request_without_response_is_sent_once_more(void **state)
 {
     static const struct reply heals[] = {{TRANSPORT_TIMEOUT, 0, ""}, {TRANSPORT_OK, 200, PAIR("2")}};
     static const struct reply lost[] = {{TRANSPORT_RESET, 0, ""}, {TRANSPORT_OK, 400, INVALID_GRANT}};
@@ -126,7 +126,7 @@ static enum err heartbeat(void *ctx)
     return stopping ? ERR_CANCELED : OK;
 }
 
-static void a_stopping_process_does_not_try_again(void **state)
+static void stopping_process_does_not_retry(void **state)
 {
     static const struct reply silent[] = {{TRANSPORT_TIMEOUT, 0, ""}, {TRANSPORT_OK, 200, PAIR("2")}};
     static const struct reply next[] = {{TRANSPORT_OK, 200, PAIR("2")}};
@@ -138,7 +138,7 @@ static void a_stopping_process_does_not_try_again(void **state)
     stopping = true;
     assert_int_equal(rig_ask(row, 1, silent), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 1);
-    /* The next process knows that the pair may be spent, and sends it again. */
+    /* The mark tells the next process that the token may be used up. */
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
     stopping = false;
     test_begin(&rig.db);
@@ -148,7 +148,7 @@ static void a_stopping_process_does_not_try_again(void **state)
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
-static void a_pair_that_arrives_while_stopping_is_stored(void **state)
+static void tokens_received_while_stopping_are_stored(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
@@ -157,12 +157,12 @@ static void a_pair_that_arrives_while_stopping_is_stored(void **state)
     rig.heartbeat = heartbeat;
     rig_open_refresher();
     stopping = true;
-    rig.commits_to_fail = 2; /* the second commit, which stores the pair, fails once */
+    rig.commits_to_fail = 2; /* the second commit, which stores the tokens, fails once */
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
-static void somebody_elses_refresh_is_waited_for(void **state)
+static void refresh_of_another_process_is_respected(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
@@ -175,7 +175,7 @@ static void somebody_elses_refresh_is_waited_for(void **state)
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 0);
     assert_string_equal(rig.answers[0].code, "elsewhere");
-    /* One that must have ended is not. */
+    /* Unless it must have ended. */
     test_begin(&rig.db);
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);
@@ -183,7 +183,7 @@ static void somebody_elses_refresh_is_waited_for(void **state)
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
 }
 
-static void a_pair_that_somebody_else_wrote_meanwhile_stays(void **state)
+static void tokens_stored_by_another_process_are_kept(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct token_refresh_result answer;
@@ -199,7 +199,7 @@ static void a_pair_that_somebody_else_wrote_meanwhile_stays(void **state)
     rig_assert_tokens(row, "act.signed-in", "rft.signed-in");
 }
 
-static void an_account_that_was_removed_meanwhile_stays_away(void **state)
+static void removed_account_is_not_restored(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct token_refresh_result answer;
@@ -215,17 +215,17 @@ static void an_account_that_was_removed_meanwhile_stays_away(void **state)
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_ACCOUNT_REMOVED);
 }
 
-static void a_commit_that_fails_is_tried_again(void **state)
+static void failed_commit_is_retried(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    rig.commits_to_fail = 2; /* the mark's goes well, the pair's first one fails */
+    rig.commits_to_fail = 2; /* the commit of the mark succeeds, the first one of the tokens fails */
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
-static void without_a_refresh_token_the_author_is_asked(void **state)
+static void account_without_refresh_token_must_be_reconnected(void **state)
 {
     int64_t row;
     (void)state;
@@ -240,9 +240,9 @@ static void without_a_refresh_token_the_author_is_asked(void **state)
     assert_int_equal(rig.sent, 0);
 }
 
-/* ---- dying in the middle ---- */
+/* ---- crashes ---- */
 
-/* In a process of its own, with connections of its own. */
+/* Runs in a child process with its own connections. */
 static int refresh_once(void *ctx)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
@@ -256,9 +256,9 @@ static int refresh_once(void *ctx)
     return rig_ask(*row, 1, replies) == TOKEN_REFRESHED ? 0 : 1;
 }
 
-/* Killed before each of its changes to a file in turn: whatever is left is one pair or the other, whole, and
- * where it is the old one, the mark says whether it may be spent. */
-static void a_process_that_dies_leaves_one_whole_pair(void **state)
+/* Kills the process before each of its file changes: the old or the new tokens are left, and with the old
+ * ones the mark says whether they may be used up. */
+static void crash_leaves_old_or_new_tokens(void **state)
 {
     static const struct reply spent[] = {{TRANSPORT_OK, 400, INVALID_GRANT}};
     int old = 0, marked = 0, fresh = 0, at = 1;
@@ -291,7 +291,7 @@ static void a_process_that_dies_leaves_one_whole_pair(void **state)
         if (c.refresh_sent_at == TIME_NONE)
             continue;
         marked++;
-        /* The next run, later: it is told that the pair was lost. */
+        /* A later run reports that the response was lost. */
         test_begin(&rig.db);
         bool ours;
         assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, NOW, INT64_MAX, &ours), OK);
@@ -306,19 +306,19 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
     const struct CMUnitTest tests[] = {
-        TEST(a_new_pair_is_on_disk_before_anyone_is_told),
-        TEST(many_who_ask_make_one_request),
-        TEST(what_an_answer_leaves_out_stays),
-        TEST(each_refusal_is_somebodys),
-        TEST(an_answer_that_was_lost_is_asked_for_once_more),
-        TEST(a_stopping_process_does_not_try_again),
-        TEST(a_pair_that_arrives_while_stopping_is_stored),
-        TEST(somebody_elses_refresh_is_waited_for),
-        TEST(a_pair_that_somebody_else_wrote_meanwhile_stays),
-        TEST(an_account_that_was_removed_meanwhile_stays_away),
-        TEST(a_commit_that_fails_is_tried_again),
-        TEST(without_a_refresh_token_the_author_is_asked),
-        TEST(a_process_that_dies_leaves_one_whole_pair),
+        TEST(new_tokens_are_committed_before_waiters_are_called),
+        TEST(concurrent_refreshes_share_one_request),
+        TEST(values_missing_from_a_response_are_kept),
+        TEST(rejections_are_attributed_to_account_or_app),
+        TEST(request_without_response_is_sent_once_more),
+        TEST(stopping_process_does_not_retry),
+        TEST(tokens_received_while_stopping_are_stored),
+        TEST(refresh_of_another_process_is_respected),
+        TEST(tokens_stored_by_another_process_are_kept),
+        TEST(removed_account_is_not_restored),
+        TEST(failed_commit_is_retried),
+        TEST(account_without_refresh_token_must_be_reconnected),
+        TEST(crash_leaves_old_or_new_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

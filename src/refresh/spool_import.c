@@ -1,0 +1,170 @@
+/* Imports a file in transactions that also store its progress and bad lines. */
+#include "refresh/spool_import.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <unistd.h>
+
+enum { REASONS_BLOCK = 64 * 1024 };
+
+void spool_import_init(struct spool_import *s, struct run *run, struct str name)
+{
+    *s = (struct spool_import){.run = run, .fd = -1};
+    s->file = (struct spool_file){.name = name, .applied_at = TIME_NONE, .step_at = TIME_NONE};
+    arena_init(&s->reasons, REASONS_BLOCK);
+}
+
+void spool_import_fini(struct spool_import *s)
+{
+    if (s->fd >= 0)
+        (void)close(s->fd);
+    arena_fini(&s->reasons);
+    VEC_FREE(&s->bad_lines);
+}
+
+enum err spool_import_load(struct spool_import *s, struct arena *a)
+{
+    struct spool_file known;
+    struct store *store = run_store(s->run);
+    enum err err = store_spool_find(store, a, s->file.name, &known);
+    if (err == ERR_NOT_FOUND || (!err && !file_identity_eq(&known.identity, &s->file.identity)))
+        return OK;
+    if (!err)
+        err = store_spool_count_errors(store, known.row, &s->stored_errors);
+    if (err)
+        return run_fail_database(s->run, err);
+    s->file = known;
+    return OK;
+}
+
+/* --- bad lines --- */
+
+static void on_bad_line(void *ctx, int64_t line, struct str reason)
+{
+    struct spool_import *s = ctx;
+    /* One more than the report lists, so that it can say that there are more. */
+    if (s->stored_errors + (int64_t)s->bad_lines.count > SPOOL_ERRORS_MAX)
+        return;
+    const size_t n = s->bad_lines.count;
+    const struct str last = n ? s->bad_lines.items[n - 1].reason : STR("");
+    const struct str copy = str_eq(last, reason) ? last : arena_copy(&s->reasons, reason);
+    *VEC_ADD(&s->bad_lines) = (struct bad_line){line, copy};
+}
+
+/* A line that was stored before the process was killed is found again: it is not added twice. */
+static enum err store_bad_lines(struct spool_import *s, struct store *store)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < s->bad_lines.count && !err; i++) {
+        const struct bad_line *bad = &s->bad_lines.items[i];
+        bool added;
+        err = store_spool_add_error(store, s->file.row, bad->line, bad->reason, &added);
+        s->stored_errors += added;
+    }
+    s->bad_lines.count = 0;
+    arena_reset(&s->reasons);
+    return err;
+}
+
+/* --- progress --- */
+
+/* Whether the file, which has been read to its end, is still the same and has no writer. Nothing is applied
+ * before that: a program should rename a complete file into the spool, but may write it there. */
+static bool verify_unchanged(struct spool_import *s)
+{
+    struct file_identity now;
+    if (s->verified)
+        return true;
+    s->verified = !spool_file_has_writer(s->fd) && spool_file_identify(s->fd, &now) == OK &&
+                  file_identity_eq(&now, &s->file.identity);
+    s->changed = !s->verified;
+    return s->verified;
+}
+
+/* Replaces the record of another file with the same name. */
+static enum err insert_record(struct spool_import *s, struct store *store)
+{
+    struct spool_file old;
+    struct arena arena;
+    arena_init(&arena, REASONS_BLOCK);
+    enum err err = store_spool_find(store, &arena, s->file.name, &old);
+    if (!err)
+        err = store_spool_delete(store, old.row);
+    else if (err == ERR_NOT_FOUND)
+        err = OK;
+    arena_fini(&arena);
+    return err ? err : store_spool_insert(store, &s->file);
+}
+
+static enum err store_progress(struct spool_import *s, struct store *store)
+{
+    enum err err = s->file.row ? OK : insert_record(s, store);
+    if (!err)
+        err = store_bad_lines(s, store);
+    return err ? err : store_spool_save(store, &s->file);
+}
+
+static enum err on_commit(void *ctx, struct store *store, const struct import_position *last)
+{
+    struct spool_import *s = ctx;
+    if (!verify_unchanged(s))
+        return ERR_CANCELED;
+    if (last) {
+        s->file.step_at = last->observed_at;
+        s->file.step_author = last->author;
+    }
+    return store_progress(s, store);
+}
+
+static enum err store_final_progress(struct store *store, void *ctx)
+{
+    return store_progress(ctx, store);
+}
+
+/* --- applying --- */
+
+static enum err import_file(struct spool_import *s)
+{
+    struct import_summary summary;
+    const struct import_position after = {.observed_at = s->file.step_at, .author = s->file.step_author};
+    char name[SPOOL_NAME_MAX + 1];
+    memcpy(name, s->file.name.p, s->file.name.len);
+    name[s->file.name.len] = '\0';
+    const struct run_file file = {
+        .path = name,
+        .fd = s->fd,
+        .after = s->file.step_at == TIME_NONE ? NULL : &after,
+        .ctx = s,
+        .on_bad_line = on_bad_line,
+        .on_commit = on_commit,
+    };
+    return run_import_file(s->run, &file, &summary);
+}
+
+static enum err apply_all(struct spool_import *s)
+{
+    const struct transaction_scope scope = run_transactions(s->run);
+    enum err err = import_file(s);
+    if (err)
+        return err;
+    if (!verify_unchanged(s)) /* the import had nothing to commit */
+        return ERR_CANCELED;
+    s->file.applied_at = clock_wall_ms();
+    err = transaction_run(&scope, store_final_progress, s);
+    return err ? run_fail_database(s->run, err) : OK;
+}
+
+enum err spool_import_apply(struct spool_import *s)
+{
+    /* Also checked before reading: a file that is being written may have no end. */
+    s->changed = spool_file_has_writer(s->fd);
+    const enum err err = s->changed ? OK : apply_all(s);
+    if (!s->changed)
+        return err;
+    s->file.applied_at = TIME_NONE;
+    log_warn("spool: %.*s is still being written and is left for later (write files elsewhere, then rename "
+             "them into the spool)",
+             (int)s->file.name.len, s->file.name.p);
+    return OK;
+}
