@@ -1,5 +1,4 @@
-/* Checkpoints as jobs: the log stays short while transactions follow one another, a reader that does not end
- * is told of and is no end of everything. */
+/* Checkpoint jobs: the log stays short under constant writes, and a long read is reported and survived. */
 #include "lib/temp_db.h"
 
 #include "base/log.h"
@@ -16,7 +15,7 @@
 
 #include <sqlite3.h>
 
-/* As in checkpoint.c with test seams. */
+/* As in checkpoint.c with VT_TEST_SEAMS. */
 enum { START_PAGES = 500 };
 enum { WAIT_MS = 20000, BLOCKING_PAGES = 150 };
 
@@ -50,7 +49,7 @@ static void close_checkpointer(void)
     if (!checkpointer)
         return;
     checkpointer_close(checkpointer, on_closed, &closed);
-    assert_int_equal(closed, 0); /* never before it returned */
+    assert_int_equal(closed, 0); /* not before checkpointer_close() returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(closed, 1);
     checkpointer = NULL;
@@ -74,7 +73,7 @@ static struct {
     atomic_bool stop;
     atomic_int commits;
     struct store *store;
-    atomic_int fresh; /* how often the log began anew */
+    atomic_int fresh; /* number of restarts of the log */
 } writing;
 
 static enum err write_one(uint64_t n)
@@ -124,7 +123,7 @@ static void stop_writing(void)
     store_close(writing.store);
 }
 
-/* Turns the loop until it is so. */
+/* Runs the loop until the condition holds. */
 static void wait_until(bool (*is_so)(void))
 {
     const uint64_t deadline = uv_hrtime() + (uint64_t)WAIT_MS * 1000000;
@@ -151,7 +150,7 @@ static bool began_anew(void)
     return atomic_load(&writing.fresh) >= 3;
 }
 
-static void the_log_begins_anew_under_constant_writes(void **state)
+static void log_restarts_under_constant_writes(void **state)
 {
     (void)state;
     start_writing();
@@ -171,7 +170,7 @@ static bool is_short(void)
     return !counts()->too_long && counts()->log.pending < START_PAGES;
 }
 
-static void a_reader_that_does_not_end_is_told_of(void **state)
+static void long_read_is_reported(void **state)
 {
     (void)state;
     start_writing();
@@ -190,7 +189,7 @@ static bool log_is_long(void)
     return counts()->log.pending >= START_PAGES;
 }
 
-static void another_process_that_writes_is_waited_for_only_briefly(void **state)
+static void waits_only_briefly_for_another_writing_process(void **state)
 {
     (void)state;
     exec("PRAGMA wal_autocheckpoint = 0; CREATE TABLE filler (x BLOB); BEGIN IMMEDIATE;"
@@ -199,12 +198,12 @@ static void another_process_that_writes_is_waited_for_only_briefly(void **state)
     const uint64_t done = counts()->done;
     while (counts()->done == done)
         (void)uv_run(&loop, UV_RUN_ONCE);
-    assert_int_equal(counts()->log.pending, 0); /* the bulk of it */
+    assert_int_equal(counts()->log.pending, 0); /* the bulk is copied */
     exec("COMMIT");
     close_checkpointer();
 }
 
-static void nothing_to_do_is_nothing_done(void **state)
+static void short_log_starts_no_job(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -217,10 +216,10 @@ static void nothing_to_do_is_nothing_done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CHECKPOINT_TEST(the_log_begins_anew_under_constant_writes),
-        CHECKPOINT_TEST(a_reader_that_does_not_end_is_told_of),
-        CHECKPOINT_TEST(another_process_that_writes_is_waited_for_only_briefly),
-        CHECKPOINT_TEST(nothing_to_do_is_nothing_done),
+        CHECKPOINT_TEST(log_restarts_under_constant_writes),
+        CHECKPOINT_TEST(long_read_is_reported),
+        CHECKPOINT_TEST(waits_only_briefly_for_another_writing_process),
+        CHECKPOINT_TEST(short_log_starts_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

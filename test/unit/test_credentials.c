@@ -1,13 +1,13 @@
-/* Accounts with their tokens: put in, found again, opened at their place alone, due or not. */
+/* Platform accounts and their sealed tokens: storing, opening, due refreshes. */
 #include "unit.h"
 
 #include "lib/credential_rig.h"
 
 #include <stdio.h>
 
-/* ---- putting in ---- */
+/* ---- storing ---- */
 
-static void an_account_comes_back_as_it_was_put_in(void **state)
+static void account_round_trips(void **state)
 {
     (void)state;
     const int64_t row = rig_put_tiktok();
@@ -24,7 +24,7 @@ static void an_account_comes_back_as_it_was_put_in(void **state)
     rig_assert_tokens(row, "act.1", "rft.1");
 }
 
-static void the_same_account_again_is_an_update_and_anothers_is_refused(void **state)
+static void repeated_account_is_updated_and_another_authors_is_rejected(void **state)
 {
     int64_t again = 0, row = rig_put_tiktok();
     (void)state;
@@ -44,12 +44,12 @@ static void the_same_account_again_is_an_update_and_anothers_is_refused(void **s
     assert_null(c.refresh_sealed.p);
     assert_int_equal(rig_put(&rig.other, API_TIKTOK, "open-1", "act.3", "rft.3", &again), ERR_EXISTS);
     rig_assert_tokens(row, "act.2", "");
-    /* The same text is another account at another platform. */
+    /* The same account id at another platform is another account. */
     assert_int_equal(rig_put(&rig.other, API_PINTEREST, "open-1", "pina_1", "pinr.1", &again), OK);
     assert_int_not_equal(again, row);
 }
 
-static void errors_of_old_tokens_do_not_mark_new_ones(void **state)
+static void error_of_old_tokens_does_not_mark_new_ones(void **state)
 {
     int64_t again, row = rig_put_tiktok();
     (void)state;
@@ -61,7 +61,7 @@ static void errors_of_old_tokens_do_not_mark_new_ones(void **state)
     assert_int_equal(rig_get(row).state, CREDENTIAL_CONNECTED);
 }
 
-static void a_row_that_was_swapped_does_not_open(void **state)
+static void swapped_sealed_tokens_do_not_open(void **state)
 {
     int64_t a = rig_put_tiktok(), b;
     struct tokens k;
@@ -74,18 +74,18 @@ static void a_row_that_was_swapped_does_not_open(void **state)
     assert_int_equal(store_reseal_credential(rig.db.w, a, two.access_sealed, two.refresh_sealed), OK);
     test_commit(&rig.db);
     assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
-    /* One row stops nobody else, and is told to who asks for all of them. */
+    /* One broken row does not fail the check of the keys, but a complete inspection reports it. */
     int64_t rows;
     assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_CORRUPT);
     assert_non_null(strstr(rig.error.text, "cannot open"));
     assert_non_null(strstr(rig.error.text, "open-1"));
-    /* The two columns of one row, */
+    /* Swapped columns of one row do not open either. */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.refresh_sealed, one.access_sealed), OK);
     test_commit(&rig.db);
     assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
-    /* and its own again. */
+    /* The original columns open again. */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.access_sealed, one.refresh_sealed), OK);
     test_commit(&rig.db);
@@ -93,7 +93,7 @@ static void a_row_that_was_swapped_does_not_open(void **state)
     assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
 }
 
-static void a_key_that_is_not_there_is_told(void **state)
+static void missing_sealing_key_is_reported(void **state)
 {
     int64_t rows;
     (void)state;
@@ -114,7 +114,7 @@ static void a_key_that_is_not_there_is_told(void **state)
     assert_int_equal(rows, 0);
 }
 
-static void numbers_of_accounts_are_not_given_out_again(void **state)
+static void account_rows_are_not_reused(void **state)
 {
     (void)state;
     const int64_t row = rig_put_tiktok();
@@ -124,9 +124,9 @@ static void numbers_of_accounts_are_not_given_out_again(void **state)
     assert_true(rig_put_tiktok() > row);
 }
 
-/* ---- due or not ---- */
+/* ---- due refreshes ---- */
 
-static void what_is_due_follows_the_descriptor(void **state)
+static void token_refresh_is_due_by_the_platform_descriptor(void **state)
 {
     const struct platform_desc hours = {.refresh_before_s = 15 * 60};
     const struct platform_desc days = {.refresh_before_s = 30 * 86400, .refresh_min_age_s = 86400};
@@ -137,7 +137,7 @@ static void what_is_due_follows_the_descriptor(void **state)
     assert_false(token_refresh_is_due(&hours, &c, NOW + 105 * MINUTE_MS, false));
     assert_true(token_refresh_is_due(&hours, &c, NOW + 105 * MINUTE_MS + 1, false));
     assert_true(token_refresh_is_due(&hours, &c, NOW + DAY_MS, false));
-    assert_false(token_refresh_is_due(&hours, &c, NOW + DAY_MS, true)); /* nothing to ask with it */
+    assert_false(token_refresh_is_due(&hours, &c, NOW + DAY_MS, true)); /* no refresh token */
     assert_true(token_refresh_is_due(&hours, &c, NOW + 7 * DAY_MS, true));
     assert_false(token_refresh_is_due(&never, &c, NOW + DAY_MS, false));
     c.state = CREDENTIAL_RECONNECT_REQUIRED;
@@ -153,13 +153,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
     const struct CMUnitTest tests[] = {
-        TEST(an_account_comes_back_as_it_was_put_in),
-        TEST(the_same_account_again_is_an_update_and_anothers_is_refused),
-        TEST(errors_of_old_tokens_do_not_mark_new_ones),
-        TEST(a_row_that_was_swapped_does_not_open),
-        TEST(a_key_that_is_not_there_is_told),
-        TEST(numbers_of_accounts_are_not_given_out_again),
-        TEST(what_is_due_follows_the_descriptor),
+        TEST(account_round_trips),
+        TEST(repeated_account_is_updated_and_another_authors_is_rejected),
+        TEST(error_of_old_tokens_does_not_mark_new_ones),
+        TEST(swapped_sealed_tokens_do_not_open),
+        TEST(missing_sealing_key_is_reported),
+        TEST(account_rows_are_not_reused),
+        TEST(token_refresh_is_due_by_the_platform_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What survives: the process killed at every operation on its files, and the power cut at every operation
- * with each sector that was not synced either written or not. */
+/* Durability: the process is killed at every file operation, and the power is cut at every file operation,
+ * with each unsynced sector either written or not. */
 #include "lib/shim_vfs.h"
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
@@ -61,7 +61,7 @@ static int kill_at(void *ctx, enum shim_op op, enum shim_file file, const char *
     return 0;
 }
 
-/* Runs `work` in a child that is killed at the n-th operation; true when it came to its end before. */
+/* Runs `work` in a child that is killed at the n-th operation. Returns true if it finished before. */
 static bool run_killed(int n, void (*work)(int report), int report)
 {
     int status;
@@ -86,7 +86,7 @@ static void migrate_here(int report)
         _exit(1);
 }
 
-static void a_killed_migration_can_be_done_again(void **state)
+static void killed_migration_can_be_repeated(void **state)
 {
     (void)state;
     int n;
@@ -105,7 +105,7 @@ static void a_killed_migration_can_be_done_again(void **state)
     assert_true(n > 20 && n < 1000);
 }
 
-/* Five steps with a checkpoint between; after each commit the number of its views is reported. */
+/* Five steps with checkpoints between; reports the views of each commit after it returned. */
 static void step_and_report(int report)
 {
     struct store *s = temp_db_open(&t, STORE_WRITE);
@@ -118,7 +118,7 @@ static void step_and_report(int report)
     store_close(s);
 }
 
-static void a_commit_that_was_reported_survives_a_kill(void **state)
+static void reported_commit_survives_kill(void **state)
 {
     (void)state;
     int n;
@@ -146,7 +146,7 @@ static void a_commit_that_was_reported_survives_a_kill(void **state)
 
 enum { SECTOR = 512, IMAGE_MAX = 1 << 20 };
 
-/* A file as the machine sees it and as it is for certain on the disk. */
+/* A file as the machine sees it, and its synced content. */
 struct image {
     char path[128];
     unsigned char synced[IMAGE_MAX];
@@ -172,13 +172,13 @@ static size_t load(const char *path, unsigned char *out)
     return n;
 }
 
-/* Of each sector either what was synced or what was written since. `Everything` and `nothing` come up as
- * well. */
+/* Each sector has either its synced content or the content written since, sometimes the same choice for all.
+ */
 static void write_torn(const struct image *image, const char *to)
 {
     static unsigned char now[IMAGE_MAX];
     size_t len = load(image->path, now);
-    int mode = rand_r(&disk.seed) % 4; /* 0: nothing of the new, 1: all of it, else by the sector */
+    int mode = rand_r(&disk.seed) % 4; /* 0: all old, 1: all new, else per sector */
     FILE *f = fopen(to, "wb");
     CHECK(f);
     if (mode == 0)
@@ -193,7 +193,7 @@ static void write_torn(const struct image *image, const char *to)
     CHECK(fclose(f) == 0);
 }
 
-/* What a machine would find that lost its power now: whole, and with every commit that had returned. */
+/* After a power cut now the database is consistent and has every commit that had returned. */
 static void cut_power(void)
 {
     char db[128], wal[136], shm[136];
@@ -227,7 +227,7 @@ static int on_disk_op(void *ctx, enum shim_op op, enum shim_file file, const cha
     return 0;
 }
 
-static void a_commit_that_returned_survives_a_power_cut(void **state)
+static void returned_commit_survives_power_cut(void **state)
 {
     (void)state;
     memset(&disk, 0, sizeof disk);
@@ -253,7 +253,7 @@ static void a_commit_that_returned_survives_a_power_cut(void **state)
 /* --- order: durable before visible --- */
 
 static struct order {
-    int64_t committing; /* views of the step that is being written */
+    int64_t committing; /* views of the step being written */
     int written, synced, published_unsynced, looks;
     bool looking;
 } order;
@@ -277,7 +277,7 @@ static int64_t visible_views(void)
     return views;
 }
 
-/* Before the log is synced nobody sees the step. The barrier is where the index of the log is published. */
+/* No connection sees the step before the log is synced. The WAL index is published at the barrier. */
 static int on_order_op(void *ctx, enum shim_op op, enum shim_file file, const char *path)
 {
     (void)ctx;
@@ -299,7 +299,7 @@ static int on_order_op(void *ctx, enum shim_op op, enum shim_file file, const ch
     return 0;
 }
 
-static void a_step_is_on_disk_before_anyone_sees_it(void **state)
+static void step_is_synced_before_it_is_visible(void **state)
 {
     (void)state;
     memset(&order, 0, sizeof order);
@@ -309,7 +309,7 @@ static void a_step_is_on_disk_before_anyone_sees_it(void **state)
         assert_int_equal(write_step(t.w, order.committing), OK);
         assert_true(order.written > 0);
         assert_true(order.looks > 0);
-        assert_int_equal(order.synced, 1); /* nothing was written behind the last sync */
+        assert_int_equal(order.synced, 1); /* nothing was written after the last sync */
         assert_int_equal(order.published_unsynced, 0);
         assert_int_equal(visible_views(), order.committing);
     }
@@ -318,10 +318,10 @@ static void a_step_is_on_disk_before_anyone_sees_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_killed_migration_can_be_done_again, set_up_empty, tear_down),
-        cmocka_unit_test_setup_teardown(a_commit_that_was_reported_survives_a_kill, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_commit_that_returned_survives_a_power_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_step_is_on_disk_before_anyone_sees_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(killed_migration_can_be_repeated, set_up_empty, tear_down),
+        cmocka_unit_test_setup_teardown(reported_commit_survives_kill, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(returned_commit_survives_power_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(step_is_synced_before_it_is_visible, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

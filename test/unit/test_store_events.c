@@ -1,4 +1,4 @@
-/* Events: ids that only grow, pages in both directions, filters that look at a bounded number of rows. */
+/* Events: increasing ids, pages in both directions, bounded scans of filters. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -102,7 +102,7 @@ static void assert_same_event(const struct event *a, const struct event *b)
     }
 }
 
-static void ids_grow_with_the_clock_and_past_it(void **state)
+static void ids_follow_the_clock_or_increase_by_one(void **state)
 {
     (void)state;
     assert_int_equal(events[0].id, TEST_DAY);
@@ -112,7 +112,7 @@ static void ids_grow_with_the_clock_and_past_it(void **state)
     }
 }
 
-static void pages_ascend_from_a_bound(void **state)
+static void ascending_pages_start_after_the_bound(void **state)
 {
     (void)state;
     static struct page page;
@@ -131,7 +131,7 @@ static void pages_ascend_from_a_bound(void **state)
     assert_int_equal(seen, EVENTS);
 }
 
-static void pages_descend_from_a_bound(void **state)
+static void descending_pages_start_before_the_bound(void **state)
 {
     (void)state;
     static struct page page;
@@ -151,8 +151,8 @@ static void pages_descend_from_a_bound(void **state)
     assert_int_equal(left, 0);
 }
 
-/* A bound is a position: between ids, before the first, at the head, ahead of it. */
-static void any_bound_will_do(void **state)
+/* A bound is a position: between ids, before the first, at the newest, after it. */
+static void bound_need_not_be_an_existing_id(void **state)
 {
     (void)state;
     static struct page page;
@@ -172,7 +172,7 @@ static void any_bound_will_do(void **state)
     }
 }
 
-static void a_filter_looks_at_a_bounded_number_of_rows(void **state)
+static void filter_scans_a_bounded_number_of_rows(void **state)
 {
     (void)state;
     static struct page page;
@@ -203,7 +203,7 @@ static void a_filter_looks_at_a_bounded_number_of_rows(void **state)
     assert_int_equal(slices, (EVENTS + 12) / 13);
 }
 
-static void a_callback_may_stop_the_page(void **state)
+static void callback_can_stop_the_page(void **state)
 {
     (void)state;
     static struct page page;
@@ -241,7 +241,7 @@ static bool on_own_event(void *ctx, const struct event *e, const struct video_re
     return true;
 }
 
-static void every_event_shows_its_own_video(void **state)
+static void each_event_comes_with_its_video_and_book(void **state)
 {
     (void)state;
     static struct own_videos own;
@@ -274,7 +274,7 @@ static void every_event_shows_its_own_video(void **state)
         }
 }
 
-static void an_author_without_events(void **state)
+static void author_without_events_has_an_empty_page(void **state)
 {
     (void)state;
     static struct page page;
@@ -297,7 +297,7 @@ static void an_author_without_events(void **state)
 
 /* --- the sequence --- */
 
-static void a_rolled_back_id_was_never_served_and_may_come_again(void **state)
+static void rolled_back_id_is_issued_again(void **state)
 {
     (void)state;
     int64_t head = events[EVENTS - 1].id;
@@ -310,7 +310,7 @@ static void a_rolled_back_id_was_never_served_and_may_come_again(void **state)
     test_commit(&t);
 }
 
-static void another_connection_goes_on_with_the_sequence(void **state)
+static void connections_share_one_id_sequence(void **state)
 {
     (void)state;
     struct temp_db two = t;
@@ -325,8 +325,8 @@ static void another_connection_goes_on_with_the_sequence(void **state)
     store_close(two.w);
 }
 
-/* The clock may jump back by years, and the database may have been restored: ids still only grow. */
-static void ids_grow_when_the_clock_falls(void **state)
+/* Ids increase even if the clock is set back by years or the database was restored. */
+static void ids_increase_when_the_clock_is_set_back(void **state)
 {
     (void)state;
     test_begin(&t);
@@ -354,7 +354,7 @@ static int64_t feed_rev_of(uint64_t key)
     return owner.feed_rev;
 }
 
-/* By how much the author's has grown since the last look; that of the other author never does. */
+/* Increase of the author's feed revision since the last call. The other author's must not change. */
 static int64_t growth(void)
 {
     static int64_t last, last_of_other;
@@ -374,7 +374,7 @@ static void update(void)
     test_commit(&t);
 }
 
-static void the_feed_s_revision_grows_with_what_the_feed_shows(void **state)
+static void feed_revision_changes_with_every_visible_change(void **state)
 {
     (void)state;
     test_begin(&t);
@@ -416,7 +416,7 @@ static void the_feed_s_revision_grows_with_what_the_feed_shows(void **state)
     assert_int_equal(growth(), 2);
 }
 
-static void the_feed_s_revision_stays_when_the_feed_does(void **state)
+static void feed_revision_ignores_invisible_changes(void **state)
 {
     (void)state;
     test_begin(&t);
@@ -425,7 +425,7 @@ static void the_feed_s_revision_stays_when_the_feed_does(void **state)
     test_commit(&t);
     (void)growth();
 
-    update(); /* nothing is new */
+    update(); /* no change */
     book.subtitle = STR("A subtitle");
     book.created_at++;
     video.posts[0].url = STR("https://example.com/elsewhere");
@@ -444,21 +444,19 @@ static void the_feed_s_revision_stays_when_the_feed_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ids_grow_with_the_clock_and_past_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pages_ascend_from_a_bound, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pages_descend_from_a_bound, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(any_bound_will_do, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_filter_looks_at_a_bounded_number_of_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_callback_may_stop_the_page, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_event_shows_its_own_video, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_author_without_events, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_rolled_back_id_was_never_served_and_may_come_again, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(another_connection_goes_on_with_the_sequence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ids_grow_when_the_clock_falls, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_feed_s_revision_grows_with_what_the_feed_shows, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_feed_s_revision_stays_when_the_feed_does, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ids_follow_the_clock_or_increase_by_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ascending_pages_start_after_the_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(descending_pages_start_before_the_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bound_need_not_be_an_existing_id, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(filter_scans_a_bounded_number_of_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_can_stop_the_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_event_comes_with_its_video_and_book, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(author_without_events_has_an_empty_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rolled_back_id_is_issued_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(connections_share_one_id_sequence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ids_increase_when_the_clock_is_set_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(feed_revision_changes_with_every_visible_change, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(feed_revision_ignores_invisible_changes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

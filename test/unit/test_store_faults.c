@@ -1,5 +1,5 @@
-/* The store over a file system that fails at the n-th operation, for every n: a clear error, nothing half
- * written, and all well when the fault is over. And damage that is already in the file. */
+/* The store on a file system that fails at the n-th operation, for every n: a clear error, no partial write,
+ * and success after the fault. Also damage in the file. */
 #include "lib/shim_vfs.h"
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
@@ -70,7 +70,7 @@ enum {
     READS = 1u << SHIM_READ | 1u << SHIM_SHM_MAP,
 };
 
-/* For every n: the step fails as a whole or was done as a whole, and the next one works. */
+/* For every n the step fails or succeeds as a whole, and the next one succeeds. */
 static void fail_every_write(int code, enum err expected, bool for_ever)
 {
     struct fault f = {0};
@@ -95,25 +95,25 @@ static void fail_every_write(int code, enum err expected, bool for_ever)
     assert_true(f.seen > 5); /* pages of the log, and its sync */
 }
 
-static void a_full_disk_loses_nothing(void **state)
+static void full_disk_during_a_step_loses_nothing(void **state)
 {
     (void)state;
     fail_every_write(SQLITE_FULL, ERR_FULL, false);
 }
 
-static void a_disk_that_stays_full_loses_nothing(void **state)
+static void disk_that_stays_full_loses_nothing(void **state)
 {
     (void)state;
     fail_every_write(SQLITE_FULL, ERR_FULL, true);
 }
 
-static void a_failing_write_loses_nothing(void **state)
+static void failed_write_loses_nothing(void **state)
 {
     (void)state;
     fail_every_write(SQLITE_IOERR_WRITE, ERR_IO, false);
 }
 
-static void a_disk_that_stays_broken_loses_nothing(void **state)
+static void disk_that_stays_broken_loses_nothing(void **state)
 {
     (void)state;
     fail_every_write(SQLITE_IOERR_FSYNC, ERR_IO, true);
@@ -166,12 +166,12 @@ static void fail_every_read(int code, enum err expected, bool for_ever)
         struct fault f = {.ops = READS, .nth = n, .code = code, .for_ever = for_ever};
         int rows = 0;
         struct store *s = temp_db_open(&t, STORE_READ);
-        (void)sqlite3_db_release_memory(s->db.handle); /* every page has to be read */
+        (void)sqlite3_db_release_memory(s->db.handle); /* so that every page is read */
         shim_hook(on_op, &f);
         enum err err = read_all(s, &rows);
         shim_hook(NULL, NULL);
         assert_int_equal(err, f.failed ? expected : OK);
-        assert_true(f.failed <= 3); /* no retrying on and on */
+        assert_true(f.failed <= 3); /* no endless retries */
         assert_false(db_in_transaction(&s->db));
         rows = 0;
         assert_int_equal(read_all(s, &rows), OK);
@@ -183,19 +183,19 @@ static void fail_every_read(int code, enum err expected, bool for_ever)
     assert_true(n > 3 && n < 200);
 }
 
-static void a_failing_read_is_an_error_and_no_more(void **state)
+static void failed_read_is_an_error_and_the_next_succeeds(void **state)
 {
     (void)state;
     fail_every_read(SQLITE_IOERR_READ, ERR_IO, false);
 }
 
-static void a_disk_that_cannot_be_read_is_asked_once(void **state)
+static void unreadable_disk_is_not_retried(void **state)
 {
     (void)state;
     fail_every_read(SQLITE_IOERR_READ, ERR_IO, true);
 }
 
-static void no_memory_for_a_read(void **state)
+static void read_without_memory_is_an_error(void **state)
 {
     (void)state;
     fail_every_read(SQLITE_IOERR_NOMEM, ERR_NOMEM, false);
@@ -212,8 +212,8 @@ static int count_lines(const char *path)
     return lines;
 }
 
-/* A disk that fails every request does not fill the next one with its log. */
-static void the_same_failure_is_not_logged_each_time(void **state)
+/* A disk that fails every request must not fill the log. */
+static void repeated_failure_is_logged_once_a_second(void **state)
 {
     (void)state;
     char path[128];
@@ -226,7 +226,7 @@ static void the_same_failure_is_not_logged_each_time(void **state)
     log_set(LOG_INFO, LOG_TEXT);
     for (int i = 0; i < 100; i++) {
         struct fault f = {.ops = READS, .nth = 1, .code = SQLITE_IOERR_READ, .for_ever = true};
-        assert_int_equal(write_step(t.w, i + 2), OK); /* the reader has to read again */
+        assert_int_equal(write_step(t.w, i + 2), OK); /* so that the reader reads again */
         shim_hook(on_op, &f);
         assert_int_equal(read_all(t.r, &rows), ERR_IO);
         shim_hook(NULL, NULL);
@@ -241,7 +241,7 @@ static void the_same_failure_is_not_logged_each_time(void **state)
 
 /* --- opening --- */
 
-static void opening_fails_with_a_sentence(void **state)
+static void failed_open_has_an_error_text(void **state)
 {
     (void)state;
     int n;
@@ -267,7 +267,7 @@ static void opening_fails_with_a_sentence(void **state)
 
 /* --- damage in the file --- */
 
-/* Overwrites what stands in the table's first page behind its head. */
+/* Overwrites the content of the table's first page after its header. */
 static void damage_page_of(const char *table)
 {
     static const char noise[512] = {[0 ... 511] = (char)0xff};
@@ -286,13 +286,13 @@ static void damage_page_of(const char *table)
     assert_int_equal(close(fd), 0);
 }
 
-static void a_damaged_page_is_an_error_each_time(void **state)
+static void damaged_page_is_an_error_on_every_read(void **state)
 {
     (void)state;
     int rows = 0;
     add_stepped_video(&t);
     store_close(t.r);
-    store_close(t.w); /* the log goes into the file */
+    store_close(t.w); /* checkpoints the log */
     damage_page_of("videos");
     t.r = temp_db_open(&t, STORE_READ);
     t.w = temp_db_open(&t, STORE_WRITE);
@@ -303,7 +303,7 @@ static void a_damaged_page_is_an_error_each_time(void **state)
     assert_int_equal(rows, 0);
 }
 
-static void a_damaged_column_is_an_error_each_time(void **state)
+static void damaged_column_is_an_error_on_every_read(void **state)
 {
     (void)state;
     static const char *const damage[] = {
@@ -326,8 +326,8 @@ static void a_damaged_column_is_an_error_each_time(void **state)
     }
 }
 
-/* Rows behind it do not make up for it. */
-static void one_damaged_video_among_others_is_an_error(void **state)
+/* Sound rows after it do not hide the error. */
+static void one_damaged_video_fails_the_whole_page(void **state)
 {
     (void)state;
     enum { VIDEOS = 5 };
@@ -349,7 +349,7 @@ static void one_damaged_video_among_others_is_an_error(void **state)
     }
     test_commit(&t);
     for (int i = 0; i < 3; i++) {
-        const bool is_damaged = i == 1, is_gone = i == 2; /* which its event does not know */
+        const bool is_damaged = i == 1, is_gone = i == 2; /* deleted although an event refers to it */
         sqlite3 *db;
         struct store_read read = temp_db_read(&t);
         struct events_progress events;
@@ -369,8 +369,8 @@ static void one_damaged_video_among_others_is_an_error(void **state)
     }
 }
 
-/* The last statement before the commit is the store's own; its failure is a failed commit. */
-static void a_commit_that_cannot_note_its_event_ids_is_rolled_back(void **state)
+/* The store writes the last event id just before the commit; its failure is a failed commit. */
+static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
 {
     (void)state;
     sqlite3 *db;
@@ -385,13 +385,13 @@ static void a_commit_that_cannot_note_its_event_ids_is_rolled_back(void **state)
     assert_int_equal(whole_views(t.path), 1);
     assert_int_equal(sqlite3_exec(db, "DROP TRIGGER no", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(write_step(t.w, 2), OK); /* with its statements compiled anew */
+    assert_int_equal(write_step(t.w, 2), OK); /* recompiles the statements */
     assert_int_equal(whole_views(t.path), 2);
 }
 
 /* --- a real limit: the file may not grow --- */
 
-static void a_file_that_may_not_grow_is_full(void **state)
+static void file_size_limit_is_reported_as_full(void **state)
 {
     (void)state;
     add_stepped_video(&t);
@@ -423,21 +423,20 @@ static void a_file_that_may_not_grow_is_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_disk_that_stays_full_loses_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_failing_write_loses_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_disk_that_stays_broken_loses_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_failing_read_is_an_error_and_no_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_disk_that_cannot_be_read_is_asked_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_memory_for_a_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_same_failure_is_not_logged_each_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_page_is_an_error_each_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_column_is_an_error_each_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_damaged_video_among_others_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_commit_that_cannot_note_its_event_ids_is_rolled_back, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_may_not_grow_is_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(full_disk_during_a_step_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(disk_that_stays_full_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_write_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(disk_that_stays_broken_loses_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_read_is_an_error_and_the_next_succeeds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unreadable_disk_is_not_retried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_without_memory_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(repeated_failure_is_logged_once_a_second, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_open_has_an_error_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_page_is_an_error_on_every_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_column_is_an_error_on_every_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_damaged_video_fails_the_whole_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_rolls_back_if_it_cannot_save_event_ids, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(file_size_limit_is_reported_as_full, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

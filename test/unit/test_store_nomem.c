@@ -1,5 +1,5 @@
-/* SQLite without memory at its n-th allocation, once or from there on: an error and nothing half written. Our
- * own allocations are not the subject: they end the process. */
+/* SQLite's n-th allocation fails, once or from then on: an error and no partial write. Our own allocations
+ * are not tested: they end the process. */
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
 
@@ -49,7 +49,7 @@ static void install(void)
     methods.xMalloc = failing_malloc;
     methods.xRealloc = failing_realloc;
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods), SQLITE_OK);
-    /* No memory taken in advance: everything asks. */
+    /* No preallocated memory, so that everything allocates. */
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0), SQLITE_OK);
 }
@@ -108,7 +108,7 @@ static enum err read_all(struct store *s)
     return read.err;
 }
 
-/* A connection of its own for each n: a new one has to allocate its pages. */
+/* A new connection for each n, because it has to allocate its pages. */
 static int read_without_memory(bool ever)
 {
     int n;
@@ -118,7 +118,7 @@ static int read_without_memory(bool ever)
         enum err err = read_all(s);
         int failed = failures;
         fail_at(0, false);
-        /* A single failure may be one that SQLite can do without. */
+        /* SQLite can survive some single failures. */
         assert_true(err == ERR_NOMEM || (err == OK && (!failed || !ever)));
         assert_int_equal(read_all(s), OK);
         store_close(s);
@@ -128,7 +128,7 @@ static int read_without_memory(bool ever)
     return n;
 }
 
-static void reads_fail_and_recover(void **state)
+static void read_without_memory_fails_and_recovers(void **state)
 {
     (void)state;
     int once = read_without_memory(false), ever = read_without_memory(true);
@@ -159,7 +159,7 @@ static int write_without_memory(bool ever)
     return n;
 }
 
-static void writes_fail_whole_and_recover(void **state)
+static void write_without_memory_rolls_back_and_recovers(void **state)
 {
     (void)state;
     int once = write_without_memory(false), ever = write_without_memory(true);
@@ -167,7 +167,7 @@ static void writes_fail_whole_and_recover(void **state)
     assert_true(ever > 10 && ever < 2000);
 }
 
-static void opening_fails_with_a_sentence(void **state)
+static void failed_open_has_an_error_text(void **state)
 {
     (void)state;
     int n;
@@ -188,7 +188,7 @@ static void opening_fails_with_a_sentence(void **state)
     assert_true(n > 200 && n < 20000);
 }
 
-static void migrating_fails_with_a_sentence(void **state)
+static void failed_migration_has_an_error_text(void **state)
 {
     (void)state;
     enum { ALLOCATIONS_MAX = 200000 };
@@ -203,7 +203,7 @@ static void migrating_fails_with_a_sentence(void **state)
             break;
         assert_int_equal(err, ERR_NOMEM);
         assert_non_null(strstr(error.text, "out of memory"));
-        const int before = applied; /* each migration is a transaction of its own */
+        const int before = applied; /* each migration is a transaction */
         assert_int_equal(store_create(t.path, &applied, &error), OK);
         assert_int_equal(before + applied, schema_migration_count);
     }
@@ -213,10 +213,10 @@ static void migrating_fails_with_a_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(reads_fail_and_recover, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(writes_fail_whole_and_recover, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(opening_fails_with_a_sentence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(migrating_fails_with_a_sentence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_without_memory_fails_and_recovers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(write_without_memory_rolls_back_and_recovers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_open_has_an_error_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_migration_has_an_error_text, set_up, tear_down),
     };
     install();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Opening and migrating: what is created, what is refused, and what the operator is told. */
+/* Opening and migrating: creation, rejection, and error texts. */
 #include "lib/temp_db.h"
 
 #include "store/migrations.h"
@@ -74,7 +74,7 @@ static void write_file(const char *text, size_t len)
     fclose(f);
 }
 
-/* Both refuse with that error, and the sentence names the file and has `words`. */
+/* Migrating and opening fail with that error; its text contains the path and `words`. */
 static void assert_refused(enum err expected, const char *words)
 {
     int applied;
@@ -90,7 +90,7 @@ static void assert_refused(enum err expected, const char *words)
 
 /* --- migrating --- */
 
-static void a_new_database_is_made_once(void **state)
+static void creates_a_new_database_once(void **state)
 {
     (void)state;
     int applied = -1;
@@ -110,7 +110,7 @@ static void a_new_database_is_made_once(void **state)
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
-static void only_create_makes_an_empty_file_a_database(void **state)
+static void only_create_initializes_an_empty_file(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -120,7 +120,7 @@ static void only_create_makes_an_empty_file_a_database(void **state)
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
-static void every_migration_is_complete_in_itself(void **state)
+static void each_migration_sets_its_version(void **state)
 {
     (void)state;
     for (int i = 0; i < schema_migration_count; i++) {
@@ -204,8 +204,8 @@ static void schema_12_renames_columns_and_keeps_rows(void **state)
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
-/* Eight processes at once: each migration is applied by exactly one. */
-static void many_may_migrate_at_once(void **state)
+/* Eight concurrent processes: exactly one applies each migration. */
+static void concurrent_processes_apply_each_migration_once(void **state)
 {
     (void)state;
     for (int round = 0; round < 5; round++) {
@@ -233,7 +233,7 @@ static void many_may_migrate_at_once(void **state)
 
 /* --- what is refused --- */
 
-static void a_newer_database_is_refused(void **state)
+static void rejects_a_newer_database(void **state)
 {
     (void)state;
     migrate();
@@ -242,7 +242,7 @@ static void a_newer_database_is_refused(void **state)
     assert_int_equal(run_sql(t.path, "PRAGMA user_version"), 999);
 }
 
-static void an_older_database_has_to_be_migrated(void **state)
+static void open_rejects_an_older_database(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -252,7 +252,7 @@ static void an_older_database_has_to_be_migrated(void **state)
     assert_non_null(strstr(error.text, "run `viewtally migrate`"));
 }
 
-static void another_program_s_database_is_left_alone(void **state)
+static void rejects_and_preserves_a_foreign_database(void **state)
 {
     (void)state;
     run_sql(t.path, "CREATE TABLE theirs (x)");
@@ -262,7 +262,7 @@ static void another_program_s_database_is_left_alone(void **state)
     assert_int_equal(run_sql(t.path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
 }
 
-static void what_is_no_database_is_refused(void **state)
+static void rejects_a_file_that_is_not_a_database(void **state)
 {
     (void)state;
     static char text[8192];
@@ -273,7 +273,7 @@ static void what_is_no_database_is_refused(void **state)
     assert_refused(ERR_CORRUPT, "is not a database");
 }
 
-static void a_path_that_is_no_file_is_refused(void **state)
+static void rejects_a_path_that_is_not_a_file(void **state)
 {
     (void)state;
     int applied;
@@ -286,13 +286,13 @@ static void a_path_that_is_no_file_is_refused(void **state)
     assert_refused(ERR_INVALID, "must be a regular file");
     assert_int_equal(store_create(":memory:", &applied, &error), ERR_INVALID);
     assert_int_equal(store_create("", &applied, &error), ERR_INVALID);
-    /* A URI is a strange name of a file, and nothing else. */
+    /* A URI is treated as a file name. */
     (void)snprintf(t.path, sizeof t.path, "%s/file:x?mode=memory", t.dir);
     migrate();
     assert_int_equal(access(t.path, F_OK), 0);
 }
 
-static void a_locked_database_is_said_to_be_locked(void **state)
+static void reports_a_locked_database(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -325,7 +325,7 @@ static int told_of(enum err err, const struct error *error)
     return WRONG;
 }
 
-/* What it says to a user who owns nothing. */
+/* What an unprivileged user gets. */
 static int as_nobody(bool migrating)
 {
     int status;
@@ -343,7 +343,7 @@ static int as_nobody(bool migrating)
     return WEXITSTATUS(status);
 }
 
-static void what_may_not_be_written_is_said(void **state)
+static void reports_missing_write_permission(void **state)
 {
     (void)state;
     migrate();
@@ -358,7 +358,7 @@ static void what_may_not_be_written_is_said(void **state)
     assert_int_equal(chmod(t.dir, 0755), 0);
 }
 
-static void a_database_that_cannot_be_created_is_said(void **state)
+static void reports_that_a_database_cannot_be_created(void **state)
 {
     (void)state;
     int status;
@@ -380,7 +380,7 @@ static void a_database_that_cannot_be_created_is_said(void **state)
 
 /* --- modes --- */
 
-static void a_reader_cannot_write(void **state)
+static void read_connection_cannot_write(void **state)
 {
     (void)state;
     migrate();
@@ -389,7 +389,7 @@ static void a_reader_cannot_write(void **state)
     store_rollback(t.r);
 }
 
-static void a_writer_waits_for_another_and_then_gives_up(void **state)
+static void writer_waits_for_the_busy_timeout(void **state)
 {
     (void)state;
     struct store *second = NULL;
@@ -411,7 +411,7 @@ static void a_writer_waits_for_another_and_then_gives_up(void **state)
 
 /* --- copies --- */
 
-static void a_copy_is_whole_while_the_original_is_written(void **state)
+static void copy_of_a_written_database_is_consistent(void **state)
 {
     (void)state;
     struct temp_db copy = {0};
@@ -422,11 +422,11 @@ static void a_copy_is_whole_while_the_original_is_written(void **state)
     struct author author = add_author(&t, 1), found;
     test_commit(&t);
     (void)snprintf(copy.path, sizeof copy.path, "%s/copy.db", t.dir);
-    assert_int_not_equal(store_copy(t.path, copy.path, &error), OK); /* no such file to copy over */
+    assert_int_not_equal(store_copy(t.path, copy.path, &error), OK); /* the target must exist */
     assert_non_null(strstr(error.text, "copy.db"));
     assert_int_equal(close(open(copy.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
     test_begin(&t);
-    struct author late = add_author(&t, 2); /* not committed: not in the copy */
+    struct author late = add_author(&t, 2); /* uncommitted, so not in the copy */
     if (store_copy(t.path, copy.path, &error))
         fail_msg("%s", error.text);
     test_commit(&t);
@@ -440,23 +440,23 @@ static void a_copy_is_whole_while_the_original_is_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_new_database_is_made_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_create_makes_an_empty_file_a_database, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_migration_is_complete_in_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(creates_a_new_database_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_create_initializes_an_empty_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_migration_sets_its_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(migrating_schema_5_keeps_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(schema_12_renames_columns_and_keeps_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_may_migrate_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_newer_database_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_older_database_has_to_be_migrated, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_program_s_database_is_left_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_database_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_path_that_is_no_file_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_locked_database_is_said_to_be_locked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_may_not_be_written_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_database_that_cannot_be_created_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_reader_cannot_write, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_writer_waits_for_another_and_then_gives_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_copy_is_whole_while_the_original_is_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(concurrent_processes_apply_each_migration_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_a_newer_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(open_rejects_an_older_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_and_preserves_a_foreign_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_a_file_that_is_not_a_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_a_path_that_is_not_a_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reports_a_locked_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reports_missing_write_permission, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reports_that_a_database_cannot_be_created, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_connection_cannot_write, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(writer_waits_for_the_busy_timeout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copy_of_a_written_database_is_consistent, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

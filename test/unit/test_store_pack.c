@@ -1,4 +1,4 @@
-/* The packed columns: what goes in comes out, and bytes that encoding would not have written are refused. */
+/* The packed columns: round trips, and rejection of bytes that packing would not have written. */
 #include "lib/random.h"
 
 #include "store/pack.h"
@@ -76,7 +76,7 @@ static void assert_same_post(const struct post *a, const struct post *c)
     assert_memory_equal(a->counts, c->counts, sizeof a->counts);
 }
 
-static void posts_come_back(void **state)
+static void posts_round_trip(void **state)
 {
     (void)state;
     static char text[2048];
@@ -95,7 +95,7 @@ static void posts_come_back(void **state)
     }
 }
 
-static void milestones_come_back(void **state)
+static void milestones_round_trip(void **state)
 {
     (void)state;
     for (int round = 0; round < 5000; round++) {
@@ -141,7 +141,7 @@ static void assert_same_recent(const struct recent_days *a, const struct recent_
     }
 }
 
-static void recent_days_come_back(void **state)
+static void recent_days_round_trip(void **state)
 {
     (void)state;
     size_t counts[RECENT_DAYS + 1] = {0};
@@ -160,7 +160,7 @@ static void recent_days_come_back(void **state)
 
 enum column { POSTS, MILESTONES, RECENT };
 
-/* A copy on the heap of exactly its size, so that a read behind its end is seen. */
+/* A heap copy of exactly this size, so that AddressSanitizer detects a read past the end. */
 static bool accepted(const char *p, size_t len, enum column column)
 {
     struct post post_room[PLATFORM_COUNT];
@@ -199,7 +199,7 @@ static void pack_example_days(void)
     pack_recent(&b, &recent);
 }
 
-static void every_cut_and_every_tail_is_refused(void **state)
+static void rejects_truncated_and_extended_columns(void **state)
 {
     (void)state;
     pack_an_example();
@@ -221,8 +221,8 @@ static void every_cut_and_every_tail_is_refused(void **state)
     assert_false(accepted(b.p, b.len, RECENT));
 }
 
-/* Whatever a flipped byte decodes to, it is refused or is what those very bytes mean. */
-static void damaged_bytes_never_lie(void **state)
+/* A column with a flipped byte is rejected, or packs to the same bytes again. */
+static void flipped_byte_is_rejected_or_round_trips(void **state)
 {
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -244,7 +244,7 @@ static void damaged_bytes_never_lie(void **state)
     }
 }
 
-static void damaged_days_never_lie(void **state)
+static void flipped_byte_in_days_is_rejected_or_round_trips(void **state)
 {
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -266,7 +266,7 @@ static void damaged_days_never_lie(void **state)
     }
 }
 
-static void hostile_values_are_refused(void **state)
+static void rejects_malicious_values(void **state)
 {
     (void)state;
     static const struct {
@@ -299,7 +299,7 @@ static void hostile_values_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (accepted(cases[i].packed.p, cases[i].packed.len, cases[i].column))
             fail_msg("accepted: %s", cases[i].why);
-    assert_true(accepted("\1\1\0\0\0\0\0\0\0\0\1x\0", 13, POSTS)); /* the last but two, whole */
+    assert_true(accepted("\1\1\0\0\0\0\0\0\0\0\1x\0", 13, POSTS)); /* sound counterpart of the cases above */
     assert_true(accepted("\1\1\1\0", 4, MILESTONES));
     assert_true(accepted("\1\2\0\0\1", 5, RECENT));
     assert_true(accepted("\1\2\0\xfa\xff\xff\xff\xff\xff\xff\x4f\1", 12, RECENT));
@@ -308,7 +308,7 @@ static void hostile_values_are_refused(void **state)
     assert_true(accepted("", 0, MILESTONES));
 }
 
-/* A number of `len` bytes, the last one being `last`; `*value` is what it says. */
+/* Writes a varint of `len` bytes with the last byte `last`; `*value`: its value. */
 static size_t put_number(char *to, size_t len, unsigned char last, uint64_t *value)
 {
     *value = 0;
@@ -321,9 +321,8 @@ static size_t put_number(char *to, size_t len, unsigned char last, uint64_t *val
     return len;
 }
 
-/* Times of all lengths, with much behind them and with nothing, are read as bytes say, and only the shortest
- * form is taken. */
-static void numbers_of_all_lengths(void **state)
+/* Reads times of all lengths, followed by other bytes or not, and accepts only the shortest form. */
+static void reads_varints_of_every_length(void **state)
 {
     (void)state;
     static const unsigned char lasts[] = {0, 1, 2, 0x40, 0x7f};
@@ -350,14 +349,14 @@ static void numbers_of_all_lengths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(posts_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(milestones_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(recent_days_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_cut_and_every_tail_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damaged_bytes_never_lie, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damaged_days_never_lie, set_up, tear_down),
-        cmocka_unit_test(hostile_values_are_refused),
-        cmocka_unit_test(numbers_of_all_lengths),
+        cmocka_unit_test_setup_teardown(posts_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(milestones_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(recent_days_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_truncated_and_extended_columns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flipped_byte_is_rejected_or_round_trips, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flipped_byte_in_days_is_rejected_or_round_trips, set_up, tear_down),
+        cmocka_unit_test(rejects_malicious_values),
+        cmocka_unit_test(reads_varints_of_every_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

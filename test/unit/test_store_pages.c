@@ -1,5 +1,5 @@
-/* Pages of videos and books against a plain model: every filter, every page size, walked to the end, with
- * what was added in the meantime. */
+/* Pages of videos and books against a simple model: all filters and page sizes, walked to the end, also while
+ * videos are inserted. */
 #include "lib/random.h"
 #include "lib/temp_db.h"
 
@@ -21,7 +21,7 @@ static struct book books[BOOKS];
 static struct video videos[2 * VIDEOS];
 static size_t video_count;
 
-/* Few instants, so that many share one and the id decides; every tenth is not posted. */
+/* Few distinct times, so that ids decide the order; every tenth video is not posted. */
 static void add_random_video(void)
 {
     const struct author *author = &authors[random_below(AUTHORS)];
@@ -31,7 +31,7 @@ static void add_random_video(void)
         book_row = books[b].row;
     }
     int64_t posted_at = random_below(10) ? TEST_DAY + (int64_t)random_below(40) * HOUR_MS : TIME_NONE;
-    /* Ids in no order: what is sorted must be sorted by the database. */
+    /* Unordered ids, so that only the database sorts. */
     uint64_t id = (video_count + 1) * 0x9e3779b97f4a7c15u;
     struct video v = add_video(&t, author, book_row, id, posted_at);
     if (random_below(3) == 0 && posted_at != TIME_NONE) {
@@ -107,7 +107,7 @@ static size_t model_list(const struct videos_query *q, const struct video **out)
     return count;
 }
 
-/* --- what the store gives --- */
+/* --- the store --- */
 
 struct page {
     size_t count;
@@ -159,12 +159,12 @@ static struct videos_query random_query(void)
         q.posted_to = TEST_DAY + (int64_t)random_below(40) * HOUR_MS;
     if (random_below(2)) {
         q.has_book = true;
-        q.book_id = books[random_below(BOOKS)].id; /* perhaps of the other author: then nothing matches */
+        q.book_id = books[random_below(BOOKS)].id; /* may be the other author's: no matches */
     }
     return q;
 }
 
-static void every_walk_is_the_model_s(void **state)
+static void walking_all_pages_matches_the_model(void **state)
 {
     (void)state;
     static struct page page;
@@ -182,11 +182,11 @@ static void every_walk_is_the_model_s(void **state)
             q.after = page.at[page.count - 1];
         } while (page.count == (size_t)q.limit);
     }
-    assert_true(pages > 1000 && rows > 10000); /* not 500 empty answers */
+    assert_true(pages > 1000 && rows > 10000); /* most pages are not empty */
 }
 
-/* A cursor is a position, not a row: it may stand anywhere, also outside of the filters. */
-static void any_position_will_do(void **state)
+/* A cursor is a position, not a row; it may be outside of the filters. */
+static void cursor_need_not_be_an_existing_row(void **state)
 {
     (void)state;
     static struct page page;
@@ -200,7 +200,7 @@ static void any_position_will_do(void **state)
     }
 }
 
-static void nothing_is_repeated_or_lost_while_videos_are_added(void **state)
+static void insertions_neither_repeat_nor_lose_videos(void **state)
 {
     (void)state;
     static struct page page;
@@ -226,7 +226,7 @@ static void nothing_is_repeated_or_lost_while_videos_are_added(void **state)
     assert_int_equal(next, start_count);
 }
 
-static void a_callback_may_stop_the_page(void **state)
+static void callback_can_stop_the_page(void **state)
 {
     (void)state;
     static struct page page;
@@ -236,11 +236,11 @@ static void a_callback_may_stop_the_page(void **state)
     list(&q, &page);
     assert_int_equal(page.count, 3);
     page.stop_after = 0;
-    list(&q, &page); /* the statement was left as new */
+    list(&q, &page); /* the statement has been reset */
     assert_int_equal(page.count, 50);
 }
 
-static void an_unknown_book_has_no_videos(void **state)
+static void unknown_book_has_no_videos(void **state)
 {
     (void)state;
     static struct page page;
@@ -275,7 +275,7 @@ static bool on_book(void *ctx, const struct book *book, struct str author_name)
     return page->count != page->stop_after;
 }
 
-static void books_come_newest_first_and_in_pages(void **state)
+static void books_are_paged_newest_first(void **state)
 {
     (void)state;
     struct store_read read = temp_db_read(&t);
@@ -299,13 +299,12 @@ static void books_come_newest_first_and_in_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_walk_is_the_model_s, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(any_position_will_do, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_is_repeated_or_lost_while_videos_are_added, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_callback_may_stop_the_page, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_unknown_book_has_no_videos, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(books_come_newest_first_and_in_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(walking_all_pages_matches_the_model, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cursor_need_not_be_an_existing_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(insertions_neither_repeat_nor_lose_videos, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_can_stop_the_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown_book_has_no_videos, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(books_are_paged_newest_first, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* Every statement of queries.h, by the plan that SQLite makes for it: no full scan, no sort, and a reading
- * writes but one index. */
+/* Query plans of every statement of queries.h: no full scan, no sort; a reading writes only one index. */
 #include "lib/temp_db.h"
 
 #include "store/handle.h"
@@ -33,14 +32,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Statements that may scan or sort, with the plan line that each of them may have. */
+/* Statements that may scan or sort, with the accepted line of the plan. */
 static const struct {
     enum query query;
     const char *plan;
 } exceptions[] = {
     {QUERY_AUTHORS, "SCAN a USING INDEX authors_by_age"},               /* the CLI's list of all authors */
     {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
-    {QUERY_EVENT_COUNT, "SCAN (subquery-1)"},                           /* what its LIMIT has let through */
+    {QUERY_EVENT_COUNT, "SCAN (subquery-1)"},                           /* bounded by its LIMIT */
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR GROUP BY"}, /* `platform status`, an operator's command */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR ORDER BY"},
@@ -87,11 +86,11 @@ static void no_statement_scans_or_sorts(void **state)
         sqlite3_finalize(q);
     }
     assert_int_equal(bad, 0);
-    assert_true(searches > 40); /* the plans are really there */
+    assert_true(searches > 40); /* the plans were really read */
 }
 
-/* Both bounds of a page are bounds of the index range: how deep the page is makes no difference. */
-static void pages_are_ranges_of_an_index(void **state)
+/* Both bounds of a page are bounds of the index range, so the cost does not depend on its depth. */
+static void pages_are_index_ranges(void **state)
 {
     (void)state;
     static const struct {
@@ -134,7 +133,7 @@ static int count_opcodes(enum query query, const char *name)
     return count;
 }
 
-static void a_reading_writes_one_index(void **state)
+static void reading_writes_one_index(void **state)
 {
     (void)state;
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "Insert"), 1);
@@ -143,8 +142,9 @@ static void a_reading_writes_one_index(void **state)
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "Program"), 0); /* no trigger */
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS_VIRAL, "Program"), 0);
     assert_int_equal(count_opcodes(QUERY_SAVE_FIRST_READING, "Program"), 0);
-    assert_true(count_opcodes(QUERY_VIDEO_UPDATE, "Program") > 0); /* that is how one would look */
-    /* Those two columns that an index does hold are what this one is for. */
+    assert_true(count_opcodes(QUERY_VIDEO_UPDATE, "Program") >
+                0); /* a statement with a trigger does have one */
+    /* This statement exists to write the two columns that indexes contain. */
     assert_true(count_opcodes(QUERY_SAVE_FIRST_READING, "IdxInsert") > 1);
     assert_true(count_opcodes(QUERY_SAVE_COUNTS_VIRAL, "IdxInsert") > 1);
 }
@@ -157,9 +157,9 @@ static bool ignore_video(void *ctx, const struct video *video, const struct book
     return true;
 }
 
-/* A statement whose plan could depend on a bound value is compiled anew at each binding, which costs more
- * than the page: seen as 66 us instead of 41. */
-static void no_statement_is_compiled_twice(void **state)
+/* If the plan could depend on a bound value, SQLite recompiles the statement at each binding, which costs
+ * more than reading the page. */
+static void no_statement_is_recompiled(void **state)
 {
     (void)state;
     struct store_read read = temp_db_read(&t);
@@ -182,9 +182,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_statement_scans_or_sorts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pages_are_ranges_of_an_index, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_reading_writes_one_index, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_statement_is_compiled_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_are_index_ranges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reading_writes_one_index, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_statement_is_recompiled, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The reads: what they give out, in which order, from which position, and what they refuse. */
+/* Reads of keys, the account and single videos; versions and snapshots. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 /* --- keys and the account --- */
 
-static void a_key_names_its_owner(void **state)
+static void finds_the_owner_of_a_key(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -56,7 +56,7 @@ static void a_key_names_its_owner(void **state)
     assert_int_equal(read.err, ERR_NOT_FOUND);
 }
 
-static void an_inactive_plan_a_revoked_key_and_the_head_are_seen(void **state)
+static void key_owner_includes_plan_revocation_and_newest_event(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -78,7 +78,7 @@ static void an_inactive_plan_a_revoked_key_and_the_head_are_seen(void **state)
     assert_false(owner.plan_active);
     assert_int_equal(owner.revoked_at, TEST_DAY + 5);
     assert_int_equal(owner.last_used_at, TEST_DAY + 3);
-    assert_int_equal(owner.author_rev, 2); /* 1, and the update: the use of a key is no new data */
+    assert_int_equal(owner.author_rev, 2); /* 1, plus the update; the use of a key does not count */
     assert_int_equal(owner.last_event_id, event.id);
 }
 
@@ -100,7 +100,7 @@ static bool on_account(void *ctx, const struct author *author, const struct api_
     return true;
 }
 
-static void the_account_of_a_key(void **state)
+static void reads_the_account_of_a_key(void **state)
 {
     (void)state;
     int calls = 0;
@@ -178,7 +178,7 @@ static struct video add_whole_video(const struct author *author)
     return v;
 }
 
-static void a_video_is_read_whole_and_only_by_its_author(void **state)
+static void reads_a_video_only_for_its_author(void **state)
 {
     (void)state;
     test_begin(&t);
@@ -199,7 +199,7 @@ static void a_video_is_read_whole_and_only_by_its_author(void **state)
 
 /* --- the connection --- */
 
-static void the_version_changes_with_every_commit_and_only_then(void **state)
+static void version_changes_with_commits_only(void **state)
 {
     (void)state;
     uint64_t a = store_version(t.r);
@@ -216,7 +216,7 @@ static void the_version_changes_with_every_commit_and_only_then(void **state)
     add_author(&t, 2);
     store_rollback(t.w);
     assert_int_equal(store_version(t.r), b);
-    /* The log starts again from its beginning with the first commit behind a whole checkpoint. */
+    /* The first commit after a complete checkpoint restarts the log. */
     assert_int_equal(store_checkpoint(t.w, CHECKPOINT_PASSIVE), OK);
     for (unsigned i = 3; i < 6; i++) {
         b = store_version(t.r);
@@ -227,7 +227,7 @@ static void the_version_changes_with_every_commit_and_only_then(void **state)
     }
 }
 
-static void a_read_sees_what_is_committed_and_nothing_else(void **state)
+static void read_sees_only_committed_rows(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -244,7 +244,7 @@ static void a_read_sees_what_is_committed_and_nothing_else(void **state)
     assert_int_equal(read.err, OK);
 }
 
-static void two_databases_have_two_ids(void **state)
+static void databases_have_different_ids(void **state)
 {
     (void)state;
     struct temp_db two;
@@ -327,7 +327,7 @@ static void events_and_newest_id_come_from_one_snapshot(void **state)
 }
 
 /* An open snapshot would keep the log from being restarted. */
-static void a_read_leaves_no_snapshot_open(void **state)
+static void read_leaves_no_snapshot_open(void **state)
 {
     (void)state;
     test_begin(&t);
@@ -346,18 +346,17 @@ static void a_read_leaves_no_snapshot_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_key_names_its_owner, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_inactive_plan_a_revoked_key_and_the_head_are_seen, set_up,
+        cmocka_unit_test_setup_teardown(finds_the_owner_of_a_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(key_owner_includes_plan_revocation_and_newest_event, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(the_account_of_a_key, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_video_is_read_whole_and_only_by_its_author, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_version_changes_with_every_commit_and_only_then, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_read_sees_what_is_committed_and_nothing_else, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_the_account_of_a_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_a_video_only_for_its_author, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(version_changes_with_commits_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_sees_only_committed_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(books_and_revision_come_from_one_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_and_newest_id_come_from_one_snapshot, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_read_leaves_no_snapshot_open, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_databases_have_two_ids, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_leaves_no_snapshot_open, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(databases_have_different_ids, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The last days of a video: any gains against a plain list of all of them. */
+/* The recent days of a video against a list of all gains. */
 #include "lib/random.h"
 
 #include "store/recent.h"
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { DAYS = 60, FIRST = -20 /* 1970 is a year like others */ };
+enum { DAYS = 60, FIRST = -20 /* dates before 1970 work too */ };
 
 static void assert_range(const struct recent_days *recent, const int64_t gains[DAYS], int from, int to)
 {
@@ -30,7 +30,7 @@ static void assert_range(const struct recent_days *recent, const int64_t gains[D
     assert_int_equal(n, count);
 }
 
-static void every_range_that_is_reached_is_right(void **state)
+static void covered_ranges_match_the_model(void **state)
 {
     (void)state;
     for (int round = 0; round < 500; round++) {
@@ -52,7 +52,7 @@ static void every_range_that_is_reached_is_right(void **state)
     }
 }
 
-static void without_a_gain_every_range_is_empty(void **state)
+static void ranges_without_gains_are_empty(void **state)
 {
     (void)state;
     struct recent_days recent = {.known = true};
@@ -62,8 +62,8 @@ static void without_a_gain_every_range_is_empty(void **state)
     assert_int_equal(count, 0);
 }
 
-/* What cannot be told any more is said to be unknown: the table of days knows. */
-static void what_does_not_fit_is_unknown(void **state)
+/* Days that can no longer be computed become unknown; the table `daily` still has them. */
+static void impossible_gains_make_the_days_unknown(void **state)
 {
     (void)state;
     struct recent_days earlier = {.known = true}, large = {.known = true};
@@ -76,7 +76,7 @@ static void what_does_not_fit_is_unknown(void **state)
     assert_false(large.known);
 }
 
-static void totals_that_do_not_follow_are_not_sound(void **state)
+static void inconsistent_totals_are_not_sound(void **state)
 {
     (void)state;
     const struct recent_days sound = {
@@ -99,10 +99,10 @@ static void totals_that_do_not_follow_are_not_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_range_that_is_reached_is_right),
-        cmocka_unit_test(without_a_gain_every_range_is_empty),
-        cmocka_unit_test(what_does_not_fit_is_unknown),
-        cmocka_unit_test(totals_that_do_not_follow_are_not_sound),
+        cmocka_unit_test(covered_ranges_match_the_model),
+        cmocka_unit_test(ranges_without_gains_are_empty),
+        cmocka_unit_test(impossible_gains_make_the_days_unknown),
+        cmocka_unit_test(inconsistent_totals_are_not_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

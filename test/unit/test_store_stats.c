@@ -1,4 +1,4 @@
-/* Daily gains of an author's videos, a slice at a time, against a plain model. */
+/* Daily gains of an author's videos, in slices, against a simple model. */
 #include "lib/random.h"
 #include "lib/temp_db.h"
 
@@ -37,7 +37,7 @@ static void add_life(int i, int posted_day)
         gains[i][day] += views - v->views;
         has_row[i][day] |= views > v->views;
         if (random_below(3) == 0)
-            v->recent.known = false; /* as of a row that an older version wrote */
+            v->recent.known = false; /* like a row written by an older version */
         add_reading(&t, v, at, views);
     }
 }
@@ -155,7 +155,7 @@ static struct stats_query query_of(const struct walk *w, int limit)
     };
 }
 
-/* All slices; how many there were. */
+/* Reads all slices and returns their number. */
 static int walk(struct stats_query *q, struct walk *w)
 {
     struct stats_progress progress;
@@ -180,7 +180,7 @@ static int videos_of(const struct author *a, int64_t book_row)
     return n;
 }
 
-static void every_range_is_the_model_s(void **state)
+static void every_range_matches_the_model(void **state)
 {
     (void)state;
     for (int round = 0; round < 300; round++) {
@@ -201,9 +201,8 @@ static void every_range_is_the_model_s(void **state)
     }
 }
 
-/* What a row holds of the last days is what the table of days holds, or is not known: then a gain makes it.
- */
-static void the_last_days_are_those_of_the_table(void **state)
+/* The recent days in a row match the table `daily`, or are unknown until the next gain. */
+static void recent_days_match_the_daily_table(void **state)
 {
     (void)state;
     int known = 0, unknown = 0;
@@ -249,9 +248,9 @@ static size_t days_from(int from)
     return days;
 }
 
-/* Without the table of days, which nobody takes away: seven days before the newest gain is as far as it goes.
- */
-static void the_last_week_reads_no_other_table(void **state)
+/* With an empty table `daily`, ranges that start up to seven days before the newest gain still have all
+ * gains. */
+static void last_week_is_read_without_the_daily_table(void **state)
 {
     (void)state;
     struct video *v = &videos[0];
@@ -269,8 +268,8 @@ static void the_last_week_reads_no_other_table(void **state)
     assert_int_equal(days_from(32), 0);
 }
 
-/* Whatever an import makes of posted_at later, gains are found where they were gained. */
-static void gains_outlive_a_change_of_posted_at(void **state)
+/* An import may change posted_at later. */
+static void gains_survive_a_change_of_posted_at(void **state)
 {
     (void)state;
     int i = 0;
@@ -289,7 +288,7 @@ static void gains_outlive_a_change_of_posted_at(void **state)
     }
 }
 
-static void a_stopped_slice_goes_on_where_it_stopped(void **state)
+static void stopped_slice_continues_after_the_last_video(void **state)
 {
     (void)state;
     struct walk whole = {.from = 0, .to = DAYS}, stopped = {.from = 0, .to = DAYS, .stop_after = 5};
@@ -320,8 +319,8 @@ static bool on_video_days(void *ctx, const struct video_days *row)
     return true;
 }
 
-/* Of the author only; with the days of the range, or none. */
-static void one_video_with_its_days(void **state)
+/* Only for its author; with the days of the range, if any. */
+static void reads_one_video_with_its_days(void **state)
 {
     (void)state;
     for (int round = 0; round < 200; round++) {
@@ -339,7 +338,7 @@ static void one_video_with_its_days(void **state)
     }
 }
 
-static void the_rev_is_of_the_snapshot(void **state)
+static void revision_comes_from_the_same_snapshot(void **state)
 {
     (void)state;
     struct walk w = {.from = 0, .to = 1};
@@ -361,13 +360,13 @@ static void the_rev_is_of_the_snapshot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_range_is_the_model_s, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_last_days_are_those_of_the_table, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_last_week_reads_no_other_table, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gains_outlive_a_change_of_posted_at, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_stopped_slice_goes_on_where_it_stopped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_video_with_its_days, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_rev_is_of_the_snapshot, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_range_matches_the_model, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(recent_days_match_the_daily_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(last_week_is_read_without_the_daily_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gains_survive_a_change_of_posted_at, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stopped_slice_continues_after_the_last_video, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_one_video_with_its_days, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(revision_comes_from_the_same_snapshot, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The writes: every function, what it refuses, and that the counters which triggers keep stay true. */
+/* Functions of write transactions, the errors they return, and the counters that triggers maintain. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -31,7 +31,7 @@ static int tear_down(void **state)
 
 /* --- authors --- */
 
-static void authors_are_found_and_changed(void **state)
+static void finds_and_updates_authors(void **state)
 {
     (void)state;
     struct author a = add_author(&t, 1), b;
@@ -56,7 +56,7 @@ static void authors_are_found_and_changed(void **state)
     assert_int_equal(store_insert_author(t.w, &a), ERR_EXISTS);
 }
 
-static void touching_an_author_raises_and_never_lowers(void **state)
+static void touching_an_author_never_lowers_refreshed_at(void **state)
 {
     (void)state;
     struct author a = add_author(&t, 1);
@@ -83,7 +83,7 @@ static bool on_author(void *ctx, const struct author *author)
     return n->count != n->stop_after;
 }
 
-static void authors_are_listed_by_age(void **state)
+static void lists_authors_by_creation_time(void **state)
 {
     (void)state;
     struct names all = {0}, two = {.stop_after = 2};
@@ -99,7 +99,7 @@ static void authors_are_listed_by_age(void **state)
 
 /* --- keys --- */
 
-static void keys_are_found(void **state)
+static void finds_keys_by_id_and_hash(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -114,7 +114,7 @@ static void keys_are_found(void **state)
     assert_int_equal(store_insert_key(t.w, &k, hash), ERR_EXISTS); /* the same hash */
 }
 
-static void a_key_of_nobody_is_refused(void **state)
+static void rejects_a_key_without_author(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -124,7 +124,7 @@ static void a_key_of_nobody_is_refused(void **state)
     assert_int_equal(store_insert_key(t.w, &k, hash), ERR_INVALID);
 }
 
-static void revoking_keeps_the_first_time_and_use_never_falls(void **state)
+static void revocation_keeps_the_first_time_and_last_use_never_decreases(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -138,7 +138,7 @@ static void revoking_keeps_the_first_time_and_use_never_falls(void **state)
     assert_int_equal(k.revoked_at, TEST_DAY + 5);
     assert_int_equal(k.last_used_at, TEST_DAY + 7);
     assert_int_equal(store_get_author(t.w, &t.arena, author.row, &author), OK);
-    assert_int_equal(author.rev, 1); /* a key's use is no new data */
+    assert_int_equal(author.rev, 1); /* the use of a key does not count */
     assert_int_equal(store_revoke_key(t.w, 99, TEST_DAY), ERR_NOT_FOUND);
     assert_int_equal(store_set_key_used(t.w, 99, TEST_DAY), OK);
 }
@@ -150,7 +150,7 @@ static bool on_key(void *ctx, const struct api_key *key)
     return n->count != n->stop_after;
 }
 
-static void keys_are_listed_by_age(void **state)
+static void lists_keys_by_creation_time(void **state)
 {
     (void)state;
     struct names all = {0};
@@ -165,7 +165,7 @@ static void keys_are_listed_by_age(void **state)
 
 /* --- books --- */
 
-static void books_are_found_and_changed(void **state)
+static void finds_and_updates_books(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -187,7 +187,7 @@ static void books_are_found_and_changed(void **state)
 
 /* --- videos and posts --- */
 
-static void videos_are_found_and_changed(void **state)
+static void finds_and_updates_videos(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -220,7 +220,7 @@ static void videos_are_found_and_changed(void **state)
     assert_int_equal(store_find_video(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
 }
 
-static void an_author_s_videos_stand_side_by_side(void **state)
+static void videos_of_an_author_have_consecutive_rows(void **state)
 {
     (void)state;
     enum { AUTHORS = 3, VIDEOS = 20 };
@@ -236,8 +236,8 @@ static void an_author_s_videos_stand_side_by_side(void **state)
     }
 }
 
-/* What comes out lives in the arena, whatever else the connection does. */
-static void a_found_video_outlives_the_next_statement(void **state)
+/* Returned texts are in the arena and do not depend on the connection. */
+static void texts_of_a_found_video_are_copied(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -254,7 +254,7 @@ static void a_found_video_outlives_the_next_statement(void **state)
     assert_true(str_eq(found.posts[0].url, v.posts[0].url));
 }
 
-static void saving_counts_leaves_what_an_import_says(void **state)
+static void saving_counts_leaves_imported_columns(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -274,7 +274,7 @@ static void saving_counts_leaves_what_an_import_says(void **state)
     assert_true(str_eq(found.title, v.title));
     assert_int_equal(found.posted_at, v.posted_at);
     assert_int_equal(found.views, COUNT_MAX);
-    assert_int_equal(found.went_viral_at, TIME_NONE); /* only with `flipped` */
+    assert_int_equal(found.went_viral_at, TIME_NONE); /* only with `went_viral` */
     assert_true(found.baseline_pending);
     assert_int_equal(found.milestone_count, 1);
     changed.baseline_pending = false;
@@ -285,7 +285,7 @@ static void saving_counts_leaves_what_an_import_says(void **state)
     assert_false(found.baseline_pending);
 }
 
-static void a_platform_s_id_belongs_to_one_video(void **state)
+static void platform_id_belongs_to_one_video(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -308,7 +308,7 @@ static void a_platform_s_id_belongs_to_one_video(void **state)
 
 /* --- what the viral line asks --- */
 
-static void comparables_are_the_newest_with_a_reading(void **state)
+static void comparables_are_the_newest_videos_with_a_reading(void **state)
 {
     (void)state;
     struct comparable out[10];
@@ -322,7 +322,7 @@ static void comparables_are_the_newest_with_a_reading(void **state)
     }
     add_video(&t, &author, 0, 20, TIME_NONE);
     assert_int_equal(store_list_comparables(t.w, author.row, TEST_DAY + 3, 10, out, &count), OK);
-    const int expected[] = {7, 5, 4, 2, 1, 0}; /* 6 is another's, 3 has no reading */
+    const int expected[] = {7, 5, 4, 2, 1, 0}; /* 6 belongs to another author, 3 has no reading */
     assert_int_equal(count, 6);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(out[i].video_row, v[expected[i]].row);
@@ -336,7 +336,7 @@ static void comparables_are_the_newest_with_a_reading(void **state)
     assert_int_equal(count, 0);
 }
 
-static void pending_videos_are_listed_until_they_are_decided(void **state)
+static void lists_videos_with_a_pending_baseline(void **state)
 {
     (void)state;
     struct pending_video out[10];
@@ -379,7 +379,7 @@ static int64_t ask(const char *sql)
     return v;
 }
 
-static void gains_add_up(void **state)
+static void gains_of_a_day_add_up(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -389,10 +389,10 @@ static void gains_add_up(void **state)
         assert_int_equal(store_save_gain(t.w, &v, false, gains[i][0], gains[i][1]), OK);
         assert_int_equal(store_save_gain(t.w, &w, false, gains[i][0], 1), OK);
     }
-    v.row = 99; /* a video that is not there */
+    v.row = 99; /* no such video */
     assert_int_equal(store_save_gain(t.w, &v, false, 17, 1), ERR_INVALID);
     test_commit(&t);
-    /* The low bits of a row number the videos of an author. */
+    /* The low 24 bits of the row count the videos of the author. */
     assert_int_equal(ask("SELECT count(*) FROM daily WHERE video_id & 255 = 1"), 3);
     assert_int_equal(ask("SELECT gained FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
     assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
@@ -423,7 +423,7 @@ static void random_changes(void)
     }
 }
 
-static void counters_stay_true(void **state)
+static void triggers_maintain_the_counters(void **state)
 {
     (void)state;
     random_changes();
@@ -443,12 +443,12 @@ static void counters_stay_true(void **state)
     assert_int_equal(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
-static void rolling_back_leaves_nothing(void **state)
+static void rollback_leaves_no_rows(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1), found;
     store_rollback(t.w);
-    store_rollback(t.w); /* harmless */
+    store_rollback(t.w); /* no effect */
     assert_int_equal(store_find_author(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
     test_begin(&t);
     assert_int_equal(store_find_author(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
@@ -457,24 +457,25 @@ static void rolling_back_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(authors_are_found_and_changed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(touching_an_author_raises_and_never_lowers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(authors_are_listed_by_age, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_are_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_key_of_nobody_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(revoking_keeps_the_first_time_and_use_never_falls, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_are_listed_by_age, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(books_are_found_and_changed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(videos_are_found_and_changed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_author_s_videos_stand_side_by_side, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_found_video_outlives_the_next_statement, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(saving_counts_leaves_what_an_import_says, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_platform_s_id_belongs_to_one_video, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(comparables_are_the_newest_with_a_reading, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pending_videos_are_listed_until_they_are_decided, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gains_add_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(counters_stay_true, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rolling_back_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_and_updates_authors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(touching_an_author_never_lowers_refreshed_at, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_authors_by_creation_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_keys_by_id_and_hash, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_a_key_without_author, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(revocation_keeps_the_first_time_and_last_use_never_decreases, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(lists_keys_by_creation_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_and_updates_books, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_and_updates_videos, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(videos_of_an_author_have_consecutive_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_of_a_found_video_are_copied, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(saving_counts_leaves_imported_columns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(platform_id_belongs_to_one_video, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(comparables_are_the_newest_videos_with_a_reading, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_videos_with_a_pending_baseline, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gains_of_a_day_add_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(triggers_maintain_the_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rollback_leaves_no_rows, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The writer queue: order, one answer for each job, roll-back, what waits when it closes. */
+/* The writer queue: order, one completion per job, rollback, closing. */
 #include "lib/shim_vfs.h"
 #include "lib/temp_db.h"
 
@@ -37,14 +37,14 @@ static void on_closed(void *ctx)
     ++*(int *)ctx;
 }
 
-/* The loop ends by itself: nothing of the queue is left on it. */
+/* The loop ends by itself: the queue has no handles left. */
 static void close_writer(void)
 {
     int closed = 0;
     if (!writer)
         return;
     writer_close(writer, on_closed, &closed);
-    assert_int_equal(closed, 0); /* never before it returned */
+    assert_int_equal(closed, 0); /* not before writer_close() returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(closed, 1);
     writer = NULL;
@@ -67,7 +67,7 @@ enum { JOBS = 200 };
 struct test_job {
     struct writer_job job;
     int number;
-    enum err answer; /* of work */
+    enum err answer; /* of `work` */
     int ran_as;      /* 1: the first to run */
     int done_as, done_count;
     enum err result;
@@ -118,13 +118,13 @@ static bool author_exists(int number)
 
 /* --- tests --- */
 
-static void jobs_run_in_their_order_and_are_answered_once(void **state)
+static void jobs_run_in_order_and_complete_once(void **state)
 {
     (void)state;
     reset_counts();
     for (int i = 0; i < JOBS; i++)
         assert_int_equal(writer_submit(writer, &new_job(i, OK)->job), OK);
-    assert_int_equal(finished, 0); /* not before submit returned */
+    assert_int_equal(finished, 0); /* not before writer_submit() returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i < JOBS; i++) {
         assert_int_equal(jobs[i].ran_as, i + 1);
@@ -135,7 +135,7 @@ static void jobs_run_in_their_order_and_are_answered_once(void **state)
     }
 }
 
-static void a_failing_job_is_rolled_back_and_harms_no_other(void **state)
+static void failed_job_is_rolled_back_and_others_commit(void **state)
 {
     (void)state;
     reset_counts();
@@ -146,13 +146,13 @@ static void a_failing_job_is_rolled_back_and_harms_no_other(void **state)
         assert_int_equal(jobs[i].result, i % 3 == 1 ? ERR_INVALID : OK);
         assert_int_equal(author_exists(i), i % 3 != 1);
     }
-    /* An error of the store itself: the id is there already. */
+    /* A result of the store: the id exists. */
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(jobs[0].result, ERR_EXISTS);
 }
 
-static void only_what_the_database_does_not_take_counts_as_failed(void **state)
+static void only_database_errors_count_as_failures(void **state)
 {
     (void)state;
     reset_counts();
@@ -163,7 +163,7 @@ static void only_what_the_database_does_not_take_counts_as_failed(void **state)
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK); /* ERR_EXISTS */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(writer_counts(writer)->failed, 0);
-    assert_int_equal(store_begin(t.w), OK); /* another's lock */
+    assert_int_equal(store_begin(t.w), OK); /* the lock of another connection */
     assert_int_equal(writer_submit(writer, &new_job(2, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     store_rollback(t.w);
@@ -184,7 +184,7 @@ static void on_done_submit_next(struct writer_job *job, enum err err)
     }
 }
 
-static void a_job_may_follow_from_the_answer_to_another(void **state)
+static void callback_can_submit_another_job(void **state)
 {
     (void)state;
     reset_counts();
@@ -203,7 +203,7 @@ static void on_done_free(struct writer_job *job, enum err err)
     free(job);
 }
 
-static void a_job_s_memory_is_the_caller_s_again_when_it_is_answered(void **state)
+static void callback_can_free_the_job(void **state)
 {
     (void)state;
     reset_counts();
@@ -217,7 +217,7 @@ static void a_job_s_memory_is_the_caller_s_again_when_it_is_answered(void **stat
     assert_int_equal(finished, 20);
 }
 
-static void what_waits_is_done_before_it_closes(void **state)
+static void close_runs_the_waiting_jobs(void **state)
 {
     (void)state;
     int closed = 0;
@@ -236,7 +236,7 @@ static void what_waits_is_done_before_it_closes(void **state)
         assert_true(jobs[i].result == OK && author_exists(i));
 }
 
-static void a_full_queue_refuses(void **state)
+static void full_queue_rejects_jobs(void **state)
 {
     (void)state;
     int accepted = 0;
@@ -259,7 +259,7 @@ static void a_full_queue_refuses(void **state)
     free(many);
 }
 
-static void another_writer_makes_a_job_busy(void **state)
+static void lock_of_another_writer_makes_a_job_busy(void **state)
 {
     (void)state;
     reset_counts();
@@ -267,7 +267,7 @@ static void another_writer_makes_a_job_busy(void **state)
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(jobs[0].result, ERR_BUSY);
-    assert_int_equal(jobs[0].ran_as, 0); /* the work was not begun */
+    assert_int_equal(jobs[0].ran_as, 0); /* `work` did not run */
     store_rollback(t.w);
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
@@ -281,7 +281,7 @@ static int fail_sync(void *ctx, enum shim_op op, enum shim_file file, const char
     return op == SHIM_SYNC && file == SHIM_WAL ? 1034 /* SQLITE_IOERR_FSYNC */ : 0;
 }
 
-static void a_commit_that_is_not_on_disk_is_no_success(void **state)
+static void failed_sync_fails_the_job(void **state)
 {
     (void)state;
     reset_counts();
@@ -298,7 +298,7 @@ static void a_commit_that_is_not_on_disk_is_no_success(void **state)
     assert_true(author_exists(1));
 }
 
-static void it_does_not_open_without_a_database(void **state)
+static void open_fails_without_a_database(void **state)
 {
     (void)state;
     struct writer *w = NULL;
@@ -312,18 +312,16 @@ static void it_does_not_open_without_a_database(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(jobs_run_in_their_order_and_are_answered_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_failing_job_is_rolled_back_and_harms_no_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_what_the_database_does_not_take_counts_as_failed, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_job_may_follow_from_the_answer_to_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_job_s_memory_is_the_caller_s_again_when_it_is_answered, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_waits_is_done_before_it_closes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_queue_refuses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_writer_makes_a_job_busy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_commit_that_is_not_on_disk_is_no_success, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(it_does_not_open_without_a_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(jobs_run_in_order_and_complete_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_job_is_rolled_back_and_others_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_database_errors_count_as_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_can_submit_another_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_can_free_the_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(close_runs_the_waiting_jobs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(full_queue_rejects_jobs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lock_of_another_writer_makes_a_job_busy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_sync_fails_the_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(open_fails_without_a_database, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

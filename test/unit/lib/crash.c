@@ -1,4 +1,4 @@
-/* See crash.h. ptrace(2) stops the child at each system call; nothing of the child has to know. */
+/* Kills a child at a system call. ptrace(2) stops it at each one, without its cooperation. */
 #include "lib/crash.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static const long changing[] = {
 #endif
 };
 
-/* The call that the child is about to make; -1: it comes back from one. */
+/* The system call that the child is about to make; -1: it returns from one. */
 static long call_of(pid_t child)
 {
     struct ptrace_syscall_info info;
@@ -40,7 +40,7 @@ static bool is_changing(long call)
     return false;
 }
 
-/* Of a row of writes to one file (the pages of a transaction) only the first is an instant of its own. */
+/* Of consecutive writes to one file (the pages of a transaction) only the first counts. */
 static bool is_instant(pid_t child, long *before)
 {
     const long call = call_of(child);
@@ -51,7 +51,7 @@ static bool is_instant(pid_t child, long *before)
     return !repeats;
 }
 
-/* A process that stands before its `at`-th instant, or has come to its end. */
+/* Runs the process up to its `at`-th counted call, or to its end. */
 static bool follow(pid_t child, int at, int *status)
 {
     int signal = 0;
@@ -68,7 +68,7 @@ static bool follow(pid_t child, int at, int *status)
     }
 }
 
-/* 0: this machine lets nobody trace. */
+/* 0: this machine does not allow tracing. */
 static pid_t start(int (*fn)(void *ctx), void *ctx)
 {
     enum { NO_TRACE = 77 };

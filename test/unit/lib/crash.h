@@ -1,4 +1,4 @@
-/* Processes that die at a chosen instant: between any two of their system calls that change something. */
+/* Kills a process between any two of its system calls that change a file. */
 #ifndef VT_TEST_CRASH_H
 #define VT_TEST_CRASH_H
 
@@ -6,14 +6,13 @@
 
 enum crash_end { CRASH_KILLED, CRASH_ENDED, CRASH_NOT_POSSIBLE };
 
-/* Runs fn(ctx) in a process of its own and kills it (SIGKILL) right before its `at`-th call (from 1) that
- * changes a file or a directory (of several writes of pages in a row only before the first). CRASH_ENDED: it
- * came to its end before, and fn returned 0; anything else that it returned fails the test.
- * CRASH_NOT_POSSIBLE: this machine lets no process trace its children. */
+/* Runs fn(ctx) in a child process and kills it (SIGKILL) just before its `at`-th system call (from 1) that
+ * changes a file or a directory; consecutive writes to one file count once. CRASH_ENDED: fn returned 0 before
+ * that; another result fails the test. CRASH_NOT_POSSIBLE: this machine does not allow tracing children. */
 enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx);
 
-/* The same, but the process is only stopped there; meanwhile(ctx) runs here, and then it goes on to its end,
- * in which fn may return anything. CRASH_KILLED: it was stopped. */
+/* The same, but stops the child there, runs meanwhile(ctx) in this process, and lets the child continue; fn
+ * may return anything. CRASH_KILLED: the child was stopped. */
 enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*meanwhile)(void *ctx),
                                          void *ctx);
 

@@ -1,4 +1,4 @@
-/* See dump.h. Reads with SQL of its own, so that it shares nothing with what it checks. */
+/* Dumps a database with its own SQL, so that it shares no code with the tested store. */
 #include "lib/dump.h"
 
 #include <setjmp.h>

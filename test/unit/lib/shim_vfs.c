@@ -1,4 +1,5 @@
-/* See shim_vfs.h. Each file of ours is followed in memory by the file of the VFS below. */
+/* A VFS that calls a hook before each operation. Each of its files is followed in memory by the file of the
+ * real VFS. */
 #include "lib/shim_vfs.h"
 
 #include <sqlite3.h>
@@ -28,7 +29,7 @@ static int ask(enum shim_op op, enum shim_file kind, const char *path)
 
 #define HANDLE(file) ((struct shim_handle *)(void *)(file))
 #define REAL(file)   (HANDLE(file)->real)
-/* Ask, then pass on. */
+/* Call the hook, then the real VFS. */
 #define PASS(file, op, call)                                                                                 \
     do {                                                                                                     \
         int code = ask(op, HANDLE(file)->kind, HANDLE(file)->path);                                          \
@@ -123,7 +124,7 @@ static int shim_shm_unmap(sqlite3_file *f, int remove)
     return REAL(f)->pMethods->xShmUnmap(REAL(f), remove);
 }
 
-/* Version 2: no memory-mapped reads, so that every read is seen. */
+/* Version 2: no memory-mapped reads, so that the hook sees every read. */
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = shim_close,

@@ -1,6 +1,6 @@
-/* A VFS between SQLite and the file system that asks the test before each operation: the test can count, note
- * the order, fail it, or end the process there. Installed for the whole process; without a hook it does
- * nothing. */
+/* A VFS between SQLite and the file system that calls a hook before each operation. The test can count and
+ * order operations, make them fail, or end the process. Installed for the whole process; has no effect
+ * without a hook. */
 #ifndef VT_TEST_SHIM_VFS_H
 #define VT_TEST_SHIM_VFS_H
 
@@ -9,16 +9,16 @@ enum shim_op {
     SHIM_READ,
     SHIM_WRITE,
     SHIM_SYNC,
-    SHIM_SYNCED, /* after a sync that succeeded; the answer is ignored */
+    SHIM_SYNCED, /* after a successful sync; the result is ignored */
     SHIM_TRUNCATE,
     SHIM_DELETE,
     SHIM_SHM_MAP,
     SHIM_SHM_LOCK,
-    SHIM_SHM_BARRIER, /* the answer is ignored */
+    SHIM_SHM_BARRIER, /* the result is ignored */
 };
 enum shim_file { SHIM_DB, SHIM_WAL, SHIM_JOURNAL, SHIM_OTHER };
 
-/* 0: let it happen; else the SQLite code that it fails with. `path` may be NULL. */
+/* Returns 0 to proceed, or the SQLite code with which the operation fails. `path` may be NULL. */
 typedef int (*shim_hook_fn)(void *ctx, enum shim_op op, enum shim_file file, const char *path);
 
 void shim_install(void);

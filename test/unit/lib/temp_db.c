@@ -1,4 +1,4 @@
-/* See temp_db.h. */
+/* A temporary database. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -13,8 +13,7 @@
 
 #include <cmocka.h>
 
-/* In memory where that can be: a test syncs thousands of times, and what a disk does then is not its subject.
- */
+/* In memory if possible, because tests sync thousands of times. */
 static const char *base_directory(void)
 {
     const char *base = getenv("TMPDIR");

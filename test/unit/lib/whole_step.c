@@ -1,4 +1,4 @@
-/* See whole_step.h. */
+/* A step that writes several tables, and its consistency check. */
 #include "lib/whole_step.h"
 
 #include "base/clock.h"

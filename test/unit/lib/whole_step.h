@@ -1,19 +1,19 @@
-/* One small transaction that writes several tables, and a look at the file that tells whether it is there as
- * a whole: for tests that break something in the middle of it. */
+/* A small transaction that writes several tables, and a check that the file contains all of it or nothing:
+ * for tests that interrupt it. */
 #ifndef VT_TEST_WHOLE_STEP_H
 #define VT_TEST_WHOLE_STEP_H
 
 #include "lib/temp_db.h"
 
-/* Author 1 with video 1, and a first step with 1 view. */
+/* Inserts author 1 and video 1, and writes a first step with 1 view. */
 void add_stepped_video(struct temp_db *t);
 
-/* A reading of `views` on video 1, its gain, an event with that value, the author touched; committed, or
- * rolled back on an error. */
+/* Writes a reading of `views` for video 1, its gain, an event with that value, and touches the author.
+ * Commits, or rolls back on an error. */
 enum err write_step(struct store *s, int64_t views);
 
-/* The views of the last whole step. Fails the test when the tables do not agree about it or the file is
- * damaged. */
+/* Returns the views of the last complete step. Fails the test if the tables disagree or the file is damaged.
+ */
 int64_t whole_views(const char *path);
 
 #endif
