@@ -279,15 +279,11 @@ static int open_target(const char *target)
     return fd < 0 ? -errno - 1 : fd; /* below OFF */
 }
 
-enum err access_log_set_target(struct access_log *l, const char *target, const char **why)
+enum err access_log_set_target(struct access_log *l, const char *target, struct error *error)
 {
-    static char message[1200];
     int fd = open_target(target);
-    if (fd < OFF) {
-        (void)snprintf(message, sizeof message, "[log] access: %s: %s", target, strerror(-fd - 1));
-        *why = message;
-        return ERR_IO;
-    }
+    if (fd < OFF)
+        return error_set(error, ERR_IO, "[log] access: %s: %s", target, strerror(-fd - 1));
     if (l->switches)
         close_fd(l->next_fd);
     l->next_fd = fd;

@@ -19,7 +19,7 @@ struct access_log *access_log_new(uv_loop_t *loop);
 /* From now on to `target`: the path of a file, which is opened (anew, also if it is the same: rotation), "-"
  * for standard error, or "" for nowhere. No line is lost or doubled. On failure `*why` is a sentence
  * and all stays as it was. */
-MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, const char **why);
+MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
 /* One request that is over, after `us` microseconds. */
 void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us);

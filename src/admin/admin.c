@@ -1,9 +1,10 @@
-/* The listener and its three pages. Knows no metric. */
+/* The listener and its three pages. */
 #include "admin/admin.h"
 
 #include "admin/readiness.h"
 #include "admin/metrics_page.h"
 #include "base/check.h"
+#include "config/config_list.h"
 
 #include <stdlib.h>
 
@@ -11,11 +12,10 @@ enum {
     HEAD_BYTES = 8 << 10,
     TARGET_BYTES = 1 << 10,
     FIELD_LINES = 50,
-    CONNECTIONS = 32, /* fewer than the files that the API's server keeps free */
+    CONNECTIONS = 32, /* fewer than the file descriptors that the API's server leaves free */
     REQUEST_MS = 10000,
-    IDLE_MS = 150000, /* longer than a scrape interval: the connection is kept */
+    IDLE_MS = 150000, /* longer than a scrape interval, so that Prometheus reuses its connection */
     DRAIN_MS = 200,
-    LISTEN_MAX = 16,
 };
 
 struct admin {
@@ -31,7 +31,7 @@ struct admin {
 
 static const struct str TEXT_TYPE = {"text/plain; charset=utf-8", 25};
 
-static enum next answer_text(struct request *r, int status, struct str line)
+static enum next send_text(struct request *r, int status, struct str line)
 {
     r->res.status = status;
     r->res.content_type = TEXT_TYPE;
@@ -40,23 +40,23 @@ static enum next answer_text(struct request *r, int status, struct str line)
     return NEXT_DONE;
 }
 
-static enum next answer_livez(struct request *r)
+static enum next send_livez(struct request *r)
 {
-    return answer_text(r, 200, STR("alive"));
+    return send_text(r, 200, STR("alive"));
 }
 
-static enum next answer_readyz(struct request *r)
+static enum next send_readyz(struct request *r)
 {
     const struct admin *a = r->app->ctx;
     struct buf line;
     buf_init(&line, 1024);
-    enum readiness health = readiness_check(a->view, &line);
-    (void)answer_text(r, health == READINESS_NOT_READY ? 503 : 200, buf_str(&line));
+    enum readiness readiness = readiness_check(a->view, &line);
+    (void)send_text(r, readiness == READINESS_NOT_READY ? 503 : 200, buf_str(&line));
     buf_fini(&line);
     return NEXT_DONE;
 }
 
-static enum next answer_metrics(struct request *r)
+static enum next send_metrics(struct request *r)
 {
     const struct admin *a = r->app->ctx;
     r->res.status = 200;
@@ -65,9 +65,9 @@ static enum next answer_metrics(struct request *r)
     return NEXT_DONE;
 }
 
-static const struct route metrics_route = {.path = "/metrics", .methods = ROUTE_GET, .start = answer_metrics};
-static const struct route livez_route = {.path = "/livez", .methods = ROUTE_GET, .start = answer_livez};
-static const struct route readyz_route = {.path = "/readyz", .methods = ROUTE_GET, .start = answer_readyz};
+static const struct route metrics_route = {.path = "/metrics", .methods = ROUTE_GET, .start = send_metrics};
+static const struct route livez_route = {.path = "/livez", .methods = ROUTE_GET, .start = send_livez};
+static const struct route readyz_route = {.path = "/readyz", .methods = ROUTE_GET, .start = send_readyz};
 static const struct route *const routes[] = {&metrics_route, &livez_route, &readyz_route, NULL};
 
 static enum next start_step(struct request *r)
@@ -77,9 +77,9 @@ static enum next start_step(struct request *r)
 
 static enum next no_route_step(struct request *r)
 {
-    return answer_text(r, r->res.status,
-                       r->route ? STR("This page accepts GET and HEAD only.")
-                                : STR("Page not found. There are /metrics, /livez and /readyz."));
+    return send_text(r, r->res.status,
+                     r->route ? STR("This page accepts GET and HEAD only.")
+                              : STR("Page not found. There are /metrics, /livez and /readyz."));
 }
 
 static void finish(struct request *r)
@@ -90,37 +90,21 @@ static void finish(struct request *r)
 
 static void reject(struct request *r, const char *message)
 {
-    (void)answer_text(r, r->res.status, str_from_cstr(message));
+    (void)send_text(r, r->res.status, str_from_cstr(message));
 }
 
 /* ---- the listener ---- */
 
-struct addresses {
-    size_t count;
-    char *text[LISTEN_MAX];
-};
-
-static void add_address(void *ctx, struct str item)
-{
-    struct addresses *to = ctx;
-    if (to->count == LISTEN_MAX)
-        return;
-    char *text = xmalloc(item.len + 1);
-    memcpy(text, item.p, item.len);
-    text[item.len] = '\0';
-    to->text[to->count++] = text;
-}
-
 enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view, struct error *error)
 {
-    struct addresses listen = {0};
+    struct config_list listen;
     struct admin *a = xcalloc(1, sizeof *a);
     a->view = view;
     a->app = (struct http_app){
         .ctx = a, .start = start_step, .no_route = no_route_step, .reject = reject, .finish = finish};
     a->router.fallback = &a->app;
     router_mount(&a->router, &(struct mount){.prefix = STR(""), .routes = routes, .app = &a->app});
-    config_each_item(view->config->admin.listen, add_address, &listen);
+    config_list_init(&listen, view->config->admin.listen);
     const struct http_options options = {
         .limits = {.head_bytes = HEAD_BYTES,
                    .target_bytes = TARGET_BYTES,
@@ -132,19 +116,20 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
                    .write_timeout_ms = REQUEST_MS,
                    .request_timeout_ms = REQUEST_MS,
                    .drain_ms = DRAIN_MS},
-        .listen = (const char *const *)listen.text,
-        .listen_count = listen.count,
+        .listen = (const char *const *)listen.texts.items,
+        .listen_count = listen.texts.count,
         .key = "[admin] listen",
         .router = &a->router,
     };
-    enum err err = http_server_open(&a->server, loop, &options, error);
-    for (size_t i = 0; i < listen.count; i++)
-        free(listen.text[i]);
-    if (err)
+    const char *why = "";
+    enum err err = http_server_open(&a->server, loop, &options, &why);
+    config_list_fini(&listen);
+    if (err) {
         free(a);
-    else
-        *out = a;
-    return err;
+        return error_set(error, err, "%s", why);
+    }
+    *out = a;
+    return OK;
 }
 
 static void on_server_closed(void *ctx)

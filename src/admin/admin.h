@@ -1,5 +1,5 @@
-/* The operator's listener: /metrics, /livez, /readyz. A second HTTP server on the same loop, so that it
- * answers exactly as long as the loop turns, with connections of its own, so that clients cannot keep the
+/* The admin listener: /metrics, /livez and /readyz. It is a second HTTP server on the same loop, so that it
+ * responds only while the loop runs. It has its own connection limit, so that API clients cannot lock the
  * operator out. */
 #ifndef VT_ADMIN_ADMIN_H
 #define VT_ADMIN_ADMIN_H
@@ -8,14 +8,15 @@
 
 struct admin;
 
-/* Binds [admin] listen, which is not empty. `view` must outlive it. */
+/* Binds the addresses of [admin] listen. `view` must outlive the listener. ERR_BUSY: an address is in use. */
 MUST_USE enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view,
                              struct error *error);
 
 /* Prints `admin listening on ADDRESS` for each address. */
 void admin_announce(const struct admin *a);
 
-/* Lets a request under way finish for a moment; then `closed` is called on the loop. */
+/* Closes the listener and gives requests in progress a short time to finish. Then calls `closed` on the loop.
+ */
 void admin_close(struct admin *a, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -183,11 +183,11 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
 {
     write_build(b);
     write_server(v->server, b);
-    request_metrics_write(v->traffic, b);
+    request_metrics_write(v->requests, b);
     if (v->limiter)
         write_limiter(v->limiter, b);
-    if (v->cursors)
-        write_poll_positions(v->cursors, b);
+    if (v->positions)
+        write_poll_positions(v->positions, b);
     write_redis(v->redis, b);
     if (v->store)
         write_store(v, b);
@@ -195,9 +195,9 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
         refresh_metrics_write(schedule_state(v->schedule), b);
     if (v->schedule && v->store)
         platform_metrics_write(v, b);
-    if (v->more)
-        v->more(b, v->more_ctx);
-    write_loop_lag(v->lag, b);
-    write_log(v->log, b);
+    if (v->write_more)
+        v->write_more(b, v->write_more_ctx);
+    write_loop_lag(v->loop_lag, b);
+    write_log(v->access_log, b);
     process_metrics_write(b);
 }

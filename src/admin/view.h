@@ -1,5 +1,5 @@
-/* What the admin pages look at: pointers that the app fills in as the parts come up, and takes away before
- * they go. Everything is read, nothing is changed. */
+/* What the admin pages show: read-only pointers to the subsystems, which the app sets when it has opened a
+ * subsystem and clears before it closes it. */
 #ifndef VT_ADMIN_VIEW_H
 #define VT_ADMIN_VIEW_H
 
@@ -17,19 +17,19 @@
 
 struct admin_view {
     const struct config *config;
-    const struct http_server *server; /* the API's; NULL: not (or no longer) listening */
+    const struct http_server *server; /* NULL: not listening */
     const struct limiter *limiter;
-    const struct poll_positions *cursors;
-    const struct redis *redis; /* NULL: none is configured */
+    const struct poll_positions *positions;
+    const struct redis *redis; /* NULL: not configured */
     struct store *store;       /* the loop's read connection */
     const struct writer *writer;
-    const struct checkpointer *checkpointer; /* NULL: as the schedule */
-    const struct schedule *schedule;         /* NULL: not there yet, or gone */
-    const struct request_metrics *traffic;
-    const struct loop_lag *lag;
-    const struct access_log *log;
-    void (*more)(struct buf *b, const void *ctx); /* further metrics; NULL: none */
-    const void *more_ctx;
+    const struct checkpointer *checkpointer; /* NULL: not open */
+    const struct schedule *schedule;         /* NULL: not open */
+    const struct request_metrics *requests;
+    const struct loop_lag *loop_lag;
+    const struct access_log *access_log;
+    void (*write_more)(struct buf *b, const void *ctx); /* appends further metrics; NULL: none */
+    const void *write_more_ctx;
     bool draining;
 };
 

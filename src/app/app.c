@@ -1,210 +1,67 @@
-/* Wires the server: start order, drain, stop in reverse.
+/* Starts and stops the server.
  *
- *   STARTING --all parts are open--> RUNNING --SIGTERM, SIGINT--> DRAINING --last request done--> STOPPED
- *   on_signal() makes the second and, by http_server_close(), the third transition; a second signal forces
- * it.
+ *   STARTING --all subsystems are open--> RUNNING --SIGTERM, SIGINT--> DRAINING --requests and run are
+ * done--> STOPPED
  *
- * Knows every part, and nothing of what the parts do. */
+ * Subsystems are opened in the order of the table `subsystems` and closed in reverse. The HTTP server and the
+ * refresh drain first (on_stop_signal()); when both are closed, stop_if_drained() closes the rest, and the
+ * loop ends when no handle is left. A second signal aborts the requests in flight. */
 #include "app/app.h"
 
-#include "api/api.h"
 #include "api/longpoll.h"
-#include "auth/key_usage.h"
-#include "oauth/oauth.h"
-#include "auth/expiry_observer.h"
+#include "app/applications.h"
+#include "app/database.h"
+#include "app/monitor.h"
+#include "app/reload.h"
 #include "auth/api_key.h"
-#include "auth/key_cache.h"
+#include "auth/expiry_observer.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "http/server.h"
-#include "net/http_client.h"
-#include "vault/token_vault.h"
-#include "limit/scripts.h"
-#include "import/finalizing.h"
+#include "config/config_list.h"
 #include "fetch/sources.h"
+#include "http/server.h"
+#include "limit/scripts.h"
+#include "net/http_client.h"
 #include "refresh/schedule.h"
 #include "refresh/spool_watch.h"
-#include "web/page.h"
-#include "store/checkpoint.h"
-#include "store/writer.h"
-#include "app/reload.h"
-#include "app/monitor.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum {
     HEAD_BYTES = 16 << 10,
     TARGET_BYTES = 8 << 10,
     REQUEST_BODY_BYTES = 16 << 10,
     REQUEST_TIMEOUT_MS = 120 * 1000,
-    LIST_ITEMS_MAX = 64,
 };
 
 struct app {
     const struct config *config;
     uv_loop_t loop;
-    uv_signal_t sigterm, sigint;
-    struct store *store;
-    struct writer *writer;
-    struct checkpointer *checkpointer;
-    struct redis *redis; /* NULL: none is configured */
+    size_t opened; /* subsystems that were opened */
+    struct database database;
+    struct redis *redis; /* NULL: not configured */
     struct redis_probes redis_probes;
-    struct http_server *server;
-    struct schedule *schedule;
-    struct monitor *watch;
-    struct spool_watch *spool_watch; /* NULL: no spool */
-    struct reload reload;
-    struct api api;
-    struct oauth oauth;
-    struct router router;
-    char *metadata_path; /* of the router */
-    struct web web;
+    struct applications applications;
     struct expiry_observer *expiry_observer;
+    struct monitor *monitor;
+    uv_signal_t sigterm, sigint;
+    struct reload reload;
+    struct http_server *server;      /* NULL: closed */
+    struct schedule *schedule;       /* NULL: closed */
+    struct spool_watch *spool_watch; /* NULL: no spool */
     bool draining;
 };
 
-/* ---- configuration lists ---- */
+/* ---- database, Redis, applications ---- */
 
-struct items {
-    size_t count;
-    char *text[LIST_ITEMS_MAX];
-};
-
-static void add_item(void *ctx, struct str item)
+static enum err open_database(struct app *app, struct error *error)
 {
-    struct items *items = ctx;
-    if (items->count == LIST_ITEMS_MAX)
-        return;
-    char *text = xmalloc(item.len + 1);
-    memcpy(text, item.p, item.len);
-    text[item.len] = '\0';
-    items->text[items->count++] = text;
+    return database_open(&app->database, &app->loop, app->config, error);
 }
 
-static void free_items(struct items *items)
+static void close_database(struct app *app)
 {
-    for (size_t i = 0; i < items->count; i++)
-        free(items->text[i]);
-}
-
-/* ---- the applications and where they are mounted ---- */
-
-/* The path of http://host/path; "" for an empty URL. */
-static struct str path_of_url(const char *url)
-{
-    struct str s = str_from_cstr(url), head;
-    for (int slashes = 0; slashes < 3 && s.p; slashes++)
-        s = str_cut(s, '/', &head);
-    return s.p ? str_make(s.p - 1, s.len + 1) : STR("");
-}
-
-static void init_api(struct app *app)
-{
-    const struct config *c = app->config;
-    const struct envelope_settings envelope = {.cors_origins = c->server.cors_origins,
-                                               .key_prefix = str_from_cstr(c->keys.prefix)};
-    app->api = (struct api){
-        .envelope = envelope,
-        .store = app->store,
-        .limiter = limiter_new((int)c->limits.requests_per_minute, app->redis, c->redis.key_prefix),
-        .positions = poll_positions_new(&app->loop, app->redis, c->redis.key_prefix),
-        .key_cache = key_cache_new(),
-        .cache = response_cache_new((size_t)c->cache.max_bytes),
-        .longpoll = longpoll_new(&app->loop, app->store),
-        .usage = key_usage_new(&app->loop, app->writer),
-        .limit_headers = c->limits.headers,
-    };
-    app->oauth = (struct oauth){.envelope = envelope,
-                                .store = app->store,
-                                .writer = app->writer,
-                                .base_url = str_from_cstr(c->server.base_url)};
-    api_init(&app->api);
-    oauth_init(&app->oauth);
-}
-
-static void mount(struct app *app, struct str prefix, const struct route *const *routes,
-                  const struct http_app *http, enum mount_unknown unknown)
-{
-    router_mount(&app->router,
-                 &(struct mount){.prefix = prefix, .routes = routes, .app = http, .unknown = unknown});
-}
-
-static void mount_api(struct app *app, struct str prefix)
-{
-    mount(app, prefix, api_routes, &app->api.http, UNKNOWN_ALL);
-    mount(app, prefix, oauth_routes, &app->oauth.http, UNKNOWN_NONE);
-}
-
-/* The mount table. Browsers get a page for an unknown address, other clients get JSON. */
-static void mount_all(struct app *app)
-{
-    const struct config *c = app->config;
-    const struct str base = path_of_url(c->server.base_url), direct = path_of_url(c->server.direct_url),
-                     metadata = OAUTH_METADATA_PATH;
-    app->metadata_path = xmalloc(metadata.len + base.len);
-    memcpy(app->metadata_path, metadata.p, metadata.len);
-    memcpy(app->metadata_path + metadata.len, base.p, base.len);
-    app->router.fallback = &app->api.http;
-    mount_api(app, base);
-    if (direct.len && !str_eq(direct, base))
-        mount_api(app, direct);
-    mount(app, base, web_api_routes, &app->web.http, UNKNOWN_NONE);
-    mount(app, metadata, oauth_metadata_routes, &app->oauth.http, UNKNOWN_NONE);
-    mount(app, str_make(app->metadata_path, metadata.len + base.len), oauth_metadata_routes, &app->oauth.http,
-          UNKNOWN_NONE);
-    mount(app, app->web.base, web_routes, &app->web.http, UNKNOWN_HTML);
-}
-
-/* ---- start ---- */
-
-/* What an import that was killed has left undecided. Not a reason to serve nothing: the next one does it. */
-static void complete_import(const struct config *c, const struct store_options *writes)
-{
-    const struct step_rules rules = step_rules_configured(c);
-    struct finalizing_result done;
-    struct error error;
-    if (finalizing_complete(writes, &rules, &done, &error))
-        log_warn("%s: videos of an unfinished import were not decided: %s", c->store.path, error.text);
-    else if (done.videos)
-        log_info("%s: decided %lld videos that an unfinished import had left", c->store.path,
-                 (long long)done.videos);
-}
-
-/* Tokens that cannot be decrypted stop the start, so that the operator notices before authors do. */
-static enum err check_secrets(const struct app *app, struct error *error)
-{
-    return vault_check(app->config, app->store, error) ? ERR_INVALID : OK;
-}
-
-static enum err open_store(struct app *app, struct error *error)
-{
-    const struct config *c = app->config;
-    int applied;
-    enum err e = store_migrate(c->store.path, &applied, error);
-    if (e)
-        return e;
-    if (applied)
-        log_info("%s: %d migration%s applied", c->store.path, applied, applied == 1 ? "" : "s");
-    const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
-    const struct store_options writes = {
-        .path = c->store.path,
-        .mode = STORE_WRITE,
-        .busy_timeout_ms = (int)c->store.busy_timeout_ms,
-        .checkpointed = true,
-    };
-    complete_import(c, &writes);
-    e = store_open(&app->store, &reads, error);
-    if (e)
-        return e;
-    e = check_secrets(app, error);
-    if (e)
-        return e;
-    e = writer_open(&app->writer, &app->loop, &writes, error);
-    if (e)
-        return e;
-    return checkpointer_open(&app->checkpointer, &app->loop, c->store.path, writer_lock(app->writer), error);
+    database_close(&app->database);
 }
 
 static enum err open_redis(struct app *app, struct error *error)
@@ -223,18 +80,74 @@ static enum err open_redis(struct app *app, struct error *error)
     return OK;
 }
 
+static void close_redis(struct app *app)
+{
+    if (app->redis)
+        redis_close(app->redis, NULL, NULL);
+    app->redis = NULL;
+}
+
+static enum err open_applications(struct app *app, struct error *error)
+{
+    (void)error;
+    applications_open(&app->applications, &app->loop, app->config, &app->database, app->redis);
+    app->expiry_observer = expiry_observer_new(&app->loop, app->database.writer);
+    return OK;
+}
+
+static void close_applications(struct app *app)
+{
+    expiry_observer_close(app->expiry_observer);
+    applications_close(&app->applications);
+}
+
+static void free_applications(struct app *app)
+{
+    expiry_observer_free(app->expiry_observer);
+    applications_free(&app->applications);
+}
+
+/* ---- monitor ---- */
+
+static enum err open_monitor(struct app *app, struct error *error)
+{
+    app->monitor = monitor_new(&app->loop, app->config);
+    struct admin_view *view = monitor_view(app->monitor);
+    view->store = app->database.store;
+    view->writer = app->database.writer;
+    view->checkpointer = app->database.checkpointer;
+    view->redis = app->redis;
+    view->limiter = app->applications.api.limiter;
+    view->positions = app->applications.api.positions;
+    monitor_set_response_cache(app->monitor, app->applications.api.cache);
+    enum err err = monitor_set_access_log(app->monitor, app->config->log.access, error);
+    return err ? err : monitor_open(app->monitor, error);
+}
+
+static void close_monitor(struct app *app)
+{
+    monitor_close(app->monitor);
+}
+
+static void free_monitor(struct app *app)
+{
+    monitor_free(app->monitor);
+}
+
+/* ---- HTTP server ---- */
+
 static bool holds_key(void *ctx, struct str text)
 {
     const struct app *app = ctx;
-    return key_locate_secret(app->api.envelope.key_prefix, text) < text.len;
+    return key_locate_secret(app->applications.api.envelope.key_prefix, text) < text.len;
 }
 
 static enum err open_server(struct app *app, struct error *error)
 {
     const struct config *c = app->config;
-    struct items listen = {0}, proxies = {0};
-    config_each_item(c->server.listen, add_item, &listen);
-    config_each_item(c->server.trusted_proxies, add_item, &proxies);
+    struct config_list listen, proxies;
+    config_list_init(&listen, c->server.listen);
+    config_list_init(&proxies, c->server.trusted_proxies);
     const struct http_options options = {
         .limits = {.head_bytes = HEAD_BYTES,
                    .target_bytes = TARGET_BYTES,
@@ -247,111 +160,26 @@ static enum err open_server(struct app *app, struct error *error)
                    .write_timeout_ms = (int)c->server.write_timeout_ms,
                    .request_timeout_ms = REQUEST_TIMEOUT_MS,
                    .drain_ms = (int)c->server.drain_ms},
-        .listen = (const char *const *)listen.text,
-        .listen_count = listen.count,
+        .listen = (const char *const *)listen.texts.items,
+        .listen_count = listen.texts.count,
         .reuse_port = c->server.reuse_port,
-        .trusted_proxies = (const char *const *)proxies.text,
-        .trusted_proxy_count = proxies.count,
+        .trusted_proxies = (const char *const *)proxies.texts.items,
+        .trusted_proxy_count = proxies.texts.count,
         .extra_field = c->account.auth_header,
-        .router = &app->router,
+        .router = &app->applications.router,
         .holds_secret = holds_key,
         .holds_secret_ctx = app,
         .ended = monitor_record_request,
-        .ended_ctx = app->watch,
+        .ended_ctx = app->monitor,
     };
-    enum err err = http_server_open(&app->server, &app->loop, &options, error);
-    free_items(&listen);
-    free_items(&proxies);
-    return err;
-}
-
-static enum err open_watch(struct app *app, struct error *error)
-{
     const char *why = "";
-    struct admin_view *view = monitor_view(app->watch);
-    view->store = app->store;
-    view->writer = app->writer;
-    view->checkpointer = app->checkpointer;
-    view->redis = app->redis;
-    view->limiter = app->api.limiter;
-    monitor_set_response_cache(app->watch, app->api.cache);
-    view->cursors = app->api.positions;
-    enum err err = monitor_set_access_log(app->watch, app->config->log.access, &why);
-    if (err)
-        return error_set(error, err, "%s", why);
-    return monitor_open(app->watch, error);
+    enum err err = http_server_open(&app->server, &app->loop, &options, &why);
+    config_list_fini(&listen);
+    config_list_fini(&proxies);
+    return err ? error_set(error, err, "%s", why) : OK;
 }
 
-/* ---- stop, in reverse ---- */
-
-static void close_redis(struct app *app)
-{
-    poll_positions_close(app->api.positions);
-    app->api.positions = NULL;
-    if (app->api.limiter)
-        limiter_detach_redis(app->api.limiter);
-    if (app->redis)
-        redis_close(app->redis, NULL, NULL);
-    app->redis = NULL;
-}
-
-static void on_writer_closed(void *ctx)
-{
-    struct app *app = ctx;
-    app->writer = NULL;
-}
-
-static void close_writer(void *ctx)
-{
-    struct app *app = ctx;
-    app->checkpointer = NULL;
-    if (app->writer)
-        writer_close(app->writer, on_writer_closed, app);
-}
-
-/* The reader first, the writer last: the last one to close writes the log back into the database, which a
- * reader may not, and should not do on the loop. */
-static void close_store(struct app *app)
-{
-    if (app->store)
-        store_close(app->store);
-    app->store = NULL;
-    if (app->checkpointer)
-        checkpointer_close(app->checkpointer, close_writer, app);
-    else
-        close_writer(app);
-}
-
-static void stop_handles(struct app *app)
-{
-    uv_close((uv_handle_t *)&app->sigterm, NULL);
-    uv_close((uv_handle_t *)&app->sigint, NULL);
-    reload_close(&app->reload);
-}
-
-/* Nobody asks and nobody refreshes any more. */
-static void stop_rest(struct app *app)
-{
-    if (app->server || app->schedule)
-        return;
-    monitor_close(app->watch);
-    longpoll_close(app->api.longpoll);
-    app->api.longpoll = NULL;
-    key_usage_close(app->api.usage);
-    web_close(&app->web);
-    expiry_observer_close(app->expiry_observer);
-    close_redis(app);
-    close_store(app);
-    stop_handles(app);
-}
-
-static void on_server_closed(void *ctx)
-{
-    struct app *app = ctx;
-    app->server = NULL;
-    monitor_view(app->watch)->server = NULL;
-    stop_rest(app);
-}
+/* ---- refresh ---- */
 
 static void on_spool_changed(void *ctx)
 {
@@ -359,24 +187,45 @@ static void on_spool_changed(void *ctx)
     schedule_spool_changed(app->schedule);
 }
 
-static void open_refresh(struct app *app)
+static enum err open_refresh(struct app *app, struct error *error)
 {
     const struct config *c = app->config;
     const struct source_list sources = sources_configured(c);
-    app->schedule = schedule_open(&app->loop, c, app->store, writer_lock(app->writer), &sources);
+    (void)error;
+    app->schedule =
+        schedule_open(&app->loop, c, app->database.store, writer_lock(app->database.writer), &sources);
     if (source_list_only(&sources, SOURCE_SPOOL).sources[0])
         app->spool_watch = spool_watch_open(&app->loop, c->refresh.spool_dir, on_spool_changed, app);
+    return OK;
+}
+
+/* ---- signals ---- */
+
+static void close_all(struct app *app);
+
+static void stop_if_drained(struct app *app)
+{
+    if (!app->server && !app->schedule)
+        close_all(app);
+}
+
+static void on_server_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->server = NULL;
+    monitor_view(app->monitor)->server = NULL;
+    stop_if_drained(app);
 }
 
 static void on_schedule_closed(void *ctx)
 {
     struct app *app = ctx;
     app->schedule = NULL;
-    monitor_view(app->watch)->schedule = NULL;
-    stop_rest(app);
+    monitor_view(app->monitor)->schedule = NULL;
+    stop_if_drained(app);
 }
 
-static void close_refresh(struct app *app)
+static void drain_refresh(struct app *app)
 {
     if (app->spool_watch)
         spool_watch_close(app->spool_watch);
@@ -384,102 +233,122 @@ static void close_refresh(struct app *app)
     schedule_close(app->schedule, on_schedule_closed, app);
 }
 
-static void on_signal(uv_signal_t *signal, int number)
+static void on_stop_signal(uv_signal_t *signal, int number)
 {
     struct app *app = signal->data;
     if (!app->server)
         return;
     log_info("signal %d: %s", number,
-             app->draining ? "stopping at once" : "finishing the requests in flight");
+             app->draining ? "aborting the requests in flight" : "finishing the requests in flight");
     if (!app->draining)
-        close_refresh(app);
-    app->draining = monitor_view(app->watch)->draining = true;
-    longpoll_drain(app->api.longpoll);
+        drain_refresh(app);
+    app->draining = monitor_view(app->monitor)->draining = true;
+    longpoll_drain(app->applications.api.longpoll);
     http_server_close(app->server, on_server_closed, app);
 }
 
-/* What was copied from the configuration, or depends on it. */
-static void take_config(void *ctx)
+/* Called by reload.c on SIGHUP. */
+static void on_config_changed(void *ctx)
 {
     struct app *app = ctx;
-    const struct config *c = app->config;
-    log_set(c->log.level, c->log.format);
-    app->api.envelope.cors_origins = app->oauth.envelope.cors_origins = c->server.cors_origins;
-    app->api.limit_headers = c->limits.headers;
+    log_set(app->config->log.level, app->config->log.format);
+    applications_reconfigure(&app->applications, app->config);
     if (app->schedule)
         schedule_reconfigure(app->schedule);
-    limiter_set_limit(app->api.limiter, (int)c->limits.requests_per_minute);
 }
 
-static void start_signals(struct app *app)
+static enum err open_signals(struct app *app, struct error *error)
 {
+    (void)error;
     CHECK(uv_signal_init(&app->loop, &app->sigterm) == 0 && uv_signal_init(&app->loop, &app->sigint) == 0);
     app->sigterm.data = app->sigint.data = app;
-    CHECK(uv_signal_start(&app->sigterm, on_signal, SIGTERM) == 0);
-    CHECK(uv_signal_start(&app->sigint, on_signal, SIGINT) == 0);
+    CHECK(uv_signal_start(&app->sigterm, on_stop_signal, SIGTERM) == 0);
+    CHECK(uv_signal_start(&app->sigint, on_stop_signal, SIGINT) == 0);
+    app->reload.monitor = app->monitor;
     reload_open(&app->reload, &app->loop);
+    return OK;
 }
 
-/* Everything that was opened before a failure, or the loop has ended. */
-static void close_rest(struct app *app)
+static void close_signals(struct app *app)
 {
-    monitor_close(app->watch);
-    if (app->api.longpoll) {
-        longpoll_close(app->api.longpoll);
-        key_usage_close(app->api.usage);
-    }
-    web_close(&app->web);
-    expiry_observer_close(app->expiry_observer);
-    close_redis(app);
-    close_store(app);
-    CHECK(uv_run(&app->loop, UV_RUN_DEFAULT) == 0);
-    monitor_free(app->watch);
-    key_usage_free(app->api.usage);
-    web_fini(&app->web);
-    expiry_observer_free(app->expiry_observer);
-    oauth_fini(&app->oauth);
-    free(app->metadata_path);
-    limiter_free(app->api.limiter);
-    response_cache_free(app->api.cache);
-    key_cache_free(app->api.key_cache);
-    CHECK(uv_loop_close(&app->loop) == 0);
+    uv_close((uv_handle_t *)&app->sigterm, NULL);
+    uv_close((uv_handle_t *)&app->sigint, NULL);
+    reload_close(&app->reload);
+}
+
+/* ---- start and stop ---- */
+
+/* `close` also runs if `open` failed. It starts to close; the loop completes it. Not set for what drains.
+ * `free` runs after the loop has ended. */
+static const struct subsystem {
+    enum err (*open)(struct app *app, struct error *error);
+    void (*close)(struct app *app);
+    void (*free)(struct app *app);
+} subsystems[] = {
+    {open_database, close_database, NULL},
+    {open_redis, close_redis, NULL},
+    {open_applications, close_applications, free_applications},
+    {open_monitor, close_monitor, free_monitor},
+    {open_signals, close_signals, NULL},
+    {open_server, NULL, NULL},
+    {open_refresh, NULL, NULL},
+};
+enum { SUBSYSTEMS = sizeof subsystems / sizeof subsystems[0] };
+
+static enum err open_all(struct app *app, struct error *error)
+{
+    const char *why = "";
+    if (!http_client_check(&why))
+        return error_set(error, ERR_INVALID, "%s", why);
+    enum err err = OK;
+    while (!err && app->opened < SUBSYSTEMS)
+        err = subsystems[app->opened++].open(app, error);
+    return err;
+}
+
+static void close_all(struct app *app)
+{
+    for (size_t i = app->opened; i-- > 0;)
+        if (subsystems[i].close)
+            subsystems[i].close(app);
+}
+
+static void free_all(struct app *app)
+{
+    for (size_t i = app->opened; i-- > 0;)
+        if (subsystems[i].free)
+            subsystems[i].free(app);
+}
+
+/* Scripts wait for these lines, so everything that they may use next must be open. */
+static void announce(struct app *app)
+{
+    struct admin_view *view = monitor_view(app->monitor);
+    view->schedule = app->schedule;
+    http_server_print_addresses(app->server, "listening on");
+    monitor_announce(app->monitor);
+    view->server = app->server;
 }
 
 enum err app_run(struct config *config, const char *config_path, struct error *error)
 {
     struct app app = {.config = config};
+    app.reload = (struct reload){
+        .config = config, .path = config_path, .changed = on_config_changed, .changed_ctx = &app};
     log_start();
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* until it can be heeded, and no reason to end */
-    app.watch = monitor_new(&app.loop, config);
-    app.reload = (struct reload){
-        .config = config, .path = config_path, .watch = app.watch, .changed = take_config, .ctx = &app};
-    enum err e = http_client_check(error) ? ERR_INVALID : open_store(&app, error);
-    if (e == OK)
-        e = open_redis(&app, error);
-    if (e == OK) {
-        init_api(&app);
-        web_init(&app.web, config, &app.loop, app.store, app.writer, app.api.positions);
-        mount_all(&app);
-        app.expiry_observer = expiry_observer_new(&app.loop, app.writer);
-        start_signals(&app); /* first: who reads `listening on …` may send one at once */
-        e = open_watch(&app, error);
-        if (e == OK)
-            e = open_server(&app, error);
-        if (e)
-            stop_handles(&app);
-    }
-    if (e == OK) {
-        open_refresh(&app);
-        monitor_view(app.watch)->schedule = app.schedule;
-        http_server_print_addresses(app.server, "listening on");
-        monitor_announce(app.watch);
-        monitor_view(app.watch)->server = app.server;
-        (void)uv_run(&app.loop, UV_RUN_DEFAULT);
+    (void)signal(SIGHUP, SIG_IGN); /* a SIGHUP before open_signals() must not end the process */
+    enum err err = open_all(&app, error);
+    if (err)
+        close_all(&app);
+    else
+        announce(&app);
+    CHECK(uv_run(&app.loop, UV_RUN_DEFAULT) == 0);
+    if (!err)
         log_info("stopped");
-    }
-    close_rest(&app);
+    free_all(&app);
+    CHECK(uv_loop_close(&app.loop) == 0);
     log_stop();
-    return e;
+    return err;
 }

@@ -1,4 +1,4 @@
-/* Wires what watches. Knows no metric and no page. */
+/* Owns and connects the parts of monitoring. */
 #include "app/monitor.h"
 
 #include "admin/access_log.h"
@@ -13,7 +13,7 @@
 struct monitor {
     uv_loop_t *loop;
     struct admin_view view;
-    struct request_metrics *traffic;
+    struct request_metrics *requests;
     struct loop_lag lag;
     struct access_log *log;
     struct admin *admin; /* NULL: off, or closing */
@@ -22,21 +22,22 @@ struct monitor {
 
 struct monitor *monitor_new(uv_loop_t *loop, const struct config *config)
 {
-    struct monitor *w = xcalloc(1, sizeof *w);
-    w->loop = loop;
-    w->traffic = request_metrics_new();
-    w->log = access_log_new(loop);
-    w->view = (struct admin_view){.config = config, .traffic = w->traffic, .lag = &w->lag, .log = w->log};
-    loop_lag_open(&w->lag, loop);
-    return w;
+    struct monitor *m = xcalloc(1, sizeof *m);
+    m->loop = loop;
+    m->requests = request_metrics_new();
+    m->log = access_log_new(loop);
+    m->view = (struct admin_view){
+        .config = config, .requests = m->requests, .loop_lag = &m->lag, .access_log = m->log};
+    loop_lag_open(&m->lag, loop);
+    return m;
 }
 
-struct admin_view *monitor_view(struct monitor *w)
+struct admin_view *monitor_view(struct monitor *m)
 {
-    return &w->view;
+    return &m->view;
 }
 
-static void write_cache(struct buf *b, const void *ctx)
+static void write_cache_metrics(struct buf *b, const void *ctx)
 {
     struct response_cache_counts c = response_cache_counts(ctx);
     metrics_counter(b, "viewtally_response_cache_hits_total", "Responses served from the response cache.",
@@ -54,39 +55,41 @@ static void write_cache(struct buf *b, const void *ctx)
                   (int64_t)c.bytes);
 }
 
-void monitor_set_response_cache(struct monitor *w, const struct response_cache *cache)
+void monitor_set_response_cache(struct monitor *m, const struct response_cache *cache)
 {
-    w->view.more = write_cache;
-    w->view.more_ctx = cache;
+    m->view.write_more = write_cache_metrics;
+    m->view.write_more_ctx = cache;
 }
 
-enum err monitor_open(struct monitor *w, struct error *error)
+enum err monitor_open(struct monitor *m, struct error *error)
 {
-    const char *listen = w->view.config->admin.listen;
-    enum err err = *listen ? admin_open(&w->admin, w->loop, &w->view, error) : OK;
+    const char *listen = m->view.config->admin.listen;
+    if (!*listen)
+        return OK;
+    enum err err = admin_open(&m->admin, m->loop, &m->view, error);
     if (err != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
         return err;
     log_warn("%s; this process serves no metrics: each process needs its own address", error->text);
     return OK;
 }
 
-enum err monitor_set_access_log(struct monitor *w, const char *target, const char **why)
+enum err monitor_set_access_log(struct monitor *m, const char *target, struct error *error)
 {
-    return access_log_set_target(w->log, target, why);
+    return access_log_set_target(m->log, target, error);
 }
 
-void monitor_announce(const struct monitor *w)
+void monitor_announce(const struct monitor *m)
 {
-    if (w->admin)
-        admin_announce(w->admin);
+    if (m->admin)
+        admin_announce(m->admin);
 }
 
 void monitor_record_request(void *ctx, const struct request *r, bool complete)
 {
-    struct monitor *w = ctx;
+    struct monitor *m = ctx;
     int64_t us = clock_work_us() - r->arrived_us;
-    request_metrics_record(w->traffic, r, complete, us);
-    access_log_append(w->log, r, complete, us);
+    request_metrics_record(m->requests, r, complete, us);
+    access_log_append(m->log, r, complete, us);
 }
 
 static void on_admin_closed(void *ctx)
@@ -94,24 +97,27 @@ static void on_admin_closed(void *ctx)
     (void)ctx;
 }
 
-void monitor_close(struct monitor *w)
+void monitor_close(struct monitor *m)
 {
-    if (w->closed)
+    if (m->closed)
         return;
-    w->closed = true;
-    /* Somebody may still ask while it closes, when these are gone. */
-    w->view = (struct admin_view){
-        .config = w->view.config, .traffic = w->traffic, .lag = &w->lag, .log = w->log, .draining = true};
-    loop_lag_close(&w->lag);
-    access_log_close(w->log);
-    if (w->admin)
-        admin_close(w->admin, on_admin_closed, NULL);
-    w->admin = NULL;
+    m->closed = true;
+    /* The admin listener may still serve a request while it closes, but the subsystems are about to go. */
+    m->view = (struct admin_view){.config = m->view.config,
+                                  .requests = m->requests,
+                                  .loop_lag = &m->lag,
+                                  .access_log = m->log,
+                                  .draining = true};
+    loop_lag_close(&m->lag);
+    access_log_close(m->log);
+    if (m->admin)
+        admin_close(m->admin, on_admin_closed, NULL);
+    m->admin = NULL;
 }
 
-void monitor_free(struct monitor *w)
+void monitor_free(struct monitor *m)
 {
-    access_log_free(w->log);
-    request_metrics_free(w->traffic);
-    free(w);
+    access_log_free(m->log);
+    request_metrics_free(m->requests);
+    free(m);
 }

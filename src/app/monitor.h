@@ -1,40 +1,41 @@
-/* What watches the server while it serves: the counters of its requests, the access log, the admin listener,
- * the lag of the loop. The app tells it what comes up and goes; it changes nothing. */
+/* Monitoring of the server: request metrics, access log, loop lag, and the admin listener that serves them.
+ */
 #ifndef VT_APP_MONITOR_H
 #define VT_APP_MONITOR_H
 
 #include "admin/view.h"
 #include "api/response_cache.h"
+#include "base/error.h"
 
 struct monitor;
 
-/* Begins to measure. `config` must outlive it. */
+/* Starts to measure. `config` must outlive the monitor. */
 struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
 
-/* What the pages show: the caller fills it in. */
-struct admin_view *monitor_view(struct monitor *w);
+/* Returns the view that the admin pages show. The caller fills in the pointers to the subsystems and sets
+ * each to NULL before it closes the subsystem. */
+struct admin_view *monitor_view(struct monitor *m);
 
-/* Opens [admin] listen, if it is not empty. Whoever did not choose an address is not kept from serving by
- * another process that has the default one: that is a warning. */
-MUST_USE enum err monitor_open(struct monitor *w, struct error *error);
+/* Opens [admin] listen unless it is empty. If the default address is in use, logs a warning and continues
+ * without an admin listener, so that several processes can run with default settings. */
+MUST_USE enum err monitor_open(struct monitor *m, struct error *error);
 
-/* Shows what is kept of answers. */
-void monitor_set_response_cache(struct monitor *w, const struct response_cache *cache);
+/* Adds the metrics of the response cache to the page. */
+void monitor_set_response_cache(struct monitor *m, const struct response_cache *cache);
 
-/* Opens the access log as the configuration says it, anew if it is open already. On failure all stays as it
- * was. */
-MUST_USE enum err monitor_set_access_log(struct monitor *w, const char *target, const char **why);
+/* Opens the access log, or reopens it (log rotation). On error, the previous log stays in use. */
+MUST_USE enum err monitor_set_access_log(struct monitor *m, const char *target, struct error *error);
 
-/* Says on standard output where the pages are. */
-void monitor_announce(const struct monitor *w);
+/* Prints the addresses of the admin listener to standard output. */
+void monitor_announce(const struct monitor *m);
 
-/* struct http_options.ended; its ctx is the watch. */
+/* For struct http_options.ended; `ctx` is the monitor. */
 void monitor_record_request(void *ctx, const struct request *r, bool complete);
 
-/* Begins to end; what it still holds goes while the loop runs on. Twice is as good as once. */
-void monitor_close(struct monitor *w);
+/* Starts to close; the loop completes it. A second call does nothing. */
+void monitor_close(struct monitor *m);
 
-/* Once the loop has run out. */
-void monitor_free(struct monitor *w);
+/* Call after the loop has ended. */
+void monitor_free(struct monitor *m);
 
 #endif

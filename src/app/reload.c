@@ -1,5 +1,5 @@
-/* A configuration that is wrong changes nothing; one that is right changes the keys that say so in the table
- * (config/config_table.c), and names the others that wait for a restart. */
+/* An invalid configuration changes nothing. A valid one changes the keys that are marked as reloadable in
+ * config/config_table.c; for the others, a log line says that they need a restart. */
 #include "app/reload.h"
 
 #include "base/check.h"
@@ -12,42 +12,43 @@ extern char **environ;
 
 enum { MESSAGE_MAX = 1 << 20 };
 
-/* The file that was renamed away must be let go of whatever the configuration is like. */
-static void rotate(struct reload *r)
+/* Reopens the access log even if the configuration is invalid, so that a rotated file can be deleted. */
+static void reopen_log(struct reload *r)
 {
-    const char *why = "";
-    if (monitor_set_access_log(r->watch, r->config->log.access, &why))
-        log_error("SIGHUP: %s; it is written where it was", why);
+    struct error error;
+    if (monitor_set_access_log(r->monitor, r->config->log.access, &error))
+        log_error("SIGHUP: %s; continuing with the open access log", error.text);
 }
 
-static void take_over(struct reload *r, struct config *fresh)
+static void apply(struct reload *r, struct config *fresh)
 {
-    int taken = 0;
+    int changed = 0;
     const struct config_key *key;
     for (size_t i = 0; (key = config_key_at(i)); i++) {
         if (!value_differs(r->config, fresh, key))
             continue;
         if (key->place.reload) {
             value_swap(r->config, fresh, key);
-            taken++;
+            changed++;
         } else {
-            log_warn("SIGHUP: [%s] %s has another value now, which takes a restart", key->section, key->name);
+            log_warn("SIGHUP: the new value of [%s] %s takes effect after a restart", key->section,
+                     key->name);
         }
     }
-    r->changed(r->ctx);
-    log_info("SIGHUP: the configuration was read again, %d value%s changed", taken, taken == 1 ? "" : "s");
+    r->changed(r->changed_ctx);
+    log_info("SIGHUP: configuration reloaded, %d value%s changed", changed, changed == 1 ? "" : "s");
 }
 
-static bool read_again(struct reload *r, struct config *fresh)
+static bool load(struct reload *r, struct config *fresh)
 {
     struct buf message;
-    const char *why = "";
+    struct error error;
     buf_init(&message, MESSAGE_MAX);
     bool ok = config_load(fresh, r->path, (const char *const *)environ, &message) == OK;
     if (!ok) {
-        log_error("SIGHUP: the configuration stays as it is: %.*s", (int)message.len, message.p);
-    } else if (monitor_set_access_log(r->watch, fresh->log.access, &why)) {
-        log_error("SIGHUP: the configuration stays as it is: %s", why);
+        log_error("SIGHUP: the configuration is unchanged: %.*s", (int)message.len, message.p);
+    } else if (monitor_set_access_log(r->monitor, fresh->log.access, &error)) {
+        log_error("SIGHUP: the configuration is unchanged: %s", error.text);
         ok = false;
     }
     buf_fini(&message);
@@ -60,10 +61,10 @@ static void on_signal(uv_signal_t *signal, int number)
     struct config fresh;
     (void)number;
     config_init(&fresh);
-    if (read_again(r, &fresh))
-        take_over(r, &fresh);
+    if (load(r, &fresh))
+        apply(r, &fresh);
     else
-        rotate(r);
+        reopen_log(r);
     config_fini(&fresh);
 }
 

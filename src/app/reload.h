@@ -1,5 +1,4 @@
-/* SIGHUP: opens the access log anew and takes new values of the configuration over, as far as a running
- * server can. */
+/* SIGHUP: reopens the access log and applies changed configuration values that do not need a restart. */
 #ifndef VT_APP_RELOAD_H
 #define VT_APP_RELOAD_H
 
@@ -7,16 +6,17 @@
 
 struct reload {
     uv_signal_t signal;
-    struct config *config; /* in force */
+    struct config *config; /* in effect */
     const char *path;      /* NULL: no file */
-    struct monitor *watch;
-    void (*changed)(void *ctx); /* values of `config` are new; texts of before are gone when it returns */
-    void *ctx;
+    struct monitor *monitor;
+    /* Called after values of `config` have changed. The previous strings are freed when it returns. */
+    void (*changed)(void *ctx);
+    void *changed_ctx;
 };
 
-/* Begins to listen to the signal. The struct's members but `signal` are set by the caller. */
+/* Starts to handle the signal. The caller sets all members but `signal`. */
 void reload_open(struct reload *r, uv_loop_t *loop);
-/* The struct must stay until the loop has run on. */
+/* The struct must stay valid until the loop has ended. */
 void reload_close(struct reload *r);
 
 #endif

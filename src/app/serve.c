@@ -1,4 +1,4 @@
-/* viewtally serve: the server. */
+/* viewtally serve: runs the server. */
 #include "app/serve.h"
 
 #include "app/app.h"
@@ -10,25 +10,28 @@
 static enum err create_database(const char *path, struct error *error)
 {
     int applied;
-    enum err e = store_create(path, &applied, error);
-    if (e == OK && applied)
+    enum err err = store_create(path, &applied, error);
+    if (!err && applied)
         log_info("%s: %d migration%s applied", path, applied, applied == 1 ? "" : "s");
-    return e;
+    return err;
+}
+
+static enum err serve(struct cli *cli, bool create, struct error *error)
+{
+    const char *path = cli->config.store.path;
+    enum err err = database_lock_share(&cli->lock, path, create, error);
+    if (!err && create)
+        err = create_database(path, error);
+    return err ? err : app_run(&cli->config, cli->config_path, error);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    const bool creates = cli_flag(arguments, "create");
     struct error error;
-    const char *path = cli->config.store.path;
-    enum err e = database_lock_share(&cli->lock, path, creates, &error);
-    if (e == OK && creates)
-        e = create_database(path, &error);
-    if (e == OK)
-        e = app_run(&cli->config, cli->config_path, &error);
-    if (e == ERR_INVALID)
-        return cli_fail(CLI_USAGE, "%s", error.text);
-    return e ? cli_fail(CLI_COULD_NOT, "%s", error.text) : CLI_DONE;
+    const enum err err = serve(cli, cli_flag(arguments, "create"), &error);
+    if (!err)
+        return CLI_DONE;
+    return cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
 }
 
 static const struct cli_option serve_options[] = {

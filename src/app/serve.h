@@ -1,4 +1,4 @@
-/* The command that runs the server. It stands above cli/, because the server is made of all the rest. */
+/* The command `serve`. It is not in cli/, because it depends on all other directories. */
 #ifndef VT_APP_SERVE_H
 #define VT_APP_SERVE_H
 

@@ -115,7 +115,7 @@ def test_rotation_under_load_loses_nothing(logged):
         wait.until(lambda: sum(sent) >= goal and logged.path.exists() and logged.path.stat().st_size, "some requests")   # noqa: B023
         old.append(logged.path.with_name(f"access.log.{turn}"))
         logged.path.rename(old[-1])
-        hang_up(logged, "configuration was read again", turn)
+        hang_up(logged, "configuration reloaded", turn)
     over.set()
     for thread in threads:
         thread.join()
@@ -220,7 +220,7 @@ def test_new_values_are_taken_over(logged):
     assert "RateLimit" not in first.headers and "Access-Control-Allow-Origin" not in first.headers
     other = logged.path.with_name("other.log")
     logged.configure({"limits": {"requests_per_minute": "3"}, "server": {"cors_origins": "https://app.example.com"}, "log": {"access": str(other), "format": "json"}})
-    hang_up(logged, "configuration was read again, 4 values changed")
+    hang_up(logged, "configuration reloaded, 4 values changed")
     assert json.loads(logged.log.splitlines()[-1])["level"] == "info"
     answers = [client.get("/account", headers=origin) for _ in range(4)]
     assert [answer.status for answer in answers] == [200, 200, 200, 429]
@@ -244,7 +244,7 @@ def test_the_refresh_takes_its_new_minute_and_rules(viewtally, clock, tmp_path):
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total") == 1, "the run at the start")
         assert scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
         viewtally.configure({"refresh": {"minute": "20"}, "viral": {"min_views": "500"}})
-        hang_up(viewtally, "configuration was read again, 2 values changed")
+        hang_up(viewtally, "configuration reloaded, 2 values changed")
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 20 * 60, "the new minute")
         spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 600)])
         wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["viral"]["is_viral"], "the new rule")
@@ -252,9 +252,9 @@ def test_the_refresh_takes_its_new_minute_and_rules(viewtally, clock, tmp_path):
 
 def test_what_takes_a_restart_is_named(logged):
     logged.configure({"server": {"max_connections": "77", "base_url": "http://elsewhere/v1"}, "redis": {"password": "hushhush"}})
-    hang_up(logged, "configuration was read again, 0 values changed")
+    hang_up(logged, "configuration reloaded, 0 values changed")
     for key in ("[server] max_connections", "[server] base_url", "[redis] password"):
-        assert logged.log.count(f"{key} has another value now, which takes a restart") == 1
+        assert logged.log.count(f"{key} takes effect after a restart") == 1
     assert "hushhush" not in logged.log
     assert logged.client(logged.key).get("/account").status == 200
 
@@ -271,7 +271,7 @@ def test_a_configuration_that_is_wrong_changes_nothing(logged, text, said):
         logged.config_path.unlink()
     else:
         logged.config_path.write_text(text)
-    hang_up(logged, "the configuration stays as it is: ")
+    hang_up(logged, "the configuration is unchanged: ")
     assert said in logged.log
     assert "RateLimit" not in client.get("/account").headers
     assert len(lines_when(logged.path, 1)) == 1, "the log is reopened all the same"

@@ -89,9 +89,9 @@ static void a_pool_that_stands_still_loses_little_and_says_so(void **state)
 {
     struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
-    const char *why = "";
+    struct error error;
     (void)state;
-    assert_int_equal(access_log_set_target(l, path, &why), OK);
+    assert_int_equal(access_log_set_target(l, path, &error), OK);
     stop_pool();
     begin_to_listen();
     while (access_log_counts(l).dropped < 1000)
@@ -119,10 +119,10 @@ static void a_full_disk_is_told_of_once(void **state)
 {
     struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
-    const char *why = "";
+    struct error error;
     (void)state;
     begin_to_listen();
-    assert_int_equal(access_log_set_target(l, "/dev/full", &why), OK);
+    assert_int_equal(access_log_set_target(l, "/dev/full", &error), OK);
     access_log_append(l, &r, true, 5);
     for (int tries = 0; tries < 100 && read_text(said_path) == 0; tries++)
         (void)uv_run(&loop, UV_RUN_ONCE);

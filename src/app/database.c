@@ -1,0 +1,84 @@
+/* Opens the database for the server. */
+#include "app/database.h"
+
+#include "base/log.h"
+#include "import/finalizing.h"
+#include "vault/token_vault.h"
+
+/* Completes an import whose process was killed. A failure does not prevent the start: the next import or
+ * start tries again. */
+static void complete_import(const struct config *c, const struct store_options *options)
+{
+    const struct step_rules rules = step_rules_configured(c);
+    struct finalizing_result result;
+    struct error error;
+    if (finalizing_complete(options, &rules, &result, &error))
+        log_warn("%s: cannot complete an interrupted import: %s", c->store.path, error.text);
+    else if (result.videos)
+        log_info("%s: completed an interrupted import: %lld videos finalized", c->store.path,
+                 (long long)result.videos);
+}
+
+/* Reports tokens that cannot be decrypted at the start, not when the first refresh needs them. */
+static enum err check_secrets(const struct config *c, struct store *store, struct error *error)
+{
+    char message[sizeof error->text];
+    if (vault_check(c, store, message, sizeof message))
+        return error_set(error, ERR_INVALID, "%s", message);
+    return OK;
+}
+
+enum err database_open(struct database *db, uv_loop_t *loop, const struct config *c, struct error *error)
+{
+    int applied;
+    enum err err = store_migrate(c->store.path, &applied, error);
+    if (err)
+        return err;
+    if (applied)
+        log_info("%s: %d migration%s applied", c->store.path, applied, applied == 1 ? "" : "s");
+    const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
+    const struct store_options writes = {
+        .path = c->store.path,
+        .mode = STORE_WRITE,
+        .busy_timeout_ms = (int)c->store.busy_timeout_ms,
+        .checkpointed = true,
+    };
+    complete_import(c, &writes);
+    err = store_open(&db->store, &reads, error);
+    if (err)
+        return err;
+    err = check_secrets(c, db->store, error);
+    if (err)
+        return err;
+    err = writer_open(&db->writer, loop, &writes, error);
+    if (err)
+        return err;
+    return checkpointer_open(&db->checkpointer, loop, c->store.path, writer_lock(db->writer), error);
+}
+
+static void on_writer_closed(void *ctx)
+{
+    struct database *db = ctx;
+    db->writer = NULL;
+}
+
+static void close_writer(void *ctx)
+{
+    struct database *db = ctx;
+    db->checkpointer = NULL;
+    if (db->writer)
+        writer_close(db->writer, on_writer_closed, db);
+}
+
+/* The writer is closed last, because the last connection to close checkpoints the write-ahead log. The read
+ * connection cannot do that, and it would block the loop. */
+void database_close(struct database *db)
+{
+    if (db->store)
+        store_close(db->store);
+    db->store = NULL;
+    if (db->checkpointer)
+        checkpointer_close(db->checkpointer, close_writer, db);
+    else
+        close_writer(db);
+}
