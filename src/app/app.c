@@ -297,10 +297,7 @@ enum { SUBSYSTEMS = sizeof subsystems / sizeof subsystems[0] };
 
 static enum err open_all(struct app *app, struct error *error)
 {
-    const char *why = "";
-    if (!http_client_check(&why))
-        return error_set(error, ERR_INVALID, "%s", why);
-    enum err err = OK;
+    enum err err = http_client_check(error) ? ERR_INVALID : OK;
     while (!err && app->opened < SUBSYSTEMS)
         err = subsystems[app->opened++].open(app, error);
     return err;

@@ -19,15 +19,6 @@ static void complete_import(const struct config *c, const struct store_options *
                  (long long)result.videos);
 }
 
-/* Reports tokens that cannot be decrypted at the start, not when the first refresh needs them. */
-static enum err check_secrets(const struct config *c, struct store *store, struct error *error)
-{
-    char message[sizeof error->text];
-    if (vault_check(c, store, message, sizeof message))
-        return error_set(error, ERR_INVALID, "%s", message);
-    return OK;
-}
-
 enum err database_open(struct database *db, uv_loop_t *loop, const struct config *c, struct error *error)
 {
     int applied;
@@ -47,9 +38,9 @@ enum err database_open(struct database *db, uv_loop_t *loop, const struct config
     err = store_open(&db->store, &reads, error);
     if (err)
         return err;
-    err = check_secrets(c, db->store, error);
-    if (err)
-        return err;
+    /* Report tokens that cannot be decrypted now, not when the first refresh needs them. */
+    if (vault_check(c, db->store, error))
+        return ERR_INVALID;
     err = writer_open(&db->writer, loop, &writes, error);
     if (err)
         return err;
