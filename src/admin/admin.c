@@ -121,12 +121,11 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
         .key = "[admin] listen",
         .router = &a->router,
     };
-    const char *why = "";
-    enum err err = http_server_open(&a->server, loop, &options, &why);
+    enum err err = http_server_open(&a->server, loop, &options, error);
     config_list_fini(&listen);
     if (err) {
         free(a);
-        return error_set(error, err, "%s", why);
+        return err;
     }
     *out = a;
     return OK;

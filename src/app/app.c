@@ -172,11 +172,10 @@ static enum err open_server(struct app *app, struct error *error)
         .ended = monitor_record_request,
         .ended_ctx = app->monitor,
     };
-    const char *why = "";
-    enum err err = http_server_open(&app->server, &app->loop, &options, &why);
+    enum err err = http_server_open(&app->server, &app->loop, &options, error);
     config_list_fini(&listen);
     config_list_fini(&proxies);
-    return err ? error_set(error, err, "%s", why) : OK;
+    return err;
 }
 
 /* ---- refresh ---- */
