@@ -10,7 +10,7 @@
 
 #include "api/longpoll.h"
 #include "app/applications.h"
-#include "app/database.h"
+#include "app/server_database.h"
 #include "app/monitor.h"
 #include "app/reload.h"
 #include "auth/api_key.h"
@@ -38,7 +38,7 @@ struct app {
     const struct config *config;
     uv_loop_t loop;
     size_t opened; /* subsystems that were opened */
-    struct database database;
+    struct server_database database;
     struct redis *redis; /* NULL: not configured */
     struct redis_probes redis_probes;
     struct applications applications;
@@ -56,12 +56,12 @@ struct app {
 
 static enum err open_database(struct app *app, struct error *error)
 {
-    return database_open(&app->database, &app->loop, app->config, error);
+    return server_database_open(&app->database, &app->loop, app->config, error);
 }
 
 static void close_database(struct app *app)
 {
-    database_close(&app->database);
+    server_database_close(&app->database);
 }
 
 static enum err open_redis(struct app *app, struct error *error)

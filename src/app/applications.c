@@ -17,7 +17,7 @@ static struct str path_of_url(const char *url)
 }
 
 static void init_api(struct applications *apps, uv_loop_t *loop, const struct config *c,
-                     const struct database *db, struct redis *redis)
+                     const struct server_database *db, struct redis *redis)
 {
     const struct envelope_settings envelope = {.cors_origins = c->server.cors_origins,
                                                .key_prefix = str_from_cstr(c->keys.prefix)};
@@ -73,7 +73,7 @@ static void mount_all(struct applications *apps, const struct config *c)
 }
 
 void applications_open(struct applications *apps, uv_loop_t *loop, const struct config *config,
-                       const struct database *db, struct redis *redis)
+                       const struct server_database *db, struct redis *redis)
 {
     init_api(apps, loop, config, db, redis);
     web_init(&apps->web, config, loop, db->store, db->writer, apps->api.positions);

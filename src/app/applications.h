@@ -4,7 +4,7 @@
 #define VT_APP_APPLICATIONS_H
 
 #include "api/api.h"
-#include "app/database.h"
+#include "app/server_database.h"
 #include "oauth/oauth.h"
 #include "web/web.h"
 
@@ -21,7 +21,7 @@ struct applications {
 
 /* `redis` NULL: not configured. */
 void applications_open(struct applications *apps, uv_loop_t *loop, const struct config *config,
-                       const struct database *db, struct redis *redis);
+                       const struct server_database *db, struct redis *redis);
 
 /* Applies reloaded configuration values. */
 void applications_reconfigure(struct applications *apps, const struct config *config);

@@ -1,5 +1,5 @@
 /* Opens the database for the server. */
-#include "app/database.h"
+#include "app/server_database.h"
 
 #include "base/log.h"
 #include "import/finalizing.h"
@@ -19,7 +19,8 @@ static void complete_import(const struct config *c, const struct store_options *
                  (long long)result.videos);
 }
 
-enum err database_open(struct database *db, uv_loop_t *loop, const struct config *c, struct error *error)
+enum err server_database_open(struct server_database *db, uv_loop_t *loop, const struct config *c,
+                              struct error *error)
 {
     int applied;
     enum err err = store_migrate(c->store.path, &applied, error);
@@ -49,13 +50,13 @@ enum err database_open(struct database *db, uv_loop_t *loop, const struct config
 
 static void on_writer_closed(void *ctx)
 {
-    struct database *db = ctx;
+    struct server_database *db = ctx;
     db->writer = NULL;
 }
 
 static void close_writer(void *ctx)
 {
-    struct database *db = ctx;
+    struct server_database *db = ctx;
     db->checkpointer = NULL;
     if (db->writer)
         writer_close(db->writer, on_writer_closed, db);
@@ -63,7 +64,7 @@ static void close_writer(void *ctx)
 
 /* The writer is closed last, because the last connection to close checkpoints the write-ahead log. The read
  * connection cannot do that, and it would block the loop. */
-void database_close(struct database *db)
+void server_database_close(struct server_database *db)
 {
     if (db->store)
         store_close(db->store);
