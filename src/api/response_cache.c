@@ -1,24 +1,23 @@
-/* A chained hash table whose entries are also linked in a list, least recently used first. */
+/* A hash table whose entries are also linked in a list, least recently used first. */
 #include "api/response_cache.h"
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/hash_table.h"
 #include "base/list.h"
 
 #include <stdlib.h>
 
 enum {
-    BYTES_PER_BUCKET = 1024,
     LARGEST_FRACTION = 8, /* a response above 1/8 of max_bytes is not stored */
     SEEN_BITS = 1 << 20,
     SEEN_MAX = 1 << 17,
 };
 
 struct cache_entry {
+    struct hash_link by_key; /* first */
     struct cached_response response;
-    struct cache_entry *next_in_bucket;
     struct list by_use;
-    uint64_t hash;
     struct response_key key;
     int64_t stored_ms, valid_until_ms;
     size_t bytes;
@@ -28,23 +27,29 @@ struct cache_entry {
 struct response_cache {
     size_t max_bytes;
     uint64_t seed;
+    struct hash_table by_key;
     struct list by_use;
     struct response_cache_counts counts;
     /* Hashes of the requests that were offered, one bit each; cleared after SEEN_MAX of them. Two requests
      * that share a bit only store a response early. */
     unsigned char seen[SEEN_BITS / 8];
     int seen_count;
-    size_t bucket_count;
-    struct cache_entry *buckets[];
 };
+
+/* All fields but the revision. */
+static bool is_same_request(const struct hash_link *link, const void *key)
+{
+    const struct response_key *a = &((const struct cache_entry *)(const void *)link)->key, *b = key;
+    return a->route == b->route && a->scope == b->scope && str_eq(a->query, b->query) &&
+           str_eq(a->path, b->path) && str_eq(a->accept, b->accept);
+}
 
 struct response_cache *response_cache_new(size_t max_bytes)
 {
-    const size_t buckets = max_bytes / BYTES_PER_BUCKET + 1;
-    struct response_cache *c = xcalloc(1, sizeof *c + buckets * sizeof c->buckets[0]);
+    struct response_cache *c = xcalloc(1, sizeof *c);
     c->max_bytes = max_bytes;
     c->seed = (uint64_t)(uintptr_t)c; /* hard to guess; a collision costs time, as full keys are compared */
-    c->bucket_count = buckets;
+    hash_table_init(&c->by_key, is_same_request);
     list_init(&c->by_use);
     return c;
 }
@@ -57,26 +62,15 @@ static uint64_t hash_of(const struct response_cache *c, const struct response_ke
     return hash_64(key->accept, h);
 }
 
-static bool is_same_request(const struct response_key *a, const struct response_key *b)
-{
-    return a->route == b->route && a->scope == b->scope && str_eq(a->query, b->query) &&
-           str_eq(a->path, b->path) && str_eq(a->accept, b->accept);
-}
-
 static struct cache_entry *find_entry(struct response_cache *c, uint64_t hash, const struct response_key *key)
 {
-    struct cache_entry *e = c->buckets[hash % c->bucket_count];
-    while (e && !(e->hash == hash && is_same_request(&e->key, key)))
-        e = e->next_in_bucket;
-    return e;
+    struct hash_link *link = hash_table_find(&c->by_key, hash, key);
+    return link ? LIST_ENTRY(link, struct cache_entry, by_key) : NULL;
 }
 
 static void remove_entry(struct response_cache *c, struct cache_entry *e)
 {
-    struct cache_entry **at = &c->buckets[e->hash % c->bucket_count];
-    while (*at != e)
-        at = &(*at)->next_in_bucket;
-    *at = e->next_in_bucket;
+    hash_table_remove(&c->by_key, &e->by_key);
     list_remove(&e->by_use);
     c->counts.entries--;
     c->counts.bytes -= e->bytes;
@@ -90,6 +84,7 @@ void response_cache_free(struct response_cache *c)
         return;
     while (!list_is_empty(&c->by_use))
         remove_entry(c, LIST_ENTRY(c->by_use.next, struct cache_entry, by_use));
+    hash_table_fini(&c->by_key);
     free(c);
 }
 
@@ -139,11 +134,9 @@ static struct cache_entry *new_entry(const struct response_key *key, const struc
     return e;
 }
 
-static void add_entry(struct response_cache *c, struct cache_entry *e)
+static void add_entry(struct response_cache *c, struct cache_entry *e, uint64_t hash)
 {
-    struct cache_entry **bucket = &c->buckets[e->hash % c->bucket_count];
-    e->next_in_bucket = *bucket;
-    *bucket = e;
+    hash_table_add(&c->by_key, &e->by_key, hash);
     list_add_last(&c->by_use, &e->by_use);
     c->counts.stored++;
     c->counts.entries++;
@@ -176,10 +169,9 @@ void response_cache_store(struct response_cache *c, const struct response_key *k
     if (old)
         remove_entry(c, old);
     struct cache_entry *e = new_entry(key, response);
-    e->hash = hash;
     e->stored_ms = now_ms;
     e->valid_until_ms = valid_until_ms;
-    add_entry(c, e);
+    add_entry(c, e, hash);
     while (c->counts.bytes > c->max_bytes) {
         remove_entry(c, LIST_ENTRY(c->by_use.next, struct cache_entry, by_use));
         c->counts.evicted++;
