@@ -1,4 +1,4 @@
-"""scripts/gen-embed gives the compiler back exactly the bytes of the file, and refuses a gap in the migrations."""
+"""scripts/gen-embed: the compiled text equals the file byte by byte, and gaps in the migrations are rejected."""
 import pathlib
 import subprocess
 
@@ -10,7 +10,7 @@ def embed(*arguments):
     return subprocess.run([str(EMBED), *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def test_text_survives_the_compiler(tmp_path):
+def test_compiled_text_equals_the_file(tmp_path):
     (tmp_path / "text").write_text(AWKWARD)
     source = tmp_path / "text.c"
     source.write_text(embed("text", "sample", tmp_path / "text").stdout + "#include <stdio.h>\n"
@@ -31,11 +31,11 @@ def test_migrations_are_numbered(tmp_path):
     assert '{1, "initial",' in done.stdout and '{2, "more",' in done.stdout and "schema_migration_count = 2" in done.stdout
 
 
-def test_a_gap_is_refused(tmp_path):
+def test_gap_in_migrations_is_rejected(tmp_path):
     done = migrations(tmp_path, "001_initial.sql", "003_more.sql")
     assert done.returncode == 1 and "expected migration 2" in done.stderr
 
 
-def test_a_double_is_refused(tmp_path):
+def test_duplicate_migration_is_rejected(tmp_path):
     done = migrations(tmp_path, "001_initial.sql", "001_more.sql")
     assert done.returncode == 1 and "expected migration 2" in done.stderr

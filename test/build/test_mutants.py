@@ -1,4 +1,4 @@
-"""scripts/mutants refuses a wrong list, and the list in this tree is neither wrong nor stale."""
+"""scripts/mutants rejects an invalid list, and the list of this tree is valid and current."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -40,7 +40,7 @@ def tree(directory, listed, source="limit = 1;\n"):
     (GOOD.replace("limit = 2;", "limit = 1;"), "changes nothing"),
     (GOOD.replace("file =", "path ="), "exactly the keys"),
 ], ids=["name used twice", "no test", "no change", "unknown key"])
-def test_wrong_lists_are_refused(tmp_path, listed, reason):
+def test_invalid_lists_are_rejected(tmp_path, listed, reason):
     with pytest.raises(MUTANTS.ListError, match=reason):
         MUTANTS.load(tree(tmp_path, listed), "")
 
@@ -62,11 +62,11 @@ def test_pattern_selects_by_file_and_name(tmp_path):
     assert [mutant.label for mutant in MUTANTS.load(root, r"^x\.toml:b$")] == ["x.toml:b"]
 
 
-def test_a_hanging_test_is_stopped(tmp_path):
+def test_hanging_test_is_stopped(tmp_path):
     done = MUTANTS.execute(["/bin/sh", "-c", "trap '' INT; while :; do read line </dev/zero; done"], tmp_path, 0.2)
     assert done.status is None
 
 
-def test_the_list_of_this_tree_is_not_stale():
+def test_list_of_this_tree_is_current():
     done = subprocess.run([SCRIPT, "--list"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""scripts/run, which `make run` calls: the first run fills a directory, later ones keep what is there."""
+"""scripts/run, which `make run` calls: the first run fills a directory, later runs keep its contents."""
 import json
 import os
 import re
@@ -24,7 +24,7 @@ def free_port():
 
 
 class Run:
-    """One `scripts/run` until it listens; `seconds` is how long that took."""
+    """Runs scripts/run until it listens; `seconds` is the time that took."""
 
     def __init__(self, directory, port):
         start = time.monotonic()
@@ -51,7 +51,7 @@ class Run:
         self.process.communicate(timeout=READY_SECONDS)
 
     def get(self, number):
-        """The answer to the number-th curl line that was printed, as a shell would run it."""
+        """The output of the number-th printed curl line, run by a shell."""
         key = re.search(r"KEY=(\S+)", self.said).group(1)
         url = re.findall(r"^  curl .*?'?(http://[^\s']+)'?$", self.said, re.M)[number]
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
@@ -65,11 +65,11 @@ def place(tmp_path):
 
 
 def names(videos):
-    """What stays of videos whose views grow."""
+    """The fields of videos that do not change while their views grow."""
     return [(video["id"], video["title"], video["posted_at"]) for video in videos]
 
 
-def test_a_second_run_keeps_the_data_and_the_key(place):
+def test_second_run_keeps_data_and_key(place):
     directory, _ = place
     with Run(*place) as first:
         assert "listening on" in first.said, first.errors
@@ -88,11 +88,11 @@ def test_a_second_run_keeps_the_data_and_the_key(place):
     assert second.seconds < 2
 
 
-def test_an_interrupted_first_run_is_begun_again(place):
+def test_interrupted_first_run_is_repeated(place):
     directory, _ = place
     with Run(*place):
         pass
-    # As if it had been interrupted just before the database got its name: the key is there, its database is not.
+    # Simulates an interruption just before the database was renamed: the key exists, its database does not.
     for file in directory.glob("viewtally.db*"):
         file.unlink()
     (directory / "setup").mkdir()
@@ -102,7 +102,7 @@ def test_an_interrupted_first_run_is_begun_again(place):
         assert run.get(1)["data"]
 
 
-def test_a_lost_key_is_replaced_and_the_data_kept(place):
+def test_lost_key_is_replaced_and_data_kept(place):
     directory, _ = place
     with Run(*place) as first:
         videos = first.get(1)["data"]
@@ -111,7 +111,7 @@ def test_a_lost_key_is_replaced_and_the_data_kept(place):
         assert names(second.get(1)["data"]) == names(videos)
 
 
-def test_events_come_by_themselves(place):
+def test_simulated_readings_cause_events(place):
     directory, _ = place
     with Run(*place):
         pass
@@ -120,7 +120,7 @@ def test_events_come_by_themselves(place):
     seen = []
     with Run(*place) as run:
         assert "wait=55" in run.said
-        # One window of the simulated source: a video takes off within fifteen of its intervals.
+        # In the simulated source, a video goes viral within fifteen intervals.
         for _ in range(60):
             seen += [event["type"] for event in run.get(-1)["data"]]
             if "video.went_viral" in seen and "video.milestone_reached" in seen:

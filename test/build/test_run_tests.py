@@ -1,4 +1,4 @@
-"""scripts/run-tests counts what ran, and with STRICT=1 a skipped test is a failure unless it is listed."""
+"""scripts/run-tests counts tests; with STRICT=1 a skipped test is a failure unless it is listed."""
 import importlib.machinery
 import importlib.util
 import pathlib

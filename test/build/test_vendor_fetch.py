@@ -1,4 +1,4 @@
-"""vendor/fetch with an apt-get, npm and curl of the test's own: what it accepts, refuses and says."""
+"""vendor/fetch with fake apt-get, npm and curl: what it accepts, what it rejects, and its messages."""
 import hashlib
 import os
 import pathlib
@@ -32,12 +32,12 @@ class Place:
         self.path = f"{self.tools}:/usr/bin:/bin"
 
     def tool(self, name, script):
-        """A fake tool that notes its arguments; `$PART` is the directory where fetched files are expected."""
+        """Creates a fake tool that records its arguments; `$PART` is the directory where fetched files are expected."""
         (self.tools / name).write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.calls}"\nPART={self.cache}/part\n{script}\n')
         (self.tools / name).chmod(0o755)
 
     def apt(self, fetched):
-        """apt-get that knows a mirror and, asked for a package, leaves what `fetched` (shell) does in `$PART`."""
+        """Creates an apt-get with a mirror; a download runs `fetched` (shell) in `$PART`."""
         self.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) ;;\n'
                              f"*) {fetched} ;; esac")
 
@@ -58,7 +58,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def without_npm(place):
-    """A PATH in which the tools are the fakes and what the script itself needs, so no npm of the machine's."""
+    """A PATH with the fakes and the tools that the script needs, without the machine's npm."""
     for tool in ("sh", "awk", "basename", "cat", "cut", "dirname", "env", "flock", "grep", "head", "id", "ls", "mkdir", "mv",
                  "rm", "sed", "sha256sum", "tail", "tar", "tr", "dpkg", "dpkg-deb"):
         os.symlink(shutil.which(tool, path="/usr/bin:/bin"), place.tools / tool)
@@ -66,41 +66,41 @@ def without_npm(place):
     return place
 
 
-def test_a_filled_cache_needs_no_network(place):
+def test_filled_cache_needs_no_network(place):
     (place.cache / "libx_1.0.orig.tar.gz").write_bytes(GOOD)
     assert place.run(PINNED)[0] == 0
     assert place.called() == ""
 
 
-def test_a_missing_source_comes_through_apt(place):
+def test_missing_source_is_fetched_by_apt(place):
     place.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
     assert place.run(PINNED)[0] == 0
     assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
     assert "source --download-only --tar-only libx" in place.called()
 
 
-def test_a_damaged_cache_is_fetched_again(place):
+def test_damaged_file_is_fetched_again(place):
     (place.cache / "libx_1.0.orig.tar.gz").write_bytes(b"half of")
     place.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
     assert place.run(PINNED)[0] == 0
     assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
 
 
-def test_another_content_is_refused(place):
+def test_wrong_checksum_is_rejected(place):
     place.apt('echo evil >$PART/libx_1.0.orig.tar.gz')
     status, said = place.run(PINNED)
     assert status == 1 and "wrong checksum" in said and GOOD_SUM in said
     assert not (place.cache / "libx_1.0.orig.tar.gz").exists()
 
 
-def test_a_version_that_has_gone_says_what_to_do(place):
+def test_message_for_a_missing_version_names_the_fix(place):
     place.apt('echo newer >$PART/libx_2.0.orig.tar.gz')
     status, said = place.run(PINNED)
     assert status == 1 and "now has libx_2.0.orig.tar.gz" in said and "any copy with sha256 " + GOOD_SUM in said
     assert "vendor/manifest" in said
 
 
-def test_no_network_says_what_to_do(place):
+def test_message_without_network_names_the_fix(place):
     status, said = place.run(PINNED)
     assert status == 1 and "put the file into " + str(place.cache) in said
 
@@ -116,20 +116,20 @@ def package(directory, version):
     return file
 
 
-def test_a_newer_moving_source_is_accepted_and_kept(place, tmp_path):
+def test_newer_indexed_source_is_accepted_and_cached(place, tmp_path):
     place.apt(f"cp {package(tmp_path, '9.5.0~x-1')} $PART/")
     assert place.run(MOVING)[0] == 0
     place.tool("apt-get", "exit 100")
     assert place.run(MOVING)[0] == 0, "the second run works offline"
 
 
-def test_an_older_moving_source_is_refused(place, tmp_path):
+def test_older_indexed_source_is_rejected(place, tmp_path):
     place.apt(f"cp {package(tmp_path, '9.3.0-1')} $PART/")
     status, said = place.run(MOVING)
     assert status == 1 and "older than 9.4.2" in said
 
 
-def test_a_damaged_moving_source_is_fetched_again(place, tmp_path):
+def test_damaged_indexed_source_is_fetched_again(place, tmp_path):
     built = package(tmp_path, "9.5.0-1")
     place.apt(f"cp {built} $PART/")
     assert place.run(MOVING)[0] == 0
@@ -138,7 +138,7 @@ def test_a_damaged_moving_source_is_fetched_again(place, tmp_path):
     assert (place.cache / built.name).read_bytes() == built.read_bytes()
 
 
-def test_npm_is_asked_where_it_is_installed(place):
+def test_installed_npm_provides_the_registry(place):
     place.tool("npm", 'printf "the pinned source\\n" >$PART/better-1.0.0.tgz')
     assert place.run(FROM_NPM)[0] == 0
     assert "npm pack --silent better@1.0.0" in place.called() and "curl" not in place.called()
@@ -147,7 +147,7 @@ def test_npm_is_asked_where_it_is_installed(place):
 CURL = 'while [ "$1" != -o ]; do shift; done; printf "the pinned source\\n" >"$2"'
 
 
-def test_without_npm_its_configuration_is_read(without_npm):
+def test_without_npm_its_configuration_file_is_read(without_npm):
     place = without_npm
     place.tool("curl", CURL)
     (place.home / ".npmrc").write_text("; mine\nregistry = https://mirror.example/npm/\ncafile=/etc/own-ca.pem\n")
@@ -156,7 +156,7 @@ def test_without_npm_its_configuration_is_read(without_npm):
     assert "--cacert /etc/own-ca.pem" in place.called()
 
 
-def test_the_environment_wins_over_the_file(without_npm):
+def test_environment_overrides_the_file(without_npm):
     place = without_npm
     place.tool("curl", CURL)
     (place.home / ".npmrc").write_text("registry=https://mirror.example/npm/\n")
@@ -164,7 +164,7 @@ def test_the_environment_wins_over_the_file(without_npm):
     assert "https://other.example/better/-/better-1.0.0.tgz" in place.called()
 
 
-def test_without_npm_and_configuration_the_default_of_its_package_is_used(without_npm, tmp_path):
+def test_without_npm_and_configuration_the_default_registry_is_used(without_npm, tmp_path):
     place = without_npm
     root = tmp_path / "npm"
     (root / "DEBIAN").mkdir(parents=True)

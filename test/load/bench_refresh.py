@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What readers notice of a refresh, and how fast it is. `make bench-refresh`; needs wrk.
+"""Duration of a refresh and the latency of requests during it. `make bench-refresh`; needs wrk.
 
 A database of 5,000 authors with 40 videos on 5 platforms each: 1,000,000 live posts. Then a reading of every post: as one file
 dropped into the spool, and made up by the simulated source. While nothing is refreshed (before each run) and while the run is at work, wrk
@@ -51,7 +51,7 @@ def video_names(authors):
 
 
 def lines(authors, now):
-    """Authors, their videos, and one reading of each post an hour ago, by which most videos have passed a milestone or two."""
+    """Authors, videos and one reading of each post an hour ago, so that most videos have reached a milestone or two."""
     posted = [data.iso(now - data.DAY * (1 + v * 27 / VIDEOS)) for v in range(VIDEOS)]
     before = data.iso(now - HOUR)
     ids = [data.name_uuid(f"author {a}") for a in range(authors)]
@@ -67,7 +67,7 @@ def lines(authors, now):
 
 
 def readings(authors, when, growth):
-    """One of each post. Views from 100 to 80,000 a post, a fifth more with each growth."""
+    """One reading of each post: 100 to 80,000 views, a fifth more with each `growth`."""
     for a, v, name in video_names(authors):
         views = int((100 + (a * 7919 + v * 104729) % 1000 ** 2 / 12.5) * 1.2 ** growth)
         for p in PLATFORMS:
@@ -76,7 +76,7 @@ def readings(authors, when, growth):
 
 
 class Wrk:
-    """wrk on one target until it is told to stop."""
+    """wrk on one target until stop()."""
 
     def __init__(self, address, target, keys_file, options):
         environment = {**os.environ, "KEYS": str(keys_file), "KEYS_LUA": str(HERE / "keys.lua"), "PAUSE_MS": str(options.pause_ms)}
@@ -95,7 +95,7 @@ class Wrk:
 
 
 class Watch(threading.Thread):
-    """The largest log and memory of a server, looked at several times a second."""
+    """Samples the write-ahead log and the memory of a server several times a second and records the maximum."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
@@ -124,7 +124,7 @@ class Bench:
         self.now = datetime.datetime.now(datetime.timezone.utc)
 
     def prepare(self):
-        """The database; made once for a --data directory."""
+        """The database; created once per --data directory."""
         place = pathlib.Path(self.options.data or self.directory) / f"posts-{self.options.posts}"
         base = Viewtally(place, {"events": {"history_start": "2020-01-01"}})
         self.database = base.settings["store"]["path"]
@@ -140,7 +140,7 @@ class Bench:
             (place / "complete").touch()
 
     def serve(self, source):
-        """A server on a copy of the database, and the file with a key of each author."""
+        """A server on a copy of the database, and a file with one key per author."""
         directory = self.directory / source
         directory.mkdir()
         shutil.copy(self.database, directory / "viewtally.db")
@@ -148,7 +148,7 @@ class Bench:
         server = Viewtally(directory, {"refresh": {"source": source, "spool_dir": self.spool.path, "minute": self.far_minute()}})
         keys = data.add_keys(server.settings["store"]["path"], self.authors)
         (directory / "keys").write_text("".join(key + "\n" for key, _ in keys))
-        # A whole run has just been, so that none is due when the server starts.
+        # A complete run has just ended, so that none is due when the server starts.
         with contextlib.closing(sqlite3.connect(server.settings["store"]["path"])) as database:
             database.execute("INSERT INTO refresh_runs (cause, holder, started_at, finished_at, outcome) VALUES (1, 'bench', ?1, ?1, 0)",
                              (int(time.time() * 1000),))
@@ -156,11 +156,11 @@ class Bench:
         return server.start(), directory / "keys"
 
     def far_minute(self):
-        """Of the hour: not while the bench is at work."""
+        """A minute of the hour that does not occur during the bench."""
         return (datetime.datetime.now().minute + 45) % 60
 
     def measure(self, server, keys, work):
-        """What both targets answer while `work` is done."""
+        """Measures both targets while `work` runs."""
         running = [Wrk(server.address, target, keys, self.options) for target in TARGETS]
         work()
         return [wrk.result() for wrk in running]
@@ -182,7 +182,7 @@ class Bench:
         threading.Event().wait(seconds)
 
     def drop(self):
-        """The file is ready; the work is to drop it and see it done."""
+        """Prepares the file; the work drops it into the spool and waits until it is processed."""
         when = datetime.datetime.now(datetime.timezone.utc)
         text = "".join(readings(self.authors, data.iso(when), 2)).encode()
 
@@ -193,7 +193,7 @@ class Bench:
         return work
 
     def command(self, server):
-        """The server's own scheduled run: the last one is made old."""
+        """The server's own scheduled run: the time of the last run is moved into the past."""
         def work(_):
             with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], timeout=10)) as database:
                 database.execute("UPDATE refresh_runs SET started_at = started_at - 7200000")
@@ -205,7 +205,7 @@ class Bench:
         wait.until(condition, "the run", seconds=3600, pause_most=0.02)
 
     def last_run(self, server):
-        """(seconds, readings accepted, outcome) of the run that has ended; None as long as there is none."""
+        """(seconds, readings accepted, result) of the last run; None if no run has ended."""
         with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], timeout=10)) as database:
             rows = database.execute("SELECT (finished_at - started_at) / 1000.0, (SELECT ifnull(sum(value), 0) FROM refresh_counts "
                                     "WHERE run_id = id AND name = 'accepted'), outcome FROM refresh_runs "

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The rate limit on real clocks: two servers, one Redis, floods for some minutes, counted from outside.
+"""The rate limit on real clocks: two servers and one Redis are flooded for some minutes; admissions are counted by the client.
 
 Usage: test/load/exact.py [SECONDS]     (150 when not given; needs redis-server and a build of viewtally)
 
@@ -25,13 +25,13 @@ FLOODERS = 6
 
 
 def pause(seconds):
-    """Until then, at the latest; no test waits like this."""
+    """Waits on the real clock, which tests never do."""
     end = time.monotonic() + seconds
     wait.until(lambda: time.monotonic() >= end, "the time to pass", seconds + 10)
 
 
 def flood(servers, key, until, seed):
-    """Bursts at either server; (sent, received, status) of each."""
+    """Sends bursts to both servers; returns (sent, received, status) per request."""
     dice, seen = random.Random(seed), []
     clients = [server.client(key) for server in servers]
     while time.monotonic() < until:
@@ -45,7 +45,7 @@ def flood(servers, key, until, seed):
 
 
 def obey(servers, key, until):
-    """Uses the limit up, then comes a second too early and at the right time, over and over; complaints."""
+    """Exhausts the limit, then retries a second too early and at the stated time, repeatedly; returns violations."""
     complaints, rounds = [], 0
     clients = [server.client(key) for server in servers]
     while time.monotonic() < until:
@@ -55,7 +55,7 @@ def obey(servers, key, until):
             complaints.append("more than the limit was admitted")
             break
         told, at = int(last.headers["Retry-After"]), time.monotonic()
-        # The header is rounded up: the moment itself lies within the last second of it.
+        # Retry-After is rounded up: the exact time lies within its last second.
         pause(max(0, told - 1.1 - (time.monotonic() - at)))
         if told > 2 and clients[0].get("/account").status != 429:
             complaints.append("admitted a second before Retry-After")
@@ -67,7 +67,7 @@ def obey(servers, key, until):
 
 
 def fullest_window(admitted):
-    """The most that were certainly admitted within one window: sent behind its begin, answered before its end."""
+    """The largest number of requests that were certainly admitted within one window: sent after its start, answered before its end."""
     admitted = sorted(admitted)
     most = 0
     for i, (begin, _) in enumerate(admitted):

@@ -1,4 +1,4 @@
--- For wrk: each request with the next API key of a file.
+-- wrk script: sends each request with the next API key of a file.
 --
 --   KEYS=keys.txt wrk -t1 -c64 -d10s --latency -s test/load/keys.lua http://127.0.0.1:8080/v1/account
 --   KEYS=keys.txt wrk -t1 -c64 -d10s --latency -s test/load/keys.lua 'http://127.0.0.1:8080/v1/videos?limit=50'

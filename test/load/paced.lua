@@ -1,5 +1,5 @@
--- For wrk: keys.lua at a moderate rate. Each connection waits PAUSE_MS (0.5 to 1.5 times, at random) before each request; wrk's
--- times begin after that.
+-- wrk script: keys.lua at a moderate rate. Each connection waits 0.5 to 1.5 times PAUSE_MS before each request; latency is measured
+-- after the wait.
 
 dofile(os.getenv("KEYS_LUA"))
 

@@ -1,4 +1,4 @@
--- For wrk: the requests of a file, one after another, over and over.
+-- wrk script: sends the requests of a file one after another, repeatedly.
 --
 --   REQUESTS=requests.txt wrk -t1 -c64 -d10s --latency -s test/load/requests.lua http://127.0.0.1:8080
 --

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Mixed traffic for a long time, and then a look at what is left. Usage: [SOAK_MINUTES=30] test/load/soak.py
+"""Mixed traffic for a long time, then checks for leaks, errors and wrong data. Usage: [SOAK_MINUTES=30] test/load/soak.py
 
 A real nginx (scripts/nginx.conf) over two processes of the release build with one database and one real Redis. Readers,
 pollers, authors in browsers, OAuth exchanges, wrong requests, stalled and slow clients; at the same time a refresh every
@@ -42,10 +42,10 @@ from soak_world import SoakWorld, now_ms            # noqa: E402
 SAMPLE_SECONDS = 5
 REFRESH_SECONDS, REDIS_SECONDS, BACKUP_SECONDS, SIGHUP_SECONDS = 120, 150, 170, 45
 REDIS_AWAY_SECONDS = 3
-WARM_UP_FACTOR = 5      # in the first third everything happens more often, so that each process has done all of it
+WARM_UP_FACTOR = 5      # during warm-up (the first third) every action is this much more frequent, so that each process has done all of them
 MEMORY_FLAT = 1.05
-LIMIT = 6000            # requests a minute of each key: the readers stay below, the greedy client has a key that does not
-WARM_KEYS = 12_000      # write nearly every page of the table of recently used keys, which has a fixed size
+LIMIT = 6000            # requests per minute and key: the readers stay below it, the greedy client exceeds it
+WARM_KEYS = 12_000      # enough to touch nearly every page of the key cache, which has a fixed size
 DRAIN_SECONDS = 90      # nginx keeps connections to viewtally open for 60 s
 
 
@@ -73,7 +73,7 @@ class Soak:
         self.done = collections.Counter()
         self.rng = random.Random("soak")
 
-    # -- what runs -----------------------------------------------------------------------------------------------------
+    # -- set-up -------------------------------------------------------------------------------------------------------
 
     def start(self):
         self.redis = Redis(self.directory / "redis").start()
@@ -97,11 +97,11 @@ class Soak:
             "store": {"path": self.directory / "viewtally.db"}, "redis": {"url": self.redis.url},
             "limits": {"requests_per_minute": LIMIT}, "cache": {"max_bytes": 1 << 20},
             "refresh": {"source": "spool", "spool_dir": self.world.spool.path}}, seams=False)
-        server.binary = str(self.directory / "viewtally")   # a copy: a build in between must not change what is tested
+        server.binary = str(self.directory / "viewtally")   # a copy, so that a build meanwhile does not change the binary under test
         return server
 
     def fill(self):
-        """Authors with videos, two keys each, and the app that authors connect."""
+        """Creates authors with videos and two keys each, and an app that authors connect."""
         first = self.servers[0]
         first.import_lines(self.world.lines())
         self.key_of = {author_id: first.create_key(author_id) for author_id in self.world.authors}
@@ -110,8 +110,8 @@ class Soak:
         self.app = oauth.add_app(first)
 
     def warm_key_table(self):
-        """The table of recently used keys takes memory page by page as new keys come, which would look like a leak. Its keys belong to
-        authors whose pages nobody opens."""
+        """The key cache uses memory page by page as new keys arrive, which would look like a leak. The warming keys belong to authors
+        that no other client uses."""
         owners = self.world.authors[6:]
         keys = [(make_key(), uuid.UUID(owners[number % len(owners)]).bytes) for number in range(WARM_KEYS)]
         insert_keys(self.directory / "viewtally.db", keys)
@@ -134,7 +134,7 @@ class Soak:
             if service:
                 service.stop()
 
-    # -- what happens to it --------------------------------------------------------------------------------------------
+    # -- disturbances --------------------------------------------------------------------------------------------------
 
     def workers(self):
         made = [Reader(self, number, 0.2) for number in range(8)]
@@ -145,7 +145,7 @@ class Soak:
         return made + self.pollers
 
     def schedule(self):
-        """(seconds between, action) of everything that is done from outside."""
+        """(interval in seconds, action) of every disturbance."""
         return [(REFRESH_SECONDS, self.refresh), (REDIS_SECONDS, self.restart_redis), (BACKUP_SECONDS, self.backup),
                 (SIGHUP_SECONDS, self.sighup), (SAMPLE_SECONDS, self.sample)]
 
@@ -153,7 +153,7 @@ class Soak:
         self.world.drop()
 
     def restart_redis(self):
-        """Redis is away for some seconds; every second time it is killed."""
+        """Redis is unavailable for some seconds; every second time it is killed."""
         self.redis.stop(signal.SIGKILL if self.done["restart_redis"] % 2 else signal.SIGTERM)
         self.over.wait(REDIS_AWAY_SECONDS)
         self.redis.start()
@@ -204,7 +204,7 @@ class Soak:
         memory = ", ".join(f"{entries[-1][1] / 1024:.1f} MiB" for entries in self.samples.values())
         print(f"{elapsed / 60:.0f} min: {sum(self.tally.counts.values())} answers, {memory}, {len(self.tally.wrong)} unexpected", flush=True)
 
-    # -- what is left --------------------------------------------------------------------------------------------------
+    # -- checks --------------------------------------------------------------------------------------------------------
 
     def problems(self):
         found = list(self.tally.wrong)
@@ -214,12 +214,12 @@ class Soak:
         return found
 
     def check_data(self):
-        """All that is served equals the model; each poller has each event once."""
+        """All responses equal the model, and each poller has received each event once."""
         wait.until(lambda: not self.world.spool.waiting, "the spool to be empty", 60)
         found = []
         for author_id, key in self.key_of.items():
             with Client(self.address, key) as client:
-                # Set by the clock of the first import, which the model cannot know.
+                # The clock of the first import sets it; the model has no access to that clock.
                 self.world.model.authors[author_id].created_at = None
                 comparison = Comparison(client, Answers(self.world.model, author_id, now_ms()), random.Random(author_id))
                 comparison.account = lambda: None
@@ -234,7 +234,7 @@ class Soak:
         return found
 
     def windows(self, entries):
-        """The samples of the first and of the last sixth after warm-up, which is the first third."""
+        """The samples of the first and of the last sixth after warm-up."""
         warm = [entry for entry in entries if entry[0] >= self.seconds / 3]
         part = max(1, len(warm) // 6)
         return warm[:part], warm[-part:]
@@ -242,7 +242,7 @@ class Soak:
     def check_memory(self):
         found = []
         for pid, entries in self.samples.items():
-            # The lower quartile: a password being hashed takes 64 MiB for some 100 ms.
+            # The lower quartile, because hashing a password uses 64 MiB for some 100 ms.
             first, last = (statistics.quantiles([entry[1] for entry in window] * 2, n=4)[0] for window in self.windows(entries))
             sockets = [statistics.median(entry[2] for entry in window) for window in self.windows(entries)]
             print(f"process {pid}: resident {first / 1024:.2f} MiB after warm-up, {last / 1024:.2f} MiB at the end ({100 * (last / first - 1):+.1f} %),"
@@ -252,7 +252,7 @@ class Soak:
         return found
 
     def check_files(self):
-        """The same open files at the end as after warm-up."""
+        """The open files at the end are those after warm-up."""
         found = []
         for server in self.servers:
             files, _ = files_and_sockets(server.pid)
@@ -264,7 +264,7 @@ class Soak:
         return found
 
     def check_sockets(self):
-        """When nginx has gone, the processes have as many sockets as when they were started."""
+        """After nginx has stopped, the processes have as many sockets as after their start."""
         self.nginx.stop()
         found = []
         for server in self.servers:
@@ -276,7 +276,7 @@ class Soak:
         return found
 
     def check_logs(self):
-        """Nothing but the absences of Redis is an error or a warning."""
+        """The only errors and warnings in the log are about Redis being unavailable."""
         found = []
         for server in self.servers:
             print(f"process {server.pid}: largest lag of the loop {scrape(server).get('viewtally_loop_lag_max_seconds'):.3f} s")
@@ -287,7 +287,7 @@ class Soak:
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))       # stops what it has started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))       # so that started processes are stopped
     minutes = float(os.environ.get("SOAK_MINUTES") or 30)
     directory = tempfile.mkdtemp(prefix="soak-")
     shutil.copy2(ROOT / "build/release/viewtally", directory)

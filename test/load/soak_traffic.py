@@ -1,4 +1,4 @@
-"""The traffic of the soak. Each kind of client is a thread that works until `over` is set; `Tally` counts the answers."""
+"""The clients of the soak. Each kind is a thread that runs until `over` is set; `Tally` counts the responses."""
 import collections
 import http.client
 import random
@@ -14,7 +14,7 @@ ANSWER_SECONDS = 60
 
 
 class Tally:
-    """Counts of (kind, status), and whatever went wrong."""
+    """Counts responses by (kind, status) and collects failures."""
 
     def __init__(self):
         self.counts = collections.Counter()
@@ -38,7 +38,7 @@ class Tally:
 
 
 class Elsewhere(Client):
-    """A client with a loopback address of its own, because failed sign-ins are counted by address."""
+    """A client with its own loopback address, because failed sign-ins are counted by address."""
 
     def __init__(self, address, rng):
         super().__init__(address, base="", timeout=ANSWER_SECONDS)
@@ -52,7 +52,7 @@ class Elsewhere(Client):
 
 
 class Worker(threading.Thread):
-    """Calls step() every `pause` seconds, give or take half of it."""
+    """Calls step() every 0.5 to 1.5 times `pause` seconds."""
 
     kind = "?"
 
@@ -75,7 +75,7 @@ class Worker(threading.Thread):
 
 
 class Reader(Worker):
-    """A dashboard: any endpoint with any parameters, half of the time conditional."""
+    """A dashboard: random endpoints and parameters, half of the requests conditional."""
 
     kind = "read"
 
@@ -109,7 +109,7 @@ class Reader(Worker):
 
 
 class Greedy(Worker):
-    """One key that asks for more than its limit allows."""
+    """A key that exceeds its limit."""
 
     kind = "greedy"
 
@@ -133,7 +133,7 @@ class Stranger(Worker):
 
 
 class Poller(Worker):
-    """Follows the feed of one author with long polls; in the end it must have seen every event once."""
+    """Follows the feed of one author with long polls; at the end it must have received every event once."""
 
     kind = "poll"
 
@@ -162,7 +162,7 @@ class Poller(Worker):
 
 
 class Stalled(Worker):
-    """Asks for a long answer on a connection of its own and does not read it, sometimes directly from a process."""
+    """Requests a long response on a new connection and does not read it, sometimes directly from a process."""
 
     kind = "stalled"
 
@@ -179,7 +179,7 @@ class Stalled(Worker):
 
 
 class Slow(Worker):
-    """Half a request, or one byte at a time, and then gone."""
+    """Sends half a request, or one byte at a time, and disconnects."""
 
     kind = "slow"
 
@@ -192,11 +192,11 @@ class Slow(Worker):
             self.soak.over.wait(self.rng.choice([0, 1, 20]))
 
 
-CONNECTS_MOST = 190     # an author gets 200 new keys a day
+CONNECTS_MOST = 190     # an author can create 200 keys a day
 
 
 class Visitor(Worker):
-    """An author in the browser: signs in, looks around, signs out; sometimes mistypes the password first."""
+    """An author with a browser: signs in, opens pages, signs out; sometimes mistypes the password first."""
 
     kind = "page"
 
@@ -221,7 +221,7 @@ class Visitor(Worker):
             self.soak.tally.expect(self.kind, browser.send(page, "/sign-out"), 200, 303)
 
     def connect_app(self, browser, client):
-        """The OAuth exchange, one use of the key, and sometimes its revocation."""
+        """Connects an app by OAuth, uses the key once, and sometimes revokes it."""
         tally, verifier = self.soak.tally, oauth.make_verifier()
         page = oauth.open_consent_page(browser, oauth.authorize_params(self.soak.app, verifier))
         back = oauth.redirect_params(oauth.submit_consent(browser, page, "allow"))

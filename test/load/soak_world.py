@@ -1,4 +1,4 @@
-"""The data of the soak: authors whose videos grow, the files of the spool, and the model that follows them."""
+"""The data of the soak: authors whose videos grow, the spool files, and the model with the same readings."""
 import random
 import sys
 import pathlib
@@ -19,7 +19,7 @@ def now_ms():
 
 
 class SoakWorld:
-    """`lines()` is the first import; `drop()` puts one more file of readings into the spool. `model` has all of them applied."""
+    """`lines()` is the first import; `drop()` adds a file of readings to the spool and applies it to `model`."""
 
     def __init__(self, directory, seed=1):
         self.rng = random.Random(f"soak {seed}")
@@ -48,7 +48,7 @@ class SoakWorld:
         return lines
 
     def video(self, author_id, book_id):
-        """A video that is old enough for the 30 days not to end during the run, with a week of daily readings."""
+        """A video whose 30 days do not end during the run, with a week of daily readings."""
         video_id, posted_at = self.uuid(), self.begin - self.rng.randrange(8 * DAY, 28 * DAY)
         yield {"type": "video", "id": video_id, "author_id": author_id, "book_id": book_id, "title": f"Video {video_id[:8]}",
                "posts": [{"platform": "youtube", "post_id": video_id, "posted_at": iso(posted_at)}]}
@@ -60,7 +60,7 @@ class SoakWorld:
         self.views[video_id] = views
 
     def drop(self):
-        """A refresh: readings of every video at a few instants since the last file."""
+        """Readings of every video at a few times since the last file."""
         self.files += 1
         lines = []
         until = now_ms() - 1000
