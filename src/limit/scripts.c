@@ -15,20 +15,16 @@
  * bytes each, big-endian ms. If the clock was set back, the times are shifted so that the newest is now:
  * never too many are admitted, and nobody waits longer than a minute.
  *
- * A value that is no window is replaced. Any other error ends the script: without the right to GET, every
- * window would look empty. */
+ * A value that is no window is replaced; for a value of another type, MGET returns nil. */
 static const char limit_script[] =
     "local limit = tonumber(ARGV[1])\n"
-    "local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack\n"
+    "local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack\n"
+    "local stored, updated = call('MGET', spread(KEYS)), {}\n"
     "local t = call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
     "local reply = {}\n"
     "for k = 1, #KEYS do\n"
-    "  local window, shifted = try('GET', KEYS[k]) or '', false\n"
-    "  if type(window) == 'table' then\n"
-    "    if not string.find(window.err, 'WRONGTYPE', 1, true) then return window end\n"
-    "    window = ''\n"
-    "  end\n"
+    "  local window, shifted = updated[KEYS[k]] or stored[k] or '', false\n"
     "  if #window % 6 ~= 0 then window = '' end\n"
     "  local n, expired = #window / 6, 0\n"
     "  local ahead = n > 0 and unpack('>I6', window, n * 6 - 5) - now or 0\n"
@@ -42,7 +38,10 @@ static const char limit_script[] =
     "  window, n = string.sub(window, expired * 6 + 1), n - expired\n"
     "  local admitted = n < limit\n"
     "  if admitted then window, n = window .. pack('>I6', now), n + 1 end\n"
-    "  if admitted or shifted then call('SET', KEYS[k], window, 'PX', 61000) end\n"
+    "  if admitted or shifted then\n"
+    "    call('SET', KEYS[k], window, 'PX', 61000)\n"
+    "    updated[KEYS[k]] = window\n"
+    "  end\n"
     "  local oldest = unpack('>I6', window, math.max(n - limit, 0) * 6 + 1)\n"
     "  reply[2 * k - 1] = admitted and limit - n or -1\n"
     "  reply[2 * k] = 60000 - now + oldest\n"
@@ -55,7 +54,7 @@ static const char limit_script[] =
 static const char show_window_script[] =
     "local limit, t = tonumber(ARGV[1]), redis.call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
-    "local window = redis.call('GET', KEYS[1]) or ''\n"
+    "local window = redis.call('MGET', KEYS[1])[1] or ''\n"
     "if ARGV[2] == '1' then redis.call('DEL', KEYS[1]) end\n"
     "local n, expired = math.floor(#window / 6), 0\n"
     "local function time(i) return math.min(struct.unpack('>I6', window, i * 6 + 1), now) end\n"
