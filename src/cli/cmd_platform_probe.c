@@ -1,6 +1,6 @@
-/* viewtally platform probe: makes every call for one account that a refresh could make, and shows what came
- * back, how it was read, and what a refresh would change. Stores nothing but tokens that had to be refreshed,
- * because a platform may accept the old ones only once. */
+/* viewtally platform probe: makes every call that a refresh run could make for one account and shows the
+ * responses, how they are interpreted and what a run would change. Stores nothing except refreshed tokens,
+ * because the platform may have revoked the old ones. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/arguments.h"
@@ -23,9 +23,9 @@ enum {
     PATH_SHOWN = 300,
 };
 
-/* A post that is asked for. Posts of one kind are read by the same request. */
+/* A post to read. Posts of one kind are read by the same form of request. */
 struct probe_post {
-    struct str id; /* that the platform reads, or that has to be resolved */
+    struct str id; /* the platform's id, or one to resolve */
     int64_t posted_at;
     bool resolved;
     int views_source;
@@ -33,7 +33,7 @@ struct probe_post {
 };
 
 struct probe {
-    struct asker *asker;
+    struct platform_session *session;
     const char *record; /* NULL: no files */
     struct buf out;
     struct probe_post posts[POSTS_MAX];
@@ -41,7 +41,7 @@ struct probe {
     enum err err;
     int calls, recorded;
     bool any_ok;
-    enum outcome_kind worst; /* of the calls in the first form */
+    enum outcome_kind worst; /* of the calls with form 0 */
 };
 
 /* ---- the posts ---- */
@@ -66,7 +66,7 @@ static void add_post(struct probe *p, const struct probe_post *post)
 static bool on_video(void *ctx, const struct video *video)
 {
     struct probe *p = ctx;
-    struct asker *a = p->asker;
+    struct platform_session *a = p->session;
     struct platform_post known;
     for (size_t i = 0; i < video->post_count && !p->err; i++) {
         const struct post *post = &video->posts[i];
@@ -96,32 +96,33 @@ static void find_posts(struct probe *p)
         .resolved = true,
         .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE}};
     const int64_t now = clock_wall_ms();
-    struct asker *a = p->asker;
+    struct platform_session *a = p->session;
     enum err err =
         store_list_live(a->store, a->account.author_row, now - VIDEO_LIFE_DAYS * DAY_MS, now, on_video, p);
     p->err = p->err ? p->err : err;
     if (p->err || p->count)
         return;
-    buf_append(&p->out, STR("The author has no post there, so an id that does not exist is asked for.\n"));
+    buf_append(&p->out, STR("The author has no post on this platform, so the calls are made for an id that "
+                            "does not exist.\n"));
     p->posts[p->count] = nothing;
     p->posts[p->count++].posted_at = now - 10 * DAY_MS;
 }
 
-/* ---- what came back ---- */
+/* ---- the response ---- */
 
-struct field {
+struct shape_field {
     struct str path;
     const char *type;
     int count;
 };
 
-struct fields {
+struct json_shape {
     struct arena *arena;
-    struct field list[FIELDS_MAX];
+    struct shape_field list[FIELDS_MAX];
     size_t count;
 };
 
-static void add_field(struct fields *f, struct str path, const char *type)
+static void add_field(struct json_shape *f, struct str path, const char *type)
 {
     for (size_t i = 0; i < f->count; i++)
         if (str_eq(f->list[i].path, path) && str_eq(str_from_cstr(f->list[i].type), str_from_cstr(type))) {
@@ -129,11 +130,11 @@ static void add_field(struct fields *f, struct str path, const char *type)
             return;
         }
     if (f->count < FIELDS_MAX)
-        f->list[f->count++] = (struct field){path, type, 1};
+        f->list[f->count++] = (struct shape_field){path, type, 1};
 }
 
 /* Keys that are ids count as one field. */
-static struct str path_of(struct fields *f, struct str path, struct str name)
+static struct str path_of(struct json_shape *f, struct str path, struct str name)
 {
     unsigned long long n;
     const bool id = name.len >= 6 && str_to_u64(name, INT64_MAX, &n);
@@ -144,7 +145,7 @@ static struct str path_of(struct fields *f, struct str path, struct str name)
 }
 
 /* The bodies of a Graph batch are JSON in strings. */
-static void collect_fields(struct fields *f, struct str path, struct yyjson_val *v)
+static void collect_fields(struct json_shape *f, struct str path, struct yyjson_val *v)
 {
     struct str text = jsonr_text(v), name;
     struct yyjson_val *inner = text.len && text.p[0] == '{' ? jsonr_parse(f->arena, text) : NULL;
@@ -163,8 +164,8 @@ static void collect_fields(struct fields *f, struct str path, struct yyjson_val 
 
 static void show_fields(struct probe *p)
 {
-    struct asker *a = p->asker;
-    struct fields *f = arena_alloc(&a->call_arena, sizeof *f);
+    struct platform_session *a = p->session;
+    struct json_shape *f = arena_alloc(&a->call_arena, sizeof *f);
     struct yyjson_val *root = jsonr_parse(&a->call_arena, a->response.body);
     f->arena = &a->call_arena;
     f->count = 0;
@@ -184,7 +185,7 @@ static void show_fields(struct probe *p)
 
 static void show_headers(struct probe *p)
 {
-    const struct http_response *r = &p->asker->response;
+    const struct http_response *r = &p->session->response;
     for (size_t i = 0; i < r->header_count; i++) {
         struct str name = r->headers[i].name;
         if (!str_starts_with(name, STR("x-ratelimit")) && !str_starts_with(name, STR("x-app-usage")) &&
@@ -198,10 +199,10 @@ static void show_headers(struct probe *p)
     }
 }
 
-/* The path without an API key; of a batch its operations. */
+/* Shows the path without an API key, and the operations of a batch. */
 static void show_request(struct probe *p, const char *what, const struct platform_call *call)
 {
-    const struct http_request *q = p->asker->request;
+    const struct http_request *q = p->session->request;
     struct str path = q->path;
     struct form form;
     for (size_t i = 0; call->by_key && i + 5 <= path.len; i++)
@@ -216,13 +217,13 @@ static void show_request(struct probe *p, const char *what, const struct platfor
     struct str body = q->body;
     if (str_eq(q->content_type,
                STR("application/x-www-form-urlencoded"))) /* a batch, with the token beside it */
-        body = form_parse(&p->asker->call_arena, body, &form) ? STR("") : form_get(&form, STR("batch"));
+        body = form_parse(&p->session->call_arena, body, &form) ? STR("") : form_get(&form, STR("batch"));
     buf_append(&p->out, STR("   body      "));
     cli_append_text(&p->out, str_make(body.p, body.len < 3 * PATH_SHOWN ? body.len : 3 * PATH_SHOWN));
     buf_append(&p->out, body.len < 3 * PATH_SHOWN ? STR("\n") : STR("…\n"));
 }
 
-/* ---- what a refresh would change ---- */
+/* ---- the changes of a refresh run ---- */
 
 static void show_change_of_post(struct probe *p, const struct platform_item *item,
                                 const struct probe_post *post)
@@ -246,9 +247,9 @@ static void show_change_of_post(struct probe *p, const struct platform_item *ite
     if (item->state == ITEM_PERMANENT)
         buf_append(&p->out, STR(" never read again"));
     if (item->state == ITEM_NO_DATA)
-        buf_append(&p->out, STR(" nothing, it has no numbers yet"));
+        buf_append(&p->out, STR(" nothing, no numbers yet"));
     if (item->state == ITEM_RETRY)
-        buf_append(&p->out, STR(" nothing, asked again"));
+        buf_append(&p->out, STR(" nothing, will be retried"));
     buf_append_char(&p->out, '\n');
 }
 
@@ -257,27 +258,27 @@ static const char *change_of_account(const struct outcome *o)
     switch (o->kind) {
     case OUTCOME_OK: return NULL;
     case OUTCOME_RETRY: return "nothing; the call is repeated later";
-    case OUTCOME_QUOTA_SPENT: return "no further calls until the quota is renewed";
+    case OUTCOME_QUOTA_SPENT: return "no further calls until the quota resets";
     case OUTCOME_TOKEN_REJECTED: return "the token is refreshed, then the call is repeated";
-    case OUTCOME_RECONNECT: return "the author has to sign in again";
-    case OUTCOME_APP_REJECTED: return "the platform is paused for all accounts: it refuses the app";
+    case OUTCOME_RECONNECT: return "the account needs to be reconnected";
+    case OUTCOME_APP_REJECTED: return "the platform is paused for all accounts, because it rejects the app";
     case OUTCOME_OTHER_FORM:
         return o->with_account       ? "the call is repeated together with the account"
                : o->combined         ? "the call is repeated with one kind of metrics"
                : o->dropped.len      ? "the metric is left out for a day"
-               : o->these_posts_only ? "these posts are asked for in the next form"
+               : o->these_posts_only ? "these posts are read with the next form of the request"
                                      : "the next form of the request is used for a day";
-    case OUTCOME_SPLIT: return "the call is split in two halves";
+    case OUTCOME_SPLIT: return "the call is split in two";
     case OUTCOME_MALFORMED: return "nothing; the response is not as documented";
     case OUTCOME_BAD_REQUEST:
-        return "the posts are asked for one by one: the platform calls our request wrong";
+        return "the posts are read one by one, because the platform rejects the request";
     }
     return NULL;
 }
 
 /* ---- one call ---- */
 
-static void judge(struct probe *p, const struct platform_call *call, const struct outcome *o)
+static void record_outcome(struct probe *p, const struct platform_call *call, const struct outcome *o)
 {
     p->any_ok = p->any_ok || o->kind == OUTCOME_OK;
     if (call->tier == 0 && !call->combined && (p->worst == OUTCOME_OK || p->calls == 1))
@@ -286,15 +287,15 @@ static void judge(struct probe *p, const struct platform_call *call, const struc
 
 static void show_response(struct probe *p, struct platform_call *call, const struct probe_post *posts)
 {
-    struct asker *a = p->asker;
+    struct platform_session *a = p->session;
     const char *why = NULL;
     buf_printf(&p->out, "   response  HTTP %d, %zu bytes\n", a->response.status, a->response.body.len);
     show_headers(p);
     show_fields(p);
-    if (p->record && platform_record(a, call, p->record, p->calls, &why))
+    if (p->record && platform_record_response(a, call, p->record, p->calls, &why))
         p->recorded++;
     struct outcome o = a->desc->parse(&a->call_arena, call, &a->response);
-    judge(p, call, &o);
+    record_outcome(p, call, &o);
     buf_append(&p->out, STR("   read as   "));
     describe_outcome(&p->out, &o);
     buf_append_char(&p->out, '\n');
@@ -303,7 +304,7 @@ static void show_response(struct probe *p, struct platform_call *call, const str
     if (change_of_account(&o))
         buf_printf(&p->out, "   change    %s\n", change_of_account(&o));
     if (o.no_insights)
-        buf_append(&p->out, STR("   change    the author is told that insights are not granted\n"));
+        buf_append(&p->out, STR("   change    the author is notified that insights are not granted\n"));
     if (why)
         buf_printf(&p->out, "   record    not written: %s\n", why);
 }
@@ -320,28 +321,28 @@ static void fill_items(struct platform_call *call, const struct probe_post *post
     }
 }
 
-/* An access token that is refused is refreshed once, as a refresh run would do. */
-static bool token_is_refused(struct probe *p, struct platform_call *call)
+/* Refreshes a rejected access token once, as a refresh run would do. */
+static bool token_was_refreshed(struct probe *p, struct platform_call *call)
 {
-    struct asker *a = p->asker;
+    struct platform_session *a = p->session;
     if (a->network || a->refreshed || call->by_key)
         return false;
     const struct outcome o = a->desc->parse(&a->call_arena, call, &a->response);
-    return o.kind == OUTCOME_TOKEN_REJECTED && asker_refresh(a);
+    return o.kind == OUTCOME_TOKEN_REJECTED && platform_session_refresh(a);
 }
 
-static void ask(struct probe *p, const char *what, struct platform_call call, const struct probe_post *posts,
-                size_t count)
+static void call_once(struct probe *p, const char *what, struct platform_call call,
+                      const struct probe_post *posts, size_t count)
 {
-    struct asker *a = p->asker;
+    struct platform_session *a = p->session;
     struct platform_item items[POSTS_MAX];
     if (p->err || !count)
         return;
     call.item_count = count;
     fill_items(&call, posts, items);
-    p->err = asker_send(a, &call);
-    if (!p->err && token_is_refused(p, &call))
-        p->err = asker_send(a, &call);
+    p->err = platform_session_send(a, &call);
+    if (!p->err && token_was_refreshed(p, &call))
+        p->err = platform_session_send(a, &call);
     if (p->err)
         return;
     fill_items(&call, posts, items);
@@ -357,7 +358,7 @@ static void ask(struct probe *p, const char *what, struct platform_call call, co
 
 static struct platform_call call_of(const struct probe *p, int tier)
 {
-    const struct asker *a = p->asker;
+    const struct platform_session *a = p->session;
     return (struct platform_call){.kind = CALL_READ,
                                   .options = &a->options,
                                   .account_id = a->account.account_id,
@@ -367,17 +368,17 @@ static struct platform_call call_of(const struct probe *p, int tier)
                                   .now_ms = clock_wall_ms()};
 }
 
-/* Posts of one kind, in calls as large as the form allows. */
-static void ask_kind(struct probe *p, const char *what, const struct platform_call *call,
-                     const struct probe_post *posts, size_t count)
+/* Reads posts of one kind in calls of the maximum size. */
+static void call_kind(struct probe *p, const char *what, const struct platform_call *call,
+                      const struct probe_post *posts, size_t count)
 {
-    const struct platform_desc *desc = p->asker->desc;
+    const struct platform_desc *desc = p->session->desc;
     const int most = call->kind == CALL_RESOLVE ? desc->ids_per_resolve : desc->ids_per_call[call->tier];
     for (size_t at = 0; at < count; at += (size_t)most)
-        ask(p, what, *call, posts + at, count - at < (size_t)most ? count - at : (size_t)most);
+        call_once(p, what, *call, posts + at, count - at < (size_t)most ? count - at : (size_t)most);
 }
 
-static void ask_all(struct probe *p, const char *what, const struct platform_call *call, bool resolved)
+static void call_all(struct probe *p, const char *what, const struct platform_call *call, bool resolved)
 {
     struct probe_post kind[POSTS_MAX];
     bool done[POSTS_MAX] = {false};
@@ -388,12 +389,12 @@ static void ask_all(struct probe *p, const char *what, const struct platform_cal
                 kind[n++] = p->posts[j];
                 done[j] = true;
             }
-        ask_kind(p, what, call, kind, n);
+        call_kind(p, what, call, kind, n);
     }
 }
 
-/* Without combined metrics the request depends on the hour: the same request for both kinds of hours. */
-static void ask_other_kind(struct probe *p, const char *what, const struct platform_call *call)
+/* Without combined metrics the request depends on the hour: sends the request of the other kind of hour. */
+static void call_other_kind(struct probe *p, const char *what, const struct platform_call *call)
 {
     struct arena scratch;
     struct platform_item item;
@@ -402,57 +403,57 @@ static void ask_other_kind(struct probe *p, const char *what, const struct platf
     struct http_request now, then;
     other.item_count = 1;
     fill_items(&other, p->posts, &item);
-    p->asker->desc->build(&scratch, &other, &now);
+    p->session->desc->build(&scratch, &other, &now);
     for (int hours = 1; hours < 12; hours++) {
         other.now_ms = call->now_ms - hours * HOUR_MS;
-        p->asker->desc->build(&scratch, &other, &then);
+        p->session->desc->build(&scratch, &other, &then);
         if (then.path.len != now.path.len)
             break;
     }
     arena_fini(&scratch);
-    ask_all(p, what, &other, true);
+    call_all(p, what, &other, true);
 }
 
-static void ask_form(struct probe *p, int tier, bool by_key)
+static void call_form(struct probe *p, int tier, bool by_key)
 {
     char what[64];
-    const struct platform_desc *desc = p->asker->desc;
+    const struct platform_desc *desc = p->session->desc;
     struct platform_call call = call_of(p, tier);
     call.by_key = by_key;
     (void)snprintf(what, sizeof what, "form %d%s", tier, by_key ? ", with the API key" : "");
-    ask_all(p, what, &call, true);
+    call_all(p, what, &call, true);
     if (!desc->combines || tier == desc->tiers - 1)
         return;
     (void)snprintf(what, sizeof what, "form %d, the other kind of metrics", tier);
-    ask_other_kind(p, what, &call);
+    call_other_kind(p, what, &call);
     (void)snprintf(what, sizeof what, "form %d, both kinds of metrics", tier);
     call.combined = true;
-    ask_all(p, what, &call, true);
+    call_all(p, what, &call, true);
 }
 
-static bool is_graph_batch(const struct asker *a)
+static bool is_graph_batch(const struct platform_session *a)
 {
     const enum platform_api api = a->desc->api;
     return api == API_FACEBOOK || api == API_INSTAGRAM_FACEBOOK || (api == API_INSTAGRAM && a->options.batch);
 }
 
-static void ask_everything(struct probe *p)
+static void call_everything(struct probe *p)
 {
-    struct asker *a = p->asker;
+    struct platform_session *a = p->session;
     for (int tier = 0; tier < a->desc->tiers; tier++)
-        ask_form(p, tier, false);
+        call_form(p, tier, false);
     if (a->options.api_key.len)
         for (int tier = 0; tier < a->desc->tiers; tier++)
-            ask_form(p, tier, true);
+            call_form(p, tier, true);
     if (is_graph_batch(a)) {
         struct platform_call call = call_of(p, 0);
         call.with_account = true;
-        ask_all(p, "form 0, with the account", &call, true);
+        call_all(p, "form 0, with the account", &call, true);
     }
     if (a->desc->ids_per_resolve) {
         struct platform_call call = call_of(p, 0);
         call.kind = CALL_RESOLVE;
-        ask_all(p, "ids of the posting service", &call, false);
+        call_all(p, "ids of the posting service", &call, false);
     }
 }
 
@@ -469,21 +470,21 @@ static enum cli_exit exit_of(const struct probe *p)
 
 static enum cli_exit probe_account(struct probe *p)
 {
-    struct asker *a = p->asker;
-    char name[ASKER_NAME_MAX];
+    struct platform_session *a = p->session;
+    char name[SESSION_NAME_MAX];
     find_posts(p);
     if (p->err)
         return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(p->err));
-    if (!asker_refresh_if_due(a))
-        return asker_tell_tokens(a);
-    ask_everything(p);
+    if (!platform_session_refresh_if_due(a))
+        return platform_session_explain_tokens(a);
+    call_everything(p);
     if (p->err)
-        return asker_tell_error(p->err);
-    asker_name(a, name);
+        return platform_session_explain_error(p->err);
+    platform_session_name(a, name);
     buf_printf(&p->out, "\n%s: %d calls. Nothing was stored%s.\n", name, p->calls,
                a->refreshed ? ", except tokens that had to be refreshed" : "");
     if (p->record)
-        buf_printf(&p->out, "%d of %d responses recorded in %s-*. Read them before you pass them on.\n",
+        buf_printf(&p->out, "Recorded %d of %d responses in %s-*. Review them before you share them.\n",
                    p->recorded, p->calls, p->record);
     const enum cli_exit printed = cli_print(&p->out);
     return printed == CLI_DONE ? exit_of(p) : printed;
@@ -491,20 +492,20 @@ static enum cli_exit probe_account(struct probe *p)
 
 enum cli_exit platform_probe(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct asker *a;
+    struct platform_session *a;
     int64_t row;
     if (!platform_parse_id(arguments->operands[0], &row))
         return CLI_USAGE;
-    enum cli_exit code = asker_open(cli, row, &a);
+    enum cli_exit code = platform_session_open(cli, row, &a);
     if (code != CLI_DONE)
         return code;
     struct probe *p = xcalloc(1, sizeof *p);
-    p->asker = a;
+    p->session = a;
     p->record = cli_value(arguments, "record");
     buf_init(&p->out, OUT_MAX_BYTES);
     code = probe_account(p);
     buf_fini(&p->out);
     free(p);
-    asker_close(a);
+    platform_session_close(a);
     return code;
 }

@@ -15,7 +15,7 @@
 
 enum { RUNS_SEARCHED = 48, TEXT_MAX = 1 << 18, ERRORS_SHOWN = 5 };
 
-/* What accounts of an API report now, such as "operator 401.3". */
+/* A current error of accounts of an API, such as "operator 401.3". */
 struct account_error {
     struct str error;
     int64_t accounts;
@@ -35,11 +35,11 @@ struct platforms_status {
     struct account_errors errors[PLATFORM_APIS];
     int64_t runs[RUNS_SEARCHED], run_started_at[RUNS_SEARCHED];
     int run_count;
-    int64_t last_run_at; /* the newest that asked platforms; TIME_NONE: there is none */
+    int64_t last_run_at; /* the newest run that called platforms; TIME_NONE: none */
     int64_t counts[PLATFORM_COUNT][RUN_COUNTERS];
 };
 
-/* ---- gathering ---- */
+/* ---- reading ---- */
 
 static bool on_run(void *ctx, const struct run_row *run)
 {
@@ -89,7 +89,7 @@ static enum err gather(struct store *store, struct arena *arena, void *ctx)
     return err;
 }
 
-/* ---- as JSON ---- */
+/* ---- JSON ---- */
 
 static void json_api(struct buf *b, const struct platform_health *p, const struct account_errors *errors)
 {
@@ -97,8 +97,8 @@ static void json_api(struct buf *b, const struct platform_health *p, const struc
     JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
     JSON_STR(b, "platform", platform_name(platform_desc(p->api)->platform));
     JSON_BOOL(b, "configured", p->configured);
-    JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_CONNECTED]);
-    JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
+    JSON_I64(b, "accounts_connected", p->accounts[CREDENTIAL_CONNECTED]);
+    JSON_I64(b, "accounts_reconnect_required", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
     JSON_TIME_OR_NULL(b, "answered_at", p->answered_at != TIME_NONE, p->answered_at);
     JSON_I64_OR_NULL(b, "quota", p->units_per_day > 0, p->units_per_day);
     JSON_I64_OR_NULL(b, "quota_left", p->units_per_day > 0, p->units_left);
@@ -112,7 +112,7 @@ static void json_api(struct buf *b, const struct platform_health *p, const struc
     else
         json_bool(b, p->combined == COMBINED_WORKS);
     JSON_TIME_OR_NULL(b, "combined_metrics_until", p->combined_until != TIME_NONE, p->combined_until);
-    JSON_BOOL(b, "behind", p->behind);
+    JSON_BOOL(b, "backlog", p->behind);
     json_key(b, STR("account_errors"));
     json_open(b, '[');
     for (size_t i = 0; i < errors->count; i++) {
@@ -156,7 +156,7 @@ static void print_json(struct buf *b, const struct platforms_status *s)
     buf_append_char(b, '\n');
 }
 
-/* ---- as text ---- */
+/* ---- text ---- */
 
 static void append_until(struct buf *b, const char *what, int64_t until)
 {
@@ -168,21 +168,21 @@ static void append_until(struct buf *b, const char *what, int64_t until)
 
 static void text_api(struct buf *b, const struct platform_health *p)
 {
-    const int64_t fine = p->accounts[CREDENTIAL_CONNECTED],
-                  sign_in = p->accounts[CREDENTIAL_RECONNECT_REQUIRED];
+    const int64_t connected = p->accounts[CREDENTIAL_CONNECTED],
+                  reconnect = p->accounts[CREDENTIAL_RECONNECT_REQUIRED];
     buf_printf(b, "%-18s  ", platform_desc(p->api)->name);
-    if (!p->configured && !fine && !sign_in) {
+    if (!p->configured && !connected && !reconnect) {
         buf_append(b, STR("not configured\n"));
         return;
     }
-    buf_printf(b, "%lld account%s fine", (long long)fine, fine == 1 ? "" : "s");
-    if (sign_in)
-        buf_printf(b, ", %lld to sign in again", (long long)sign_in);
+    buf_printf(b, "%lld account%s connected", (long long)connected, connected == 1 ? "" : "s");
+    if (reconnect)
+        buf_printf(b, ", %lld reconnect required", (long long)reconnect);
     if (!p->configured)
-        buf_append(b, STR("; not asked: no app or no key file is configured"));
+        buf_append(b, STR("; not read: no app or no key file is configured"));
     if (p->answered_at == TIME_NONE)
-        buf_append(b, STR("; has not answered yet"));
-    append_until(b, "answered", p->answered_at);
+        buf_append(b, STR("; no response yet"));
+    append_until(b, "last response", p->answered_at);
     if (p->units_per_day)
         buf_printf(b, "; quota %lld of %lld left", (long long)p->units_left, (long long)p->units_per_day);
     if (p->fallback_units_left >= 0)
@@ -191,10 +191,10 @@ static void text_api(struct buf *b, const struct platform_health *p)
         append_until(b, "period and lifetime metrics in one request until", p->combined_until);
     if (p->combined == COMBINED_FAILS)
         append_until(b, "period and lifetime metrics in separate requests until", p->combined_until);
-    append_until(b, "FAILS: left alone until", p->circuit_open_until);
-    append_until(b, "told us to wait until", p->paused_until);
+    append_until(b, "FAILING: circuit open until", p->circuit_open_until);
+    append_until(b, "paused by the platform until", p->paused_until);
     if (p->behind)
-        buf_append(b, STR("; BEHIND: older posts are asked for less often"));
+        buf_append(b, STR("; BACKLOG: older posts are read less often"));
     buf_append_char(b, '\n');
 }
 
@@ -227,7 +227,7 @@ static void text_run(struct buf *b, const struct platforms_status *s, int platfo
     text_counter(b, s, platform, RUN_NO_DATA, "without numbers yet");
     text_counter(b, s, platform, RUN_MISSING, "missing");
     text_counter(b, s, platform, RUN_PERMANENT, "never with numbers");
-    text_counter(b, s, platform, RUN_UNREAD, "not answered");
+    text_counter(b, s, platform, RUN_UNREAD, "unread");
     text_counter(b, s, platform, RUN_NOT_DUE, "not due");
     buf_append_char(b, '\n');
 }
@@ -240,7 +240,7 @@ static void print_text(struct buf *b, const struct platforms_status *s)
     }
     buf_append(b, STR("\nlast run            "));
     if (s->last_run_at == TIME_NONE)
-        buf_append(b, STR("none has asked the platforms lately"));
+        buf_append(b, STR("none of the recent runs called the platforms"));
     else
         cli_append_time(b, s->last_run_at);
     buf_append_char(b, '\n');

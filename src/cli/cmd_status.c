@@ -37,8 +37,7 @@ struct service_status {
     struct arena arena; /* of their texts */
 };
 
-/* --- gathering -------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static struct str copy(struct arena *arena, struct str s)
 {
@@ -121,7 +120,7 @@ static bool is_held(const struct service_status *s)
     return lease_is_held(&s->lease, s->now);
 }
 
-/* A run that is still open when nobody has the lease was killed; the next run will say so. */
+/* A run in progress without the lease was killed; the next run will mark it as abandoned. */
 static int outcome_of(const struct service_status *s, const struct run_row *run)
 {
     const bool its_own = is_held(s) && str_eq(run->holder, str_from_cstr(s->lease.holder));
@@ -138,8 +137,7 @@ static bool is_overdue(const struct service_status *s)
     return is_enabled(s) && !is_held(s) && slot_is_due(&s->rule, s->now, s->last_started_at);
 }
 
-/* --- as JSON ---------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 static void json_counts(struct buf *b, const struct shown_run *run)
 {
@@ -169,7 +167,7 @@ static void json_run(struct buf *b, const struct service_status *s, const struct
     JSON_I64(b, "id", row->row);
     JSON_STR(b, "cause", str_from_cstr(run_cause_name(row->cause)));
     JSON_STR(b, "outcome", str_from_cstr(run_state_name((enum run_state)outcome_of(s, row))));
-    JSON_STR(b, "why", row->error);
+    JSON_STR(b, "error", row->error);
     JSON_STR(b, "holder", row->holder);
     JSON_TIME(b, "started_at", row->started_at);
     JSON_TIME_OR_NULL(b, "finished_at", finished, row->finished_at);
@@ -200,7 +198,7 @@ static void json_refresh(struct buf *b, const struct service_status *s)
 
 static void json_backlog(struct buf *b, const struct service_status *s)
 {
-    json_key(b, STR("waiting"));
+    json_key(b, STR("backlog"));
     json_open(b, '[');
     for (int i = 0; s->sources.sources[i]; i++) {
         const struct source *source = s->sources.sources[i];
@@ -224,10 +222,10 @@ static void json_platforms(struct buf *b, const struct service_status *s)
         const struct platform_health *p = &s->platforms[api];
         json_open(b, '{');
         JSON_STR(b, "api", str_from_cstr(platform_desc(p->api)->name));
-        JSON_I64(b, "accounts_fine", p->accounts[CREDENTIAL_CONNECTED]);
-        JSON_I64(b, "accounts_sign_in", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
-        JSON_BOOL(b, "resting", p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE);
-        JSON_BOOL(b, "behind", p->behind);
+        JSON_I64(b, "accounts_connected", p->accounts[CREDENTIAL_CONNECTED]);
+        JSON_I64(b, "accounts_reconnect_required", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
+        JSON_BOOL(b, "paused", p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE);
+        JSON_BOOL(b, "backlog", p->behind);
         json_close(b, '}');
     }
     json_close(b, ']');
@@ -260,8 +258,7 @@ static void print_json(struct buf *b, const struct service_status *s)
     buf_append_char(b, '\n');
 }
 
-/* --- as text ---------------------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 static int64_t sum_of(const struct shown_run *run, struct str prefix)
 {
@@ -278,9 +275,9 @@ static void text_refresh(struct buf *b, const struct service_status *s)
     if (!is_enabled(s))
         buf_printf(b, "off: [refresh] source is none");
     else if (is_held(s))
-        buf_printf(b, "at work since ");
+        buf_printf(b, "in progress since ");
     else if (is_overdue(s))
-        buf_printf(b, "OVERDUE: no refresh since its hour; is a server running?");
+        buf_printf(b, "OVERDUE: no run in the last scheduled hour; check that a server is running");
     else
         buf_printf(b, "up to date");
     if (is_enabled(s) && is_held(s)) {
@@ -305,30 +302,30 @@ static void text_backlog(struct buf *b, const struct service_status *s)
         const struct source *source = s->sources.sources[i];
         struct source_backlog backlog;
         if (source->backlog && source->backlog(s->config, &backlog))
-            buf_printf(b, "%-10s %lld files wait, %lld bytes\n", source_name(source->kind),
+            buf_printf(b, "%-10s %lld pending files, %lld bytes\n", source_name(source->kind),
                        (long long)backlog.files, (long long)backlog.bytes);
     }
 }
 
-/* Nothing where nobody has an account. */
+/* Prints nothing if there are no accounts. */
 static void text_platforms(struct buf *b, const struct service_status *s)
 {
-    int64_t fine = 0, sign_in = 0;
+    int64_t connected = 0, reconnect = 0;
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        fine += s->platforms[api].accounts[CREDENTIAL_CONNECTED];
-        sign_in += s->platforms[api].accounts[CREDENTIAL_RECONNECT_REQUIRED];
+        connected += s->platforms[api].accounts[CREDENTIAL_CONNECTED];
+        reconnect += s->platforms[api].accounts[CREDENTIAL_RECONNECT_REQUIRED];
     }
-    if (!fine && !sign_in)
+    if (!connected && !reconnect)
         return;
-    buf_printf(b, "platforms  accounts: %lld fine, %lld to sign in again", (long long)fine,
-               (long long)sign_in);
+    buf_printf(b, "platforms  accounts: %lld connected, %lld reconnect required", (long long)connected,
+               (long long)reconnect);
     for (int api = 0; api < PLATFORM_APIS; api++) {
         const struct platform_health *p = &s->platforms[api];
         const char *name = platform_desc(p->api)->name;
         if (p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE)
-            buf_printf(b, "; %s is left alone for now", name);
+            buf_printf(b, "; %s is paused", name);
         if (p->behind)
-            buf_printf(b, "; %s is BEHIND", name);
+            buf_printf(b, "; %s has a BACKLOG", name);
     }
     buf_printf(b, " (viewtally platform status)\n");
 }
@@ -344,7 +341,7 @@ static void text_run(struct buf *b, const struct service_status *s, const struct
         buf_printf(b, "%7lld ms  ", (long long)(row->finished_at - row->started_at));
     else
         buf_printf(b, "%10s  ", "");
-    buf_printf(b, "%lld accepted, %lld refused, %lld bad lines, %lld events",
+    buf_printf(b, "%lld accepted, %lld rejected, %lld bad lines, %lld events",
                (long long)sum_of(run, STR("accepted")), (long long)sum_of(run, STR("refused:")),
                (long long)sum_of(run, STR("bad_lines")),
                (long long)(sum_of(run, STR("viral_events")) + sum_of(run, STR("milestone_events"))));
@@ -362,7 +359,7 @@ static void print_text(struct buf *b, const struct service_status *s)
     text_platforms(b, s);
     buf_printf(b, "videos     %lld live, %lld of them not updated for two hours\n", (long long)s->live,
                (long long)s->stale);
-    buf_printf(b, "database   %s: %lld bytes, %lld in its log\n", s->config->store.path,
+    buf_printf(b, "database   %s: %lld bytes, %lld in the write-ahead log\n", s->config->store.path,
                (long long)s->database_bytes, (long long)s->wal_bytes);
     if (s->run_count)
         buf_printf(b, "\n");
@@ -370,8 +367,7 @@ static void print_text(struct buf *b, const struct service_status *s)
         text_run(b, s, &s->runs[i]);
 }
 
-/* --- the command -----------------------------------------------------------------------------------------
- */
+/* ---- the command ---- */
 
 static enum cli_exit gather(struct service_status *s)
 {
@@ -388,7 +384,7 @@ static enum cli_exit gather(struct service_status *s)
     store_close(store);
     s->database_bytes = file_bytes(s->config->store.path, "");
     s->wal_bytes = file_bytes(s->config->store.path, "-wal");
-    return err ? cli_fail(CLI_COULD_NOT, "the database says: %s", err_name(err)) : CLI_DONE;
+    return err ? cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err)) : CLI_DONE;
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)

@@ -1,5 +1,5 @@
-/* One file for each response. The file must replay: before it is written, its own parse is compared with that
- * of the original response. */
+/* Writes one file per response. Before a file is written, the anonymized response is parsed and the result is
+ * compared with that of the original. */
 #include "cli/platform_record.h"
 
 #include "base/clock.h"
@@ -16,13 +16,13 @@
 
 enum { FILE_MAX_BYTES = 8 << 20, YOUNG_DAYS = 3 };
 
-/* What the samples of the tests use in place of the account's id. */
+/* The account id in all recorded samples. */
 #define SAMPLE_ACCOUNT STR("1784")
 
 struct recording {
-    struct asker *asker;
+    struct platform_session *session;
     struct anonymizer ids;
-    struct platform_call call;     /* with the other ids */
+    struct platform_call call;     /* with replaced ids */
     struct http_response response; /* without personal data */
     struct buf out;
 };
@@ -38,11 +38,11 @@ static bool is_rate_header(struct str name)
     return false;
 }
 
-/* A body that is not JSON has no shape to keep. */
-static void take_response(struct recording *r)
+/* A body that is not JSON is replaced by a constant. */
+static void anonymize_response(struct recording *r)
 {
-    struct arena *arena = &r->asker->call_arena;
-    const struct http_response *from = &r->asker->response;
+    struct arena *arena = &r->session->call_arena;
+    const struct http_response *from = &r->session->response;
     struct http_header *headers = arena_alloc(arena, (from->header_count + 1) * sizeof *headers);
     size_t count = 0;
     for (size_t i = 0; i < from->header_count; i++) {
@@ -59,9 +59,9 @@ static void take_response(struct recording *r)
         r->response.body = from->body.len ? STR("not JSON") : STR("");
 }
 
-static void take_call(struct recording *r, const struct platform_call *call)
+static void anonymize_call(struct recording *r, const struct platform_call *call)
 {
-    struct arena *arena = &r->asker->call_arena;
+    struct arena *arena = &r->session->call_arena;
     struct platform_item *items = arena_alloc(arena, call->item_count * sizeof *items);
     r->call = *call;
     r->call.account_id = SAMPLE_ACCOUNT;
@@ -89,17 +89,17 @@ static void describe(struct buf *b, const struct outcome *o, const struct platfo
         }
 }
 
-/* Parses both responses and compares the descriptions, in the other ids. */
-static bool reads_the_same(struct recording *r, const struct platform_call *call, struct outcome *outcome)
+/* Parses both responses and compares the results, with replaced ids. */
+static bool parses_the_same(struct recording *r, const struct platform_call *call, struct outcome *outcome)
 {
-    struct arena *arena = &r->asker->call_arena;
-    const struct platform_desc *desc = r->asker->desc;
+    struct arena *arena = &r->session->call_arena;
+    const struct platform_desc *desc = r->session->desc;
     struct platform_call original = *call;
     struct buf one, other;
     original.items = arena_alloc(arena, call->item_count * sizeof *original.items);
     for (size_t i = 0; i < call->item_count; i++)
         original.items[i] = call->items[i];
-    struct outcome first = desc->parse(arena, &original, &r->asker->response);
+    struct outcome first = desc->parse(arena, &original, &r->session->response);
     *outcome = desc->parse(arena, &r->call, &r->response);
     for (size_t i = 0; i < call->item_count; i++) {
         original.items[i].id = r->call.items[i].id;
@@ -134,8 +134,8 @@ static void append_sample(struct recording *r, const struct platform_call *call,
     char date[DATE_TEXT_LEN];
     struct buf *b = &r->out;
     date_format(date_of(call->now_ms), date);
-    buf_printf(b, "%s %s %d %d\n# recorded with `viewtally platform probe` on %.*s, ids exchanged\nids: ",
-               r->asker->desc->name, call->kind == CALL_RESOLVE ? "resolve" : "read", call->tier,
+    buf_printf(b, "%s %s %d %d\n# recorded with `viewtally platform probe` on %.*s, ids replaced\nids: ",
+               r->session->desc->name, call->kind == CALL_RESOLVE ? "resolve" : "read", call->tier,
                r->response.status, (int)sizeof date, date);
     for (size_t i = 0; i < call->item_count; i++)
         buf_printf(b, "%s%.*s", i ? "," : "", (int)r->call.items[i].id.len, r->call.items[i].id.p);
@@ -151,11 +151,11 @@ static void append_sample(struct recording *r, const struct platform_call *call,
 
 static const char *write_file(struct recording *r, const char *prefix, int number)
 {
-    struct str path = arena_printf(&r->asker->arena, "%s-%02d", prefix, number);
+    struct str path = arena_printf(&r->session->arena, "%s-%02d", prefix, number);
     const struct str text = buf_str(&r->out);
     const int fd = open(path.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return arena_printf(&r->asker->arena, "%s: %s", path.p, strerror(errno)).p;
+        return arena_printf(&r->session->arena, "%s: %s", path.p, strerror(errno)).p;
     size_t done = 0;
     while (done < text.len) {
         const ssize_t n = write(fd, text.p + done, text.len - done);
@@ -164,28 +164,28 @@ static const char *write_file(struct recording *r, const char *prefix, int numbe
         done += n > 0 ? (size_t)n : 0;
     }
     const char *why =
-        done < text.len ? arena_printf(&r->asker->arena, "%s: %s", path.p, strerror(errno)).p : NULL;
+        done < text.len ? arena_printf(&r->session->arena, "%s: %s", path.p, strerror(errno)).p : NULL;
     if (close(fd) && !why)
-        why = arena_printf(&r->asker->arena, "%s: %s", path.p, strerror(errno)).p;
+        why = arena_printf(&r->session->arena, "%s: %s", path.p, strerror(errno)).p;
     return why;
 }
 
-bool platform_record(struct asker *a, const struct platform_call *call, const char *prefix, int number,
-                     const char **why)
+bool platform_record_response(struct platform_session *a, const struct platform_call *call,
+                              const char *prefix, int number, const char **why)
 {
     struct recording *r = arena_alloc(&a->call_arena, sizeof *r);
     struct outcome outcome;
-    *r = (struct recording){.asker = a};
+    *r = (struct recording){.session = a};
     const struct http_request *q = a->request;
     anonymizer_init(&r->ids, &a->call_arena,
                     call->by_key ? STR("") /* the path has the key */
                                  : arena_printf(&a->call_arena, "%.*s %.*s", (int)q->path.len, q->path.p,
                                                 (int)q->body.len, q->body.len ? q->body.p : ""));
     anonymizer_set_id(&r->ids, a->account.account_id, SAMPLE_ACCOUNT);
-    take_call(r, call);
-    take_response(r);
-    if (!reads_the_same(r, call, &outcome)) {
-        *why = "the response reads differently without personal data";
+    anonymize_call(r, call);
+    anonymize_response(r);
+    if (!parses_the_same(r, call, &outcome)) {
+        *why = "the response parses differently without personal data";
         return false;
     }
     buf_init(&r->out, FILE_MAX_BYTES);

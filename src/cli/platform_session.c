@@ -1,4 +1,4 @@
-/* Keys, database, account and network of a command that asks a platform. */
+/* Runs the event loop until the one call in progress completes. */
 #include "cli/platform_session.h"
 
 #include "cli/database.h"
@@ -16,7 +16,7 @@ enum { ARENA_BYTES = 64 * 1024 };
 
 /* ---- opening and closing ---- */
 
-static enum err load_account(struct asker *a, int64_t row)
+static enum err load_account(struct platform_session *a, int64_t row)
 {
     enum err err = store_get_credential(a->store, &a->arena, row, &a->account);
     if (!err)
@@ -24,7 +24,7 @@ static enum err load_account(struct asker *a, int64_t row)
     return err;
 }
 
-static bool open_network(struct asker *a)
+static bool open_network(struct platform_session *a)
 {
     const struct transaction_scope scope = transaction_scope_plain(a->store);
     const struct http_client_options options = platform_client_options(a->config);
@@ -39,12 +39,12 @@ static bool open_network(struct asker *a)
     return true;
 }
 
-enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out)
+enum cli_exit platform_session_open(struct cli *cli, int64_t row, struct platform_session **out)
 {
     struct error error;
     if (http_client_check(&error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    struct asker *a = xcalloc(1, sizeof *a);
+    struct platform_session *a = xcalloc(1, sizeof *a);
     a->config = &cli->config;
     arena_init(&a->arena, ARENA_BYTES);
     arena_init(&a->call_arena, ARENA_BYTES);
@@ -74,7 +74,7 @@ enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out)
     *out = a;
     return CLI_DONE;
 fail:
-    asker_close(a);
+    platform_session_close(a);
     return code;
 }
 
@@ -83,7 +83,7 @@ static void on_closed(void *ctx)
     (void)ctx;
 }
 
-void asker_close(struct asker *a)
+void platform_session_close(struct platform_session *a)
 {
     if (a->client) {
         token_refresher_free(a->refresher);
@@ -103,7 +103,7 @@ void asker_close(struct asker *a)
 
 /* ---- tokens ---- */
 
-static void wait_for_it(struct asker *a)
+static void await(struct platform_session *a)
 {
     while (a->waiting)
         (void)uv_run(&a->loop, UV_RUN_ONCE);
@@ -111,32 +111,32 @@ static void wait_for_it(struct asker *a)
 
 static void on_tokens(void *ctx, const struct token_refresh_result *answer)
 {
-    struct asker *a = ctx;
+    struct platform_session *a = ctx;
     a->token_refresh_result = *answer;
     a->waiting = false;
 }
 
-bool asker_refresh(struct asker *a)
+bool platform_session_refresh(struct platform_session *a)
 {
     a->refreshed = true;
     a->waiting = token_refresher_start(a->refresher, a->account.row, a->account.version,
                                        &a->token_refresh_result, on_tokens, a) == NEXT_WAIT;
-    wait_for_it(a);
+    await(a);
     return a->token_refresh_result.status == TOKEN_REFRESHED && load_account(a, a->account.row) == OK;
 }
 
-bool asker_refresh_if_due(struct asker *a)
+bool platform_session_refresh_if_due(struct platform_session *a)
 {
     struct credential c = a->account;
     c.state = CREDENTIAL_CONNECTED;
-    return !token_refresh_is_due(a->desc, &c, clock_wall_ms(), false) || asker_refresh(a);
+    return !token_refresh_is_due(a->desc, &c, clock_wall_ms(), false) || platform_session_refresh(a);
 }
 
 /* ---- one call ---- */
 
 static void on_answer(void *ctx, const struct http_result *result)
 {
-    struct asker *a = ctx;
+    struct platform_session *a = ctx;
     struct arena *to = &a->call_arena;
     const struct http_response *r = &result->response;
     a->waiting = false;
@@ -156,7 +156,7 @@ static void on_answer(void *ctx, const struct http_result *result)
                                          .header_count = r->header_count};
 }
 
-enum err asker_send(struct asker *a, struct platform_call *call)
+enum err platform_session_send(struct platform_session *a, struct platform_call *call)
 {
     struct tokens tokens = {.memory = NULL};
     arena_wipe(&a->call_arena);
@@ -173,45 +173,46 @@ enum err asker_send(struct asker *a, struct platform_call *call)
     (void)http_client_send(a->client, request, on_answer, a);
     token_vault_close(&tokens);
     call->access_token = str_make(NULL, 0);
-    wait_for_it(a);
+    await(a);
     return OK;
 }
 
 /* ---- messages ---- */
 
-void asker_name(const struct asker *a, char name[ASKER_NAME_MAX])
+void platform_session_name(const struct platform_session *a, char name[SESSION_NAME_MAX])
 {
-    (void)snprintf(name, ASKER_NAME_MAX, "%s account %.*s", a->desc->name, (int)a->account.account_id.len,
+    (void)snprintf(name, SESSION_NAME_MAX, "%s account %.*s", a->desc->name, (int)a->account.account_id.len,
                    a->account.account_id.p);
 }
 
-enum cli_exit asker_tell_tokens(const struct asker *a)
+enum cli_exit platform_session_explain_tokens(const struct platform_session *a)
 {
     const struct token_refresh_result *t = &a->token_refresh_result;
-    char account[ASKER_NAME_MAX];
-    asker_name(a, account);
+    char account[SESSION_NAME_MAX];
+    platform_session_name(a, account);
     switch (t->status) {
     case TOKEN_RECONNECT:
-        return cli_fail(CLI_PART,
-                        "%s: the author has to sign in again: the tokens could not be refreshed (%s)",
-                        account, t->code);
+        return cli_fail(
+            CLI_PART,
+            "%s: reconnect required: the tokens could not be refreshed (%s); the author must sign in again",
+            account, t->code);
     case TOKEN_APP_REJECTED:
         return cli_fail(CLI_USAGE,
-                        "%s: %s refuses your app when tokens are to be refreshed (%s): see client_id and "
-                        "client_secret in the configuration",
+                        "%s: %s rejected your app during the token refresh (%s): check client_id and "
+                        "client_secret in the "
+                        "configuration",
                         account, a->desc->title, t->code);
-    case TOKEN_ACCOUNT_REMOVED:
-        return cli_fail(CLI_PART, "%s: the account was removed in the meantime", account);
+    case TOKEN_ACCOUNT_REMOVED: return cli_fail(CLI_PART, "%s: the account has been removed", account);
     case TOKEN_STORE_FAILED:
         return cli_fail(CLI_COULD_NOT, "%s: the refreshed tokens could not be stored: %s", account, t->code);
     case TOKEN_RETRY_LATER:
     case TOKEN_REFRESHED: break;
     }
-    return cli_fail(CLI_COULD_NOT, "%s: the tokens could not be refreshed now (%s): try again later", account,
+    return cli_fail(CLI_COULD_NOT, "%s: the tokens could not be refreshed (%s): try again later", account,
                     t->code);
 }
 
-enum cli_exit asker_tell_error(enum err err)
+enum cli_exit platform_session_explain_error(enum err err)
 {
     if (err == ERR_NOT_FOUND || err == ERR_CORRUPT)
         return cli_fail(CLI_USAGE, "the tokens cannot be decrypted (see viewtally secrets check)");

@@ -1,4 +1,4 @@
-/* One account, asked from a command: what `platform test` and `platform probe` share. */
+/* Calls to a platform for one account from a command: `platform test` and `platform probe`. */
 #ifndef VT_CLI_PLATFORM_SESSION_H
 #define VT_CLI_PLATFORM_SESSION_H
 
@@ -7,7 +7,7 @@
 
 #include <uv.h>
 
-struct asker {
+struct platform_session {
     const struct config *config;
     struct store *store;
     struct seal_keys *keys;
@@ -16,41 +16,40 @@ struct asker {
     struct token_refresher *refresher;
     const struct platform_desc *desc;
     struct platform_options options; /* by_key false: calls carry the account's token */
-    struct arena arena;              /* of the account, and of the command's own texts */
+    struct arena arena;              /* the account and texts of the command */
     struct credential account;
     bool refreshed, waiting;
-    struct token_refresh_result
-        token_refresh_result; /* why there are no newer tokens, after asker_refresh() */
+    struct token_refresh_result token_refresh_result; /* of the last platform_session_refresh() */
 
-    /* Of the last asker_send(): */
+    /* Of the last platform_session_send(): */
     const struct http_request *request;
     struct arena call_arena; /* request and response, wiped before the next call */
     struct http_response response;
-    const char *network; /* why no response came; NULL: one did */
+    const char *network; /* why there is no response; NULL: there is one */
     char network_text[256];
 };
 
-/* Opens keys, database and account `row`. CLI_DONE: `*out` is for asker_close(); else the reason is printed.
- */
-enum cli_exit asker_open(struct cli *cli, int64_t row, struct asker **out);
-void asker_close(struct asker *a);
+/* Opens keys, database and account `row`. CLI_DONE: end with platform_session_close(); else the reason was
+ * printed. */
+enum cli_exit platform_session_open(struct cli *cli, int64_t row, struct platform_session **out);
+void platform_session_close(struct platform_session *a);
 
-/* Refreshes and stores the tokens. False: token_refresh_result holds the reason. */
-bool asker_refresh(struct asker *a);
-/* The same if the access token expires soon. A mark that the author has to sign in again is ignored. */
-bool asker_refresh_if_due(struct asker *a);
+/* Refreshes and stores the tokens. Returns false with the reason in token_refresh_result. */
+bool platform_session_refresh(struct platform_session *a);
+/* The same if the access token expires soon, even if the account is marked "reconnect required". */
+bool platform_session_refresh_if_due(struct platform_session *a);
 
-/* Builds the request in call_arena and sends it with the account's token, or with the API key where
- * call->by_key. ERR_NOT_FOUND, ERR_CORRUPT: the tokens cannot be opened. */
-MUST_USE enum err asker_send(struct asker *a, struct platform_call *call);
+/* Builds the request in call_arena and sends it with the account's token or, with call->by_key, the API key.
+ * Waits for the response. ERR_NOT_FOUND, ERR_CORRUPT: the tokens cannot be decrypted. */
+MUST_USE enum err platform_session_send(struct platform_session *a, struct platform_call *call);
 
 /* "facebook account 1234", for messages. */
-enum { ASKER_NAME_MAX = 2 * ACCOUNT_ID_MAX };
-void asker_name(const struct asker *a, char name[ASKER_NAME_MAX]);
+enum { SESSION_NAME_MAX = 2 * ACCOUNT_ID_MAX };
+void platform_session_name(const struct platform_session *a, char name[SESSION_NAME_MAX]);
 
 /* Prints why the tokens could not be refreshed. */
-enum cli_exit asker_tell_tokens(const struct asker *a);
+enum cli_exit platform_session_explain_tokens(const struct platform_session *a);
 /* Prints why a call could not be made. */
-enum cli_exit asker_tell_error(enum err err);
+enum cli_exit platform_session_explain_error(enum err err);
 
 #endif

@@ -235,7 +235,7 @@ def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
         status = server.run("status", "--json").json()
         assert f":{server.pid}:" in status["refresh"]["running"] and not status["refresh"]["overdue"]
         assert status["runs"][0]["outcome"] == "running"
-        assert "at work since 2026-07-10 12:00:00" in server.run("status").out
+        assert "in progress since 2026-07-10 12:00:00" in server.run("status").out
         server.signal(signal.SIGCONT)
         runs.wait_for_runs(1)
     status = server.run("status", "--json").json()
@@ -244,7 +244,7 @@ def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
                                  "running": None, "running_since": None}
     assert status["videos"] == {"live": AUTHORS * VIDEOS, "stale": 0}
     run = status["runs"][0]
-    assert (run["cause"], run["outcome"], run["why"]) == ("schedule", "succeeded", None)
+    assert (run["cause"], run["outcome"], run["error"]) == ("schedule", "succeeded", None)
     counts = {(count["source"], count["platform"], count["name"]): count["value"] for count in run["counts"]}
     assert counts["simulated", "youtube", "accepted"] == counts["simulated", "tiktok", "accepted"] == AUTHORS * VIDEOS
     assert status["database"]["bytes"] > 0

@@ -283,9 +283,9 @@ def test_status_says_what_waits(service, spool, ada):
     for name in ("one.ndjson", "two.ndjson"):
         spool.drop(name, [reading("a", at(1), 1)])
     size = sum((spool.path / name).stat().st_size for name in spool.waiting)
-    assert service.run("status", "--json", status=None).json()["waiting"] == [{"source": "spool", "files": 2, "bytes": size}]
+    assert service.run("status", "--json", status=None).json()["backlog"] == [{"source": "spool", "files": 2, "bytes": size}]
     refresh(service)
-    assert service.run("status", "--json", status=None).json()["waiting"] == [{"source": "spool", "files": 0, "bytes": 0}]
+    assert service.run("status", "--json", status=None).json()["backlog"] == [{"source": "spool", "files": 0, "bytes": 0}]
 
 
 def test_documented_example_feeds_the_spool(service, spool, ada, tmp_path):

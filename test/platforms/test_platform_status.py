@@ -17,7 +17,7 @@ def test_before_anything_is_configured(viewtally):
     assert "platforms" not in viewtally.run("status").out
     made = viewtally.run("platform", "status", "--json").json()
     assert made["last_run"] == [] and made["last_run_at"] is None and len(made["apis"]) == 6
-    assert not any(row["configured"] or row["accounts_fine"] for row in made["apis"])
+    assert not any(row["configured"] or row["accounts_connected"] for row in made["apis"])
 
 
 def test_after_a_run(world, clock, standins):
@@ -25,7 +25,7 @@ def test_after_a_run(world, clock, standins):
     standins.tell("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
     world.refresh(status=None)
     said, apis = by_api(world)
-    assert [apis[api]["accounts_fine"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_sign_in"] == 1
+    assert [apis[api]["accounts_connected"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_reconnect_required"] == 1
     assert all(row["configured"] and row["answered_at"] for row in apis.values())
     assert apis["tiktok"]["account_errors"] == [{"error": "reconnect invalid_grant", "accounts": 1}] and apis["facebook"]["account_errors"] == []
     assert "1 account: reconnect invalid_grant" in world.instance.run("platform", "status").out
@@ -36,10 +36,10 @@ def test_after_a_run(world, clock, standins):
     assert said["last_run_at"] and set(runs) == set(PLATFORMS)
     assert runs["tiktok"]["read"] == 2 and runs["tiktok"]["outcome:ok"] >= 1 and runs["tiktok"]["unread"] == 2
     text = world.instance.run("platform", "status").out
-    assert "1 account fine, 1 to sign in again" in text and "4 posts read" in text
-    assert "accounts: 9 fine, 1 to sign in again" in world.instance.run("status").out
+    assert "1 account connected, 1 reconnect required" in text and "4 posts read" in text
+    assert "accounts: 9 connected, 1 reconnect required" in world.instance.run("status").out
     of = {row["api"]: row for row in world.instance.run("status", "--json").json()["platforms"]}
-    assert of["tiktok"] == {"api": "tiktok", "accounts_fine": 1, "accounts_sign_in": 1, "resting": False, "behind": False}
+    assert of["tiktok"] == {"api": "tiktok", "accounts_connected": 1, "accounts_reconnect_required": 1, "paused": False, "backlog": False}
 
 
 def test_in_the_metrics(world, clock, standins):
@@ -61,7 +61,7 @@ def test_a_platform_that_fails_is_left_alone_and_said_to_be(world, clock, standi
     _, apis = by_api(world)
     assert apis["tiktok"]["circuit_open_until"] and apis["tiktok"]["answered_at"] is None
     assert "FAILS" in world.instance.run("platform", "status").out
-    assert "tiktok is left alone" in world.instance.run("status").out
+    assert "tiktok is paused" in world.instance.run("status").out
 
 
 def test_capabilities(viewtally):
