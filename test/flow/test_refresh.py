@@ -1,4 +1,4 @@
-"""The hourly refresh in real servers and commands: when it runs, who runs it, and what is left when one is killed, sleeps or stops."""
+"""The hourly refresh in real servers and commands: schedule, lease, and recovery after a kill, a suspend or a stop."""
 import re
 import shutil
 import signal
@@ -8,7 +8,7 @@ import pytest
 from lib import wait
 from lib.clock import FakeClock
 from lib.lines import author, video
-from lib.refreshing import DONE, LOST, STOPPED, Refreshing
+from lib.refreshing import SUCCEEDED, ABANDONED, STOPPED, Refreshing
 from lib.spool import Spool
 from lib.viewtally import ROOT, Viewtally, sanitized
 
@@ -20,7 +20,7 @@ AUTHORS, VIDEOS = (20, 200) if sanitized() else (50, 200)
 
 @pytest.fixture(scope="module")
 def large_world(tmp_path_factory):
-    """A database with so much in it that a run takes many transactions."""
+    """A database with so many videos that a run takes many transactions."""
     made = Viewtally(tmp_path_factory.mktemp("large"), clock=FakeClock(tmp_path_factory.mktemp("clock") / "clock", POSTED))
     made.import_lines([author(f"A{a}") for a in range(AUTHORS)] +
                       [video(f"v{a}-{v}", f"A{a}", POSTED, ("youtube", "tiktok")) for a in range(AUTHORS) for v in range(VIDEOS)])
@@ -29,13 +29,13 @@ def large_world(tmp_path_factory):
 
 @pytest.fixture
 def time(tmp_path):
-    """Both clocks stand: 12:00 and some uptime."""
+    """A fake clock at 12:00 that does not advance by itself."""
     return FakeClock(tmp_path / "clock", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
 
 
 @pytest.fixture
 def make(make_viewtally, time):
-    """make() gives installations on one database with the simulated source; make(world) begins with a copy of that one."""
+    """make() creates installations that share a database and use the simulated source; make(world) starts from a copy."""
     first = []
 
     def make(world=None, **config):
@@ -54,33 +54,33 @@ def make(make_viewtally, time):
 
 
 def stays(condition, what, seconds=0.4):
-    """Nothing happens: looked at for a while (a server with the fake clock looks at it every 50 ms)."""
+    """Checks for a while that the condition holds (a server with the fake clock checks that every 50 ms)."""
     with pytest.raises(wait.TimedOut):
         wait.until(lambda: not condition(), what, seconds)
 
 
-# --- when ---
+# --- schedule ---
 
-def test_a_server_that_starts_catches_up_and_then_keeps_its_hours(make, time):
+def test_server_catches_up_at_start_and_then_runs_hourly(make, time):
     server = make()
     runs = Refreshing(server)
     with server:
-        assert runs.wait_for_runs(1) == (0, DONE, time.wall_ms)
+        assert runs.wait_for_runs(1) == (0, SUCCEEDED, time.wall_ms)
         time.set_wall("2026-07-10T12:54:59.999Z")
         stays(lambda: len(runs.runs) == 1, "no run before its minute")
         for hour in (12, 13, 14):
             time.set_wall(f"2026-07-10T{hour}:55:00Z")
-            assert runs.wait_for_runs(hour - 10) == (0, DONE, time.wall_ms)
+            assert runs.wait_for_runs(hour - 10) == (0, SUCCEEDED, time.wall_ms)
     time.set_wall("2026-07-10T15:54:00Z")
     with server:
-        stays(lambda: len(runs.runs) == 4, "no run: that hour has had its own")
+        stays(lambda: len(runs.runs) == 4, "no second run in the same hour")
     time.set_wall("2026-07-10T19:10:00Z")
     with server:
-        assert runs.wait_for_runs(5) == (0, DONE, time.wall_ms)
+        assert runs.wait_for_runs(5) == (0, SUCCEEDED, time.wall_ms)
     assert runs.views() > 0
 
 
-def test_two_servers_run_it_once_in_an_hour_whatever_the_clock_does(make, time):
+def test_two_servers_make_one_run_per_hour_despite_clock_changes(make, time):
     first, second = make(), make()
     runs = Refreshing(first)
     with first, second:
@@ -89,21 +89,21 @@ def test_two_servers_run_it_once_in_an_hour_whatever_the_clock_does(make, time):
             time.set_wall(f"2026-07-10T{hour}:55:00Z")
             runs.wait_for_runs(hour - 10)
         stays(lambda: len(runs.runs) == 7, "no second run")
-        time.set_wall("2026-07-10T16:55:30Z")       # back by an hour: that one was
-        stays(lambda: len(runs.runs) == 7, "no run again")
+        time.set_wall("2026-07-10T16:55:30Z")       # back by an hour: already done
+        stays(lambda: len(runs.runs) == 7, "no repeated run")
         time.set_wall("2026-07-10T19:00:00Z")       # and forward by two
         runs.wait_for_runs(8)
         now = time.wall_ms
         time.set_wall(now + TEN_YEARS)
         runs.wait_for_runs(9)
-        time.set_wall(now)                          # a clock that was wrong for a moment
+        time.set_wall(now)                          # the clock was wrong for a moment
         runs.wait_for_runs(10)
-        stays(lambda: len(runs.runs) == 10, "no run more")
-    assert set(runs.outcomes) == {DONE}
+        stays(lambda: len(runs.runs) == 10, "no further run")
+    assert set(runs.outcomes) == {SUCCEEDED}
     assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at > ?", now) == 0
 
 
-def test_the_simulated_source_may_have_an_interval(make, time):
+def test_simulated_source_supports_an_interval(make, time):
     server = make(interval_s=10)
     runs = Refreshing(server)
     with server:
@@ -113,13 +113,13 @@ def test_the_simulated_source_may_have_an_interval(make, time):
             runs.wait_for_runs(count)
 
 
-# --- who ---
+# --- lease ---
 
-def test_a_server_that_is_killed_is_followed_within_a_minute(make, time, large_world):
+def test_another_server_takes_over_within_a_minute_of_a_kill(make, time, large_world):
     dead, alive = make(large_world), make()
     runs = Refreshing(dead)
     with dead:
-        runs.freeze(dead)       # before the other starts: on a busy machine the run could end meanwhile
+        runs.freeze(dead)       # before the other one starts, or the run could end first on a busy machine
         with alive:
             dead.kill()
             applied = runs.views()
@@ -127,14 +127,14 @@ def test_a_server_that_is_killed_is_followed_within_a_minute(make, time, large_w
             stays(lambda: runs.outcomes == [None] and runs.views() == applied, "the lease to hold")
             time.advance(15_000)
             _, _, begun = runs.wait_for_runs(2, ticking=time)
-            assert runs.outcomes == [LOST, DONE]
+            assert runs.outcomes == [ABANDONED, SUCCEEDED]
             assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", begun) == AUTHORS * VIDEOS
             assert runs.one("PRAGMA integrity_check") == "ok"
-            dead.start()                                # it finds the hour done
-            stays(lambda: len(runs.runs) == 2, "no run more")
+            dead.start()                                # the run of this hour is done
+            stays(lambda: len(runs.runs) == 2, "no further run")
 
 
-def test_a_server_that_slept_writes_nothing_when_it_wakes(make, time, large_world):
+def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_world):
     asleep, awake = make(large_world), make()
     runs = Refreshing(asleep)
     with asleep:
@@ -142,18 +142,18 @@ def test_a_server_that_slept_writes_nothing_when_it_wakes(make, time, large_worl
         with awake:
             time.advance(35_000)
             runs.wait_for_runs(2, ticking=time)
-            assert runs.outcomes == [LOST, DONE]
+            assert runs.outcomes == [ABANDONED, SUCCEEDED]
             version = runs.one("PRAGMA data_version")
             asleep.signal(signal.SIGCONT)
-            wait.until(lambda: "another process has taken it over" in asleep.log, "the sleeper to notice")
+            wait.until(lambda: "another process has taken over the lease" in asleep.log, "the suspended server to detect the loss")
             assert runs.one("PRAGMA data_version") == version
-            assert runs.outcomes == [LOST, DONE]
-            time.advance(HOUR)                          # and it is as good as any again
+            assert runs.outcomes == [ABANDONED, SUCCEEDED]
+            time.advance(HOUR)                          # then it works normally again
             runs.wait_for_runs(3)
 
 
-def test_the_unit_waits_for_a_token_refresh(viewtally):
-    """SIGKILL in the middle of one would lose the rotated pair."""
+def test_systemd_unit_waits_for_a_token_refresh(viewtally):
+    """SIGKILL during a token refresh would lose the new tokens."""
     unit = (ROOT / "scripts/viewtally@.service").read_text(encoding="utf-8")
     settings = viewtally.run("check-config").out
     request_ms, commit_ms, drain_ms = (int(re.search(rf"^{name} = (\d+)", part, re.M).group(1)) for name, part in (
@@ -161,7 +161,7 @@ def test_the_unit_waits_for_a_token_refresh(viewtally):
     assert int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.M).group(1)) * 1000 >= max(request_ms + 3 * commit_ms, drain_ms) + 10_000
 
 
-def test_refresh_waits_for_another_process_or_says_who_it_is(make, time, large_world):
+def test_refresh_command_waits_for_or_names_another_process(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     with server:
@@ -175,10 +175,10 @@ def test_refresh_waits_for_another_process_or_says_who_it_is(make, time, large_w
         out, err = waiting.communicate(timeout=60)
         assert waiting.returncode == 0, err
         assert b"refresh: succeeded in" in out and b"simulated" in out
-        assert [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, DONE), (1, DONE)]
+        assert [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, SUCCEEDED), (1, SUCCEEDED)]
 
 
-def test_a_server_that_is_stopped_ends_its_run_and_the_next_goes_on(make, time, large_world):
+def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     server.start()
@@ -188,12 +188,12 @@ def test_a_server_that_is_stopped_ends_its_run_and_the_next_goes_on(make, time, 
     server.wait_stopped()
     assert runs.outcomes == [STOPPED]
     assert runs.holder_pid is None
-    with server:                                    # at once: nobody holds the lease
+    with server:                                    # at once, because the lease was released
         runs.wait_for_runs(2)
-    assert runs.outcomes == [STOPPED, DONE]
+    assert runs.outcomes == [STOPPED, SUCCEEDED]
 
 
-def test_a_backup_of_the_middle_of_a_run_holds_up_nobody(make, make_viewtally, time, large_world):
+def test_backup_during_a_run_does_not_block_the_restored_database(make, make_viewtally, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     with server:
@@ -206,25 +206,25 @@ def test_a_backup_of_the_middle_of_a_run_holds_up_nobody(make, make_viewtally, t
         status = restored.run("status", "--json").json()
         assert status["refresh"]["running"] is None and status["runs"][0]["outcome"] == "abandoned"
         restored.run("refresh", "--wait", "0")
-        assert Refreshing(restored).outcomes == [LOST, DONE]
+        assert Refreshing(restored).outcomes == [ABANDONED, SUCCEEDED]
 
 
-def test_a_file_that_comes_during_a_run_is_taken_after_it(make, time, large_world, tmp_path):
+def test_file_that_arrives_during_a_run_is_applied_after_it(make, time, large_world, tmp_path):
     spool = Spool(tmp_path / "spool")
     server = make(large_world, source="spool,simulated", spool_dir=spool.path)
     runs = Refreshing(server)
     with server:
-        runs.freeze(server)                         # it has looked into the spool already
+        runs.freeze(server)                         # after it has listed the spool
         spool.drop("late.ndjson", [author("Late")])
         server.signal(signal.SIGCONT)
-        wait.until(lambda: spool.done == ["late.ndjson"], "the file to be taken")
-        wait.until(lambda: [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, DONE), (2, DONE)], "two runs")
-        stays(lambda: len(runs.runs) == 2, "no run more")
+        wait.until(lambda: spool.done == ["late.ndjson"], "the file to be applied")
+        wait.until(lambda: [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, SUCCEEDED), (2, SUCCEEDED)], "two runs")
+        stays(lambda: len(runs.runs) == 2, "no further run")
 
 
-# --- what is told ---
+# --- status ---
 
-def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
+def test_status_reports_runs_and_overdue_refresh(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     new = server.run("status", "--json").json()
@@ -256,7 +256,7 @@ def test_status_tells_what_is_done_and_what_is_overdue(make, time, large_world):
     assert late["refresh"]["overdue"] and late["videos"]["stale"] == AUTHORS * VIDEOS
 
 
-def test_refresh_needs_a_source_and_status_a_database(viewtally):
+def test_refresh_requires_a_source_and_status_a_database(viewtally):
     assert "source is none" in viewtally.run("refresh", status=2).err
     assert "does not exist" in viewtally.run("status", status=3).err
     viewtally.run("migrate")
@@ -270,11 +270,11 @@ def test_refresh_needs_a_source_and_status_a_database(viewtally):
     ({"source": "spool,simulated", "spool_dir": "/s", "interval_s": 5}, "interval_s requires source = simulated"),
     ({"source": "none", "interval_s": 5}, "interval_s requires source = simulated"),
     ({"source": "platforms"}, "source = platforms requires a configured platform"),
-    ({"source": "platforms,platforms"}, "must be none, or spool, simulated"),
-    ({"source": "none,spool"}, "must be none, or spool, simulated"),
-    ({"source": "simulated, simulated"}, "must be none, or spool, simulated"),
+    ({"source": "platforms,platforms"}, "must be none, or a list of spool, simulated"),
+    ({"source": "none,spool"}, "must be none, or a list of spool, simulated"),
+    ({"source": "simulated, simulated"}, "must be none, or a list of spool, simulated"),
     ({"minute": 60}, "must be a whole number from 0 to 59"),
 ])
-def test_a_configuration_that_cannot_be_meant_is_refused(viewtally, settings, message):
+def test_contradictory_configuration_is_rejected(viewtally, settings, message):
     viewtally.configure({"refresh": settings})
     assert message in viewtally.run("check-config", status=2).err

@@ -1,4 +1,4 @@
-"""The refresh when the disk is full or the database is not to be had: it fails and says so, what is served goes on, and the next run makes up for it."""
+"""The refresh with a full disk or a locked database: it fails with a message, requests are still served, and the next run catches up."""
 import os
 import resource
 import signal
@@ -10,7 +10,7 @@ from lib import wait
 from lib.clock import FakeClock
 from lib.lines import author, uid, video
 from lib.metrics import scrape
-from lib.refreshing import DONE, FAILED, LOST, Refreshing
+from lib.refreshing import SUCCEEDED, FAILED, ABANDONED, Refreshing
 
 POSTED = "2026-07-09T08:00:00Z"
 AUTHORS, VIDEOS = 30, 200
@@ -30,11 +30,11 @@ def server(make_viewtally, time):
 
 
 def limit_files(server, size):
-    """No file of the process may grow above it: like a full disk. None: there is room again."""
+    """Limits the file size of the process, which acts like a full disk. None: no limit."""
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size if size is not None else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def test_a_full_disk_ends_a_run_and_the_next_makes_up_for_it(server, time):
+def test_full_disk_ends_a_run_and_the_next_catches_up(server, time):
     key = server.create_key(uid("A0"))
     runs = Refreshing(server)
     with server:
@@ -42,19 +42,19 @@ def test_a_full_disk_ends_a_run_and_the_next_makes_up_for_it(server, time):
         applied = runs.views()
         limit_files(server, os.stat(runs.path + "-wal").st_size)
         server.signal(signal.SIGCONT)
-        wait.until(lambda: "refresh: failed" in server.log and "again in 15 s" in server.log, "the run to fail")
+        wait.until(lambda: "refresh: failed" in server.log and "retrying in 15 s" in server.log, "the run to fail")
         with server.client(key) as client:
             assert client.get("/videos?limit=50").status == client.get("/events").status == 200
-        assert runs.views() == applied                              # whole transactions, no part of one
+        assert runs.views() == applied                              # only complete transactions
         limit_files(server, None)
-        wait.until(lambda: time.advance(500) or runs.outcomes[-1] == DONE, "a run that ends")
-        assert set(runs.outcomes[:-1]) <= {FAILED, LOST}            # the end of one could not be written either
+        wait.until(lambda: time.advance(500) or runs.outcomes[-1] == SUCCEEDED, "a run to end")
+        assert set(runs.outcomes[:-1]) <= {FAILED, ABANDONED}            # ABANDONED if its end could not be written either
         assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", runs.runs[-1][2]) == AUTHORS * VIDEOS
         assert runs.one("PRAGMA integrity_check") == "ok"
         assert runs.holder_pid is None
 
 
-def test_a_run_waits_for_another_writer_and_gives_up_in_time(server, time):
+def test_run_waits_for_another_writer_until_the_busy_timeout(server, time):
     server.configure({"store": {"busy_timeout_ms": 50}})
     runs = Refreshing(server)
     with server:
@@ -62,38 +62,38 @@ def test_a_run_waits_for_another_writer_and_gives_up_in_time(server, time):
         other = sqlite3.connect(runs.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         server.signal(signal.SIGCONT)
-        wait.until(lambda: "refresh: failed" in server.log and "again in 15 s" in server.log, "the run to give up")
+        wait.until(lambda: "refresh: failed" in server.log and "retrying in 15 s" in server.log, "the run to give up")
         other.execute("ROLLBACK")
-        wait.until(lambda: time.advance(500) or runs.outcomes[-1] == DONE, "a run that ends")
-        assert runs.outcomes == [LOST, DONE]
+        wait.until(lambda: time.advance(500) or runs.outcomes[-1] == SUCCEEDED, "a run to end")
+        assert runs.outcomes == [ABANDONED, SUCCEEDED]
         other.close()
 
 
-def test_only_the_source_that_failed_is_asked_again(server, time, tmp_path):
+def test_only_the_failed_source_is_retried(server, time, tmp_path):
     spool = tmp_path / "spool"
     spool.mkdir()
-    (spool / "bad").write_text("in the way of the directory")
+    (spool / "bad").write_text("a file instead of the directory")
     server.configure({"refresh": {"source": "spool,simulated", "spool_dir": spool}})
     runs = Refreshing(server)
 
-    def asked():
+    def sources_read():
         return [source for source, in runs.rows("SELECT DISTINCT source FROM refresh_counts WHERE run_id = (SELECT max(id) FROM refresh_runs)")]
 
     with server:
         runs.wait_for_runs(1)
-        assert runs.outcomes == [FAILED] and asked() == [1]         # the simulated one did its part
+        assert runs.outcomes == [FAILED] and sources_read() == [1]         # the simulated source succeeded
         assert "spool directory" in server.run("status").out
         runs.wait_for_runs(2, ticking=time)
-        assert runs.outcomes == [FAILED, FAILED] and asked() == []
-        time.advance(55 * 60_000)                                   # another hour: all are due
+        assert runs.outcomes == [FAILED, FAILED] and sources_read() == []
+        time.advance(55 * 60_000)                                   # the next hour: all sources are due
         runs.wait_for_runs(3, ticking=time)
-        assert runs.outcomes[-1] == FAILED and asked() == [1]
+        assert runs.outcomes[-1] == FAILED and sources_read() == [1]
         (spool / "bad").unlink()
         runs.wait_for_runs(4, ticking=time)
-        assert runs.outcomes[-1] == DONE and asked() == []
+        assert runs.outcomes[-1] == SUCCEEDED and sources_read() == []
 
 
-def test_a_refresh_that_is_overdue_is_told(server, time):
+def test_overdue_refresh_is_reported(server, time):
     runs = Refreshing(server)
     server.configure({"store": {"busy_timeout_ms": 50}})
     with server:
@@ -101,10 +101,10 @@ def test_a_refresh_that_is_overdue_is_told(server, time):
         other = sqlite3.connect(runs.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         time.set_wall("2026-07-10T12:55:00Z")
-        wait.until(lambda: "could not begin" in server.log, "a try")
+        wait.until(lambda: "refresh: cannot start" in server.log, "an attempt")
         time.set_wall("2026-07-10T13:30:00Z")
         due = 1783688100                                            # 12:55
-        wait.until(lambda: scrape(server).get("viewtally_refresh_next_timestamp_seconds") == due, "the time since when it is due")
+        wait.until(lambda: scrape(server).get("viewtally_refresh_next_timestamp_seconds") == due, "the metric of the due time")
         assert server.admin().get("/readyz").status == 200
         assert "refresh" in server.admin().get("/readyz").body.decode()
         other.execute("ROLLBACK")

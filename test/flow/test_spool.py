@@ -1,4 +1,4 @@
-"""The spool with real files and a real server: taken at once, once, and out of the way afterwards."""
+"""The spool with real files and a real server: each file is applied at once, exactly once, and moved afterwards."""
 import contextlib
 import json
 import os
@@ -43,22 +43,22 @@ def views_of(service, key, name):
 
 
 def first_run(service):
-    """The run that a start brings is over: from now on only the watch brings another."""
-    wait.until(lambda: "refresh: done in" in service.log, "the first run")
+    """Waits for the end of the run at the start: only the watch causes further ones."""
+    wait.until(lambda: "refresh: succeeded in" in service.log, "the first run")
 
 
-def test_a_file_is_taken_as_soon_as_it_comes(service, spool, ada):
+def test_file_is_applied_as_soon_as_it_arrives(service, spool, ada):
     with service, service.client(ada) as client:
         first_run(service)
         cursor = client.get("/events?after=latest").json()["next_cursor"]
         spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 1500)])
         events = client.get(f"/events?after={cursor}&wait=10").json()["data"]
         assert [(event["type"], event["milestone"]) for event in events] == [("video.milestone_reached", 1000)]
-        wait.until(lambda: spool.done == ["one.ndjson"], "the file to be moved away")
+        wait.until(lambda: spool.done == ["one.ndjson"], "the file to be moved")
         assert not spool.waiting and not spool.bad
 
 
-def test_a_bad_line_is_told_and_the_good_ones_go_in(service, spool, ada):
+def test_bad_lines_are_reported_and_good_ones_applied(service, spool, ada):
     with service:
         spool.drop("mixed.ndjson", [reading("a", "2026-07-09T00:00:00Z", 20), "{", reading("nobody", "2026-07-09T00:00:00Z", 1),
                                     reading("b", "2026-07-09T01:00:00Z", 30), reading("b", "2026-06-01T00:00:00Z", 3), "",
@@ -80,7 +80,7 @@ def at(minute):
     return f"2026-07-09T{minute // 60:02}:{minute % 60:02}:00Z"
 
 
-def test_the_same_name_again_is_another_file(service, spool, ada):
+def test_new_file_with_the_same_name_is_applied(service, spool, ada):
     for views in (10, 20, 30):
         spool.drop("same.ndjson", [reading("a", at(views), views)])
         refresh(service)
@@ -97,16 +97,16 @@ def test_the_same_name_again_is_another_file(service, spool, ada):
         assert views_of(service, ada, "a") == 30
 
 
-def test_files_are_applied_in_the_order_in_which_they_were_finished(service, spool, ada):
+def test_files_are_applied_in_order_of_modification(service, spool, ada):
     spool.drop("a-last.ndjson", [reading("a", at(3), 30)], modified=3000)
     spool.drop("z-first.ndjson", [reading("a", at(1), 10)], modified=1000)
     spool.drop("b-second.ndjson", [reading("a", at(2), 20)], modified=2000)
     spool.drop("c-second.ndjson", [reading("b", at(2), 5)], modified=2000)
     refresh(service)
-    assert len(spool.done) == 4 and not spool.bad       # in any other order a reading would be older than the last
+    assert len(spool.done) == 4 and not spool.bad       # in any other order a reading would be rejected as stale
 
 
-def test_what_is_no_finished_file_is_left_alone(service, spool, ada, tmp_path):
+def test_other_entries_are_ignored(service, spool, ada, tmp_path):
     outside = tmp_path / "outside"
     outside.write_text(json.dumps(reading("a", at(1), 5000)) + "\n")
     (spool.path / "link.ndjson").symlink_to(outside)
@@ -119,12 +119,12 @@ def test_what_is_no_finished_file_is_left_alone(service, spool, ada, tmp_path):
     spool.drop("good.ndjson", [reading("a", at(1), 7)])
     finished = refresh(service)
     assert spool.done == ["good.ndjson"] and spool.waiting == left
-    assert "fifo.ndjson is no regular file and is left alone" in finished.err
+    assert "fifo.ndjson is not a regular file and is ignored" in finished.err
     with service:
         assert views_of(service, ada, "a") == 7
 
 
-def test_empty_files_and_strange_names(service, spool, ada):
+def test_empty_files_and_unusual_names(service, spool, ada):
     names = ["empty.ndjson", "blank.ndjson", "-rf.ndjson", "a b\n\x1b[31m\".ndjson", "ünï.ndjson", "n" * 193 + ".ndjson", "%s%n.ndjson"]
     for name, lines in zip(names, ["", "\n \r\n", *[json.dumps(reading("a", at(i), i)) for i in range(5)]]):     # no newline at the end
         spool.drop(name, lines, modified=1000 + names.index(name))
@@ -136,27 +136,27 @@ def test_empty_files_and_strange_names(service, spool, ada):
         assert views_of(service, ada, "a") == 99
 
 
-def test_a_file_that_is_still_being_written_is_waited_for(service, spool, ada):
-    """Against the protocol, and nothing is lost by it."""
-    word = "slow.ndjson is still being written and is left for later"
+def test_file_that_is_still_being_written_is_left_for_later(service, spool, ada):
+    """A program writes into the spool instead of renaming: nothing is lost."""
+    message = "slow.ndjson is still being written and is left for later"
     with service, open(spool.path / "slow.ndjson", "w") as file:
-        wait.until(lambda: word in service.log, "the word that an empty file is waited for")
+        wait.until(lambda: message in service.log, "the message about the empty file")
         for minute in range(500):
             file.write(json.dumps(reading("a", at(minute), minute + 1)) + "\n")
             file.flush()
-        words = service.log.count(word)
+        messages = service.log.count(message)
         file.write("\n")
         file.flush()
-        wait.until(lambda: service.log.count(word) > words + 1, "the word that the whole file is waited for")
+        wait.until(lambda: service.log.count(message) > messages + 1, "the message about the complete file")
         assert not spool.done
-        file.close()            # which nobody is told of
+        file.close()            # causes no event
         wait.until(lambda: views_of(service, ada, "a") == 500, "the finished file")
         wait.until(lambda: spool.done == ["slow.ndjson"], "the finished file to be moved away")
         assert not spool.bad
 
 
 def read_position(pid, path):
-    """How far a process has read the file; None: it does not have it open."""
+    """How many bytes of the file a process has read; None: it does not have the file open."""
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{pid}/fd/{name}") == str(path):
@@ -164,8 +164,8 @@ def read_position(pid, path):
     return None
 
 
-def test_a_file_that_changes_while_it_is_read_is_waited_for(service, spool, ada):
-    """The writer has closed it by then: only its size and times show it. Nothing of it is applied before it is read again as a whole."""
+def test_file_that_changes_while_it_is_read_is_left_for_later(service, spool, ada):
+    """The writer has closed the file, so only size and time show the change. Nothing is applied before the file is read again."""
     path = spool.path / "changing.ndjson"
     spool.drop(path.name, [reading("a", at(minute), minute + 1) for minute in range(1440)] * 60)
     size = path.stat().st_size
@@ -173,7 +173,7 @@ def test_a_file_that_changes_while_it_is_read_is_waited_for(service, spool, ada)
     wait.until(lambda: (read_position(process.pid, path) or 0) > 0, "the file to be read", pause_most=0)
     process.send_signal(signal.SIGSTOP)
     position = read_position(process.pid, path)
-    assert position and position < size, "too fast: it wants a larger file"
+    assert position and position < size, "too fast: the test needs a larger file"
     with open(path, "a") as file:
         file.write(json.dumps(reading("b", at(1), 7)) + "\n")
     process.send_signal(signal.SIGCONT)
@@ -185,22 +185,22 @@ def test_a_file_that_changes_while_it_is_read_is_waited_for(service, spool, ada)
         assert (views_of(service, ada, "a"), views_of(service, ada, "b")) == (1440, 7) and not spool.bad
 
 
-def test_a_report_that_cannot_be_written_is_written_later(service, spool, ada):
+def test_report_is_written_later_if_it_cannot_be_written(service, spool, ada):
     obstacle = spool.path / "bad" / ".f.ndjson.errors"
     obstacle.mkdir(parents=True)
     spool.drop("f.ndjson", [reading("a", at(1), 10), "{", reading("a", at(2), 20)])
     finished = refresh(service, status=3)
-    assert "f.ndjson is applied and cannot be moved away" in finished.err
+    assert "f.ndjson was applied but cannot be moved" in finished.err
     refresh(service, status=3)
     obstacle.rmdir()
     refresh(service)
     assert spool.bad == ["f.ndjson", "f.ndjson.errors"] and not spool.waiting
-    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # and no reading that was stale the second time
+    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # and no reading that would be stale the second time
     with service:
         assert views_of(service, ada, "a") == 20
 
 
-def test_a_spool_that_goes_and_comes_back_is_watched_again(service, spool, ada):
+def test_recreated_spool_directory_is_watched_again(service, spool, ada):
     with service:
         first_run(service)
         spool.drop("one.ndjson", [reading("a", at(1), 10)])
@@ -210,18 +210,18 @@ def test_a_spool_that_goes_and_comes_back_is_watched_again(service, spool, ada):
         spool.drop("two.ndjson", [reading("a", at(2), 20)])
         wait.until(lambda: spool.done == ["two.ndjson"], "the file in the new directory", 10)
         moved = spool.path.rename(spool.path.with_name("moved"))
-        wait.until(lambda: "cannot be watched" in service.log, "the word that it is gone", 10)
+        wait.until(lambda: "cannot be watched" in service.log, "the message that it is missing", 10)
         moved.rename(spool.path)
         spool.drop("three.ndjson", [reading("a", at(3), 30)])
-        wait.until(lambda: "three.ndjson" in spool.done, "the file in the directory that came back", 10)
+        wait.until(lambda: "three.ndjson" in spool.done, "the file in the restored directory", 10)
         assert "is watched again" in service.log
         assert views_of(service, ada, "a") == 30
 
 
 def test_two_servers_share_one_spool(service, spool, ada, make_viewtally, clock):
-    """Each file is applied by one of them, and both serve what came of it."""
+    """Each file is applied by one server, and both serve the result."""
     other = make_viewtally({"store": {"path": service.settings["store"]["path"]}, "refresh": service.settings["refresh"]}, clock=clock)
-    values = [1000, 10000, None, 50000]         # the viral one stands at its line
+    values = [1000, 10000, None, 50000]         # None: the viral event, at its threshold
     with service, other, service.client(ada) as client:
         for n in range(30):
             spool.drop(f"{n:02}.ndjson", [reading("a", at(n), 100 * (n + 1) ** 2)], modified=1000 + n)
@@ -234,25 +234,25 @@ def test_two_servers_share_one_spool(service, spool, ada, make_viewtally, clock)
 
 
 def big_file(seed=1):
-    """Some thousand readings of many instants, with lines of every badness between them."""
-    chance = random.Random(seed)
+    """Thousands of readings at many times, mixed with bad lines of all kinds."""
+    rng = random.Random(seed)
     lines = [author("Eve"), video("e", "Eve", POSTED, ("youtube", "tiktok"))]
     for minute in range(1400):
         for name, platform in (("a", "youtube"), ("b", "youtube"), ("e", "youtube"), ("e", "tiktok")):
-            lines.append(reading(name, at(minute), minute * chance.randrange(1, 60), platform, likes=chance.randrange(100)))
+            lines.append(reading(name, at(minute), minute * rng.randrange(1, 60), platform, likes=rng.randrange(100)))
         if minute % 50 == 0:
             lines += ["nonsense", reading("nobody", at(minute), 1), reading("a", "2026-06-01T00:00:00Z", 1)]
-    chance.shuffle(lines)
+    rng.shuffle(lines)
     return lines
 
 
-def told(installation, key):
+def results(installation, key):
     with installation, installation.client(key) as client:
         events = [{**event, "id": None} for event in client.get("/events", {"limit": 100}).json()["data"]]
         return client.get("/videos").json()["data"], events, client.get("/stats", {"start_date": "2026-07-01", "end_date": "2026-07-10"}).json()
 
 
-def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_viewtally, tmp_path):
+def test_kill_9_at_any_time_does_not_affect_the_result(service, spool, ada, clock, make_viewtally, tmp_path):
     lines = big_file()
     straight = make_viewtally(clock=clock)
     straight.import_lines(WORLD)
@@ -260,7 +260,7 @@ def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_vie
     straight.import_lines(lines, status=1)
     spool.drop("big.ndjson", lines)
     killed = 0
-    for attempt in range(40):                   # the first is killed before it has begun, the last comes to its end
+    for attempt in range(40):                   # the first is killed before it starts, the last one completes
         process = service.command("refresh")
         try:
             process.communicate(timeout=0.005 * 1.3 ** attempt)
@@ -269,17 +269,17 @@ def test_kill_9_at_any_time_changes_nothing(service, spool, ada, clock, make_vie
             process.kill()
             process.communicate()
             killed += 1
-            clock.advance(31_000)               # its lease
-    assert killed >= 3 and process.returncode in (0, 1)     # 0: the one before was killed when all was done
+            clock.advance(31_000)               # until its lease expires
+    assert killed >= 3 and process.returncode in (0, 1)     # 0: the previous one was killed after finishing
     refresh(service)
     assert spool.bad == ["big.ndjson", "big.ndjson.errors"] and not spool.waiting and not spool.done
     wrong = [number for number, line in enumerate(lines, 1)
              if line == "nonsense" or line.get("post_id") == "youtube-nobody" or line.get("observed_at") == "2026-06-01T00:00:00Z"]
     assert [line for line, _ in spool.errors("big.ndjson")] == wrong
-    assert told(service, ada) == told(straight, key)
+    assert results(service, ada) == results(straight, key)
 
 
-def test_status_says_what_waits(service, spool, ada):
+def test_status_reports_waiting_files(service, spool, ada):
     for name in ("one.ndjson", "two.ndjson"):
         spool.drop(name, [reading("a", at(1), 1)])
     size = sum((spool.path / name).stat().st_size for name in spool.waiting)

@@ -1,4 +1,4 @@
-"""A spool directory as another program uses it: write beside it, rename into it."""
+"""A spool directory as another program uses it: writes files elsewhere and renames them into it."""
 import os
 import pathlib
 
@@ -9,12 +9,12 @@ class Spool:
     def __init__(self, directory):
         self.path = pathlib.Path(directory)
         self.path.mkdir(parents=True, exist_ok=True)
-        self._beside = self.path.with_name(self.path.name + ".unfinished")
-        self._beside.mkdir(exist_ok=True)
+        self._staging = self.path.with_name(self.path.name + ".unfinished")
+        self._staging.mkdir(exist_ok=True)
 
     def drop(self, name, lines, modified=None):
-        """A finished file appears under the name, in place of one that is there. `modified`: seconds since 1970."""
-        temporary = self._beside / "file"
+        """Puts a complete file into the spool; replaces a file with that name. `modified`: seconds since 1970."""
+        temporary = self._staging / "file"
         temporary.write_bytes(encode_lines(lines))
         if modified is not None:
             os.utime(temporary, (modified, modified))
@@ -37,6 +37,6 @@ class Spool:
         return self._names("bad")
 
     def errors(self, name):
-        """The report beside a bad file as (line, reason)."""
+        """The report of a bad file as a list of (line, reason)."""
         text = (self.path / "bad" / (name + ".errors")).read_text(encoding="utf-8")
         return [(int(line), reason) for line, reason in (row.split(": ", 1) for row in text.splitlines())]

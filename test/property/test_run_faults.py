@@ -10,7 +10,7 @@ from compare import Comparison
 from lib import recent, wait
 from lib.clock import FakeClock
 from lib.lines import author, reading, uid, video
-from lib.refreshing import DONE, FAILED, LOST, PART, Refreshing
+from lib.refreshing import SUCCEEDED, FAILED, ABANDONED, PARTIAL, Refreshing
 from lib.spool import Spool
 from lib.viewtally import sanitized
 from model import Answers, Model, iso
@@ -109,14 +109,14 @@ def test_a_disk_that_is_full_in_the_middle_of_a_run(make_viewtally, make_disk, t
         world.server.run("refresh", "--wait", "0")
         assert world.spool.done == ["one.ndjson"] and not world.spool.waiting
         world.check()
-    assert set(world.runs.outcomes) <= {DONE, FAILED, LOST}
+    assert set(world.runs.outcomes) <= {SUCCEEDED, FAILED, ABANDONED}
 
 
 def test_a_server_whose_disk_is_full_goes_on_when_there_is_room(make_viewtally, make_disk, time, tmp_path):
     disk = make_disk("16m")
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
     with world.server:
-        wait.until(lambda: world.runs.outcomes == [DONE], "the run at the start")
+        wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
         disk.fill(300 * KIB)
         world.drop("one.ndjson")
         told = "refresh: tried again in"
@@ -139,7 +139,7 @@ def test_a_server_whose_disk_is_full_goes_on_when_there_is_room(make_viewtally, 
 def test_a_write_lock_that_another_process_holds(make_viewtally, time, tmp_path):
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 300}})
     with world.server:
-        wait.until(lambda: world.runs.outcomes == [DONE], "the run at the start")
+        wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
         lock = sqlite3.connect(world.runs.path, isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
         world.drop("one.ndjson")
@@ -155,7 +155,7 @@ def test_a_write_lock_that_another_process_holds(make_viewtally, time, tmp_path)
 def test_a_write_lock_for_as_long_as_a_run_waits(make_viewtally, time, tmp_path):
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 60000}})
     with world.server:
-        wait.until(lambda: world.runs.outcomes == [DONE], "the run at the start")
+        wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
         lock = sqlite3.connect(world.runs.path, isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
         world.drop("one.ndjson")
@@ -164,7 +164,7 @@ def test_a_write_lock_for_as_long_as_a_run_waits(make_viewtally, time, tmp_path)
         time.advance(10_000)
         lock.execute("ROLLBACK")
         wait.until(lambda: world.spool.done == ["one.ndjson"], "the file to be taken")
-        wait.until(lambda: world.runs.outcomes == [DONE, DONE], "the run to end")
+        wait.until(lambda: world.runs.outcomes == [SUCCEEDED, SUCCEEDED], "the run to end")
         world.check()
         assert "tried again" not in world.server.log
 
@@ -189,7 +189,7 @@ def test_the_clock_is_set_back_and_forth_by_an_hour(make_viewtally, time, tmp_pa
     servers[0].import_lines([author("Ada")] + [video(f"v{n}", "Ada", iso(NOW - HOUR * (3 + n % 300)), ("youtube", "tiktok")) for n in range(1500)] +
                             [reading(f"v{n}", iso(NOW - 2 * HOUR), int(10 ** (3 + n % 3) * (1 - n / 3000))) for n in range(1500)])  # milestones are near
     runs, key = Refreshing(servers[0]), servers[0].create_key(uid("Ada"))
-    slots = lambda: sorted(started // HOUR for _, outcome, started in runs.runs if outcome in (DONE, PART))  # noqa: E731
+    slots = lambda: sorted(started // HOUR for _, outcome, started in runs.runs if outcome in (SUCCEEDED, PARTIAL))  # noqa: E731
     with servers[0], servers[1]:
         pollers = [Poller(server, key, number) for number, server in enumerate(servers)]
         try:
@@ -205,7 +205,7 @@ def test_the_clock_is_set_back_and_forth_by_an_hour(make_viewtally, time, tmp_pa
                        seconds=wait.DEFAULT_SECONDS * 3)
     assert not failures(pollers), failures(pollers)
     assert slots() == [NOW // HOUR + hour for hour in range(hours)] or slots() == [NOW // HOUR - 1 + hour for hour in range(hours + 1)]
-    assert set(runs.outcomes) <= {DONE, PART, LOST}
+    assert set(runs.outcomes) <= {SUCCEEDED, PARTIAL, ABANDONED}
     events = [id for id, in runs.rows("SELECT id FROM events ORDER BY id")]
     assert len(events) > 100
     for poller in pollers:
@@ -230,7 +230,7 @@ def test_a_run_that_overruns_its_hour_is_followed_by_one(make_viewtally, time, t
         time.advance(3 * HOUR)
         server.signal(signal.SIGCONT)
         runs.wait_for_runs(2)
-    assert runs.outcomes == [DONE, DONE]
+    assert runs.outcomes == [SUCCEEDED, SUCCEEDED]
     assert_gains_add_up(runs)
 
 
@@ -245,7 +245,7 @@ def test_midnight(make_viewtally, time, tmp_path):
         runs.wait_for_runs(1)
         before = runs.views()
         time.set_wall(midnight)
-        assert runs.wait_for_runs(2) == (0, DONE, midnight)
+        assert runs.wait_for_runs(2) == (0, SUCCEEDED, midnight)
     assert 0 < before < runs.views()
     assert runs.rows("SELECT day, gained FROM daily ORDER BY day") == [(midnight // (24 * HOUR) - 1, before),
                                                                        (midnight // (24 * HOUR), runs.views() - before)]

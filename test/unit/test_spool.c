@@ -241,7 +241,8 @@ static void run_fails_if_the_spool_cannot_be_opened(void **state)
     r.config.refresh.spool_dir = strdup("/proc/nowhere/spool");
     assert_int_equal(refreshing_try(&r, &spool_source), OK);
     assert_int_equal(r.report.state, RUN_FAILED);
-    assert_string_equal(r.report.why, "the spool directory /proc/nowhere/spool: No such file or directory");
+    assert_string_equal(r.report.why,
+                        "cannot open the spool directory /proc/nowhere/spool: No such file or directory");
 }
 
 static void run_fails_if_done_is_a_file_and_loses_nothing(void **state)
