@@ -1,4 +1,4 @@
-/* base: slices, arena, buffer, calendar, UUIDs, JSON out. */
+/* Strings, arenas, buffers, UUIDs, hashes, lists and URL encoding. */
 #include "unit.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 #include "base/urlencode.h"
 #include "base/uuid.h"
 
-static void str_cuts_and_trims(void **state)
+static void str_splits_and_trims(void **state)
 {
     (void)state;
     struct str head, rest = str_cut(STR("a=b=c"), '=', &head);
@@ -32,7 +32,7 @@ static void str_cuts_and_trims(void **state)
     assert_int_equal(str_trim(STR(" \t")).len, 0);
     assert_true(str_eq_nocase(STR("BeArEr"), STR("bearer")));
     assert_false(str_eq_nocase(STR("bearer"), STR("beares")));
-    /* Every pair of bytes, at every place: only letters have two forms. */
+    /* Every pair of bytes at several positions: only ASCII letters match another byte. */
     for (int pair = 0; pair < 256 * 256; pair++) {
         int x = pair >> 8, y = pair & 255;
         bool same = x == y || (x < 128 && y < 128 && isalpha(x) && isalpha(y) && (x | 32) == (y | 32));
@@ -47,7 +47,7 @@ static void str_cuts_and_trims(void **state)
                 str_cmp(STR("x"), STR("x")) == 0);
 }
 
-static void str_reads_numbers(void **state)
+static void str_to_u64_accepts_only_digits_in_range(void **state)
 {
     static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "101", "18446744073709551616",
                                       "١"};
@@ -62,7 +62,7 @@ static void str_reads_numbers(void **state)
     assert_false(str_to_u64(STR("18446744073709551616"), UINT64_MAX, &v));
 }
 
-static void str_knows_utf8(void **state)
+static void str_is_utf8_rejects_ill_formed_sequences(void **state)
 {
     static const char *const good[] = {
         "", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xEF\xBF\xBF", "\xF4\x8F\xBF\xBF"};
@@ -83,7 +83,7 @@ static void str_knows_utf8(void **state)
         assert_false(str_is_utf8(str_from_cstr(bad[i])));
 }
 
-static void arena_gives_zeroed_memory_again(void **state)
+static void arena_memory_is_zeroed_and_aligned_after_a_reset(void **state)
 {
     struct arena a;
     (void)state;
@@ -127,7 +127,7 @@ static void arena_overruns_are_reported(void **state)
 }
 #endif
 
-static void buf_fails_for_good(void **state)
+static void buf_failure_is_sticky_until_reset(void **state)
 {
     struct buf b;
     (void)state;
@@ -151,7 +151,7 @@ static void buf_fails_for_good(void **state)
     buf_fini(&b);
 }
 
-static void uuids_keep_their_text(void **state)
+static void uuids_are_parsed_and_formatted(void **state)
 {
     static const char *const bad[] = {"",
                                       "0190163d-8694-739b-aea5-966c26f8ad9",
@@ -174,9 +174,8 @@ static void uuids_keep_their_text(void **state)
     assert_str(str_make(text, sizeof text), "ffffffff-ffff-4fff-bfff-ffffffffffff");
 }
 
-/* Entity tags outlive processes and machines: these are the hashes that there were from the first, whatever
- * the processor can do. */
-static void hashes_stay_what_they_are(void **state)
+/* Clients store entity tags, so the hashes must be the same in every version and on every machine. */
+static void hashes_do_not_change_between_versions(void **state)
 {
     static char text[20000];
     char one[HASH_TEXT_LEN];
@@ -192,7 +191,7 @@ static void hashes_stay_what_they_are(void **state)
     assert_str(str_make(one, HEX_64_LEN), "d5212168d8fd101c");
 }
 
-static void list_keeps_order(void **state)
+static void list_preserves_order(void **state)
 {
     struct list head, a, b;
     (void)state;
@@ -209,7 +208,7 @@ static void list_keeps_order(void **state)
     assert_true(list_is_empty(&head));
 }
 
-static void parts_of_addresses_are_encoded(void **state)
+static void urls_are_percent_encoded(void **state)
 {
     (void)state;
     struct buf out;
@@ -231,18 +230,18 @@ static void parts_of_addresses_are_encoded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(str_cuts_and_trims),
-        cmocka_unit_test(str_reads_numbers),
-        cmocka_unit_test(str_knows_utf8),
-        cmocka_unit_test(arena_gives_zeroed_memory_again),
+        cmocka_unit_test(str_splits_and_trims),
+        cmocka_unit_test(str_to_u64_accepts_only_digits_in_range),
+        cmocka_unit_test(str_is_utf8_rejects_ill_formed_sequences),
+        cmocka_unit_test(arena_memory_is_zeroed_and_aligned_after_a_reset),
 #ifdef __SANITIZE_ADDRESS__
         cmocka_unit_test(arena_overruns_are_reported),
 #endif
-        cmocka_unit_test(buf_fails_for_good),
-        cmocka_unit_test(uuids_keep_their_text),
-        cmocka_unit_test(hashes_stay_what_they_are),
-        cmocka_unit_test(list_keeps_order),
-        cmocka_unit_test(parts_of_addresses_are_encoded),
+        cmocka_unit_test(buf_failure_is_sticky_until_reset),
+        cmocka_unit_test(uuids_are_parsed_and_formatted),
+        cmocka_unit_test(hashes_do_not_change_between_versions),
+        cmocka_unit_test(list_preserves_order),
+        cmocka_unit_test(urls_are_percent_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

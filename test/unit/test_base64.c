@@ -1,4 +1,4 @@
-/* Base64: one spelling for one value. */
+/* Base64: each value has exactly one accepted spelling. */
 #include "unit.h"
 
 #include "base/base64.h"
@@ -23,7 +23,7 @@ static void decodes_both_alphabets(void **state)
     expect(STR("fn5+"), BASE64_STANDARD, "~~~");
 }
 
-static void refuses_other_spellings(void **state)
+static void rejects_alternative_spellings(void **state)
 {
     (void)state;
     expect(STR("YQ=="), BASE64_URL, NULL);
@@ -32,14 +32,15 @@ static void refuses_other_spellings(void **state)
     expect(STR("YR"), BASE64_URL, NULL); /* unused bits that are not zero */
     expect(STR("Y Q"), BASE64_URL, NULL);
     expect(STR("YWFhYWFhYWFh"), BASE64_URL, NULL); /* nine bytes into eight */
-    expect(STR("\xd9Q"), BASE64_URL, NULL);        /* 'Y' with its highest bit, which libsodium takes for Y */
+    expect(STR("\xd9Q"), BASE64_URL,
+           NULL); /* 'Y' with its highest bit set, which libsodium decodes like 'Y' */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_both_alphabets),
-        cmocka_unit_test(refuses_other_spellings),
+        cmocka_unit_test(rejects_alternative_spellings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

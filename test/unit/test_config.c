@@ -1,4 +1,4 @@
-/* config: defaults, file, environment, messages. */
+/* Configuration: defaults, file, environment, error messages. */
 #include "unit.h"
 
 #include "config/config.h"
@@ -14,7 +14,7 @@ struct attempt {
     char path[64];
 };
 
-/* Loads `text` as a file (NULL: no file) with the environment. */
+/* Loads `text` as a file (NULL: no file), and the environment. */
 static void load(struct attempt *a, const char *text, const char *const *environment)
 {
     snprintf(a->path, sizeof a->path, "/tmp/viewtally-config-XXXXXX");
@@ -48,7 +48,7 @@ static void expect_message(const char *text, const char *const *environment, con
     unload(&a);
 }
 
-static void defaults_are_the_documented_ones(void **state)
+static void defaults_match_the_documentation(void **state)
 {
     struct attempt a;
     (void)state;
@@ -85,7 +85,7 @@ static void file_sets_values(void **state)
     unload(&a);
 }
 
-static void mistakes_name_their_line(void **state)
+static void errors_name_file_and_line(void **state)
 {
     (void)state;
     expect_message("[server]\nlisten = 127.0.0.1:1\nlisten = 127.0.0.1:2\n", NULL,
@@ -130,7 +130,7 @@ static void mistakes_name_their_line(void **state)
                    ":2: [keys] prefix must be 1 to 32 letters, digits or underscores");
 }
 
-static void odd_files_are_refused(void **state)
+static void unreadable_files_are_rejected(void **state)
 {
     struct attempt a;
     struct buf long_line;
@@ -154,7 +154,7 @@ static void odd_files_are_refused(void **state)
     unload(&a);
 }
 
-static void environment_overrides(void **state)
+static void environment_overrides_the_file(void **state)
 {
     const char *good[] = {"PATH=/bin", "VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE=7", "VIEWTALLY_TEST_CLOCK=x",
                           "VIEWTALLY_BIN=y", NULL};
@@ -170,9 +170,9 @@ static void environment_overrides(void **state)
     expect_message(NULL, unknown, "VIEWTALLY_LIMITS_REQUESTS: unknown configuration key");
 }
 
-/* A secret comes from the file, from the environment, or from a file that either of them names; it is never
+/* A secret may be given in the file, in the environment, or in a file that one of them names. It is never
  * printed. */
-static void secrets_come_from_files(void **state)
+static void secrets_are_read_from_files(void **state)
 {
     struct attempt a, named;
     struct buf printed, text;
@@ -210,9 +210,8 @@ static void secrets_come_from_files(void **state)
     buf_fini(&variable);
 }
 
-/* What is printed is read back to the same, and the example file in the repository is what the table says. */
-/* A run of the refresh reads its copy while a reload frees values of the original. */
-static void a_copy_outlives_its_original(void **state)
+/* A refresh run reads its copy while a reload frees values of the original. */
+static void copy_outlives_its_original(void **state)
 {
     (void)state;
     struct attempt a;
@@ -236,7 +235,7 @@ static void a_copy_outlives_its_original(void **state)
     config_fini(&copy);
 }
 
-static void printed_configuration_is_read_back(void **state)
+static void printed_configuration_can_be_loaded(void **state)
 {
     struct attempt a, again;
     struct buf first, second;
@@ -258,7 +257,7 @@ static void printed_configuration_is_read_back(void **state)
     buf_fini(&second);
 }
 
-static void example_file_is_true(void **state)
+static void example_file_matches_the_table(void **state)
 {
     struct buf expected;
     char *actual = calloc(1, 1 << 16);
@@ -278,15 +277,15 @@ static void example_file_is_true(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_documented_ones),
+        cmocka_unit_test(defaults_match_the_documentation),
         cmocka_unit_test(file_sets_values),
-        cmocka_unit_test(mistakes_name_their_line),
-        cmocka_unit_test(odd_files_are_refused),
-        cmocka_unit_test(environment_overrides),
-        cmocka_unit_test(printed_configuration_is_read_back),
-        cmocka_unit_test(example_file_is_true),
-        cmocka_unit_test(secrets_come_from_files),
-        cmocka_unit_test(a_copy_outlives_its_original),
+        cmocka_unit_test(errors_name_file_and_line),
+        cmocka_unit_test(unreadable_files_are_rejected),
+        cmocka_unit_test(environment_overrides_the_file),
+        cmocka_unit_test(printed_configuration_can_be_loaded),
+        cmocka_unit_test(example_file_matches_the_table),
+        cmocka_unit_test(secrets_are_read_from_files),
+        cmocka_unit_test(copy_outlives_its_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

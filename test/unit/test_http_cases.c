@@ -13,7 +13,7 @@ static const char DIRECTORY[] = "test/cases";
 struct expected {
     int status;
     bool is_head;
-    struct str body; /* p == NULL: any */
+    struct str body; /* p == NULL: any body */
 };
 
 struct script {
@@ -25,7 +25,7 @@ struct script {
     bool closes, has_end;
 };
 
-/* ---- reading ---- */
+/* ---- parsing cases ---- */
 
 static struct str repeat(struct script *s, struct str line)
 {
@@ -112,7 +112,7 @@ static void read_script(struct script *s, const char *name)
     struct str rest = str_make(s->text, fread(s->text, 1, FILE_MAX, file)), line;
     (void)fclose(file);
     assert_true(rest.len < FILE_MAX);
-    s->text[rest.len] = '\0'; /* numbers are read with strtol() */
+    s->text[rest.len] = '\0'; /* for strtol() */
     while (rest.p) {
         rest = str_cut(rest, '\n', &line);
         add_line(s, line);
@@ -123,15 +123,15 @@ static void read_script(struct script *s, const char *name)
 
 /* ---- replaying ---- */
 
-static size_t take_finals(const struct peer *p, const struct script *s, struct answer *out, size_t max)
+static size_t take_finals(const struct peer *p, const struct script *s, struct peer_response *out, size_t max)
 {
-    struct answer all[ANSWERS_MAX * 2];
+    struct peer_response all[ANSWERS_MAX * 2];
     char heads[ANSWERS_MAX * 2 + 1] = "";
     size_t finals = 0;
-    /* Interim answers shift the marks of HEAD: none of the cases has both. */
+    /* Interim responses would shift the marks of HEAD; no case has both. */
     for (size_t i = 0; i < s->count; i++)
         heads[i] = s->answers[i].is_head ? 'H' : '.';
-    size_t n = peer_answers(p, heads, all, ANSWERS_MAX * 2);
+    size_t n = peer_responses(p, heads, all, ANSWERS_MAX * 2);
     for (size_t i = 0; i < n && finals < max; i++)
         if (all[i].status >= 200 && all[i].complete)
             out[finals++] = all[i];
@@ -140,16 +140,16 @@ static size_t take_finals(const struct peer *p, const struct script *s, struct a
 
 static bool is_over(struct peer *p, const struct script *s)
 {
-    struct answer answers[ANSWERS_MAX];
+    struct peer_response answers[ANSWERS_MAX];
     peer_read(p);
     return p->ended || (!s->closes && take_finals(p, s, answers, ANSWERS_MAX) >= s->count);
 }
 
 static void expect_outcome(struct peer *p, const struct script *s, const char *how, size_t n)
 {
-    struct answer answers[ANSWERS_MAX];
+    struct peer_response answers[ANSWERS_MAX];
     rig_until(p->rig, is_over(p, s));
-    rig_turns(p->rig, 3);
+    rig_iterate_n(p->rig, 3);
     peer_read(p);
     size_t got = take_finals(p, s, answers, ANSWERS_MAX);
     bool same = got == s->count && p->ended == s->closes && !p->reset;
@@ -170,7 +170,7 @@ static void replay(struct rig *rig, const struct script *s, size_t cut, size_t s
         size_t n = step ? step : cut ? cut : rest.len;
         n = n < rest.len ? n : rest.len;
         (void)peer_send(&p, str_make(rest.p, n));
-        rig_turns(rig, 2);
+        rig_iterate_n(rig, 2);
         rest = str_make(rest.p + n, rest.len - n);
         cut = 0;
     }

@@ -1,5 +1,6 @@
-/* Connections over real loopback sockets: answers, order, persistence, steps, half-close, resets,
- * drain. Each test ends with a loop that has no handle left and with every request freed. */
+/* Connections over real loopback sockets: responses, pipelining, keep-alive, steps, half-close, resets,
+ * rejected requests. Each test ends by checking that the loop has no handles and that every request was
+ * freed. */
 #include "unit.h"
 
 #include "lib/http_rig.h"
@@ -10,7 +11,7 @@
 #define H      "Host: a\r\n"
 #define GET(x) "GET " x " HTTP/1.1\r\n" H "\r\n"
 
-/* Sends all and waits until the server has closed. */
+/* Sends everything and waits until the server has closed. */
 static void expect_until_end(struct rig *rig, const char *stream, const char *want)
 {
     struct peer p;
@@ -22,125 +23,125 @@ static void expect_until_end(struct rig *rig, const char *stream, const char *wa
     peer_fini(&p);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-static void one_request(void **state)
+static void serves_one_request(void **state)
 {
     struct peer p;
     peer_open(&p, *state);
-    struct answer a = peer_ask(&p, GET("/plain"), 1);
+    struct peer_response a = peer_request(&p, GET("/plain"), 1);
     assert_int_equal(a.status, 200);
     assert_str(a.body, "hello");
-    assert_str(answer_field(&a, "Content-Length"), "5");
-    assert_int_equal(answer_field(&a, "Date").len, 29);
-    assert_int_equal(answer_field(&a, "ETag").len, 34);
-    assert_null(answer_field(&a, "Connection").p);
+    assert_str(peer_response_field(&a, "Content-Length"), "5");
+    assert_int_equal(peer_response_field(&a, "Date").len, 29);
+    assert_int_equal(peer_response_field(&a, "ETag").len, 34);
+    assert_null(peer_response_field(&a, "Connection").p);
     assert_false(p.ended);
-    a = peer_ask(&p, GET("/nothing"), 2); /* the same connection */
+    a = peer_request(&p, GET("/nothing"), 2); /* the same connection */
     assert_int_equal(a.status, 404);
-    assert_null(answer_field(&a, "ETag").p);
+    assert_null(peer_response_field(&a, "ETag").p);
     peer_fini(&p);
 }
 
-static void a_body_arrives_whole(void **state)
+static void body_arrives_complete(void **state)
 {
     struct peer p;
     peer_open(&p, *state);
     (void)peer_send_text(&p, "POST /echo HTTP/1.1\r\n" H "Content-Length: 9\r\n\r\nsome ");
-    rig_turns(*state, 20);
+    rig_iterate_n(*state, 20);
     assert_int_equal(peer_complete(&p, NULL), 0);
-    struct answer a = peer_ask(&p, "more" GET("/plain"), 1);
+    struct peer_response a = peer_request(&p, "more" GET("/plain"), 1);
     assert_str(a.body, "some more");
     peer_fini(&p);
 }
 
-static void head_has_the_same_fields_and_no_body(void **state)
+static void head_response_has_the_fields_of_get_and_no_body(void **state)
 {
     struct rig *rig = *state;
     struct peer p, q;
-    struct answer head, get;
+    struct peer_response head, get;
     peer_open(&p, rig);
     peer_open(&q, rig);
-    get = peer_ask(&q, GET("/big?1000"), 1);
+    get = peer_request(&q, GET("/big?1000"), 1);
     (void)peer_send_text(&p, "HEAD /big?1000 HTTP/1.1\r\n" H "\r\n" GET("/plain"));
     rig_until(rig, peer_complete(&p, "H") == 2);
-    assert_int_equal(peer_answers(&p, "H", &head, 1), 1);
-    assert_str(answer_field(&head, "Content-Length"), "1000");
-    struct str tag = answer_field(&head, "ETag"), same = answer_field(&get, "ETag");
+    assert_int_equal(peer_responses(&p, "H", &head, 1), 1);
+    assert_str(peer_response_field(&head, "Content-Length"), "1000");
+    struct str tag = peer_response_field(&head, "ETag"), same = peer_response_field(&get, "ETag");
     assert_true(tag.p && str_eq(tag, same));
     peer_fini(&p);
     peer_fini(&q);
 }
 
-static void if_none_match(void **state)
+static void if_none_match_gives_304(void **state)
 {
     struct peer p;
     char request[200];
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, *state);
-    a = peer_ask(&p, GET("/plain"), 1);
-    struct str tag = answer_field(&a, "ETag");
+    a = peer_request(&p, GET("/plain"), 1);
+    struct str tag = peer_response_field(&a, "ETag");
     (void)snprintf(request, sizeof request,
                    "GET /plain HTTP/1.1\r\n" H "If-None-Match: \"x\", W/%.*s\r\n\r\n", (int)tag.len, tag.p);
-    a = peer_ask(&p, request, 2);
+    a = peer_request(&p, request, 2);
     assert_int_equal(a.status, 304);
-    assert_int_equal(answer_field(&a, "ETag").len, 34);
-    assert_null(answer_field(&a, "Content-Length").p);
-    assert_null(answer_field(&a, "Content-Type").p);
-    a = peer_ask(&p, "POST /plain HTTP/1.1\r\n" H "If-None-Match: *\r\n\r\n", 3);
-    assert_int_equal(a.status, 200); /* a condition of GET and HEAD only */
-    a = peer_ask(&p, "GET /nothing HTTP/1.1\r\n" H "If-None-Match: *\r\n\r\n", 4);
+    assert_int_equal(peer_response_field(&a, "ETag").len, 34);
+    assert_null(peer_response_field(&a, "Content-Length").p);
+    assert_null(peer_response_field(&a, "Content-Type").p);
+    a = peer_request(&p, "POST /plain HTTP/1.1\r\n" H "If-None-Match: *\r\n\r\n", 3);
+    assert_int_equal(a.status, 200); /* If-None-Match applies to GET and HEAD only */
+    a = peer_request(&p, "GET /nothing HTTP/1.1\r\n" H "If-None-Match: *\r\n\r\n", 4);
     assert_int_equal(a.status, 404);
-    a = peer_ask(&p, GET("/plain"), 5); /* nothing is left of the 304 */
+    a = peer_request(&p, GET("/plain"), 5); /* the 304 has no effect on later responses */
     assert_str(a.body, "hello");
     peer_fini(&p);
 }
 
-static void an_answer_without_content(void **state)
+static void response_204_has_no_body_and_no_length(void **state)
 {
     struct peer p;
     peer_open(&p, *state);
-    struct answer a = peer_ask(&p, GET("/empty") GET("/plain"), 2);
+    struct peer_response a = peer_request(&p, GET("/empty") GET("/plain"), 2);
     assert_int_equal(a.status, 200);
     peer_expect(&p, "204 200");
-    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
-    assert_null(answer_field(&a, "Content-Length").p);
+    assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
+    assert_null(peer_response_field(&a, "Content-Length").p);
     peer_fini(&p);
 }
 
-static void fixed_and_big_bodies(void **state)
+static void sends_constant_and_large_bodies(void **state)
 {
     struct peer p;
     peer_open(&p, *state);
-    struct answer a = peer_ask(&p, GET("/fixed"), 1);
+    struct peer_response a = peer_request(&p, GET("/fixed"), 1);
     assert_int_equal(a.body.len, PART_BYTES);
     assert_int_equal(a.body.p[PART_BYTES - 1], 'f');
-    a = peer_ask(&p, GET("/big?5000000"), 2);
+    a = peer_request(&p, GET("/big?5000000"), 2);
     assert_int_equal(a.body.len, 5000000);
     for (size_t i = 0; i < a.body.len; i++)
         if (a.body.p[i] != (char)('a' + i % 26))
             fail_msg("byte %zu is wrong", i);
-    a = peer_ask(&p, GET("/big?9000000"), 3); /* above BODY_MAX_BYTES: the handler's buffer has failed */
+    a = peer_request(&p, GET("/big?9000000"), 3); /* above BODY_MAX_BYTES: the handler's buffer has failed */
     assert_int_equal(a.status, 500);
     peer_fini(&p);
 }
 
-static void request_ids(void **state)
+static void request_id_is_reused_if_well_formed(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
     char first[160];
     peer_open(&p, rig);
-    (void)peer_ask(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: my-id.1_A\r\n\r\n", 1);
+    (void)peer_request(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: my-id.1_A\r\n\r\n", 1);
     assert_string_equal(rig->app.last_id, "my-id.1_A");
-    (void)peer_ask(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: no good\r\n\r\n", 2);
+    (void)peer_request(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: no good\r\n\r\n", 2);
     assert_int_equal(strlen(rig->app.last_id), 16);
     memcpy(first, rig->app.last_id, sizeof first);
-    (void)peer_ask(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: a\r\nX-Request-Id: b\r\n\r\n", 3);
+    (void)peer_request(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: a\r\nX-Request-Id: b\r\n\r\n", 3);
     assert_int_equal(strlen(rig->app.last_id), 16);
     assert_string_not_equal(rig->app.last_id, first);
-    /* A refusal has one too: the client's, when it came before what was wrong. */
-    (void)peer_ask(&p, "GET /plain HTTP/1.1\r\nX-Request-Id: refused\r\n\r\n", 4);
+    /* An error response has the client's id too, if it precedes the error. */
+    (void)peer_request(&p, "GET /plain HTTP/1.1\r\nX-Request-Id: refused\r\n\r\n", 4);
     assert_string_equal(rig->app.last_id, "refused");
     assert_int_equal(rig->app.last_status, 400);
     peer_fini(&p);
@@ -148,16 +149,16 @@ static void request_ids(void **state)
 
 /* ---- several requests ---- */
 
-static void pipelined_requests_are_answered_in_order(void **state)
+static void pipelined_responses_are_in_order(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer answers[4];
+    struct peer_response answers[4];
     peer_open(&p, rig);
     (void)peer_send_text(&p,
                          GET("/sleep?1") GET("/plain") "HEAD /plain HTTP/1.1\r\n" H "\r\n" GET("/nothing"));
     rig_until(rig, peer_complete(&p, "..H.") == 4);
-    assert_int_equal(peer_answers(&p, "..H.", answers, 4), 4);
+    assert_int_equal(peer_responses(&p, "..H.", answers, 4), 4);
     assert_str(answers[0].body, "slept");
     assert_str(answers[1].body, "hello");
     assert_int_equal(answers[2].status, 200);
@@ -165,7 +166,7 @@ static void pipelined_requests_are_answered_in_order(void **state)
     peer_fini(&p);
 }
 
-static void a_thousand_pipelined_requests(void **state)
+static void serves_a_thousand_pipelined_requests(void **state)
 {
     enum { N = 1000 };
     struct rig *rig = *state;
@@ -176,7 +177,7 @@ static void a_thousand_pipelined_requests(void **state)
         buf_append(&stream, i % 3 ? STR(GET("/plain")) : STR(GET("/busy")));
     peer_open(&p, rig);
     (void)peer_send(&p, buf_str(&stream));
-    rig_until(rig, rig->app.begun == N); /* a look at a thousand answers costs more than the answers */
+    rig_until(rig, rig->app.begun == N); /* parsing a thousand responses takes longer than serving them */
     rig_until(rig, peer_complete(&p, NULL) == N);
     assert_int_equal(rig->app.begun, N);
     assert_false(p.ended);
@@ -184,8 +185,8 @@ static void a_thousand_pipelined_requests(void **state)
     buf_fini(&stream);
 }
 
-/* Fault 13 of the list: what is owed is sent, then the refusal, and nothing behind it. */
-static void good_bad_good(void **state)
+/* Pending responses are sent, then the error response, and no later request is served. */
+static void request_after_a_rejected_one_is_not_served(void **state)
 {
     expect_until_end(*state, GET("/plain") "GET /plain HTTP/1.1\r\nHost : a\r\n\r\n" GET("/plain"),
                      "200 400");
@@ -193,27 +194,27 @@ static void good_bad_good(void **state)
     expect_until_end(*state, GET("/stream?3") GET("/sleep?1") "GET / HTTP/3.0\r\n" GET("/"), "200 200 505");
 }
 
-static void nothing_is_served_behind_a_last_request(void **state)
+static void request_after_connection_close_is_not_served(void **state)
 {
     expect_until_end(*state, "GET /plain HTTP/1.1\r\n" H "Connection: close\r\n\r\n" GET("/plain"), "200");
     expect_until_end(*state, "GET /plain HTTP/1.0\r\n\r\n" GET("/plain"), "200");
     expect_until_end(*state, GET("/error") GET("/plain"), "500");
 }
 
-static void an_old_client_may_keep_the_connection(void **state)
+static void http_1_0_supports_keep_alive(void **state)
 {
     struct peer p;
     peer_open(&p, *state);
-    struct answer a = peer_ask(&p, "GET /plain HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 1);
-    assert_str(answer_field(&a, "Connection"), "keep-alive");
-    a = peer_ask(&p, "GET /plain HTTP/1.0\r\n\r\n", 2);
-    assert_str(answer_field(&a, "Connection"), "close");
+    struct peer_response a = peer_request(&p, "GET /plain HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 1);
+    assert_str(peer_response_field(&a, "Connection"), "keep-alive");
+    a = peer_request(&p, "GET /plain HTTP/1.0\r\n\r\n", 2);
+    assert_str(peer_response_field(&a, "Connection"), "close");
     rig_until(*state, (peer_read(&p), p.ended));
     peer_fini(&p);
 }
 
-/* One connection's pipelined work must not hold up another's. */
-static void pipelined_work_takes_turns(void **state)
+/* The pipelined work of one connection must not block another one. */
+static void pipelined_work_does_not_block_other_connections(void **state)
 {
     struct rig *rig = *state;
     struct peer busy, other;
@@ -225,7 +226,7 @@ static void pipelined_work_takes_turns(void **state)
     peer_open(&other, rig);
     (void)peer_send(&busy, buf_str(&stream));
     rig_until(rig, rig->app.begun > 0);
-    (void)peer_ask(&other, GET("/plain"), 1);
+    (void)peer_request(&other, GET("/plain"), 1);
     assert_true(peer_complete(&busy, NULL) < 50);
     rig_until(rig, peer_complete(&busy, NULL) == 100);
     peer_fini(&busy);
@@ -235,52 +236,52 @@ static void pipelined_work_takes_turns(void **state)
 
 /* ---- steps ---- */
 
-static void steps_that_yield_let_others_in_between(void **state)
+static void yielding_steps_let_other_connections_run(void **state)
 {
     struct rig *rig = *state;
     struct peer slow, quick;
     peer_open(&slow, rig);
     peer_open(&quick, rig);
     (void)peer_send_text(&slow, GET("/yield?100000"));
-    rig_until(rig, rig->app.turns > 10);
-    (void)peer_ask(&quick, GET("/plain"), 1);
+    rig_until(rig, rig->app.iterations > 10);
+    (void)peer_request(&quick, GET("/plain"), 1);
     assert_int_equal(peer_complete(&slow, NULL), 0);
     rig_until(rig, peer_complete(&slow, NULL) == 1);
     peer_fini(&slow);
     peer_fini(&quick);
 }
 
-/* A chain of NEXT_MORE is made to yield when its slice is over. */
-static void steps_that_do_not_yield_are_made_to(void **state)
+/* A chain of NEXT_MORE is made to yield at the end of its time slice. */
+static void long_chain_of_steps_is_made_to_yield(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
     peer_open(&p, rig);
     (void)peer_send_text(&p, GET("/more?20"));
-    rig_until(rig, rig->app.turns > 0);
-    assert_true(rig->app.turns <= 8);
+    rig_until(rig, rig->app.iterations > 0);
+    assert_true(rig->app.iterations <= 8);
     rig_until(rig, peer_complete(&p, NULL) == 1);
-    assert_int_equal(rig->app.turns, 21);
+    assert_int_equal(rig->app.iterations, 21);
     peer_fini(&p);
 }
 
-static void a_late_answer_goes_on(void **state)
+static void late_completion_resumes_the_request(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
     peer_open(&p, rig);
     (void)peer_send_text(&p, GET("/late"));
     rig_until(rig, rig->app.begun == 1);
-    rig_turns(rig, 5);
+    rig_iterate_n(rig, 5);
     assert_int_equal(peer_complete(&p, NULL), 0);
-    assert_int_equal(test_app_answer_late(&rig->app), 1);
+    assert_int_equal(test_app_complete_late(&rig->app), 1);
     assert_int_equal(peer_complete(&p, NULL), 0); /* not inside the driver's callback */
     rig_until(rig, peer_complete(&p, NULL) == 1);
-    assert_int_equal(rig->app.cancelled, 0);
+    assert_int_equal(rig->app.canceled, 0);
     peer_fini(&p);
 }
 
-static void a_reset_client_frees_its_request_at_once(void **state)
+static void reset_connection_frees_its_request_at_once(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -289,14 +290,14 @@ static void a_reset_client_frees_its_request_at_once(void **state)
     rig_until(rig, rig->app.begun == 1);
     peer_reset(&p);
     rig_until(rig, rig->app.freed == 1);
-    assert_int_equal(rig->app.cancelled, 1);
+    assert_int_equal(rig->app.canceled, 1);
     rig_until(rig, http_server_counts(rig->server).connections == 0);
-    assert_int_equal(test_app_answer_late(&rig->app), 1); /* the driver's answer finds nobody */
+    assert_int_equal(test_app_complete_late(&rig->app), 1); /* the waiter was canceled */
     assert_int_equal(rig->app.finished, 0);
     peer_fini(&p);
 }
 
-static void resets_anywhere(void **state)
+static void survives_a_reset_at_any_point(void **state)
 {
     static const char stream[] = "POST /echo HTTP/1.1\r\n" H "Content-Length: 10\r\n\r\n0123456789";
     struct rig *rig = *state;
@@ -304,7 +305,7 @@ static void resets_anywhere(void **state)
         struct peer p;
         peer_open(&p, rig);
         (void)peer_send(&p, str_make(stream, i));
-        rig_turns(rig, (int)(i % 3));
+        rig_iterate_n(rig, (int)(i % 3));
         peer_reset(&p);
         rig_until(rig, http_server_counts(rig->server).connections == 0);
         peer_fini(&p);
@@ -314,7 +315,7 @@ static void resets_anywhere(void **state)
 
 /* ---- half-close ---- */
 
-static void a_half_closed_client_gets_its_answers(void **state)
+static void half_closed_client_gets_its_responses(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -329,18 +330,18 @@ static void a_half_closed_client_gets_its_answers(void **state)
     (void)peer_send_text(&p, GET("/late"));
     rig_until(rig, rig->app.begun == 4);
     peer_shut(&p);
-    rig_turns(rig, 10);
-    assert_int_equal(test_app_answer_late(&rig->app), 1);
+    rig_iterate_n(rig, 10);
+    assert_int_equal(test_app_complete_late(&rig->app), 1);
     rig_until(rig, (peer_read(&p), p.ended));
     peer_expect(&p, "200");
-    struct answer a;
-    (void)peer_answers(&p, NULL, &a, 1);
-    assert_str(answer_field(&a, "Connection"), "close");
+    struct peer_response a;
+    (void)peer_responses(&p, NULL, &a, 1);
+    assert_str(peer_response_field(&a, "Connection"), "close");
     peer_fini(&p);
 }
 
-/* A long poll whose client has ended is asked for its answer at once: there may be nobody left. */
-static void the_end_of_the_client_wakes_a_sleeper(void **state)
+/* A long poll responds at once when its client has closed its side. */
+static void disconnect_wakes_a_sleeping_request(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -349,13 +350,13 @@ static void the_end_of_the_client_wakes_a_sleeper(void **state)
     rig_until(rig, rig->app.begun == 1);
     peer_shut(&p);
     rig_until(rig, (peer_read(&p), p.ended));
-    struct answer a;
-    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
+    struct peer_response a;
+    assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
     assert_str(a.body, "woken");
     peer_fini(&p);
 }
 
-static void an_unfinished_request_ends_with_its_client(void **state)
+static void incomplete_request_ends_when_its_client_disconnects(void **state)
 {
     static const char *const streams[] = {"",
                                           "\r\n",
@@ -376,9 +377,9 @@ static void an_unfinished_request_ends_with_its_client(void **state)
     }
 }
 
-/* ---- expectations and refusals ---- */
+/* ---- expectations and rejected requests ---- */
 
-static void the_body_is_asked_for(void **state)
+static void sends_100_continue_when_expected(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -387,18 +388,20 @@ static void the_body_is_asked_for(void **state)
     rig_until(rig, (peer_read(&p), p.len) > 0);
     assert_memory_equal(p.in, "HTTP/1.1 100 Continue\r\n\r\n", 25);
     assert_int_equal(p.len, 25);
-    struct answer a = peer_ask(&p, "body", 2);
+    struct peer_response a = peer_request(&p, "body", 2);
     assert_str(a.body, "body");
-    /* Not when the body is already there, nor to a request that is refused. */
-    a = peer_ask(&p, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 4\r\n\r\nbody", 3);
+    /* Not if the body has already arrived, and not for a rejected request. */
+    a = peer_request(&p, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 4\r\n\r\nbody",
+                     3);
     assert_int_equal(a.status, 200);
-    a = peer_ask(&p, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 99999\r\n\r\n", 4);
+    a = peer_request(&p, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 99999\r\n\r\n",
+                     4);
     assert_int_equal(a.status, 413);
     peer_fini(&p);
 }
 
-/* The client goes on sending while it is refused: it sees the answer, not a reset. */
-static void a_refusal_outlives_what_is_still_sent(void **state)
+/* A client that continues to send while it is rejected receives the response, not a reset. */
+static void client_that_keeps_sending_receives_the_error_response(void **state)
 {
     static char megabyte[900 << 10];
     struct rig *rig = *state;
@@ -410,16 +413,16 @@ static void a_refusal_outlives_what_is_still_sent(void **state)
     rig_until(rig, (peer_read(&p), p.ended));
     assert_false(p.reset);
     peer_expect(&p, "413");
-    struct answer a;
-    (void)peer_answers(&p, NULL, &a, 1);
-    assert_str(answer_field(&a, "Connection"), "close");
-    assert_true(http_server_counts(rig->server).connections == 1); /* till the client closes too */
+    struct peer_response a;
+    (void)peer_responses(&p, NULL, &a, 1);
+    assert_str(peer_response_field(&a, "Connection"), "close");
+    assert_true(http_server_counts(rig->server).connections == 1); /* until the client closes too */
     peer_fini(&p);
     rig_until(rig, http_server_counts(rig->server).connections == 0);
 }
 
-/* But not for ever. */
-static void lingering_has_a_limit_in_bytes(void **state)
+/* The server stops discarding input after a limit. */
+static void lingering_stops_after_its_byte_limit(void **state)
 {
     static char megabyte[1 << 20];
     struct rig *rig = *state;
@@ -434,18 +437,18 @@ static void lingering_has_a_limit_in_bytes(void **state)
     peer_fini(&p);
 }
 
-static void a_refused_head_request_gets_no_body(void **state)
+static void rejected_head_request_gets_no_body(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, rig);
     (void)peer_send_text(&p, "HEAD /plain HTTP/1.1\r\n\r\n");
     rig_until(rig, (peer_read(&p), p.ended));
-    assert_int_equal(peer_answers(&p, "H", &a, 1), 1);
+    assert_int_equal(peer_responses(&p, "H", &a, 1), 1);
     assert_int_equal(a.status, 400);
     assert_int_equal(a.head.len, p.len);
-    assert_int_equal(rig->app.last_status, 400); /* finish() is called for refusals too */
+    assert_int_equal(rig->app.last_status, 400); /* finish() is called for error responses too */
     assert_string_equal(rig->app.last_target, "/plain");
     peer_fini(&p);
 }
@@ -455,31 +458,31 @@ static void a_refused_head_request_gets_no_body(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CONN_TEST(one_request),
-        CONN_TEST(a_body_arrives_whole),
-        CONN_TEST(head_has_the_same_fields_and_no_body),
-        CONN_TEST(if_none_match),
-        CONN_TEST(an_answer_without_content),
-        CONN_TEST(fixed_and_big_bodies),
-        CONN_TEST(request_ids),
-        CONN_TEST(pipelined_requests_are_answered_in_order),
-        CONN_TEST(a_thousand_pipelined_requests),
-        CONN_TEST(good_bad_good),
-        CONN_TEST(nothing_is_served_behind_a_last_request),
-        CONN_TEST(an_old_client_may_keep_the_connection),
-        CONN_TEST(pipelined_work_takes_turns),
-        CONN_TEST(steps_that_yield_let_others_in_between),
-        CONN_TEST(steps_that_do_not_yield_are_made_to),
-        CONN_TEST(a_late_answer_goes_on),
-        CONN_TEST(a_reset_client_frees_its_request_at_once),
-        CONN_TEST(resets_anywhere),
-        CONN_TEST(a_half_closed_client_gets_its_answers),
-        CONN_TEST(the_end_of_the_client_wakes_a_sleeper),
-        CONN_TEST(an_unfinished_request_ends_with_its_client),
-        CONN_TEST(the_body_is_asked_for),
-        CONN_TEST(a_refusal_outlives_what_is_still_sent),
-        CONN_TEST(lingering_has_a_limit_in_bytes),
-        CONN_TEST(a_refused_head_request_gets_no_body),
+        CONN_TEST(serves_one_request),
+        CONN_TEST(body_arrives_complete),
+        CONN_TEST(head_response_has_the_fields_of_get_and_no_body),
+        CONN_TEST(if_none_match_gives_304),
+        CONN_TEST(response_204_has_no_body_and_no_length),
+        CONN_TEST(sends_constant_and_large_bodies),
+        CONN_TEST(request_id_is_reused_if_well_formed),
+        CONN_TEST(pipelined_responses_are_in_order),
+        CONN_TEST(serves_a_thousand_pipelined_requests),
+        CONN_TEST(request_after_a_rejected_one_is_not_served),
+        CONN_TEST(request_after_connection_close_is_not_served),
+        CONN_TEST(http_1_0_supports_keep_alive),
+        CONN_TEST(pipelined_work_does_not_block_other_connections),
+        CONN_TEST(yielding_steps_let_other_connections_run),
+        CONN_TEST(long_chain_of_steps_is_made_to_yield),
+        CONN_TEST(late_completion_resumes_the_request),
+        CONN_TEST(reset_connection_frees_its_request_at_once),
+        CONN_TEST(survives_a_reset_at_any_point),
+        CONN_TEST(half_closed_client_gets_its_responses),
+        CONN_TEST(disconnect_wakes_a_sleeping_request),
+        CONN_TEST(incomplete_request_ends_when_its_client_disconnects),
+        CONN_TEST(sends_100_continue_when_expected),
+        CONN_TEST(client_that_keeps_sending_receives_the_error_response),
+        CONN_TEST(lingering_stops_after_its_byte_limit),
+        CONN_TEST(rejected_head_request_gets_no_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What happens to idle connections at max_connections while another client waits. */
+/* Eviction of idle connections at max_connections while a client waits. */
 #include "unit.h"
 
 #include "lib/http_rig.h"
@@ -7,7 +7,7 @@
 
 enum { PLACES = 3, UNUSED_MS = 2000, IDLE_MS = 1000 };
 
-/* A server with PLACES places, its clock, and the clients that took them. */
+/* A server with max_connections = PLACES, its clock, and its connected clients. */
 struct full {
     struct rig rig;
     struct peer inside[PLACES], waiting;
@@ -38,13 +38,13 @@ static struct http_server_counts counts_of(struct full *f)
     return http_server_counts(f->rig.server);
 }
 
-static void take_place(struct full *f, int i, bool sends_request)
+static void connect_and_use(struct full *f, int i, bool sends_request)
 {
     const unsigned long long accepted = counts_of(f).accepted;
     peer_open(&f->inside[i], &f->rig);
     rig_until(&f->rig, counts_of(f).accepted == accepted + 1);
     if (sends_request)
-        (void)peer_ask(&f->inside[i], GET, 1);
+        (void)peer_request(&f->inside[i], GET, 1);
 }
 
 static void begin_waiting(struct full *f)
@@ -61,7 +61,7 @@ static void expect_still_waiting(struct full *f)
     assert_int_equal(counts_of(f).waiting, 1);
 }
 
-/* The waiting client is served, and of the others only the `evicted` one has lost its connection. */
+/* Asserts that the waiting client is served and that only the client `evicted` was disconnected. */
 static void expect_served_in_place_of(struct full *f, int evicted)
 {
     rig_until(&f->rig, peer_complete(&f->waiting, NULL) == 1);
@@ -71,26 +71,26 @@ static void expect_served_in_place_of(struct full *f, int evicted)
     }
 }
 
-static void unused_connections_go_first_after_two_seconds(void **state)
+static void unused_connections_are_evicted_first_after_two_seconds(void **state)
 {
     struct full *f = *state;
-    take_place(f, 0, true); /* idle longer than the others */
-    take_place(f, 1, false);
+    connect_and_use(f, 0, true); /* idle longer than the others */
+    connect_and_use(f, 1, false);
     rig_advance(&f->rig, 1);
-    take_place(f, 2, false);
+    connect_and_use(f, 2, false);
     rig_advance(&f->rig, UNUSED_MS - 1);
-    (void)peer_ask(&f->inside[0], GET, 2); /* used again: has been idle for 0 ms */
+    (void)peer_request(&f->inside[0], GET, 2); /* used again: has been idle for 0 ms */
     begin_waiting(f);
     expect_served_in_place_of(f, 1);
     assert_int_equal(counts_of(f).evicted_unused, 1);
     assert_int_equal(counts_of(f).evicted_idle, 0);
 }
 
-static void unused_connections_stay_for_two_seconds(void **state)
+static void unused_connections_are_not_evicted_within_two_seconds(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < PLACES; i++)
-        take_place(f, i, false);
+        connect_and_use(f, i, false);
     rig_advance(&f->rig, UNUSED_MS - 1);
     begin_waiting(f);
     expect_still_waiting(f);
@@ -98,14 +98,14 @@ static void unused_connections_stay_for_two_seconds(void **state)
     expect_served_in_place_of(f, 0);
 }
 
-static void the_longest_idle_connection_goes_next(void **state)
+static void longest_idle_connection_is_evicted_next(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < PLACES; i++) {
-        take_place(f, i, true);
+        connect_and_use(f, i, true);
         rig_advance(&f->rig, 1);
     }
-    (void)peer_ask(&f->inside[0], GET, 2);
+    (void)peer_request(&f->inside[0], GET, 2);
     rig_advance(&f->rig, IDLE_MS);
     begin_waiting(f);
     expect_served_in_place_of(f, 1);
@@ -113,11 +113,11 @@ static void the_longest_idle_connection_goes_next(void **state)
     assert_int_equal(counts_of(f).evicted_idle, 1);
 }
 
-static void idle_connections_stay_for_one_second(void **state)
+static void idle_connections_are_not_evicted_within_one_second(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < PLACES; i++)
-        take_place(f, i, true);
+        connect_and_use(f, i, true);
     rig_advance(&f->rig, IDLE_MS - 1);
     begin_waiting(f);
     expect_still_waiting(f);
@@ -125,28 +125,29 @@ static void idle_connections_stay_for_one_second(void **state)
     expect_served_in_place_of(f, 0);
 }
 
-static void connections_that_become_idle_later_are_found(void **state)
+static void evicts_connections_that_become_idle_later(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < PLACES; i++) {
-        take_place(f, i, false);
-        (void)peer_send_text(&f->inside[i], "GET /pl"); /* has sent something: is never evicted */
+        connect_and_use(f, i, false);
+        (void)peer_send_text(&f->inside[i],
+                             "GET /pl"); /* a connection with a partial request is not evicted */
     }
     rig_until(&f->rig, counts_of(f).requests_in_flight == PLACES);
     rig_advance(&f->rig, 2 * UNUSED_MS);
     begin_waiting(f);
     expect_still_waiting(f);
-    (void)peer_ask(&f->inside[2], "ain HTTP/1.1\r\nHost: a\r\n\r\n", 1);
+    (void)peer_request(&f->inside[2], "ain HTTP/1.1\r\nHost: a\r\n\r\n", 1);
     expect_still_waiting(f);
     rig_advance(&f->rig, 2 * IDLE_MS);
     expect_served_in_place_of(f, 2);
 }
 
-static void nothing_is_closed_while_nobody_waits(void **state)
+static void evicts_nothing_without_waiting_clients(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < PLACES; i++)
-        take_place(f, i, i > 0);
+        connect_and_use(f, i, i > 0);
     f->waiting.fd = -1;
     rig_advance(&f->rig, 10 * UNUSED_MS);
     rig_tick(&f->rig);
@@ -158,9 +159,12 @@ static void nothing_is_closed_while_nobody_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(unused_connections_go_first_after_two_seconds), TEST(unused_connections_stay_for_two_seconds),
-        TEST(the_longest_idle_connection_goes_next),         TEST(idle_connections_stay_for_one_second),
-        TEST(connections_that_become_idle_later_are_found),  TEST(nothing_is_closed_while_nobody_waits),
+        TEST(unused_connections_are_evicted_first_after_two_seconds),
+        TEST(unused_connections_are_not_evicted_within_two_seconds),
+        TEST(longest_idle_connection_is_evicted_next),
+        TEST(idle_connections_are_not_evicted_within_one_second),
+        TEST(evicts_connections_that_become_idle_later),
+        TEST(evicts_nothing_without_waiting_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

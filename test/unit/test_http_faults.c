@@ -1,5 +1,5 @@
-/* No memory, failing calls of libuv, no descriptors: errors for the client that is concerned, and service for
- * everybody once the fault has ended. */
+/* Out of memory, failing libuv calls, out of descriptors: the affected client gets an error, and all clients
+ * are served after the fault. */
 #include "unit.h"
 
 #include "base/fault.h"
@@ -18,17 +18,17 @@ enum { MANY_FAULTS = 300, BLOCK = 8 << 10 };
 
 /* ---- the n-th call fails ---- */
 
-/* What the client has got: whole responses, a 503 with the end of the connection behind it, or the end. */
+/* The client must have got complete responses, or a 503 before the connection closed, or only the close. */
 static void expect_sound(struct peer *p, const char *heads, size_t requests, unsigned n)
 {
-    struct answer answers[8];
-    size_t count = peer_answers(p, heads, answers, 8), bytes = 0;
+    struct peer_response answers[8];
+    size_t count = peer_responses(p, heads, answers, 8), bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct answer *a = &answers[i];
+        const struct peer_response *a = &answers[i];
         bytes += a->head.len + a->body.len;
         if (a->status == 503) {
-            assert_str(answer_field(a, "Connection"), "close");
-            assert_str(answer_field(a, "Retry-After"), "1");
+            assert_str(peer_response_field(a, "Connection"), "close");
+            assert_str(peer_response_field(a, "Retry-After"), "1");
             assert_int_equal(i, count - 1);
             assert_true(p->ended && a->complete);
         } else if (a->status != 200 && a->status != 400) {
@@ -43,12 +43,12 @@ static void expect_sound(struct peer *p, const char *heads, size_t requests, uns
 
 static bool has_503(struct peer *p, const char *heads)
 {
-    struct answer answers[8];
-    size_t count = peer_answers(p, heads, answers, 8);
+    struct peer_response answers[8];
+    size_t count = peer_responses(p, heads, answers, 8);
     return count && answers[count - 1].status == 503;
 }
 
-/* Sends `stream` to a server at whose n-th call a fault happens. Returns whether one did. */
+/* Sends `stream` to a server whose n-th wrapped call fails. Returns true if a call did fail. */
 static bool try_with_fault(const char *stream, const char *heads, size_t requests, unsigned n, bool for_ever,
                            unsigned *refused)
 {
@@ -59,17 +59,17 @@ static bool try_with_fault(const char *stream, const char *heads, size_t request
     fault_arm(n, for_ever);
     (void)peer_send_some(&p, str_from_cstr(stream));
     for (int turn = 0; turn < 200 && !p.ended && peer_complete(&p, heads) < requests; turn++)
-        rig_turn(&rig);
+        rig_iterate(&rig);
     bool happened = fault_count() > 0;
     fault_arm(0, false);
     rig_until(&rig, p.ended || peer_complete(&p, heads) >= requests);
     if (has_503(&p, heads)) {
-        rig_until(&rig, (peer_read(&p), p.ended)); /* the end comes an iteration later */
+        rig_until(&rig, (peer_read(&p), p.ended)); /* the close arrives an iteration later */
         ++*refused;
     }
     expect_sound(&p, heads, requests, n);
     peer_open(&later, &rig);
-    (void)peer_ask(&later, GET("/plain"), 1);
+    (void)peer_request(&later, GET("/plain"), 1);
     peer_expect(&later, "200");
     peer_fini(&p);
     peer_fini(&later);
@@ -89,7 +89,7 @@ static void try_each_fault(const char *stream, const char *heads, size_t request
     assert_true(refused > 2);
 }
 
-static void each_call_of_a_request_may_fail(void **state)
+static void survives_each_failing_call_of_a_request(void **state)
 {
     (void)state;
     try_each_fault(GET("/plain"), NULL, 1);
@@ -99,7 +99,7 @@ static void each_call_of_a_request_may_fail(void **state)
     try_each_fault("GET / HTTP/1.1\r\n\r\n", NULL, 1); /* refused with 400 */
 }
 
-static void each_call_of_a_large_request_may_fail(void **state)
+static void survives_each_failing_call_of_a_large_request(void **state)
 {
     struct buf stream;
     (void)state;
@@ -113,7 +113,7 @@ static void each_call_of_a_large_request_may_fail(void **state)
     buf_fini(&stream);
 }
 
-static void each_call_of_a_large_response_may_fail(void **state)
+static void survives_each_failing_call_of_a_large_response(void **state)
 {
     (void)state;
     try_each_fault(GET("/big?300000"), NULL, 1);
@@ -141,15 +141,15 @@ static bool try_open(const char *const *listen, size_t count, unsigned n)
         assert_true(e == ERR_NOMEM || e == ERR_IO);
         assert_true(strlen(error.text) > 5);
         rig.server = NULL;
-        rig_turns(&rig, 5);
+        rig_iterate_n(&rig, 5);
     } else {
         assert_false(happened);
     }
-    rig_fini(&rig); /* no handle is left */
+    rig_fini(&rig); /* fails if a handle remains */
     return happened;
 }
 
-static void each_call_of_the_start_may_fail(void **state)
+static void survives_each_failing_call_of_the_start(void **state)
 {
     char address[64];
     unsigned n = 1;
@@ -161,8 +161,8 @@ static void each_call_of_the_start_may_fail(void **state)
     assert_in_range(n, 12, MANY_FAULTS - 1);
 }
 
-/* Fault 23: the tick is lost once; deadlines still come. */
-static void a_deadline_survives_a_failing_timer(void **state)
+/* Starting the timer of the tick fails once. */
+static void deadlines_expire_although_a_timer_failed(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -174,7 +174,7 @@ static void a_deadline_survives_a_failing_timer(void **state)
     server_schedule_tick(rig->server, rig->clock[1] + 20);
     server_schedule_tick(rig->server, rig->clock[1] + 40);
     assert_int_equal(rig->server->tick_ms, rig->clock[1] + 20);
-    rig_turns(rig, 5);
+    rig_iterate_n(rig, 5);
     assert_true(fault_count() >= 2);
     fault_arm(0, false);
     rig_advance(rig, 30000);
@@ -182,13 +182,13 @@ static void a_deadline_survives_a_failing_timer(void **state)
     peer_fini(&p);
 }
 
-/* ---- what a client sees ---- */
+/* ---- what a client receives ---- */
 
-static void the_503_is_whole(void **state)
+static void out_of_memory_response_is_complete(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, rig);
     rig_until(rig, http_server_counts(rig->server).connections == 1);
     fault_arm(1, true);
@@ -196,19 +196,19 @@ static void the_503_is_whole(void **state)
     rig_until(rig, (peer_read(&p), p.ended));
     fault_arm(0, false);
     assert_false(p.reset);
-    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
+    assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
     assert_int_equal(a.status, 503);
     assert_true(a.complete);
     assert_int_equal(a.head.len + a.body.len, p.len);
-    assert_str(answer_field(&a, "Content-Type"), "application/json; charset=utf-8");
+    assert_str(peer_response_field(&a, "Content-Type"), "application/json; charset=utf-8");
     assert_non_null(memmem(a.body.p, a.body.len, "\"code\":\"internal_error\"", 23));
     assert_int_equal(http_server_counts(rig->server).refused_no_memory, 1);
-    assert_int_equal(rig->app.begun, 0); /* its memory is obtained before its handler runs */
+    assert_int_equal(rig->app.begun, 0); /* memory is allocated before the handler runs */
     peer_fini(&p);
 }
 
-/* A value that could not be held must not reach the handler as an empty one. */
-static void a_head_that_finds_no_memory_reaches_no_handler(void **state)
+/* A value that could not be stored must not reach the handler as an empty value. */
+static void head_without_memory_does_not_reach_the_handler(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -216,7 +216,7 @@ static void a_head_that_finds_no_memory_reaches_no_handler(void **state)
     buf_init(&head, 64 << 10);
     buf_printf(&head, "GET /plain HTTP/1.1\r\nHost: a\r\nCookie: %05000d\r\n\r\n", 1);
     peer_open(&p, rig);
-    (void)peer_ask(&p, GET("/plain"), 1); /* leaves an exchange in the pool */
+    (void)peer_request(&p, GET("/plain"), 1); /* leaves an exchange in the pool */
     fault_arm(1, true);
     (void)peer_send_some(&p, buf_str(&head));
     rig_until(rig, (peer_read(&p), p.ended));
@@ -227,33 +227,33 @@ static void a_head_that_finds_no_memory_reaches_no_handler(void **state)
     buf_fini(&head);
 }
 
-/* The connection of a request that already got a part of its response just closes. */
-static void a_response_in_parts_breaks_off(void **state)
+/* After a part of the response was sent, the connection just closes. */
+static void streamed_response_is_cut_off_if_out_of_memory(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer a;
+    struct peer_response a;
     peer_open_narrow(&p, rig);
     (void)peer_send_some(&p, STR(GET("/stream?100")));
     rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
     struct conn *c = LIST_ENTRY(rig->server->conns[CONN_WRITING].next, struct conn, link);
-    c->x->r.arena.lacks_memory = true; /* as if a step had found none */
+    c->x->r.arena.lacks_memory = true; /* as if a step had run out of memory */
     rig_until(rig, (peer_read(&p), p.ended));
-    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
+    assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
     assert_int_equal(a.status, 200);
     assert_false(a.complete);
     peer_fini(&p);
     rig_until(rig, http_server_counts(rig->server).requests_in_flight == 0);
 }
 
-/* ---- memory that waits with a client ---- */
+/* ---- memory of a waiting client ---- */
 
-static void an_incomplete_request_holds_no_large_buffer(void **state)
+static void incomplete_request_frees_its_large_buffer(void **state)
 {
     struct rig *rig = *state;
     struct peer large, p;
     peer_open(&large, rig);
-    (void)peer_ask(&large, GET("/big?1000000"), 1);
+    (void)peer_request(&large, GET("/big?1000000"), 1);
     assert_int_equal(rig->server->pooled, 1);
     peer_open(&p, rig);
     (void)peer_send_text(&p, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
@@ -267,14 +267,14 @@ static void an_incomplete_request_holds_no_large_buffer(void **state)
 
 /* ---- descriptors ---- */
 
-/* Fault 17: at EMFILE the client is turned away, and the server goes on. */
-static void without_descriptors_clients_are_turned_away(void **state)
+/* EMFILE: the client is rejected, and the server continues. */
+static void rejects_clients_without_free_descriptors(void **state)
 {
     struct rig *rig = *state;
     struct peer inside, p;
     struct rlimit before, low;
     peer_open(&inside, rig);
-    (void)peer_ask(&inside, GET("/plain"), 1);
+    (void)peer_request(&inside, GET("/plain"), 1);
     peer_open(&p, rig);
     int next = dup(0);
     assert_true(next >= 0);
@@ -283,18 +283,18 @@ static void without_descriptors_clients_are_turned_away(void **state)
     low = (struct rlimit){(rlim_t)next, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     rig_until(rig, (peer_read(&p), p.ended));
-    (void)peer_ask(&inside, GET("/plain"), 2);
+    (void)peer_request(&inside, GET("/plain"), 2);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     peer_fini(&p);
     peer_open(&p, rig);
-    (void)peer_ask(&p, GET("/plain"), 1);
+    (void)peer_request(&p, GET("/plain"), 1);
     peer_fini(&p);
     peer_fini(&inside);
 }
 
 /* ---- the limit of the address space ---- */
 
-#ifndef __SANITIZE_ADDRESS__ /* which reserves far more than any limit */
+#ifndef __SANITIZE_ADDRESS__ /* reserves more address space than any limit allows */
 
 static rlim_t address_space(void)
 {
@@ -315,11 +315,11 @@ static void hold_memory(struct rig *rig, struct peer *peers)
     rig_until(rig, http_server_counts(rig->server).requests_in_flight +
                            (int)http_server_counts(rig->server).refused_no_memory ==
                        CLIENTS);
-    rig_turns(rig, 10);
+    rig_iterate_n(rig, 10);
 }
 
-/* Fault 26: requests that get no memory are refused, the others are served, and then all are again. */
-static void an_exhausted_address_space_refuses_requests_for_a_while(void **state)
+/* Requests without memory are rejected, others are served, and all are served once there is memory. */
+static void recovers_from_an_exhausted_address_space(void **state)
 {
     struct rig *rig = *state;
     struct peer peers[CLIENTS], later;
@@ -343,7 +343,7 @@ static void an_exhausted_address_space_refuses_requests_for_a_while(void **state
     assert_in_range(refused, CLIENTS / 2, CLIENTS - 5);
     rig_until(rig, http_server_counts(rig->server).connections == 0);
     peer_open(&later, rig);
-    (void)peer_ask(&later, GET("/arena?512"), 1);
+    (void)peer_request(&later, GET("/arena?512"), 1);
     peer_expect(&later, "200");
     peer_fini(&later);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
@@ -353,7 +353,7 @@ static void an_exhausted_address_space_refuses_requests_for_a_while(void **state
 
 /* ---- the reserve ---- */
 
-static void an_arena_goes_on_in_its_reserve(void **state)
+static void arena_continues_in_its_reserve(void **state)
 {
     struct arena_reserve reserve;
     struct arena a, other;
@@ -368,7 +368,7 @@ static void an_arena_goes_on_in_its_reserve(void **state)
     memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
     assert_true(a.lacks_memory && reserve.is_lent);
     fault_arm(0, false);
-    memset(arena_alloc(&a, 60 << 10), 'x', 60 << 10); /* memory is back, but something may be missing */
+    memset(arena_alloc(&a, 60 << 10), 'x', 60 << 10); /* there is memory again, but the arena stays marked */
     assert_true(a.lacks_memory);
     arena_reset(&a);
     assert_false(a.lacks_memory || reserve.is_lent);
@@ -381,7 +381,7 @@ static void an_arena_goes_on_in_its_reserve(void **state)
     arena_reserve_fini(&reserve);
 }
 
-static void a_fallible_buffer_says_why_it_failed(void **state)
+static void fallible_buffer_distinguishes_out_of_memory_from_too_large(void **state)
 {
     struct buf b;
     (void)state;
@@ -406,22 +406,22 @@ static void a_fallible_buffer_says_why_it_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_of_a_request_may_fail),
-        cmocka_unit_test(each_call_of_a_large_request_may_fail),
-        cmocka_unit_test(each_call_of_a_large_response_may_fail),
-        cmocka_unit_test(each_call_of_the_start_may_fail),
-        CLOCK_TEST(a_deadline_survives_a_failing_timer),
-        CONN_TEST(the_503_is_whole),
-        CONN_TEST(a_head_that_finds_no_memory_reaches_no_handler),
-        CONN_TEST(a_response_in_parts_breaks_off),
-        CONN_TEST(an_incomplete_request_holds_no_large_buffer),
-        CONN_TEST(without_descriptors_clients_are_turned_away),
+        cmocka_unit_test(survives_each_failing_call_of_a_request),
+        cmocka_unit_test(survives_each_failing_call_of_a_large_request),
+        cmocka_unit_test(survives_each_failing_call_of_a_large_response),
+        cmocka_unit_test(survives_each_failing_call_of_the_start),
+        CLOCK_TEST(deadlines_expire_although_a_timer_failed),
+        CONN_TEST(out_of_memory_response_is_complete),
+        CONN_TEST(head_without_memory_does_not_reach_the_handler),
+        CONN_TEST(streamed_response_is_cut_off_if_out_of_memory),
+        CONN_TEST(incomplete_request_frees_its_large_buffer),
+        CONN_TEST(rejects_clients_without_free_descriptors),
 #ifndef __SANITIZE_ADDRESS__
-        CONN_TEST(an_exhausted_address_space_refuses_requests_for_a_while),
+        CONN_TEST(recovers_from_an_exhausted_address_space),
 #endif
-        cmocka_unit_test(an_arena_goes_on_in_its_reserve),
-        cmocka_unit_test(a_fallible_buffer_says_why_it_failed),
+        cmocka_unit_test(arena_continues_in_its_reserve),
+        cmocka_unit_test(fallible_buffer_distinguishes_out_of_memory_from_too_large),
     };
-    log_set(LOG_ERROR, LOG_TEXT); /* the warnings are many, and not the subject */
+    log_set(LOG_ERROR, LOG_TEXT); /* hide the many warnings */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Grammar that llhttp leaves to us, and whom X-Forwarded-For makes the client. */
+/* Grammar that llhttp does not check, and client addresses from X-Forwarded-For. */
 #include "unit.h"
 
 #include "http/grammar.h"
@@ -9,7 +9,7 @@ static struct str s(const char *text)
     return str_from_cstr(text);
 }
 
-static void hosts(void **state)
+static void validates_hosts(void **state)
 {
     static const char *const good[] = {
         "",         "localhost", "a.example:8080", "a:",   "127.0.0.1:1", "[::1]",
@@ -27,10 +27,10 @@ static void hosts(void **state)
     assert_false(grammar_is_host(STR("a\0b")));
 }
 
-static void targets(void **state)
+static void splits_targets(void **state)
 {
     static const struct {
-        const char *target, *path, *query; /* path NULL: refused */
+        const char *target, *path, *query; /* path NULL: rejected */
     } cases[] = {
         {"/", "/", NULL},
         {"/a/b", "/a/b", NULL},
@@ -80,7 +80,7 @@ static void targets(void **state)
     }
 }
 
-static void request_ids(void **state)
+static void validates_request_ids(void **state)
 {
     char text[130];
     (void)state;
@@ -96,7 +96,7 @@ static void request_ids(void **state)
     assert_false(grammar_is_request_id(STR("\xc3\xa9")));
 }
 
-static void entity_tags(void **state)
+static void matches_entity_tags(void **state)
 {
     struct str tag = STR("\"abc\"");
     (void)state;
@@ -111,7 +111,7 @@ static void entity_tags(void **state)
     assert_false(grammar_etag_matches(STR("w/\"abc\""), tag)); /* the prefix is case-sensitive */
 }
 
-static void codings(void **state)
+static void detects_codings_that_end_with_chunked(void **state)
 {
     (void)state;
     assert_true(grammar_ends_chunked(STR("gzip, chunked")));
@@ -135,7 +135,7 @@ static const char *client(const struct proxies *p, const char *peer, const char 
     return text;
 }
 
-static void nobody_is_trusted_by_default(void **state)
+static void no_proxy_is_trusted_by_default(void **state)
 {
     struct proxies p = {0};
     (void)state;
@@ -144,7 +144,7 @@ static void nobody_is_trusted_by_default(void **state)
     assert_string_equal(client(&p, "unix", "1.2.3.4"), "unix");
 }
 
-static void the_right_most_untrusted_is_the_client(void **state)
+static void rightmost_untrusted_address_is_the_client(void **state)
 {
     struct proxies p = {0};
     (void)state;
@@ -155,18 +155,18 @@ static void the_right_most_untrusted_is_the_client(void **state)
     assert_string_equal(client(&p, "127.0.0.1", NULL), "127.0.0.1");
     assert_string_equal(client(&p, "127.0.0.1", ""), "127.0.0.1");
     assert_string_equal(client(&p, "127.0.0.2", "1.2.3.4"), "127.0.0.2");
-    /* Text that is no address ends the search: who wrote it is the last that is known. */
+    /* Text that is not an address ends the search at the proxy that sent it. */
     assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4, unknown, 10.0.0.1"), "10.0.0.1");
     assert_string_equal(client(&p, "127.0.0.1", "<script>"), "127.0.0.1");
     assert_string_equal(client(&p, "127.0.0.1", "fe80::1, 2001:db8::1"), "2001:db8::1");
-    /* Some proxies write the port too. */
+    /* Some proxies add the port. */
     assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4:5678"), "1.2.3.4");
     assert_string_equal(client(&p, "127.0.0.1", "[2001:db8::1]:443"), "2001:db8::1");
     assert_string_equal(client(&p, "127.0.0.1", "[2001:db8::1]"), "2001:db8::1");
     assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4, [::1"), "127.0.0.1");
 }
 
-static void networks(void **state)
+static void networks_match_their_addresses(void **state)
 {
     struct proxies p = {0};
     (void)state;
@@ -185,7 +185,7 @@ static void networks(void **state)
     assert_string_equal(client(&all, "2001:db8::1", "1.1.1.1"), "2001:db8::1");
 }
 
-static void what_is_no_network(void **state)
+static void rejects_invalid_networks(void **state)
 {
     static const char *const bad[] = {"",       "a",       "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1",
                                       "10.0.0", "::1/129", "10.0.0.0/8x", "localhost", "10.0.0.0/8/8",
@@ -203,15 +203,15 @@ static void what_is_no_network(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(targets),
-        cmocka_unit_test(request_ids),
-        cmocka_unit_test(entity_tags),
-        cmocka_unit_test(codings),
-        cmocka_unit_test(nobody_is_trusted_by_default),
-        cmocka_unit_test(the_right_most_untrusted_is_the_client),
-        cmocka_unit_test(networks),
-        cmocka_unit_test(what_is_no_network),
+        cmocka_unit_test(validates_hosts),
+        cmocka_unit_test(splits_targets),
+        cmocka_unit_test(validates_request_ids),
+        cmocka_unit_test(matches_entity_tags),
+        cmocka_unit_test(detects_codings_that_end_with_chunked),
+        cmocka_unit_test(no_proxy_is_trusted_by_default),
+        cmocka_unit_test(rightmost_untrusted_address_is_the_client),
+        cmocka_unit_test(networks_match_their_addresses),
+        cmocka_unit_test(rejects_invalid_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The parser: what each stream means, that it means the same however it is cut, and that every limit lies
- * where it should to the byte. */
+/* The parser: the requests of a stream, that splitting the stream does not change them, and that each limit
+ * is exact to the byte. */
 #include "unit.h"
 
 #include "http/parse.h"
@@ -65,7 +65,7 @@ static void begin(struct reader *rd)
     rd->begun = true;
 }
 
-/* As a connection does: one request after the other, nothing behind a refusal or a last request. */
+/* Like a connection: one request after the other, none after a rejected or last one. */
 static void reader_feed(struct reader *rd, struct str bytes)
 {
     enum parse result = PARSE_MORE;
@@ -91,7 +91,8 @@ static void reader_feed(struct reader *rd, struct str bytes)
     }
 }
 
-/* What the stream means, read in pieces that end at `cuts` (0: unused) or, with step, every `step` bytes. */
+/* Describes the requests of the stream, read in pieces that end at `cuts` (0: unused) or after each `step`
+ * bytes. */
 static void read_stream(struct str stream, size_t cut, size_t step, const struct http_limits *limits,
                         struct buf *out)
 {
@@ -101,7 +102,7 @@ static void read_stream(struct str stream, size_t cut, size_t step, const struct
         size_t n = step ? step : at == 0 && cut ? cut : stream.len - at;
         if (n > stream.len - at)
             n = stream.len - at;
-        /* A piece on the heap, to the byte: reading beside it is seen. */
+        /* A heap copy of exact size, so that AddressSanitizer detects reads beyond it. */
         char *piece = malloc(n);
         assert_non_null(piece);
         memcpy(piece, stream.p + at, n);
@@ -121,7 +122,7 @@ static void expect_meaning(const char *name, struct str stream, struct str want,
 {
     struct buf got;
     buf_init(&got, 1 << 20);
-    /* Every cut in two, then pieces of 1, 2, 3 and 7 bytes. */
+    /* Split at each position, then into pieces of 1, 2, 3 and 7 bytes. */
     for (size_t i = 0; i < stream.len + 4; i++) {
         static const size_t steps[] = {1, 2, 3, 7};
         bool cut = i < stream.len;
@@ -133,7 +134,7 @@ static void expect_meaning(const char *name, struct str stream, struct str want,
     buf_fini(&got);
 }
 
-/* ---- meanings ---- */
+/* ---- requests ---- */
 
 #define H      "Host: a\r\n"
 #define GET(x) "GET " x " HTTP/1.1\r\n" H "\r\n"
@@ -155,7 +156,7 @@ static void expect_meanings(const struct meaning *meanings, size_t count)
         expect_meanings(meanings, sizeof meanings / sizeof *meanings);                                       \
     } while (0)
 
-static void requests(void **state)
+static void parses_requests(void **state)
 {
     (void)state;
     EXPECT(
@@ -171,7 +172,7 @@ static void requests(void **state)
         {"GET /", "..."}, {"", ""});
 }
 
-static void persistence(void **state)
+static void keep_alive_depends_on_version_and_connection(void **state)
 {
     (void)state;
     EXPECT({"GET / HTTP/1.0\r\n\r\n" GET("/b"), "GET / 1.0 close|"},
@@ -183,8 +184,8 @@ static void persistence(void **state)
            {"GET / HTTP/1.1\r\n" H "Connection: keep-alive\r\n\r\n", "GET /|"});
 }
 
-/* RFC 9110, 7.8: an upgrade may be ignored, and what follows is the next request. */
-static void upgrades(void **state)
+/* RFC 9110, 7.8: an upgrade may be ignored; the next request follows. */
+static void ignores_upgrades(void **state)
 {
     (void)state;
     EXPECT(
@@ -200,7 +201,7 @@ static void upgrades(void **state)
         {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"});
 }
 
-static void bodies(void **state)
+static void reads_bodies(void **state)
 {
     (void)state;
 #define POST  "POST /p HTTP/1.1\r\n" H
@@ -219,7 +220,7 @@ static void bodies(void **state)
            {POST "Content-Length: 4\r\n\r\nabc", "..."}, {CHUNK "3\r\nabc\r\n", "..."});
 }
 
-static void bad_framing(void **state)
+static void rejects_bad_framing(void **state)
 {
     (void)state;
 #define LENGTH(v) {POST "Content-Length: " v "\r\n\r\nabc", "400"}
@@ -247,7 +248,7 @@ static void bad_framing(void **state)
            {CHUNK "0\r\nX: y\r\n z\r\n\r\n", "400"});
 }
 
-static void request_lines(void **state)
+static void checks_request_lines(void **state)
 {
     (void)state;
 #define LINE(line, status) {line "\r\n" H "\r\n", status}
@@ -267,7 +268,7 @@ static void request_lines(void **state)
            {"GET / HTTP/1.1\r\r\n" H "\r\n", "400"});
 }
 
-static void before_the_request_line(void **state)
+static void skips_a_few_empty_lines(void **state)
 {
     (void)state;
     EXPECT({"\r\n" GET("/"), "GET /|"}, {GET("/a") "\r\n" GET("/b"), "GET /a|GET /b|"},
@@ -278,7 +279,7 @@ static void before_the_request_line(void **state)
            {" \r\n" GET("/"), "400"});
 }
 
-static void fields(void **state)
+static void stores_known_fields(void **state)
 {
     (void)state;
 #define FIELD(line) {"GET / HTTP/1.1\r\n" H line "\r\n\r\n", "400"}
@@ -292,7 +293,7 @@ static void fields(void **state)
     expect_meaning("NUL in a value", str_make(nul, sizeof nul - 1), STR("400"), &LIMITS);
 }
 
-static void host(void **state)
+static void requires_exactly_one_valid_host(void **state)
 {
     (void)state;
     EXPECT({"GET / HTTP/1.1\r\n\r\n", "400"}, {"GET / HTTP/1.1\r\n" H H "\r\n", "400"},
@@ -304,7 +305,7 @@ static void host(void **state)
            {"GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", "GET /|"});
 }
 
-static void expectations(void **state)
+static void supports_only_100_continue(void **state)
 {
     (void)state;
     EXPECT({POST "Expect: 100-continue\r\nContent-Length: 1\r\n\r\na", "POST /p body=a|"},
@@ -325,8 +326,8 @@ static bool expects_continue(const char *head)
     return wants;
 }
 
-/* RFC 9110, 10.1.1: never to HTTP/1.0, and not when there is no body to wait for. */
-static void who_waits_for_100(void **state)
+/* RFC 9110, 10.1.1: not for HTTP/1.0, and not without a body. */
+static void continue_is_expected_only_with_a_body_and_http_1_1(void **state)
 {
     (void)state;
     assert_true(expects_continue(POST "Expect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
@@ -337,8 +338,8 @@ static void who_waits_for_100(void **state)
     assert_false(expects_continue("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
 }
 
-/* A refusal still knows what was understood: for the log, and for a HEAD, which gets no body. */
-static void a_refused_request_is_described(void **state)
+/* The log needs the parsed parts, and the error response to a HEAD needs the method. */
+static void rejected_request_has_its_parsed_parts(void **state)
 {
     struct reader rd;
     size_t used;
@@ -385,7 +386,7 @@ static void expect_at_size(const char *before, char c, size_t n, const char *aft
     buf_fini(&stream);
 }
 
-static void head_limit(void **state)
+static void limits_the_head(void **state)
 {
     static const char before[] = "GET / HTTP/1.1\r\nHost: a\r\nX: ", after[] = "\r\n\r\n";
     size_t room = 200 - (sizeof before - 1) - (sizeof after - 1);
@@ -395,14 +396,14 @@ static void head_limit(void **state)
     expect_at_size(before, 'x', room + 1000, "", "431");
     expect_at_size(before, ' ', room + 1, after, "431"); /* white space counts */
     expect_at_size("GET / HTTP/1.1\r\nHost: a\r\n", 'x', 300, "", "431");
-    /* Not the body's bytes, nor the next request's. */
+    /* Bytes of the body and of the next request do not count. */
     expect_at_size("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\nX: "
                    "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
                    "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n\r\n",
                    'b', 100, GET("/b"), "POST / body=bbb");
 }
 
-static void target_limit(void **state)
+static void limits_the_target(void **state)
 {
     (void)state;
     expect_at_size("GET /", 'x', 49, " HTTP/1.1\r\n" H "\r\n", "GET /xxx");
@@ -412,7 +413,7 @@ static void target_limit(void **state)
     expect_at_size("GET /", 'x', 1000, "", "414");
 }
 
-static void line_limit(void **state)
+static void limits_the_number_of_lines(void **state)
 {
     struct http_limits limits = small_limits();
     (void)state;
@@ -424,12 +425,12 @@ static void line_limit(void **state)
         STR("431"), &limits);
 }
 
-static void body_limit(void **state)
+static void limits_the_body(void **state)
 {
     (void)state;
     expect_at_size("POST / HTTP/1.1\r\n" H "Content-Length: 100\r\n\r\n", 'x', 100, "", "POST / body=xxx");
     expect_at_size("POST / HTTP/1.1\r\n" H "Content-Length: 101\r\n\r\n", 'x', 0, "",
-                   "413"); /* before it comes */
+                   "413"); /* before the body arrives */
     expect_at_size("POST / HTTP/1.1\r\n" H "Content-Length: 9223372036854775808\r\n\r\n", 'x', 0, "", "413");
     expect_at_size("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n64\r\n", 'x', 100,
                    "\r\n0\r\n\r\n", "POST / body=xxx");
@@ -441,8 +442,8 @@ static void body_limit(void **state)
                    "", "413");
 }
 
-/* Extensions, trailers, and a chunk size that never ends (leading zeros): the class of CVE-2024-22019. */
-static void chunk_framing_limits(void **state)
+/* Extensions, trailers, and an endless chunk size of leading zeros (like CVE-2024-22019). */
+static void limits_chunk_framing(void **state)
 {
     static const char head[] = "POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n";
     char before[128];
@@ -462,10 +463,11 @@ static void chunk_framing_limits(void **state)
     expect_at_size(before, '0', 8 * 100 + 4096 + 1, "", "413");
 }
 
-/* ---- noise ---- */
+/* ---- random bytes ---- */
 
-/* Any bytes, cut anyhow: the same meaning, nothing read beside the pieces (AddressSanitizer sees it). */
-static void noise_means_the_same_in_pieces(void **state)
+/* Splitting random bytes does not change the result, and nothing is read beyond the pieces
+ * (AddressSanitizer). */
+static void random_bytes_parse_the_same_in_pieces(void **state)
 {
     static const char *const words[] = {"GET ",
                                         "POST ",
@@ -497,7 +499,7 @@ static void noise_means_the_same_in_pieces(void **state)
     buf_init(&stream, 1 << 20);
     for (int round = 0; round < 4000; round++) {
         buf_reset(&stream, SIZE_MAX);
-        if (round % 4) /* mostly the beginning of something good */
+        if (round % 4) /* mostly start with a valid prefix */
             buf_append(&stream, STR("POST / HTTP/1.1\r\nHost: a\r\n"));
         for (int n = 0; n < 12; n++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -517,24 +519,24 @@ static void noise_means_the_same_in_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests),
-        cmocka_unit_test(persistence),
-        cmocka_unit_test(upgrades),
-        cmocka_unit_test(bodies),
-        cmocka_unit_test(bad_framing),
-        cmocka_unit_test(request_lines),
-        cmocka_unit_test(before_the_request_line),
-        cmocka_unit_test(fields),
-        cmocka_unit_test(host),
-        cmocka_unit_test(expectations),
-        cmocka_unit_test(who_waits_for_100),
-        cmocka_unit_test(a_refused_request_is_described),
-        cmocka_unit_test(head_limit),
-        cmocka_unit_test(target_limit),
-        cmocka_unit_test(line_limit),
-        cmocka_unit_test(body_limit),
-        cmocka_unit_test(chunk_framing_limits),
-        cmocka_unit_test(noise_means_the_same_in_pieces),
+        cmocka_unit_test(parses_requests),
+        cmocka_unit_test(keep_alive_depends_on_version_and_connection),
+        cmocka_unit_test(ignores_upgrades),
+        cmocka_unit_test(reads_bodies),
+        cmocka_unit_test(rejects_bad_framing),
+        cmocka_unit_test(checks_request_lines),
+        cmocka_unit_test(skips_a_few_empty_lines),
+        cmocka_unit_test(stores_known_fields),
+        cmocka_unit_test(requires_exactly_one_valid_host),
+        cmocka_unit_test(supports_only_100_continue),
+        cmocka_unit_test(continue_is_expected_only_with_a_body_and_http_1_1),
+        cmocka_unit_test(rejected_request_has_its_parsed_parts),
+        cmocka_unit_test(limits_the_head),
+        cmocka_unit_test(limits_the_target),
+        cmocka_unit_test(limits_the_number_of_lines),
+        cmocka_unit_test(limits_the_body),
+        cmocka_unit_test(limits_chunk_framing),
+        cmocka_unit_test(random_bytes_parse_the_same_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

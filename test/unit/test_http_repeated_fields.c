@@ -1,4 +1,4 @@
-/* Header fields that come in several lines: what they mean, and what they cost. */
+/* Header fields sent in several lines: their joined value, and the memory they need. */
 #include "unit.h"
 
 #include "http/parse.h"
@@ -8,7 +8,7 @@
 static const struct http_limits LIMITS = {
     .head_bytes = 16 << 10, .target_bytes = 8 << 10, .field_lines = 100, .body_bytes = 16 << 10};
 
-/* One parser and the request that it fills. */
+/* A parser and its request. */
 struct reader {
     struct parser *parser;
     struct request r;
@@ -37,7 +37,7 @@ static void reader_feed(struct reader *rd, struct str bytes)
 
 enum { REPEATED_LINES = 90, REPEATED_VALUE = 150 };
 
-/* A head with one field many times, and a body that does not come. */
+/* A head with many lines of one field, and an incomplete body. */
 static void make_repeated(struct buf *head, const char *name)
 {
     buf_init(head, 64 << 10);

@@ -1,5 +1,5 @@
-/* Listeners: which addresses are taken, Unix sockets that others left behind or still use, who the client is,
- * and what a failed start leaves: nothing. */
+/* Listeners: valid addresses, stale and live Unix sockets, client addresses, and cleanup after a failed
+ * start. */
 #include "unit.h"
 
 #include "lib/http_rig.h"
@@ -39,7 +39,7 @@ static void path_in(const struct rig *rig, const char *name, char out[PATH_BYTES
     (void)snprintf(address, PATH_BYTES + 8, "unix:%s", out);
 }
 
-static void several_listeners(void **state)
+static void listens_on_several_addresses(void **state)
 {
     struct rig rig;
     struct stat st;
@@ -55,7 +55,7 @@ static void several_listeners(void **state)
     for (int i = 0; i < 3; i++) {
         struct peer p;
         peer_open_at(&p, &rig, i);
-        struct answer a = peer_ask(&p, GET("/plain"), 1);
+        struct peer_response a = peer_request(&p, GET("/plain"), 1);
         assert_str(a.body, "hello");
         assert_string_equal(rig.app.last_address, clients[i]);
         peer_fini(&p);
@@ -77,11 +77,11 @@ static void expect_failure(const char *const *listen, size_t count, enum err wan
     if (!strstr(error.text, word))
         fail_msg("%s: does not contain %s", error.text, word);
     rig.server = NULL;
-    rig_turns(&rig, 5);
+    rig_iterate_n(&rig, 5);
     rig_fini(&rig); /* no handle is left */
 }
 
-static void addresses_that_are_none(void **state)
+static void rejects_invalid_addresses(void **state)
 {
     static const char *const bad[] = {"",
                                       "8080",
@@ -105,7 +105,7 @@ static void addresses_that_are_none(void **state)
     }
 }
 
-static void an_address_in_use(void **state)
+static void reports_an_address_in_use(void **state)
 {
     struct rig rig;
     char address[sizeof rig.server->listeners->name];
@@ -131,7 +131,7 @@ static void leave_socket(const char *path, int *listening)
     }
 }
 
-static void a_dead_servers_socket_is_replaced(void **state)
+static void replaces_the_socket_file_of_a_dead_server(void **state)
 {
     struct rig rig;
     struct peer p;
@@ -145,12 +145,12 @@ static void a_dead_servers_socket_is_replaced(void **state)
     if (open_at(&rig, listen, 1, &error) != OK)
         fail_msg("%s", error.text);
     peer_open_at(&p, &rig, 0);
-    (void)peer_ask(&p, GET("/plain"), 1);
+    (void)peer_request(&p, GET("/plain"), 1);
     peer_fini(&p);
     rig_fini(&rig);
 }
 
-static void a_living_servers_socket_is_not(void **state)
+static void keeps_the_socket_file_of_a_running_server(void **state)
 {
     struct rig rig;
     struct stat st;
@@ -168,7 +168,7 @@ static void a_living_servers_socket_is_not(void **state)
     rig_fini(&rig);
 }
 
-static void a_file_that_is_no_socket_is_kept(void **state)
+static void keeps_a_file_that_is_not_a_socket(void **state)
 {
     struct rig rig;
     struct stat st;
@@ -187,7 +187,7 @@ static void a_file_that_is_no_socket_is_kept(void **state)
     rig_fini(&rig);
 }
 
-static void a_path_that_is_too_long(void **state)
+static void rejects_a_path_that_is_too_long(void **state)
 {
     char address[200] = "unix:/tmp/";
     (void)state;
@@ -211,7 +211,7 @@ static void open_with_proxies(struct rig *rig, const char *const *proxies, size_
         rig->server = NULL;
 }
 
-static void trusted_proxies(void **state)
+static void client_address_comes_from_trusted_proxies(void **state)
 {
     static const char *const good[] = {"127.0.0.0/8", "::1"}, *const bad[] = {"127.0.0.1", "nonsense"};
     struct rig rig;
@@ -219,11 +219,11 @@ static void trusted_proxies(void **state)
     (void)state;
     open_with_proxies(&rig, good, 2, OK);
     peer_open(&p, &rig);
-    (void)peer_ask(
+    (void)peer_request(
         &p, "GET /plain HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n",
         1);
     assert_string_equal(rig.app.last_address, "1.2.3.4");
-    (void)peer_ask(&p, GET("/plain"), 2);
+    (void)peer_request(&p, GET("/plain"), 2);
     assert_string_equal(rig.app.last_address, "127.0.0.1");
     peer_fini(&p);
     rig_fini(&rig);
@@ -231,8 +231,8 @@ static void trusted_proxies(void **state)
     rig_fini(&rig);
 }
 
-/* The cap stays below the limit of open files, and others can still open some. */
-static void descriptors_are_kept_for_others(void **state)
+/* max_connections is lowered below the limit on open files, so that other files can be opened. */
+static void reserves_descriptors_for_other_uses(void **state)
 {
     enum { FILES = 150 };
     struct rig rig;
@@ -254,15 +254,15 @@ static void descriptors_are_kept_for_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_listeners),
-        cmocka_unit_test(addresses_that_are_none),
-        cmocka_unit_test(an_address_in_use),
-        cmocka_unit_test(a_dead_servers_socket_is_replaced),
-        cmocka_unit_test(a_living_servers_socket_is_not),
-        cmocka_unit_test(a_file_that_is_no_socket_is_kept),
-        cmocka_unit_test(a_path_that_is_too_long),
-        cmocka_unit_test(trusted_proxies),
-        cmocka_unit_test(descriptors_are_kept_for_others),
+        cmocka_unit_test(listens_on_several_addresses),
+        cmocka_unit_test(rejects_invalid_addresses),
+        cmocka_unit_test(reports_an_address_in_use),
+        cmocka_unit_test(replaces_the_socket_file_of_a_dead_server),
+        cmocka_unit_test(keeps_the_socket_file_of_a_running_server),
+        cmocka_unit_test(keeps_a_file_that_is_not_a_socket),
+        cmocka_unit_test(rejects_a_path_that_is_too_long),
+        cmocka_unit_test(client_address_comes_from_trusted_proxies),
+        cmocka_unit_test(reserves_descriptors_for_other_uses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

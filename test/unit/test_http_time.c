@@ -1,5 +1,5 @@
-/* What takes time: answers in parts, back-pressure, deadlines, the cap, the end of the server. Each test ends
- * with a loop that has no handle left and with every request freed. */
+/* Streaming, back-pressure, deadlines, max_connections and draining. Each test ends by checking that the loop
+ * has no handles and that every request was freed. */
 #include "unit.h"
 
 #include "lib/http_rig.h"
@@ -9,75 +9,75 @@
 
 /* ---- streaming and back-pressure ---- */
 
-static void an_answer_in_parts(void **state)
+static void streams_a_response_in_chunks(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
     peer_open(&p, rig);
-    struct answer a = peer_ask(&p, GET("/stream?40") GET("/plain"), 2);
+    struct peer_response a = peer_request(&p, GET("/stream?40") GET("/plain"), 2);
     assert_str(a.body, "hello");
-    (void)peer_answers(&p, NULL, &a, 1);
+    (void)peer_responses(&p, NULL, &a, 1);
     assert_true(a.chunked && a.complete);
-    assert_null(answer_field(&a, "Content-Length").p);
-    assert_int_equal(answer_chunk_bytes(&a), 40 * PART_BYTES);
+    assert_null(peer_response_field(&a, "Content-Length").p);
+    assert_int_equal(peer_chunk_bytes(&a), 40 * PART_BYTES);
     peer_fini(&p);
 }
 
-static void an_answer_in_parts_to_an_old_client(void **state)
+static void streams_to_http_1_0_until_close(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, rig);
     (void)peer_send_text(&p, "GET /stream?40 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     rig_until(rig, (peer_read(&p), p.ended));
-    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
-    assert_null(answer_field(&a, "Transfer-Encoding").p);
-    assert_str(answer_field(&a, "Connection"), "close");
+    assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
+    assert_null(peer_response_field(&a, "Transfer-Encoding").p);
+    assert_str(peer_response_field(&a, "Connection"), "close");
     assert_int_equal(a.body.len, 40 * PART_BYTES);
     assert_false(p.reset);
     peer_fini(&p);
 }
 
-static void the_head_of_an_answer_in_parts(void **state)
+static void head_of_a_streamed_response_has_no_body(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, rig);
     (void)peer_send_text(&p, "HEAD /stream?40 HTTP/1.1\r\n" H "\r\n" GET("/plain"));
     rig_until(rig, peer_complete(&p, "H") == 2);
-    (void)peer_answers(&p, "H", &a, 1);
-    assert_str(answer_field(&a, "Transfer-Encoding"), "chunked");
+    (void)peer_responses(&p, "H", &a, 1);
+    assert_str(peer_response_field(&a, "Transfer-Encoding"), "chunked");
     peer_fini(&p);
 }
 
-static void an_answer_broken_off(void **state)
+static void aborted_stream_is_detectable(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, rig);
     (void)peer_send_text(&p, GET("/abort?2"));
     rig_until(rig, (peer_read(&p), p.ended));
-    assert_int_equal(peer_answers(&p, NULL, &a, 1), 1);
+    assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
     assert_false(a.complete); /* no last chunk */
     peer_fini(&p);
-    /* An old client has no other way to see that something is missing. */
+    /* For an HTTP/1.0 client a reset is the only sign of a truncated response. */
     peer_open(&p, rig);
     (void)peer_send_text(&p, "GET /abort?2 HTTP/1.0\r\n\r\n");
     rig_until(rig, (peer_read(&p), p.ended));
     assert_true(p.reset);
     peer_fini(&p);
-    /* Before anything was sent it is an ordinary error. */
+    /* Before anything was sent, it is an ordinary error response. */
     peer_open(&p, rig);
-    a = peer_ask(&p, GET("/abort?0"), 1);
+    a = peer_request(&p, GET("/abort?0"), 1);
     assert_int_equal(a.status, 500);
     peer_fini(&p);
 }
 
-/* A client that does not read stops the handler, and later gets all. */
-static void back_pressure(void **state)
+/* The handler stops while the client does not read; later the client gets everything. */
+static void slow_reader_stops_the_handler(void **state)
 {
     enum { PARTS = 200 };
     struct rig *rig = *state;
@@ -85,19 +85,19 @@ static void back_pressure(void **state)
     peer_open_narrow(&p, rig);
     (void)peer_send_text(&p, GET("/stream?200"));
     rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
-    rig_turns(rig, 50);
+    rig_iterate_n(rig, 50);
     struct conn *c = LIST_ENTRY(rig->server->conns[CONN_WRITING].next, struct conn, link);
     assert_true(uv_stream_get_write_queue_size(&c->stream) < 2 * PART_BYTES);
     assert_true(c->x->r.res.bytes_sent < (size_t)PARTS * PART_BYTES);
     rig_until(rig, peer_complete(&p, NULL) == 1);
-    struct answer a;
-    (void)peer_answers(&p, NULL, &a, 1);
-    assert_int_equal(answer_chunk_bytes(&a), (size_t)PARTS * PART_BYTES);
+    struct peer_response a;
+    (void)peer_responses(&p, NULL, &a, 1);
+    assert_int_equal(peer_chunk_bytes(&a), (size_t)PARTS * PART_BYTES);
     peer_fini(&p);
 }
 
-/* Requests of a client that does not read are not read either. */
-static void unread_answers_stop_the_reading(void **state)
+/* The server stops reading requests of a client that does not read its responses. */
+static void unread_responses_stop_reading_requests(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -111,7 +111,7 @@ static void unread_answers_stop_the_reading(void **state)
         size_t n = peer_send_some(&p, str_make(stream.p + sent, stream.len - sent));
         sent += n;
         idle = n ? 0 : idle + 1;
-        rig_turn(rig);
+        rig_iterate(rig);
     }
     assert_true(rig->app.begun < 200);
     struct conn *c = LIST_ENTRY(rig->server->conns[CONN_WRITING].next, struct conn, link);
@@ -125,7 +125,7 @@ static void unread_answers_stop_the_reading(void **state)
     buf_fini(&stream);
 }
 
-static void a_reset_in_the_middle_of_an_answer(void **state)
+static void survives_a_reset_within_a_response(void **state)
 {
     static const char *const targets[] = {GET("/big?8000000"), GET("/stream?100"),
                                           GET("/big?8000000") GET("/plain")};
@@ -148,7 +148,7 @@ static void expect_end_after(struct rig *rig, const char *stream, int64_t ms, co
     struct peer p;
     peer_open(&p, rig);
     (void)peer_send_text(&p, stream);
-    rig_turns(rig, 20);
+    rig_iterate_n(rig, 20);
     rig_advance(rig, ms - 1);
     rig_tick(rig);
     peer_read(&p);
@@ -160,7 +160,7 @@ static void expect_end_after(struct rig *rig, const char *stream, int64_t ms, co
     rig_until(rig, http_server_counts(rig->server).connections == 0);
 }
 
-static void deadlines(void **state)
+static void each_state_has_its_deadline(void **state)
 {
     struct rig *rig = *state;
     expect_end_after(rig, "", 30000, "");
@@ -170,11 +170,11 @@ static void deadlines(void **state)
     expect_end_after(rig, GET("/plain"), 75000, "200");
     expect_end_after(rig, GET("/plain") "GET", 30000, "200 408");
     expect_end_after(rig, GET("/late"), 90000, "503");
-    assert_int_equal(rig->app.cancelled, 1);
-    assert_int_equal(test_app_answer_late(&rig->app), 1);
+    assert_int_equal(rig->app.canceled, 1);
+    assert_int_equal(test_app_complete_late(&rig->app), 1);
 }
 
-/* A client that leaves its side open after a refusal. */
+/* A client that does not close its side after an error response. */
 static void lingering_ends_after_two_seconds(void **state)
 {
     struct rig *rig = *state;
@@ -191,8 +191,8 @@ static void lingering_ends_after_two_seconds(void **state)
     peer_fini(&p);
 }
 
-/* Every byte is in time, the whole is not. */
-static void dripping_does_not_help(void **state)
+/* Each byte arrives soon after the last, but the request does not complete in time. */
+static void slow_request_times_out_although_bytes_arrive(void **state)
 {
     static const char *const heads[] = {"GET /plain HTTP/1.1\r\nX: ",
                                         "POST /echo HTTP/1.1\r\n" H "Content-Length: 1000\r\n\r\n"};
@@ -202,11 +202,11 @@ static void dripping_does_not_help(void **state)
         int seconds = 0;
         peer_open(&p, rig);
         (void)peer_send_text(&p, heads[i]);
-        rig_turns(rig, 10);
+        rig_iterate_n(rig, 10);
         for (; seconds < 60 && peer_complete(&p, NULL) == 0; seconds++) {
             (void)peer_send_text(&p, "x");
             rig_advance(rig, 1000);
-            rig_turns(rig, 3);
+            rig_iterate_n(rig, 3);
             if (seconds % 4 == 3)
                 rig_tick(rig);
         }
@@ -216,11 +216,11 @@ static void dripping_does_not_help(void **state)
     }
 }
 
-static void sleeping(void **state)
+static void sleeping_request_wakes_at_its_deadline(void **state)
 {
     struct rig *rig = *state;
     struct peer p, q;
-    struct answer a;
+    struct peer_response a;
     peer_open(&p, rig);
     peer_open(&q, rig);
     (void)peer_send_text(&p, GET("/sleep?50000"));
@@ -231,27 +231,27 @@ static void sleeping(void **state)
     assert_int_equal(peer_complete(&p, NULL), 0);
     rig_advance(rig, 10000);
     rig_until(rig, peer_complete(&p, NULL) == 1);
-    (void)peer_answers(&p, NULL, &a, 1);
+    (void)peer_responses(&p, NULL, &a, 1);
     assert_str(a.body, "slept");
     peer_fini(&p);
     peer_fini(&q);
 }
 
-static void a_client_that_never_reads_is_closed(void **state)
+static void client_that_never_reads_is_disconnected(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
     peer_open_narrow(&p, rig);
     (void)peer_send_text(&p, GET("/big?8000000"));
     rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
-    rig_turns(rig, 50);
+    rig_iterate_n(rig, 50);
     rig_advance(rig, 60000);
     rig_until(rig, http_server_counts(rig->server).connections == 0);
     peer_fini(&p);
 }
 
-/* Slow is not stuck: whoever takes something in each write_timeout_ms gets all of it. */
-static void a_client_that_reads_slowly_is_not(void **state)
+/* A client that reads something within each write_timeout_ms gets the whole response. */
+static void client_that_reads_slowly_is_not_disconnected(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -273,9 +273,9 @@ static void a_client_that_reads_slowly_is_not(void **state)
     peer_fini(&p);
 }
 
-/* ---- how many ---- */
+/* ---- max_connections ---- */
 
-static void above_the_cap_they_wait(void **state)
+static void clients_above_max_connections_wait(void **state)
 {
     enum { CAP = 100, MORE = 20 };
     struct rig *rig = *state;
@@ -283,39 +283,39 @@ static void above_the_cap_they_wait(void **state)
     for (int i = 0; i < CAP + MORE; i++)
         peer_open(&peers[i], rig);
     rig_until(rig, http_server_counts(rig->server).connections == CAP);
-    rig_turns(rig, 50);
+    rig_iterate_n(rig, 50);
     assert_int_equal(http_server_counts(rig->server).connections, CAP);
-    (void)peer_ask(&peers[0], GET("/plain"), 1); /* who is in is served */
+    (void)peer_request(&peers[0], GET("/plain"), 1); /* connected clients are served */
     (void)peer_send_text(&peers[CAP], GET("/plain"));
-    rig_turns(rig, 20);
+    rig_iterate_n(rig, 20);
     assert_int_equal(peer_complete(&peers[CAP], NULL), 0);
     for (int i = 0; i < MORE; i++)
         peer_fini(&peers[i]);
     rig_until(rig, peer_complete(&peers[CAP], NULL) == 1);
     for (int i = MORE; i < CAP + MORE; i++) {
         if (i != CAP)
-            (void)peer_ask(&peers[i], GET("/plain"), 1);
+            (void)peer_request(&peers[i], GET("/plain"), 1);
         peer_fini(&peers[i]);
     }
     rig_until(rig, http_server_counts(rig->server).connections == 0);
     assert_int_equal(http_server_counts(rig->server).accepted, CAP + MORE);
 }
 
-/* ---- the end ---- */
+/* ---- draining ---- */
 
-static void drain_lets_requests_finish(void **state)
+static void drain_lets_requests_complete(void **state)
 {
     struct rig *rig = *state;
     enum { QUEUED = 5 };
     struct peer idle, fresh, late, unread, queued[QUEUED];
-    struct answer a;
+    struct peer_response a;
     peer_open(&idle, rig);
-    (void)peer_ask(&idle, GET("/plain"), 1);
+    (void)peer_request(&idle, GET("/plain"), 1);
     peer_open(&fresh, rig);
     peer_open(&late, rig);
     (void)peer_send_text(&late, GET("/late"));
     rig_until(rig, rig->app.begun == 2);
-    /* Sent before anybody could know, and not read yet; not even accepted yet. */
+    /* One request is sent but not read, another one is not even accepted. */
     peer_open(&unread, rig);
     rig_until(rig, http_server_counts(rig->server).connections == 4);
     (void)peer_send_some(&unread, STR(GET("/plain")));
@@ -332,10 +332,10 @@ static void drain_lets_requests_finish(void **state)
         peer_fini(&queued[i]);
     }
     assert_false(rig->closed);
-    assert_int_equal(test_app_answer_late(&rig->app), 1);
+    assert_int_equal(test_app_complete_late(&rig->app), 1);
     rig_until(rig, (peer_read(&late), late.ended));
-    assert_int_equal(peer_answers(&late, NULL, &a, 1), 1);
-    assert_str(answer_field(&a, "Connection"), "close");
+    assert_int_equal(peer_responses(&late, NULL, &a, 1), 1);
+    assert_str(peer_response_field(&a, "Connection"), "close");
     peer_fini(&idle);
     peer_fini(&fresh);
     peer_fini(&late);
@@ -343,7 +343,7 @@ static void drain_lets_requests_finish(void **state)
     rig_until(rig, rig->closed);
 }
 
-static void drain_ends_after_its_time(void **state)
+static void drain_ends_after_drain_ms(void **state)
 {
     struct rig *rig = *state;
     struct peer late, half;
@@ -352,21 +352,21 @@ static void drain_ends_after_its_time(void **state)
     (void)peer_send_text(&late, GET("/late"));
     (void)peer_send_text(&half, "GET /plain HT");
     rig_until(rig, rig->app.begun == 1);
-    rig_turns(rig, 10);
+    rig_iterate_n(rig, 10);
     rig_close(rig);
-    rig_advance(rig, 200); /* listeners have closed */
-    rig_turns(rig, 10);
+    rig_advance(rig, 200); /* until the listeners have closed */
+    rig_iterate_n(rig, 10);
     rig_advance(rig, 4799);
-    rig_turns(rig, 50);
+    rig_iterate_n(rig, 50);
     assert_false(rig->closed);
     rig_advance(rig, 1);
     rig_until(rig, rig->closed);
-    assert_int_equal(rig->app.cancelled, 1);
+    assert_int_equal(rig->app.canceled, 1);
     peer_fini(&late);
     peer_fini(&half);
 }
 
-static void a_second_close_forces(void **state)
+static void second_close_forces_the_end(void **state)
 {
     struct rig *rig = *state;
     struct peer late, stream, slow;
@@ -378,7 +378,7 @@ static void a_second_close_forces(void **state)
     (void)peer_send_text(&slow, GET("/sleep?100000"));
     rig_until(rig, rig->app.begun == 3 && !list_is_empty(&rig->server->conns[CONN_WRITING]));
     rig_close(rig);
-    rig_turns(rig, 20);
+    rig_iterate_n(rig, 20);
     assert_false(rig->closed);
     http_server_close(rig->server, NULL, NULL);
     rig_until(rig, rig->closed);
@@ -394,23 +394,23 @@ static void a_second_close_forces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CONN_TEST(an_answer_in_parts),
-        CONN_TEST(an_answer_in_parts_to_an_old_client),
-        CONN_TEST(the_head_of_an_answer_in_parts),
-        CONN_TEST(an_answer_broken_off),
-        CONN_TEST(back_pressure),
-        CONN_TEST(unread_answers_stop_the_reading),
-        CONN_TEST(a_reset_in_the_middle_of_an_answer),
-        CLOCK_TEST(deadlines),
+        CONN_TEST(streams_a_response_in_chunks),
+        CONN_TEST(streams_to_http_1_0_until_close),
+        CONN_TEST(head_of_a_streamed_response_has_no_body),
+        CONN_TEST(aborted_stream_is_detectable),
+        CONN_TEST(slow_reader_stops_the_handler),
+        CONN_TEST(unread_responses_stop_reading_requests),
+        CONN_TEST(survives_a_reset_within_a_response),
+        CLOCK_TEST(each_state_has_its_deadline),
         CLOCK_TEST(lingering_ends_after_two_seconds),
-        CLOCK_TEST(dripping_does_not_help),
-        CLOCK_TEST(sleeping),
-        CLOCK_TEST(a_client_that_never_reads_is_closed),
-        CLOCK_TEST(a_client_that_reads_slowly_is_not),
-        CONN_TEST(above_the_cap_they_wait),
-        CONN_TEST(drain_lets_requests_finish),
-        CLOCK_TEST(drain_ends_after_its_time),
-        CONN_TEST(a_second_close_forces),
+        CLOCK_TEST(slow_request_times_out_although_bytes_arrive),
+        CLOCK_TEST(sleeping_request_wakes_at_its_deadline),
+        CLOCK_TEST(client_that_never_reads_is_disconnected),
+        CLOCK_TEST(client_that_reads_slowly_is_not_disconnected),
+        CONN_TEST(clients_above_max_connections_wait),
+        CONN_TEST(drain_lets_requests_complete),
+        CLOCK_TEST(drain_ends_after_drain_ms),
+        CONN_TEST(second_close_forces_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

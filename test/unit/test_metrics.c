@@ -1,9 +1,9 @@
-/* Buckets and the text format. */
+/* Histograms and the Prometheus text format. */
 #include "unit.h"
 
 #include "base/metrics.h"
 
-static void a_duration_falls_into_its_bucket(void **state)
+static void duration_is_counted_in_its_bucket(void **state)
 {
     struct metrics_times t = {0};
     (void)state;
@@ -22,8 +22,8 @@ static void a_duration_falls_into_its_bucket(void **state)
     assert_int_equal(t.max_us, INT64_C(1) << 40);
 }
 
-/* Against the plain definition, at and around every bound. */
-static void every_bound_is_inclusive(void **state)
+/* Compared with the definition, at and around each bound. */
+static void bucket_bounds_are_inclusive(void **state)
 {
     (void)state;
     for (int i = 0; i < METRICS_BOUNDS; i++)
@@ -52,7 +52,7 @@ static struct buf new_text(void)
     return b;
 }
 
-static void counters_and_gauges(void **state)
+static void counters_and_gauges_are_formatted(void **state)
 {
     struct buf b = new_text();
     (void)state;
@@ -92,7 +92,7 @@ static void histograms_are_cumulative(void **state)
             "s_bucket{r=\"q\",le=\"+Inf\"} 3\ns_sum{r=\"q\"} 1003\ns_count{r=\"q\"} 3\n");
 }
 
-static void bounds_are_written_in_seconds(void **state)
+static void bounds_are_formatted_in_seconds(void **state)
 {
     struct buf b = new_text();
     struct metrics_times t = {0};
@@ -112,12 +112,12 @@ static void bounds_are_written_in_seconds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_duration_falls_into_its_bucket),
-        cmocka_unit_test(every_bound_is_inclusive),
-        cmocka_unit_test(counters_and_gauges),
+        cmocka_unit_test(duration_is_counted_in_its_bucket),
+        cmocka_unit_test(bucket_bounds_are_inclusive),
+        cmocka_unit_test(counters_and_gauges_are_formatted),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(histograms_are_cumulative),
-        cmocka_unit_test(bounds_are_written_in_seconds),
+        cmocka_unit_test(bounds_are_formatted_in_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* See http_rig.h. */
+/* The test server and its clients. */
 #include "lib/http_rig.h"
 
 #include "base/check.h"
@@ -103,7 +103,7 @@ void rig_fini(struct rig *rig)
     rig->clock[1] = 0;
     if (rig->server)
         rig_until(rig, rig->closed);
-    rig_turns(rig, 2);
+    rig_iterate_n(rig, 2);
     assert_int_equal(rig->app.begun, rig->app.freed);
     test_app_fini(&rig->app);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
@@ -117,15 +117,15 @@ void rig_advance(struct rig *rig, int64_t ms)
     rig->clock[1] += ms;
 }
 
-void rig_turn(struct rig *rig)
+void rig_iterate(struct rig *rig)
 {
     (void)uv_run(&rig->loop, UV_RUN_NOWAIT);
 }
 
-void rig_turns(struct rig *rig, int n)
+void rig_iterate_n(struct rig *rig, int n)
 {
     while (n-- > 0)
-        rig_turn(rig);
+        rig_iterate(rig);
 }
 
 void rig_tick(struct rig *rig)
@@ -227,7 +227,7 @@ size_t peer_send_some(struct peer *p, struct str bytes)
     ssize_t n = send(p->fd, bytes.p, bytes.len, MSG_NOSIGNAL);
     if (n >= 0 || errno == EAGAIN)
         return n > 0 ? (size_t)n : 0;
-    peer_read(p); /* what came before the end */
+    peer_read(p); /* bytes that arrived before the connection ended */
     p->ended = true;
     return 0;
 }
@@ -238,7 +238,7 @@ bool peer_send(struct peer *p, struct str bytes)
     while (bytes.len && !p->ended) {
         size_t n = peer_send_some(p, bytes);
         bytes = str_make(bytes.p + n, bytes.len - n);
-        rig_turn(p->rig);
+        rig_iterate(p->rig);
         if (n == 0)
             peer_read(p);
         if (clock_work_us() > limit)
@@ -270,7 +270,7 @@ void peer_read_some(struct peer *p, size_t max)
     size_t end = p->len + max;
     while (!p->ended && p->len < end) {
         if (p->cap - p->len < 65536) {
-            p->in = realloc(p->in, p->cap = p->cap * 2 + 131072); /* not a fault of the server's */
+            p->in = realloc(p->in, p->cap = p->cap * 2 + 131072); /* not counted by fault injection */
             assert_non_null(p->in);
         }
         size_t room = p->cap - p->len < end - p->len ? p->cap - p->len : end - p->len;
@@ -291,9 +291,9 @@ void peer_read(struct peer *p)
     peer_read_some(p, SIZE_MAX / 4);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-struct str answer_field(const struct answer *a, const char *name)
+struct str peer_response_field(const struct peer_response *a, const char *name)
 {
     struct str rest = a->head, line, value;
     while (rest.p) {
@@ -305,7 +305,7 @@ struct str answer_field(const struct answer *a, const char *name)
     return (struct str){NULL, 0};
 }
 
-/* Length of the chunks at the start of s with the last one; 0: they are not all there. */
+/* Length of a chunked body at the start of `s`; 0 if it is incomplete. */
 static size_t chunks_length(struct str s)
 {
     size_t at = 0;
@@ -325,20 +325,20 @@ static size_t chunks_length(struct str s)
     }
 }
 
-/* Takes one answer off the front of *s. False: there is no whole head. */
-static bool take_answer(struct str *s, bool is_head, bool ended, struct answer *a)
+/* Removes the first response from `*s`. Returns false if its head is incomplete. */
+static bool take_answer(struct str *s, bool is_head, bool ended, struct peer_response *a)
 {
     const char *end = s->len ? memmem(s->p, s->len, "\r\n\r\n", 4) : NULL;
     unsigned long long length = 0;
-    *a = (struct answer){0};
+    *a = (struct peer_response){0};
     if (!end)
         return false;
     a->head = str_make(s->p, (size_t)(end - s->p) + 4);
     assert_memory_equal(s->p, "HTTP/1.1 ", 9);
     a->status = (int)strtol(s->p + 9, NULL, 10);
     struct str rest = str_make(s->p + a->head.len, s->len - a->head.len), field;
-    a->chunked = answer_field(a, "Transfer-Encoding").p != NULL;
-    field = answer_field(a, "Content-Length");
+    a->chunked = peer_response_field(a, "Transfer-Encoding").p != NULL;
+    field = peer_response_field(a, "Content-Length");
     bool has_length = str_to_u64(field, SIZE_MAX, &length);
     assert_false(a->chunked && has_length);
     if (is_head || a->status < 200 || a->status == 204 || a->status == 304) {
@@ -358,7 +358,7 @@ static bool take_answer(struct str *s, bool is_head, bool ended, struct answer *
     return true;
 }
 
-size_t peer_answers(const struct peer *p, const char *heads, struct answer *out, size_t max)
+size_t peer_responses(const struct peer *p, const char *heads, struct peer_response *out, size_t max)
 {
     struct str rest = str_make(p->in, p->len);
     size_t n = 0;
@@ -374,24 +374,24 @@ size_t peer_answers(const struct peer *p, const char *heads, struct answer *out,
 size_t peer_complete(struct peer *p, const char *heads)
 {
     enum { MAX = 2048 };
-    static struct answer answers[MAX];
+    static struct peer_response answers[MAX];
     peer_read(p);
-    size_t n = peer_answers(p, heads, answers, MAX);
+    size_t n = peer_responses(p, heads, answers, MAX);
     return n && !answers[n - 1].complete ? n - 1 : n;
 }
 
 void peer_expect(const struct peer *p, const char *statuses)
 {
     enum { MAX = 64 };
-    struct answer answers[MAX];
+    struct peer_response answers[MAX];
     char text[512] = "";
-    size_t n = peer_answers(p, NULL, answers, MAX), at = 0;
+    size_t n = peer_responses(p, NULL, answers, MAX), at = 0;
     for (size_t i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, i ? " %d" : "%d", answers[i].status);
     assert_string_equal(text, statuses);
 }
 
-size_t answer_chunk_bytes(const struct answer *a)
+size_t peer_chunk_bytes(const struct peer_response *a)
 {
     const char *at = a->body.p;
     size_t total = 0, n;
@@ -402,14 +402,14 @@ size_t answer_chunk_bytes(const struct answer *a)
     return total;
 }
 
-struct answer peer_ask(struct peer *p, const char *request, size_t n)
+struct peer_response peer_request(struct peer *p, const char *request, size_t n)
 {
     enum { MAX = 64 };
-    struct answer answers[MAX];
+    struct peer_response answers[MAX];
     CHECK(n && n <= MAX);
     (void)peer_send_text(p, request);
     rig_until(p->rig, peer_complete(p, NULL) >= n || p->ended);
-    if (peer_answers(p, NULL, answers, MAX) < n)
+    if (peer_responses(p, NULL, answers, MAX) < n)
         fail_msg("%zu answers wanted; the connection ended after: %.*s", n, (int)p->len, p->in ? p->in : "");
     return answers[n - 1];
 }

@@ -1,4 +1,4 @@
-/* The handlers of test_app.h. */
+/* The request handlers of the test application. */
 #include "lib/test_app.h"
 
 #include "base/check.h"
@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A driver's record of one call: on the heap, as long as the driver needs it. */
+/* The call record of a driver, on the heap. */
 struct call {
     struct list link;
-    struct waiter *wait; /* NULL: the request has left */
+    struct waiter *wait; /* NULL: canceled */
     struct test_app *app;
     uv_timer_t timer; /* of /busy */
 };
@@ -43,7 +43,7 @@ static void append_bytes(struct buf *b, size_t n)
     b->len += to ? n : 0;
 }
 
-/* ---- big and streamed answers ---- */
+/* ---- large and streamed responses ---- */
 
 static enum next big_step(struct request *r)
 {
@@ -84,12 +84,12 @@ static enum next abort_step(struct request *r)
     return next;
 }
 
-/* ---- turns ---- */
+/* ---- loop iterations ---- */
 
 static enum next yield_step(struct request *r)
 {
     struct state *s = r->state;
-    app_of(r)->turns++;
+    app_of(r)->iterations++;
     if (s->n-- == 0)
         return text(r, 200, STR("yielded"));
     r->step = yield_step;
@@ -102,7 +102,7 @@ static enum next more_step(struct request *r)
     int64_t until = clock_work_us() + 1000;
     while (clock_work_us() < until)
         ;
-    app_of(r)->turns++;
+    app_of(r)->iterations++;
     if (s->n-- == 0)
         return text(r, 200, STR("more"));
     r->step = more_step;
@@ -129,7 +129,7 @@ static void cancel_call(struct waiter *w)
 {
     struct call *call = w->call;
     call->wait = NULL;
-    call->app->cancelled++;
+    call->app->canceled++;
 }
 
 static enum next start_call(struct request *r, struct call **out)
@@ -165,7 +165,7 @@ static enum next late_step(struct request *r)
     return next;
 }
 
-int test_app_answer_late(struct test_app *app)
+int test_app_complete_late(struct test_app *app)
 {
     int n = 0;
     while (!list_is_empty(&app->late)) {
@@ -226,7 +226,7 @@ static enum next hold_step(struct request *r)
     return request_sleep(r, INT64_MAX);
 }
 
-/* ---- short answers ---- */
+/* ---- short responses ---- */
 
 static enum next plain_step(struct request *r)
 {
