@@ -51,7 +51,7 @@ def test_what_a_guide_names_is_there(path, keys):
         name = re.match(r"\s+\[(\w+)\]", block).group(1)
         for key in re.findall(r"^    (\w+) =", block, re.M):
             assert key in keys[name] or key.removesuffix("_file") in keys[name], f"[{name}] {key}"
-    for row in re.findall(r"^\| (`.*?) \|", text.split("## What can go wrong")[-1].split("## When something")[-1], re.M):
+    for row in re.findall(r"^\| (`.*?) \|", text.split("## What can go wrong")[-1].split("## Troubleshooting")[-1], re.M):
         for shown in [] if row.startswith("`viewtally") else re.findall(r"`([a-z_]+) ", row):
             assert shown in OUTCOMES, row
 

@@ -1,5 +1,4 @@
-/* The table of which platform gives which count stands in the README and in the API's document as the
- * descriptors have it. */
+/* The capability tables in the documentation and in the OpenAPI document match the descriptors. */
 #include "unit.h"
 
 #include "platforms/capabilities.h"
@@ -42,13 +41,13 @@ static void assert_holds_table(const char *path, const char *newline)
     buf_fini(&wanted);
 }
 
-static void the_documentation_has_the_table(void **state)
+static void readme_has_the_capability_table(void **state)
 {
     (void)state;
     assert_holds_table("docs/data-in.md", "\n");
 }
 
-static void the_document_of_the_api_has_the_table(void **state)
+static void openapi_document_has_the_capability_table(void **state)
 {
     (void)state;
     assert_holds_table("src/api/openapi.json", "\\n");
@@ -57,8 +56,8 @@ static void the_document_of_the_api_has_the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_documentation_has_the_table),
-        cmocka_unit_test(the_document_of_the_api_has_the_table),
+        cmocka_unit_test(readme_has_the_capability_table),
+        cmocka_unit_test(openapi_document_has_the_capability_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

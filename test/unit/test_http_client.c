@@ -1,5 +1,5 @@
-/* Fetch against real servers, well and ill behaved (test/lib/http_peers.py). Each test ends with a loop that
- * has no handle left. */
+/* The HTTP client against real servers, well- and ill-behaved (test/lib/http_peers.py). Each test ends with
+ * a loop without open handles. */
 #include "unit.h"
 
 #include "base/fault.h"
@@ -15,7 +15,7 @@
 
 enum { ANSWERS_MAX = 256 };
 
-/* ---- one fetch and what it was answered ---- */
+/* ---- a client and its results ---- */
 
 struct rig {
     uv_loop_t loop;
@@ -34,7 +34,7 @@ struct rig {
     bool close_in_done, start_in_done;
 };
 
-/* `origin` ends where the peer's port goes. */
+/* `origin` lacks the port of the peer, which is appended. */
 static void rig_open(struct rig *rig, const char *origin, const char *peer)
 {
     memset(rig, 0, sizeof *rig);
@@ -62,10 +62,10 @@ static void rig_close(struct rig *rig)
     assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
     assert_true(rig->closed);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
-    assert_int_equal(ERR_peek_error(), 0); /* hiredis would take it for its own */
+    assert_int_equal(ERR_peek_error(), 0); /* hiredis would mistake it for its own */
 }
 
-/* With options that were changed. */
+/* Reopens the client with changed options. */
 static void rig_reopen(struct rig *rig)
 {
     http_client_close(rig->client, on_closed, rig);
@@ -125,7 +125,7 @@ static void finish(struct rig *rig)
         assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !http_client_call_count(rig->client));
 }
 
-/* One call to `peer`, whose answer is in rig->answer[0]. */
+/* Makes one call to `peer`; the result is in rig->answer[0]. */
 static const struct answer *ask(struct rig *rig, const char *path)
 {
     rig->answers = 0;
@@ -152,16 +152,16 @@ static struct answer ask_good(const char *path)
     return ask_once(TLS_LOCALHOST, "good", path);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-static void the_library_can_be_used(void **state)
+static void library_has_all_features(void **state)
 {
     struct error error;
     (void)state;
     assert_int_equal(http_client_check(&error), OK);
 }
 
-static void an_answer_comes_with_status_headers_and_body(void **state)
+static void response_has_status_headers_and_body(void **state)
 {
     (void)state;
     struct answer a = ask_good("/ok");
@@ -176,7 +176,7 @@ static void an_answer_comes_with_status_headers_and_body(void **state)
     assert_string_equal(a.body, "{\"error\":\"short and stout\"}");
 }
 
-static void headers_of_an_interim_answer_are_not_those_of_the_answer(void **state)
+static void interim_response_is_skipped(void **state)
 {
     (void)state;
     struct answer a = ask_good("/interim"), plain = ask_good("/ok");
@@ -184,7 +184,7 @@ static void headers_of_an_interim_answer_are_not_those_of_the_answer(void **stat
     assert_int_equal(a.headers, plain.headers);
 }
 
-static void a_form_is_posted_with_its_headers(void **state)
+static void posts_a_form_with_headers(void **state)
 {
     (void)state;
     struct rig rig;
@@ -203,7 +203,7 @@ static void a_form_is_posted_with_its_headers(void **state)
     rig_close(&rig);
 }
 
-static void what_we_say_of_ourselves(void **state)
+static void sends_user_agent_and_accept(void **state)
 {
     (void)state;
     struct answer a = ask_good("/fields");
@@ -214,14 +214,14 @@ static void what_we_say_of_ourselves(void **state)
     assert_null(strstr(a.body, "referer"));
 }
 
-static void a_path_goes_as_it_is(void **state)
+static void sends_path_unchanged(void **state)
 {
     (void)state;
     const char *path = "/target?fields=a,b.summary(true)&u=%7B%7D&v=[1]{2}/../x";
     assert_string_equal(ask_good(path).body, path);
 }
 
-static void bodies_are_unpacked(void **state)
+static void decompresses_bodies(void **state)
 {
     (void)state;
     struct answer a = ask_good("/gzip");
@@ -230,7 +230,7 @@ static void bodies_are_unpacked(void **state)
     assert_int_equal(ask_good("/broken_gzip").error, TRANSPORT_PROTOCOL);
 }
 
-static void large_answers_are_refused(void **state)
+static void rejects_large_responses(void **state)
 {
     (void)state;
     static const char *const paths[] = {"/big", "/bomb", "/endless", "/headers", "/many_headers"};
@@ -241,7 +241,7 @@ static void large_answers_are_refused(void **state)
     }
 }
 
-static void a_redirect_is_an_answer(void **state)
+static void does_not_follow_redirects(void **state)
 {
     (void)state;
     struct answer a = ask_good("/redirect");
@@ -261,7 +261,7 @@ static void expect(struct answer a, const char *name, const char *words)
     assert_int_equal(a.body_len, 0);
 }
 
-static void certificates_are_verified(void **state)
+static void verifies_certificates(void **state)
 {
     (void)state;
     expect(ask_once(TLS_LOCALHOST, "wrong_name", "/ok"), "tls", "localhost");
@@ -272,7 +272,7 @@ static void certificates_are_verified(void **state)
     assert_int_equal(ask_once("https://127.0.0.1:", "good", "/ok").error, TRANSPORT_OK);
 }
 
-static void without_a_file_the_systems_authorities_count(void **state)
+static void uses_system_authorities_without_ca_file(void **state)
 {
     (void)state;
     struct rig rig;
@@ -291,7 +291,7 @@ static void without_a_file_the_systems_authorities_count(void **state)
     assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
 }
 
-static void a_file_of_authorities_that_is_not_there(void **state)
+static void missing_ca_file_is_an_error(void **state)
 {
     (void)state;
     struct rig rig;
@@ -302,11 +302,11 @@ static void a_file_of_authorities_that_is_not_there(void **state)
     rig_close(&rig);
 }
 
-static void connections_that_fail(void **state)
+static void failed_connections_have_their_error(void **state)
 {
     (void)state;
     expect(ask_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
-    /* Closed at once: before the handshake, or so early that there was no connection at all. */
+    /* The server closes before the handshake, or before the connection is established. */
     const struct answer refused = ask_once(TLS_LOCALHOST, "refusing", "/ok");
     expect(refused, refused.error == TRANSPORT_CONNECT ? "connect" : "tls", "");
     expect(ask_good("/truncated"), "reset", "");
@@ -328,16 +328,16 @@ static void expect_timeout(const char *peer, const char *path)
     rig_close(&rig);
 }
 
-static void everything_ends_in_time(void **state)
+static void calls_time_out(void **state)
 {
     (void)state;
-    expect_timeout("mute", "/ok"); /* takes the connection and says nothing */
+    expect_timeout("mute", "/ok"); /* accepts the connection and never responds */
     expect_timeout("good", "/silent");
     expect_timeout("good", "/trickle");
     expect_timeout("http2", "/silent");
 }
 
-static void what_cannot_be_sent(void **state)
+static void rejects_invalid_requests(void **state)
 {
     (void)state;
     struct rig rig;
@@ -363,7 +363,7 @@ static void what_cannot_be_sent(void **state)
     rig_close(&rig);
 }
 
-static void without_tls_only_this_machine_is_asked(void **state)
+static void plain_http_only_to_this_machine(void **state)
 {
     (void)state;
     assert_int_equal(ask_once("http://127.0.0.1:", "plain", "/ok").status, 200);
@@ -371,7 +371,7 @@ static void without_tls_only_this_machine_is_asked(void **state)
     expect(ask_once("ftp://127.0.0.1:", "plain", "/ok"), "request", "");
 }
 
-/* ---- HTTP/2, many at once, proxies ---- */
+/* ---- HTTP/2, concurrency, proxies ---- */
 
 static void http2_shares_connections(void **state)
 {
@@ -391,11 +391,11 @@ static void http2_shares_connections(void **state)
             j++;
         connections += j == i;
     }
-    assert_in_range(connections, 1, 3); /* a server takes some hundred calls on one */
+    assert_in_range(connections, 1, 3); /* a server accepts some hundred calls per connection */
     rig_close(&rig);
 }
 
-static void what_may_not_be_sent_twice_goes_by_a_connection_of_its_own(void **state)
+static void request_sent_once_uses_a_new_connection(void **state)
 {
     (void)state;
     struct rig rig;
@@ -412,7 +412,7 @@ static void what_may_not_be_sent_twice_goes_by_a_connection_of_its_own(void **st
     rig_close(&rig);
 }
 
-static void two_hundred_at_once(void **state)
+static void two_hundred_concurrent_calls(void **state)
 {
     (void)state;
     struct rig rig;
@@ -429,14 +429,14 @@ static void two_hundred_at_once(void **state)
     rig_close(&rig);
 }
 
-static void the_environments_proxy(void **state)
+static void uses_proxy_of_the_environment(void **state)
 {
     (void)state;
     char proxy[64];
     (void)snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", http_peer_port("proxy"));
     assert_int_equal(setenv("https_proxy", proxy, 1), 0);
     struct answer a =
-        ask_once(TLS_LOCALHOST, "nobody", "/ok"); /* the proxy brings everybody to the good one */
+        ask_once(TLS_LOCALHOST, "nobody", "/ok"); /* the proxy connects everything to the good server */
     assert_int_equal(a.error, TRANSPORT_OK);
     assert_int_equal(a.headers, ask_good("/ok").headers);
     assert_int_equal(ask_once("https://127.0.0.1:", "nobody", "/ok").error, TRANSPORT_CONNECT);
@@ -468,7 +468,7 @@ static void cancel_after(const char *origin, const char *peer, const char *path,
     assert_int_equal(rig.answers, before);
 }
 
-static void cancelled_in_each_phase(void **state)
+static void cancels_in_each_phase(void **state)
 {
     (void)state;
     for (int turns = 0; turns < 12; turns++) {
@@ -480,7 +480,7 @@ static void cancelled_in_each_phase(void **state)
     cancel_after(TLS_LOCALHOST, "good", "bad path", 0);
 }
 
-static void closed_with_calls_in_flight(void **state)
+static void closes_with_calls_in_flight(void **state)
 {
     (void)state;
     static const char *const names[] = {"good", "http2", "mute"};
@@ -502,7 +502,7 @@ static void closed_with_calls_in_flight(void **state)
     }
 }
 
-static void what_done_may_do(void **state)
+static void done_may_send_cancel_and_close(void **state)
 {
     (void)state;
     struct rig rig;
@@ -524,8 +524,8 @@ static void what_done_may_do(void **state)
     assert_int_equal(rig.answers, 1);
 }
 
-/* Without memory in curl or for a watch: the call ends, once, and the next one works. */
-static void every_failure_of_curl_ends_the_call_only(void **state)
+/* Out of memory in curl or for a socket watch: the call ends once, and the next call succeeds. */
+static void failure_of_curl_ends_only_the_call(void **state)
 {
     enum { FAILURES = 20 };
     (void)state;
@@ -544,7 +544,7 @@ static void every_failure_of_curl_ends_the_call_only(void **state)
     }
 }
 
-static void without_memory_there_is_no_client(void **state)
+static void out_of_memory_returns_no_client(void **state)
 {
     struct rig rig;
     (void)state;
@@ -560,31 +560,31 @@ static void without_memory_there_is_no_client(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_failure_of_curl_ends_the_call_only),
-        cmocka_unit_test(without_memory_there_is_no_client),
-        cmocka_unit_test(the_library_can_be_used),
-        cmocka_unit_test(an_answer_comes_with_status_headers_and_body),
-        cmocka_unit_test(headers_of_an_interim_answer_are_not_those_of_the_answer),
-        cmocka_unit_test(a_form_is_posted_with_its_headers),
-        cmocka_unit_test(what_we_say_of_ourselves),
-        cmocka_unit_test(a_path_goes_as_it_is),
-        cmocka_unit_test(bodies_are_unpacked),
-        cmocka_unit_test(large_answers_are_refused),
-        cmocka_unit_test(a_redirect_is_an_answer),
-        cmocka_unit_test(certificates_are_verified),
-        cmocka_unit_test(without_a_file_the_systems_authorities_count),
-        cmocka_unit_test(a_file_of_authorities_that_is_not_there),
-        cmocka_unit_test(connections_that_fail),
-        cmocka_unit_test(everything_ends_in_time),
-        cmocka_unit_test(what_cannot_be_sent),
-        cmocka_unit_test(without_tls_only_this_machine_is_asked),
+        cmocka_unit_test(failure_of_curl_ends_only_the_call),
+        cmocka_unit_test(out_of_memory_returns_no_client),
+        cmocka_unit_test(library_has_all_features),
+        cmocka_unit_test(response_has_status_headers_and_body),
+        cmocka_unit_test(interim_response_is_skipped),
+        cmocka_unit_test(posts_a_form_with_headers),
+        cmocka_unit_test(sends_user_agent_and_accept),
+        cmocka_unit_test(sends_path_unchanged),
+        cmocka_unit_test(decompresses_bodies),
+        cmocka_unit_test(rejects_large_responses),
+        cmocka_unit_test(does_not_follow_redirects),
+        cmocka_unit_test(verifies_certificates),
+        cmocka_unit_test(uses_system_authorities_without_ca_file),
+        cmocka_unit_test(missing_ca_file_is_an_error),
+        cmocka_unit_test(failed_connections_have_their_error),
+        cmocka_unit_test(calls_time_out),
+        cmocka_unit_test(rejects_invalid_requests),
+        cmocka_unit_test(plain_http_only_to_this_machine),
         cmocka_unit_test(http2_shares_connections),
-        cmocka_unit_test(what_may_not_be_sent_twice_goes_by_a_connection_of_its_own),
-        cmocka_unit_test(two_hundred_at_once),
-        cmocka_unit_test(the_environments_proxy),
-        cmocka_unit_test(cancelled_in_each_phase),
-        cmocka_unit_test(closed_with_calls_in_flight),
-        cmocka_unit_test(what_done_may_do),
+        cmocka_unit_test(request_sent_once_uses_a_new_connection),
+        cmocka_unit_test(two_hundred_concurrent_calls),
+        cmocka_unit_test(uses_proxy_of_the_environment),
+        cmocka_unit_test(cancels_in_each_phase),
+        cmocka_unit_test(closes_with_calls_in_flight),
+        cmocka_unit_test(done_may_send_cancel_and_close),
     };
     return cmocka_run_group_tests(tests, http_peers_start, http_peers_stop);
 }

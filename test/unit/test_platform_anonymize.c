@@ -31,7 +31,7 @@ static struct str json(const char *text)
     return anonymize_json(&a, str_from_cstr(text));
 }
 
-static void shape_stays(void **state)
+static void preserves_shape(void **state)
 {
     (void)state;
     assert_str(
@@ -46,7 +46,7 @@ static void shape_stays(void **state)
     assert_null(json("\xff").p);
 }
 
-static void personal_data_goes(void **state)
+static void removes_personal_data(void **state)
 {
     (void)state;
     assert_str(
@@ -56,7 +56,7 @@ static void personal_data_goes(void **state)
         "{\"name\":\"x\",\"username\":\"x\",\"title\":\"x\",\"email\":\"x\",\"access_token\":\"x\","
         "\"picture\":{"
         "\"url\":\"x\"}}");
-    /* The name of a metric is that of the request; a person's is not. */
+    /* Names of metrics are preserved, names of people are not. */
     assert_str(json("[{\"name\":\"views\"},{\"name\":\"mara\"},{\"name\":\"X-App-Usage\",\"value\":\"{"
                     "\\\"call_count\\\":9}\"}]"),
                "[{\"name\":\"views\"},{\"name\":\"x\"},{\"name\":\"X-App-Usage\",\"value\":\"{\\\"call_"
@@ -69,7 +69,7 @@ static void personal_data_goes(void **state)
                "{\"error\":{\"message\":\"(#10) of REMOVED and REMOVED at 1784\",\"fbtrace_id\":\"x\"}}");
 }
 
-static void addresses_go(void **state)
+static void removes_addresses(void **state)
 {
     (void)state;
     assert_str(json("{\"url\":\"https://www.facebook.com/mara/videos/17\",\"message\":\"see "
@@ -77,7 +77,7 @@ static void addresses_go(void **state)
                "{\"url\":\"https://x/videos/x\",\"message\":\"see REMOVED now\"}");
 }
 
-static void ids_are_exchanged_consistently(void **state)
+static void replaces_ids_consistently(void **state)
 {
     (void)state;
     assert_str(
@@ -120,7 +120,7 @@ static bool reads_the_same(const char *name, struct str text)
     buf_init(&other, 1 << 20);
     bool good = sample_parse(s, text);
     if (good && (s->function == SAMPLE_READ || s->function == SAMPLE_RESOLVE)) {
-        /* Names of metrics stand in the request, which a sample does not have. */
+        /* Names of metrics are part of the request, which a sample does not contain. */
         anonymizer_init(a, &arena, s->response.body);
         sample_play(&arena, s);
         describe(&one, s, a);
@@ -160,7 +160,7 @@ static void check_sample(void *ctx, const char *name, struct str text)
     arena_reset(&arena);
 }
 
-static void every_sample_reads_the_same(void **state)
+static void anonymized_samples_parse_to_the_same_result(void **state)
 {
     (void)state;
     int bad = 0;
@@ -171,11 +171,11 @@ static void every_sample_reads_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape_stays),
-        cmocka_unit_test(personal_data_goes),
-        cmocka_unit_test(addresses_go),
-        cmocka_unit_test(ids_are_exchanged_consistently),
-        cmocka_unit_test(every_sample_reads_the_same),
+        cmocka_unit_test(preserves_shape),
+        cmocka_unit_test(removes_personal_data),
+        cmocka_unit_test(removes_addresses),
+        cmocka_unit_test(replaces_ids_consistently),
+        cmocka_unit_test(anonymized_samples_parse_to_the_same_result),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

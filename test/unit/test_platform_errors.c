@@ -1,5 +1,5 @@
-/* Every documented error of TikTok, YouTube and Pinterest by itself, and that there is no row which this does
- * not know. Sources as in the notes at each table; texts of messages are never looked at. */
+/* Every documented error of TikTok, YouTube and Pinterest; fails if a table has a row that this test lacks.
+ * The sources are cited at each table. Messages of errors are never evaluated. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -92,7 +92,7 @@ static const struct expected tiktok[] = {
     {"something_new", 200, OUTCOME_MALFORMED, SCOPE_CALL, 0},
 };
 
-static void errors_of_tiktok(void **state)
+static void tiktok_errors_have_documented_outcomes(void **state)
 {
     (void)state;
     check_complete(tiktok_errors, tiktok, COUNT(tiktok));
@@ -187,7 +187,7 @@ static const struct expected youtube[] = {
     {"somethingNew", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
 };
 
-static void errors_of_youtube(void **state)
+static void youtube_errors_have_documented_outcomes(void **state)
 {
     (void)state;
     static const char *const forms[] = {"{\"error\":{\"errors\":[{\"reason\":\"",
@@ -224,7 +224,7 @@ static const struct expected pinterest[] = {
     {"-1", 401, OUTCOME_TOKEN_REJECTED, SCOPE_CALL, 0},
 };
 
-static void errors_of_pinterest(void **state)
+static void pinterest_errors_have_documented_outcomes(void **state)
 {
     (void)state;
     check_complete(pinterest_errors, pinterest, COUNT(pinterest));
@@ -234,7 +234,7 @@ static void errors_of_pinterest(void **state)
                        arena_printf(&arena, "{\"code\":%s,\"message\":\"x\"}", pinterest[i].code)));
 }
 
-/* RFC 6749, 5.2, and what the platforms say beside it */
+/* RFC 6749, 5.2, and errors that the platforms document in addition */
 static const struct expected grants[] = {
     {"invalid_grant", 400, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
     {"access_denied", 400, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
@@ -249,13 +249,13 @@ static const struct expected grants[] = {
     {"unsupported_response_type", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
     {"server_error", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
     {"temporarily_unavailable", 503, OUTCOME_RETRY, SCOPE_CALL, 0},
-    /* what is not known never marks an account */
+    /* unknown errors never affect an account */
     {"something_new", 401, OUTCOME_MALFORMED, SCOPE_CALL, 0},
     {"something_new", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
     {"something_new", 503, OUTCOME_RETRY, SCOPE_CALL, 0},
 };
 
-static void errors_of_token_endpoints(void **state)
+static void token_endpoint_errors_have_documented_outcomes(void **state)
 {
     (void)state;
     static const struct platform_desc *const descs[] = {&tiktok_desc, &youtube_desc, &pinterest_desc};
@@ -270,8 +270,8 @@ static void errors_of_token_endpoints(void **state)
     }
 }
 
-/* Words of a platform that could stand in no log or metric. */
-static void codes_are_short_and_plain(void **state)
+/* Codes that are unsuitable for logs and metrics. */
+static void unusual_codes_are_replaced(void **state)
 {
     (void)state;
     static const char *const words[] = {"two words", "", "a\\nb", "caf\\u00e9",
@@ -282,9 +282,9 @@ static void codes_are_short_and_plain(void **state)
     }
 }
 
-/* ---- what all answers have in common ---- */
+/* ---- common to all platforms ---- */
 
-static void waits(void **state)
+static void retry_after_is_parsed(void **state)
 {
     (void)state;
     static const struct {
@@ -319,7 +319,7 @@ static void waits(void **state)
     assert_null(response_header(&none, STR("x")).p);
 }
 
-static void scopes_and_names(void **state)
+static void scopes_and_names_are_parsed(void **state)
 {
     (void)state;
     const struct token_grant commas = {.scopes = STR("user.info.basic,video.list")};
@@ -339,7 +339,7 @@ static void scopes_and_names(void **state)
     assert_true(grant_token_is_plain(STR("1//0g-_~.x")));
 }
 
-static void ids_that_can_be_asked_for(void **state)
+static void only_plain_ids_are_requested(void **state)
 {
     (void)state;
     static const char *const good[] = {"7077642457847994444", "Ks-_Mh1QhMc", "v_pub_url~v2-1.123", "1_2",
@@ -359,7 +359,7 @@ static void ids_that_can_be_asked_for(void **state)
     assert_false(tiktok_desc.is_readable(STR("99999999999999999999")));
 }
 
-static void descriptors_by_name(void **state)
+static void descriptors_are_found_by_name(void **state)
 {
     (void)state;
     for (int api = 0; api < PLATFORM_APIS; api++) {
@@ -379,11 +379,15 @@ static void descriptors_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_of_tiktok),          cmocka_unit_test(errors_of_youtube),
-        cmocka_unit_test(errors_of_pinterest),       cmocka_unit_test(errors_of_token_endpoints),
-        cmocka_unit_test(codes_are_short_and_plain), cmocka_unit_test(waits),
-        cmocka_unit_test(scopes_and_names),          cmocka_unit_test(ids_that_can_be_asked_for),
-        cmocka_unit_test(descriptors_by_name),
+        cmocka_unit_test(tiktok_errors_have_documented_outcomes),
+        cmocka_unit_test(youtube_errors_have_documented_outcomes),
+        cmocka_unit_test(pinterest_errors_have_documented_outcomes),
+        cmocka_unit_test(token_endpoint_errors_have_documented_outcomes),
+        cmocka_unit_test(unusual_codes_are_replaced),
+        cmocka_unit_test(retry_after_is_parsed),
+        cmocka_unit_test(scopes_and_names_are_parsed),
+        cmocka_unit_test(only_plain_ids_are_requested),
+        cmocka_unit_test(descriptors_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,8 +1,8 @@
-/* Facebook: two operations a post, which definition of a view a post is read by, comments and shares.
+/* Facebook: two operations per post, choice of the views source, comments and shares.
  *
- * Samples: developers.facebook.com, video_insights (v25.0) and Page Insights [V]; the object's own counts and
- * what post_video_social_actions holds are of several projects [P], the latter disputed among them; read
- * November 2026. */
+ * Samples: developers.facebook.com, video_insights (v25.0) and Page Insights [V]. The counts of the object
+ * itself and the contents of post_video_social_actions are reported by several projects [P], which disagree
+ * about the latter; read November 2026. */
 #include "lib/graph_rig.h"
 
 #include "base/clock.h"
@@ -37,7 +37,7 @@ static void init(struct graph_rig *r, const char *one, const char *two)
     meta_init(r, &facebook_desc, ids);
 }
 
-/* The answer for one post: its object, and its insights (NULL: were not asked for). */
+/* The response for one post: its object, and its insights (NULL: not requested). */
 static struct outcome answer(struct graph_rig *r, const char *node, int status, const char *insights)
 {
     struct str entries[] = {meta_entry(r, 200, node), {0}};
@@ -46,7 +46,7 @@ static struct outcome answer(struct graph_rig *r, const char *node, int status, 
     return meta_parse(r, 200, meta_batch(r, entries, insights ? 2 : 1));
 }
 
-/* ---- requests ---- */
+/* ---- requests_have_two_operations_per_post ---- */
 
 #define OP(path) "{\"method\":\"GET\",\"relative_url\":\"v26.0/" path "\"}"
 #define VIDEO_NODE_URL(id)                                                                                   \
@@ -60,7 +60,7 @@ static void expect_batch(struct graph_rig *r, const char *expected)
     assert_str(meta_field(r, "batch"), expected);
 }
 
-static void requests(void **state)
+static void requests_have_two_operations_per_post(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -80,7 +80,7 @@ static void requests(void **state)
     meta_fini(&r);
 }
 
-static void requests_by_source_and_tier(void **state)
+static void requests_depend_on_source_and_tier(void **state)
 {
     static const struct {
         int source, tier;
@@ -122,7 +122,7 @@ static void requests_by_source_and_tier(void **state)
     meta_fini(&r);
 }
 
-static void fullest_batches_fit(void **state)
+static void largest_batches_fit(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -140,7 +140,7 @@ static void fullest_batches_fit(void **state)
 
 /* ---- views ---- */
 
-static void a_reel(void **state)
+static void reads_a_reel(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -152,8 +152,8 @@ static void a_reel(void **state)
     meta_fini(&r);
 }
 
-/* Once chosen a definition stays: another one's number is no reading of this post. */
-static void a_chosen_source_stays(void **state)
+/* A chosen views source never changes: counts of another source would not be comparable. */
+static void chosen_views_source_never_changes(void **state)
 {
     static const struct {
         int source;
@@ -174,8 +174,9 @@ static void a_chosen_source_stays(void **state)
     }
 }
 
-/* A classic video among Reels: asked again as one, alone, and nothing is remembered for the account. */
-static void a_classic_video(void **state)
+/* A classic video among Reels is requested again by itself in another form, which is not stored for the
+ * account. */
+static void classic_video_needs_another_form(void **state)
 {
     static const char *const refusals[] = {
         DEAD,
@@ -208,7 +209,7 @@ static void a_classic_video(void **state)
     meta_fini(&r);
 }
 
-static void whatever_meta_gives(void **state)
+static void reads_default_metrics(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -227,15 +228,15 @@ static void whatever_meta_gives(void **state)
     r.call.tier = 3;
     assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
-    /* Read by the object's views, a post does without insights where they are refused. */
+    /* A post whose views come from the object needs no insights. */
     r.call.tier = 0;
     assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     meta_fini(&r);
 }
 
-/* Row 13: of a Reel that was read before, a refused name is a dead one. */
-static void dead_metric(void **state)
+/* Row 13: if a known Reel has a metric rejected, the metric is gone. */
+static void drops_rejected_metric(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -251,7 +252,7 @@ static void dead_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     assert_false(o.these_posts_only);
-    /* In another form than the first, of a new one, it is the object that does not fit. */
+    /* In later forms, a rejection for a new post means that the form does not fit its kind. */
     r.items[0].views_source = 0;
     r.call.tier = 1;
     o = answer(&r, NODE_OF("2"), 400,
@@ -259,13 +260,13 @@ static void dead_metric(void **state)
     assert_null(o.dropped.p);
     assert_true(o.these_posts_only);
     r.call.tier = 0;
-    /* Of a new one too, when it is not the name of the views. */
+    /* The same for a new post, if the rejected metric is not a views metric. */
     r.items[0].views_source = 0;
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
     assert_str(o.dropped, "post_video_likes_by_reaction_type");
     assert_false(o.these_posts_only);
-    /* A refusal that lists another metric of Reels is about the name, not about the kind of the object. */
+    /* If the message lists other Reel metrics, the metric is gone, not the kind wrong. */
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[0] must be one of the following values: "
                "blue_reels_play_count, post_video_social_actions','code':100}}");
@@ -277,7 +278,7 @@ static void dead_metric(void **state)
 /* ---- comments, shares, likes ---- */
 
 /* Row 15. */
-static void social_actions(void **state)
+static void parses_social_actions(void **state)
 {
     static const struct {
         const char *actions;
@@ -307,7 +308,7 @@ static void social_actions(void **state)
     }
 }
 
-static void a_post_of_the_page(void **state)
+static void reads_a_page_post(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -319,12 +320,12 @@ static void a_post_of_the_page(void **state)
         "{'name':'post_reactions_by_type_total','values':[{'value':{'like':60}}]}]}");
     assert_int_equal(r.items[0].views_source, POST);
     assert_counts(&r.items[0], 700, 60, 6, 3, NONE);
-    /* The only absence that is zero: shares, on a post that answered. */
+    /* The only absent count that means 0: the shares of a readable post. */
     assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 58, 6, 0, NONE);
     answer(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
     assert_counts(&r.items[0], NONE, 58, 6, NONE, NONE);
-    /* Comments and likes that may not be read are not zero. */
+    /* Comments and likes without permission are unknown, not 0. */
     answer(&r, "{'id':'10_20'}", 200, "{'data':[]}");
     assert_counts(&r.items[0], NONE, NONE, NONE, 0, NONE);
     meta_fini(&r);
@@ -333,7 +334,7 @@ static void a_post_of_the_page(void **state)
 /* ---- fates ---- */
 
 /* Row 14. */
-static void empty_list_and_missing_list(void **state)
+static void empty_and_missing_lists(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -344,7 +345,7 @@ static void empty_list_and_missing_list(void **state)
     assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_int_equal(r.items[0].state, ITEM_RETRY);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
-    /* Row 17: another object than the one that was asked for. */
+    /* Row 17: the response has another object than the requested one. */
     assert_outcome(answer(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "id");
     assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
@@ -352,7 +353,7 @@ static void empty_list_and_missing_list(void **state)
     meta_fini(&r);
 }
 
-static void fate_of_one_post(void **state)
+static void error_of_one_post_sets_its_state(void **state)
 {
     static const struct {
         int node_status, insights_status;
@@ -370,7 +371,7 @@ static void fate_of_one_post(void **state)
         {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':190,'error_subcode':460}}",
          OUTCOME_RECONNECT, ITEM_PENDING},
         {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':80001}}", OUTCOME_RETRY, ITEM_PENDING},
-        /* Object and insights need different permissions: what one of them answers counts. */
+        /* Object and insights need different permissions: if one is denied, the other still counts. */
         {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_OK, ITEM_OK},
         {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), OUTCOME_OK,
          ITEM_OK},
@@ -401,9 +402,8 @@ static void fate_of_one_post(void **state)
     }
 }
 
-/* Insights that are refused, or empty for every post that should have some, are told; no views are made up.
- */
-static void missing_insights_are_told(void **state)
+/* Denied insights, or empty ones where counts are expected, are reported; views stay unknown. */
+static void missing_insights_are_reported(void **state)
 {
     static const struct {
         const char *id, *insights;
@@ -427,7 +427,7 @@ static void missing_insights_are_told(void **state)
         assert_true(o.no_insights == rows[i].told);
         meta_fini(&r);
     }
-    /* One post with insights shows that the permission is there. */
+    /* One post with insights proves that the permission exists. */
     init(&r, "3237", "10_20");
     r.items[0].posted_at = r.items[1].posted_at = r.call.now_ms - 9 * DAY_MS;
     struct str entries[] = {meta_entry(&r, 200, NODE_OF("3237")), meta_entry(&r, 200, REEL_OF("3237", UPPER)),
@@ -439,19 +439,19 @@ static void missing_insights_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests),
-        cmocka_unit_test(requests_by_source_and_tier),
-        cmocka_unit_test(fullest_batches_fit),
-        cmocka_unit_test(a_reel),
-        cmocka_unit_test(a_chosen_source_stays),
-        cmocka_unit_test(a_classic_video),
-        cmocka_unit_test(whatever_meta_gives),
-        cmocka_unit_test(dead_metric),
-        cmocka_unit_test(social_actions),
-        cmocka_unit_test(a_post_of_the_page),
-        cmocka_unit_test(empty_list_and_missing_list),
-        cmocka_unit_test(fate_of_one_post),
-        cmocka_unit_test(missing_insights_are_told),
+        cmocka_unit_test(requests_have_two_operations_per_post),
+        cmocka_unit_test(requests_depend_on_source_and_tier),
+        cmocka_unit_test(largest_batches_fit),
+        cmocka_unit_test(reads_a_reel),
+        cmocka_unit_test(chosen_views_source_never_changes),
+        cmocka_unit_test(classic_video_needs_another_form),
+        cmocka_unit_test(reads_default_metrics),
+        cmocka_unit_test(drops_rejected_metric),
+        cmocka_unit_test(parses_social_actions),
+        cmocka_unit_test(reads_a_page_post),
+        cmocka_unit_test(empty_and_missing_lists),
+        cmocka_unit_test(error_of_one_post_sets_its_state),
+        cmocka_unit_test(missing_insights_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Linking with Facebook: the consent page, the pages and the Instagram accounts behind them, the permissions
- * that were granted, and the pages of business portfolios. Samples: developers.facebook.com, Login,
- * Permissions and Business (read November 2026). */
+/* Linking with Facebook: the consent page, pages and their Instagram accounts, granted permissions, and
+ * pages of business portfolios. Samples: developers.facebook.com, Login, Permissions and Business (read
+ * November 2026). */
 #include "lib/graph_rig.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static struct outcome link_answer(struct graph_rig *r, struct platform_link *lin
     return facebook_desc.link_parse(&r->arena, link, &response);
 }
 
-static void linking(void **state)
+static void linking_adds_pages_and_instagram_accounts(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -92,7 +92,7 @@ static void linking(void **state)
 }
 
 /* Pages without end: no more steps than there are. */
-static void linking_ends(void **state)
+static void linking_ends_after_the_last_list(void **state)
 {
     struct graph_rig r;
     struct platform_link *link = calloc(1, sizeof *link);
@@ -127,7 +127,7 @@ static struct str authorize(struct graph_rig *r, bool again)
     return facebook_desc.authorize_path(&r->arena, &authorize);
 }
 
-static void consent_page(void **state)
+static void consent_page_has_all_parameters(void **state)
 {
     static const char before[] = "/v26.0/dialog/oauth?client_id=ID&redirect_uri=https%3A%2F%2Fa%2Fb&state=st&"
                                  "response_type=code&";
@@ -188,8 +188,9 @@ static void pages_of_portfolios_are_found(void **state)
     meta_fini(&r);
 }
 
-/* Only the pages are essential: whatever else is refused, they are linked, with unknown permissions. */
-static void refused_lists_do_not_end_the_linking(void **state)
+/* Only the list of pages is essential. If other lists are rejected, the pages are linked with unknown
+ * permissions. */
+static void rejected_lists_do_not_end_linking(void **state)
 {
     static const struct {
         int step, status;
@@ -218,7 +219,7 @@ static void refused_lists_do_not_end_the_linking(void **state)
     }
 }
 
-static void permissions_of_any_shape(void **state)
+static void malformed_permissions_are_ignored(void **state)
 {
     static const struct {
         const char *body, *scopes;
@@ -247,12 +248,12 @@ static void permissions_of_any_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(consent_page),
-        cmocka_unit_test(linking),
-        cmocka_unit_test(linking_ends),
+        cmocka_unit_test(consent_page_has_all_parameters),
+        cmocka_unit_test(linking_adds_pages_and_instagram_accounts),
+        cmocka_unit_test(linking_ends_after_the_last_list),
         cmocka_unit_test(pages_of_portfolios_are_found),
-        cmocka_unit_test(refused_lists_do_not_end_the_linking),
-        cmocka_unit_test(permissions_of_any_shape),
+        cmocka_unit_test(rejected_lists_do_not_end_linking),
+        cmocka_unit_test(malformed_permissions_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

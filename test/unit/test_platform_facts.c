@@ -1,7 +1,7 @@
-/* What our connectors send and which fields they read, as facts for test/platforms/test_vendor_facts.py,
- * which compares them with the vendors' descriptions. The linker puts the functions below in front of
- * jsonr.h's, so that every access to a response is seen (see the Makefile). The facts go to the file in
- * $PLATFORM_FACTS. */
+/* Records the requests that the connectors send and the fields that they read, for
+ * test/platforms/test_vendor_facts.py, which compares them with the descriptions published by the vendors.
+ * The linker wraps the functions of jsonr.h with those below, so that every access to a response is
+ * recorded (see the Makefile). Output: the file in $PLATFORM_FACTS. */
 #include "lib/sample.h"
 #include "unit.h"
 
@@ -30,7 +30,7 @@ static void add_fact(const char *kind, const char *text, const char *more)
     facts[fact_count++] = strdup(line);
 }
 
-/* ---- where a value stands ---- */
+/* ---- paths of values ---- */
 
 struct place {
     const void *value;
@@ -99,7 +99,7 @@ struct yyjson_val *__wrap_jsonr_get(struct yyjson_val *v, const char *name)
     return got;
 }
 
-/* The list that an iterator belongs to is known by its first element. */
+/* The list of an iterator is identified by its first element. */
 struct jsonr_iter __wrap_jsonr_iterate(struct yyjson_val *v)
 {
     struct jsonr_iter it = __real_jsonr_iterate(v);
@@ -177,7 +177,7 @@ static void read_sample(void *ctx, const char *name, struct str text)
     free(s);
 }
 
-static void fields_of_the_samples(void **state)
+static void records_fields_read_from_samples(void **state)
 {
     (void)state;
     assert_true(sample_for_each(read_sample, NULL) > 20);
@@ -186,7 +186,7 @@ static void fields_of_the_samples(void **state)
         assert_null(strstr(facts[i], " ? "));
 }
 
-/* ---- requests ---- */
+/* ---- records_requests ---- */
 
 static void build(struct arena *arena, const struct platform_desc *desc, struct platform_call call)
 {
@@ -250,7 +250,7 @@ static void link_requests(struct arena *arena, const struct platform_desc *desc)
     }
 }
 
-static void requests(void **state)
+static void records_requests(void **state)
 {
     (void)state;
     struct arena arena;
@@ -269,7 +269,7 @@ static void requests(void **state)
     assert_true(fact_count > before + 30);
 }
 
-static void facts_are_written(void **state)
+static void writes_facts(void **state)
 {
     (void)state;
     const char *path = getenv("PLATFORM_FACTS");
@@ -286,9 +286,9 @@ static void facts_are_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_of_the_samples),
-        cmocka_unit_test(requests),
-        cmocka_unit_test(facts_are_written),
+        cmocka_unit_test(records_fields_read_from_samples),
+        cmocka_unit_test(records_requests),
+        cmocka_unit_test(writes_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

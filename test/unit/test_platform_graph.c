@@ -1,9 +1,8 @@
-/* What Meta's APIs have in common: every row of the table of errors, batches, rate headers, names of dead
- * metrics. Run through Instagram by Facebook login, whose batches have one operation a post, and through
- * Instagram Login, which has none.
+/* Common to Meta's APIs: every row of the table of errors, batches, usage headers, rejected metrics. Tested
+ * through Instagram with Facebook login, whose batches have one operation per post, and with Instagram
+ * Login, which sends no batches.
  *
- * Sources: developers.facebook.com, Handling Errors, Batch Requests, Rate Limits [V], read November 2026;
- * texts of messages as projects met them [P]. */
+ * Sources: developers.facebook.com, Handling Errors, Batch Requests, Rate Limits [V], read November 2026. */
 #include "lib/graph_rig.h"
 
 #include "base/clock.h"
@@ -27,7 +26,7 @@ static const char *error(struct graph_rig *r, int code, int subcode, const char 
 static const struct {
     int code, subcode;
     const char *text, *more;
-    enum outcome_kind single, refreshed; /* without a refresh, and with one */
+    enum outcome_kind single, refreshed; /* of an API without token refresh, and of one with */
     enum outcome_scope scope;
     int64_t wait_ms;
     const char *name;
@@ -105,14 +104,14 @@ static const struct {
      ITEM_RETRY},
 };
 
-static void every_error_of_a_single_call(void **state)
+static void every_error_of_a_single_call_has_its_outcome(void **state)
 {
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         meta_init(&r, &instagram_desc, one_id);
         const char *body = error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more);
-        /* Meta's own word counts, whatever the status is [K: mostly 400] */
+        /* The code in the body counts, whatever the status is [K: usually 400] */
         for (int status = 400; status <= 403; status += 3) {
             struct outcome o = meta_parse_text(&r, status, body);
             assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);
@@ -125,14 +124,14 @@ static void every_error_of_a_single_call(void **state)
     }
 }
 
-/* The same as the answer to a whole batch: Row 12, `top-level error`. */
-static void every_error_of_a_whole_batch(void **state)
+/* The same error for a whole batch: Row 12, `top-level error`. */
+static void every_error_of_a_whole_batch_has_its_outcome(void **state)
 {
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         if (errors[i].single == OUTCOME_OK || errors[i].single == OUTCOME_OTHER_FORM)
-            continue; /* of a post, which a batch as a whole is none */
+            continue; /* an error of a post is malformed as the error of a whole batch */
         meta_init(&r, &instagram_facebook_desc, three_ids);
         struct outcome o = meta_parse_text(
             &r, 400, error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more));
@@ -143,8 +142,8 @@ static void every_error_of_a_whole_batch(void **state)
     }
 }
 
-/* And of one post among others, which are answered: these stand whatever becomes of the call. */
-static void every_error_of_one_post_in_a_batch(void **state)
+/* The same error for one post among others, whose results are used whatever the outcome of the call is. */
+static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -156,7 +155,7 @@ static void every_error_of_one_post_in_a_batch(void **state)
             meta_entry(&r, 200, "{'data':[]}"),
         };
         struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 3));
-        /* A permission that only one post lacks, and an error that nobody knows, are not held against all. */
+        /* A permission missing for one post, or an unknown error, does not affect the others. */
         bool alone = errors[i].item == ITEM_RETRY || (errors[i].code != 190 && errors[i].code != 102 &&
                                                       errors[i].single == OUTCOME_RECONNECT);
         assert_string_equal(outcome_kind_name(o.kind),
@@ -168,7 +167,7 @@ static void every_error_of_one_post_in_a_batch(void **state)
     }
 }
 
-static void gravest_of_a_batch(void **state)
+static void most_serious_error_of_a_batch_counts(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -194,7 +193,7 @@ static void gravest_of_a_batch(void **state)
 
 /* ---- batches ---- */
 
-static void batches_of_another_shape(void **state)
+static void malformed_batches_are_rejected(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -216,7 +215,7 @@ static void batches_of_another_shape(void **state)
     meta_fini(&r);
 }
 
-static void entries_of_another_shape(void **state)
+static void malformed_operations_are_rejected(void **state)
 {
     static const char *const bad[] = {"3",
                                       "{}",
@@ -244,7 +243,7 @@ static void entries_of_another_shape(void **state)
 }
 
 /* Row 17: a document within a string has limits of its own. */
-static void deep_and_large_bodies(void **state)
+static void deep_and_large_bodies_are_rejected(void **state)
 {
     struct graph_rig r;
     struct buf deep, large;
@@ -277,7 +276,7 @@ static void deep_and_large_bodies(void **state)
 
 /* ---- rate headers: row 9 ---- */
 
-static void usage_of_the_app_and_of_the_account(void **state)
+static void usage_headers_set_scope_and_wait(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -296,7 +295,7 @@ static void usage_of_the_app_and_of_the_account(void **state)
     assert_int_equal(o.usage_percent, 100);
     assert_int_equal(o.scope, SCOPE_ACCOUNT);
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
-    /* a throttle takes the header's time, not the row's; Retry-After, should one ever come, before both */
+    /* Retry-After precedes the usage header, which precedes the default of the table */
     o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
     assert_outcome(o, OUTCOME_RETRY, SCOPE_ACCOUNT, "80002");
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
@@ -308,7 +307,7 @@ static void usage_of_the_app_and_of_the_account(void **state)
     meta_fini(&r);
 }
 
-static void headers_that_cannot_be_read(void **state)
+static void malformed_usage_headers_are_ignored(void **state)
 {
     static const char *const bad[] = {"",
                                       "x",
@@ -341,7 +340,7 @@ static void headers_that_cannot_be_read(void **state)
 
 /* ---- names ---- */
 
-static void which_metric_is_dead(void **state)
+static void rejected_metric_is_found_in_the_message(void **state)
 {
     static const struct {
         const char *message, *dead;
@@ -371,7 +370,7 @@ static void which_metric_is_dead(void **state)
     }
 }
 
-static void lists_without_names(void **state)
+static void metrics_are_removed_from_lists(void **state)
 {
     struct arena a;
     (void)state;
@@ -384,7 +383,7 @@ static void lists_without_names(void **state)
     arena_fini(&a);
 }
 
-static void sums(void **state)
+static void sums_reactions(void **state)
 {
     static const struct {
         const char *json;
@@ -411,18 +410,18 @@ static void sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_error_of_a_single_call),
-        cmocka_unit_test(every_error_of_a_whole_batch),
-        cmocka_unit_test(every_error_of_one_post_in_a_batch),
-        cmocka_unit_test(gravest_of_a_batch),
-        cmocka_unit_test(batches_of_another_shape),
-        cmocka_unit_test(entries_of_another_shape),
-        cmocka_unit_test(deep_and_large_bodies),
-        cmocka_unit_test(usage_of_the_app_and_of_the_account),
-        cmocka_unit_test(headers_that_cannot_be_read),
-        cmocka_unit_test(which_metric_is_dead),
-        cmocka_unit_test(lists_without_names),
-        cmocka_unit_test(sums),
+        cmocka_unit_test(every_error_of_a_single_call_has_its_outcome),
+        cmocka_unit_test(every_error_of_a_whole_batch_has_its_outcome),
+        cmocka_unit_test(every_error_of_one_post_in_a_batch_sets_its_state),
+        cmocka_unit_test(most_serious_error_of_a_batch_counts),
+        cmocka_unit_test(malformed_batches_are_rejected),
+        cmocka_unit_test(malformed_operations_are_rejected),
+        cmocka_unit_test(deep_and_large_bodies_are_rejected),
+        cmocka_unit_test(usage_headers_set_scope_and_wait),
+        cmocka_unit_test(malformed_usage_headers_are_ignored),
+        cmocka_unit_test(rejected_metric_is_found_in_the_message),
+        cmocka_unit_test(metrics_are_removed_from_lists),
+        cmocka_unit_test(sums_reactions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

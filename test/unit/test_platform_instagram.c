@@ -1,4 +1,5 @@
-/* Instagram with both logins: requests byte for byte, the documented samples, tiers, tokens, linking.
+/* Instagram with both logins: requests byte for byte, the documented samples, tiers, tokens,
+ * links_an_account.
  *
  * Samples: developers.facebook.com, IG Media Insights (2026-06-18) [V], error texts of the platform notes 4.6
  * [V for codes, P for texts], refresh_access_token and business login [V], read November 2026. */
@@ -22,7 +23,7 @@ static void init(struct graph_rig *r, const struct platform_desc *desc, const ch
 
 /* ---- requests ---- */
 
-static void one_post_by_its_own_login(void **state)
+static void instagram_login_reads_one_post_per_call(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -38,7 +39,7 @@ static void one_post_by_its_own_login(void **state)
     meta_fini(&r);
 }
 
-static void batch_by_facebook_login(void **state)
+static void facebook_login_reads_a_batch(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -67,7 +68,7 @@ static void batch_by_facebook_login(void **state)
     meta_fini(&r);
 }
 
-static void forms_by_tier(void **state)
+static void request_form_depends_on_tier(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -88,7 +89,7 @@ static void forms_by_tier(void **state)
     meta_fini(&r);
 }
 
-static void second_form_of_a_batch_asks_for_the_rest_singly(void **state)
+static void second_form_of_a_batch_requests_other_metrics_singly(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -110,7 +111,7 @@ static void second_form_of_a_batch_asks_for_the_rest_singly(void **state)
     meta_fini(&r);
 }
 
-static void fullest_batches_fit(void **state)
+static void largest_batches_fit(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -128,7 +129,7 @@ static void fullest_batches_fit(void **state)
 
 /* ---- answers ---- */
 
-static void all_five(void **state)
+static void reads_all_five_counts(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -140,7 +141,7 @@ static void all_five(void **state)
     meta_fini(&r);
 }
 
-static void values_of_all_kinds(void **state)
+static void parses_values_of_all_kinds(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -153,7 +154,7 @@ static void values_of_all_kinds(void **state)
                     "{'name':'shares','period':'day','values':[{'value':3}]},"
                     "{'name':'saved','period':'day','total_value':{'value':2}}]}");
     assert_counts(&r.items[0], 300, 9, NONE, NONE, 2);
-    /* Row 18 of the scenarios: what is no count is not measured. */
+    /* Row 18 of the scenarios: a value that is not a count is unknown. */
     static const char *const bad[] = {
         "-1", "1e3",  "'12 '", "18446744073709551616", "9007199254740992", "null", "true", "1.5", "[]",
         "{}", "'-0'", "' 1'"};
@@ -168,7 +169,7 @@ static void values_of_all_kinds(void **state)
     meta_fini(&r);
 }
 
-static void empty_and_missing_lists(void **state)
+static void handles_empty_and_missing_lists(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -179,13 +180,13 @@ static void empty_and_missing_lists(void **state)
     assert_outcome(meta_parse_text(&r, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_outcome(meta_parse_text(&r, 200, "{'data':null}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_outcome(meta_parse_text(&r, 200, "{'data':[3]}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
-    /* Row 17: an object that was not asked for. */
+    /* Row 17: an object that was not requested. */
     assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("180")), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
     meta_fini(&r);
 }
 
-static void errors_of_the_post(void **state)
+static void errors_of_a_post_set_its_state(void **state)
 {
     static const struct {
         const char *body;
@@ -212,8 +213,8 @@ static void errors_of_the_post(void **state)
     }
 }
 
-/* Row 13: a dead metric never fails all. */
-static void dead_metric(void **state)
+/* Row 13: a rejected metric never fails the whole call. */
+static void drops_rejected_metric(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -233,7 +234,7 @@ static void dead_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "views");
     assert_true(o.these_posts_only);
-    /* No name: the next form; in the last one it is our mistake. */
+    /* If no metric is named, use the next form; in the last form it is an error of ours. */
     o = meta_parse_text(
         &r, 400, "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}");
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
@@ -245,7 +246,7 @@ static void dead_metric(void **state)
     meta_fini(&r);
 }
 
-static void media_object(void **state)
+static void reads_the_media_object(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -264,7 +265,7 @@ static void media_object(void **state)
 }
 
 /* Row 12: a batch, part by part. */
-static void batch_of_mixed_fates(void **state)
+static void reads_a_batch_with_mixed_results(void **state)
 {
     static const char *const ids[] = {"1", "2", "3", "4", "5", "6", NULL};
     struct graph_rig r;
@@ -287,8 +288,8 @@ static void batch_of_mixed_fates(void **state)
     meta_fini(&r);
 }
 
-/* A post of another kind among others: what was answered stands, the rest is asked again in another form. */
-static void dead_metric_in_a_batch(void **state)
+/* One post needs another form: the other results are used, and only this post is requested again. */
+static void drops_rejected_metric_in_a_batch(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -317,7 +318,7 @@ static struct outcome refresh(struct graph_rig *r, int status, const char *body,
     return instagram_desc.parse_refresh(&r->arena, &response, got);
 }
 
-static void refreshing(void **state)
+static void refreshes_the_token(void **state)
 {
     struct graph_rig r;
     struct token_grant have = {.access_token = STR("IGAA-OLD")}, got;
@@ -383,7 +384,7 @@ static struct platform_link link_begin(struct graph_rig *r)
                                   .code = STR("AQ+C/1#_")};
 }
 
-static void linking(void **state)
+static void links_an_account(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -433,7 +434,7 @@ static void linking(void **state)
     meta_fini(&r);
 }
 
-static void linking_that_fails(void **state)
+static void failed_linking_has_an_outcome(void **state)
 {
     static const struct {
         int status;
@@ -460,7 +461,7 @@ static void linking_that_fails(void **state)
         assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(link.step, 0);
     }
-    /* [P] the code's answer without a list, numbers for ids, a list of permissions */
+    /* [P] the token response without a list, ids as numbers, permissions as a list */
     struct platform_link link = link_begin(&r);
     assert_outcome(link_answer(&r, &link, 200,
                                "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),
@@ -479,22 +480,22 @@ static void linking_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_post_by_its_own_login),
-        cmocka_unit_test(batch_by_facebook_login),
-        cmocka_unit_test(forms_by_tier),
-        cmocka_unit_test(second_form_of_a_batch_asks_for_the_rest_singly),
-        cmocka_unit_test(fullest_batches_fit),
-        cmocka_unit_test(all_five),
-        cmocka_unit_test(values_of_all_kinds),
-        cmocka_unit_test(empty_and_missing_lists),
-        cmocka_unit_test(errors_of_the_post),
-        cmocka_unit_test(dead_metric),
-        cmocka_unit_test(media_object),
-        cmocka_unit_test(batch_of_mixed_fates),
-        cmocka_unit_test(dead_metric_in_a_batch),
-        cmocka_unit_test(refreshing),
-        cmocka_unit_test(linking),
-        cmocka_unit_test(linking_that_fails),
+        cmocka_unit_test(instagram_login_reads_one_post_per_call),
+        cmocka_unit_test(facebook_login_reads_a_batch),
+        cmocka_unit_test(request_form_depends_on_tier),
+        cmocka_unit_test(second_form_of_a_batch_requests_other_metrics_singly),
+        cmocka_unit_test(largest_batches_fit),
+        cmocka_unit_test(reads_all_five_counts),
+        cmocka_unit_test(parses_values_of_all_kinds),
+        cmocka_unit_test(handles_empty_and_missing_lists),
+        cmocka_unit_test(errors_of_a_post_set_its_state),
+        cmocka_unit_test(drops_rejected_metric),
+        cmocka_unit_test(reads_the_media_object),
+        cmocka_unit_test(reads_a_batch_with_mixed_results),
+        cmocka_unit_test(drops_rejected_metric_in_a_batch),
+        cmocka_unit_test(refreshes_the_token),
+        cmocka_unit_test(links_an_account),
+        cmocka_unit_test(failed_linking_has_an_outcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

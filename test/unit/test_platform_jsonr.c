@@ -1,4 +1,4 @@
-/* The strict reader of platforms' JSON: what is a count and what is not, what is refused as a whole. */
+/* The strict JSON reader: counts, and documents that are rejected as a whole. */
 #include "unit.h"
 
 #include "platforms/jsonr.h"
@@ -28,7 +28,7 @@ static struct yyjson_val *value(const char *text)
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static void counts(void **state)
+static void parses_counts(void **state)
 {
     (void)state;
     static const struct {
@@ -45,7 +45,7 @@ static void counts(void **state)
         {"9007199254740991", COUNT_MAX},
         {"\"9007199254740991\"", COUNT_MAX},
         {"9007199254740991.0", COUNT_MAX},
-        /* refused */
+        /* rejected */
         {"-1", COUNT_NONE},
         {"-0", COUNT_NONE},
         {"1e3", COUNT_NONE},
@@ -84,8 +84,8 @@ static void counts(void **state)
     assert_int_equal(jsonr_count(NULL), COUNT_NONE);
 }
 
-/* What is no number of JSON's makes the whole answer none. */
-static void what_is_refused_as_a_whole(void **state)
+/* An invalid number invalidates the whole document. */
+static void rejects_invalid_documents(void **state)
 {
     (void)state;
     static const char *const bad[] = {
@@ -145,7 +145,7 @@ static struct str wide(int members)
     return text;
 }
 
-static void depth_members_and_size_have_limits(void **state)
+static void limits_depth_members_and_size(void **state)
 {
     (void)state;
     assert_non_null(jsonr_parse(&arena, nested(JSONR_DEPTH_MAX)));
@@ -168,7 +168,7 @@ static void depth_members_and_size_have_limits(void **state)
     assert_null(jsonr_parse(&arena, str_make(text, JSONR_BODY_MAX + 1)));
 }
 
-static void what_is_absent_or_of_another_type_is_nothing(void **state)
+static void absent_value_or_other_type_is_none(void **state)
 {
     (void)state;
     struct yyjson_val *root =
@@ -187,7 +187,7 @@ static void what_is_absent_or_of_another_type_is_nothing(void **state)
     assert_false(jsonr_is_true(jsonr_get(root, "n")));
 }
 
-static void ids_and_integers(void **state)
+static void parses_ids_and_integers(void **state)
 {
     (void)state;
     int64_t n;
@@ -210,7 +210,7 @@ static void ids_and_integers(void **state)
     assert_false(jsonr_integer(NULL, &n));
 }
 
-static void going_through(void **state)
+static void iterates(void **state)
 {
     (void)state;
     struct yyjson_val *v;
@@ -237,12 +237,12 @@ static void going_through(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),
-        cmocka_unit_test(what_is_refused_as_a_whole),
-        cmocka_unit_test(depth_members_and_size_have_limits),
-        cmocka_unit_test(what_is_absent_or_of_another_type_is_nothing),
-        cmocka_unit_test(ids_and_integers),
-        cmocka_unit_test(going_through),
+        cmocka_unit_test(parses_counts),
+        cmocka_unit_test(rejects_invalid_documents),
+        cmocka_unit_test(limits_depth_members_and_size),
+        cmocka_unit_test(absent_value_or_other_type_is_none),
+        cmocka_unit_test(parses_ids_and_integers),
+        cmocka_unit_test(iterates),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,6 +1,6 @@
-/* Answers that no platform would give: the samples, changed at random, for two minutes in both modes
- * together. What holds for any bytes is written down in sample_play(). The changes follow from the number of
- * the input alone: on a failure it is printed, and MUTATION=number plays that one. */
+/* Random changes to the samples, for two minutes in all modes together. sample_play() checks what must hold
+ * for any bytes. The changes depend only on the number of the input: a failure prints it, and
+ * MUTATION=number repeats it. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -225,7 +225,7 @@ static bool play(uint64_t number, struct input *in, struct sample *s, struct are
     return good;
 }
 
-static void any_bytes_end_in_a_verdict(void **state)
+static void any_bytes_result_in_an_outcome(void **state)
 {
     (void)state;
     struct input *in = malloc(sizeof *in);
@@ -256,7 +256,7 @@ static void any_bytes_end_in_a_verdict(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_bytes_end_in_a_verdict),
+        cmocka_unit_test(any_bytes_result_in_an_outcome),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,5 @@
-/* What TikTok, YouTube and Pinterest are sent, byte by byte. Sources: the documentation of each (2026-08 to
- * 2026-11), marks as in the connectors. */
+/* The requests to TikTok, YouTube and Pinterest, byte by byte. Sources: the documentation of each platform
+ * (2026-08 to 2026-11); marks as in platform.h. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -75,7 +75,7 @@ static void assert_only_header(const char *value)
 
 /* ---- TikTok [V] ---- */
 
-static void tiktok_asks_for_videos(void **state)
+static void tiktok_requests_videos(void **state)
 {
     (void)state;
     build(&tiktok_desc, CALL_READ, 0, false, NOW, "7077642457847994444", "7080217258529732386");
@@ -86,7 +86,7 @@ static void tiktok_asks_for_videos(void **state)
     assert_only_header("Bearer act.TOKEN");
 }
 
-static void tiktok_asks_for_the_id(void **state)
+static void tiktok_resolves_publish_id(void **state)
 {
     (void)state;
     build(&tiktok_desc, CALL_RESOLVE, 0, false, NOW, "v_pub_url~v2.123456789", NULL);
@@ -102,7 +102,7 @@ static void refresh(const struct platform_desc *desc)
     desc->build_refresh(&arena, &options, &app, &have, &request);
 }
 
-static void tiktok_refreshes(void **state)
+static void tiktok_refreshes_token(void **state)
 {
     (void)state;
     refresh(&tiktok_desc);
@@ -139,7 +139,7 @@ static struct str authorize(const struct platform_desc *desc, bool again)
     return desc->authorize_path(&arena, &authorize);
 }
 
-static void tiktok_links(void **state)
+static void tiktok_links_account(void **state)
 {
     (void)state;
     assert_str(authorize(&tiktok_desc, false),
@@ -157,7 +157,7 @@ static void tiktok_links(void **state)
 
 /* ---- YouTube [V] ---- */
 
-static void youtube_asks_by_token(void **state)
+static void youtube_requests_by_token(void **state)
 {
     (void)state;
     build(&youtube_desc, CALL_READ, 0, false, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
@@ -170,7 +170,7 @@ static void youtube_asks_by_token(void **state)
                    NULL);
 }
 
-static void youtube_asks_by_key(void **state)
+static void youtube_requests_by_api_key(void **state)
 {
     (void)state;
     build(&youtube_desc, CALL_READ, 0, true, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
@@ -181,7 +181,7 @@ static void youtube_asks_by_key(void **state)
     assert_int_equal(request.header_count, 0);
 }
 
-static void youtube_refreshes(void **state)
+static void youtube_refreshes_token(void **state)
 {
     (void)state;
     refresh(&youtube_desc);
@@ -191,7 +191,7 @@ static void youtube_refreshes(void **state)
     assert_int_equal(request.header_count, 0);
 }
 
-static void youtube_links(void **state)
+static void youtube_links_channels(void **state)
 {
     (void)state;
     assert_str(
@@ -214,7 +214,7 @@ static void youtube_links(void **state)
 /* ---- Pinterest [V] ---- */
 
 /* Unless the app may, the kinds of metrics are not mixed: NOW is an hour for views and saves. */
-static void pinterest_asks_for_many(void **state)
+static void pinterest_requests_many_pins(void **state)
 {
     (void)state;
     build(&pinterest_desc, CALL_READ, 0, false, NOW, "1", "3");
@@ -232,7 +232,7 @@ static void pinterest_asks_for_many(void **state)
                    NULL, NULL);
 }
 
-static void pinterest_asks_for_one(void **state)
+static void pinterest_requests_one_pin(void **state)
 {
     (void)state;
     build(&pinterest_desc, CALL_READ, 1, false, NOW, "813744226420795884", NULL);
@@ -257,9 +257,8 @@ static struct str metrics_at(int64_t now_ms)
     return head;
 }
 
-/* Whatever the interval of the readings, both kinds come up: views at least every third time, reactions at
- * least every fifth. */
-static void pinterest_asks_for_one_kind_by_the_hour(void **state)
+/* For every read interval, views are requested at least every third time, reactions at least every fifth. */
+static void pinterest_requests_one_kind_depending_on_the_hour(void **state)
 {
     static const int intervals_h[] = {1, 6, 24};
     (void)state;
@@ -283,8 +282,8 @@ static void pinterest_asks_for_one_kind_by_the_hour(void **state)
     }
 }
 
-/* Ninety days are the most, and no day of the future is asked for. */
-static void pinterest_days_stay_in_the_window(void **state)
+/* At most ninety days, and no future day. */
+static void pinterest_requests_at_most_ninety_days(void **state)
 {
     (void)state;
     static const struct {
@@ -308,7 +307,7 @@ static void pinterest_days_stay_in_the_window(void **state)
     }
 }
 
-static void pinterest_refreshes(void **state)
+static void pinterest_refreshes_token(void **state)
 {
     (void)state;
     refresh(&pinterest_desc);
@@ -317,7 +316,7 @@ static void pinterest_refreshes(void **state)
     assert_only_header("Basic Q0svMTpDJlM=");
 }
 
-static void pinterest_links(void **state)
+static void pinterest_links_account(void **state)
 {
     (void)state;
     assert_str(authorize(&pinterest_desc, false),
@@ -338,20 +337,20 @@ static void pinterest_links(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiktok_asks_for_videos),
-        cmocka_unit_test(tiktok_asks_for_the_id),
-        cmocka_unit_test(tiktok_refreshes),
-        cmocka_unit_test(tiktok_links),
-        cmocka_unit_test(youtube_asks_by_token),
-        cmocka_unit_test(youtube_asks_by_key),
-        cmocka_unit_test(youtube_refreshes),
-        cmocka_unit_test(youtube_links),
-        cmocka_unit_test(pinterest_asks_for_many),
-        cmocka_unit_test(pinterest_asks_for_one),
-        cmocka_unit_test(pinterest_asks_for_one_kind_by_the_hour),
-        cmocka_unit_test(pinterest_days_stay_in_the_window),
-        cmocka_unit_test(pinterest_refreshes),
-        cmocka_unit_test(pinterest_links),
+        cmocka_unit_test(tiktok_requests_videos),
+        cmocka_unit_test(tiktok_resolves_publish_id),
+        cmocka_unit_test(tiktok_refreshes_token),
+        cmocka_unit_test(tiktok_links_account),
+        cmocka_unit_test(youtube_requests_by_token),
+        cmocka_unit_test(youtube_requests_by_api_key),
+        cmocka_unit_test(youtube_refreshes_token),
+        cmocka_unit_test(youtube_links_channels),
+        cmocka_unit_test(pinterest_requests_many_pins),
+        cmocka_unit_test(pinterest_requests_one_pin),
+        cmocka_unit_test(pinterest_requests_one_kind_depending_on_the_hour),
+        cmocka_unit_test(pinterest_requests_at_most_ninety_days),
+        cmocka_unit_test(pinterest_refreshes_token),
+        cmocka_unit_test(pinterest_links_account),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,4 @@
-/* Every sample of test/data/platforms: what the connector makes of a documented answer. */
+/* Parses every sample in test/data/platforms and compares the result with the expectation in the sample. */
 #include "unit.h"
 
 #include "lib/sample.h"
@@ -29,7 +29,7 @@ static void check_sample(void *ctx, const char *name, struct str text)
     free(s);
 }
 
-static void every_sample_is_read_as_it_says(void **state)
+static void samples_parse_to_their_expected_results(void **state)
 {
     (void)state;
     int bad = 0;
@@ -39,6 +39,6 @@ static void every_sample_is_read_as_it_says(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_sample_is_read_as_it_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(samples_parse_to_their_expected_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

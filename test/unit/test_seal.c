@@ -1,4 +1,4 @@
-/* Sealing: what was put comes back, from its place only, and the key file with all its checks. */
+/* Sealing: encryption, decryption only at the same place, and validation of the key file. */
 #include "unit.h"
 
 #include "lib/temp_db.h"
@@ -67,7 +67,7 @@ static struct seal_keys *new_keys(void)
     return open_keys();
 }
 
-static void what_was_sealed_opens_at_its_place_only(void **state)
+static void decrypts_only_at_its_place(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed, again;
@@ -96,7 +96,7 @@ static void what_was_sealed_opens_at_its_place_only(void **state)
     seal_keys_close(keys);
 }
 
-static void no_changed_or_cut_byte_opens(void **state)
+static void rejects_changed_and_truncated_bytes(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed;
@@ -111,19 +111,19 @@ static void no_changed_or_cut_byte_opens(void **state)
         enum err err = seal_decrypt(keys, &place, buf_str(&sealed), plain, &len);
         assert_int_equal(err, i < SEAL_ID_LEN ? ERR_NOT_FOUND : ERR_CORRUPT);
         sealed.p[i] ^= 1;
-        /* From memory of just that size, so that a read beyond it is found. */
+        /* Decrypts from memory of exactly this size, so that AddressSanitizer detects overruns. */
         copy = malloc(i + 1);
         memcpy(copy, sealed.p, i);
         assert_int_equal(seal_decrypt(keys, &place, str_make(copy, i), plain, &len), ERR_CORRUPT);
         free(copy);
     }
     assert_int_equal(seal_decrypt(keys, &place, buf_str(&sealed), plain, &len), OK);
-    assert_int_equal(seal_encrypt(keys, &place, STR(""), &sealed), OK); /* an empty text is one too */
+    assert_int_equal(seal_encrypt(keys, &place, STR(""), &sealed), OK); /* the empty text is valid */
     buf_fini(&sealed);
     seal_keys_close(keys);
 }
 
-static void a_key_file_is_made_once_and_for_its_owner(void **state)
+static void creates_key_file_once_for_its_owner(void **state)
 {
     char first[512], second[512];
     struct stat is;
@@ -142,7 +142,7 @@ static void a_key_file_is_made_once_and_for_its_owner(void **state)
 
 #define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
-static void a_bad_key_file_is_refused_with_a_sentence(void **state)
+static void rejects_invalid_key_file_with_a_reason(void **state)
 {
     static const struct {
         const char *text, *says;
@@ -181,7 +181,7 @@ static void a_bad_key_file_is_refused_with_a_sentence(void **state)
     assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
 }
 
-static void blanks_and_comments_are_let_be(void **state)
+static void ignores_blanks_and_comments(void **state)
 {
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
@@ -198,8 +198,8 @@ static void blanks_and_comments_are_let_be(void **state)
     seal_keys_close(keys);
 }
 
-/* What a server that runs on sees of `secrets rotate`. */
-static void a_new_key_is_seen_without_opening_the_file_again(void **state)
+/* The effect of `secrets rotate` on a running server. */
+static void new_key_is_used_without_reopening(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf old, fresh;
@@ -218,7 +218,7 @@ static void a_new_key_is_seen_without_opening_the_file_again(void **state)
     assert_int_not_equal(seal_key_id(buf_str(&old)), id);
     assert_int_equal(seal_decrypt(keys, &place, buf_str(&old), plain, &len), OK);
 
-    /* One that only opens sees it too, */
+    /* Also for a process that only decrypts. */
     struct seal_keys *other = open_keys();
     assert_int_equal(seal_add_key(path, &id, &error), OK);
     fresh.len = 0;
@@ -226,7 +226,7 @@ static void a_new_key_is_seen_without_opening_the_file_again(void **state)
     assert_int_equal(seal_decrypt(other, &place, buf_str(&fresh), plain, &len), OK);
     assert_str(str_make(plain, len), "three");
 
-    /* and an old key that has gone opens nothing any more. */
+    /* A removed key no longer decrypts. */
     assert_int_equal(seal_remove_old_keys(path, &error), OK);
     struct seal_keys *last = open_keys();
     seal_list_key_ids(last, ids, &count);
@@ -241,7 +241,7 @@ static void a_new_key_is_seen_without_opening_the_file_again(void **state)
     seal_keys_close(last);
 }
 
-static void a_file_that_breaks_while_it_is_used_stops_sealing_not_opening(void **state)
+static void broken_file_stops_encryption_but_not_decryption(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed;
@@ -258,7 +258,7 @@ static void a_file_that_breaks_while_it_is_used_stops_sealing_not_opening(void *
     seal_keys_close(keys);
 }
 
-static void without_a_file_there_is_nothing_to_seal_with(void **state)
+static void without_key_file_nothing_is_sealed(void **state)
 {
     struct seal_keys *keys;
     struct buf sealed;
@@ -276,15 +276,14 @@ static void without_a_file_there_is_nothing_to_seal_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_sealed_opens_at_its_place_only, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_changed_or_cut_byte_opens, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_key_file_is_made_once_and_for_its_owner, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_bad_key_file_is_refused_with_a_sentence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(blanks_and_comments_are_let_be, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_new_key_is_seen_without_opening_the_file_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_breaks_while_it_is_used_stops_sealing_not_opening, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(without_a_file_there_is_nothing_to_seal_with, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(decrypts_only_at_its_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_changed_and_truncated_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(creates_key_file_once_for_its_owner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_invalid_key_file_with_a_reason, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ignores_blanks_and_comments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(new_key_is_used_without_reopening, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(broken_file_stops_encryption_but_not_decryption, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_key_file_nothing_is_sealed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

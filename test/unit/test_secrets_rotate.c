@@ -1,5 +1,5 @@
-/* A new key for all accounts, in pages, and cut off at every instant: whatever is left can be read, and the
- * next one comes to its end. */
+/* Key rotation: reseals all accounts page by page. Interrupted at any point, all tokens remain readable,
+ * and the next rotation completes. */
 #include "unit.h"
 
 #include "lib/crash.h"
@@ -45,7 +45,7 @@ static size_t keys_in_file(void)
     return count;
 }
 
-static void all_accounts_get_the_new_key(void **state)
+static void reseals_all_accounts_with_the_new_key(void **state)
 {
     struct key_rotation_result done;
     (void)state;
@@ -54,10 +54,10 @@ static void all_accounts_get_the_new_key(void **state)
     assert_int_equal(done.resealed, MANY);
     assert_int_equal(keys_in_file(), 1);
     assert_accounts(MANY);
-    assert_int_equal(rig_get(7).version, 1); /* a refresh that is under way still finds its pair */
+    assert_int_equal(rig_get(7).version, 1); /* a refresh in flight still finds its tokens */
 }
 
-static void nothing_to_seal_is_fine(void **state)
+static void rotates_without_accounts(void **state)
 {
     struct key_rotation_result done;
     (void)state;
@@ -66,7 +66,7 @@ static void nothing_to_seal_is_fine(void **state)
     assert_int_equal(keys_in_file(), 1);
 }
 
-static void a_refresh_under_way_keeps_its_answer(void **state)
+static void refresh_in_flight_stores_its_tokens(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct key_rotation_result done;
@@ -93,7 +93,7 @@ static int rotate_once(void *ctx)
     return key_rotation_run(&rig.config, rig.db.w, &done, &rig.error) ? 1 : 0;
 }
 
-static void it_may_be_cut_off_anywhere(void **state)
+static void interrupted_rotation_can_be_run_again(void **state)
 {
     size_t most = 0;
     int at = 1;
@@ -121,10 +121,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
     const struct CMUnitTest tests[] = {
-        TEST(all_accounts_get_the_new_key),
-        TEST(nothing_to_seal_is_fine),
-        TEST(a_refresh_under_way_keeps_its_answer),
-        TEST(it_may_be_cut_off_anywhere),
+        TEST(reseals_all_accounts_with_the_new_key),
+        TEST(rotates_without_accounts),
+        TEST(refresh_in_flight_stores_its_tokens),
+        TEST(interrupted_rotation_can_be_run_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ void rig_on_told(void *ctx, const struct token_refresh_result *answer)
     const int64_t *row = ctx;
     struct credential c;
     rig.answers[rig.told++] = *answer;
-    /* On another connection: what is there is committed. */
+    /* Reads on another connection, hence only committed data. */
     if (store_get_credential(rig.db.r, &rig.db.arena, *row, &c) == OK)
         rig.version_when_told = c.version;
 }

@@ -1,6 +1,6 @@
-/* An author's account, a refresher of tokens, and a platform that is a function: what it answers to one
- * request after the other is a list of the test's. What the platforms really say is the connectors' own
- * tests'. */
+/* A connected account, a token refresher, and a platform that is a function, which returns a list of
+ * responses of the test one by one. Responses of real platforms are covered by the tests of the connectors.
+ */
 #ifndef VT_TEST_CREDENTIAL_RIG_H
 #define VT_TEST_CREDENTIAL_RIG_H
 
@@ -13,7 +13,7 @@
 
 enum { SENDS_MAX = 16, WAITERS_MAX = 8 };
 
-/* What the platform answers to one request after the other. */
+/* The responses of the platform, one per request. */
 struct reply {
     enum transport_error error;
     int status;
@@ -36,12 +36,12 @@ struct credential_rig {
     void (*done[SENDS_MAX])(void *ctx, const struct http_result *result);
     void *done_ctx[SENDS_MAX];
 
-    /* who waits */
+    /* waiting callers */
     int told;
     struct token_refresh_result answers[WAITERS_MAX];
     int64_t version_when_told;
     int commits_to_fail;
-    enum err (*heartbeat)(void *ctx); /* of the scope of refreshers that are opened afterwards */
+    enum err (*heartbeat)(void *ctx); /* for refreshers that are opened afterwards */
 };
 extern struct credential_rig rig;
 
@@ -56,11 +56,11 @@ int64_t rig_put_tiktok(void);
 struct credential rig_get(int64_t row);
 void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
 
-/* Hands out what was answered, as the loop would. */
+/* Delivers the responses, as the loop would. */
 void rig_deliver(void);
-/* `ctx`: the int64_t that is the row. */
+/* `ctx`: int64_t *, the row. */
 void rig_on_told(void *ctx, const struct token_refresh_result *answer);
-/* Asks, and has it answered. */
+/* Starts a refresh and delivers its response. */
 enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct reply *replies);
 
 /* A pair of TikTok's, and its refusal. */

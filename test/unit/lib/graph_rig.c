@@ -1,4 +1,4 @@
-/* Calls of Meta's connectors and their answers, in memory. */
+/* Calls of Meta's connectors and their responses, in memory. */
 #include "graph_rig.h"
 
 #include "base/json.h"

@@ -1,6 +1,5 @@
-/* For the tests of Meta's connectors: calls, requests and answers without a network. JSON is written with '
- * for
- * ", which none of the samples holds otherwise. */
+/* For tests of Meta's connectors: calls, requests and responses without a network. JSON is written with '
+ * instead of ", because no sample contains a '. */
 #ifndef VT_TEST_GRAPH_RIG_H
 #define VT_TEST_GRAPH_RIG_H
 
@@ -17,7 +16,7 @@ struct graph_rig {
     struct platform_item items[RIG_ITEMS_MAX];
     struct platform_call call;
     struct http_request request;
-    struct http_header headers[4]; /* of the next answers */
+    struct http_header headers[4]; /* of the next responses */
     size_t header_count;
     struct outcome got;
 };
@@ -28,18 +27,19 @@ void meta_fini(struct graph_rig *r);
 
 struct str meta_json(struct graph_rig *r, const char *text);
 
-/* One entry of a batch's answer: an operation's status and body; NULL: `null`. */
+/* One operation of a batch response: status and body; NULL: `null`. */
 struct str meta_entry(struct graph_rig *r, int code, const char *body);
 /* The entries as a list; NULL ends them. */
 struct str meta_batch(struct graph_rig *r, const struct str *entries, size_t count);
 
 void meta_header(struct graph_rig *r, const char *name, const char *value);
 
-/* parse() of that answer; the outcome is in `got` too. The body ends where its memory ends. */
+/* Calls parse(); the outcome is also in `got`. The body is allocated with its exact size, so that overruns
+ * are detected. */
 struct outcome meta_parse(struct graph_rig *r, int status, struct str body);
 struct outcome meta_parse_text(struct graph_rig *r, int status, const char *text);
 
-/* The request that build() makes of the call. */
+/* The request that build() returns for the call. */
 void meta_build(struct graph_rig *r);
 
 /* The form field `name` of the request's body, decoded. */

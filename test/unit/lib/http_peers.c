@@ -1,4 +1,4 @@
-/* Ports are told on the servers' standard output; closing their standard input ends them. */
+/* The servers print their ports on standard output and end when their standard input is closed. */
 #include "lib/http_peers.h"
 
 #include "unit.h"

@@ -1,15 +1,15 @@
-/* The servers of test/lib/http_peers.py, well and ill behaved, in a process of their own. */
+/* The servers of test/lib/http_peers.py, well- and ill-behaved, in a separate process. */
 #ifndef VT_TEST_HTTP_PEERS_H
 #define VT_TEST_HTTP_PEERS_H
 
-/* For a group of tests: its setup and teardown. */
+/* Setup and teardown of a group of tests. */
 int http_peers_start(void **state);
 int http_peers_stop(void **state);
 
-/* Fails the test when there is no such server. */
+/* Fails the test if there is no such server. */
 int http_peer_port(const char *name);
 
-/* A file with the certificate that vouches for them. */
+/* A file with the certificate authority of the servers. */
 const char *http_peers_ca(void);
 
 #endif

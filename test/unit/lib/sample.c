@@ -187,7 +187,7 @@ static void play_link(struct arena *a, struct sample *s)
     s->link.redirect_uri = STR("https://a.example/linked");
     s->link.code = STR("CODE");
     s->link.grant.access_token = STR("TOKEN");
-    if (s->api == API_TIKTOK && s->tier == 1) { /* the account came with the token */
+    if (s->api == API_TIKTOK && s->tier == 1) { /* the account was part of the token response */
         s->link.accounts[0] = (struct linked_account){.api = API_TIKTOK, .id = STR("afd97af1")};
         s->link.account_count = 1;
     }
