@@ -54,7 +54,7 @@ static enum next books_slice_done_step(struct request *r)
     switch (stream_check(r, &books->stream, books->author_rev, BOOKS_VARIANT)) {
     case STREAM_UNCHANGED: break;
     case STREAM_RESTART: return start_body(r);
-    case STREAM_GIVE_UP: return envelope_data_changed(r);
+    case STREAM_ABORT: return envelope_data_changed(r);
     }
     if (books->rendered < BOOKS_PER_SLICE) {
         json_close(&r->res.body, ']');

@@ -34,7 +34,7 @@ enum next envelope_error(struct request *r, enum api_error error, const char *fm
  */
 enum next envelope_store_error(struct request *r, enum err err);
 
-/* The same if the data changed too often between the slices of a response (STREAM_GIVE_UP). */
+/* The same if the data changed too often between the slices of a response (STREAM_ABORT). */
 enum next envelope_data_changed(struct request *r);
 
 /* For struct http_app. */

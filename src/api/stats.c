@@ -176,7 +176,7 @@ static enum next start_body(struct request *r)
     return s->by_book ? by_book_start(r) : video_slice_step(r);
 }
 
-bool stats_slice_failed(struct request *r, enum next *next)
+bool stats_slice_interrupted(struct request *r, enum next *next)
 {
     struct stats *s = stats_of(r);
     enum err err = endpoint_call_of(r)->read.err;
@@ -187,7 +187,7 @@ bool stats_slice_failed(struct request *r, enum next *next)
     switch (stream_check(r, &s->stream, s->progress.author_rev, s->variant)) {
     case STREAM_UNCHANGED: return false;
     case STREAM_RESTART: *next = start_body(r); return true;
-    case STREAM_GIVE_UP: break;
+    case STREAM_ABORT: break;
     }
     *next = envelope_data_changed(r);
     return true;
@@ -208,7 +208,7 @@ static enum next video_slice_done_step(struct request *r)
 {
     struct stats *s = stats_of(r);
     enum next next;
-    if (stats_slice_failed(r, &next))
+    if (stats_slice_interrupted(r, &next))
         return next;
     if (!s->progress.more)
         return stats_finish(r);

@@ -26,7 +26,7 @@ static inline struct stats *stats_of(const struct request *r)
 }
 
 /* Call after each slice. True: the slice failed or the data changed, and the step must return `*next`. */
-MUST_USE bool stats_slice_failed(struct request *r, enum next *next);
+MUST_USE bool stats_slice_interrupted(struct request *r, enum next *next);
 
 /* Completes the response. */
 enum next stats_finish(struct request *r);

@@ -171,7 +171,7 @@ static enum next book_slice_done_step(struct request *r)
     struct stats *s = stats_of(r);
     struct by_book *g = s->by_book;
     enum next next;
-    if (stats_slice_failed(r, &next))
+    if (stats_slice_interrupted(r, &next))
         return next;
     if (s->progress.more) {
         s->query.has_after = true;
@@ -218,7 +218,7 @@ static enum next page_done_step(struct request *r)
     struct stats *s = stats_of(r);
     struct by_book *g = s->by_book;
     enum next next;
-    if (stats_slice_failed(r, &next))
+    if (stats_slice_interrupted(r, &next))
         return next;
     CHECK(!g->titles.failed);
     if (g->count) {

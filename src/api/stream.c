@@ -48,7 +48,7 @@ enum stream_change stream_check(struct request *r, struct stream *s, int64_t aut
     if (author_rev == s->author_rev)
         return STREAM_UNCHANGED;
     if (r->res.streaming || s->restarts++ == RESTARTS_MAX)
-        return STREAM_GIVE_UP;
+        return STREAM_ABORT;
     response_reset(r);
     s->author_rev = author_rev;
     r->res.etag = make_etag(r, author_rev, variant);

@@ -25,7 +25,7 @@ enum next stream_next_slice(struct request *r, struct stream *s, request_step *s
 
 /* Call after each slice with the revision that it saw. After STREAM_RESTART the response is empty and has the
  * new ETag. */
-enum stream_change { STREAM_UNCHANGED, STREAM_RESTART, STREAM_GIVE_UP };
+enum stream_change { STREAM_UNCHANGED, STREAM_RESTART, STREAM_ABORT };
 enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant);
 
 #endif

@@ -124,7 +124,7 @@ static enum code_outcome check_code(const struct code_exchange *x, const struct 
     if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
         !pkce_matches(code->challenge, x->verifier))
         return CODE_MISMATCH;
-    return has_expired(code) ? CODE_EXPIRED : CODE_GAVE_KEY;
+    return has_expired(code) ? CODE_EXPIRED : CODE_EXCHANGED;
 }
 
 static enum err exchange_for_key(struct store *store, struct arena *arena, struct code_exchange *x,
@@ -168,9 +168,9 @@ enum err code_redeem(struct store *store, struct arena *arena, struct code_excha
     x->outcome = check_code(x, &code);
     if (x->outcome == CODE_REPLAYED)
         return code.key_row ? store_revoke_key(store, code.key_row, now) : OK;
-    if (x->outcome == CODE_GAVE_KEY)
+    if (x->outcome == CODE_EXCHANGED)
         err = exchange_for_key(store, arena, x, &code, now);
     if (err)
         return err;
-    return store_use_code(store, hash, now, x->outcome == CODE_GAVE_KEY ? x->key.row : 0);
+    return store_use_code(store, hash, now, x->outcome == CODE_EXCHANGED ? x->key.row : 0);
 }

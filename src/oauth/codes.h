@@ -47,7 +47,7 @@ MUST_USE enum err code_issue(struct store *store, const struct code_grant *grant
  * was stolen. A second attempt revokes the key that the code gave. An older live key of the same author and
  * app is revoked, so that connecting again replaces the key. */
 enum code_outcome {
-    CODE_GAVE_KEY,
+    CODE_EXCHANGED,
     CODE_UNKNOWN,
     CODE_REPLAYED,
     CODE_EXPIRED,

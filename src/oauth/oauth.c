@@ -1,4 +1,4 @@
-/* The authorization server's context. An endpoint has no checks in common with the others but its route. */
+/* The authorization server's context and its hooks for the router. */
 #include "oauth/oauth.h"
 
 #include "auth/failure_limiter.h"

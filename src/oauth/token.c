@@ -55,7 +55,7 @@ static enum err exchange_work(struct store *store, void *data)
     arena_init(&arena, EXCHANGE_ARENA_BYTES);
     enum err err = code_redeem(store, &arena, &x, clock_wall_ms());
     e->outcome = x.outcome;
-    if (err == OK && x.outcome == CODE_GAVE_KEY) {
+    if (err == OK && x.outcome == CODE_EXCHANGED) {
         e->key_text = x.key_text;
         e->key_id = x.key.id;
         e->author_id = x.author.id;
@@ -109,7 +109,7 @@ static enum next exchanged_step(struct request *r)
     const struct token_call *call = oauth_call_of(r)->state;
     if (call->err)
         return oauth_store_error(r);
-    if (call->exchange.outcome == CODE_GAVE_KEY)
+    if (call->exchange.outcome == CODE_EXCHANGED)
         return respond_with_key(r, &call->exchange);
     if (call->exchange.outcome == CODE_UNKNOWN)
         oauth_record_failure(r);

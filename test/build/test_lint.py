@@ -12,7 +12,7 @@ def lint(tmp_path, path, text):
     file = tmp_path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
-    for header in ("base/str.h", "config/config.h", "store/read.h", "http/request.h", "api/router.h", "limit/limiter.h"):
+    for header in ("base/str.h", "config/config.h", "store/read.h", "http/request.h", "api/api.h", "limit/limiter.h"):
         existing = tmp_path / "src" / header
         existing.parent.mkdir(parents=True, exist_ok=True)
         if not existing.exists():
@@ -57,7 +57,7 @@ GOOD = {
     "file at the limit": ("src/base/x.c", HEAD + "extern int x;\n" * 599),
     "words in comments and strings": ("src/base/x.c", HEAD + '/* sprintf(x) and system() */\nconst char *x = "gets(x)";\n'),
     "members and longer names": ("src/base/x.c", HEAD + "int x = a.system(1) + b->gets(2) + my_strcpy(3);\n"),
-    "main may include all": ("src/main.c", HEAD + '#include "api/router.h"\n#include "base/str.h"\n'),
+    "main may include all": ("src/main.c", HEAD + '#include "api/api.h"\n#include "base/str.h"\n'),
 }
 
 
