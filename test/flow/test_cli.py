@@ -34,7 +34,7 @@ def one_line(text):
 # --- help and version ---
 
 
-def test_help(viewtally):
+def test_help_describes_every_command(viewtally):
     for arguments in (["--help"], ["-h"], ["help"]):
         usage = plain(viewtally, *arguments)
         assert usage.err == "" and all(re.search(rf"^  {name} ", usage.out, re.M) for name in COMMANDS)
@@ -47,7 +47,7 @@ def test_help(viewtally):
     assert not (viewtally.directory / "viewtally.db").exists()
 
 
-def test_help_does_not_need_a_configuration(viewtally):
+def test_help_needs_no_configuration(viewtally):
     for name in COMMANDS:
         plain(viewtally, name, "--help", "--config", "/nowhere/config.ini")
 
@@ -79,7 +79,7 @@ def test_version_names_build_and_libraries(viewtally):
     (["key", "create", "--author", "x", "--name", "n"], "UUID"), (["key", "create", "--author", NOBODY, "--name", "x" * 201], "200 bytes"),
     (["key", "list"], "--author UUID is missing"), (["key", "revoke"], "too few"), (["key", "revoke", "x"], "UUID"),
 ], ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else None)
-def test_wrong_usage(viewtally, arguments, named):
+def test_wrong_usage_exits_with_2_and_names_the_cause(viewtally, arguments, named):
     done = subprocess.run([viewtally.binary, *arguments], cwd=viewtally.directory, env=viewtally.environment(),
                           capture_output=True, timeout=60, check=False)
     assert done.returncode == 2 and done.stdout == b"", done
@@ -97,18 +97,18 @@ def test_mistyped_words_get_a_suggestion(viewtally, arguments, message):
     assert plain(viewtally, *arguments, status=2).err == message + "\n"
 
 
-def test_no_command_shows_the_usage(viewtally):
+def test_no_command_shows_the_overview(viewtally):
     assert plain(viewtally, status=2).out.startswith("viewtally shows")
 
 
-def test_config_wants_a_value(viewtally):
+def test_config_requires_a_value(viewtally):
     assert "--config" in plain(viewtally, "check-config", "--config", status=2).err
 
 
 # --- what is not there: exit status 1; what cannot be done: 3 ---
 
 
-def test_unknown_ids_are_bad_input(viewtally):
+def test_unknown_ids_exit_with_1(viewtally):
     viewtally.run("migrate")
     for arguments in (["author", "set-plan", NOBODY, "active"], ["key", "create", "--author", NOBODY, "--name", "n"],
                       ["key", "list", "--author", NOBODY], ["key", "list", "--author", NOBODY, "--json"], ["key", "revoke", NOBODY]):
@@ -160,7 +160,7 @@ def test_serve_creates_a_database_with_create_only(viewtally):
     assert "up to date" in viewtally.run("migrate").out
 
 
-def test_database_that_cannot_be_opened(viewtally):
+def test_unusable_database_path_exits_with_3(viewtally):
     env = {"VIEWTALLY_STORE_PATH": str(viewtally.directory / "missing" / "x.db")}
     for arguments in (["migrate"], ["author", "list"], ["author", "add", "--name", "A"], ["key", "list", "--author", NOBODY],
                       ["import", "-"], ["demo"], ["serve"]):
@@ -169,7 +169,7 @@ def test_database_that_cannot_be_opened(viewtally):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_output_that_cannot_be_written(viewtally):
+def test_unwritable_output_exits_with_3(viewtally):
     owner = viewtally.add_author()
     for arguments in (["author", "list"], ["author", "list", "--json"], ["author", "add", "--name", "B"], ["check-config"],
                       ["key", "create", "--author", owner, "--name", "n"], ["key", "list", "--author", owner, "--json"],
@@ -220,7 +220,7 @@ def test_key_create_list_revoke(viewtally):
     assert viewtally.run("key", "list", "--author", owner, "--json").json()[0]["revoked_at"] == "2026-07-10T12:00:00.000Z"
 
 
-def test_works_while_the_server_runs(viewtally):
+def test_commands_work_while_the_server_runs(viewtally):
     viewtally.start()
     owner = viewtally.add_author("Live")
     with viewtally.client(viewtally.create_key(owner)) as client:
@@ -232,7 +232,7 @@ def test_works_while_the_server_runs(viewtally):
         assert client.opened == 1
 
 
-def test_options_in_any_order_and_after_operands(viewtally):
+def test_options_are_accepted_in_any_order(viewtally):
     owner = viewtally.add_author()
     key = viewtally.run("key", "create", "--name=a", f"--author={owner}", "--json").json()
     plain(viewtally, "--config", viewtally.config_path, "key", "revoke", "--", key["id"])
@@ -243,7 +243,7 @@ def test_options_in_any_order_and_after_operands(viewtally):
 # --- text from outside on a terminal ---
 
 
-def test_names_never_reach_the_terminal_raw(viewtally):
+def test_stored_names_are_escaped_for_the_terminal(viewtally):
     viewtally.run("migrate")
     owner = viewtally.run("author", "add", "--name", NASTY, "--json")
     created = viewtally.run("key", "create", "--author", owner.json()["id"], "--name", NASTY, "--json")
@@ -257,7 +257,7 @@ def test_names_never_reach_the_terminal_raw(viewtally):
     assert owner.json()["name"] == created.json()["name"] == shown[3].json()[0]["name"] == NASTY
 
 
-def test_a_bad_line_cannot_write_to_the_terminal(viewtally):
+def test_bad_lines_are_escaped_for_the_terminal(viewtally):
     lines = b"\n".join([b'{"type":"\x1b[2J"}', b'{"type":"author","\x1b[2J":1}', b"\x1b]0;owned\x07", b'{"type":"video","id":"\x9b31m"}',
                         json.dumps({"type": "author", "id": "\x1b[2J", "name": NASTY}).encode()])
     done = viewtally.import_lines(lines + b"\n", status=1)
@@ -287,7 +287,7 @@ def test_demo(viewtally):
     assert other != key
 
 
-def test_demo_with_nothing_to_show(viewtally):
+def test_demo_without_authors_fails(viewtally):
     path = viewtally.directory / "empty.ndjson"
     path.write_bytes(b"")
     assert "no author" in viewtally.run("demo", path, status=1).err
@@ -310,7 +310,7 @@ def effective(done):
     return sections
 
 
-def test_check_config_prints_what_is_in_force(viewtally):
+def test_check_config_prints_effective_values(viewtally):
     shown = effective(viewtally.run("check-config"))
     assert shown["server"]["listen"] == "127.0.0.1:0" and shown["store"]["path"] == viewtally.settings["store"]["path"]
     assert shown["limits"] == {"requests_per_minute": "0", "headers": "on"} and shown["viral"]["multiplier"] == "5.0"
@@ -321,18 +321,18 @@ def test_check_config_prints_what_is_in_force(viewtally):
     assert effective(plain(viewtally, "check-config", "--config", copy)) == shown
 
 
-def test_the_example_is_what_the_binary_says(viewtally):
+def test_example_file_matches_the_binary(viewtally):
     assert plain(viewtally, "check-config", "--example").out == (ROOT / "config.example.ini").read_text(encoding="utf-8")
 
 
-def test_the_example_is_the_defaults(viewtally):
+def test_example_file_contains_the_defaults(viewtally):
     empty = viewtally.directory / "empty.ini"
     empty.write_text("")
     assert (effective(plain(viewtally, "check-config", "--config", ROOT / "config.example.ini")) ==
             effective(plain(viewtally, "check-config", "--config", empty)))
 
 
-def test_which_file_is_read(viewtally):
+def test_configuration_file_is_selected_in_order(viewtally):
     names = {}
     for name in ("a", "b", "here/config"):
         names[name] = viewtally.directory / f"{name}.ini"
@@ -354,7 +354,7 @@ def test_which_file_is_read(viewtally):
     assert prefix("check-config", cwd=viewtally.directory.parent) == "service_live_"
 
 
-def test_a_file_that_cannot_be_read(viewtally):
+def test_unreadable_configuration_file_exits_with_2(viewtally):
     for arguments, env in ((["--config", "missing.ini"], {}), ([], {"VIEWTALLY_CONFIG": "missing.ini"}),
                            (["--config", str(viewtally.directory)], {})):
         for command in (["check-config"], ["serve"], ["author", "list"]):
@@ -393,7 +393,7 @@ def test_a_file_that_cannot_be_read(viewtally):
     ("listen = 127.0.0.1:0\n", 1, '"listen" must follow a [section]'),
     ("[log]\nlevel = " + "x" * 100_000 + "\n", 2, "too long"),
 ], ids=lambda value: value[-30:] if isinstance(value, str) else None)
-def test_mistakes_in_the_file(viewtally, text, line, message):
+def test_errors_in_the_file_are_reported_with_their_line(viewtally, text, line, message):
     path = viewtally.directory / "bad.ini"
     path.write_text(text)
     for command in (["check-config"], ["serve"], ["author", "list"]):
@@ -406,7 +406,7 @@ def test_mistakes_in_the_file(viewtally, text, line, message):
     ("server", "trusted_proxies", "10.0.0.0/33", "[server] trusted_proxies"),
     ("redis", "url", "127.0.0.1:6379", "[redis] url: it must begin with"),
 ])
-def test_what_serve_would_refuse_check_config_tells(viewtally, section, key, value, message):
+def test_check_config_reports_what_serve_rejects(viewtally, section, key, value, message):
     viewtally.configure({section: {key: value}})
     for command in (["check-config"], ["serve", "--create"]):
         done = viewtally.run(*command, status=2)
@@ -425,12 +425,12 @@ def test_environment_overrides_the_file(viewtally):
     ("VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE", "x", "must be a whole number"), ("VIEWTALLY_SERVER_LISTEN", "", "must be"),
     ("VIEWTALLY_SERVER_PORT", "1", "unknown configuration key"), ("VIEWTALLY_LOG_LEVEL", "INFO", "must be"),
 ])
-def test_mistakes_in_the_environment(viewtally, name, value, message):
+def test_errors_in_the_environment_are_reported(viewtally, name, value, message):
     done = viewtally.run("check-config", env={name: value}, status=2)
     assert done.out == "" and done.err.startswith(name + ": ") and message in done.err
 
 
-def test_other_variables_are_left_alone(viewtally):
+def test_unrelated_variables_are_ignored(viewtally):
     viewtally.run("check-config", env={"VIEWTALLY_BIN": "x", "VIEWTALLY_HOME": "y", "VIEWTALLYLOG_LEVEL": "z", "LOG_LEVEL": "z"})
 
 

@@ -164,7 +164,7 @@ def world(viewtally):
 # --- bad lines ---
 
 
-def test_every_bad_line_is_told_with_its_reason_and_changes_nothing(world):
+def test_bad_lines_are_reported_with_their_reason_and_change_nothing(world):
     world.serve()
     before = world.bodies()
     done = world.instance.import_lines(b"".join(as_bytes(line) + b"\n" for line, _ in BAD), status=1)
@@ -199,14 +199,14 @@ def test_good_lines_between_bad_ones_are_applied(world):
     assert every == {"a": 10, **{f"good {i}": i for i in range(len(BAD))}}
 
 
-def test_a_line_of_30_days_after(world):
+def test_reading_after_30_days_is_rejected(world):
     world.clock.set_wall("2026-09-01T00:00:00Z")
     done = world.instance.import_lines([reading("a", "2026-07-31T08:00:00Z", 20), reading("a", "2026-07-31T08:00:00.001Z", 30)], status=1)
     assert told(done) == {2: "observed_at is after the video's posted_at + 30 days"}
     assert world.serve().views() == {"a": 20}
 
 
-def test_what_is_no_error(world):
+def test_unusual_but_valid_lines_are_accepted(world):
     """Blank lines, unknown fields, a byte order mark, CR LF, no line end at the end, unknown counts, ids in capitals."""
     lines = (b'\xef\xbb\xbf' + json.dumps(author("Ada", plan_active=True, shoe_size=[{"a": 1}])).encode() + b"\r\n\r\n   \n\t\n" +
              as_bytes({**reading("a", "2026-07-09T01:00:00.123456789Z", None), "likes": None}) + b"\n" +
@@ -217,7 +217,7 @@ def test_what_is_no_error(world):
     assert world.serve().views() == {"a": 2**53 - 1}
 
 
-def test_an_erroneous_line_is_refused_whole(world):
+def test_rejected_line_changes_nothing(world):
     """A video line whose last post is bad: neither its title nor its good post is taken."""
     done = world.instance.import_lines([video("a", "Ada", title="Taken", posts=[post("a", POSTED, "tiktok"), post("b", POSTED, "youtube")])], status=1)
     assert told(done) == {1: "posts[1].post_id belongs to another video"}
@@ -250,7 +250,7 @@ def test_files_and_standard_input_in_one_call(world):
     assert world.serve().views() == {"a": 10, "new": 7}
 
 
-def test_a_file_that_cannot_be_read_stops_the_import_before_anything_is_applied(world):
+def test_unreadable_file_stops_the_import_before_anything_is_applied(world):
     (world.instance.directory / "good.ndjson").write_bytes(encode_lines([new_video(posts=[post("new", POSTED)])]))
     for bad, why in (("missing.ndjson", "No such file or directory"), (".", "Is a directory")):
         done = world.instance.run("import", "good.ndjson", bad, status=3)
@@ -259,19 +259,19 @@ def test_a_file_that_cannot_be_read_stops_the_import_before_anything_is_applied(
 
 
 @pytest.mark.parametrize("cut", [1, 5, 60])
-def test_a_file_that_ends_in_the_middle(world, cut):
+def test_truncated_file_is_applied_up_to_the_cut(world, cut):
     data = encode_lines([reading("a", f"2026-07-09T{hour:02}:00:00Z", hour * 100) for hour in range(1, 6)])
     done = world.instance.import_lines(data[:-cut], status=0 if cut == 1 else 1)
     assert told(done) == ({} if cut == 1 else {5: "not valid JSON: the line ends too early"})
     assert world.serve().views() == {"a": 500 if cut == 1 else 400}
 
 
-def test_an_empty_file(world):
+def test_empty_file_changes_nothing(world):
     done = world.instance.import_lines(b"")
     assert done.err == "" and summary(done)["lines"] == "0 read, 0 rejected"
 
 
-def test_line_of_1_mib_and_above(world):
+def test_lines_above_1_mib_are_rejected(world):
     for length, reasons in ((1 << 20, {}), ((1 << 20) + 1, {1: "the line is longer than 1 MiB"})):
         line = as_bytes(author("Ada", padding=""))
         line = line.replace(b'"padding": ""', b'"padding": "' + b"x" * (length - len(line)) + b'"')
@@ -299,7 +299,7 @@ class Memory(threading.Thread):
             return
 
 
-def test_a_line_of_100_mb_takes_no_memory(world):
+def test_line_of_100_mb_takes_bounded_memory(world):
     process = world.instance.command("import", "-")
     memory = Memory(process.pid)
     chunk = b"x" * (1 << 20)
@@ -316,7 +316,7 @@ def test_a_line_of_100_mb_takes_no_memory(world):
 # --- dry run and replay ---
 
 
-def test_dry_run_changes_nothing_and_says_what_would(world):
+def test_dry_run_reports_and_changes_nothing(world):
     lines = [author("Ada", name="Ada L."), author("Cyd"), new_video(posts=[post("new", POSTED)]), reading("new", "2026-07-09T01:00:00Z", 20000),
              reading("a", "2026-07-09T01:00:00Z", 1000), reading("nobody", "2026-07-09T01:00:00Z", 1)]
     world.serve()
@@ -355,7 +355,7 @@ def test_importing_again_changes_nothing(world):
         assert world.bodies() == before
 
 
-def test_nothing_is_left_beside_the_database(world):
+def test_no_file_is_left_beside_the_database(world):
     world.instance.import_lines([count(20), "{"], status=1)
     names = {path.name for path in world.instance.directory.iterdir()}
     assert {name for name in names if not name.startswith("viewtally.db")} == {"config.ini"}
@@ -364,7 +364,7 @@ def test_nothing_is_left_beside_the_database(world):
 # --- beside the server ---
 
 
-def test_import_while_serving(world):
+def test_import_works_while_the_server_runs(world):
     """Every answer in between is whole: the views are those of some step and never fall."""
     world.serve()
     hours = [f"2026-07-09T{hour:02}:{minute:02}:00Z" for hour in range(1, 24) for minute in range(60)]
@@ -385,7 +385,7 @@ def test_import_while_serving(world):
     assert world.client.opened == 1
 
 
-def test_broken_pipe_of_the_reporter_is_no_crash(world):
+def test_broken_pipe_of_standard_error_does_not_crash(world):
     """`viewtally import … 2>&1 | head -1`: the reader of the reasons goes away."""
     process = subprocess.Popen([world.instance.binary, "import", "-", "--config", str(world.instance.config_path)], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=world.instance.environment())
@@ -399,7 +399,7 @@ def test_broken_pipe_of_the_reporter_is_no_crash(world):
     assert world.serve().views()["a"] in (10, 20)
 
 
-def test_file_size_limit_is_told(world):
+def test_file_size_limit_is_reported(world):
     """Temporary files or database that cannot grow: exit status 3, and importing again completes it."""
     lines = [video(f"v{i}", "Ada", POSTED, title="x" * 500) for i in range(2000)]
 

@@ -34,7 +34,7 @@ def test_connect_and_list(keyed):
     assert "no author" in keyed.run("platform", "list", "--author", NOBODY, status=1).err
 
 
-def test_the_same_account_again_takes_new_tokens(keyed):
+def test_connecting_an_account_again_replaces_its_tokens(keyed):
     author, other = keyed.add_author(), keyed.add_author()
     number = secrets.connect(keyed, author)
     before = secrets.rows(keyed, "SELECT access_sealed, version FROM platform_credentials")
@@ -45,7 +45,7 @@ def test_the_same_account_again_takes_new_tokens(keyed):
     assert secrets.connect(keyed, other, "pinterest") != number
 
 
-def test_an_answer_of_a_platform_can_be_put_in_as_it_is(keyed):
+def test_token_response_of_a_platform_is_accepted_unchanged(keyed):
     author = keyed.add_author()
     grant = {"response_type": "authorization_code", "access_token": "pina_SECRET", "token_type": "bearer", "expires_in": 2592000, "scope": "pins:read",
              "refresh_token": "pinr.SECRET", "refresh_token_expires_in": 5184000, "refresh_token_expires_at": 1768000000}
@@ -59,7 +59,7 @@ def test_an_answer_of_a_platform_can_be_put_in_as_it_is(keyed):
     assert second["platform"] == "instagram-facebook"
 
 
-def test_remove(keyed):
+def test_remove_deletes_account_and_tokens(keyed):
     number = secrets.connect(keyed, keyed.add_author())
     assert "Removed account" in keyed.run("platform", "remove", str(number)).out
     assert secrets.rows(keyed, "SELECT * FROM platform_credentials") == []
@@ -68,7 +68,7 @@ def test_remove(keyed):
         assert keyed.run("platform", "remove", "--", word, status=2).err
 
 
-def test_what_connect_refuses(keyed):
+def test_connect_rejects_invalid_input(keyed):
     author = keyed.add_author()
     for stdin in ("", "x", "[]", "null", "{}", '{"access_token": ""}', '{"access_token": 5}', '{"access_token": "a", "expires_in": -1}',
                   '{"access_token": "a", "expires_in": "soon"}', '{"access_token": "a", "refresh_token": 1}',
@@ -85,7 +85,7 @@ def test_what_connect_refuses(keyed):
     assert secrets.rows(keyed, "SELECT * FROM platform_credentials") == []
 
 
-def test_without_a_key_nothing_is_kept(viewtally):
+def test_connect_without_a_key_file_stores_nothing(viewtally):
     assert "secrets init" in secrets.connect(viewtally, viewtally.add_author(), status=2).err
     viewtally.configure({"secrets": {"key_file": "/nowhere/key"}})
     assert "does not exist" in secrets.connect(viewtally, viewtally.add_author(), status=2).err

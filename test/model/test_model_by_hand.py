@@ -52,7 +52,7 @@ def kinds(model):
 
 # -- time ---------------------------------------------------------------------------------------------------------------
 
-def test_times_are_cut_to_ms_and_must_exist():
+def test_times_are_truncated_to_ms_and_must_exist():
     assert ms("1970-01-01T00:00:00.0019Z") == 1
     assert iso(ms("2026-02-28T23:59:59.9Z")) == "2026-02-28T23:59:59.900Z"
     for wrong in ("2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00+00:00",
@@ -82,7 +82,7 @@ def test_baseline_is_no_gain_and_order_inside_a_step_does_not_matter():
         assert model.videos[video_id(1)].views == 700
 
 
-def test_refusals_name_line_and_reason():
+def test_rejections_name_line_and_reason():
     refusals = [(3, "observed_at is before the post's posted_at"), (4, "observed_at is more than 60 s in the future"),
                 (5, "unknown post"), (7, "views is negative"), (8, "views is not an integer"), (9, "likes is too large")]
     model = build(video(1), reading(1, "2026-06-30T23:59:59.999Z", 1), reading(1, "2026-07-10T12:01:00.001Z", 2),
@@ -92,7 +92,7 @@ def test_refusals_name_line_and_reason():
     assert model.videos[video_id(1)].views == 4
 
 
-def test_older_than_the_last_reading_is_refused_and_the_same_instant_is_not():
+def test_reading_older_than_the_last_is_rejected_but_not_one_of_the_same_instant():
     model = build(video(1), reading(1, "2026-07-05T00:00:00Z", 10))
     refused = model.import_lines([reading(1, "2026-07-04T23:59:59.999Z", 99), reading(1, "2026-07-05T00:00:00Z", 11, likes=1)],
                                  NOW)
@@ -130,7 +130,7 @@ def test_a_videos_own_time_never_runs_backwards():
     ([3000, 3001, 1, 9000, 9000, 2], (15000, 3000, 6)),
     ([3001, 3002, 1, 9000, 9000, 2], (15005, 3001, 6)),
 ])
-def test_line(views, line):
+def test_threshold(views, line):
     model = build(video(1), *comparable_lines(views))
     found = viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
     assert (found.threshold, found.median, found.compared) == line
@@ -142,12 +142,12 @@ def test_multiplier_is_rounded_up_in_thousandths():
     assert found.threshold == 3005                  # 3004.001
 
 
-def test_line_is_at_most_the_largest_count():
+def test_threshold_is_at_most_the_largest_count():
     model = build(video(1), *comparable_lines([2 ** 53 - 1] * 5))
     assert viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW).threshold == 2 ** 53 - 1
 
 
-def test_comparable_is_exactly_seven_days_old():
+def test_video_is_comparable_at_exactly_seven_days():
     model = build(video(1), *comparable_lines([100] * 5, "2026-06-20T00:00:00Z"))
     one = model.videos[video_id(1)]
     assert viral_comparison(model.rules, model.authors[A], one, ms("2026-06-27T00:00:00Z")).compared == 5
@@ -170,7 +170,7 @@ def viral_case(*readings, before=()):
     return model, model.videos[video_id(1)]
 
 
-def test_one_view_below_the_line_is_not_viral_and_the_line_is():
+def test_viral_at_the_threshold_but_not_one_view_below():
     model, one = viral_case(reading(1, "2026-07-02T10:59:00Z", 14999))
     assert not one.viral and one.line.threshold == 15000
     model.import_lines([reading(1, "2026-07-02T11:59:59.999Z", 15000)], NOW)
@@ -180,7 +180,7 @@ def test_one_view_below_the_line_is_not_viral_and_the_line_is():
     assert kinds(model)[-1] == ("went_viral", 15000, "2026-07-02T11:59:59.999Z")
 
 
-def test_went_viral_stands_among_the_milestones_by_its_threshold():
+def test_went_viral_is_ordered_among_milestones_by_its_threshold():
     model, _ = viral_case(reading(1, "2026-07-02T10:00:00Z", 60000))
     assert kinds(model) == [("milestone_reached", 1000, "2026-07-02T10:00:00.000Z"),
                             ("milestone_reached", 10000, "2026-07-02T10:00:00.000Z"),
@@ -190,7 +190,7 @@ def test_went_viral_stands_among_the_milestones_by_its_threshold():
     assert [kind for kind, _, _ in kinds(alone)] == ["milestone_reached", "milestone_reached", "went_viral"]
 
 
-def test_no_gain_no_flip_although_the_line_has_fallen_below():
+def test_no_gain_no_viral_even_if_the_threshold_falls_below():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 14000))
     five_small = [video(number, "2026-06-25T00:00:00Z") for number in range(30, 36)]
     small = [reading(number, "2026-06-25T01:00:00Z", 10, baseline=True) for number in range(30, 36)]
@@ -212,24 +212,24 @@ def test_the_same_reading_again_changes_nothing():
     assert one.line.threshold == 25000
 
 
-def test_baseline_above_the_line_is_viral_without_event():
+def test_baseline_above_the_threshold_is_viral_without_event():
     model, one = viral_case(reading(1, "2026-07-02T10:59:00Z", 15000, baseline=True))
     assert one.viral and one.went_viral_at == ms("2026-07-02T10:00:00Z") and one.views_when_viral == 15000
     assert kinds(model) == [] and [value for value, _ in one.milestones] == [1000, 10000]
 
 
-def test_baseline_below_and_a_later_gain_is_an_event():
+def test_gain_above_a_low_baseline_causes_an_event():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 14999, baseline=True), reading(1, "2026-07-02T11:00:00Z", 15000))
     assert one.viral and kinds(model) == [("went_viral", 15000, "2026-07-02T11:00:00.000Z")]
 
 
-def test_views_lifted_to_the_line_by_gain_and_baseline_together_are_viral_without_event():
+def test_gain_and_baseline_together_reach_the_threshold_without_event():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 9000), reading(1, "2026-07-02T11:00:00Z", 15000, baseline=True))
     assert one.viral and one.baseline == 6000 and one.went_viral_at == ms("2026-07-02T11:00:00Z")
     assert kinds(model) == [("milestone_reached", 1000, "2026-07-02T10:00:00.000Z")]
 
 
-def test_pending_baseline_above_the_line_and_a_gain_is_silent():
+def test_gain_with_a_pending_baseline_above_the_threshold_causes_no_event():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 20000, baseline=True), reading(1, "2026-07-02T11:00:00Z", 20001))
     assert one.viral and one.went_viral_at == ms("2026-07-02T11:00:00Z") and one.views_when_viral == 20001
     assert kinds(model) == []
@@ -298,7 +298,7 @@ def test_effective_range(params, effective):
     ({"start_date": "2026-01-02", "end_date": "2026-01-01"}, "invalid_parameter", "end_date"),
     ({"start_date": "2026-01-02", "end_date": "2026-01-01", "group_by": "day"}, "invalid_parameter", "group_by"),
 ])
-def test_refused_ranges(params, code, parameter):
+def test_invalid_ranges_are_rejected(params, code, parameter):
     with pytest.raises(Refused) as refused:
         Answers(build(), A, NOW).stats(params)
     assert (refused.value.code, refused.value.parameter) == (code, parameter)

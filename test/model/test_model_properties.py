@@ -47,7 +47,7 @@ def test_importing_a_file_twice_changes_nothing(seed):
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(strategies.integers(0, 10 ** 9))
-def test_writing_step_by_step_is_importing_at_once(seed):
+def test_step_by_step_equals_one_import(seed):
     world = World(seed, AUTHORS)
     _, model = final_model(world)
     now = world.times[-1]
@@ -57,7 +57,7 @@ def test_writing_step_by_step_is_importing_at_once(seed):
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_invariants(seed):
+def test_invariants_hold(seed):
     _, model = final_model(World(seed, AUTHORS))
     for video in model.videos.values():
         assert video.baseline + sum(video.gains.values()) == video.views

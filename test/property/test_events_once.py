@@ -140,7 +140,7 @@ def failures(pollers):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_event_exactly_once(seed, tmp_path):
+def test_each_event_is_delivered_exactly_once(seed, tmp_path):
     feed, rng = Feed(seed), random.Random(f"kills {seed}")
     instance = Viewtally(tmp_path / "viewtally", {"server": {"listen": f"127.0.0.1:{free_port()}"}},
                          FakeClock(tmp_path / "clock", NOW))

@@ -191,7 +191,7 @@ class World:
                     assert poller.events == history, once(poller.events, history)
 
 
-def test_killed_200_times(tmp_path):
+def test_200_kills_lose_and_repeat_nothing(tmp_path):
     print(f"VIEWTALLY_SEED={SEED}")
     world = World(tmp_path, SEED)
     with world.reader:

@@ -72,7 +72,7 @@ def compare_world(world, instance, model, now, keys):
 
 
 @pytest.mark.parametrize("seed, only", chosen_worlds())
-def test_random_world(seed, only, tmp_path):
+def test_server_matches_the_model_on_random_data(seed, only, tmp_path):
     world = World(seed, AUTHORS, only)
     rng = random.Random(f"test {seed}")
     clock = FakeClock(tmp_path / "clock", world.times[0])
@@ -119,7 +119,7 @@ def large_author(rng, now):
     return author_id, lines
 
 
-def test_a_large_author(tmp_path):
+def test_server_matches_the_model_for_a_large_author(tmp_path):
     now = ms("2026-07-20T10:00:00Z")
     author_id, lines = large_author(random.Random("large"), now)
     instance = Viewtally(tmp_path / "viewtally", clock=FakeClock(tmp_path / "clock", now))
@@ -138,7 +138,7 @@ def test_a_large_author(tmp_path):
             comparison.same(answers.events(params), "/events", params)
 
 
-def test_the_worlds_reach_the_boundaries(monkeypatch):
+def test_random_data_reaches_the_boundaries(monkeypatch):
     """What the random worlds are shaped for does occur, often."""
     seen = collections.Counter()
     decide = steps.decide

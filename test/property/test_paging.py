@@ -92,7 +92,7 @@ def serving(tmp_path_factory):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_added_between_pages(serving, seed):
+def test_videos_added_between_pages_repeat_and_lose_none(serving, seed):
     rng = random.Random(f"paging {seed}")
     library = Library(rng)
     serving.import_lines(library.first_lines())
@@ -111,7 +111,7 @@ def test_added_between_pages(serving, seed):
         assert {video_id for _, video_id in everything} == set(library.videos)
 
 
-def test_added_while_pages_are_read(serving):
+def test_videos_added_while_reading_pages_repeat_and_lose_none(serving):
     """The importer of 3,000 videos runs all the time that pages are read."""
     rng = random.Random("paging at once")
     library = Library(rng)
@@ -132,7 +132,7 @@ def test_added_while_pages_are_read(serving):
         assert {video_id for _, video_id in walk(client, {}, rng)} == set(library.videos)
 
 
-def test_a_cursor_belongs_to_its_filters(serving):
+def test_cursor_is_bound_to_its_filters(serving):
     library = Library(random.Random("cursor"))
     serving.import_lines(library.first_lines())
     other = Library(random.Random("other cursor"))

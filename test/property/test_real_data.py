@@ -23,7 +23,7 @@ def real_lines(today):
     return made.stdout
 
 
-def test_the_lines_are_the_readings():
+def test_converted_lines_match_the_data_set():
     lines = [json.loads(line) for line in real_lines(TODAY).decode().splitlines()]
     readings = [line for line in lines if line["type"] == "reading"]
     assert len(readings) == READINGS
@@ -48,7 +48,7 @@ def served(tmp_path_factory):
         yield instance, model, lines
 
 
-def test_every_author_is_served_what_the_rules_say(served):
+def test_server_matches_the_model_for_every_author(served):
     instance, model, _ = served
     assert sum(len(author.events) for author in model.authors.values()) > 500
     everyone = sorted(model.authors.items(), key=lambda item: -len(item[1].videos))
@@ -62,7 +62,7 @@ def test_every_author_is_served_what_the_rules_say(served):
                 raise AssertionError(f"{author.name} {author_id}: {difference}") from None
 
 
-def test_a_second_import_changes_nothing(served):
+def test_importing_again_changes_nothing(served):
     instance, model, lines = served
     authors = sorted(model.authors.values(), key=lambda author: -len(author.videos))[:5]
     clients = [instance.client(instance.create_key(author.id)) for author in authors]

@@ -80,7 +80,7 @@ def assert_gains_add_up(runs):
 
 # --- the disk is full ---
 
-def test_a_disk_that_is_full_in_the_middle_of_a_run(make_viewtally, make_disk, time, tmp_path):
+def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make_disk, time, tmp_path):
     """`viewtally refresh` with ever more room: it fails at ever later places, says so, and the file stays until all of it is in."""
     disk = make_disk("16m")
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
@@ -112,7 +112,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_run(make_viewtally, make_disk, t
     assert set(world.runs.outcomes) <= {SUCCEEDED, FAILED, ABANDONED}
 
 
-def test_a_server_whose_disk_is_full_goes_on_when_there_is_room(make_viewtally, make_disk, time, tmp_path):
+def test_server_recovers_from_a_full_disk(make_viewtally, make_disk, time, tmp_path):
     disk = make_disk("16m")
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
     with world.server:
@@ -136,7 +136,7 @@ def test_a_server_whose_disk_is_full_goes_on_when_there_is_room(make_viewtally, 
 
 # --- somebody else writes ---
 
-def test_a_write_lock_that_another_process_holds(make_viewtally, time, tmp_path):
+def test_run_waits_for_the_write_lock_of_another_process(make_viewtally, time, tmp_path):
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 300}})
     with world.server:
         wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
@@ -152,7 +152,7 @@ def test_a_write_lock_that_another_process_holds(make_viewtally, time, tmp_path)
         world.check()
 
 
-def test_a_write_lock_for_as_long_as_a_run_waits(make_viewtally, time, tmp_path):
+def test_run_fails_if_the_write_lock_is_held_too_long(make_viewtally, time, tmp_path):
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 60000}})
     with world.server:
         wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
@@ -171,7 +171,7 @@ def test_a_write_lock_for_as_long_as_a_run_waits(make_viewtally, time, tmp_path)
 
 # --- Redis ---
 
-def test_a_run_needs_no_redis(make_viewtally, time, tmp_path):
+def test_run_needs_no_redis(make_viewtally, time, tmp_path):
     world = Spooled(make_viewtally, time, tmp_path, {"redis": {"url": f"unix:{tmp_path}/nobody"}, "limits": {"requests_per_minute": 600}})
     with world.server:
         world.drop("one.ndjson")
@@ -181,7 +181,7 @@ def test_a_run_needs_no_redis(make_viewtally, time, tmp_path):
 
 # --- the clock ---
 
-def test_the_clock_is_set_back_and_forth_by_an_hour(make_viewtally, time, tmp_path):
+def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, tmp_path):
     """In the middle of runs and between them, two servers at work: each hour is refreshed once, no gain and no event is lost."""
     rng, hours = random.Random(3), 3 if sanitized() else 8
     servers = [make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)]
@@ -219,7 +219,7 @@ def set_clock(clock, when):
     return True
 
 
-def test_a_run_that_overruns_its_hour_is_followed_by_one(make_viewtally, time, tmp_path):
+def test_run_that_overruns_its_hour_is_followed_by_one_run(make_viewtally, time, tmp_path):
     """It stands still for three hours, as on a machine that slept."""
     server = make_viewtally({"refresh": {"source": "simulated"}}, time)
     server.import_lines([author(f"A{a}") for a in range(20)] + [video(f"v{a}-{n}", f"A{a}", iso(NOW - HOUR), ("youtube", "tiktok"))
@@ -234,7 +234,7 @@ def test_a_run_that_overruns_its_hour_is_followed_by_one(make_viewtally, time, t
     assert_gains_add_up(runs)
 
 
-def test_midnight(make_viewtally, time, tmp_path):
+def test_gains_around_midnight_belong_to_their_dates(make_viewtally, time, tmp_path):
     """The last millisecond of a day and the first of the next: each gain is its own day's, and the hour of 00:00 is run then."""
     midnight = NOW - NOW % (24 * HOUR) + 24 * HOUR
     time.set_wall(midnight - 1)

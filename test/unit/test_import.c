@@ -46,7 +46,7 @@ static int64_t sql(const char *query)
 /* --- what lines do -----------------------------------------------------------------------------------------
  */
 
-static void lines_may_stand_in_any_order(void **state)
+static void order_of_lines_does_not_matter(void **state)
 {
     (void)state;
     import_text(
@@ -73,7 +73,7 @@ static void lines_may_stand_in_any_order(void **state)
     assert_int_equal(sql("SELECT threshold FROM videos"), 10000);
 }
 
-static void again_changes_nothing(void **state)
+static void importing_again_changes_nothing(void **state)
 {
     (void)state;
     struct buf before, after;
@@ -95,7 +95,7 @@ static void again_changes_nothing(void **state)
     buf_fini(&after);
 }
 
-static void an_upsert_changes_what_it_names(void **state)
+static void upsert_changes_only_named_fields(void **state)
 {
     (void)state;
     import_text(&t, WORLD VIDEO(V1, A1,
@@ -125,7 +125,7 @@ static void an_upsert_changes_what_it_names(void **state)
     assert_int_equal(t.summary.upserts[RECORD_VIDEO].changed, 1);
 }
 
-static void posts_come_and_change(void **state)
+static void posts_are_added_and_changed(void **state)
 {
     (void)state;
     import_text(&t, WORLD READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(700)));
@@ -148,7 +148,7 @@ static void posts_come_and_change(void **state)
     assert_int_equal(sql("SELECT count(*) FROM post_keys"), 3);
 }
 
-static void a_video_without_posts_is_not_posted(void **state)
+static void video_without_posts_has_no_posted_at(void **state)
 {
     (void)state;
     import_text(&t, AUTHOR(A1, NAME("Ann")) VIDEO(V1, A1, ""));
@@ -160,7 +160,7 @@ static void a_video_without_posts_is_not_posted(void **state)
 
 /* Lines of one author and time are one step, whatever stands between them and in whichever file: with 2,000
  * as baseline an ordinary 1,500 is no gain. */
-static void a_step_is_gathered_from_everywhere(void **state)
+static void readings_of_a_step_are_collected_from_all_files(void **state)
 {
     (void)state;
     const char *one = write_file(&t, "one",
@@ -181,7 +181,7 @@ static void a_step_is_gathered_from_everywhere(void **state)
 
 /* However many readings a step has: cut in two, the 1,500 would be a gain before the baseline of 2,000 comes.
  */
-static void a_long_step_is_not_cut(void **state)
+static void step_longer_than_a_batch_is_one_transaction(void **state)
 {
     (void)state;
     struct buf text;
@@ -200,7 +200,7 @@ static void a_long_step_is_not_cut(void **state)
 }
 
 /* The line of a new video is made of what had readings before this import, not of what it brings. */
-static void the_line_at_creation(void **state)
+static void new_video_gets_its_threshold_from_earlier_videos(void **state)
 {
     (void)state;
     struct buf text;
@@ -231,7 +231,7 @@ static void the_line_at_creation(void **state)
 /* --- what lines may not do ---------------------------------------------------------------------------------
  */
 
-static void lines_that_do_not_fit_the_database(void **state)
+static void lines_that_contradict_the_database_are_rejected(void **state)
 {
     (void)state;
     struct buf before, after;
@@ -275,7 +275,7 @@ static void lines_that_do_not_fit_the_database(void **state)
     buf_fini(&after);
 }
 
-static void refused_readings_are_told_by_line(void **state)
+static void rejected_readings_are_reported_with_their_line(void **state)
 {
     (void)state;
     import_text(&t, WORLD READING("youtube", "nobody", "2026-07-02T00:00:00Z", VIEWS(1))
@@ -298,7 +298,7 @@ static void refused_readings_are_told_by_line(void **state)
     assert_int_equal(sql("SELECT max(views) FROM videos"), 20);
 }
 
-static void bad_lines_stop_nothing(void **state)
+static void bad_lines_do_not_stop_the_import(void **state)
 {
     (void)state;
     static const char text[] =
@@ -327,7 +327,7 @@ static void bad_lines_stop_nothing(void **state)
     assert_int_equal(t.summary.bad_lines, 8);
 }
 
-static void the_last_line_needs_no_newline(void **state)
+static void last_line_needs_no_newline(void **state)
 {
     (void)state;
     import_text(&t, "{\"type\":\"author\",\"id\":\"" A1 "\",\"name\":\"Ann\"}");
@@ -337,7 +337,7 @@ static void the_last_line_needs_no_newline(void **state)
     assert_int_equal(t.summary.lines, 0);
 }
 
-static void an_unreadable_file_and_nothing_is_applied(void **state)
+static void nothing_is_applied_if_a_file_cannot_be_read(void **state)
 {
     (void)state;
     const char *good = write_file(&t, "good", STR(WORLD));
@@ -387,7 +387,7 @@ static void produce_long_line(FILE *f)
     (void)fputs("\n" READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(5)), f);
 }
 
-static void a_line_of_a_hundred_megabytes(void **state)
+static void line_of_100_megabytes_takes_bounded_memory(void **state)
 {
     (void)state;
     pid_t child;
@@ -418,7 +418,7 @@ static void produce_many(FILE *f)
 }
 
 /* Three hundred thousand readings in a megabyte: runs, merges, and steps of thousands of readings. */
-static void more_readings_than_memory(void **state)
+static void more_readings_than_fit_in_memory_are_sorted(void **state)
 {
     (void)state;
     pid_t child;
@@ -440,21 +440,21 @@ static void more_readings_than_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IMPORT_TEST(lines_may_stand_in_any_order),
-        IMPORT_TEST(again_changes_nothing),
-        IMPORT_TEST(an_upsert_changes_what_it_names),
-        IMPORT_TEST(posts_come_and_change),
-        IMPORT_TEST(a_video_without_posts_is_not_posted),
-        IMPORT_TEST(a_step_is_gathered_from_everywhere),
-        IMPORT_TEST(a_long_step_is_not_cut),
-        IMPORT_TEST(the_line_at_creation),
-        IMPORT_TEST(lines_that_do_not_fit_the_database),
-        IMPORT_TEST(refused_readings_are_told_by_line),
-        IMPORT_TEST(bad_lines_stop_nothing),
-        IMPORT_TEST(the_last_line_needs_no_newline),
-        IMPORT_TEST(an_unreadable_file_and_nothing_is_applied),
-        IMPORT_TEST(a_line_of_a_hundred_megabytes),
-        IMPORT_TEST(more_readings_than_memory),
+        IMPORT_TEST(order_of_lines_does_not_matter),
+        IMPORT_TEST(importing_again_changes_nothing),
+        IMPORT_TEST(upsert_changes_only_named_fields),
+        IMPORT_TEST(posts_are_added_and_changed),
+        IMPORT_TEST(video_without_posts_has_no_posted_at),
+        IMPORT_TEST(readings_of_a_step_are_collected_from_all_files),
+        IMPORT_TEST(step_longer_than_a_batch_is_one_transaction),
+        IMPORT_TEST(new_video_gets_its_threshold_from_earlier_videos),
+        IMPORT_TEST(lines_that_contradict_the_database_are_rejected),
+        IMPORT_TEST(rejected_readings_are_reported_with_their_line),
+        IMPORT_TEST(bad_lines_do_not_stop_the_import),
+        IMPORT_TEST(last_line_needs_no_newline),
+        IMPORT_TEST(nothing_is_applied_if_a_file_cannot_be_read),
+        IMPORT_TEST(line_of_100_megabytes_takes_bounded_memory),
+        IMPORT_TEST(more_readings_than_fit_in_memory_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

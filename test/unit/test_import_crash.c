@@ -168,7 +168,7 @@ static void finish_and_compare(struct importing *t, const char *path, const stru
 }
 
 /* The world says something: there are events of both kinds, and lines with a median. */
-static void the_world_is_worth_it(void **state)
+static void sample_data_reaches_all_cases(void **state)
 {
     (void)state;
     struct importing t;
@@ -184,7 +184,7 @@ static void the_world_is_worth_it(void **state)
 }
 
 /* After so many calls of on_progress: between transactions, and in the phases before any. */
-static void killed_between_transactions(void **state)
+static void import_killed_between_transactions_is_completed_by_the_next(void **state)
 {
     (void)state;
     struct buf expected;
@@ -204,7 +204,7 @@ static void killed_between_transactions(void **state)
 }
 
 /* At random instants, up to four times in a row on one database. */
-static void killed_at_any_instant(void **state)
+static void import_killed_at_any_instant_is_completed_by_the_next(void **state)
 {
     (void)state;
     unsigned random = 77;
@@ -227,7 +227,7 @@ static void killed_at_any_instant(void **state)
     assert_true(killed > 5);
 }
 
-static void imported_twice(void **state)
+static void importing_twice_changes_nothing(void **state)
 {
     (void)state;
     struct buf expected;
@@ -243,7 +243,7 @@ static void imported_twice(void **state)
     buf_fini(&expected);
 }
 
-static void imported_by_two_at_once(void **state)
+static void two_concurrent_imports_give_the_same_result(void **state)
 {
     (void)state;
     struct buf expected;
@@ -264,7 +264,7 @@ static void imported_by_two_at_once(void **state)
 
 /* The baselines wait for the last import to end, and are decided by whoever starts next when that one died.
  */
-static void baselines_wait_for_the_last_import(void **state)
+static void last_of_two_imports_finalizes_baselines(void **state)
 {
     (void)state;
     struct buf expected, found;
@@ -300,9 +300,12 @@ static void baselines_wait_for_the_last_import(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_world_is_worth_it),   cmocka_unit_test(killed_between_transactions),
-        cmocka_unit_test(killed_at_any_instant),   cmocka_unit_test(imported_twice),
-        cmocka_unit_test(imported_by_two_at_once), cmocka_unit_test(baselines_wait_for_the_last_import),
+        cmocka_unit_test(sample_data_reaches_all_cases),
+        cmocka_unit_test(import_killed_between_transactions_is_completed_by_the_next),
+        cmocka_unit_test(import_killed_at_any_instant_is_completed_by_the_next),
+        cmocka_unit_test(importing_twice_changes_nothing),
+        cmocka_unit_test(two_concurrent_imports_give_the_same_result),
+        cmocka_unit_test(last_of_two_imports_finalizes_baselines),
     };
     /* In memory where there is such a file system: what is tested is not the disk, which is slow to sync. */
     if (access("/dev/shm", W_OK) == 0)

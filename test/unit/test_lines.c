@@ -40,7 +40,7 @@ static void expect(enum line_kind kind, int64_t number, const char *text)
         assert_true(str_eq(line, str_from_cstr(text)));
 }
 
-static void simple_lines(void **state)
+static void reads_simple_lines(void **state)
 {
     (void)state;
     static const char text[] = "one\n\ntwo\r\nthree";
@@ -56,7 +56,7 @@ static void simple_lines(void **state)
     close(fd);
 }
 
-static void ends(void **state)
+static void last_line_needs_no_newline(void **state)
 {
     (void)state;
     int fd = file_of("", 0);
@@ -70,7 +70,7 @@ static void ends(void **state)
     close(fd);
 }
 
-static void byte_order_mark(void **state)
+static void drops_a_byte_order_mark(void **state)
 {
     (void)state;
     int fd = file_of("\xEF\xBB\xBF{\n\xEF\xBB\xBF}\n", 10);
@@ -81,7 +81,7 @@ static void byte_order_mark(void **state)
     close(fd);
 }
 
-static void at_the_limit(void **state)
+static void accepts_lines_up_to_the_limit(void **state)
 {
     (void)state;
     size_t n = 1024 * 1024;
@@ -121,7 +121,7 @@ static int piped(const char *bytes, size_t n, size_t piece, pid_t *child)
     return fds[0];
 }
 
-static void in_pieces_of_any_size(void **state)
+static void reads_in_chunks_of_any_size(void **state)
 {
     (void)state;
     static const char text[] = "first\n\nthird line\nlast";
@@ -141,7 +141,7 @@ static void in_pieces_of_any_size(void **state)
 }
 
 /* Lines of every length around the size of a read, with a check of what is in them. */
-static void many_lines_of_many_lengths(void **state)
+static void reads_many_lines_of_random_lengths(void **state)
 {
     (void)state;
     unsigned seed = 5;
@@ -168,7 +168,7 @@ static void many_lines_of_many_lengths(void **state)
     free(text);
 }
 
-static void unreadable(void **state)
+static void unreadable_file_is_an_error(void **state)
 {
     (void)state;
     enum line_kind kind;
@@ -196,13 +196,13 @@ static int close_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simple_lines),
-        cmocka_unit_test(ends),
-        cmocka_unit_test(byte_order_mark),
-        cmocka_unit_test(at_the_limit),
-        cmocka_unit_test(unreadable),
-        cmocka_unit_test(in_pieces_of_any_size),
-        cmocka_unit_test(many_lines_of_many_lengths),
+        cmocka_unit_test(reads_simple_lines),
+        cmocka_unit_test(last_line_needs_no_newline),
+        cmocka_unit_test(drops_a_byte_order_mark),
+        cmocka_unit_test(accepts_lines_up_to_the_limit),
+        cmocka_unit_test(unreadable_file_is_an_error),
+        cmocka_unit_test(reads_in_chunks_of_any_size),
+        cmocka_unit_test(reads_many_lines_of_random_lengths),
     };
     return cmocka_run_group_tests(tests, open_reader, close_reader);
 }

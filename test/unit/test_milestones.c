@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-static void the_values(void **state)
+static void values_follow_the_1_2_5_pattern(void **state)
 {
     (void)state;
     int64_t v[MILESTONES_MAX];
@@ -22,7 +22,7 @@ static void the_values(void **state)
         assert_int_equal(v[i], 10 * v[i - 3]);
 }
 
-static void open_below_closed_above(void **state)
+static void interval_excludes_its_start_and_includes_its_end(void **state)
 {
     (void)state;
     int64_t v[MILESTONES_MAX];
@@ -39,7 +39,7 @@ static void open_below_closed_above(void **state)
 }
 
 /* However a way is cut into steps, each value is passed once. */
-static void every_value_once_whatever_the_steps(void **state)
+static void random_steps_reach_every_value_once(void **state)
 {
     (void)state;
     unsigned seed = 7;
@@ -62,9 +62,9 @@ static void every_value_once_whatever_the_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_values),
-        cmocka_unit_test(open_below_closed_above),
-        cmocka_unit_test(every_value_once_whatever_the_steps),
+        cmocka_unit_test(values_follow_the_1_2_5_pattern),
+        cmocka_unit_test(interval_excludes_its_start_and_includes_its_end),
+        cmocka_unit_test(random_steps_reach_every_value_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

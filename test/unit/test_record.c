@@ -70,7 +70,7 @@ static int64_t at(const char *time)
     return t;
 }
 
-static void author(void **state)
+static void parses_authors(void **state)
 {
     (void)state;
     accepts(AUTHOR ",\"name\":\"Ann \\u00e9\",\"plan_active\":false}");
@@ -124,7 +124,7 @@ static void with_text(const char *head, size_t n, const char *tail, const char *
     buf_fini(&line);
 }
 
-static void lengths_of_texts(void **state)
+static void rejects_texts_beyond_the_limits(void **state)
 {
     (void)state;
     with_text(AUTHOR ",\"name\":\"", 1, "\"}", NULL);
@@ -144,7 +144,7 @@ static void lengths_of_texts(void **state)
               256, "\"}", "post_id is longer than 255 bytes");
 }
 
-static void book(void **state)
+static void parses_books(void **state)
 {
     (void)state;
     accepts(BOOK ",\"title\":\"T\",\"subtitle\":\"\",\"created_at\":\"2026-01-02T03:04:05.678Z\"}");
@@ -180,7 +180,7 @@ static void book(void **state)
     refuses(BOOK ",\"created_at\":null}", "created_at is null");
 }
 
-static void video_and_posts(void **state)
+static void parses_videos_with_posts(void **state)
 {
     (void)state;
     accepts(VIDEO ",\"book_id\":null,\"title\":null,\"thumbnail_url\":null}");
@@ -232,7 +232,7 @@ static void video_and_posts(void **state)
     }
 }
 
-static void reading(void **state)
+static void parses_readings(void **state)
 {
     (void)state;
     accepts(READ ",\"views\":9007199254740991,\"likes\":0,\"comments\":null,\"saves\":-0,\"baseline\":true}");
@@ -258,7 +258,7 @@ static void reading(void **state)
     refuses(READ ",\"baseline\":\"yes\"}", "baseline is not true or false");
 }
 
-static void counts(void **state)
+static void accepts_exact_counts_only(void **state)
 {
     (void)state;
     static const char *const names[] = {"views", "likes", "comments", "shares", "saves"};
@@ -289,7 +289,7 @@ static void counts(void **state)
         }
 }
 
-static void kinds(void **state)
+static void rejects_unknown_types(void **state)
 {
     (void)state;
     refuses("{}", "type is missing");
@@ -303,7 +303,7 @@ static void kinds(void **state)
     refuses("12", "not a JSON object");
 }
 
-static void broken_json(void **state)
+static void rejects_invalid_json(void **state)
 {
     (void)state;
     static const char *const lines[] = {
@@ -339,7 +339,7 @@ static void broken_json(void **state)
     assert_false(parse(str_make(AUTHOR "\0}", sizeof AUTHOR "\0}" - 1), &why));
 }
 
-static void every_cut_is_refused(void **state)
+static void rejects_every_truncated_line(void **state)
 {
     (void)state;
     const char *line =
@@ -351,7 +351,7 @@ static void every_cut_is_refused(void **state)
 }
 
 /* The longest lines there may be, and the deepest nesting in one. */
-static void huge_lines(void **state)
+static void parses_lines_up_to_1_mib(void **state)
 {
     (void)state;
     char *line = malloc(RECORD_LINE_MAX);
@@ -370,7 +370,7 @@ static void huge_lines(void **state)
 }
 
 /* The line's memory is not needed after the call: the texts are the parser's. */
-static void texts_do_not_borrow_the_line(void **state)
+static void texts_do_not_borrow_from_the_line(void **state)
 {
     (void)state;
     char line[] = AUTHOR ",\"name\":\"Ann\"}";
@@ -380,7 +380,7 @@ static void texts_do_not_borrow_the_line(void **state)
     assert_true(str_eq(record.author.name.text, STR("Ann")));
 }
 
-static void blank_lines(void **state)
+static void recognizes_blank_lines(void **state)
 {
     (void)state;
     assert_true(record_is_blank(STR("")));
@@ -406,18 +406,18 @@ static int close_parser(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(author),
-        cmocka_unit_test(lengths_of_texts),
-        cmocka_unit_test(book),
-        cmocka_unit_test(video_and_posts),
-        cmocka_unit_test(reading),
-        cmocka_unit_test(counts),
-        cmocka_unit_test(kinds),
-        cmocka_unit_test(broken_json),
-        cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(huge_lines),
-        cmocka_unit_test(texts_do_not_borrow_the_line),
-        cmocka_unit_test(blank_lines),
+        cmocka_unit_test(parses_authors),
+        cmocka_unit_test(rejects_texts_beyond_the_limits),
+        cmocka_unit_test(parses_books),
+        cmocka_unit_test(parses_videos_with_posts),
+        cmocka_unit_test(parses_readings),
+        cmocka_unit_test(accepts_exact_counts_only),
+        cmocka_unit_test(rejects_unknown_types),
+        cmocka_unit_test(rejects_invalid_json),
+        cmocka_unit_test(rejects_every_truncated_line),
+        cmocka_unit_test(parses_lines_up_to_1_mib),
+        cmocka_unit_test(texts_do_not_borrow_from_the_line),
+        cmocka_unit_test(recognizes_blank_lines),
     };
     return cmocka_run_group_tests(tests, open_parser, close_parser);
 }

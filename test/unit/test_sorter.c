@@ -79,7 +79,7 @@ static void sorts(size_t n, size_t in_memory, int spread)
     free(all);
 }
 
-static void nothing_and_little(void **state)
+static void sorts_no_and_few_records(void **state)
 {
     (void)state;
     sorts(0, 10, 10);
@@ -88,7 +88,7 @@ static void nothing_and_little(void **state)
     sorts(10, 10, 1000);
 }
 
-static void around_the_buffer(void **state)
+static void sorts_about_one_buffer(void **state)
 {
     (void)state;
     for (size_t n = 95; n <= 105; n++)
@@ -98,7 +98,7 @@ static void around_the_buffer(void **state)
 }
 
 /* Runs of one record: 32 make a run of the next level, 1,024 one of the one above. */
-static void over_several_levels(void **state)
+static void sorts_over_several_levels(void **state)
 {
     (void)state;
     sorts(33, 1, 1000);
@@ -108,7 +108,7 @@ static void over_several_levels(void **state)
     sorts(50000, 1000, 3);
 }
 
-static void freed_at_any_time(void **state)
+static void can_be_freed_at_any_time(void **state)
 {
     (void)state;
     unsigned seed = 1;
@@ -130,7 +130,7 @@ static void freed_at_any_time(void **state)
     sorter_free(NULL);
 }
 
-static void no_directory(void **state)
+static void missing_directory_is_an_error(void **state)
 {
     (void)state;
     unsigned seed = 1;
@@ -144,7 +144,7 @@ static void no_directory(void **state)
     sorter_free(s);
 }
 
-static void temporary_files_are_nameless(void **state)
+static void temporary_files_have_no_name(void **state)
 {
     (void)state;
     struct temp_file f;
@@ -184,9 +184,9 @@ static void temporary_files_are_nameless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_and_little),  cmocka_unit_test(around_the_buffer),
-        cmocka_unit_test(over_several_levels), cmocka_unit_test(freed_at_any_time),
-        cmocka_unit_test(no_directory),        cmocka_unit_test(temporary_files_are_nameless),
+        cmocka_unit_test(sorts_no_and_few_records),      cmocka_unit_test(sorts_about_one_buffer),
+        cmocka_unit_test(sorts_over_several_levels),     cmocka_unit_test(can_be_freed_at_any_time),
+        cmocka_unit_test(missing_directory_is_an_error), cmocka_unit_test(temporary_files_have_no_name),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

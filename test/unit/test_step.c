@@ -15,7 +15,7 @@
 
 /* --- counts --- */
 
-static void views_never_fall_others_may(void **state)
+static void views_never_fall_but_other_counts_may(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -38,7 +38,7 @@ static void views_never_fall_others_may(void **state)
     assert_int_equal(result.gained, 0);
 }
 
-static void unknown_counts_still_are_a_reading(void **state)
+static void reading_without_counts_updates_the_time(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -58,7 +58,7 @@ static void unknown_counts_still_are_a_reading(void **state)
 }
 
 /* As platforms answer at times: likes, and no views. */
-static void what_is_no_reading_of_views_moves_no_time(void **state)
+static void reading_without_views_changes_no_time(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -96,7 +96,7 @@ static void what_is_no_reading_of_views_moves_no_time(void **state)
     assert_int_equal(load(&w).views, 100);
 }
 
-static void a_total_is_the_sum_of_the_posts(void **state)
+static void total_is_the_sum_of_the_posts(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -112,7 +112,7 @@ static void a_total_is_the_sum_of_the_posts(void **state)
 }
 
 /* A second post's reading that comes late counts on the video's own day, which never runs backwards. */
-static void a_gain_belongs_to_the_videos_time(void **state)
+static void gain_belongs_to_the_date_of_the_videos_time(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -129,7 +129,7 @@ static void a_gain_belongs_to_the_videos_time(void **state)
     assert_int_equal(now.milestones[0].reached_at, TEST_DAY + D + H);
 }
 
-static void the_last_millisecond_of_a_day(void **state)
+static void last_millisecond_of_a_day_belongs_to_it(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -142,7 +142,7 @@ static void the_last_millisecond_of_a_day(void **state)
 
 /* --- baseline --- */
 
-static void a_baseline_is_no_gain_and_no_event(void **state)
+static void baseline_is_no_gain_and_causes_no_event(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -163,7 +163,7 @@ static void a_baseline_is_no_gain_and_no_event(void **state)
 }
 
 /* The rule of decision 1 with several readings of a post in one step: hwm 100, b = 150, n = 180. */
-static void baseline_and_ordinary_in_one_step(void **state)
+static void baseline_and_ordinary_reading_in_one_step(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -182,7 +182,7 @@ static void baseline_and_ordinary_in_one_step(void **state)
     assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 130);
 }
 
-static void milestones_split_between_baseline_and_gain(void **state)
+static void only_milestones_above_the_baseline_cause_events(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -200,7 +200,7 @@ static void milestones_split_between_baseline_and_gain(void **state)
 
 /* --- refusals --- */
 
-static void refusals_and_their_limits(void **state)
+static void readings_are_rejected_exactly_beyond_the_limits(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -226,7 +226,7 @@ static void refusals_and_their_limits(void **state)
     assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
 }
 
-static void the_texts_of_refusals(void **state)
+static void rejection_texts(void **state)
 {
     (void)state;
     assert_true(str_eq(rejection_text(REJECTION_UNKNOWN_POST), STR("unknown post")));
@@ -239,7 +239,7 @@ static void the_texts_of_refusals(void **state)
         str_eq(rejection_text(REJECTION_STALE), STR("observed_at is older than the post's last reading")));
 }
 
-static void refused_readings_change_nothing(void **state)
+static void rejected_readings_change_nothing(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -264,7 +264,7 @@ static void refused_readings_change_nothing(void **state)
 /* --- replays and the closing pass --- */
 
 /* A line that was computed then must not be computed again from what the others have become. */
-static void a_replay_changes_nothing(void **state)
+static void replayed_step_changes_nothing(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -287,7 +287,7 @@ static void a_replay_changes_nothing(void **state)
     assert_true(load(&v).viral.threshold > before.viral.threshold);
 }
 
-static void closing_decides_by_the_baseline(void **state)
+static void finalizing_decides_by_the_baseline(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -311,7 +311,7 @@ static void closing_decides_by_the_baseline(void **state)
 }
 
 /* The line of today decides by the baseline, also when the stored one is higher. */
-static void closing_at_the_line_exactly(void **state)
+static void finalizing_is_viral_at_exactly_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -332,7 +332,7 @@ static void closing_at_the_line_exactly(void **state)
 }
 
 /* While the baseline is pending a crossing by gain is silent only when the baseline alone was at the line. */
-static void a_gain_over_a_pending_baseline(void **state)
+static void gain_above_a_pending_baseline_is_viral_once(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -351,7 +351,7 @@ static void a_gain_over_a_pending_baseline(void **state)
 }
 
 /* Gained 9,000, then 3,000 of baseline: 12,000 views, and no line above them can be kept. */
-static void not_viral_is_always_below_the_line(void **state)
+static void video_that_is_not_viral_is_below_its_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -366,7 +366,7 @@ static void not_viral_is_always_below_the_line(void **state)
 }
 
 /* A step of many videos: the table of touched videos grows, and a small step after it is right again. */
-static void many_videos_in_a_step(void **state)
+static void step_with_many_videos(void **state)
 {
     (void)state;
     enum { MANY = 1000 };
@@ -391,24 +391,24 @@ static void many_videos_in_a_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP_TEST(views_never_fall_others_may),
-        STEP_TEST(unknown_counts_still_are_a_reading),
-        STEP_TEST(what_is_no_reading_of_views_moves_no_time),
-        STEP_TEST(a_total_is_the_sum_of_the_posts),
-        STEP_TEST(a_gain_belongs_to_the_videos_time),
-        STEP_TEST(the_last_millisecond_of_a_day),
-        STEP_TEST(a_baseline_is_no_gain_and_no_event),
-        STEP_TEST(baseline_and_ordinary_in_one_step),
-        STEP_TEST(milestones_split_between_baseline_and_gain),
-        STEP_TEST(refusals_and_their_limits),
-        STEP_TEST(the_texts_of_refusals),
-        STEP_TEST(refused_readings_change_nothing),
-        STEP_TEST(a_replay_changes_nothing),
-        STEP_TEST(closing_decides_by_the_baseline),
-        STEP_TEST(closing_at_the_line_exactly),
-        STEP_TEST(a_gain_over_a_pending_baseline),
-        STEP_TEST(not_viral_is_always_below_the_line),
-        STEP_TEST(many_videos_in_a_step),
+        STEP_TEST(views_never_fall_but_other_counts_may),
+        STEP_TEST(reading_without_counts_updates_the_time),
+        STEP_TEST(reading_without_views_changes_no_time),
+        STEP_TEST(total_is_the_sum_of_the_posts),
+        STEP_TEST(gain_belongs_to_the_date_of_the_videos_time),
+        STEP_TEST(last_millisecond_of_a_day_belongs_to_it),
+        STEP_TEST(baseline_is_no_gain_and_causes_no_event),
+        STEP_TEST(baseline_and_ordinary_reading_in_one_step),
+        STEP_TEST(only_milestones_above_the_baseline_cause_events),
+        STEP_TEST(readings_are_rejected_exactly_beyond_the_limits),
+        STEP_TEST(rejection_texts),
+        STEP_TEST(rejected_readings_change_nothing),
+        STEP_TEST(replayed_step_changes_nothing),
+        STEP_TEST(finalizing_decides_by_the_baseline),
+        STEP_TEST(finalizing_is_viral_at_exactly_the_threshold),
+        STEP_TEST(gain_above_a_pending_baseline_is_viral_once),
+        STEP_TEST(video_that_is_not_viral_is_below_its_threshold),
+        STEP_TEST(step_with_many_videos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 /* --- viral --- */
 
-static void viral_at_the_line_exactly(void **state)
+static void viral_at_exactly_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -36,7 +36,7 @@ static void viral_at_the_line_exactly(void **state)
     assert_int_equal(e.e[2].occurred_at, TEST_DAY + 2 * H + 55 * MINUTE_MS);
 }
 
-static void frozen_for_ever(void **state)
+static void values_at_the_crossing_never_change(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -52,7 +52,7 @@ static void frozen_for_ever(void **state)
     assert_int_equal(result.viral_events, 0);
 }
 
-static void the_line_of_an_author_with_history(void **state)
+static void threshold_of_an_author_with_history(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -69,7 +69,7 @@ static void the_line_of_an_author_with_history(void **state)
 }
 
 /* Six old videos: each has five others. With its own views in, the sixth's median would be another. */
-static void a_video_is_not_compared_with_itself(void **state)
+static void video_is_not_compared_with_itself(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -154,7 +154,7 @@ static void threshold_equal_to_the_views_is_not_stored(void **state)
 }
 
 /* The views of the step itself count too, not those of before it. */
-static void compared_with_the_views_of_this_step(void **state)
+static void comparison_uses_the_views_of_the_same_step(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -172,7 +172,7 @@ static void compared_with_the_views_of_this_step(void **state)
         assert_int_equal(load(&videos[i]).viral.threshold, 45000);
 }
 
-static void only_the_newest_are_compared(void **state)
+static void only_the_newest_videos_are_compared(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -195,7 +195,7 @@ static void only_the_newest_are_compared(void **state)
     assert_int_equal(load(&videos[0]).viral.median, 6000); /* not among the newest: 4 … 8 */
 }
 
-static void no_gain_no_flip(void **state)
+static void video_without_a_gain_does_not_go_viral(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -217,7 +217,7 @@ static void no_gain_no_flip(void **state)
     assert_true(load(&v).viral.threshold < 20000);
 }
 
-static void lines_of_other_authors_do_not_mix(void **state)
+static void other_authors_do_not_affect_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1), b = make_author(2);
@@ -229,7 +229,7 @@ static void lines_of_other_authors_do_not_mix(void **state)
 
 /* --- events --- */
 
-static void a_jump_over_several(void **state)
+static void jump_over_several_milestones_gives_an_event_each(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -263,7 +263,7 @@ static void milestones_are_reached_once(void **state)
     assert_int_equal(events_of(&a).n, 1);
 }
 
-static void history_starts_exactly(void **state)
+static void events_start_exactly_at_history_start(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -280,7 +280,7 @@ static void history_starts_exactly(void **state)
     assert_int_equal(events_of(&a).n, 1);
 }
 
-static void events_of_a_step_go_by_video_id(void **state)
+static void events_of_a_step_are_ordered_by_video_id(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -298,22 +298,22 @@ static void events_of_a_step_go_by_video_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP_TEST(viral_at_the_line_exactly),
-        STEP_TEST(frozen_for_ever),
-        STEP_TEST(the_line_of_an_author_with_history),
-        STEP_TEST(a_video_is_not_compared_with_itself),
+        STEP_TEST(viral_at_exactly_the_threshold),
+        STEP_TEST(values_at_the_crossing_never_change),
+        STEP_TEST(threshold_of_an_author_with_history),
+        STEP_TEST(video_is_not_compared_with_itself),
         STEP_TEST(only_videos_old_enough_are_compared),
         STEP_TEST(first_readings_of_the_same_step_are_compared),
         STEP_TEST(first_reading_at_exactly_the_minimum_age_is_compared),
         STEP_TEST(threshold_equal_to_the_views_is_not_stored),
-        STEP_TEST(compared_with_the_views_of_this_step),
-        STEP_TEST(only_the_newest_are_compared),
-        STEP_TEST(no_gain_no_flip),
-        STEP_TEST(lines_of_other_authors_do_not_mix),
-        STEP_TEST(a_jump_over_several),
+        STEP_TEST(comparison_uses_the_views_of_the_same_step),
+        STEP_TEST(only_the_newest_videos_are_compared),
+        STEP_TEST(video_without_a_gain_does_not_go_viral),
+        STEP_TEST(other_authors_do_not_affect_the_threshold),
+        STEP_TEST(jump_over_several_milestones_gives_an_event_each),
         STEP_TEST(milestones_are_reached_once),
-        STEP_TEST(history_starts_exactly),
-        STEP_TEST(events_of_a_step_go_by_video_id),
+        STEP_TEST(events_start_exactly_at_history_start),
+        STEP_TEST(events_of_a_step_are_ordered_by_video_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void fresh_database(void)
     set_up(NULL);
 }
 
-static void order_and_crashes_change_nothing(void **state)
+static void order_and_crashes_do_not_change_the_result(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -123,7 +123,7 @@ static void order_and_crashes_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP_TEST(order_and_crashes_change_nothing),
+        STEP_TEST(order_and_crashes_do_not_change_the_result),
     };
     /* In memory where there is such a file system: what is tested is not the disk, which is slow to sync. */
     if (access("/dev/shm", W_OK) == 0)

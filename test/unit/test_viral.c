@@ -16,7 +16,7 @@ static struct viral_comparison line_of(size_t n, const int64_t *sorted)
     return viral_comparison_of(sorted, n, SKIP_NONE, &rules);
 }
 
-static void no_median_under_five(void **state)
+static void no_median_with_fewer_than_five_videos(void **state)
 {
     (void)state;
     const int64_t views[] = {1000000, 1000000, 1000000, 1000000};
@@ -28,7 +28,7 @@ static void no_median_under_five(void **state)
     }
 }
 
-static void median_of_odd_and_even(void **state)
+static void median_of_odd_and_even_counts(void **state)
 {
     (void)state;
     const int64_t odd[] = {1, 2, 4001, 9000, 9001};
@@ -40,7 +40,7 @@ static void median_of_odd_and_even(void **state)
     assert_int_equal(line_of(6, even).compared, 6);
 }
 
-static void never_below_min_views(void **state)
+static void threshold_is_never_below_min_views(void **state)
 {
     (void)state;
     const int64_t views[] = {0, 1, 2000, 3000, 4000};
@@ -50,7 +50,7 @@ static void never_below_min_views(void **state)
     assert_int_equal(line_of(5, low).median, 0);
 }
 
-static void the_video_itself_does_not_count(void **state)
+static void video_is_not_compared_with_itself(void **state)
 {
     (void)state;
     const int64_t views[] = {10, 20, 3000, 40000, 50000, 60000};
@@ -82,7 +82,7 @@ static void multiplier_is_exact_and_rounds_up(void **state)
     assert_int_equal(viral_comparison_of(round, 5, SKIP_NONE, &r).threshold, 11000);
 }
 
-static void capped_at_the_largest_count(void **state)
+static void threshold_is_capped_at_the_largest_count(void **state)
 {
     (void)state;
     const int64_t big = 5 * COUNT_MAX; /* five posts at their highest */
@@ -127,7 +127,7 @@ static void check_by_definition(const int64_t *views, size_t n, size_t skip, con
         assert_true((viral.threshold - 1) * 1000 < median * r->multiplier_milli);
 }
 
-static void every_skip_of_random_arrays(void **state)
+static void random_arrays_match_a_naive_median(void **state)
 {
     (void)state;
     unsigned seed = 20260615;
@@ -150,13 +150,13 @@ static void every_skip_of_random_arrays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_median_under_five),
-        cmocka_unit_test(median_of_odd_and_even),
-        cmocka_unit_test(never_below_min_views),
-        cmocka_unit_test(the_video_itself_does_not_count),
+        cmocka_unit_test(no_median_with_fewer_than_five_videos),
+        cmocka_unit_test(median_of_odd_and_even_counts),
+        cmocka_unit_test(threshold_is_never_below_min_views),
+        cmocka_unit_test(video_is_not_compared_with_itself),
         cmocka_unit_test(multiplier_is_exact_and_rounds_up),
-        cmocka_unit_test(capped_at_the_largest_count),
-        cmocka_unit_test(every_skip_of_random_arrays),
+        cmocka_unit_test(threshold_is_capped_at_the_largest_count),
+        cmocka_unit_test(random_arrays_match_a_naive_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
