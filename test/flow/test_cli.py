@@ -1,4 +1,4 @@
-"""The command line: help, exit statuses, options, configuration, JSON for scripts, and text that cannot move a terminal's cursor."""
+"""The command line: help, exit statuses, options, configuration, JSON for scripts, and escaped text for terminals."""
 import json
 import os
 import re

@@ -1,4 +1,4 @@
-"""viewtally import from outside: every kind of bad line with its reason, that the rest is applied, dry runs, huge and cut files."""
+"""`viewtally import`: every kind of bad line and its reason, dry runs, huge and truncated files."""
 import json
 import os
 import re

@@ -1,5 +1,4 @@
-"""Accounts at the platforms by hand: put in, listed, removed. What `platform test` and `platform status` say of platforms that answer
-is in test/platforms."""
+"""`viewtally platform connect`, `list` and `remove`. `platform test` and `platform status` are tested in test/platforms."""
 import json
 
 import pytest

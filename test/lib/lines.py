@@ -1,4 +1,4 @@
-"""Lines of the import format for tests. Things are named by a short word; its id is a name-based UUID."""
+"""Builds lines of the import format for tests. Objects have a short name; their id is a name-based UUID of it."""
 import uuid
 
 NAMESPACE = uuid.UUID("6d2a3c1e-3a53-4f0e-9f0b-6c1c4f9f6f00")

@@ -1,4 +1,4 @@
-"""What the system tells of a process."""
+"""Facts about a process from /proc."""
 import os
 
 

@@ -1,4 +1,4 @@
-"""Real Redis and nginx for tests, on free ports of the loopback, in a directory of their own."""
+"""Starts Redis and nginx for tests, on free loopback ports, each in its own directory."""
 import os
 import pathlib
 import random

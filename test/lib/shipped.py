@@ -1,4 +1,4 @@
-"""The files that are shipped for operators, with what belongs to the machine replaced."""
+"""The files shipped for operators, with paths and ports replaced for tests."""
 import os
 import pathlib
 import pwd

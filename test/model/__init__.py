@@ -1,4 +1,4 @@
-"""The decisions about data, steps, the viral line, milestones, events and statistics, once more, in Python.
+"""A second implementation of the rules in Python: data, steps, viral thresholds, milestones, events and statistics.
 
 An independent reading of the rules: it shares no code with the service and is compared with what the service answers.
 state.py takes import lines, steps.py applies readings, answers.py says what each endpoint must answer.

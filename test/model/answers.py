@@ -1,4 +1,4 @@
-"""What every endpoint must answer to one author at one moment, as Python objects.
+"""The expected response of every endpoint to one author at one time, as Python objects.
 
 A refused request raises Refused(code, parameter). Event ids are the service's own: a test binds them with bind_event_ids()
 after it has seen them; without that an event's id is its position in the author's history.

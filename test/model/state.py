@@ -1,4 +1,4 @@
-"""What the service knows, and how import lines change it."""
+"""The state of the service, and how import lines change it."""
 import json
 
 from . import steps

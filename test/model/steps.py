@@ -1,4 +1,4 @@
-"""Steps: applying the readings of one author with one observed_at, the viral line, milestones and events."""
+"""Steps: apply the readings of one author with one observed_at; viral thresholds, milestones and events."""
 import heapq
 
 from .values import COUNTS, HOUR, MAX_COUNT, MILESTONES, MIN_COMPARED, day_of

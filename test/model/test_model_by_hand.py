@@ -1,4 +1,4 @@
-"""The model against cases worked out by hand from the decisions."""
+"""Checks the model with examples computed by hand."""
 import pytest
 
 from model import Answers, Model, Refused, iso, ms

@@ -1,4 +1,4 @@
-"""What must hold of the model whatever is imported: the worlds of the property tests, without a server."""
+"""Invariants of the model on the random data of the property tests, without a server."""
 import pathlib
 import random
 import sys

@@ -1,4 +1,4 @@
-"""Words and numbers of the rules: platforms, milestone values, limits, time."""
+"""Constants of the rules: platforms, milestone values, limits, time."""
 import datetime
 import re
 

@@ -1,4 +1,4 @@
-"""Compares what a running server answers to one author with what the model says, field by field."""
+"""Compares all responses of a running server to one author with the model, field by field."""
 import csv
 import io
 import random

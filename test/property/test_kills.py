@@ -1,4 +1,4 @@
-"""`kill -9` at any instant of a refresh, 200 times: nothing is lost, nothing happens twice.
+"""200 times `kill -9` at a random instant of a refresh: no reading is lost and no event is repeated.
 
 Files of readings come into the spool; a server applies them, or `viewtally refresh` does, and dies: after a random time, as soon as it
 has committed something, when a file is applied and not moved yet, when it has been moved, right at its start. Then the next one goes on. Another

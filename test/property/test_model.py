@@ -1,4 +1,4 @@
-"""Random worlds through the importer and the server, every answer compared with the model field by field.
+"""Imports random data and compares every response of the server with the model, field by field.
 
 A failure names the author (`world/number`). VIEWTALLY_SEED=17/3 replays that author alone, VIEWTALLY_SEED=17 the whole world;
 VIEWTALLY_WORLDS=200 tries more of them.

@@ -1,4 +1,4 @@
-"""Pages of /videos are a partition: whatever is added meanwhile, nothing that was there is repeated or lost."""
+"""Pages of /videos repeat and lose no video while videos are added."""
 import os
 import random
 import uuid

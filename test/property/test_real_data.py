@@ -1,4 +1,4 @@
-"""The real readings of 2017 through the importer and the server; every author's every endpoint against the model."""
+"""Imports real readings of 2017 and compares every endpoint of every author with the model."""
 import datetime
 import json
 import random

@@ -1,5 +1,5 @@
-"""The refresh meets a full disk, a database that somebody else writes to, clocks that are set, a Redis that is away. What is there
-afterwards is what would be there without, and those who ask notice nothing."""
+"""Refresh runs with a full disk, a locked database, clock changes and Redis unavailable. The final state equals that of a run without
+faults, and clients see no error."""
 import random
 import signal
 import sqlite3

@@ -1,4 +1,4 @@
-"""The Lua script of the rate limit against a model: the script as the server loads it, with a clock that the test controls."""
+"""Compares the Lua script of the rate limit, as the server loads it, with a model on a controlled clock."""
 import collections
 import random
 

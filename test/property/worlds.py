@@ -1,4 +1,4 @@
-"""Random worlds: rules, import times, authors, and the lines of each import.
+"""Random data: rules, import times, authors and the lines of each import.
 
 Everything comes from a seed. An author's lines depend on the world's seed and the author's number only, so that one author of
 a world can be replayed alone. The writer of the lines keeps a model of its own, step by step, and aims with it: at one view

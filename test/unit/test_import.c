@@ -1,4 +1,4 @@
-/* The import: what lines do together, what they may not do, and input of every unpleasant kind. */
+/* The import: how lines combine, which lines are rejected, and unusual input. */
 #include "lib/importing.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Lines from files, pipes that deliver byte by byte, and lines that are too long. */
+/* Reading lines from files, from pipes byte by byte, and lines that are too long. */
 #include "import/line_reader.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Lines of the import format: what each field may be, the exact reasons, and texts nobody expects. */
+/* Parsing lines of the import format: valid values, exact reasons, unusual texts. */
 #include "import/record.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* The external sort against qsort in memory, with buffers so small that runs are merged over several levels;
- * the temporary files leave nothing behind. */
+/* The external sort compared with qsort(), with buffers small enough that runs are merged over several
+ * levels. */
 #include "import/sorter.h"
 
 #include "import/tempfile.h"

@@ -1,5 +1,5 @@
-/* The step engine on a real database: counts, baselines, refusals, replays, the closing pass. Each rule by
- * hand. */
+/* The step engine on a database: counts, baselines, rejections, replays and finalizing, with examples
+ * computed by hand. */
 #include "lib/steps.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* The step engine on a real database: viral decisions, milestones, events. Each rule by hand. */
+/* The step engine on a database: viral state, milestones and events, with examples computed by hand. */
 #include "lib/steps.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* Random worlds: what comes out must not depend on the order of readings inside a step, nor on where a crash
- * cut the steps. */
+/* Random data: the result depends neither on the order of readings within a step nor on crashes between
+ * steps. */
 #include "lib/steps.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* The viral line: hand-worked cases, and every small array against a definition that shares no code. */
+/* The viral threshold: examples computed by hand, and random arrays compared with a naive implementation. */
 #include "rules/viral.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* See importing.h. */
+/* Runs imports and collects the reported lines. */
 #include "lib/importing.h"
 
 #include "base/clock.h"

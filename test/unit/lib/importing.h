@@ -1,4 +1,4 @@
-/* Imports on a database of the test's own: write files, run them in, look at what was refused. */
+/* Imports into a temporary database: write files, import them, inspect the rejected lines. */
 #ifndef VT_TEST_IMPORTING_H
 #define VT_TEST_IMPORTING_H
 

@@ -1,4 +1,4 @@
-/* See steps.h. */
+/* Drives a step engine on a temporary database. */
 #include "lib/steps.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* A step engine on a database of the test's own, and short ways to drive both. Tests live around TEST_DAY;
- * steps are judged from LATER, so nothing is from the future. Every helper that can fail fails the test. */
+/* A step engine on a temporary database, and helpers for both. Times are around TEST_DAY; the present is
+ * LATER, so that no reading is from the future. A helper that fails ends the test. */
 #ifndef VT_TEST_STEPS_H
 #define VT_TEST_STEPS_H
 
