@@ -1,4 +1,4 @@
-"""viewtally backup and restore: whole or not at all, and no event id twice."""
+"""viewtally backup and restore are atomic, and no event id is issued twice."""
 import json
 import pathlib
 import sqlite3
@@ -23,7 +23,7 @@ def events(instance, key):
         return [int(event["id"][4:]) for event in client.get("/events", {"limit": "100"}).json()["data"]]
 
 
-def test_a_backup_is_what_was_committed_and_restores_it(viewtally):
+def test_backup_has_all_commits_and_can_be_restored(viewtally):
     viewtally.import_lines([*first_lines(), reading(1, 60_000)])
     key = viewtally.create_key(AUTHOR)
     viewtally.start()
@@ -33,7 +33,7 @@ def test_a_backup_is_what_was_committed_and_restores_it(viewtally):
     viewtally.import_lines([reading(2, 600_000)])
     later = events(viewtally, key)
     assert later[:4] == before and len(later) == 7
-    # In use: refused, and nothing happened.
+    # Rejected while in use, without effect.
     refused = viewtally.run("restore", "kept.db", status=3)
     assert "in use" in refused.err and events(viewtally, key) == later
     viewtally.stop()
@@ -41,18 +41,18 @@ def test_a_backup_is_what_was_committed_and_restores_it(viewtally):
     assert "was moved to" in restored.out
     viewtally.start()
     assert events(viewtally, key) == before
-    # The same readings come again; their events are new ones, above every id that anybody has ever seen.
+    # Importing the same readings again creates new events with ids above all that were ever returned.
     viewtally.import_lines([reading(2, 600_000)])
     again = events(viewtally, key)
     assert again[:4] == before and len(again) == 7 and min(again[4:]) > max(later)
-    # What was put aside is whole.
+    # The database that was put aside is intact.
     aside = next(viewtally.directory.glob("viewtally.db.before-*"))
     with sqlite3.connect(aside) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_the_same_answer_of_a_restored_database_is_not_the_same_tag(viewtally):
-    """Two databases must never share the tag of an answer that is made of the revision."""
+def test_restored_database_has_other_etags(viewtally):
+    """ETags are made of the revision, so two databases must not share them."""
     viewtally.import_lines([*first_lines(), reading(1, 5)])
     key = viewtally.create_key(AUTHOR)
     viewtally.start()
@@ -66,7 +66,7 @@ def test_the_same_answer_of_a_restored_database_is_not_the_same_tag(viewtally):
         assert client.get("/stats").headers["ETag"] != tag
 
 
-def test_a_backup_during_imports_is_of_one_moment(viewtally):
+def test_backup_during_imports_is_a_snapshot(viewtally):
     viewtally.import_lines(first_lines())
     process = viewtally.background("import", write_readings(viewtally, 72))
     copies = []
@@ -88,45 +88,45 @@ def write_readings(instance, hours):
     return path
 
 
-def spoil(path, how):
+def damage(path, how):
     data = bytearray(path.read_bytes())
     if how == "cut":
         data = data[:len(data) // 2]
     elif how == "page":
-        data[-4096:] = b"\xAA" * 4096  # of an index that nothing else looks at on the way
+        data[-4096:] = b"\xAA" * 4096  # of an index that is not read otherwise
     else:
         data = bytearray(b"not a database at all, but long enough to look at " * 100)
     path.write_bytes(data)
 
 
-def test_a_damaged_backup_is_refused_and_nothing_is_lost(viewtally):
+def test_damaged_backup_is_rejected_and_nothing_is_lost(viewtally):
     viewtally.import_lines([*first_lines(), reading(1, 60_000)])
     viewtally.run("backup", "good.db")
     good = (viewtally.directory / "good.db").read_bytes()
     for how in ("cut", "page", "junk"):
         bad = viewtally.directory / f"{how}.db"
         bad.write_bytes(good)
-        spoil(bad, how)
+        damage(bad, how)
         refused = viewtally.run("restore", bad, status=3)
         assert refused.err
         assert len(viewtally.run("author", "list", "--json").json()) == 1
     assert viewtally.run("restore", "nowhere.db", status=3).err == "viewtally restore: cannot read nowhere.db: No such file or directory\n"
-    assert left_over(viewtally) == []
+    assert leftover_files(viewtally) == []
 
 
-def test_a_backup_that_cannot_be_made_leaves_nothing(viewtally):
+def test_failed_backup_leaves_no_files(viewtally):
     viewtally.import_lines(first_lines())
     assert viewtally.run("backup", "no/such/place.db", status=3).err
     (viewtally.directory / "taken.db").mkdir()
     assert viewtally.run("backup", "taken.db", status=3).err
-    assert left_over(viewtally) == []
+    assert leftover_files(viewtally) == []
     viewtally.configure({"store": {"path": "elsewhere.db"}})
     assert viewtally.run("backup", "x.db", status=3).err
-    assert left_over(viewtally) == []
+    assert leftover_files(viewtally) == []
     assert viewtally.run("backup", status=2).err and viewtally.run("restore", "a", "b", status=2).err
 
 
-def test_a_backup_never_takes_the_place_of_the_database_itself(viewtally):
+def test_backup_does_not_overwrite_the_database(viewtally):
     viewtally.import_lines(first_lines())
     (viewtally.directory / "other-name.db").symlink_to("viewtally.db")
     viewtally.start()
@@ -138,8 +138,8 @@ def test_a_backup_never_takes_the_place_of_the_database_itself(viewtally):
     viewtally.run("backup", "good.db")
 
 
-def left_over(instance):
-    """Files that only a command under way has."""
+def leftover_files(instance):
+    """Temporary files of commands."""
     known = {"config.ini", "viewtally.db", "good.db", "cut.db", "page.db", "junk.db", "taken.db", "clock", "viewtally.db-import", "viewtally.db-lock"}
     return [path.name for path in pathlib.Path(instance.directory).iterdir()
             if path.name not in known and path.suffix not in (".log", ".ndjson")]

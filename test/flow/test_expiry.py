@@ -1,4 +1,4 @@
-"""A wall clock that is set back revives nothing, and one that is ahead for a while ends nothing for good."""
+"""Expiry with wrong clocks: setting it back revives nothing, and a clock that is ahead for a while expires nothing for good."""
 import base64
 import hashlib
 
@@ -42,8 +42,8 @@ def observe(viewtally, wall_ms, after_ms=MINUTE_MS):
     wait.until(lambda: rows(viewtally, "SELECT key, value FROM meta") != before, "an observation of the clock")
 
 
-def an_hour_later(viewtally):
-    """The clock runs for 59 minutes, which the floor follows."""
+def advance_59_minutes(viewtally):
+    """Advances the clock, which the floor follows."""
     observe(viewtally, viewtally.clock.wall_ms + 59 * MINUTE_MS, 59 * MINUTE_MS)
 
 
@@ -66,13 +66,13 @@ def is_signed_in(viewtally, session):
     return browser.get("/account", follow=False).status == 200
 
 
-def test_a_clock_set_back_revives_nothing(world):
+def test_setting_the_clock_back_revives_nothing(world):
     path = short_invitation(world)
     grant = Grant(world, world.app, world.author, at_ms=NOON)
     session = session_cookie(world, world.author)
     rows(world, "UPDATE sessions SET expires_at = ?", NOON + 30 * MINUTE_MS)
     assert is_signed_in(world, session)
-    an_hour_later(world)
+    advance_59_minutes(world)
     assert rows(world, "SELECT count(*) FROM sessions") == [(1,)]
     assert not is_signed_in(world, session)
     wait.until(lambda: rows(world, "SELECT * FROM sessions") == [], "the expired session to be deleted")
@@ -84,17 +84,17 @@ def test_a_clock_set_back_revives_nothing(world):
     assert not is_signed_in(world, session)
 
 
-def test_the_floor_survives_a_restart(world):
+def test_floor_survives_a_restart(world):
     path = short_invitation(world)
-    an_hour_later(world)
+    advance_59_minutes(world)
     world.stop()
     world.clock.set_wall(NOON + 1000)
     world.start()
     assert Browser(world.client()).get(path).status == 410
 
 
-def test_what_is_issued_while_the_clock_is_behind_expires_on_time(world):
-    an_hour_later(world)
+def test_link_issued_by_a_slow_clock_expires_on_time(world):
+    advance_59_minutes(world)
     world.clock.set_wall(NOON)
     path = invite(world, world.author)
     assert Browser(world.client()).get(path).status == 200
@@ -106,7 +106,7 @@ def test_what_is_issued_while_the_clock_is_behind_expires_on_time(world):
     assert Browser(world.client()).get(path).status == 410
 
 
-def test_a_clock_ten_years_ahead_for_an_hour_ends_nothing(world):
+def test_clock_ten_years_ahead_for_an_hour_expires_nothing_for_good(world):
     path = invite(world, world.author)
     session = session_cookie(world, world.author)
     other = world.add_author("Bea Author")
@@ -129,7 +129,7 @@ def test_processes_share_the_floor(world, make_viewtally):
     second = make_viewtally({"store": {"path": world.settings["store"]["path"]}}, world.clock)
     world.stop()
     with second:
-        an_hour_later(second)
+        advance_59_minutes(second)
     world.clock.set_wall(NOON)
     world.start()
     assert Browser(world.client()).get(path).status == 410

@@ -1,4 +1,4 @@
-"""Commands that the superuser runs leave files that the service's own user can use."""
+"""Files created by commands of root are usable by the service's user."""
 import contextlib
 import os
 import pathlib
@@ -75,7 +75,7 @@ def assert_the_service_reads_and_writes(instance, key):
         assert done.returncode == 0, done
 
 
-def test_files_of_migrate_and_import_belong_to_the_service(installation):
+def test_files_created_by_root_commands_belong_to_the_service(installation):
     installation.run("migrate")
     assert foreign_files(installation) == []
     installation.import_lines([author("A"), video("V", "A", POSTED), reading("V", READ, 500)])
@@ -84,7 +84,7 @@ def test_files_of_migrate_and_import_belong_to_the_service(installation):
     assert_the_service_reads_and_writes(installation, installation.create_key(uid("A")))
 
 
-def test_the_log_of_a_command_at_work_belongs_to_the_service(installation):
+def test_log_of_a_running_command_belongs_to_the_service(installation):
     """SQLite gives its own files the owner of the database if the superuser creates them."""
     installation.import_lines([author("A")])
     importing = installation.command("import", "-")
@@ -97,7 +97,7 @@ def test_the_log_of_a_command_at_work_belongs_to_the_service(installation):
     assert importing.returncode == 0
 
 
-def test_a_restored_database_keeps_owner_group_and_permissions(installation):
+def test_restored_database_keeps_owner_group_and_permissions(installation):
     installation.import_lines([author("A"), video("V", "A", POSTED), reading("V", READ, 500)])
     key = installation.create_key(uid("A"))
     installation.run("backup", "one.backup")
@@ -114,7 +114,7 @@ def test_a_restored_database_keeps_owner_group_and_permissions(installation):
     assert_the_service_reads_and_writes(installation, key)
 
 
-def test_a_database_restored_into_an_empty_directory_belongs_to_the_directory(installation):
+def test_database_restored_into_an_empty_directory_gets_its_owner(installation):
     installation.import_lines([author("A")])
     key = installation.create_key(uid("A"))
     installation.run("backup", "one.backup")
@@ -128,7 +128,7 @@ def test_a_database_restored_into_an_empty_directory_belongs_to_the_directory(in
     assert_the_service_reads_and_writes(installation, key)
 
 
-def test_the_spool_that_the_superuser_refreshes_stays_the_service_s(installation):
+def test_spool_refreshed_by_root_belongs_to_the_service(installation):
     installation.import_lines([author("A"), video("V", "A", POSTED)])
     spool = installation.directory / "spool"
     spool.mkdir()
@@ -147,8 +147,8 @@ def test_the_spool_that_the_superuser_refreshes_stays_the_service_s(installation
         wait.until((spool / "bad" / "two.ndjson.errors").exists, "the service to move a file")
 
 
-def test_a_planted_link_gives_no_file_away(installation):
-    """The service may write its directory. A root command must not change the owner of what its links point to."""
+def test_root_command_does_not_follow_planted_links(installation):
+    """The service can write its directory. A root command must not change the owner of the target of a link in it."""
     installation.import_lines([author("A")])
     installation.run("backup", "one.backup")
     secret = installation.directory / "secret.backup"

@@ -1,4 +1,4 @@
-"""viewtally restore: never a foreign log, never under a running server, never a database that seems empty after a crash."""
+"""viewtally restore: no foreign log, no running server, no seemingly empty database after a crash."""
 import contextlib
 import os
 import pathlib
@@ -37,7 +37,7 @@ def crashed_with_log(instance):
     """A database whose newest commits are in its -wal file only, as a crash leaves it. The backup `one.db` has one author."""
     instance.import_lines([author("One")])
     instance.run("backup", "one.db")
-    with contextlib.closing(sqlite3.connect(instance.database)) as holder:      # the last to close would empty the log
+    with contextlib.closing(sqlite3.connect(instance.database)) as holder:      # otherwise the last connection would truncate the log
         holder.execute("PRAGMA wal_autocheckpoint = 0")
         holder.execute("SELECT count(*) FROM authors").fetchone()
         instance.import_lines([author(f"Author {n}") for n in range(MANY)])
@@ -55,10 +55,10 @@ def files_put_aside(instance):
     return sorted(path.name.removeprefix("viewtally.db.before-").lstrip("0123456789") for path in instance.directory.glob("viewtally.db.before-*"))
 
 
-# --- what belongs to the old database goes with it ---
+# --- files that belong to the old database ---
 
 
-def test_the_log_of_a_database_that_was_moved_away_is_not_recovered(viewtally):
+def test_log_of_a_moved_database_is_not_recovered(viewtally):
     crashed_with_log(viewtally)
     os.rename(viewtally.database, viewtally.directory / "moved.db")
     viewtally.run("restore", "one.db")
@@ -66,7 +66,7 @@ def test_the_log_of_a_database_that_was_moved_away_is_not_recovered(viewtally):
     assert files_put_aside(viewtally) == ["-shm", "-wal"]
 
 
-def test_the_old_database_is_put_aside_complete(viewtally):
+def test_old_database_is_put_aside_with_its_log(viewtally):
     crashed_with_log(viewtally)
     printed = viewtally.run("restore", "one.db").out
     assert authors(viewtally) == ["One"]
@@ -75,7 +75,7 @@ def test_the_old_database_is_put_aside_complete(viewtally):
     assert sql(aside, "SELECT count(*) FROM authors") == [(MANY + 1,)]
 
 
-def test_a_damaged_database_is_put_aside_with_its_log(viewtally):
+def test_damaged_database_is_put_aside_with_its_log(viewtally):
     crashed_with_log(viewtally)
     damage_header(viewtally)
     viewtally.run("restore", "--force", "one.db")
@@ -83,12 +83,12 @@ def test_a_damaged_database_is_put_aside_with_its_log(viewtally):
     assert files_put_aside(viewtally) == ["", "-shm", "-wal"]
 
 
-def test_a_journal_without_its_database_is_not_rolled_back_into_the_restored_one(viewtally):
+def test_orphaned_journal_is_not_rolled_back_into_the_restored_database(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     with contextlib.closing(sqlite3.connect(viewtally.database)) as database:
         database.execute("PRAGMA journal_mode = DELETE")
-        database.execute("PRAGMA cache_size = 1")                       # pages and journal reach the disk before the commit
+        database.execute("PRAGMA cache_size = 1")                       # writes pages and journal before the commit
         database.execute("UPDATE authors SET name = hex(randomblob(20000))")
         database.execute("CREATE TABLE filler AS SELECT randomblob(4000) FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9))")
         shutil.copy(f"{viewtally.database}-journal", viewtally.directory / "journal")
@@ -100,7 +100,7 @@ def test_a_journal_without_its_database_is_not_rolled_back_into_the_restored_one
     assert "-journal" in files_put_aside(viewtally)
 
 
-def test_a_symbolic_link_keeps_its_place(viewtally):
+def test_symbolic_link_is_preserved(viewtally):
     crashed_with_log(viewtally)
     volume = viewtally.directory / "volume"
     volume.mkdir()
@@ -113,11 +113,11 @@ def test_a_symbolic_link_keeps_its_place(viewtally):
     assert sql(volume / "data.db", "SELECT count(*) FROM authors") == [(1,)]
 
 
-# --- not under a running process ---
+# --- running processes ---
 
 
 def damage_header(instance):
-    """Spoils the first page, and the log's header, because the log may hold a sound copy of that page."""
+    """Damages the first page and the header of the log, which may have an intact copy of that page."""
     log = instance.database.with_name("viewtally.db-wal")
     for path in [instance.database, *([log] if log.exists() else [])]:
         with open(path, "r+b") as file:
@@ -126,7 +126,7 @@ def damage_header(instance):
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
-def test_a_restore_refuses_to_replace_the_database_of_a_running_server(viewtally, damaged):
+def test_restore_fails_while_a_server_runs(viewtally, damaged):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     viewtally.start()
@@ -140,7 +140,7 @@ def test_a_restore_refuses_to_replace_the_database_of_a_running_server(viewtally
     viewtally.stop()
 
 
-def test_a_damaged_database_is_replaced_with_force_only(viewtally):
+def test_damaged_database_is_replaced_only_with_force(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     damage_header(viewtally)
@@ -152,7 +152,7 @@ def test_a_damaged_database_is_replaced_with_force_only(viewtally):
     assert "--force: skipped: SQLite's own check" in forced.out and authors(viewtally) == ["One"]
 
 
-def test_a_shell_that_has_the_database_open_is_noticed(viewtally):
+def test_open_sqlite_shell_is_detected(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     with contextlib.closing(sqlite3.connect(viewtally.database)) as shell:
@@ -160,7 +160,7 @@ def test_a_shell_that_has_the_database_open_is_noticed(viewtally):
         assert "is in use" in viewtally.run("restore", "one.db", status=3).err
 
 
-def test_every_command_at_work_holds_the_lock(viewtally):
+def test_running_command_holds_the_lock(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     importing = viewtally.command("import", "-")
@@ -175,7 +175,7 @@ def test_every_command_at_work_holds_the_lock(viewtally):
 
 
 def wait_for_lock(instance, pid):
-    """Waits until the process holds the lock of the database shared. Trying to lock it here would get in its way."""
+    """Waits until the process holds the shared lock. Trying to lock it here could make the process fail."""
     inode = (instance.directory / "viewtally.db-lock").stat().st_ino
     held = re.compile(rf"FLOCK +ADVISORY +READ +{pid} \S+:{inode} ")
     wait.until(lambda: held.search(pathlib.Path("/proc/locks").read_text(encoding="ascii")), "the process to hold the lock")
@@ -194,7 +194,7 @@ def test_no_command_opens_the_database_during_a_restore(viewtally, words):
         holder.stdin.close()
 
 
-def test_a_lock_that_cannot_be_had_is_a_reason_to_refuse(viewtally):
+def test_restore_fails_without_the_lock(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     lock = viewtally.directory / "viewtally.db-lock"
@@ -208,7 +208,7 @@ def test_a_lock_that_cannot_be_had_is_a_reason_to_refuse(viewtally):
     assert authors(viewtally) == ["One"]
 
 
-def test_the_lock_file_stays(viewtally):
+def test_lock_file_is_not_replaced(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     lock = viewtally.directory / "viewtally.db-lock"
@@ -219,7 +219,7 @@ def test_the_lock_file_stays(viewtally):
     assert lock.stat().st_ino == before and lock.stat().st_size == 0
 
 
-def test_the_database_itself_is_no_backup(viewtally):
+def test_database_itself_is_rejected_as_backup(viewtally):
     viewtally.import_lines([author("One")])
     assert "is the database itself" in viewtally.run("restore", "viewtally.db", status=2).err
     viewtally.database.with_name("empty.db").touch()
@@ -227,7 +227,7 @@ def test_the_database_itself_is_no_backup(viewtally):
     assert authors(viewtally) == ["One"] and not (viewtally.directory / "viewtally.db-restore").exists()
 
 
-def test_a_set_that_cannot_be_moved_completely_is_moved_back(viewtally):
+def test_files_that_cannot_all_be_moved_are_moved_back(viewtally):
     crashed_with_log(viewtally)
     damage_header(viewtally)
     before = {path.name: path.read_bytes() for path in viewtally.directory.glob("viewtally.db*") if path.suffix == ".db"}
@@ -250,7 +250,7 @@ def restore_killed_at(instance, step):
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
-def test_a_restore_that_is_killed_at_any_step_never_leaves_an_empty_or_mixed_database(viewtally, damaged):
+def test_restore_killed_at_any_step_leaves_no_empty_or_mixed_database(viewtally, damaged):
     """After each kill there is the old database, or none with an explanation, or the new one. Then the restore is repeated."""
     crashed_with_log(viewtally)
     if damaged:
@@ -264,16 +264,16 @@ def test_a_restore_that_is_killed_at_any_step_never_leaves_an_empty_or_mixed_dat
             (viewtally.directory / name).write_bytes(data)
         if not restore_killed_at(viewtally, step):
             break
-        seen.add(state_after_a_kill(viewtally, damaged))
+        seen.add(state_after_kill(viewtally, damaged))
         viewtally.run("restore", "--force", "one.db")
         assert authors(viewtally) == ["One"] and integrity(viewtally.database) == [("ok",)]
         assert not (viewtally.directory / "viewtally.db-restore").exists()
-        assert_old_set_is_whole(viewtally, damaged, start)
+        assert_old_files_are_intact(viewtally, damaged, start)
         step += 1
     assert seen == {"old", "missing", "new"} and 5 < step < KILL_STEPS_MAX
 
 
-def state_after_a_kill(instance, damaged):
+def state_after_kill(instance, damaged):
     if not instance.database.exists():
         before = {path.name for path in instance.directory.iterdir()}
         for words in (["serve"], ["serve", "--create"], ["migrate"], ["import", "--create", "-"], ["status"]):
@@ -292,8 +292,8 @@ def state_after_a_kill(instance, damaged):
     return "new" if len(names) == 1 else "old"
 
 
-def assert_old_set_is_whole(instance, damaged, start):
-    """Somewhere among the sets put aside is the old database with all of its log."""
+def assert_old_files_are_intact(instance, damaged, start):
+    """One of the sets put aside is the old database with its complete log."""
     sets = [path for path in instance.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit()]
     if damaged:
         assert any(path.read_bytes() == start["viewtally.db"] and
@@ -302,7 +302,7 @@ def assert_old_set_is_whole(instance, damaged, start):
         assert (MANY + 1,) in [count for path in sets for count in sql(path, "SELECT count(*) FROM authors")]
 
 
-def test_an_interrupted_restore_can_be_undone_by_renaming(viewtally):
+def test_interrupted_restore_can_be_undone_by_renaming(viewtally):
     crashed_with_log(viewtally)
     step = 1
     while viewtally.database.exists():
@@ -315,7 +315,7 @@ def test_an_interrupted_restore_can_be_undone_by_renaming(viewtally):
     assert authors(viewtally) == ["One"]
 
 
-def test_a_missing_database_beside_an_older_restore_names_it(viewtally):
+def test_error_for_missing_database_names_the_one_put_aside(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     viewtally.run("restore", "one.db")

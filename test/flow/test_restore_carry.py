@@ -1,4 +1,4 @@
-"""A restore does not undo what was revoked after the backup; if the replaced database cannot be read, it lists what is valid again."""
+"""A restore preserves revocations made after the backup, or prints what is valid again if the replaced database is unreadable."""
 import contextlib
 import hashlib
 import sqlite3
@@ -56,14 +56,14 @@ def world(viewtally):
 
 
 def revoke_all(world):
-    """Ends something of every kind after the backup. Returns a key that was created and revoked since."""
+    """Revokes something of every kind after the backup. Returns a key that was created and revoked since."""
     world.run("key", "revoke", uuid_text(key_id(world, world.leaked)))
     late = world.create_key(uid("Ann"), "late")
     world.run("key", "revoke", uuid_text(key_id(world, late)))
     world.run("author", "set-plan", uid("Bob"), "inactive")
     world.secret = world.run("app", "rotate-secret", world.app["client_id"]).out.strip()
     world.run("app", "remove", world.bad_app["client_id"])
-    # The names are exchanged, and one password changes.
+    # The names are swapped, and one password changes.
     sql(world, "UPDATE logins SET name = 'between' WHERE name = 'ann'")
     sql(world, "UPDATE logins SET name = 'ann', password = ?, password_set_at = 2 WHERE name = 'bob'", PASSWORD_B)
     sql(world, "UPDATE logins SET name = 'bob' WHERE name = 'between'")
@@ -86,7 +86,7 @@ def revocations(world):
     }
 
 
-def test_what_was_revoked_stays_revoked(world):
+def test_revocations_survive_a_restore(world):
     late = revoke_all(world)
     before = revocations(world)
     printed = world.run("restore", "then.db").out
@@ -104,7 +104,7 @@ def test_what_was_revoked_stays_revoked(world):
     assert error_of(world, world.bobs) == (403, "plan_inactive")
 
 
-def test_what_was_not_revoked_stays_valid(world):
+def test_unrevoked_rows_stay_valid(world):
     world.create_key(uid("Bob"), "live and newer")
     connect_account(world, "Bob", "newer")
     printed = world.run("restore", "then.db").out
@@ -114,7 +114,7 @@ def test_what_was_not_revoked_stays_valid(world):
     assert revocations(world)["ended"] == revocations(world)["removed"] == []
 
 
-def test_restoring_the_same_backup_again_revives_nothing(world):
+def test_second_restore_of_the_same_backup_revives_nothing(world):
     revoke_all(world)
     before = revocations(world)
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_restoring_the_same_backup_again_revives_nothing(world):
         assert revocations(world) == before
 
 
-def test_undoing_a_restore_keeps_what_was_revoked_meanwhile(world):
+def test_undone_restore_has_later_revocations(world):
     world.run("restore", "then.db")
     world.run("key", "revoke", uuid_text(key_id(world, world.kept)))
     aside, = world.directory.glob("viewtally.db.before-*")
@@ -142,7 +142,7 @@ def test_sessions_links_and_codes_of_the_backup_are_dropped(world):
         assert sql(world, f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
-def test_an_older_database_is_read_as_far_as_it_goes(world):
+def test_replaced_database_may_have_an_older_schema(world):
     revoke_all(world)
     sql(world, "PRAGMA user_version = 3")
     world.run("restore", "then.db")
@@ -150,7 +150,7 @@ def test_an_older_database_is_read_as_far_as_it_goes(world):
     assert revocations(world)["removed"] == []
 
 
-def test_a_restore_that_was_killed_carries_over_when_it_is_repeated(world):
+def test_repeated_restore_after_kill_carries_over(world):
     revoke_all(world)
     before, step = revocations(world), 1
     while world.database.exists():
@@ -174,19 +174,19 @@ def assert_lists_what_is_valid(world, printed):
     assert "  account  1  tiktok  stays\n" in printed and "  account  2  tiktok  goes\n" in printed
 
 
-def test_a_damaged_database_lists_what_is_valid_again(world):
+def test_damaged_replaced_database_prints_what_is_valid_again(world):
     revoke_all(world)
     world.database.write_bytes(b"not a database " * 1000)
     printed = world.run("restore", "--force", "then.db").out
     assert_lists_what_is_valid(world, printed)
 
 
-def test_a_missing_database_lists_what_is_valid_again(world):
+def test_missing_replaced_database_prints_what_is_valid_again(world):
     world.database.unlink()
     assert_lists_what_is_valid(world, world.run("restore", "then.db").out)
 
 
-def test_a_database_that_does_not_descend_from_the_backup_lists_what_is_valid_again(world):
+def test_unrelated_replaced_database_prints_what_is_valid_again(world):
     world.database.unlink()
     world.run("migrate")
     printed = world.run("restore", "then.db").out
@@ -195,8 +195,8 @@ def test_a_database_that_does_not_descend_from_the_backup_lists_what_is_valid_ag
     assert len(revocations(world)["accounts"]) == 2
 
 
-def test_a_damaged_page_still_carries_over_what_can_be_read(world):
-    """Only the page of one table is unreadable: its rule fails, the others do their work, and the list is printed."""
+def test_readable_tables_of_a_damaged_database_are_carried_over(world):
+    """The page of one table is unreadable: its rule fails, the others apply, and the list is printed."""
     revoke_all(world)
     (page, size), = sql(world, "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'platform_limits'")
     with open(world.database, "r+b") as file:
@@ -207,7 +207,7 @@ def test_a_damaged_page_still_carries_over_what_can_be_read(world):
     assert uuid_text(key_id(world, world.leaked)) not in printed.split("valid now")[1]
 
 
-def test_a_list_does_not_reach_the_terminal_raw(viewtally):
+def test_printed_list_has_no_control_characters(viewtally):
     viewtally.import_lines([author("Eve\u001b[2J")])
     viewtally.create_key(uid("Eve\u001b[2J"), "name\u001b[2J")
     viewtally.run("backup", "then.db")
@@ -215,8 +215,8 @@ def test_a_list_does_not_reach_the_terminal_raw(viewtally):
     assert "\u001b" not in viewtally.run("restore", "then.db").out
 
 
-def test_values_that_do_not_fit_do_not_prevent_the_restore(world):
-    """A damaged database may hold anything; the list is printed then."""
+def test_invalid_values_do_not_prevent_the_restore(world):
+    """A damaged database may contain anything; then the list is printed."""
     with contextlib.closing(sqlite3.connect(world.database)) as database:
         database.execute("PRAGMA ignore_check_constraints = ON")
         database.execute("PRAGMA foreign_keys = OFF")
@@ -239,8 +239,8 @@ def disconnect(world, account):
     sql(world, "DELETE FROM platform_credentials WHERE account_id = ?", account)
 
 
-def test_a_database_descends_from_the_backup_that_it_was_restored_from(world):
-    """Also if nothing could be carried over then: what is missing in it now was disconnected since."""
+def test_restored_database_descends_from_its_backup(world):
+    """Also if nothing could be carried over: an account missing in it was disconnected since."""
     world.database.unlink()
     world.run("restore", "then.db")
     disconnect(world, "goes")
@@ -248,7 +248,7 @@ def test_a_database_descends_from_the_backup_that_it_was_restored_from(world):
     assert accounts(world) == ["stays"]
 
 
-def test_a_database_descends_from_the_one_that_it_has_replaced(world):
+def test_restored_database_descends_from_the_replaced_one(world):
     world.run("restore", "then.db")
     world.run("backup", "second.db")
     disconnect(world, "goes")
@@ -259,8 +259,8 @@ def test_a_database_descends_from_the_one_that_it_has_replaced(world):
     assert accounts(world) == []
 
 
-def test_an_account_that_the_replaced_database_never_had_is_kept(world):
-    """A wrong, older backup was restored first: what was connected after it is missing, but not disconnected."""
+def test_account_that_the_replaced_database_never_had_is_kept(world):
+    """A wrong, older backup was restored first: accounts connected after it are missing, but were not disconnected."""
     connect_account(world, "Bob", "later")
     world.run("backup", "newer.db")
     world.run("restore", "then.db")
@@ -271,8 +271,8 @@ def test_an_account_that_the_replaced_database_never_had_is_kept(world):
 
 @pytest.mark.parametrize("then, now, kept", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
-def test_the_floor_of_the_clock_never_goes_back(world, then, now, kept):
-    """Expiry is compared with a stored floor. How long a clock that is ahead has been seen is the replaced database's, or begins again."""
+def test_clock_floor_never_decreases(world, then, now, kept):
+    """The observation of a clock that is ahead continues from the replaced database, or starts again."""
     put_floor(world, then)
     world.run("backup", "clock.db")
     sql(world, "DELETE FROM meta WHERE key LIKE 'expiry%'")
@@ -290,16 +290,16 @@ def put_floor(world, values):
         sql(world, "INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
 
-# --- nothing is forgotten ---
+# --- completeness ---
 
-# What a restore does with each table of the schema; src/store/carry.h says why. A new table has to be put here, and there.
+# What a restore does with each table; see src/store/carry.h for the reasons. Add a new table in both places.
 CARRIED = {"api_keys", "authors", "apps", "logins", "platform_credentials", "platform_limits", "meta"}
 DROPPED = {"sessions", "devices", "invitations", "oauth_codes", "platform_links", "refresh_lease"}
 OF_THE_BACKUP = {"books", "videos", "post_keys", "daily", "events", "refresh_runs", "refresh_counts", "spool_files", "spool_errors", "app_redirects",
                  "platform_posts"}
 
 
-def test_every_table_has_its_rule(viewtally):
+def test_every_table_has_a_rule(viewtally):
     viewtally.run("migrate")
     tables = {name for name, in sql(viewtally, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
     assert tables == CARRIED | DROPPED | OF_THE_BACKUP

@@ -1,4 +1,4 @@
-"""Faults of the database and its disk, on the whole program: what a command says, and what a server goes on doing."""
+"""Faults of the database and its disk: errors of commands, and continued service."""
 import contextlib
 import fcntl
 import os
@@ -37,7 +37,7 @@ def lines_of(name, count=3, views=500, title=""):
 
 
 def filled(instance, *names):
-    """Authors with videos; a key for each."""
+    """Imports authors with videos and returns a key for each."""
     for name in names:
         instance.import_lines(lines_of(name))
     return [instance.create_key(uid(name)) for name in names]
@@ -58,11 +58,11 @@ def total_views(instance, key):
         return summed(answer)
 
 
-def assert_refused(instance, command, *words, status=3, options=()):
+def assert_fails(instance, command, *words, status=3, options=()):
     finished = instance.run(*COMMANDS[command], *options, stdin=b"", status=status, timeout=60)
-    said = [line for line in finished.err.splitlines() if line.startswith("viewtally ")]
-    assert len(said) == 1, finished
-    assert all(word in said[0] for word in words), finished
+    printed_lines = [line for line in finished.err.splitlines() if line.startswith("viewtally ")]
+    assert len(printed_lines) == 1, finished
+    assert all(word in printed_lines[0] for word in words), finished
     assert "listening on" not in finished.out and len(finished.err.splitlines()) <= 5, finished
 
 
@@ -71,114 +71,114 @@ def assert_refused(instance, command, *words, status=3, options=()):
 
 @pytest.mark.parametrize("command", COMMANDS)
 class TestAtStart:
-    def test_the_directory_is_missing(self, make_viewtally, command):
+    def test_directory_does_not_exist(self, make_viewtally, command):
         instance = make_viewtally({"store": {"path": "/nowhere/at/all/viewtally.db"}})
-        assert_refused(instance, command, "/nowhere/at/all", "No such file or directory")
+        assert_fails(instance, command, "/nowhere/at/all", "No such file or directory")
 
-    def test_the_directory_is_a_file(self, viewtally, command):
+    def test_directory_is_a_file(self, viewtally, command):
         (viewtally.directory / "file").write_bytes(b"")
         viewtally.configure({"store": {"path": viewtally.directory / "file" / "viewtally.db"}})
-        assert_refused(viewtally, command, "is not a directory")
+        assert_fails(viewtally, command, "is not a directory")
 
-    def test_the_database_is_a_directory(self, viewtally, command):
+    def test_database_is_a_directory(self, viewtally, command):
         database_of(viewtally).mkdir()
-        # The server says of such a path that the configuration is wrong.
-        assert_refused(viewtally, command, "must be a regular file", status=2 if command == "serve" else 3)
+        # For the server, such a path is a configuration error.
+        assert_fails(viewtally, command, "must be a regular file", status=2 if command == "serve" else 3)
 
-    def test_no_database(self, viewtally, command):
+    def test_file_is_not_a_database(self, viewtally, command):
         text = b"These are notes, not a database.\n" * 400
         database_of(viewtally).write_bytes(text)
-        assert_refused(viewtally, command, "viewtally.db is not a database")
+        assert_fails(viewtally, command, "viewtally.db is not a database")
         assert database_of(viewtally).read_bytes() == text
 
-    def test_a_damaged_header(self, viewtally, command):
+    def test_header_is_damaged(self, viewtally, command):
         filled(viewtally, "A")
         with open(database_of(viewtally), "r+b") as file:
             file.seek(16)
             file.write(b"\xff" * 60)
         damaged = database_of(viewtally).read_bytes()
-        assert_refused(viewtally, command, "viewtally.db is not a database, or it is damaged")
+        assert_fails(viewtally, command, "viewtally.db is not a database, or it is damaged")
         assert database_of(viewtally).read_bytes() == damaged
 
-    def test_cut_short(self, viewtally, command):
+    def test_database_is_truncated(self, viewtally, command):
         filled(viewtally, "A")
         os.truncate(database_of(viewtally), 3 * PAGE)
-        assert_refused(viewtally, command, "viewtally.db", "damaged")
+        assert_fails(viewtally, command, "viewtally.db", "damaged")
 
-    def test_a_newer_schema(self, viewtally, command):
+    def test_schema_is_newer(self, viewtally, command):
         filled(viewtally, "A")
         with contextlib.closing(sqlite3.connect(database_of(viewtally))) as database:
             database.execute("PRAGMA user_version = 4711")
         before = database_of(viewtally).read_bytes()
-        assert_refused(viewtally, command, "schema version 4711", "newer")
+        assert_fails(viewtally, command, "schema version 4711", "newer")
         assert database_of(viewtally).read_bytes() == before
 
-    def test_the_database_of_another_program(self, viewtally, command):
+    def test_database_belongs_to_another_program(self, viewtally, command):
         with contextlib.closing(sqlite3.connect(database_of(viewtally))) as database:
             database.execute("CREATE TABLE bookmarks (url TEXT)")
         before = database_of(viewtally).read_bytes()
-        assert_refused(viewtally, command, "another program")
+        assert_fails(viewtally, command, "another program")
         assert database_of(viewtally).read_bytes() == before
 
-    def test_a_file_that_may_not_be_written(self, viewtally, command):
+    def test_file_is_not_writable(self, viewtally, command):
         filled(viewtally, "A")
         with immutable(database_of(viewtally)):
-            assert_refused(viewtally, command, "viewtally.db is not writable: Operation not permitted")
+            assert_fails(viewtally, command, "viewtally.db is not writable: Operation not permitted")
 
-    def test_a_directory_that_may_not_be_written(self, viewtally, command):
+    def test_directory_is_not_writable(self, viewtally, command):
         filled(viewtally, "A")
         home = viewtally.directory / "home"
         home.mkdir()
         shutil.move(database_of(viewtally), home / "viewtally.db")
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):
-            assert_refused(viewtally, command, str(home), "cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
+            assert_fails(viewtally, command, str(home), "cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
 
-    def test_a_directory_that_takes_no_new_database(self, viewtally, command):
+    def test_new_database_cannot_be_created(self, viewtally, command):
         home = viewtally.directory / "home"
         why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
         home.mkdir()
         viewtally.configure({"store": {"path": home / "viewtally.db"}})
         with immutable(home):
-            assert_refused(viewtally, command, *why, options=CREATES.get(command, ()))
+            assert_fails(viewtally, command, *why, options=CREATES.get(command, ()))
 
-    def test_no_room_for_a_new_database(self, make_viewtally, make_disk, command):
+    def test_disk_is_full_for_a_new_database(self, make_viewtally, make_disk, command):
         disk = make_disk("64k")
         why = "no space left on the disk" if command in CREATES else "does not exist"
-        assert_refused(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why, options=CREATES.get(command, ()))
+        assert_fails(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why, options=CREATES.get(command, ()))
 
-    def test_no_room_beside_the_database(self, make_viewtally, make_disk, command):
+    def test_disk_is_full_beside_the_database(self, make_viewtally, make_disk, command):
         disk = make_disk("1m")
         instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}})
         filled(instance, "A")
         disk.fill()
-        assert_refused(instance, command, "no space left on the disk")
+        assert_fails(instance, command, "no space left on the disk")
         disk.make_room()
         instance.run("migrate")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_database_in_memory_is_none(make_viewtally, command):
+def test_database_in_memory_is_rejected(make_viewtally, command):
     instance = make_viewtally({"store": {"path": ":memory:"}})
-    assert_refused(instance, command, "must be a file", ":memory:", status=2 if command == "serve" else 3)
+    assert_fails(instance, command, "must be a file", ":memory:", status=2 if command == "serve" else 3)
 
 
 # --- locked ---
 
 
 @contextlib.contextmanager
-def lock_held(instance, *statements):
-    """Another process's lock: until the block ends."""
+def holding_lock(instance, *statements):
+    """Another process holds a lock until the block ends."""
     with contextlib.closing(sqlite3.connect(database_of(instance), isolation_level=None)) as database:
         for statement in statements:
             database.execute(statement)
         yield database
 
 
-def test_commands_wait_for_a_lock_that_goes_away(viewtally):
-    """The whole file is locked, as by somebody who repairs it; every command goes on when it is let go."""
+def test_commands_wait_until_a_lock_is_released(viewtally):
+    """The whole file is locked, as for a repair; every command continues when it is released."""
     filled(viewtally, "A")
-    with lock_held(viewtally, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"):
+    with holding_lock(viewtally, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"):
         waiting = [viewtally.background(*COMMANDS[name]) for name in COMMANDS if name != "serve"]
         for process in waiting:
             wait.until(lambda pid=process.pid: holds_open(pid, database_of(viewtally)), "the command to open the database")
@@ -188,26 +188,26 @@ def test_commands_wait_for_a_lock_that_goes_away(viewtally):
 
 
 def holds_open(pid, path):
-    with contextlib.suppress(OSError):          # when the process is gone
+    with contextlib.suppress(OSError):          # the process has ended
         return os.path.realpath(path) in open_files(pid)
     return False
 
 
 @pytest.mark.parametrize("command", ["import", "key create"])
-def test_a_write_lock_that_stays(viewtally, command):
+def test_write_lock_that_stays_is_reported_as_busy(viewtally, command):
     viewtally.configure({"store": {"busy_timeout_ms": 50}})
     filled(viewtally, "A")
-    with lock_held(viewtally, "BEGIN IMMEDIATE"):
+    with holding_lock(viewtally, "BEGIN IMMEDIATE"):
         finished = viewtally.run(*COMMANDS[command], stdin=b'{"type":"author","id":"%s","name":"Z"}' % uid("Z").encode(), status=3)
     assert "busy" in finished.err or "locked" in finished.err, finished
     viewtally.run(*COMMANDS[command])
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])
-def test_a_write_lock_does_not_keep_from_starting(viewtally, command):
-    """There is nothing to migrate, so nobody needs to write."""
+def test_start_does_not_need_the_write_lock(viewtally, command):
+    """There is nothing to migrate, so nothing is written."""
     key, = filled(viewtally, "A")
-    with lock_held(viewtally, "BEGIN IMMEDIATE"):
+    with holding_lock(viewtally, "BEGIN IMMEDIATE"):
         if command == "serve":
             viewtally.start()
             assert total_views(viewtally, key) == 1503
@@ -218,8 +218,8 @@ def test_a_write_lock_does_not_keep_from_starting(viewtally, command):
 # --- while serving ---
 
 
-def test_a_damaged_page(viewtally, clock):
-    """One author's videos cannot be read. The others do not notice; the log says it once a second, not for each request."""
+def test_damaged_page_affects_one_author_and_is_logged_once_a_second(viewtally, clock):
+    """One author's videos cannot be read. Others are not affected; the error is logged once a second, not for each request."""
     for name in "AB":
         viewtally.import_lines(lines_of(name, 60, title=name * 300))
     broken, sound = (viewtally.create_key(uid(name)) for name in "AB")
@@ -240,8 +240,8 @@ def test_a_damaged_page(viewtally, clock):
             assert int(answer.headers["Retry-After"]) > 0 and answer.headers["ETag"] is None
             assert lucky.get("/videos").status == 200
         assert summed(lucky.get(*ALL)) == 60 * 500 + sum(range(60))
-        said = [line for line in viewtally.log.splitlines() if "malformed" in line or "damaged" in line]
-        assert len(said) == 1, viewtally.log
+        printed_lines = [line for line in viewtally.log.splitlines() if "malformed" in line or "damaged" in line]
+        assert len(printed_lines) == 1, viewtally.log
         assert len(viewtally.log.splitlines()) < 10, viewtally.log
         clock.advance(1_000)
         assert unlucky.get("/videos").status == 503
@@ -254,22 +254,22 @@ def last_used(instance):
         return [used for used, in database.execute("SELECT last_used_at FROM api_keys")]
 
 
-def test_a_write_lock_delays_no_read_and_loses_no_note(viewtally):
+def test_write_lock_delays_no_read_and_loses_no_time_of_use(viewtally):
     names = "ABCD"
     keys = filled(viewtally, *names)
     viewtally.configure({"store": {"busy_timeout_ms": 600_000}})
     viewtally.start()
-    with lock_held(viewtally, "BEGIN IMMEDIATE"):
-        # Whoever waited for the lock here would wait for ever.
+    with holding_lock(viewtally, "BEGIN IMMEDIATE"):
+        # A read that waited for the lock would hang.
         for _ in range(25):
             assert [total_views(viewtally, key) for key in keys] == [1503] * 4
         assert last_used(viewtally) == [None] * 4
-    wait.until(lambda: all(last_used(viewtally)), "the notes of use")
+    wait.until(lambda: all(last_used(viewtally)), "the times of use")
     assert "cannot be written" not in viewtally.log
 
 
-def test_nobody_takes_the_database_from_a_server(viewtally):
-    """What would shut the server out is refused to the other one while it serves."""
+def test_other_process_cannot_lock_out_a_server(viewtally):
+    """Statements that would lock out the server fail while it runs."""
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503
@@ -278,12 +278,12 @@ def test_nobody_takes_the_database_from_a_server(viewtally):
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 for statement in statements:
                     other.execute(statement)
-    with lock_held(viewtally, "BEGIN EXCLUSIVE"):
+    with holding_lock(viewtally, "BEGIN EXCLUSIVE"):
         assert total_views(viewtally, key) == 1503
 
 
-def test_another_process_that_recovers_the_log(viewtally):
-    """The one moment when a reader is refused: 503 at once, and an answer as soon as it is over."""
+def test_reads_are_503_while_another_process_recovers_the_log(viewtally):
+    """The only case in which SQLite rejects a reader: 503 without waiting, and service as soon as the recovery ends."""
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503
@@ -301,7 +301,7 @@ def test_another_process_that_recovers_the_log(viewtally):
         assert answer.status == 200 and summed(answer) == 1503
 
 
-def test_a_full_disk_while_serving(make_viewtally, make_disk, clock):
+def test_server_survives_a_full_disk(make_viewtally, make_disk, clock):
     disk = make_disk("1m")
     instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}}, clock)
     whole = make_viewtally(clock=clock)
@@ -341,10 +341,10 @@ def other_database(viewtally, make_viewtally, clock):
     return database_of(other), key
 
 
-def test_the_database_is_replaced_under_the_server(viewtally, make_viewtally, clock):
-    """The server goes on with the file that it has open, and the next start serves the one that lies there.
+def test_server_continues_with_its_open_file_after_replacement(viewtally, make_viewtally, clock):
+    """The server continues with the file that it has open; after a restart it serves the new one.
 
-    Its log goes with the old one: SQLite would apply it to the new one. `viewtally restore` is the safe way."""
+    The test deletes the old log, which SQLite would apply to the new file. `viewtally restore` is the safe way."""
     key, = filled(viewtally, "A")
     other, other_key = other_database(viewtally, make_viewtally, clock)
     viewtally.start()
@@ -362,15 +362,15 @@ def test_the_database_is_replaced_under_the_server(viewtally, make_viewtally, cl
     with viewtally.client(key) as client:
         assert client.get(*ALL).status == 401
     viewtally.stop()
-    assert_whole(viewtally)
+    assert_intact(viewtally)
 
 
-def assert_whole(instance):
+def assert_intact(instance):
     with contextlib.closing(sqlite3.connect(database_of(instance))) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_the_database_is_deleted_under_the_server(viewtally):
+def test_server_continues_after_the_database_is_deleted(viewtally):
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503
@@ -386,7 +386,7 @@ def test_the_database_is_deleted_under_the_server(viewtally):
 
 
 @pytest.mark.parametrize("tail", ["-wal", "-shm"])
-def test_the_log_is_deleted_under_the_server(viewtally, tail):
+def test_server_continues_after_the_log_is_deleted(viewtally, tail):
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503
@@ -397,10 +397,10 @@ def test_the_log_is_deleted_under_the_server(viewtally, tail):
     viewtally.start()
     assert total_views(viewtally, key) == 1503
     viewtally.stop()
-    assert_whole(viewtally)
+    assert_intact(viewtally)
 
 
-def test_kill_9_loses_nothing_that_was_said(viewtally):
+def test_kill_9_loses_nothing_that_was_confirmed(viewtally):
     key, = filled(viewtally, "A")
     viewtally.start()
     keys = [key]
@@ -413,4 +413,4 @@ def test_kill_9_loses_nothing_that_was_said(viewtally):
         viewtally.start()
         assert [total_views(viewtally, each) for each in keys] == [expected] * len(keys)
     viewtally.stop()
-    assert_whole(viewtally)
+    assert_intact(viewtally)

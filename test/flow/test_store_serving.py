@@ -1,4 +1,4 @@
-"""The database is locked, damaged, full or taken away while the server runs: what clients see, and that service comes back."""
+"""The database is locked, damaged, full or removed while the server runs: responses during the fault, and recovery."""
 import json
 import os
 import pathlib
@@ -21,7 +21,7 @@ PAGE = 4096
 LINES = [author("Ada"), book("Novel", "Ada", created_at=POSTED), video("a", "Ada", POSTED, book_id=uid("Novel")),
          reading("a", "2026-07-09T00:00:00Z", 20000)]
 VIDEO_PAGE = f"/videos/{uid('a')}"
-# Longer than the days that stand in a video's row.
+# Longer than the recent days in a video's row.
 MONTH = "/stats?start_date=2026-06-15&end_date=2026-07-14"
 MONTHS = [MONTH, MONTH + "&group_by=book", MONTH + "&format=csv"]
 PATHS = ["/account", "/books", "/videos", f"/videos/{uid('a')}", "/stats", *MONTHS, "/events"]
@@ -50,7 +50,7 @@ class World:
             return database.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
 
     def overwrite(self, page, data):
-        """Writes into the database file behind everybody's back; what stood there."""
+        """Overwrites bytes of the database file and returns the old ones."""
         with open(self.path, "r+b") as file:
             file.seek((page - 1) * PAGE)
             before = file.read(len(data))
@@ -58,14 +58,14 @@ class World:
             file.write(data)
         return before
 
-    def empty_the_log(self):
-        """All pages are read from the database file again."""
+    def truncate_log(self):
+        """So that all pages are read from the database file."""
         database = sqlite3.connect(self.path)
         assert database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
         database.close()
 
-    def commit_something(self):
-        """A commit that reads nothing of the data: the server's connections take nothing from their caches any more."""
+    def commit_unrelated_change(self):
+        """Invalidates the page caches of the server's connections."""
         with sqlite3.connect(self.path) as database:
             database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('test', random())")
         database.close()
@@ -84,13 +84,13 @@ def is_unavailable(answer):
             and answer.headers["X-Request-Id"] == answer.json()["error"]["request_id"])
 
 
-def is_fine_or_unavailable(answer):
+def is_ok_or_unavailable(answer):
     return answer.status == 200 or is_unavailable(answer)
 
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 2 MB that can be filled; the test is skipped where it cannot be mounted."""
+    """A file system of 2 MB that can be filled; skips the test if it cannot be mounted."""
     place = tmp_path / "disk"
     place.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(place)], capture_output=True, check=False).returncode:
@@ -100,7 +100,7 @@ def small_disk(tmp_path):
 
 
 def fill(place):
-    """Uses the rest of the room up; deleting the file gives it back."""
+    """Fills the disk; delete the returned file to free the space."""
     path = place / "filler"
     with open(path, "wb", buffering=0) as file:
         try:
@@ -112,7 +112,7 @@ def fill(place):
 
 
 class Lock:
-    """Another process's write lock."""
+    """Another process holds the write lock."""
 
     def __init__(self, path, how="IMMEDIATE"):
         self.database = sqlite3.connect(path, isolation_level=None)
@@ -125,8 +125,8 @@ class Lock:
         self.database.close()
 
 
-def test_start_does_not_wait_for_another_s_write(world):
-    with Lock(world.path):          # whoever waited for it would fail in the end
+def test_start_does_not_wait_for_another_writer(world):
+    with Lock(world.path):          # waiting for it would time out
         world.serve()
         assert world.statuses() == {200}
         assert "up to date" in world.instance.run("migrate").out
@@ -134,7 +134,7 @@ def test_start_does_not_wait_for_another_s_write(world):
         assert len(world.instance.run("key", "list", "--author", uid("Ada"), "--json").json()) == 1
 
 
-def test_a_write_that_waits_too_long_is_told(world):
+def test_write_that_times_out_is_reported_as_busy(world):
     with Lock(world.path):
         for command in (["author", "add", "--name", "B"], ["author", "set-plan", uid("Ada"), "inactive"], ["import", "-"],
                         ["key", "create", "--author", uid("Ada"), "--name", "n"]):
@@ -144,20 +144,20 @@ def test_a_write_that_waits_too_long_is_told(world):
     assert world.serve().client.get("/account").json()["data"]["name"] == "Ada"
 
 
-def test_a_long_write_of_another_process_delays_nobody(world):
-    """Reads go on, and the note of the key's use waits beside them until the lock is free."""
+def test_long_write_of_another_process_delays_no_read(world):
+    """Reads continue; the key's time of use is written when the lock is released."""
     world.serve()
     with Lock(world.path):
         for _ in range(40):
-            for path in PATHS:                      # a read that waited for the lock would end with 503
+            for path in PATHS:                      # waiting for the lock would end with 503
                 assert world.client.request("GET", "/v1" + path).status == 200
         assert world.client.get("/account").json()["data"]["key"]["last_used_at"] is None
     assert wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
     assert world.client.opened == 1
 
 
-def test_stop_while_a_write_waits(world):
-    """The note of the key's use waits for the lock; stopping waits no longer than it."""
+def test_stop_waits_at_most_for_the_busy_timeout(world):
+    """The write of the key's time of use waits for the lock."""
     world.instance.configure({"store": {"busy_timeout_ms": 300}})
     world.serve()
     with Lock(world.path):
@@ -168,47 +168,47 @@ def test_stop_while_a_write_waits(world):
 @pytest.mark.parametrize("table, hit", [("api_keys", set(PATHS)), ("authors", set(PATHS)), ("books", {"/books", MONTHS[1]}),
                                         ("videos", {"/videos", f"/videos/{uid('a')}"}), ("daily", set(MONTHS)),
                                         ("events", {"/events"})])
-def test_a_damaged_page_is_503_until_it_is_whole_again(world, table, hit):
+def test_damaged_page_is_503_until_it_is_repaired(world, table, hit):
     page = world.root_page(table)
     world.serve()
     assert world.statuses() == {200}
     wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
-    world.empty_the_log()
+    world.truncate_log()
     whole = world.overwrite(page, b"\xa5" * PAGE)
-    world.commit_something()
+    world.commit_unrelated_change()
     answers = world.answers()
     for path, answer in answers.items():
-        assert is_unavailable(answer) if path in hit else is_fine_or_unavailable(answer), (path, answer)
+        assert is_unavailable(answer) if path in hit else is_ok_or_unavailable(answer), (path, answer)
     assert world.client.get("/nowhere").status == 404 and world.client.get("/openapi.json").status == 200
     assert "malformed" in world.instance.log and len(world.instance.log.splitlines()) < 60
     world.overwrite(page, whole)
-    world.commit_something()
+    world.commit_unrelated_change()
     wait.until(lambda: world.statuses() == {200}, "service to be back", seconds=2)
 
 
 @pytest.mark.parametrize("table, hit", [("authors", {"/dashboard", "/videos", VIDEO_PAGE}), ("videos", {"/dashboard", "/videos", VIDEO_PAGE}),
                                         ("daily", {"/dashboard", VIDEO_PAGE}), ("events", {"/dashboard"}), ("sessions", {"/dashboard", "/videos", VIDEO_PAGE})])
-def test_an_author_s_page_says_that_it_cannot_be_read(world, table, hit):
+def test_web_page_reports_unavailable_data(world, table, hit):
     page = world.root_page(table)
     world.serve()
     browser = Browser(world.client)
     browser.cookies["viewtally-session"] = session_cookie(world.instance, uid("Ada"))
     see = lambda: {path: browser.get(path, follow=False).status for path in ("/dashboard", "/videos", VIDEO_PAGE)}     # noqa: E731
     assert set(see().values()) == {200}
-    world.instance.import_lines([author("Ada", plan_active=True), reading("a", "2026-07-09T01:00:00Z", 20001)])     # nothing is kept
-    world.empty_the_log()
+    world.instance.import_lines([author("Ada", plan_active=True), reading("a", "2026-07-09T01:00:00Z", 20001)])     # invalidates cached responses
+    world.truncate_log()
     whole = world.overwrite(page, b"\xa5" * PAGE)
-    world.commit_something()
+    world.commit_unrelated_change()
     shown = see()
     assert {path for path, status in shown.items() if status == 503} >= hit and set(shown.values()) <= {200, 503}
     failed = browser.get("/dashboard", follow=False)
     assert "cannot reach its data" in failed.text and failed.headers["Retry-After"] == "5"
     world.overwrite(page, whole)
-    world.commit_something()
+    world.commit_unrelated_change()
     wait.until(lambda: set(see().values()) == {200}, "service to be back", seconds=2)
 
 
-def test_a_damaged_page_ends_a_long_poll(world):
+def test_damaged_page_ends_a_long_poll(world):
     world.instance.import_lines([author("Bob"), video("b", "Bob", POSTED), reading("b", "2026-07-09T00:00:00Z", 10)])
     world.serve()
     head = world.client.get("/events?after=latest").json()["next_cursor"]
@@ -221,7 +221,7 @@ def test_a_damaged_page_ends_a_long_poll(world):
     world.overwrite(page, whole)
 
 
-def test_disk_full_while_serving(viewtally, small_disk):
+def test_disk_is_full_while_serving(viewtally, small_disk):
     viewtally.configure({"store": {"path": small_disk / "x.db"}})
     world = World(viewtally).serve()
     assert world.statuses() == {200}
@@ -231,7 +231,7 @@ def test_disk_full_while_serving(viewtally, small_disk):
     done = viewtally.import_lines(more, status=3)
     assert done.err.splitlines()[-1].startswith("viewtally import: the import stopped: ")
     assert "full" in done.err or "No space" in done.err
-    viewtally.clock.advance(60_000)                     # the next use of the key is to be written
+    viewtally.clock.advance(60_000)                     # so that the next use of the key is written
     for _ in range(5):
         assert world.statuses() == {200}
     done = viewtally.run("key", "create", "--author", uid("Ada"), "--name", "n", status=None)
@@ -241,7 +241,7 @@ def test_disk_full_while_serving(viewtally, small_disk):
     viewtally.clock.advance(60_000)
     wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"] == "2026-07-10T12:02:00.000Z", "the use to be written")
     if done.status == 0:
-        assert world.client.get("/account", key=done.out.strip()).status == 200      # what was printed is there
+        assert world.client.get("/account", key=done.out.strip()).status == 200      # the printed key exists
     else:
         assert done.status == 3 and done.out == ""
     assert len(viewtally.log.splitlines()) < 60
@@ -249,8 +249,8 @@ def test_disk_full_while_serving(viewtally, small_disk):
     viewtally.stop()
 
 
-def test_file_size_limit_of_the_server(world):
-    """RLIMIT_FSIZE: the log cannot grow any more; reads are answered, the notes of use are lost, and nothing ends it."""
+def test_server_survives_its_file_size_limit(world):
+    """RLIMIT_FSIZE: the log cannot grow. Reads succeed, times of use are lost, the server keeps running."""
     world.serve()
     pid = world.instance.pid
     subprocess.run(["prlimit", f"--pid={pid}", "--fsize=4096:4096"], check=True)
@@ -262,7 +262,7 @@ def test_file_size_limit_of_the_server(world):
 
 
 def snapshot(world, place):
-    """A whole copy of the database, made by SQLite."""
+    """A consistent copy of the database, made by SQLite."""
     source, copy = sqlite3.connect(world.path), sqlite3.connect(place)
     source.backup(copy)
     source.close()
@@ -271,8 +271,8 @@ def snapshot(world, place):
 
 
 @pytest.mark.parametrize("how", ["replaced", "deleted", "log deleted", "shared memory deleted", "all but the database deleted", "truncated to nothing"])
-def test_files_taken_away_under_the_server(world, how):
-    """No crash, no hang, no half answer; what was a whole database is served after a restart."""
+def test_server_survives_removal_of_its_files(world, how):
+    """No crash, no hang, no partial response; an intact database is served after a restart."""
     copy = snapshot(world, world.path.parent / "copy.db")
     world.serve()
     before = {path: answer.body for path, answer in world.answers().items()}
@@ -289,7 +289,7 @@ def test_files_taken_away_under_the_server(world, how):
     for minute in range(3):
         world.instance.clock.advance(60_000)            # a write each round
         for path, answer in world.answers().items():
-            assert is_fine_or_unavailable(answer), (path, answer)
+            assert is_ok_or_unavailable(answer), (path, answer)
             assert answer.status == 503 or path == "/account" or answer.body == before[path], path
     world.client.close()
     world.instance.stop()
@@ -301,8 +301,8 @@ def test_files_taken_away_under_the_server(world, how):
            {path: body for path, body in before.items() if path != "/account"}
 
 
-def test_paused_writer_and_kill_9_of_an_import(world):
-    """An import killed or stopped at any moment holds nobody up, and is completed by running it again."""
+def test_stopped_or_killed_import_delays_no_read_and_can_be_repeated(world):
+    """Reads continue, and running the import again completes it."""
     world.serve()
     lines = [video(f"v{i}", "Ada", POSTED) for i in range(50)]
     lines += [reading(f"v{i}", f"2026-07-09T{hour:02}:{minute:02}:00Z", (60 * hour + minute) * 10)

@@ -1,4 +1,4 @@
-"""The write-ahead log of a server that refreshes: it stays short while everybody reads, and who keeps it long is told of."""
+"""The write-ahead log of a refreshing server stays short under reads, and a read that prevents this is reported."""
 import contextlib
 import os
 import sqlite3
@@ -16,7 +16,7 @@ HOUR = 3600 * 1000
 AUTHORS, VIDEOS = 25, 200
 HOURS = 6
 PAGE = 4096
-# As in the builds with test seams: jobs start at 500 pages and look every 100 ms; a run goes on meanwhile. A shipped server starts at 4,000.
+# As in builds with test seams: jobs start at 500 pages, checked every 100 ms. A release server starts them at 4,000.
 START, ALARM = 500 * PAGE, 4000 * PAGE
 
 
@@ -41,7 +41,7 @@ def metric(server, name):
 
 
 def run_hours(server, hours, watch):
-    """One run after the other, and somebody who asks all the while. The readings applied."""
+    """Performs one run after another with constant requests. Returns the number of accepted readings."""
     runs, wanted = Refreshing(server), 1        # the one at the start
     with server.client(server.key) as client:
         def look():
@@ -56,8 +56,8 @@ def run_hours(server, hours, watch):
     return runs.one("SELECT sum(value) FROM refresh_counts WHERE name = 'accepted'")
 
 
-def test_the_log_stays_short_during_runs(server, tmp_path):
-    """With jobs the log's file is smaller than what a few runs write, which is what it holds without them."""
+def test_log_stays_short_during_runs(server, tmp_path):
+    """With checkpoint jobs the log file is smaller than what a few runs write."""
     largest = []
     with server:
         accepted = run_hours(server, HOURS, lambda: largest.append(log_bytes(server)))
@@ -69,29 +69,29 @@ def test_the_log_stays_short_during_runs(server, tmp_path):
     assert max(largest) < 16e6
 
 
-def test_a_reader_that_does_not_end_is_told_of(server):
-    told = "the write-ahead log holds"
+def test_long_read_is_reported(server):
+    warning = "the write-ahead log holds"
     with server:
         run_hours(server, 1, lambda: None)
         with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM videos").fetchone()
             wait.until(lambda: run_hours(server, 1, lambda: None) and metric(server, "viewtally_store_checkpoint_blocked") == 1, "the alarm", seconds=60)
-            assert server.log.count(told) == 1, server.log
+            assert server.log.count(warning) == 1, server.log
             with server.admin() as admin:
                 assert b"blocks the checkpoint" in admin.get("/readyz").body
 
         def short_again():
-            server.clock.advance(1000)              # it tries again ever more seldom, at least every minute
+            server.clock.advance(1000)              # retries back off to once a minute
             return metric(server, "viewtally_store_checkpoint_blocked") == 0
         wait.until(short_again, "the log to be short again", seconds=60)
         assert "the write-ahead log is short again" in server.log
-        assert log_bytes(server) < ALARM, "its room on the disk is given back"
+        assert log_bytes(server) < ALARM, "the log file was not truncated"
         assert metric(server, "viewtally_store_wal_uncheckpointed_pages") * PAGE < ALARM
 
 
-def test_a_server_that_waits_reads_nothing(make_viewtally):
-    """The reads of one turn of its loop share a snapshot, which is over before it waits: else the log could not begin anew."""
+def test_idle_server_holds_no_snapshot(make_viewtally):
+    """An open snapshot would prevent the log from being restarted."""
     server = make_viewtally({})
     server.import_lines([author("Ada")])
     key = server.create_key(uid("Ada"))
@@ -100,6 +100,6 @@ def test_a_server_that_waits_reads_nothing(make_viewtally):
         assert client.get("/books").status == 200
     database = sqlite3.connect(server.settings["store"]["path"], timeout=0.2, isolation_level=None)
     database.execute("UPDATE authors SET rev = rev + 1")
-    # Tried again, for the server writes the use of the key, and makes checkpoints of its own.
-    wait.until(lambda: database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, "a log that nobody reads")
+    # Retried, because the server writes the time of use and makes its own checkpoints.
+    wait.until(lambda: database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, "a log without readers")
     database.close()

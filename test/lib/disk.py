@@ -1,4 +1,4 @@
-"""A small disk of a test's own, to be filled up (a tmpfs), and files that nobody can write. Both need root."""
+"""A small disk that a test can fill (a tmpfs), and immutable files. Both need root."""
 import contextlib
 import pathlib
 import shutil
@@ -11,16 +11,16 @@ BLOCK = 4096
 
 class Disk:
     def __init__(self, path, size):
-        """`size` as mount wants it: "1m". OSError: it cannot be mounted here."""
+        """`size` as for mount: "1m". Raises OSError if it cannot be mounted."""
         self.path = pathlib.Path(path)
         self.path.mkdir()
         mounted = shutil.which("mount") and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(path)], capture_output=True, check=False).returncode == 0
         if not mounted:
-            raise OSError("a tmpfs cannot be mounted here (wants root)")
+            raise OSError("a tmpfs cannot be mounted (needs root)")
 
     def fill(self, room=0):
-        """Until nothing more goes in, or `room` bytes."""
+        """Fills the disk, except for `room` bytes."""
         path = self.path / "filler"
         with open(path, "wb", buffering=0) as filler:
             with contextlib.suppress(OSError):
@@ -35,15 +35,15 @@ class Disk:
         subprocess.run(["mount", "-o", f"remount,size={size}", str(self.path)], check=True)
 
     def unmount(self):
-        # Lazily: the server of the test may end later.
+        # Lazily, because the server may stop later.
         subprocess.run(["umount", "-l", str(self.path)], check=True)
 
 
 @contextlib.contextmanager
 def immutable(path):
-    """Not to be written even by root, whom permission bits do not stop."""
+    """Makes a file immutable, even for root."""
     if subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False).returncode != 0:
-        pytest.skip("chattr +i is not possible here (needs root and a file system that has it)")
+        pytest.skip("chattr +i is not possible (needs root and support by the file system)")
     try:
         yield
     finally:

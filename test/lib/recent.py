@@ -1,4 +1,4 @@
-"""The packed column `recent` of a videos row (src/store/pack.h), for comparing it with the table of days that it is made from."""
+"""Packs and unpacks the column `recent` of the table videos (src/store/pack.h), and compares it with the table daily."""
 import contextlib
 import sqlite3
 
@@ -32,7 +32,7 @@ def unpack(packed):
 
 
 def pack(rows):
-    """Of all rows of a video: (day, gained, gained_total), ascending."""
+    """The column for all rows of a video: (day, gained, gained_total), ascending."""
     if not rows:
         return b""
     newest = rows[-1][0]
@@ -48,7 +48,7 @@ def pack(rows):
 
 
 def check(database):
-    """What the rows of all videos hold is what the table of days holds. (how many do, how many do not know)"""
+    """Asserts that the column of all videos matches the table daily. Returns how many have it, and how many are NULL."""
     with contextlib.closing(sqlite3.connect(database)) as connection:
         days = {}
         for video, *row in connection.execute("SELECT video_id, day, gained, gained_total FROM daily ORDER BY video_id, day"):
@@ -63,7 +63,7 @@ def check(database):
     return known, unknown
 
 
-def forget(database, rng):
-    """Rows as an older version leaves them: some of them do not know their last days."""
+def clear(database, rng):
+    """Sets the column of some videos to NULL, as in rows of an older version."""
     with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection, connection:
         connection.execute("UPDATE videos SET recent = NULL WHERE id % 3 = ?", [rng.randrange(3)])

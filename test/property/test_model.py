@@ -89,7 +89,7 @@ def test_server_matches_the_model_on_random_data(seed, only, tmp_path):
             check_refusals(refused, finished, names)
             recent.check(instance.settings["store"]["path"])
             if rng.random() < 0.3:
-                recent.forget(instance.settings["store"]["path"], rng)
+                recent.clear(instance.settings["store"]["path"], rng)
             later = now + rng.choice([0, 0, HOUR, 3 * DAY])
             clock.set_wall(later)
             compare_world(world, instance, model, later, keys)
