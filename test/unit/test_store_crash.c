@@ -97,7 +97,7 @@ static void killed_migration_can_be_repeated(void **state)
         (void)snprintf(t.path, sizeof t.path, "%s/%d.db", t.dir, n);
         whole = run_killed(n, migrate_here, -1);
         if (store_create(t.path, &applied, &error))
-            fail_msg("killed at %d: %s", n, error);
+            fail_msg("killed at %d: %s", n, error.text);
         store_close(temp_db_open(&t, STORE_WRITE));
         if (whole)
             break;

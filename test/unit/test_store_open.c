@@ -313,16 +313,16 @@ static void reports_a_locked_database(void **state)
 
 /* --- what may not be written: as a user who is not root --- */
 
-enum { OF_FILE = 1, OF_DIRECTORY = 2, WRONG = 3 };
+enum { FILE_REPORTED = 1, DIRECTORY_REPORTED = 2, NOT_REPORTED = 3 };
 
-static int told_of(enum err err, const struct error *error)
+static int reported_path(enum err err, const struct error *error)
 {
     if (err == ERR_READONLY && strstr(error->text, "is not writable: Permission denied"))
-        return OF_FILE;
+        return FILE_REPORTED;
     if (err && strstr(error->text, "the directory") && strstr(error->text, "Permission denied"))
-        return OF_DIRECTORY;
+        return DIRECTORY_REPORTED;
     (void)fprintf(stderr, "%s: %s\n", err_name(err), error->text);
-    return WRONG;
+    return NOT_REPORTED;
 }
 
 /* What an unprivileged user gets. */
@@ -336,7 +336,7 @@ static int as_nobody(bool migrating)
         if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
             _exit(99);
         enum err err = migrating ? store_create(t.path, &applied, &error) : try_open(STORE_WRITE, &error);
-        _exit(told_of(err, &error));
+        _exit(reported_path(err, &error));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
@@ -349,12 +349,12 @@ static void reports_missing_write_permission(void **state)
     migrate();
     assert_int_equal(chmod(t.dir, 0755), 0);
     assert_int_equal(chmod(t.path, 0444), 0);
-    assert_int_equal(as_nobody(false), OF_FILE);
-    assert_int_equal(as_nobody(true), OF_FILE);
+    assert_int_equal(as_nobody(false), FILE_REPORTED);
+    assert_int_equal(as_nobody(true), FILE_REPORTED);
     assert_int_equal(chmod(t.path, 0666), 0);
     assert_int_equal(chmod(t.dir, 0555), 0);
-    assert_int_equal(as_nobody(false), OF_DIRECTORY);
-    assert_int_equal(as_nobody(true), OF_DIRECTORY);
+    assert_int_equal(as_nobody(false), DIRECTORY_REPORTED);
+    assert_int_equal(as_nobody(true), DIRECTORY_REPORTED);
     assert_int_equal(chmod(t.dir, 0755), 0);
 }
 

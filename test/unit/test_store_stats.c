@@ -55,9 +55,9 @@ static int set_up(void **state)
     book = add_book(&t, &author, 1, TEST_DAY);
     for (int i = 0; i < VIDEOS; i++) {
         int posted_day = (int)random_below(20);
-        const struct author *whose = random_below(6) ? &author : &other;
-        int64_t book_row = whose == &author && random_below(2) ? book.row : 0;
-        videos[i] = add_video(&t, whose, book_row, (uint64_t)i * 37 % VIDEOS,
+        const struct author *owner = random_below(6) ? &author : &other;
+        int64_t book_row = owner == &author && random_below(2) ? book.row : 0;
+        videos[i] = add_video(&t, owner, book_row, (uint64_t)i * 37 % VIDEOS,
                               TEST_DAY + (int64_t)posted_day * DAY_MS);
         add_life(i, posted_day);
     }
@@ -101,7 +101,7 @@ static int find(const struct uuid *id)
 
 struct walk {
     int from, to; /* days since TEST_DAY */
-    bool given[VIDEOS];
+    bool returned[VIDEOS];
     int rows, stop_after;
     struct video_position last;
 };
@@ -128,7 +128,7 @@ static bool on_stats(void *ctx, const struct stats_video *row)
     struct walk *w = ctx;
     const struct video_ref *v = &row->video;
     int i = find(&v->id);
-    assert_false(w->given[i]);
+    assert_false(w->returned[i]);
     if (w->rows > 0)
         assert_true(v->posted_at < w->last.posted_at ||
                     (v->posted_at == w->last.posted_at && uuid_cmp(&v->id, &w->last.id) < 0));
@@ -139,7 +139,7 @@ static bool on_stats(void *ctx, const struct stats_video *row)
     assert_int_equal(row->first_reading_at, videos[i].first_reading_at);
     assert_true(str_eq(v->title, videos[i].title));
     assert_int_equal(!row->book.title.p, !videos[i].book_row);
-    w->given[i] = true;
+    w->returned[i] = true;
     w->last = (struct video_position){.posted_at = v->posted_at, .id = v->id};
     w->rows++;
     return w->rows != w->stop_after;
@@ -196,7 +196,7 @@ static void every_range_matches_the_model(void **state)
         for (int i = 0; i < VIDEOS; i++) {
             bool expected = videos[i].author_row == author.row &&
                             (!q.book_row || videos[i].book_row == q.book_row) && has_days(i, w.from, w.to);
-            assert_int_equal(w.given[i], expected);
+            assert_int_equal(w.returned[i], expected);
         }
     }
 }
@@ -284,7 +284,7 @@ static void gains_survive_a_change_of_posted_at(void **state)
         test_commit(&t);
         struct stats_query q = query_of(&w, VIDEOS);
         walk(&q, &w);
-        assert_true(w.given[i]);
+        assert_true(w.returned[i]);
     }
 }
 
@@ -314,7 +314,7 @@ static bool on_video_days(void *ctx, const struct video_days *row)
     assert_days(i, w, row->days, row->day_count);
     assert_int_equal(row->video->row, videos[i].row);
     assert_int_equal(!row->book.title.p, !videos[i].book_row);
-    w->given[i] = true;
+    w->returned[i] = true;
     w->rows++;
     return true;
 }
@@ -334,7 +334,7 @@ static void reads_one_video_with_its_days(void **state)
         bool own = videos[i].author_row == author.row;
         assert_int_equal(read.err, own ? OK : ERR_NOT_FOUND);
         assert_int_equal(w.rows, own);
-        assert_int_equal(w.given[i], own);
+        assert_int_equal(w.returned[i], own);
     }
 }
 

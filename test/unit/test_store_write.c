@@ -306,7 +306,7 @@ static void platform_id_belongs_to_one_video(void **state)
     assert_int_equal(store_put_post_key(t.w, PLATFORM_YOUTUBE, id, w.row), OK);
 }
 
-/* --- what the viral line asks --- */
+/* --- comparables --- */
 
 static void comparables_are_the_newest_videos_with_a_reading(void **state)
 {
@@ -366,7 +366,7 @@ static void lists_videos_with_a_pending_baseline(void **state)
 
 /* --- what only SQL can tell --- */
 
-static int64_t ask(const char *sql)
+static int64_t query_i64(const char *sql)
 {
     sqlite3 *db;
     sqlite3_stmt *q;
@@ -393,12 +393,12 @@ static void gains_of_a_day_add_up(void **state)
     assert_int_equal(store_save_gain(t.w, &v, false, 17, 1), ERR_INVALID);
     test_commit(&t);
     /* The low 24 bits of the row count the videos of the author. */
-    assert_int_equal(ask("SELECT count(*) FROM daily WHERE video_id & 255 = 1"), 3);
-    assert_int_equal(ask("SELECT gained FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
-    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
-    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 12"), 15);
-    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 15"), 115);
-    assert_int_equal(ask("SELECT gained_total FROM daily WHERE video_id & 255 = 2 AND day = 16"), 7);
+    assert_int_equal(query_i64("SELECT count(*) FROM daily WHERE video_id & 255 = 1"), 3);
+    assert_int_equal(query_i64("SELECT gained FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
+    assert_int_equal(query_i64("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
+    assert_int_equal(query_i64("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 12"), 15);
+    assert_int_equal(query_i64("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 15"), 115);
+    assert_int_equal(query_i64("SELECT gained_total FROM daily WHERE video_id & 255 = 2 AND day = 16"), 7);
 }
 
 static void random_changes(void)
@@ -428,19 +428,20 @@ static void triggers_maintain_the_counters(void **state)
     (void)state;
     random_changes();
     test_commit(&t);
-    assert_int_equal(ask("SELECT sum(videos_posted) > 0 FROM books"), 1);
-    assert_int_equal(ask("SELECT count(*) FROM books b WHERE videos_posted <> (SELECT count(*) FROM videos v "
-                         "WHERE v.book_id = b.id AND v.posted_at IS NOT NULL)"),
-                     0);
+    assert_int_equal(query_i64("SELECT sum(videos_posted) > 0 FROM books"), 1);
     assert_int_equal(
-        ask("SELECT count(*) FROM authors a WHERE videos_count <> (SELECT count(*) FROM videos v "
-            "WHERE v.author_id = a.id AND v.posted_at IS NOT NULL)"),
+        query_i64("SELECT count(*) FROM books b WHERE videos_posted <> (SELECT count(*) FROM videos v "
+                  "WHERE v.book_id = b.id AND v.posted_at IS NOT NULL)"),
         0);
-    assert_int_equal(ask("SELECT count(*) FROM authors a WHERE books_count <> "
-                         "(SELECT count(*) FROM books b WHERE b.author_id = a.id)"),
+    assert_int_equal(
+        query_i64("SELECT count(*) FROM authors a WHERE videos_count <> (SELECT count(*) FROM videos v "
+                  "WHERE v.author_id = a.id AND v.posted_at IS NOT NULL)"),
+        0);
+    assert_int_equal(query_i64("SELECT count(*) FROM authors a WHERE books_count <> "
+                               "(SELECT count(*) FROM books b WHERE b.author_id = a.id)"),
                      0);
-    assert_int_equal(ask("SELECT (SELECT integrity_check FROM pragma_integrity_check) = 'ok'"), 1);
-    assert_int_equal(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    assert_int_equal(query_i64("SELECT (SELECT integrity_check FROM pragma_integrity_check) = 'ok'"), 1);
+    assert_int_equal(query_i64("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
 static void rollback_leaves_no_rows(void **state)

@@ -67,9 +67,9 @@ enum { JOBS = 200 };
 struct test_job {
     struct writer_job job;
     int number;
-    enum err answer; /* of `work` */
-    int ran_as;      /* 1: the first to run */
-    int done_as, done_count;
+    enum err work_result; /* of `work` */
+    int run_order;        /* 1: the first to run */
+    int done_order, done_count;
     enum err result;
 };
 
@@ -80,24 +80,24 @@ static enum err insert_author(struct writer_job *job, struct store *store)
 {
     struct test_job *j = (struct test_job *)(void *)job;
     struct author a = {.id = test_uuid('a', (uint64_t)j->number), .name = STR("A"), .plan_active = true};
-    j->ran_as = ++ran;
+    j->run_order = ++ran;
     enum err err = store_insert_author(store, &a);
-    return err ? err : j->answer;
+    return err ? err : j->work_result;
 }
 
 static void on_done(struct writer_job *job, enum err err)
 {
     struct test_job *j = (struct test_job *)(void *)job;
-    j->done_as = ++finished;
+    j->done_order = ++finished;
     j->done_count++;
     j->result = err;
 }
 
-static struct test_job *new_job(int number, enum err answer)
+static struct test_job *new_job(int number, enum err work_result)
 {
     struct test_job *j = &jobs[number];
     *j = (struct test_job){
-        .job = {.work = insert_author, .done = on_done}, .number = number, .answer = answer};
+        .job = {.work = insert_author, .done = on_done}, .number = number, .work_result = work_result};
     return j;
 }
 
@@ -127,8 +127,8 @@ static void jobs_run_in_order_and_complete_once(void **state)
     assert_int_equal(finished, 0); /* not before writer_submit() returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i < JOBS; i++) {
-        assert_int_equal(jobs[i].ran_as, i + 1);
-        assert_int_equal(jobs[i].done_as, i + 1);
+        assert_int_equal(jobs[i].run_order, i + 1);
+        assert_int_equal(jobs[i].done_order, i + 1);
         assert_int_equal(jobs[i].done_count, 1);
         assert_int_equal(jobs[i].result, OK);
         assert_true(author_exists(i));
@@ -244,7 +244,7 @@ static void full_queue_rejects_jobs(void **state)
     reset_counts();
     for (int i = 0; i < 20000; i++) {
         many[i] = (struct test_job){
-            .job = {.work = insert_author, .done = on_done}, .number = i, .answer = ERR_INVALID};
+            .job = {.work = insert_author, .done = on_done}, .number = i, .work_result = ERR_INVALID};
         enum err err = writer_submit(writer, &many[i].job);
         assert_true(err == OK || err == ERR_FULL);
         accepted += err == OK;
@@ -267,7 +267,7 @@ static void lock_of_another_writer_makes_a_job_busy(void **state)
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(jobs[0].result, ERR_BUSY);
-    assert_int_equal(jobs[0].ran_as, 0); /* `work` did not run */
+    assert_int_equal(jobs[0].run_order, 0); /* `work` did not run */
     store_rollback(t.w);
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

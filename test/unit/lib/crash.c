@@ -106,7 +106,7 @@ enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx)
     return CRASH_KILLED;
 }
 
-enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*meanwhile)(void *ctx),
+enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
                                          void *ctx)
 {
     int status;
@@ -115,7 +115,7 @@ enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*me
         return CRASH_NOT_POSSIBLE;
     if (!follow(child, at, &status))
         return CRASH_ENDED;
-    meanwhile(ctx);
+    while_stopped(ctx);
     assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));

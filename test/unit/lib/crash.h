@@ -11,9 +11,9 @@ enum crash_end { CRASH_KILLED, CRASH_ENDED, CRASH_NOT_POSSIBLE };
  * that; another result fails the test. CRASH_NOT_POSSIBLE: this machine does not allow tracing children. */
 enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx);
 
-/* The same, but stops the child there, runs meanwhile(ctx) in this process, and lets the child continue; fn
- * may return anything. CRASH_KILLED: the child was stopped. */
-enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*meanwhile)(void *ctx),
+/* The same, but stops the child there, runs while_stopped(ctx) in this process, and lets the child continue;
+ * fn may return anything. CRASH_KILLED: the child was stopped. */
+enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
                                          void *ctx);
 
 #endif

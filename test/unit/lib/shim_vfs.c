@@ -22,7 +22,7 @@ void shim_hook(shim_hook_fn fn, void *ctx)
     hook_ctx = ctx;
 }
 
-static int ask(enum shim_op op, enum shim_file kind, const char *path)
+static int call_hook(enum shim_op op, enum shim_file kind, const char *path)
 {
     return hook ? hook(hook_ctx, op, kind, path) : SQLITE_OK;
 }
@@ -32,7 +32,7 @@ static int ask(enum shim_op op, enum shim_file kind, const char *path)
 /* Call the hook, then the real VFS. */
 #define PASS(file, op, call)                                                                                 \
     do {                                                                                                     \
-        int code = ask(op, HANDLE(file)->kind, HANDLE(file)->path);                                          \
+        int code = call_hook(op, HANDLE(file)->kind, HANDLE(file)->path);                                    \
         return code ? code : REAL(file)->pMethods->call;                                                     \
     } while (0)
 
@@ -58,11 +58,11 @@ static int shim_truncate(sqlite3_file *f, sqlite3_int64 size)
 
 static int shim_sync(sqlite3_file *f, int flags)
 {
-    int code = ask(SHIM_SYNC, HANDLE(f)->kind, HANDLE(f)->path);
+    int code = call_hook(SHIM_SYNC, HANDLE(f)->kind, HANDLE(f)->path);
     if (!code)
         code = REAL(f)->pMethods->xSync(REAL(f), flags);
     if (!code)
-        (void)ask(SHIM_SYNCED, HANDLE(f)->kind, HANDLE(f)->path);
+        (void)call_hook(SHIM_SYNCED, HANDLE(f)->kind, HANDLE(f)->path);
     return code;
 }
 
@@ -115,7 +115,7 @@ static int shim_shm_lock(sqlite3_file *f, int offset, int n, int flags)
 
 static void shim_shm_barrier(sqlite3_file *f)
 {
-    (void)ask(SHIM_SHM_BARRIER, HANDLE(f)->kind, HANDLE(f)->path);
+    (void)call_hook(SHIM_SHM_BARRIER, HANDLE(f)->kind, HANDLE(f)->path);
     REAL(f)->pMethods->xShmBarrier(REAL(f));
 }
 
@@ -162,7 +162,7 @@ static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fl
     h->kind = kind_of(flags);
     h->path = name;
     h->real = (sqlite3_file *)(void *)(h + 1);
-    int code = ask(SHIM_OPEN, h->kind, name);
+    int code = call_hook(SHIM_OPEN, h->kind, name);
     if (!code)
         code = below->xOpen(below, name, h->real, flags, out_flags);
     if (!code)
@@ -173,7 +173,7 @@ static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fl
 static int shim_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
     (void)vfs;
-    int code = ask(SHIM_DELETE, SHIM_OTHER, name);
+    int code = call_hook(SHIM_DELETE, SHIM_OTHER, name);
     return code ? code : below->xDelete(below, name, sync);
 }
 
