@@ -1,4 +1,4 @@
-"""How fast posts of the platforms are read, parsed and applied with all stand-ins on the same machine, and how much memory that takes.
+"""Speed and memory of reading, parsing and applying posts, with all stand-ins on the same machine.
 
     make bench-platforms [BENCH="--posts 50000"]
 
@@ -20,17 +20,17 @@ from platformworld import PLATFORMS, Standins, World                # noqa: E402
 
 
 def spend(pid):
-    """Processor seconds of a process so far."""
+    """CPU seconds that a process has used."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def high_water(pid):
-    """The most memory of a process so far, in KiB."""
+    """Peak memory of a process in KiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1])
-    return 0            # it has just ended
+    return 0            # the process has just ended
 
 
 def measure(directory, authors, videos, bulk):
@@ -57,7 +57,7 @@ def measure(directory, authors, videos, bulk):
             done = os.wait4(process.pid, os.WNOHANG)
             return done if done[0] else None
 
-        # Not ru_maxrss: that begins with the memory of this program, out of which the other was made.
+        # Not ru_maxrss: a child process starts with the value of this program.
         _, status, usage = wait.until(ended, "the refresh to end", seconds=600)
         seconds = time.monotonic() - begun
         said = process.output.read_text()

@@ -1,4 +1,4 @@
-"""A whole simulated day: an hourly refresh of all five platforms while everything goes wrong now and then, and at its end not one count that
+"""A simulated day: an hourly refresh of all five platforms with random faults, and at its end not one count that
 nobody can account for.
 
     make test-day [DAY="--authors 2000 --videos 5 --hours 24 --seed 1"]
@@ -50,10 +50,10 @@ class Day:
     def close(self):
         self.standins.close()
 
-    # -- what goes wrong -------------------------------------------------------------------------------------------
+    # -- faults -------------------------------------------------------------------------------------------
 
     def trouble(self):
-        """Faults of this hour: a share of the calls of each, now and then a platform as a whole."""
+        """Sets the faults of this hour: some calls of each platform, sometimes a whole platform."""
         for platform in PLATFORMS:
             self.fault(platform, "error", name=self.random.choice(ERRORS[platform]), route=READ[platform], probability=0.02)
             self.fault(platform, self.random.choice(WIRE), route=READ[platform], probability=0.02)
@@ -93,13 +93,13 @@ class Day:
             self.revoked.add((name, platform))
             self.standins.tell(platform, "token", account=self.world.accounts[name, platform], what="revoke")
 
-    # -- a run, and what must be true after it ----------------------------------------------------------------------
+    # -- a run and its invariants ----------------------------------------------------------------------
 
     def hour(self, hour, trouble=True):
         self.standins.clear()
         for name in self.standins.names():
             self.standins.many(name, [{"op": "grow", "seed": hour, "most": 500}, {"op": "forget"}])
-        # Repeats wait for seconds: in every sixth hour.
+        # Retries wait for seconds, so only in every sixth hour.
         self.world.configure(platforms={"retry_percent": 10 if hour % 6 == 0 else 0})
         if trouble:
             self.trouble()
@@ -112,7 +112,7 @@ class Day:
         return finished
 
     def keep_books(self):
-        """What the run says of itself: each post that is live is accounted for, in one way."""
+        """Checks the run's counters: each live post is counted exactly once."""
         rows = self.world.rows("SELECT platform, name, value FROM refresh_counts WHERE source = 2 AND run_id = (SELECT max(id) FROM refresh_runs)")
         self.books = {platform: collections.Counter() for platform in PLATFORMS}
         for platform, name, value in rows:
@@ -121,22 +121,22 @@ class Day:
         marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
         for platform, book in self.books.items():
             settled = sum(book[name] for name in ("read", "no_data", "missing", "permanent", "unread", "not_due"))
-            # Those of an account that cannot be asked are no part of a run.
+            # Posts of an unusable account are not part of a run.
             out = sum(self.world.accounts[name, platform] in marked for name in self.names)
             least = len(self.ids[platform]) - self.world_videos * out
             assert least <= settled <= len(self.ids[platform]), f"{platform}: {settled} of {len(self.ids[platform])} posts: {dict(book)}"
             assert book["accepted"] <= book["read"]
 
     def check(self):
-        """Every count is either what the stand-in has now, or the newest that it told, with a failure on record of why it is not newer.
-        Returns how many differ, by reason."""
+        """Checks that every count is the stand-in's current one, or the last one that it returned with a recorded failure since.
+        Returns the number of differences by reason."""
         have = self.world.counts()
         marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
         reasons, equal, views = collections.Counter(), 0, collections.Counter()
         for platform in PLATFORMS:
             truth, told = self.standins.tell(platform, "truth"), self.standins.tell(platform, "served")
             asked = {id for record in self.standins.log(platform) for id in record["ids"]}
-            unread = 0                                          # that the run has to have on its books as not answered, or left out
+            unread = 0                                          # posts that the run must have counted as unread or missing
             for id in self.ids[platform]:
                 found, true, served = have[platform][id], truth[id], told["served"].get(id, {})
                 views["have"] += found["views"] or 0
@@ -155,7 +155,7 @@ class Day:
                 elif id not in asked:
                     reason, unread = "not asked: the platform was down", unread + 1
                 elif any(found[name] != value and not (name == "views" and found[name] > value) for name, value in served.items()):
-                    # On its way for longer than a call may take: the run has it as not answered.
+                    # In flight for longer than a call may take: counted as unread.
                     reason, unread = "told too late", unread + 1
                 else:
                     raise AssertionError(f"{platform} {id}: {found}, and there it is {true}; told: {served}")
@@ -167,17 +167,17 @@ class Day:
         return {"posts": sum(len(ids) for ids in self.ids.values()), "equal": equal, "views": dict(views), "differ": dict(reasons)}
 
     def calm(self):
-        """All is well again: whatever can be had is had."""
+        """Without faults: checks that everything readable was read."""
         for platform in PLATFORMS:
             self.standins.many(platform, [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])])
-        self.clock.advance(HOUR)         # a breaker that is open closes
-        # A platform that was down when a login ended, or a call that was cut off, has not told it yet.
+        self.clock.advance(HOUR)         # closes open circuits
+        # A platform that was down when a login ended, or a canceled call, has not reported it yet.
         self.hour(98, trouble=False)
         for name, platform in self.revoked:
             assert self.world.credential(name, platform)["state"] == 1, f"{name} has to sign in again at {platform}"
         accounts = {account: key for key, account in self.world.accounts.items()}
         for account, error in self.world.rows("SELECT account_id, last_error FROM platform_credentials WHERE state <> 0"):
-            # Nobody else has to, but for those whose answer to a refresh was lost on a slow machine.
+            # Only these must reconnect, and accounts whose refresh response was lost on a slow machine.
             assert accounts[account] in self.revoked or "lost" in error, (accounts[account], error)
             self.world.connect(*accounts[account])
         self.hour(99, trouble=False)

@@ -1,4 +1,4 @@
-"""The stand-ins as a test sees them, and a world of authors whose posts are on all of them."""
+"""The stand-ins of the platforms, and authors with posts on all of them."""
 import http.client
 import json
 import pathlib
@@ -17,19 +17,19 @@ from lib.viewtally import sanitized
 from sealing import put_in
 
 HERE = pathlib.Path(__file__).resolve().parent
-PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # as the database numbers them
+PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # in the order of their numbers in the database
 APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
 COUNTS = ("views", "likes", "comments", "shares", "saves")
-MARK = "LeAkMaRk"             # stands in every token, code and client secret of the stand-ins
+MARK = "LeAkMaRk"             # part of every token, code and client secret of the stand-ins
 NO_COMMANDS = False
-FEW = 4                     # more accounts than these are not put in one by one
+FEW = 4                     # more accounts than this are inserted in bulk
 POSTED = "2026-07-09T08:00:00Z"
-# What each can measure (platforms page §0.1).
+# Available counts by platform (platforms page, section 0.1).
 MEASURABLE = {"tiktok": COUNTS[:4], "instagram": COUNTS, "youtube": COUNTS[:3], "facebook": COUNTS[:4], "pinterest": ("views", "likes", "comments", "saves")}
 
 
 def some(cases, few):
-    """Of cases that differ little only the first ones under AddressSanitizer, which is several times slower."""
+    """Under AddressSanitizer, which is several times slower, returns only the first of several similar cases."""
     return list(cases)[:few] if sanitized() else list(cases)
 
 
@@ -40,7 +40,7 @@ def origin_key(host):
 
 
 class Standins:
-    """The processes: one for all, or `apart`, one for each platform."""
+    """The processes: one for all platforms or, with `apart`, one for each."""
 
     def __init__(self, clock=None, apart=False, tls=None, only="tiktok,youtube,meta,pinterest"):
         groups = only.split(",") if apart else [only]
@@ -73,7 +73,7 @@ class Standins:
             connection.close()
 
     def begin(self, clock):
-        """Everything is forgotten; the time is now that of `clock`."""
+        """Resets all stand-ins; their time is that of `clock`."""
         for group in set(self._group_of.values()):
             self._ask(group, [{"op": "begin", "clock": clock.path}])
 
@@ -82,7 +82,7 @@ class Standins:
         return [process.pid for process in self._processes]
 
     def many(self, of, operations):
-        """[{op: …}, …] to one stand-in; the answers."""
+        """Sends [{op: …}, …] to one stand-in; returns the responses."""
         name = "meta" if of in ("instagram", "facebook", "instagram-facebook") else of
         return self._ask(self._group_of[name], [{**operation, "of": of if of != "instagram-facebook" else "meta"} for operation in operations])
 
@@ -100,7 +100,7 @@ class Standins:
     def names(self):
         return list(self._group_of)
 
-    # -- short words for tests ---------------------------------------------------------------------------------
+    # -- shortcuts ---------------------------------------------------------------------------------
 
     def fault(self, of, kind, **values):
         self.tell(of, "fault", kind=kind, **values)
@@ -117,11 +117,11 @@ class Standins:
         return made
 
     def count(self, of, route):
-        """Calls of a route; a star at its end stands for the rest."""
+        """The number of calls of a route; a trailing star matches any suffix."""
         return sum(count for name, count in self.calls(of).items() if name == route or (route.endswith("*") and name.startswith(route[:-1])))
 
     def wait_for(self, of, route, count=1):
-        """Until so many calls of it have come in."""
+        """Waits until the route has been called that often."""
         wait.until(lambda: self.count(of, route) >= count, f"{count} calls of {route}")
 
     def forget(self):
@@ -135,7 +135,7 @@ class Standins:
         return [violation for name in self.names() for violation in self.tell(name, "violations")]
 
     def apps(self):
-        """The sections of the configuration that name our app at each platform."""
+        """The configuration sections with our app at each platform."""
         made = {}
         for name in self.names():
             app = self.tell(name, "app")
@@ -149,7 +149,7 @@ class Standins:
         return made
 
     def request(self, host, method, target, body=None, headers=None):
-        """One request as a program would send it: (status, headers, body)."""
+        """Sends one request; returns (status, headers, body)."""
         address = urllib.parse.urlsplit(self.origins[host])
         connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
         connection.request(method, target, body, headers or {})
@@ -160,7 +160,7 @@ class Standins:
 
 
 def post_id(platform, number):
-    """An id as the platform makes them."""
+    """An id in the format of the platform."""
     if platform == "tiktok":
         return str(7_077_642_457_847_000_000 + number)
     if platform == "youtube":
@@ -174,20 +174,20 @@ def post_id(platform, number):
 
 
 class World:
-    """Authors, each with an account on each platform and posts there; viewtally is told of all of it."""
+    """Authors with an account and posts on each platform, all of them imported into viewtally."""
 
     def __init__(self, instance, standins, key_file=None):
         self.instance, self.standins = instance, standins
         self.accounts = {}                  # (author, platform) -> account id
-        self.logins = {}                    # author -> of Instagram
+        self.logins = {}                    # author -> Instagram login
         self.posts = defaultdict(dict)      # platform -> {post id: (author, video)}
         self._numbers = 0
         self._secrets = key_file
 
-    # -- making it -------------------------------------------------------------------------------------------------
+    # -- setup -------------------------------------------------------------------------------------------------
 
     def configure(self, **sections):
-        """The configuration that has the stand-ins in the platforms' place, at full speed; then changes to it."""
+        """Configures the stand-ins as origins, without rate limits; then applies changes."""
         if "secrets" in self.instance.settings:
             self.instance.configure(sections)
             return
@@ -210,7 +210,7 @@ class World:
             self.instance.run("secrets", "init")
 
     def add(self, authors=1, videos=1, platforms=PLATFORMS, login="facebook", posted_at=POSTED, kind="reel", names=None, connect=True, by_key=False):
-        """Authors with videos that are on all of `platforms`. Returns their names. `login` is Instagram's; or a function of the author's number."""
+        """Creates authors with videos on all of `platforms`. Returns their names. `login`: Instagram's, or a function of the author's number."""
         lines, told, made = [], defaultdict(list), []
         posted = to_ms(posted_at)
         for _ in range(authors):
@@ -249,7 +249,7 @@ class World:
         return made
 
     def connect_many(self, names, platforms):
-        """What connect() does for each, without a command for each."""
+        """Does what connect() does, for many accounts without a command for each."""
         accounts = []
         for platform in platforms:
             ids = [self.accounts[name, platform] for name in names]
@@ -266,22 +266,22 @@ class World:
         return "instagram-facebook" if platform == "instagram" and self.logins[name] == "facebook" else platform
 
     def connect(self, name, platform, status=0, **changes):
-        """Puts tokens of the stand-in in, as an operator does."""
+        """Imports tokens of the stand-in by command."""
         account = self.accounts[name, platform]
         tokens = {**self.standins.tell(platform, "connect", account=account), **changes}
         words = ["platform", "connect", "--author", uid(name), "--platform", self.api(name, platform), "--account", account]
         return self.instance.run(*words, stdin=json.dumps(tokens), status=status)
 
-    # -- a run -----------------------------------------------------------------------------------------------------
+    # -- runs -----------------------------------------------------------------------------------------------------
 
     def refresh(self, status=0, timeout=120):
-        """`viewtally refresh`; what it says. Everything it writes is looked through for tokens."""
+        """Runs `viewtally refresh` and returns its result. Checks its output for tokens."""
         finished = self.instance.run("refresh", status=status, timeout=timeout)
         assert MARK not in finished.out and MARK not in finished.err, "a secret was told"
         return finished
 
     def expect_clean(self):
-        """No wrong request, no secret in the database, in logs or in what was printed."""
+        """Checks that no request was wrong, and that database, logs and output contain no secret."""
         violations = self.standins.violations()
         assert violations == [], violations[:20]
         self.expect_no_secret()
@@ -296,7 +296,7 @@ class World:
             assert MARK not in line, f"a secret stands in the database: {line[:60]}"
         database.close()
 
-    # -- what there is now -----------------------------------------------------------------------------------------
+    # -- state of the database -----------------------------------------------------------------------------------------
 
     def rows(self, sql, *values):
         database = sqlite3.connect(self.instance.settings["store"]["path"], timeout=10)
@@ -306,7 +306,7 @@ class World:
             database.close()
 
     def counts(self):
-        """{platform: {post id: {count: value, "at": ms of its newest reading or None}}}; a count that is not known is None."""
+        """{platform: {post id: {count: value, "at": ms of its newest reading or None}}}; None for unknown counts."""
         made = {platform: {} for platform in PLATFORMS}
         for packed, in self.rows("SELECT posts FROM videos"):
             for platform, id, at, counts in unpack_posts(packed):
@@ -320,7 +320,7 @@ class World:
         return [id for id, (of, _) in self.posts[platform].items() if name in (None, of)]
 
     def credential(self, name, platform):
-        """Its row, as a dictionary."""
+        """The row of the account as a dictionary."""
         database = sqlite3.connect(self.instance.settings["store"]["path"])
         database.row_factory = sqlite3.Row
         try:
@@ -330,7 +330,7 @@ class World:
             database.close()
 
     def expect_truth(self, platforms=PLATFORMS, at=None):
-        """Every count that can be measured is what the stand-in has, and was read at `at`; what cannot is not known."""
+        """Checks that every available count equals that of the stand-in and was read at `at`, and all others are unknown."""
         have = self.counts()
         for platform in platforms:
             truth = self.standins.tell(platform, "truth")

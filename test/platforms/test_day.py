@@ -1,9 +1,9 @@
-"""The simulated day at a size that fits into the suite; `make test-day` is the whole one: 2,000 authors, 50,000 posts."""
+"""The simulated day at a small size; `make test-day` runs it with 2,000 authors and 50,000 posts."""
 from day import whole_day
 from lib.viewtally import sanitized
 
 
-def test_a_whole_day(tmp_path):
+def test_simulated_day(tmp_path):
     authors = 10 if sanitized() else 40
     result = whole_day(tmp_path, authors=authors, videos=5, hours=24, seed=7)
     assert result["posts"] == authors * 25

@@ -1,4 +1,4 @@
-"""Answers that are none: each ends in a verdict, nothing wrong is stored, and memory stays bounded."""
+"""Malformed responses: each has a defined outcome, nothing wrong is stored, and memory stays bounded."""
 import resource
 
 import json
@@ -11,7 +11,7 @@ HOUR = 3_600_000
 FIELD = {"tiktok": "view_count", "instagram": "views", "youtube": "viewCount", "facebook": "views", "pinterest": "VIDEO_MRC_VIEW"}
 ROUTE = {"tiktok": "tiktok.query", "instagram": "instagram.insights", "youtube": "youtube.batch", "pinterest": "pinterest.pin"}
 
-# §10, 17: what is no answer.
+# §10, 17: malformed responses.
 BROKEN = [{"kind": "truncated"}, {"kind": "cut_json"}, {"kind": "garbage"}, {"kind": "nesting"}, {"kind": "utf8"}, {"kind": "empty"}, {"kind": "html"},
           {"kind": "not_http"}, {"kind": "oversized"}, {"kind": "gzip_bomb"}, {"kind": "redirect", "location": "https://elsewhere.example/"},
           {"kind": "raw", "status": 200, "body": "null"}, {"kind": "raw", "status": 200, "body": "[]"}, {"kind": "raw", "status": 200, "body": '"ok"'},
@@ -25,8 +25,8 @@ def ask_once(world):
 
 
 @pytest.mark.parametrize("platform", ROUTE)
-def test_17_what_is_no_answer(world, clock, standins, platform):
-    """One author for each way. The breaker is kept shut by others that answer well in between."""
+def test_17_malformed_responses_store_nothing(world, clock, standins, platform):
+    """One author per kind of malformed response. Valid responses in between keep the circuit closed."""
     ask_once(world)
     names = world.add(authors=2 * len(BROKEN), platforms=(platform,), login="instagram")
     bad, good = names[::2], names[1::2]
@@ -48,14 +48,14 @@ def test_17_what_is_no_answer(world, clock, standins, platform):
     world.expect_truth((platform,), at=clock.wall_ms)
 
 
-def test_17_ids_that_were_not_asked_for_and_keys_that_stand_twice(world, clock, standins):
+def test_17_unrequested_ids_and_duplicate_keys_are_ignored(world, clock, standins):
     ask_once(world)
     names = world.add(authors=6, platforms=("tiktok",))
     ids = [world.ids("tiktok", name)[0] for name in names]
     video = '{"id":"%s","view_count":%d,"like_count":1,"comment_count":1,"share_count":1}'
     whole = '{"data":{"videos":[%s]},"error":{"code":"ok","message":"","log_id":"x"}}'
-    bodies = [whole % (video % (ids[0], 5) + "," + video % (ids[1], 7)),                # another author's
-              whole % (video % (ids[1], 5) + "," + video % (ids[1], 6)),                # the same twice
+    bodies = [whole % (video % (ids[0], 5) + "," + video % (ids[1], 7)),                # an id of another author
+              whole % (video % (ids[1], 5) + "," + video % (ids[1], 6)),                # the same id twice
               whole % (video % ("1", 5))]
     for name, body in zip(names, bodies):
         standins.fault("tiktok", "raw", route="tiktok.query", account=world.accounts[name, "tiktok"], status=200, body=body)
@@ -68,8 +68,8 @@ NUMBERS = ["-1", "1e3", '"12 "', "18446744073709551616", "9007199254740992", "nu
 
 
 @pytest.mark.parametrize("platform", ["tiktok", "instagram", "youtube", "pinterest"])
-def test_18_what_is_no_count(world, clock, standins, platform):
-    """The item is not measured, or the answer is refused: nothing is stored in either case."""
+def test_18_invalid_counts_are_not_stored(world, clock, standins, platform):
+    """The count is unknown, or the response is rejected: nothing is stored in either case."""
     ask_once(world)
     names = world.add(authors=2 * len(NUMBERS), platforms=(platform,), login="instagram")
     for name, raw in zip(names[::2], NUMBERS):
@@ -83,7 +83,7 @@ def test_18_what_is_no_count(world, clock, standins, platform):
 
 
 @pytest.mark.parametrize("raw, value", [("20.0", 20), ("9007199254740991", 9007199254740991), ("0", 0)])
-def test_18_what_is_one(world, clock, standins, raw, value):
+def test_18_valid_counts_are_stored(world, clock, standins, raw, value):
     world.configure(pinterest={"bulk": "off"})
     world.add(platforms=("pinterest",))
     standins.fault("pinterest", "edit", route="pinterest.pin", count="VIDEO_MRC_VIEW", raw=raw)
@@ -91,7 +91,7 @@ def test_18_what_is_one(world, clock, standins, raw, value):
     assert world.post("pinterest", world.ids("pinterest")[0])["views"] == value
 
 
-def test_11_an_error_that_comes_with_200(world, clock, standins):
+def test_11_error_in_a_200_response_is_an_error(world, clock, standins):
     world.configure(platforms={"retry_percent": 0})
     world.add(authors=2, platforms=("tiktok",))
     account = world.accounts["author-1", "tiktok"]
@@ -110,12 +110,12 @@ UNKNOWN = {"tiktok": ({"data": {}, "error": {"code": "brand_new", "message": "of
 
 
 @pytest.mark.parametrize("platform", UNKNOWN)
-def test_an_unknown_error_is_logged_once_a_day(world, clock, standins, platform):
-    """With a sample that holds no token, over several runs, and costs no author the account."""
+def test_unknown_error_is_logged_once_a_day(world, clock, standins, platform):
+    """The log has a sample without tokens; this holds across runs, and no account is affected."""
     body, code = UNKNOWN[platform]
     world.configure(platforms={"retry_percent": 0}, pinterest={"bulk": "off"})
     world.add(authors=2, platforms=(platform,))
-    standins.fault(platform, "raw", status=403, body=json.dumps(body), **{"route": "tiktok.query"} if platform == "tiktok" else {})   # not of tokens
+    standins.fault(platform, "raw", status=403, body=json.dumps(body), **{"route": "tiktok.query"} if platform == "tiktok" else {})   # not of the token endpoint
     logs = []
     for _ in range(3):
         logs.append(world.refresh(status=None).err)

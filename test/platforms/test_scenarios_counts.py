@@ -1,4 +1,4 @@
-"""The platforms asked through the stand-ins: what is read arrives, what is not measured is not 0, and one platform that fails costs the others nothing.
+"""Reading the platforms' stand-ins: counts arrive, unknown counts are not 0, and a failing platform does not affect the others.
 
 The numbers of scenarios are those of the table of stand-in scenarios.
 """
@@ -16,12 +16,12 @@ READS = {"tiktok": "tiktok.query", "instagram": "instagram.*", "youtube": "youtu
 
 
 def stamps(world, name):
-    """The different instants that the posts of an author were read at."""
+    """The distinct times at which the posts of an author were read."""
     have = world.counts()
     return {have[platform][id]["at"] for platform in PLATFORMS for id in world.ids(platform, name)}
 
 
-def test_1_all_five_succeed(world, clock, standins):
+def test_1_all_five_platforms_are_read(world, clock, standins):
     names = world.add(authors=2, videos=3, login=lambda number: "instagram" if number % 2 else "facebook")
     world.refresh()
     world.expect_truth(at=clock.wall_ms)
@@ -31,7 +31,7 @@ def test_1_all_five_succeed(world, clock, standins):
     assert (calls["tiktok.query"], calls["youtube.batch"], calls["facebook.batch"]) == (2, 1, 2)
     assert (calls["instagram.insights"], calls["instagram.batch"]) == (3, 1)
     assert calls["pinterest.pin"] == 6 and 1 <= calls["pinterest.bulk"] <= 2
-    # An hour later: more of everything, and what was found out is remembered.
+    # An hour later: higher counts, and the request forms are remembered.
     standins.forget()
     for of in standins.names():
         standins.tell(of, "grow", seed=1)
@@ -42,7 +42,7 @@ def test_1_all_five_succeed(world, clock, standins):
 
 
 @pytest.mark.parametrize("failing", some(PLATFORMS, 2))
-def test_2_one_platform_fails(world, clock, standins, failing):
+def test_2_failing_platform_does_not_affect_others(world, clock, standins, failing):
     world.configure(platforms={"retry_percent": 0})
     names = world.add(videos=2)
     world.refresh()
@@ -59,7 +59,7 @@ def test_2_one_platform_fails(world, clock, standins, failing):
     assert world.counts()[failing] == before and {post["at"] for post in before.values()} == {first}
     assert world.credential(names[0], failing)["state"] == 0
     assert 1 <= standins.count(failing, READS[failing]) <= 4
-    # And when it is back, so are its numbers.
+    # After it recovers, its counts are current again.
     standins.clear()
     clock.advance(2 * HOUR)
     world.refresh(status=None)
@@ -67,16 +67,16 @@ def test_2_one_platform_fails(world, clock, standins, failing):
 
 
 @pytest.mark.parametrize("kind", some(["silent", "trickle", "reset"], 1))
-def test_3_one_platform_does_not_answer(world, clock, standins, kind):
+def test_3_unresponsive_platform_does_not_affect_others(world, clock, standins, kind):
     world.configure(platforms={"timeout_ms": 400, "connect_timeout_ms": 300, "retry_percent": 0})
     world.add(videos=2)
     standins.fault("pinterest", kind)
-    world.refresh(status=None)                      # without the timeouts it would last until the deadline, which is longer than a test may
+    world.refresh(status=None)                      # ends by timeouts long before the deadline
     world.expect_truth([platform for platform in PLATFORMS if platform != "pinterest"], at=clock.wall_ms)
     assert all(post["at"] is None and post["views"] is None for post in world.counts()["pinterest"].values())
 
 
-def test_2_a_call_that_failed_is_repeated(world, clock, standins):
+def test_2_failed_call_is_retried(world, clock, standins):
     world.add(platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="internal_error", times=1)
     standins.fault("youtube", "reset", times=1)
@@ -85,7 +85,7 @@ def test_2_a_call_that_failed_is_repeated(world, clock, standins):
     assert standins.count("tiktok", "tiktok.query") == standins.count("youtube", "youtube.batch") == 2
 
 
-def test_4_a_missing_id_is_not_a_zero(world, clock, standins):
+def test_4_missing_post_is_not_counted_as_zero(world, clock, standins):
     [name] = world.add(videos=3, platforms=("tiktok", "youtube"))
     world.refresh()
     gone = world.ids("tiktok")[0], world.ids("youtube")[0]
@@ -106,13 +106,13 @@ def test_4_a_missing_id_is_not_a_zero(world, clock, standins):
         hour_later()
         assert (world.post("tiktok", gone[0]), world.post("youtube", gone[1])) == before
         assert asked_for("tiktok", gone[0]) and asked_for("youtube", gone[1])
-    hour_later(24)                                              # missed for a day, and more than three times
+    hour_later(24)                                              # missing for a day and more than three times
     hour_later()
     assert not asked_for("tiktok", gone[0]) and not asked_for("youtube", gone[1]), "asked for once a day only"
     assert (world.post("tiktok", gone[0]), world.post("youtube", gone[1])) == before
     for platform in ("tiktok", "youtube"):
         assert all(world.post(platform, id)["at"] == clock.wall_ms for id in world.ids(platform)[1:])
-    # It comes back: whoever made it private has made it public again.
+    # The post is public again.
     standins.tell("tiktok", "post", id=gone[0], state="public")
     hour_later(24)
     assert world.post("tiktok", gone[0])["at"] == clock.wall_ms
@@ -120,7 +120,7 @@ def test_4_a_missing_id_is_not_a_zero(world, clock, standins):
     assert world.post("tiktok", gone[0])["at"] == clock.wall_ms, "asked for every hour again"
 
 
-def test_4_all_ids_missing_is_about_the_account(world, clock, standins):
+def test_4_all_posts_missing_is_recorded_for_the_account(world, clock, standins):
     [name] = world.add(videos=20, platforms=("tiktok",))
     world.refresh()
     before = world.counts()["tiktok"]
@@ -139,7 +139,7 @@ def test_4_all_ids_missing_is_about_the_account(world, clock, standins):
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_4_the_account_is_told_of_also_where_each_post_is_asked_for_alone(world, clock, standins):
+def test_4_all_posts_missing_is_detected_with_one_post_per_call(world, clock, standins):
     world.add(videos=3, platforms=("instagram",), login="instagram")
     error = "SELECT last_error FROM platform_credentials"
     world.refresh()
@@ -155,17 +155,17 @@ def test_4_the_account_is_told_of_also_where_each_post_is_asked_for_alone(world,
 
 
 @pytest.mark.parametrize("per_call, slow", [(1, 1), (7, 3), (50, 2)])
-def test_counts_do_not_depend_on_how_posts_are_cut_into_calls_or_whose_answer_is_first(world, clock, standins, per_call, slow):
+def test_counts_do_not_depend_on_batch_size_or_response_order(world, clock, standins, per_call, slow):
     world.configure(youtube={"ids_per_call": per_call})
     world.add(authors=3, videos=9)
-    for platform in ("tiktok", "youtube", "pinterest"):         # some answers overtake others
+    for platform in ("tiktok", "youtube", "pinterest"):         # responses arrive out of order
         standins.fault(platform, "slow", latency_ms=30 * slow, probability=1 / (slow + 1))
     world.refresh()
     world.expect_truth(at=clock.wall_ms)
     assert standins.count("youtube", "youtube.batch") == -(-27 // per_call), "ids of all authors share calls"
 
 
-def test_5_what_is_hidden_is_not_zero(world, clock, standins):
+def test_5_hidden_counts_are_unknown_not_zero(world, clock, standins):
     world.add(videos=2)
     hidden = {"tiktok": ["comments"], "youtube": ["likes", "comments"], "instagram": ["saves"], "facebook": ["likes"], "pinterest": ["saves"]}
     for platform, names in hidden.items():
@@ -173,10 +173,10 @@ def test_5_what_is_hidden_is_not_zero(world, clock, standins):
     standins.tell("youtube", "set", as_integers=True)
     world.refresh()
     for platform, names in hidden.items():
-        if platform != "facebook":                              # insights still have the likes of a Reel
+        if platform != "facebook":                              # the insights of a Reel still have the likes
             assert [world.post(platform, world.ids(platform)[0])[name] for name in names] == [None] * len(names)
     first = {platform: world.post(platform, world.ids(platform)[1]) for platform in PLATFORMS}
-    # Hidden from now on: the numbers of before stay.
+    # Hidden from now on: the previous counts are kept.
     for platform, names in hidden.items():
         standins.tell(platform, "grow", seed=3) if platform != "facebook" else None
         standins.tell(platform, "post", id=world.ids(platform)[1], hidden=names)
@@ -189,7 +189,7 @@ def test_5_what_is_hidden_is_not_zero(world, clock, standins):
             assert now["views"] > first[platform]["views"] and now["at"] == clock.wall_ms
 
 
-def test_5_without_views_the_rest_is_taken_and_the_time_is_not(world, clock, standins):
+def test_5_reading_without_views_keeps_the_time_of_the_last_views(world, clock, standins):
     world.add(platforms=("tiktok",))
     [id] = world.ids("tiktok")
     world.refresh()
@@ -202,7 +202,7 @@ def test_5_without_views_the_rest_is_taken_and_the_time_is_not(world, clock, sta
     assert (now["views"], now["at"]) == (first["views"], first["at"]) and now["likes"] == 777
 
 
-def test_19_counts_that_fall(world, clock, standins):
+def test_19_falling_counts_are_stored(world, clock, standins):
     world.add()
     world.refresh()
     for platform in PLATFORMS:
@@ -214,7 +214,7 @@ def test_19_counts_that_fall(world, clock, standins):
         assert (now["views"], now["likes"], now["comments"], now["at"]) == (1000, 50, 5, clock.wall_ms), "views never fall, the others do"
 
 
-def test_20_thirty_days_are_over_during_the_run(world, clock, standins):
+def test_20_post_that_turns_30_days_old_during_the_run(world, clock, standins):
     world.add(platforms=("tiktok",), posted_at=POSTED_LONG_AGO, names=["old"])
     world.add(platforms=("youtube",), names=["new"])
     clock.set_wall(to_ms(POSTED_LONG_AGO) + 30 * 24 * HOUR + 1)
@@ -223,7 +223,7 @@ def test_20_thirty_days_are_over_during_the_run(world, clock, standins):
     assert standins.count("tiktok", "tiktok.query") == 0
 
 
-def test_20_the_answer_comes_after_the_thirty_days(world, clock, standins):
+def test_20_response_after_30_days_is_dropped(world, clock, standins):
     world.add(platforms=("tiktok",), posted_at=POSTED_LONG_AGO)
     clock.set_wall(to_ms(POSTED_LONG_AGO) + 30 * 24 * HOUR - 10)
     world.connect("author-1", "tiktok")
@@ -235,7 +235,7 @@ def test_20_the_answer_comes_after_the_thirty_days(world, clock, standins):
     assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
 
 
-def test_21_a_post_that_has_only_a_publish_id(world, clock, standins):
+def test_21_publish_id_is_resolved(world, clock, standins):
     world.add(platforms=("tiktok",), videos=2)
     ids = world.ids("tiktok")
     publish = "v_pub_url~v2-1.7077642457847990000"
@@ -260,8 +260,8 @@ def test_21_a_post_that_has_only_a_publish_id(world, clock, standins):
     assert standins.calls("tiktok") == {"tiktok.query": 1}, "what it is called is remembered"
 
 
-def test_over_tls(viewtally, clock, tmp_path):
-    """As in earnest; and a platform that nobody vouches for is told nothing."""
+def test_calls_use_verified_tls(viewtally, clock, tmp_path):
+    """Real TLS; a platform with an untrusted certificate receives no request."""
     authority = Authority(tmp_path / "ca")
     standins = Standins(clock, tls=authority.issue("standin", "IP:127.0.0.1"), only="tiktok,youtube")
     try:

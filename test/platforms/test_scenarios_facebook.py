@@ -1,4 +1,4 @@
-"""Facebook as it answers in 2026: permissions that are judged apart, deleted posts, Reels below composite ids, usage inside batches."""
+"""Facebook's responses of 2026: separate permissions, deleted posts, Reels with composite ids, usage inside batches."""
 import pytest
 
 from lib.lines import uid
@@ -17,8 +17,8 @@ def grant(standins, account, *missing):
     standins.tell("facebook", "scopes", account=account, scopes=sorted(PERMISSIONS - set(missing)))
 
 
-def test_without_user_content_the_insights_count(world, clock, standins):
-    """F1: the fields of the object are refused; views, likes, comments and shares of a Reel come from its insights."""
+def test_insights_are_used_without_permission_for_user_content(world, clock, standins):
+    """F1: the fields of the object are rejected; views, likes, comments and shares of a Reel come from its insights."""
     name, account, ids = page(world)
     grant(standins, account, "pages_read_user_content")
     world.refresh()
@@ -29,7 +29,7 @@ def test_without_user_content_the_insights_count(world, clock, standins):
     assert (credential["state"], credential["failures"]) == (0, 0)
 
 
-def test_without_insights_the_object_counts_and_the_page_says_so(world, clock, standins):
+def test_object_counts_are_used_without_permission_for_insights(world, clock, standins):
     name, account, ids = page(world)
     grant(standins, account, "read_insights")
     world.refresh()
@@ -38,7 +38,7 @@ def test_without_insights_the_object_counts_and_the_page_says_so(world, clock, s
         assert (have[id]["views"], have[id]["likes"], have[id]["comments"]) == (None, truth[id]["likes"], truth[id]["comments"])
     credential = world.credential(name, "facebook")
     assert (credential["state"], credential["last_error"]) == (0, "insights none")
-    # Granted later, the views come, and no other definition of a view was chosen meanwhile.
+    # After the permission is granted, views are read by the original definition of a view.
     grant(standins, account)
     clock.advance(HOUR)
     world.refresh()
@@ -47,8 +47,8 @@ def test_without_insights_the_object_counts_and_the_page_says_so(world, clock, s
 
 
 @pytest.mark.parametrize("answered_as", ["10.gone", "100.gone", "100.33"])
-def test_a_deleted_post_is_missing_and_its_page_stays(world, clock, standins, answered_as):
-    """F3: every form of the answer, beside posts that are there."""
+def test_deleted_post_is_missing_and_its_page_stays_connected(world, clock, standins, answered_as):
+    """F3: every form of the response, together with existing posts."""
     name, account, ids = page(world)
     standins.tell("meta", "set", deleted_as=answered_as)
     standins.tell("facebook", "post", id=ids[1], state="deleted")
@@ -62,8 +62,8 @@ def test_a_deleted_post_is_missing_and_its_page_stays(world, clock, standins, an
 
 @pytest.mark.parametrize("videos", [1, 3])
 @pytest.mark.parametrize("answered_as", ["10.gone", "100.gone"])
-def test_a_page_whose_posts_are_all_deleted_is_asked_for_itself(world, clock, standins, answered_as, videos):
-    """F3: no post answers, so the page has to, and does."""
+def test_page_itself_is_requested_if_all_posts_are_deleted(world, clock, standins, answered_as, videos):
+    """F3: no post is returned, so the page itself is requested, and returned."""
     name, account, ids = page(world, videos)
     standins.tell("meta", "set", deleted_as=answered_as)
     for id in ids:
@@ -76,8 +76,8 @@ def test_a_page_whose_posts_are_all_deleted_is_asked_for_itself(world, clock, st
     standins.tell("meta", "set", deleted_as="10.gone")
 
 
-def test_a_full_page_of_deleted_posts_leaves_room_for_the_page(world, clock, standins):
-    """25 posts are 50 operations, which is the most that a batch may have."""
+def test_full_batch_leaves_room_for_the_page(world, clock, standins):
+    """25 posts are 50 operations, the maximum of a batch."""
     name, account, ids = page(world, 25)
     for id in ids:
         standins.tell("facebook", "post", id=id, state="deleted")
@@ -86,8 +86,8 @@ def test_a_full_page_of_deleted_posts_leaves_room_for_the_page(world, clock, sta
     assert world.credential(name, "facebook")["state"] == 0
 
 
-def test_a_lost_grant_is_told_from_deleted_posts(world, clock, standins):
-    """F3: the same words for every post and for the page itself: the grant is gone, and no post is missing."""
+def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
+    """F3: the same error for every post and for the page: the grant is lost, and no post counts as missing."""
     name, account, ids = page(world)
     grant(standins, account, "pages_read_engagement")
     world.refresh(status=None)
@@ -95,8 +95,8 @@ def test_a_lost_grant_is_told_from_deleted_posts(world, clock, standins):
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
-def test_a_page_that_is_silent_when_asked_decides_nothing(world, clock, standins):
-    """An operation for the page that timed out says neither that the posts are gone nor that the grant is."""
+def test_timed_out_page_request_decides_nothing(world, clock, standins):
+    """A timed-out request for the page proves neither deleted posts nor a lost grant."""
     world.configure(platforms={"retry_percent": 0})
     name, account, [id] = page(world, 1)
     standins.tell("facebook", "post", id=id, state="deleted")
@@ -106,8 +106,8 @@ def test_a_page_that_is_silent_when_asked_decides_nothing(world, clock, standins
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
-def test_plays_with_replays_are_the_views_of_a_reel(world, clock, standins):
-    """F5; a Reel that was read by plays without replays stays so, because its curve must not jump."""
+def test_views_of_a_reel_include_replays(world, clock, standins):
+    """F5: a Reel that was read by plays without replays keeps that definition, so that its curve does not jump."""
     name, account, ids = page(world, 2)
     standins.tell("meta", "set", replays=20, dead_metrics=["fb_reels_total_plays"])
     standins.tell("facebook", "post", id=ids[1], state="deleted")
@@ -122,7 +122,7 @@ def test_plays_with_replays_are_the_views_of_a_reel(world, clock, standins):
     standins.tell("meta", "set", replays=0)
 
 
-def test_a_reel_below_its_composite_id_is_read_by_the_id_of_the_video(world, clock, standins):
+def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
     """F11: the insights of the composite id are 0."""
     name, account, [id] = page(world, 1)
     composite = f"{account}_77"
@@ -139,8 +139,8 @@ def test_a_reel_below_its_composite_id_is_read_by_the_id_of_the_video(world, clo
 
 
 @pytest.mark.parametrize("videos, whole", [(8, False), (1, True)])
-def test_a_batch_that_is_too_large_is_halved(world, clock, standins, videos, whole):
-    """F12: and a post that is too large by itself is not read, but not missing either."""
+def test_too_large_batch_is_halved(world, clock, standins, videos, whole):
+    """F12: a single post whose response is too large is not read, but does not count as missing."""
     world.configure(platforms={"retry_percent": 0})
     name, account, ids = page(world, videos)
     standins.fault("facebook", "error", name="1.reduce", route="facebook.batch", **({} if whole else {"times": 1}))
@@ -151,8 +151,8 @@ def test_a_batch_that_is_too_large_is_halved(world, clock, standins, videos, who
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
-def test_the_wait_stands_inside_the_batch(world, clock, standins):
-    """F4: Meta names the minutes in the headers of each operation, and the outer answer has none."""
+def test_wait_time_is_read_from_batch_operations(world, clock, standins):
+    """F4: Meta sends the minutes in the headers of each operation, not in those of the response."""
     name, account, ids = page(world, 30)
     standins.tell("meta", "set", regain_minutes=7)
     world.refresh(status=None)

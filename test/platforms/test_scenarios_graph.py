@@ -1,4 +1,4 @@
-"""Meta's Graph API through the stand-ins: batches of which parts fail, metrics that are no more, and counts that come in several forms."""
+"""Meta's Graph API: batches that partly fail, removed metrics, and counts in several forms."""
 import json
 
 import pytest
@@ -9,7 +9,7 @@ HOUR = 3_600_000
 BOTH = ("instagram", "facebook")
 
 
-def test_12_parts_of_a_batch_fail(world, clock, standins):
+def test_12_failed_operations_do_not_affect_the_batch(world, clock, standins):
     world.configure(platforms={"retry_percent": 0})
     world.add(videos=6, platforms=BOTH)
     for platform in BOTH:
@@ -27,7 +27,7 @@ def test_12_parts_of_a_batch_fail(world, clock, standins):
     world.expect_truth(BOTH, at=clock.wall_ms)
 
 
-def test_12_an_operation_that_timed_out_is_asked_again(world, clock, standins):
+def test_12_timed_out_operation_is_retried(world, clock, standins):
     world.add(videos=3, platforms=("instagram",))
     standins.fault("instagram", "null", route="instagram.op", id=world.ids("instagram")[1], times=1)
     world.refresh()
@@ -37,7 +37,7 @@ def test_12_an_operation_that_timed_out_is_asked_again(world, clock, standins):
 
 
 @pytest.mark.parametrize("error, calls, state", [("190.460", 1, 1), ("2", 1, 0)])
-def test_12_the_whole_batch_fails(world, clock, standins, error, calls, state):
+def test_12_failed_batch_is_handled_by_its_error(world, clock, standins, error, calls, state):
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=3, videos=60, platforms=("instagram",))
     account = world.accounts[names[0], "instagram"]
@@ -54,7 +54,7 @@ BAD_BATCHES = {"too few": "[]", "not a list": '{"data":[]}', "no JSON": "<html>"
                "a body that is no JSON": '[{"code":200,"body":"{"}]', "too many": json.dumps([{"code": 200, "body": '{"data":[]}'}] * 9)}
 
 
-def test_12_what_is_no_batch(world, clock, standins):
+def test_12_malformed_batch_response_is_retried(world, clock, standins):
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=len(BAD_BATCHES), platforms=("facebook",))
     for name, body in zip(names, BAD_BATCHES.values()):
@@ -69,7 +69,7 @@ def test_12_what_is_no_batch(world, clock, standins):
 
 
 @pytest.mark.parametrize("login", ["instagram", "facebook"])
-def test_13_a_metric_that_is_no_more(world, clock, standins, login):
+def test_13_removed_metric_is_left_out(world, clock, standins, login):
     world.add(videos=2, platforms=("instagram",), login=login)
     standins.tell("meta", "set", dead_metrics=["saved"])
     world.refresh()
@@ -78,20 +78,20 @@ def test_13_a_metric_that_is_no_more(world, clock, standins, login):
         assert (found["views"], found["likes"], found["comments"]) == (true["views"], true["likes"], true["comments"])
         assert found["at"] == clock.wall_ms and found["saves"] is None
     extra = standins.count("instagram", "instagram.*")
-    # What was found out is remembered: the next run pays no extra call.
+    # The form is remembered: the next run needs no extra call.
     standins.forget()
     clock.advance(HOUR)
     world.refresh()
     plain = 1 if login == "facebook" else 2
     assert standins.count("instagram", "instagram.*") == plain < extra
-    # After a day it is tried again, and is back.
+    # After a day the metric is requested again, and works.
     standins.tell("meta", "set", dead_metrics=[])
     clock.advance(25 * HOUR)
     world.refresh()
     world.expect_truth(("instagram",), at=clock.wall_ms)
 
 
-def test_13_a_metric_of_facebook_that_is_no_more(world, clock, standins):
+def test_13_removed_metric_of_facebook_is_left_out(world, clock, standins):
     world.add(videos=2, platforms=("facebook",))
     standins.tell("meta", "set", dead_metrics=["post_video_social_actions"])
     world.refresh()
@@ -104,7 +104,7 @@ def test_13_a_metric_of_facebook_that_is_no_more(world, clock, standins):
     assert standins.count("facebook", "facebook.*") == 1
 
 
-def test_14_no_data_is_not_zero(world, clock, standins):
+def test_14_missing_data_is_not_zero(world, clock, standins):
     world.add(videos=3, platforms=BOTH)
     for platform in BOTH:
         standins.tell(platform, "post", id=world.ids(platform)[0], state="processing")
@@ -122,7 +122,7 @@ def test_14_no_data_is_not_zero(world, clock, standins):
 
 
 @pytest.mark.parametrize("form, shares", [("upper", 4), ("lower", 4), ("number", None)])
-def test_15_social_actions(world, clock, standins, form, shares):
+def test_15_shares_are_read_in_every_form(world, clock, standins, form, shares):
     world.add(platforms=("facebook",))
     standins.tell("meta", "set", social_actions=form)
     world.refresh()
@@ -130,8 +130,8 @@ def test_15_social_actions(world, clock, standins, form, shares):
     assert (found["shares"], found["comments"], found["views"], found["at"]) == (shares, 10, 1000, clock.wall_ms)
 
 
-def test_15_the_definition_of_a_view_is_not_changed(world, clock, standins):
-    """A post whose views came from one metric keeps that metric: another counts something else."""
+def test_15_post_keeps_its_definition_of_a_view(world, clock, standins):
+    """A post keeps the metric of its first views, because other metrics count something else."""
     world.add(platforms=("facebook",), kind="video")
     [id] = world.ids("facebook")
     world.refresh()
@@ -145,7 +145,7 @@ def test_15_the_definition_of_a_view_is_not_changed(world, clock, standins):
     assert now["views"] == 1000 and now["at"] == first["at"]
 
 
-def test_posts_of_before_the_business_account(world, clock, standins):
+def test_posts_older_than_the_business_account_never_have_counts(world, clock, standins):
     world.add(videos=2, platforms=("instagram",))
     standins.tell("instagram", "post", id=world.ids("instagram")[0], state="early")
     world.refresh(status=None)
@@ -156,13 +156,13 @@ def test_posts_of_before_the_business_account(world, clock, standins):
     assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "it will never have numbers"
 
 
-def test_16_pinterest_in_bulk(world, clock, standins):
+def test_16_pins_are_read_in_bulk(world, clock, standins):
     standins.tell("pinterest", "set", bulk_granted=True, fractions=True)
     world.add(videos=120, platforms=("pinterest",))
     world.refresh()
     world.expect_truth(("pinterest",), at=clock.wall_ms)
     assert standins.calls("pinterest") == {"pinterest.bulk": 2}
-    # The grant goes: one pin at a time.
+    # Without the grant: one pin per call.
     standins.tell("pinterest", "set", bulk_granted=False, fractions=False)
     standins.tell("pinterest", "grow", seed=5)
     standins.forget()
@@ -172,8 +172,8 @@ def test_16_pinterest_in_bulk(world, clock, standins):
     assert standins.calls("pinterest") == {"pinterest.bulk": 1, "pinterest.pin": 120}
 
 
-def test_16_a_bulk_call_that_failed_is_repeated_pin_by_pin(world, clock, standins):
-    """The grant is found missing while another account's bulk call waits to be repeated: no pin of it counts as left out."""
+def test_16_failed_bulk_call_is_retried_pin_by_pin(world, clock, standins):
+    """The grant turns out to be missing while another account's bulk call waits for its retry: none of its pins counts as missing."""
     world.configure(pinterest={"in_flight": 2})
     names = world.add(authors=2, videos=5, platforms=("pinterest",))
     standins.fault("pinterest", "error", name="server_error", route="pinterest.bulk", account=world.accounts[names[0], "pinterest"], times=1)
@@ -182,7 +182,7 @@ def test_16_a_bulk_call_that_failed_is_repeated_pin_by_pin(world, clock, standin
     assert world.rows("SELECT sum(misses) FROM platform_posts") in ([(0,)], [(None,)])
 
 
-def test_16_pinterest_as_it_is_seen(world, clock, standins):
+def test_16_pinterest_responses_as_observed(world, clock, standins):
     world.add(videos=3, platforms=("pinterest",))
     first = world.ids("pinterest")[0]
     standins.tell("pinterest", "set", rate_text="unlimited; yes", mixing=False, data_status="PROCESSING")
@@ -209,7 +209,7 @@ def mixed(standins):
 
 
 @pytest.mark.parametrize("bulk", [False, True])
-def test_metrics_are_combined_only_where_the_app_may(world, clock, standins, bulk):
+def test_metrics_are_combined_only_if_the_app_may(world, clock, standins, bulk):
     standins.tell("pinterest", "set", bulk_granted=bulk, mixing=True)
     world.add(authors=3, videos=3, platforms=("pinterest",))
     world.refresh()
@@ -225,11 +225,11 @@ def test_metrics_are_combined_only_where_the_app_may(world, clock, standins, bul
 
 @pytest.mark.parametrize("mixing", [False, "silent"])
 @pytest.mark.parametrize("bulk", [False, True])
-def test_kinds_of_metrics_are_not_mixed_otherwise(world, clock, standins, bulk, mixing):
-    """One check a day; views, saves, reactions and comments all come in, by requests of one kind each."""
+def test_metrics_are_requested_separately_if_combining_fails(world, clock, standins, bulk, mixing):
+    """One check a day; views, saves, reactions and comments are all read, by separate requests."""
     standins.tell("pinterest", "set", bulk_granted=bulk, mixing=mixing)
     world.add(authors=3, videos=3, platforms=("pinterest",), posted_at="2026-07-04T09:00:00Z")
-    if bulk:                                        # a pin that is left out where only these are asked for
+    if bulk:                                        # a pin that is missing if only these metrics are requested
         standins.tell("pinterest", "post", id=world.ids("pinterest")[-1], hidden=["likes", "comments"])
     world.refresh(status=None)
     assert mixed(standins).index(True) == 0 and mixed(standins).count(True) == 1
@@ -254,8 +254,8 @@ def test_kinds_of_metrics_are_not_mixed_otherwise(world, clock, standins, bulk, 
     assert of_pinterest(world)["combined_metrics"] is True
 
 
-def test_a_check_that_shows_nothing_ends(world, clock, standins):
-    """Pins without numbers: after three calls the run goes on with requests of one kind, and the next run checks again."""
+def test_inconclusive_checks_end_after_three_calls(world, clock, standins):
+    """Pins without counts: after three calls the run requests metrics separately, and the next run checks again."""
     world.configure(pinterest={"bulk": "off"})
     world.add(authors=6, platforms=("pinterest",))
     for id in world.ids("pinterest"):

@@ -1,4 +1,4 @@
-"""Limits through the stand-ins: what a platform says is kept to, whom it concerns, and a run that has to end."""
+"""Limits: wait times of the platforms, their scope, and the deadline of a run."""
 import json
 import signal
 
@@ -13,9 +13,9 @@ from platformworld import PLATFORMS, some
 HOUR = 3_600_000
 
 
-def test_9_a_limit_that_outlasts_the_run(world, clock, standins):
-    """TikTok's window is a minute, the run has less: given up until the next hour."""
-    clock.set_monotonic(10_000_000)                 # it stands: a run that waited would never end
+def test_9_limit_longer_than_the_run_ends_the_calls(world, clock, standins):
+    """TikTok's window is a minute, the run has less: no more calls until the next run."""
+    clock.set_monotonic(10_000_000)                 # does not advance: a run that waited would never end
     world.configure(platforms={"deadline_s": 12, "retry_percent": 100})
     world.add(authors=3, platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="rate_limit_exceeded")
@@ -28,7 +28,7 @@ def test_9_a_limit_that_outlasts_the_run(world, clock, standins):
     world.expect_truth(at=clock.wall_ms, platforms=("tiktok", "youtube"))
 
 
-def test_9_retry_after_if_sent(world, clock, standins):
+def test_9_retry_after_is_respected(world, clock, standins):
     world.add(platforms=("tiktok",))
     standins.fault("tiktok", "error", name="rate_limit_exceeded", headers={"Retry-After": "1"}, times=1)
     world.refresh()
@@ -37,7 +37,7 @@ def test_9_retry_after_if_sent(world, clock, standins):
     assert 1.0 <= second - first < 5
 
 
-def test_9_pinterest_says_how_long(world, clock, standins):
+def test_9_wait_time_of_pinterest_is_respected(world, clock, standins):
     world.configure(pinterest={"bulk": "off"})
     world.add(authors=2, platforms=("pinterest",))
     account = world.accounts["author-1", "pinterest"]
@@ -49,7 +49,7 @@ def test_9_pinterest_says_how_long(world, clock, standins):
 
 
 @pytest.mark.parametrize("code, of_app", some([("4", True), ("80001", False), ("17", False), ("32", False), ("613", False)], 2))
-def test_9_meta_throttles(world, clock, standins, code, of_app):
+def test_9_throttling_by_meta_pauses_app_or_account(world, clock, standins, code, of_app):
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0}, facebook={"in_flight": 1})
     names = world.add(authors=4, platforms=("facebook",))
     standins.fault("facebook", "error", name=code, times=1)
@@ -62,8 +62,8 @@ def test_9_meta_throttles(world, clock, standins, code, of_app):
     assert all(world.credential(name, "facebook")["state"] == 0 for name in names)
 
 
-def test_9_the_minutes_that_meta_names(world, clock, standins):
-    """80002 with estimated_time_to_regain_access: that account waits, over the end of the run as well."""
+def test_9_wait_time_of_meta_outlives_the_run(world, clock, standins):
+    """80002 with estimated_time_to_regain_access: the account is paused, across runs too."""
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
     names = world.add(authors=2, platforms=("instagram",))
     account = world.accounts[names[0], "instagram"]
@@ -78,13 +78,13 @@ def test_9_the_minutes_that_meta_names(world, clock, standins):
 
 
 QUOTA_DAYS = [("2026-07-10T12:00:00Z", "2026-07-11T07:00:00Z"),         # summer: UTC-7
-              ("2026-03-08T07:30:00Z", "2026-03-08T08:00:00Z"),         # before the clocks go forward at 10:00 UTC
-              ("2026-03-08T12:00:00Z", "2026-03-09T07:00:00Z"),         # that day has 23 hours
-              ("2026-11-01T12:00:00Z", "2026-11-02T08:00:00Z")]         # and this one 25
+              ("2026-03-08T07:30:00Z", "2026-03-08T08:00:00Z"),         # before the change to daylight saving time at 10:00 UTC
+              ("2026-03-08T12:00:00Z", "2026-03-09T07:00:00Z"),         # a day of 23 hours
+              ("2026-11-01T12:00:00Z", "2026-11-02T08:00:00Z")]         # a day of 25 hours
 
 
 @pytest.mark.parametrize("noon, midnight", some(QUOTA_DAYS, 1), ids=[row[0][:13] for row in some(QUOTA_DAYS, 1)])
-def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
+def test_10_quota_of_youtube_resets_at_midnight_in_los_angeles(world, clock, standins, noon, midnight):
     clock.set_wall(noon)
     world.add(platforms=("youtube", "pinterest"), posted_at=noon)
     standins.tell("youtube", "set", units={"batch": 0, "list": 0})
@@ -104,8 +104,8 @@ def test_10_the_quota_of_youtube(world, clock, standins, noon, midnight):
 
 
 @pytest.mark.parametrize("form, daily_as", some([("batch", "daily"), ("batch", "quotaExceeded"), ("both", "daily")], 2))
-def test_a_spent_quota_of_one_method_leaves_the_other(world, clock, standins, form, daily_as):
-    """videos.list takes over from videos:batchGetStats until midnight, over several runs; with both spent, nothing is asked."""
+def test_other_method_is_used_when_one_quota_is_spent(world, clock, standins, form, daily_as):
+    """videos.list replaces videos:batchGetStats until midnight, across runs; if both quotas are spent, there are no calls."""
     clock.set_wall("2026-07-10T12:00:00Z")
     world.add(videos=3, platforms=("youtube",), posted_at="2026-07-10T11:00:00Z")
     standins.tell("youtube", "set", units={"batch": 0, "list": 10_000 if form == "batch" else 1}, daily_as=daily_as)
@@ -133,8 +133,8 @@ def test_a_spent_quota_of_one_method_leaves_the_other(world, clock, standins, fo
 
 
 @pytest.mark.skipif(sanitized(), reason="23 runs, several times slower")
-def test_10_units_are_counted_over_runs(world, clock, standins):
-    """Twelve units a day and five videos, one a call: they last for the day, and what is not asked keeps its numbers."""
+def test_10_units_are_counted_across_runs(world, clock, standins):
+    """Twelve units a day, five videos, one per call: the units last for the day, and unread posts keep their counts."""
     world.configure(youtube={"units_per_day": 12, "ids_per_call": 1, "reserve_percent": 0})
     world.add(platforms=("youtube",), videos=5)
     clock.set_wall("2026-07-11T07:30:00Z")
@@ -145,8 +145,8 @@ def test_10_units_are_counted_over_runs(world, clock, standins):
     assert all(post["views"] for post in world.counts()["youtube"].values()), "each was asked for once at least"
 
 
-def test_10_breaker_spares_a_platform_that_is_down(world, clock, standins):
-    """Forty accounts, all answered with 500: after twenty it is left alone."""
+def test_10_circuit_opens_if_a_platform_is_down(world, clock, standins):
+    """Forty accounts, all with status 500: the circuit opens after twenty calls."""
     world.configure(platforms={"retry_percent": 0}, facebook={"in_flight": 1})
     world.add(authors=40, platforms=("facebook",))
     standins.fault("facebook", "error", name="2")
@@ -166,20 +166,20 @@ def test_23_the_next_run_does_not_overlap(world, clock, standins):
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_23_told_to_stop_with_calls_in_flight(world, clock, standins):
+def test_23_stops_with_calls_in_flight(world, clock, standins):
     world.configure(facebook={"in_flight": 40}, server={"drain_ms": 5000}, platforms={"timeout_ms": 300_000})
     world.add(authors=40, platforms=("facebook",))
     standins.fault("facebook", "silent")
     with world.instance as server:
         standins.wait_for("facebook", "facebook.batch", 40)
         server.signal(signal.SIGTERM)
-        server.wait_stopped()                       # which waits a tenth of the timeout at most
+        server.wait_stopped()                       # within a tenth of the timeout
     wait.until(lambda: standins.tell("facebook", "state")["in_flight"] == 0, "the calls to be over")
     assert world.rows("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") == [(0,)]
 
 
 def test_3_the_deadline_ends_a_run(world, clock, standins):
-    """A platform that is silent, and a timeout that is longer than the run: at the deadline the run is over, and the others are in."""
+    """An unresponsive platform and a timeout longer than the run: the run ends at the deadline, and the other platforms are read."""
     clock.set_monotonic(10_000_000)
     world.configure(platforms={"timeout_ms": 300_000, "deadline_s": 3000})
     world.add(authors=2, platforms=("tiktok", "pinterest"))
@@ -193,8 +193,8 @@ def test_3_the_deadline_ends_a_run(world, clock, standins):
     assert all(post["at"] is None for post in world.counts()["pinterest"].values())
 
 
-def test_9_nearly_all_of_the_allowance_is_used(world, clock, standins):
-    """Meta says 97 of 100: that account waits, another goes on."""
+def test_9_account_close_to_its_limit_is_paused(world, clock, standins):
+    """Meta reports a usage of 97 percent: the account is paused, another one continues."""
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
     names = world.add(authors=2, videos=60, platforms=("instagram",))
     standins.tell("meta", "account_set", account=world.accounts[names[0], "instagram"], usage_percent=97)
@@ -203,7 +203,7 @@ def test_9_nearly_all_of_the_allowance_is_used(world, clock, standins):
     assert [calls.count(world.accounts[name, "instagram"]) for name in names] == [1, 2]
 
 
-def test_23_a_server_refreshes_by_itself(world, clock, standins):
+def test_23_server_refreshes_on_schedule(world, clock, standins):
     world.add(authors=2, videos=2)
     with world.instance as server:
         wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all to be read")

@@ -1,13 +1,13 @@
-"""Meta, beyond the numbered scenarios: posts of several kinds on one page, batches where one login has none by itself, tokens that
-refresh themselves."""
+"""Meta, beyond the numbered scenarios: several kinds of posts on one page, batches for Instagram logins, tokens that refresh
+themselves."""
 from lib.lines import uid
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
 
 
-def test_reels_videos_and_posts_on_one_page(world, clock, standins):
-    """What a post is, is found out once; then each is asked in its own form and the account in none but the first."""
+def test_each_kind_of_post_on_a_page_is_read_in_its_form(world, clock, standins):
+    """The kind of a post is determined once; then each post is requested in its own form, without changing that of the account."""
     world.add(videos=5, platforms=("facebook",))
     reel, classic, early, *_ = ids = world.ids("facebook")
     standins.tell("facebook", "post", id=classic, kind="video")
@@ -34,8 +34,8 @@ def test_reels_videos_and_posts_on_one_page(world, clock, standins):
     assert dict(world.rows("SELECT post_id, views_source FROM platform_posts")) == sources
 
 
-def test_page_posts(world, clock, standins):
-    """{page}_{post} ids: views by post_media_view, and the only absence that is zero."""
+def test_page_posts_are_read_by_media_views(world, clock, standins):
+    """{page}_{post} ids: views by post_media_view, where a missing value means zero."""
     [name] = world.add(platforms=("facebook",))
     [id] = world.ids("facebook")
     page_post = f"{world.accounts[name, 'facebook']}_77"
@@ -49,8 +49,8 @@ def test_page_posts(world, clock, standins):
     assert dict(world.rows("SELECT post_id, views_source FROM platform_posts"))[page_post] == 4
 
 
-def test_batches_at_instagrams_own_host(world, clock, standins):
-    """Off unless the operator says that they work: Meta does not."""
+def test_batches_at_graph_instagram_com_are_optional(world, clock, standins):
+    """Off by default, because Meta does not document them."""
     world.add(videos=60, platforms=("instagram",), login="instagram")
     world.refresh()
     assert standins.calls("instagram") == {"instagram.insights": 60}
@@ -65,8 +65,8 @@ def test_batches_at_instagrams_own_host(world, clock, standins):
     world.expect_truth(("instagram",), at=clock.wall_ms)
 
 
-def test_a_post_of_another_kind_costs_the_account_nothing(world, clock, standins):
-    """An error of one post's kind is no error of the account's form, with one post a call too."""
+def test_error_of_one_post_kind_does_not_change_the_account(world, clock, standins):
+    """An error caused by the kind of a post does not change the account's request form, even with one post per call."""
     world.add(videos=3, platforms=("instagram",), login="instagram")
     odd = world.ids("instagram")[1]
     standins.fault("instagram", "error", name="100.type", route="instagram.insights", id=odd, times=1)
@@ -79,8 +79,8 @@ def test_a_post_of_another_kind_costs_the_account_nothing(world, clock, standins
     assert world.credential(world.posts["instagram"][odd][0], "instagram")["dropped"] == ""
 
 
-def test_a_token_of_instagram_refreshes_itself(world, clock, standins):
-    """Sixty days, renewed in the second half of them; a token that is young is left alone."""
+def test_instagram_token_is_refreshed_in_its_second_half(world, clock, standins):
+    """Tokens are valid for sixty days and refreshed in the second half, not before."""
     [name] = world.add(platforms=("instagram",), login="instagram", posted_at="2026-07-09T08:00:00Z")
     world.refresh()
     assert standins.count("instagram", "instagram.token.*") == 0

@@ -1,4 +1,4 @@
-"""What a run asks for when it cannot ask for everything."""
+"""What a run reads if it cannot read everything."""
 from lib.clock import to_ms
 
 HOUR = 3_600_000
@@ -13,8 +13,8 @@ def counted(finished, platform, name):
     return 0
 
 
-def test_older_posts_are_asked_for_more_seldom_when_the_quota_is_small(world, clock, standins):
-    """35 posts, one a call, and some 15 calls for each hour of the day: 5 fresh ones every hour, 30 others every 6 hours."""
+def test_older_posts_are_read_less_often_if_the_quota_is_small(world, clock, standins):
+    """35 posts, one per call, and about 15 calls per hour: 5 fresh posts are read hourly, 30 others every 6 hours."""
     world.configure(youtube={"units_per_day": 288, "ids_per_call": 1, "reserve_percent": 0})
     world.add(videos=5, platforms=("youtube",), posted_at="2026-07-10T09:00:00Z", names=["fresh"], connect=False)
     world.add(videos=30, platforms=("youtube",), posted_at="2026-07-07T09:00:00Z", names=["old"], connect=False)
@@ -22,7 +22,7 @@ def test_older_posts_are_asked_for_more_seldom_when_the_quota_is_small(world, cl
     for hour in range(12):
         finished = world.refresh()
         assert "every 6 hours" in finished.err
-        if hour > 3:                # until then there are some that were never read, which are due at once
+        if hour > 3:                # before that, some posts were never read and are due at once
             assert counted(finished, "youtube", "not_due") >= 20, finished.out
             assert counted(finished, "youtube", "unread") == 0, finished.out
         for id, post in world.counts()["youtube"].items():
@@ -33,8 +33,8 @@ def test_older_posts_are_asked_for_more_seldom_when_the_quota_is_small(world, cl
     assert standins.count("youtube", "youtube.*") <= 12 * 16
 
 
-def test_a_run_that_comes_to_its_deadline_is_gone_on_with(world, clock, standins):
-    """TikTok takes a second for each of twenty accounts, and the run has ten: the next one begins where this one ended. Pinterest is read all the while."""
+def test_next_run_continues_where_the_deadline_ended_this_one(world, clock, standins):
+    """TikTok needs a second for each of twenty accounts, and the run has ten: the next run starts where this one ended. Pinterest is read in both."""
     world.configure(platforms={"deadline_s": 10}, tiktok={"in_flight": 1})
     names = world.add(authors=20, platforms=("tiktok", "pinterest"), posted_at="2026-07-10T09:00:00Z")
     standins.fault("tiktok", "slow", latency_ms=1000)
@@ -52,7 +52,7 @@ def test_a_run_that_comes_to_its_deadline_is_gone_on_with(world, clock, standins
     assert first in (world.accounts[names[len(read)], "tiktok"], world.accounts[names[len(read) - 1], "tiktok"]), first
 
 
-def test_posts_of_tomorrow_are_not_asked_for(world, clock, standins):
+def test_posts_of_the_future_are_not_read(world, clock, standins):
     world.add(platforms=("tiktok",), posted_at="2026-07-10T12:00:01Z")
     world.refresh()
     assert standins.calls("tiktok") == {}

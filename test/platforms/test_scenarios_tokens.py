@@ -1,4 +1,4 @@
-"""Tokens through the stand-ins: they expire, rotate, are refused and are lost; an account is never lost by our own doing."""
+"""Tokens: expiry, rotation, rejection and lost responses; no account is lost through our own fault."""
 import signal
 import sqlite3
 
@@ -13,12 +13,12 @@ READ = {"tiktok": "tiktok.query", "youtube": "youtube.batch", "pinterest": "pint
 
 
 def by_token(world):
-    """YouTube without a key of the project: every author's own token."""
+    """YouTube without an API key: uses every author's own token."""
     world.configure(youtube={"api_key": None})
 
 
 @pytest.mark.parametrize("platform", READ)
-def test_6_an_expired_token_costs_three_requests(world, clock, standins, platform):
+def test_6_expired_token_is_refreshed_and_the_call_repeated(world, clock, standins, platform):
     by_token(world)
     world.configure(pinterest={"bulk": "off"})
     [name] = world.add(platforms=(platform,))
@@ -29,7 +29,7 @@ def test_6_an_expired_token_costs_three_requests(world, clock, standins, platfor
     assert world.credential(name, platform)["state"] == FINE
 
 
-def test_6_a_token_that_is_known_to_end_is_refreshed_before(world, clock, standins):
+def test_6_expiring_token_is_refreshed_before_use(world, clock, standins):
     [name] = world.add(platforms=("tiktok",))
     clock.advance(7_200_000 - 60_000)
     world.refresh()
@@ -38,7 +38,7 @@ def test_6_a_token_that_is_known_to_end_is_refreshed_before(world, clock, standi
     assert row["access_expires_at"] == clock.wall_ms + 7_200_000 and row["refresh_expires_at"] == clock.wall_ms + 15_552_000_000
 
 
-def test_7_many_chunks_one_refresh(world, clock, standins):
+def test_7_many_calls_share_one_refresh(world, clock, standins):
     [name] = world.add(platforms=("tiktok",), videos=61)
     before = standins.tell("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]]
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
@@ -48,12 +48,12 @@ def test_7_many_chunks_one_refresh(world, clock, standins):
     assert standins.tell("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]] != before
 
 
-def test_7_the_new_pair_is_on_disk_before_it_is_used(world, clock, standins):
-    """Killed while the first call with the new token waits: the next run goes on with it, and refreshes nothing."""
+def test_7_new_tokens_are_committed_before_use(world, clock, standins):
+    """Killed during the first call with the new token: the next run uses that token without a refresh."""
     [name] = world.add(platforms=("tiktok",))
     account = world.accounts[name, "tiktok"]
     standins.tell("tiktok", "token", account=account, what="expire")
-    standins.fault("tiktok", "silent", route="tiktok.query", skip=1)    # the one after the refresh
+    standins.fault("tiktok", "silent", route="tiktok.query", skip=1)    # the call after the refresh
     process = world.instance.background("refresh")
     standins.wait_for("tiktok", "tiktok.query", 2)
     process.send_signal(signal.SIGKILL)
@@ -61,15 +61,15 @@ def test_7_the_new_pair_is_on_disk_before_it_is_used(world, clock, standins):
     assert standins.count("tiktok", "tiktok.token.refresh_token") == 1
     standins.clear()
     standins.forget()
-    clock.advance(HOUR)                                                 # the lease of who was killed is over
+    clock.advance(HOUR)                                                 # the lease of the killed process expires
     world.refresh(status=None)
     assert standins.calls("tiktok") == {"tiktok.query": 1}
     world.expect_truth(("tiktok",), at=clock.wall_ms)
     assert world.credential(name, "tiktok")["state"] == FINE
 
 
-def test_7_a_refresh_whose_answer_is_lost(world, clock, standins):
-    """The platform has rotated and we do not know the new one: tried once more, then the author has to sign in again, and is told why."""
+def test_7_lost_refresh_response_requires_reconnecting(world, clock, standins):
+    """The platform rotated the token but its response was lost: after one retry the author must reconnect, with the reason."""
     world.configure(platforms={"timeout_ms": 300})
     [name, other] = world.add(authors=2, platforms=("tiktok",))
     for one in (name, other):
@@ -84,15 +84,15 @@ def test_7_a_refresh_whose_answer_is_lost(world, clock, standins):
     assert row["state"] == SIGN_IN and "lost" in row["last_error"], row
     assert standins.tell("tiktok", "calls")["tiktok.token.refresh_token"] >= 3
     assert world.credential(other, "tiktok")["state"] == FINE
-    # Signing in again mends it.
+    # Reconnecting repairs it.
     world.connect(name, "tiktok")
     clock.advance(HOUR)
     world.refresh(status=None)
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_7_a_refresh_that_was_not_answered_and_not_done(world, clock, standins):
-    """The request was lost, not the answer: the old refresh token still works."""
+def test_7_lost_refresh_request_is_repeated(world, clock, standins):
+    """The request was lost, not the response: the old refresh token still works."""
     world.configure(platforms={"timeout_ms": 300})
     [name] = world.add(platforms=("tiktok",))
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
@@ -110,7 +110,7 @@ REFUSALS = [("tiktok", "invalid_grant", SIGN_IN), ("tiktok", "invalid_client", F
 
 
 @pytest.mark.parametrize("platform, error, state", some(REFUSALS, 3), ids=[f"{row[0]}-{row[1]}" for row in some(REFUSALS, 3)])
-def test_8_a_refresh_is_refused(world, clock, standins, platform, error, state):
+def test_8_rejected_refresh_concerns_account_or_app(world, clock, standins, platform, error, state):
     by_token(world)
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=3, platforms=(platform,))
@@ -124,7 +124,7 @@ def test_8_a_refresh_is_refused(world, clock, standins, platform, error, state):
     if state == SIGN_IN:
         assert row["last_error"].startswith("reconnect ")
     refreshes = standins.count(platform, f"{platform}.token.*")
-    if state == SIGN_IN:                                                # not asked again until the author has signed in
+    if state == SIGN_IN:                                                # not used again until the author reconnects
         standins.forget()
         clock.advance(HOUR // 2)
         world.refresh(status=None)
@@ -138,7 +138,7 @@ def test_8_a_refresh_is_refused(world, clock, standins, platform, error, state):
         assert world.post(platform, world.ids(platform, names[0])[0])["at"] == clock.wall_ms
 
 
-def test_8_a_dead_token_of_meta_needs_the_author(world, clock, standins):
+def test_8_expired_meta_token_requires_reconnecting(world, clock, standins):
     names = world.add(authors=3, platforms=("facebook", "instagram"))
     for platform in ("facebook", "instagram"):
         standins.tell(platform, "token", account=world.accounts[names[0], platform], what="revoke")
@@ -150,20 +150,20 @@ def test_8_a_dead_token_of_meta_needs_the_author(world, clock, standins):
         assert world.post(platform, world.ids(platform, names[1])[0])["at"] == clock.wall_ms
 
 
-def test_8_instagram_refreshes_itself_from_a_day_on(world, clock, standins):
+def test_8_instagram_token_is_refreshed_after_a_day(world, clock, standins):
     [name] = world.add(platforms=("instagram",), login="instagram")
     world.refresh()
     assert standins.count("instagram", "instagram.token.*") == 0
     first = world.credential(name, "instagram")["access_expires_at"]
-    clock.advance(31 * 24 * HOUR)                                       # less than thirty days of life left
+    clock.advance(31 * 24 * HOUR)                                       # less than thirty days until it expires
     world.add(platforms=("tiktok",), posted_at="2026-08-10T08:00:00Z")
     world.refresh(status=None)
     assert standins.count("instagram", "instagram.token.ig_refresh_token") == 1, "kept alive though nothing is left to read"
     assert world.credential(name, "instagram")["access_expires_at"] > first
 
 
-def test_8_google_keeps_its_refresh_token(world, clock, standins):
-    """No new one in the answer: the old one stays."""
+def test_8_refresh_token_is_kept_if_the_response_has_none(world, clock, standins):
+    """The response has no refresh token: the old one is kept."""
     by_token(world)
     [name] = world.add(platforms=("youtube",))
     sealed = world.credential(name, "youtube")["refresh_sealed"]
@@ -176,7 +176,7 @@ def test_8_google_keeps_its_refresh_token(world, clock, standins):
     assert standins.count("youtube", "youtube.token.refresh_token") == 3
 
 
-def test_22_when_most_are_refused_it_is_not_them(world, clock, standins):
+def test_22_app_is_suspected_if_most_accounts_are_rejected(world, clock, standins):
     names = world.add(authors=8, platforms=("facebook",))
     standins.fault("facebook", "error", name="190.467")
     finished = world.refresh(status=None)
@@ -190,7 +190,7 @@ def test_22_when_most_are_refused_it_is_not_them(world, clock, standins):
             assert world.post("facebook", world.ids("facebook", name)[0])["at"] == clock.wall_ms
 
 
-def test_a_scope_that_was_not_given(world, clock, standins):
+def test_missing_scope_is_recorded_for_the_account(world, clock, standins):
     names = world.add(authors=3, platforms=("tiktok", "facebook"))
     for platform in ("tiktok", "facebook"):
         standins.tell(platform, "scopes", account=world.accounts[names[0], platform], scopes=["user.info.basic"])
@@ -201,7 +201,7 @@ def test_a_scope_that_was_not_given(world, clock, standins):
         assert world.credential(names[1], platform)["state"] == FINE
 
 
-def test_24_sealed_rows_that_were_swapped(world, clock, standins):
+def test_24_swapped_sealed_tokens_do_not_decrypt(world, clock, standins):
     names = world.add(authors=3, platforms=("tiktok",))
     database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
     rows = database.execute("SELECT id, access_sealed, refresh_sealed FROM platform_credentials ORDER BY id DESC LIMIT 2").fetchall()
@@ -215,7 +215,7 @@ def test_24_sealed_rows_that_were_swapped(world, clock, standins):
     assert {record["account"] for record in standins.log("tiktok")} == {world.accounts[names[0], "tiktok"]}, "no token went to the wrong author's call"
 
 
-def test_24_a_key_that_is_not_there(world, standins):
+def test_24_missing_seal_key_is_reported(world, standins):
     world.add(platforms=("tiktok",))
     key_file = world.instance.directory / "secrets.key"
     key_file.rename(key_file.with_suffix(".away"))
@@ -228,8 +228,8 @@ def test_24_a_key_that_is_not_there(world, standins):
     key_file.with_suffix(".away").unlink()
 
 
-def test_25_no_token_is_told_anywhere(world, clock, standins):
-    """Commands, logs at their most talkative, and the database, after runs in which much went wrong."""
+def test_25_no_token_is_logged_or_printed(world, clock, standins):
+    """Checks commands, debug logs and the database after runs with many errors."""
     world.configure(log={"level": "debug"}, platforms={"retry_percent": 20, "timeout_ms": 1000})
     names = world.add(authors=2, login=lambda number: "instagram" if number % 2 else "facebook")
     for platform in PLATFORMS:
