@@ -1,8 +1,9 @@
-/* The writer of the access log. Knows requests, not who serves them.
+/* Writes the access log.
  *
- *   lines --(every 100 ms, or 64 KiB)--> writing --(a job on the pool)--> file
+ *   lines --(every 100 ms or 64 KiB)--> writing --(job on the thread pool)--> file
  *
- * `lines` is the loop's; `writing` is the job's while `busy`, else the rest of what a job could not write. */
+ * `lines` belongs to the loop. `writing` belongs to the job while `busy`; otherwise it holds what the last job
+ * could not write. */
 #include "admin/access_log.h"
 
 #include "base/check.h"
@@ -24,11 +25,11 @@ enum {
     FLUSH_MS = 100,
     RETRY_MS = 1000,
     FLUSH_BYTES = 64 << 10,
-    LINES_MAX_BYTES = 4 << 20, /* a disk that stands still for some seconds loses nothing */
-    LINES_KEPT = 1 << 20,      /* of a buffer at rest */
+    LINES_MAX_BYTES = 4 << 20, /* enough for a disk that blocks for some seconds */
+    LINES_RETAINED = 1 << 20,  /* capacity that an empty buffer keeps */
     LINE_MAX_BYTES = 2 << 10,
-    PIPE_BYTES = 4096, /* what a pipe takes without waiting when it is writable: PIPE_BUF */
-    PATIENCE_MS = 100,
+    PIPE_BYTES = 4096, /* PIPE_BUF: what a writable pipe accepts without blocking */
+    WRITABLE_TIMEOUT_MS = 100,
     MODE = 0640,
 };
 
@@ -38,20 +39,20 @@ struct access_log {
     uv_loop_t *loop;
     uv_timer_t timer;
     uv_work_t work;
-    int fd;      /* OFF: nowhere */
-    int next_fd; /* when `switches` */
-    bool switches;
-    bool busy, ticking, closed;
+    int fd;      /* OFF: no target */
+    int next_fd; /* valid if `switching` */
+    bool switching;
+    bool busy, timer_started, closed;
     struct buf line, lines, writing;
-    size_t written; /* of `writing` */
-    int error;      /* errno of the last job; 0: all was written */
-    int told;       /* what the log said last of writing: an errno; 0: all is well */
+    size_t written; /* bytes of `writing` */
+    int error;      /* errno of the last job; 0: it wrote everything */
+    int reported;   /* the errno that was logged last; 0: none, or recovery was logged */
     struct access_log_counts counts;
 };
 
 /* ---- writing, on any thread ---- */
 
-/* At most so many bytes that it does not block. */
+/* Writes at most as many bytes as do not block. */
 static ssize_t write_piece(int fd, mode_t type, const char *p, size_t n)
 {
     if (fd == STDERR_FILENO)
@@ -63,7 +64,7 @@ static ssize_t write_piece(int fd, mode_t type, const char *p, size_t n)
     return write(fd, p, n < PIPE_BYTES ? n : PIPE_BYTES);
 }
 
-/* Returns how much was written; less than `n` with `*error` set. */
+/* Returns the number of bytes written. If it is less than `n`, `*error` is an errno. */
 static size_t write_some(int fd, const char *p, size_t n, int *error)
 {
     struct stat st;
@@ -71,7 +72,7 @@ static size_t write_some(int fd, const char *p, size_t n, int *error)
     *error = fstat(fd, &st) == 0 ? 0 : errno;
     while (done < n && !*error) {
         struct pollfd ready = {.fd = fd, .events = POLLOUT};
-        if (poll(&ready, 1, PATIENCE_MS) == 0) {
+        if (poll(&ready, 1, WRITABLE_TIMEOUT_MS) == 0) {
             *error = EAGAIN;
             break;
         }
@@ -88,11 +89,11 @@ static size_t write_some(int fd, const char *p, size_t n, int *error)
 
 static void on_timer(uv_timer_t *timer);
 
-static void tick(struct access_log *l, uint64_t ms)
+static void start_timer(struct access_log *l, uint64_t ms)
 {
-    if (l->ticking || l->closed)
+    if (l->timer_started || l->closed)
         return;
-    l->ticking = true;
+    l->timer_started = true;
     CHECK(uv_timer_start(&l->timer, on_timer, ms, 0) == 0);
 }
 
@@ -115,36 +116,37 @@ static void close_fd(int fd)
         (void)close(fd);
 }
 
-/* The end of a line whose beginning went to the old file does not go to the new one; whole lines do. */
-static void change_file(struct access_log *l)
+/* Switches to the next file. Whole lines that wait move to the new file; the rest of a partly written line is
+ * dropped. */
+static void switch_file(struct access_log *l)
 {
     struct str rest = rest_of(l), cut;
     if (rest.len && l->written && rest.p[-1] != '\n') {
-        struct str behind = str_cut(rest, '\n', &cut);
+        struct str whole_lines = str_cut(rest, '\n', &cut);
         l->written += cut.len + 1;
         l->counts.dropped++;
-        rest = behind;
+        rest = whole_lines;
     }
     close_fd(l->fd);
     l->fd = l->next_fd;
-    l->switches = false;
+    l->switching = false;
     if (l->fd == OFF) {
         l->counts.dropped += count_lines(rest) + count_lines(buf_str(&l->lines));
-        buf_reset(&l->lines, LINES_KEPT);
+        buf_reset(&l->lines, LINES_RETAINED);
         l->written = l->writing.len;
     }
 }
 
-static void tell(struct access_log *l, int error)
+static void report(struct access_log *l, int error)
 {
-    if (error == l->told)
+    if (error == l->reported)
         return;
     if (error)
-        log_error("the access log cannot be written: %s; lines are dropped when %d KiB wait", strerror(error),
+        log_error("cannot write the access log: %s; lines are dropped when %d KiB are waiting", strerror(error),
                   LINES_MAX_BYTES >> 10);
     else
-        log_info("the access log is written again");
-    l->told = error;
+        log_info("the access log can be written again");
+    l->reported = error;
 }
 
 static void on_work(uv_work_t *work)
@@ -161,25 +163,25 @@ static void on_written(uv_work_t *work, int status)
     struct access_log *l = work->data;
     CHECK(status == 0);
     l->busy = false;
-    tell(l, l->error);
-    if (l->switches)
-        change_file(l);
+    report(l, l->error);
+    if (l->switching)
+        switch_file(l);
     if (l->error)
-        tick(l, RETRY_MS);
+        start_timer(l, RETRY_MS);
     else if (l->lines.len >= FLUSH_BYTES || l->written < l->writing.len)
         flush(l);
     else if (l->lines.len)
-        tick(l, FLUSH_MS);
+        start_timer(l, FLUSH_MS);
 }
 
-/* Starts a job when there is something to write and none is under way. */
+/* Starts a job if there is something to write and no job is running. */
 static void flush(struct access_log *l)
 {
     if (l->busy || l->closed || l->fd == OFF)
         return;
     if (l->written == l->writing.len) {
         struct buf empty = l->writing;
-        buf_reset(&empty, LINES_KEPT);
+        buf_reset(&empty, LINES_RETAINED);
         l->writing = l->lines;
         l->lines = empty;
         l->written = 0;
@@ -193,7 +195,7 @@ static void flush(struct access_log *l)
 static void on_timer(uv_timer_t *timer)
 {
     struct access_log *l = timer->data;
-    l->ticking = false;
+    l->timer_started = false;
     flush(l);
 }
 
@@ -233,13 +235,13 @@ static void build_line(struct buf *b, const struct request *r, bool complete, in
 
 void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us)
 {
-    if ((l->fd == OFF && !l->switches) || l->closed)
+    if ((l->fd == OFF && !l->switching) || l->closed)
         return;
     buf_reset(&l->line, LINE_MAX_BYTES);
     build_line(&l->line, r, complete, us < 0 ? 0 : us);
     bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
-    if (!fits && !l->told)
-        tell(l, EAGAIN); /* the job has not failed, but does not come to its end */
+    if (!fits && !l->reported)
+        report(l, EAGAIN); /* the job has not failed, but it does not end */
     if (!fits || l->line.failed) {
         l->counts.dropped++;
         return;
@@ -249,10 +251,10 @@ void access_log_append(struct access_log *l, const struct request *r, bool compl
     if (l->lines.len >= FLUSH_BYTES && !l->error)
         flush(l);
     else
-        tick(l, FLUSH_MS);
+        start_timer(l, FLUSH_MS);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 struct access_log *access_log_new(uv_loop_t *loop)
 {
@@ -274,7 +276,7 @@ static int open_target(const char *target)
         return OFF;
     if (strcmp(target, "-") == 0)
         return STDERR_FILENO;
-    /* O_NONBLOCK: of a FIFO, neither opening nor writing waits for a reader. */
+    /* O_NONBLOCK: opening or writing a FIFO must not wait for a reader. */
     int fd = open(target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, MODE);
     return fd < 0 ? -errno - 1 : fd; /* below OFF */
 }
@@ -284,14 +286,14 @@ enum err access_log_set_target(struct access_log *l, const char *target, struct 
     int fd = open_target(target);
     if (fd < OFF)
         return error_set(error, ERR_IO, "[log] access: %s: %s", target, strerror(-fd - 1));
-    if (l->switches)
+    if (l->switching)
         close_fd(l->next_fd);
     l->next_fd = fd;
-    l->switches = true;
-    /* What was collected belongs to the old file: a job writes it, and then changes. */
+    l->switching = true;
+    /* Collected lines belong to the old file: a job writes them, then on_written() switches. */
     flush(l);
     if (!l->busy)
-        change_file(l);
+        switch_file(l);
     flush(l);
     return OK;
 }

@@ -1,8 +1,8 @@
-/* The access log: one JSON line for each request, to a file, a pipe or standard error. Lines are collected in
- * memory and written by jobs on libuv's pool, so a slow disk does not hold up the loop. What cannot be
- * written waits for a while in a bounded buffer; above that, lines are dropped and counted. Lines are always
- * whole. No line holds anything of a request but what http/request.h names for counts and logs: no target, no
- * header field, no body. */
+/* The access log: one JSON line per request, written to a file, a pipe or standard error.
+ *
+ * Lines are collected in memory and written by jobs on the thread pool, so that a slow disk does not block the
+ * loop. If the log cannot be written, lines wait in a bounded buffer; if that is full, lines are dropped and
+ * counted. Lines are never cut. A line contains no URL, header field or body of the request. */
 #ifndef VT_ADMIN_ACCESS_LOG_H
 #define VT_ADMIN_ACCESS_LOG_H
 
@@ -13,15 +13,16 @@
 
 struct access_log;
 
-/* Off. */
+/* Returns a log that writes nothing until access_log_set_target(). */
 struct access_log *access_log_new(uv_loop_t *loop);
 
-/* From now on to `target`: the path of a file, which is opened (anew, also if it is the same: rotation), "-"
- * for standard error, or "" for nowhere. No line is lost or doubled. On failure `*why` is a sentence
- * and all stays as it was. */
+/* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" for nowhere. The file
+ * is opened even if it is the current one, for log rotation. No line is lost or duplicated. On error, the
+ * previous target stays in use. */
 MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
-/* One request that is over, after `us` microseconds. */
+/* Appends the line of a finished request, which took `us` microseconds. `complete` is false if the connection
+ * was closed before the end of the response. */
 void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us);
 
 struct access_log_counts {
@@ -29,10 +30,10 @@ struct access_log_counts {
 };
 struct access_log_counts access_log_counts(const struct access_log *l);
 
-/* No more lines. What is under way ends while the loop runs on. */
+/* Stops accepting lines. A job in progress ends before the loop does. */
 void access_log_close(struct access_log *l);
 
-/* Once the loop has run out: writes what is left, if it can be written without waiting long. */
+/* Call after the loop has ended. Writes the remaining lines unless that takes longer than 100 ms. */
 void access_log_free(struct access_log *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* Measures the loop. Knows nothing of what runs on it. */
+/* Loop lag measurement. */
 #include "admin/loop_lag.h"
 
 #include "base/check.h"
@@ -13,7 +13,7 @@ static void start(struct loop_lag *lag)
     CHECK(uv_timer_start(&lag->timer, on_timer, INTERVAL_MS, 0) == 0);
 }
 
-/* libuv counts in whole milliseconds of its own cached time: up to one of them is not the loop's fault. */
+/* libuv timers have a resolution of one millisecond of cached time, so delays below that are not lag. */
 static void on_timer(uv_timer_t *timer)
 {
     struct loop_lag *lag = timer->data;

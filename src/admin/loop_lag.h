@@ -1,5 +1,5 @@
-/* How late the loop is: a timer that should fire every 100 ms, and what is missing to that. What a request
- * has to wait when something else holds the loop. */
+/* Measures how long the loop is blocked: the delay of a timer that should fire every 100 ms. Requests that
+ * arrive in that time wait as long. */
 #ifndef VT_ADMIN_LOOP_LAG_H
 #define VT_ADMIN_LOOP_LAG_H
 
@@ -13,9 +13,9 @@ struct loop_lag {
     struct metrics_times times;
 };
 
-/* Does not keep the loop alive. */
+/* Starts to measure. The timer does not keep the loop alive. */
 void loop_lag_open(struct loop_lag *lag, uv_loop_t *loop);
-/* The struct must stay until the loop has run on. */
+/* The struct must stay valid until the loop has ended. */
 void loop_lag_close(struct loop_lag *lag);
 
 #endif

@@ -1,4 +1,4 @@
-// A copy button beside each input of the class "secret". Everything works without it.
+// Adds a copy button to each input of class "secret". The page works without this script.
 for (const input of document.querySelectorAll("input.secret")) {
     const button = document.createElement("button");
     button.type = "button";
@@ -11,11 +11,11 @@ for (const input of document.querySelectorAll("input.secret")) {
             await navigator.clipboard.writeText(input.value);
             button.textContent = "Copied";
         } catch {
-            button.textContent = "Selected: copy it with your keyboard";
+            button.textContent = "Selected: press Ctrl+C to copy";
         }
     });
-    const said = document.createElement("p");
-    said.setAttribute("role", "status");
-    said.append(button);
-    input.after(said);
+    const status = document.createElement("p");
+    status.setAttribute("role", "status");
+    status.append(button);
+    input.after(status);
 }

@@ -1,4 +1,4 @@
-"""One Chromium for the tests of a directory, and one viewtally with a scene to look at."""
+"""Fixtures: one Chromium for all tests of this directory, and one viewtally with test data."""
 import json
 import os
 import selectors
@@ -21,7 +21,7 @@ WALK_SECONDS = 60
 
 
 class Browser:
-    """Sends walks to driver.js."""
+    """A Chromium that runs the walks of walks.js through driver.js."""
 
     def __init__(self, program, modules, log):
         environment = {**os.environ, "BROWSER_MODULES": str(modules), "BROWSER_PROGRAM": program}
@@ -36,12 +36,12 @@ class Browser:
         self._answers.register(self._process.stdout, selectors.EVENT_READ)
 
     def walk(self, walk, **arguments):
-        """Runs a walk of walks.js to its end and gives what it returned; what went wrong fails the test."""
+        """Runs a walk and returns its value. Any problem fails the test."""
         self._process.stdin.write(json.dumps({"walk": walk, "args": arguments}).encode() + b"\n")
         self._process.stdin.flush()
         assert self._answers.select(WALK_SECONDS), f"the walk {walk} did not end within {WALK_SECONDS} s"
         line = self._process.stdout.readline()
-        assert line, f"the browser ended:\n{self._log.read_text(errors='replace')[-4000:]}"
+        assert line, f"the browser exited:\n{self._log.read_text(errors='replace')[-4000:]}"
         answer = json.loads(line)
         assert "error" not in answer, answer["error"]
         return answer["value"]
@@ -67,7 +67,7 @@ def browser(tmp_path_factory):
 
 
 class Stage:
-    """The server with the scene; `base` is its address, `cookie[who]` a session of an author."""
+    """A server with the test data; `base` is its URL, `cookie[who]` a session cookie of an author."""
 
     def __init__(self, instance):
         self.instance = instance
@@ -79,7 +79,7 @@ class Stage:
         self.cookie = {who: session_cookie(instance, author) for who, author in self.authors.items()}
 
     def invite(self, who):
-        """The one-time link of an author."""
+        """Returns an invitation link for an author."""
         link = self.instance.run("author", "invite", self.authors[who], "--json").json()["link"]
         return self.base + link[link.index("/invite/"):]
 

@@ -1,11 +1,11 @@
-// An app is connected in a browser without a script.
+// Connects an app without JavaScript.
 "use strict";
 const assert = require("assert");
 
-// Opens the consent page and presses a button with the keyboard or the mouse; gives the address where it ends.
-async function connect(visit, { cookie, path, redirect, button, keyboard }) {
-    const page = await visit.person({ cookie });
-    assert.strictEqual(await visit.goto(page, path), 200);
+// Opens the consent page, presses a button with the keyboard or the mouse, and returns the final URL.
+async function connect(session, { cookie, path, redirect, button, keyboard }) {
+    const page = await session.openPage({ cookie });
+    assert.strictEqual(await session.goto(page, path), 200);
     const control = page.getByRole("button", { name: button, exact: true });
     const ended = page.waitForURL((url) => url.href.startsWith(redirect));
     if (keyboard) {

@@ -1,8 +1,8 @@
-// One headless Chromium for all browser tests. Reads one JSON request a line from standard input, {walk, args}, runs that
-// function of walks.js in fresh browser contexts, and answers one JSON line: {value} or {error}.
+// One headless Chromium for all browser tests. Reads one JSON request per line from standard input, {walk, args}, runs that
+// function of walks.js in new browser contexts, and writes one JSON line: {value} or {error}.
 //
-// A walk fails by itself when a page broke its content security policy, opened a dialog, wrote an error to the console, threw,
-// or asked another host for anything.
+// A walk fails if a page violates its content security policy, opens a dialog, writes an error to the console, throws, or
+// sends a request to another host.
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -16,13 +16,14 @@ const walks = require("./walks.js");
 const { DESK, PHONE } = require("./sizes.js");
 const WAIT_MS = 15000;
 
-class Visit {
+class Session {
     constructor(browser, base, problems) {
         Object.assign(this, { browser, base, problems, contexts: [] });
     }
 
-    // A person at a browser: {cookie, javascript (false), phone (false), dark (false)}. Gives the page.
-    async person(options = {}) {
+    // Opens a page in a new browser context. Options: cookie, javascript (false), phone (false), dark (false), elsewhere (other
+    // URLs that may be requested).
+    async openPage(options = {}) {
         const context = await this.browser.newContext({
             javaScriptEnabled: options.javascript === true,
             viewport: options.phone ? PHONE : DESK,
@@ -39,12 +40,12 @@ class Visit {
             const url = route.request().url();
             if ((options.elsewhere || []).some((start) => url.startsWith(start)))
                 return route.fulfill({ status: 200, contentType: "text/html", body: "<title>elsewhere</title>elsewhere" });
-            this.problems.push(`asked for ${url}`);
+            this.problems.push(`requested ${url}`);
             return route.abort();
         });
         const page = await context.newPage();
         page.on("console", (message) => {
-            // The browser's own note of a page with an error status is what some walks are after.
+            // The browser logs pages with an error status, which some walks expect.
             if (message.type() === "error" && !/Failed to load resource: the server responded/.test(message.text()))
                 this.problems.push(`console: ${message.text()} (${page.url()})`);
         });
@@ -63,7 +64,7 @@ class Visit {
         return response.status();
     }
 
-    // What axe-core finds on the page as it is; of all rules, or of those named.
+    // Returns the violations that axe-core finds, of all rules or of the given ones.
     async axe(page, rules) {
         await page.evaluate(axe);
         const found = await page.evaluate((only) => window.axe.run(document, {
@@ -72,7 +73,7 @@ class Visit {
         return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 3).join(", ")}`);
     }
 
-    // Nothing sticks out at the side.
+    // Returns elements that overflow the page horizontally.
     async overflow(page) {
         return page.evaluate(() => {
             const width = document.documentElement.clientWidth;
@@ -80,7 +81,7 @@ class Visit {
                 return [];
             const wide = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > width + 1 &&
                 !e.closest(".scroll"));
-            return wide.slice(0, 3).map((e) => `sticks out: ${e.outerHTML.slice(0, 120)}`).concat(`${document.documentElement.scrollWidth} px`);
+            return wide.slice(0, 3).map((e) => `overflows: ${e.outerHTML.slice(0, 120)}`).concat(`${document.documentElement.scrollWidth} px`);
         });
     }
 
@@ -97,26 +98,26 @@ class Visit {
 
 async function run(browser, { walk, args }) {
     const problems = [];
-    const visit = new Visit(browser, args.base, problems);
+    const session = new Session(browser, args.base, problems);
     try {
-        const value = await walks[walk](visit, args);
+        const value = await walks[walk](session, args);
         return problems.length ? { error: problems.join("\n") } : { value: value === undefined ? null : value };
     } catch (error) {
         return { error: [String(error.stack || error), ...problems].join("\n") };
     } finally {
-        await visit.end();
+        await session.end();
     }
 }
 
 async function main() {
-    // As root, as in a container, Chromium has no sandbox of its own.
+    // Chromium has no sandbox when it runs as root, as in a container.
     const root = process.getuid && process.getuid() === 0;
     const launch = (more) => chromium.launch({
         executablePath: process.env.BROWSER_PROGRAM,
         args: ["--disable-dev-shm-usage", "--disable-gpu", ...more],
     });
     const plain = ["--no-sandbox"];
-    // Nor where the kernel does not let a user make one. It only ever sees pages of this machine.
+    // Some kernels do not let users create a sandbox. Without one is safe here: it opens only pages of this machine.
     const browser = root ? await launch(plain) : await launch([]).catch(() => launch(plain));
     for await (const line of readline.createInterface({ input: process.stdin }))
         process.stdout.write(JSON.stringify(await run(browser, JSON.parse(line))) + "\n");

@@ -1,4 +1,4 @@
-// An author links an account at a platform and takes it away again, without a script.
+// Links an account at a platform and disconnects it again, without JavaScript.
 "use strict";
 const assert = require("assert");
 
@@ -12,9 +12,9 @@ async function says(page, text) {
     assert.strictEqual(new URL(page.url()).pathname, "/platforms");
 }
 
-async function linkAccount(visit, { cookie, platform, account }) {
-    const page = await visit.person({ cookie });
-    await visit.goto(page, "/");
+async function linkAccount(session, { cookie, platform, account }) {
+    const page = await session.openPage({ cookie });
+    await session.goto(page, "/");
     await press(page, "Platforms");
     await says(page, "No account is connected yet.");
     await press(page, `Connect ${platform}`);

@@ -1,3 +1,3 @@
-// The two screens that pages are looked at on.
+// The two viewport sizes of the tests.
 "use strict";
 module.exports = { DESK: { width: 1200, height: 900 }, PHONE: { width: 360, height: 740 } };

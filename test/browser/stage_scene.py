@@ -1,4 +1,4 @@
-"""What the browser looks at: an author with a lively month, one with hostile names, one with nothing yet."""
+"""Test data: an author with an active month, one with hostile names, and one without videos."""
 import datetime
 import math
 
@@ -32,7 +32,7 @@ def text(when):
 
 
 def grow(name, posted, size, platforms, until, step_hours=24):
-    """Readings of a video's life: fast at first, slower later; every platform has its part."""
+    """Returns the readings of a video: views grow fast at first, then slower, on every platform."""
     at = posted + datetime.timedelta(hours=2)
     end = min(posted + datetime.timedelta(days=30), until)
     lines, times = [], []
@@ -49,7 +49,7 @@ def grow(name, posted, size, platforms, until, step_hours=24):
 
 
 def lively(now):
-    """An author with 26 videos since April, some viral."""
+    """Returns an author with 26 videos since April, some of them viral."""
     lines = [author("Mara Lindqvist")] + [book(title, "Mara Lindqvist", created_at="2026-01-01T00:00:00Z") for title in BOOKS]
     readings = []
     for number in range(26):
@@ -63,6 +63,7 @@ def lively(now):
 
 
 def hostile(now):
+    """Returns an author whose name, books and videos have hostile names."""
     lines = [author(SCRIPT)]
     for number, title in enumerate(HOSTILE):
         name, posted, platforms = f"hostile-{number}", START + datetime.timedelta(days=60 + number), PLATFORMS[:1 + number % 5]
@@ -74,7 +75,7 @@ def hostile(now):
 
 
 def install(instance):
-    """Imports everything; the ids of the authors by a short word."""
+    """Imports all authors and returns their ids by a short name."""
     now = datetime.datetime.fromisoformat(NOW.replace("Z", "+00:00")) - datetime.timedelta(minutes=5)
     instance.import_lines(lively(now) + hostile(now) + [author("Nobody Yet")])
     return {"lively": uid("Mara Lindqvist"), "hostile": uid(SCRIPT), "empty": uid("Nobody Yet")}

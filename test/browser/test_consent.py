@@ -1,4 +1,4 @@
-"""The consent page in a real browser: for everybody, and all the way to the app and back."""
+"""The consent page in a real browser: accessibility, and the whole flow to the app and back."""
 import http.server
 import threading
 import urllib.parse
@@ -17,7 +17,7 @@ class Landing(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(b"<title>app</title>The app has its answer.")
+        self.wfile.write(b"<title>app</title>The app received the response.")
 
     def log_message(self, *_):
         pass
@@ -25,7 +25,7 @@ class Landing(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def landing():
-    """A program on the author's computer that waits for the answer; its address."""
+    """Runs an app on the author's computer that waits for the redirect; returns its URL."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Landing)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -44,27 +44,27 @@ def path_of(app, redirect, **changes):
     return f"/v1{oauth.AUTHORIZE}?{urllib.parse.urlencode(oauth.authorize_params(app, VERIFIER, redirect, **changes))}"
 
 
-# The sanitized build, which is slow, is asked for each thing once.
+# The sanitized build is slow, so it runs one case of each test.
 NAMES = [("lively", "Post Planner"), ("hostile", scene.SCRIPT), ("empty", "Verylongwordwithoutanyspace" * 7)][:1 if sanitized() else 3]
-HANDS = [False] if sanitized() else [False, True]
+INPUTS = [False] if sanitized() else [False, True]
 
 
 @pytest.mark.parametrize("who, name", NAMES)
-def test_the_consent_page_looks_right_to_everybody(browser, stage, landing, who, name):
+def test_consent_page_is_accessible(browser, stage, landing, who, name):
     app = oauth.add_app(stage.instance, landing, "com.example.app:/x", name=name, home="https://planner.example/" + "long" * 40)
     sides = [{"dark": False, "phone": False}, {"dark": True, "phone": True}][:1 if sanitized() else 2]
     redirect = "com.example.app:/x" if who == "empty" else landing
     assert browser.walk("look", name=f"consent-{who}", sides=sides, **stage.arguments(who, path=path_of(app, redirect))) == []
 
 
-def test_the_page_of_a_refused_request_looks_right(browser, stage):
+def test_rejected_authorization_page_is_accessible(browser, stage):
     arguments = stage.arguments("lively", path=f"/v1{oauth.AUTHORIZE}?client_id=app_nobody", status=400)
     assert browser.walk("look", name="consent-refused", sides=[{"dark": False, "phone": True}], **arguments) == []
 
 
-@pytest.mark.parametrize("keyboard", HANDS, ids=["mouse", "keyboard"][:len(HANDS)])
-def test_allowed_in_the_browser(browser, stage, app, landing, keyboard):
-    """The policy of the page lets the form lead to the app; what arrives there opens the account."""
+@pytest.mark.parametrize("keyboard", INPUTS, ids=["mouse", "keyboard"][:len(INPUTS)])
+def test_allow_connects_the_app(browser, stage, app, landing, keyboard):
+    """The content security policy lets the form redirect to the app, and the code gives access to the account."""
     url = browser.walk("connect", redirect=landing, button="Allow", keyboard=keyboard, **stage.arguments("lively", path=path_of(app, landing)))
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
     assert set(answer) == {"code", "state", "iss"}
@@ -79,7 +79,7 @@ def test_allowed_in_the_browser(browser, stage, app, landing, keyboard):
     assert "Post Planner" not in page["text"]
 
 
-def test_the_list_of_apps_looks_right_to_everybody(browser, stage):
+def test_list_of_apps_is_accessible(browser, stage):
     for name in ("Calendar", scene.SCRIPT, "Verylongwordwithoutanyspace" * 7):
         app = oauth.add_app(stage.instance, "https://planner.example/connected", name=name, home="https://planner.example")
         grant = oauth.Grant(stage.instance, app, stage.authors["hostile"], "https://planner.example/connected",
@@ -90,12 +90,12 @@ def test_the_list_of_apps_looks_right_to_everybody(browser, stage):
     assert browser.walk("look", name="apps", sides=sides, **stage.arguments("hostile", path="/apps")) == []
 
 
-def test_denied_in_the_browser(browser, stage, app, landing):
+def test_deny_returns_an_error_to_the_app(browser, stage, app, landing):
     url = browser.walk("connect", redirect=landing, button="Deny", **stage.arguments("lively", path=path_of(app, landing)))
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
     assert answer["error"] == "access_denied" and "code" not in answer
 
 
-def test_the_consent_page_by_keyboard(browser, stage, app, landing):
+def test_consent_page_works_with_the_keyboard(browser, stage, app, landing):
     stops = browser.walk("keyboard", **stage.arguments("lively", path=path_of(app, landing)))
     assert [stop["text"] for stop in stops[-2:]] == ["Allow", "Deny"]

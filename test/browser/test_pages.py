@@ -1,4 +1,4 @@
-"""The author's pages in a real browser: for everybody, in every scheme and size, without a script, by keyboard."""
+"""The authors' pages in a real browser: accessibility, color schemes and sizes, without JavaScript, by keyboard."""
 import pytest
 
 from lib.lines import uid
@@ -31,10 +31,10 @@ LIGHT, DARK = {"dark": False}, {"dark": True}
 DESK, PHONE = {"phone": False}, {"phone": True}
 
 
-# A slow server shows nothing new about how a page looks: there a few will do.
+# The sanitized build is slow and renders the same pages, so it runs only a few.
 @pytest.mark.parametrize("name", ["dashboard-hostile", "video-viral", "keys"] if sanitized() else PAGES)
-def test_looks_right_to_everybody(browser, stage, name):
-    """No violation of axe-core's rules, no sideways scrolling, one h1, no inline code; on a desk in light, on a phone in dark."""
+def test_pages_are_accessible(browser, stage, name):
+    """No violation of axe-core's rules, no horizontal scrolling, one h1, no inline code; desktop in light, phone in dark."""
     who, path, status = PAGES[name]
     sides = [DESK | LIGHT, PHONE | DARK]
     if sanitized():
@@ -44,7 +44,7 @@ def test_looks_right_to_everybody(browser, stage, name):
     assert browser.walk("look", name=name, sides=sides, **stage.arguments(who, path=path, status=status)) == []
 
 
-def test_pages_are_whole_without_a_script(browser, stage):
+def test_pages_work_without_javascript(browser, stage):
     for who in ("lively", "hostile", "empty"):
         paths = [path for whose, path, status in PAGES.values() if whose == who and status == 200]
         for seen in browser.walk("readPlain", **stage.arguments(who, paths=paths)):
@@ -52,7 +52,7 @@ def test_pages_are_whole_without_a_script(browser, stage):
             assert seen["images"] == []
 
 
-def test_hostile_names_are_only_text(browser, stage):
+def test_hostile_names_are_shown_as_text(browser, stage):
     paths = ["/dashboard", "/videos", *(f"/videos/{uid(f'hostile-{n}')}" for n in range(len(scene.HOSTILE)))]
     seen = browser.walk("readPlain", **stage.arguments("hostile", paths=paths))
     for page in seen:
@@ -60,7 +60,7 @@ def test_hostile_names_are_only_text(browser, stage):
     assert scene.SCRIPT in seen[1]["text"] and scene.SCRIPT in seen[2]["title"]
 
 
-def test_everything_is_reached_by_keyboard(browser, stage):
+def test_all_controls_are_reachable_by_keyboard(browser, stage):
     for path in ("/dashboard", "/videos", VIRAL)[:1 if sanitized() else 3]:
         stops = browser.walk("keyboard", **stage.arguments("lively", path=path))
         assert stops[0]["text"] == "Skip to content"
@@ -69,7 +69,7 @@ def test_everything_is_reached_by_keyboard(browser, stage):
     assert len(rows) == 30 and rows[0].startswith("10 Jul 2026")
 
 
-def test_authors_never_see_each_other(browser, stage):
+def test_authors_do_not_see_each_other(browser, stage):
     lists = ["/dashboard", "/videos"]
     assert not any("Mara Lindqvist" in page["text"] for page in browser.walk("readPlain", **stage.arguments("hostile", paths=lists)))
     assert not any(scene.SCRIPT in page["text"] for page in browser.walk("readPlain", **stage.arguments("lively", paths=lists)))
@@ -78,27 +78,26 @@ def test_authors_never_see_each_other(browser, stage):
         assert "Page not found" in page["text"]
 
 
-def test_the_new_key_looks_right_to_everybody(browser, stage):
+def test_new_key_page_is_accessible(browser, stage):
     arguments = stage.arguments("hostile", path="/keys", form=[["What is it for?", scene.HOSTILE[1]], ["Create key"]])
-    assert browser.walk("look", name="key-made", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
+    assert browser.walk("look", name="key-created", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
 
 
-def test_the_new_key_is_copied(browser, stage):
+def test_new_key_can_be_copied(browser, stage):
     browser.walk("copyKey", keyName="Notebook", **stage.arguments("hostile"))
 
 
-def test_questions_look_right_to_everybody(browser, stage):
-    """What is asked before a key is revoked, and of somebody with an invitation."""
+def test_confirmation_and_invitation_pages_are_accessible(browser, stage):
     arguments = stage.arguments("lively", path="/keys", form=[["Revoke the key Spreadsheet"]])
     assert browser.walk("look", name="key-revoke", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
     invitation = stage.invite("hostile")[len(stage.base):]
     mistyped = [["Sign-in name", "x"], ["Password", "a"], ["Repeat the password", "b"], ["Set password and sign in"]]
-    for name, form in (("invitation", []), ("invitation-fault", mistyped)):
+    for name, form in (("invitation", []), ("invitation-error", mistyped)):
         assert browser.walk("look", name=name, sides=[DESK | LIGHT, PHONE | DARK], **stage.arguments(path=invitation, form=form)) == []
 
 
 def test_invitation_to_revoked_key(browser, stage):
-    """Without a script: a password by the link, a key, what it opens, its end, and in again."""
+    """Without JavaScript: set the password, create a key, use it, revoke it, sign in again."""
     browser.walk("firstDays", invitation=stage.invite("empty"), login="nobody@example.org", password="lighthouse winter bread",
                  keyName=scene.SCRIPT, **stage.arguments())
     browser.walk("signInByKeyboard", login="nobody@example.org", password="lighthouse winter bread", **stage.arguments())

@@ -1,4 +1,4 @@
-"""The page of platforms in a real browser: accounts in every state, and all the way to a platform and back."""
+"""The platforms page in a real browser: accounts in every state, and the whole flow to a platform and back."""
 import contextlib
 import pathlib
 import sqlite3
@@ -20,9 +20,9 @@ from sealing import put_in                          # noqa: E402
 SIDES = [{"dark": False, "phone": False}, {"dark": True, "phone": True}][:1 if sanitized() else 2]
 # api, name, state, failures, last error, minutes since the last good reading (None: never)
 STATES = [("tiktok", "Mara reads aloud", 0, 0, None, 40), ("youtube", scene.SCRIPT, 1, 3, "reconnect invalid_grant", 3000),
-          ("pinterest", "Verylongwordwithoutanyspace" * 7, 0, 1, "operator invalid_client", 700), ("facebook", "The page", 0, 1, "quota", None),
-          ("instagram-facebook", "\u05e9\u05dc\u05d5\u05dd", 1, 1, "reconnect 190.460", 900), ("instagram", "word " * 40, 0, 5, "later timeout", 400),
-          ("tiktok", "", 0, 1, "later 500", 70), ("tiktok", "new", 0, 0, None, None)]
+          ("pinterest", "Verylongwordwithoutanyspace" * 7, 0, 1, "app_rejected invalid_client", 700), ("facebook", "The page", 0, 1, "quota_spent", None),
+          ("instagram-facebook", "\u05e9\u05dc\u05d5\u05dd", 1, 1, "reconnect 190.460", 900), ("instagram", "word " * 40, 0, 5, "retry timeout", 400),
+          ("tiktok", "", 0, 1, "retry 500", 70), ("tiktok", "new", 0, 0, None, None)]
 
 
 class Stage:
@@ -31,12 +31,12 @@ class Stage:
         world = World(instance, standins)
         world.configure(refresh={"source": "none"}, server={"listen": f"127.0.0.1:{port}", "base_url": f"http://127.0.0.1:{port}/v1"})
         instance.import_lines([author("Mara"), author("Noor")])
-        self.put_accounts_in()
+        self.insert_accounts()
         standins.tell("tiktok", "account", id=World.account_id("tiktok", 1), name="Noor's films")
         instance.start()
         self.base = f"http://127.0.0.1:{port}"
 
-    def put_accounts_in(self):
+    def insert_accounts(self):
         now = self.instance.clock.wall_ms
         path = self.instance.settings["store"]["path"]
         accounts = [(bytes.fromhex(uid("Mara").replace("-", "")), state[0], f"account-{n}", {"access_token": "a", "expires_in": 864_000}) for n, state in enumerate(STATES)]
@@ -64,13 +64,13 @@ def linking(tmp_path_factory):
         standins.close()
 
 
-def test_accounts_in_every_state_look_right_to_everybody(browser, linking):
+def test_accounts_in_every_state_are_accessible(browser, linking):
     assert browser.walk("look", name="platforms", sides=SIDES, **linking.arguments("Mara", path="/platforms")) == []
-    if not sanitized():                             # a slow server shows nothing new about how a page looks
+    if not sanitized():                             # the sanitized build is slow and renders the same page
         assert browser.walk("look", name="platforms-empty", sides=SIDES, **linking.arguments("Noor", path="/platforms")) == []
 
 
-def test_the_questions_and_refusals_look_right(browser, linking):
+def test_confirmation_and_rejection_pages_are_accessible(browser, linking):
     name = STATES[2][1]
     asked = linking.arguments("Mara", path="/platforms", form=[[f"Disconnect {name}"]])
     assert browser.walk("look", name="platforms-disconnect", sides=SIDES, **asked) == []
@@ -80,16 +80,16 @@ def test_the_questions_and_refusals_look_right(browser, linking):
     assert browser.walk("look", name="platforms-refused", sides=SIDES, **refused) == []
 
 
-def test_what_the_states_say(browser, linking):
+def test_states_are_explained(browser, linking):
     (page,) = browser.walk("readPlain", **linking.arguments("Mara", paths=["/platforms"]))
     for words in ("YouTube requires you to sign in again", "Sign in to YouTube again", "Sign in to Facebook again", "tell the people who run this service",
                   "Today's limit for requests to Facebook is used up", "could not be read for some time", "The last attempt to read TikTok failed",
                   "The next refresh reads it", "40 minutes ago", scene.SCRIPT, "account-6"):
         assert words in page["text"], words
-    assert page["text"].count("Facebook requires you to sign in again") == 1       # by which the Instagram account came
+    assert page["text"].count("Facebook requires you to sign in again") == 1       # the Instagram account was linked through Facebook
 
 
-def test_to_the_platform_and_back(browser, linking):
-    """Without a script; the policy of the page lets the form lead there."""
+def test_account_is_linked_and_disconnected(browser, linking):
+    """Without JavaScript. The content security policy lets the form redirect to the platform."""
     browser.walk("linkAccount", platform="TikTok", account="Noor's films", **linking.arguments("Noor"))
     assert linking.standins.count("tiktok", "tiktok.token.authorization_code") == 1

@@ -1,13 +1,13 @@
-// What people do. Each walk gets the visit (driver.js) and its arguments; it throws when something is not as it should be, and
-// what it returns goes to the Python test.
+// Walks: what a person does in the browser. Each function gets the session (driver.js) and its arguments. It throws if an
+// expectation fails; its return value goes to the Python test.
 "use strict";
 const assert = require("assert");
 const { execFileSync } = require("child_process");
 const { DESK, PHONE } = require("./sizes.js");
 
-// ---- what hands do ----
+// ---- actions ----
 
-// A field's label with what is typed into it, or the words of a button or a link.
+// Types `text` into the field with this label, or clicks the button or link with this text if `text` is undefined.
 async function fillOrClick(page, control, text) {
     const named = { name: control, exact: true };
     if (text === undefined)
@@ -22,7 +22,7 @@ async function fillForm(page, fields, button) {
     await fillOrClick(page, button);
 }
 
-// The status that a program with this key gets.
+// Returns the status of an API request with this key.
 function curl(base, key) {
     return execFileSync("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", `Authorization: Bearer ${key}`, `${base}/v1/account`],
         { encoding: "utf8" });
@@ -33,50 +33,51 @@ function at(page, path) {
 }
 
 async function says(page, text) {
-    assert((await page.locator("body").innerText()).includes(text), `the page says ${JSON.stringify(text)}`);
+    assert((await page.locator("body").innerText()).includes(text), `the page does not contain ${JSON.stringify(text)}`);
 }
 
-// ---- one page, looked at from all sides ----
+// ---- one page in all layouts and color schemes ----
 
 async function headings(page) {
     const levels = await page.evaluate(() => [...document.querySelectorAll("h1,h2,h3,h4")].map((h) => +h.tagName[1]));
     assert.strictEqual(levels.filter((level) => level === 1).length, 1, `one h1, not ${levels}`);
-    levels.forEach((level, i) => assert(level <= (levels[i - 1] || 0) + 1, `no level is left out: ${levels}`));
+    levels.forEach((level, i) => assert(level <= (levels[i - 1] || 0) + 1, `heading levels are skipped: ${levels}`));
 }
 
-async function inlineThings(page) {
+async function noInlineCode(page) {
     const found = await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => e.hasAttribute("style") ||
         (e.tagName === "SCRIPT" && !e.src) || [...e.attributes].some((a) => a.name.startsWith("on"))).map((e) => e.outerHTML.slice(0, 100)));
     assert.deepStrictEqual(found, [], "no inline style, script or handler");
 }
 
-// Problems of a page, by side: {dark, phone}. It is loaded once; colours are looked at in every scheme, everything else once.
-async function look(visit, { cookie, path, name, sides, form = [], status = 200 }) {
-    const page = await visit.person({ cookie, javascript: true });
+// Returns the problems of a page in each side: {dark, phone}. The page is loaded once. Colors and layout are checked in each
+// side, everything else once.
+async function look(session, { cookie, path, name, sides, form = [], status = 200 }) {
+    const page = await session.openPage({ cookie, javascript: true });
     const problems = [];
-    assert.strictEqual(await visit.goto(page, path), status);
+    assert.strictEqual(await session.goto(page, path), status);
     for (const [control, text] of form)
         await fillOrClick(page, control, text);
     for (const summary of await page.locator("details > summary").all())
         await summary.click();
     await headings(page);
-    await inlineThings(page);
+    await noInlineCode(page);
     for (const [i, side] of sides.entries()) {
         await page.emulateMedia({ colorScheme: side.dark ? "dark" : "light" });
         await page.setViewportSize(side.phone ? PHONE : DESK);
-        problems.push(...await visit.axe(page, i ? ["color-contrast", "scrollable-region-focusable", "target-size"] : undefined));
-        problems.push(...await visit.overflow(page));
-        await visit.screenshot(page, `${name}-${side.phone ? "phone" : "desk"}-${side.dark ? "dark" : "light"}`);
+        problems.push(...await session.axe(page, i ? ["color-contrast", "scrollable-region-focusable", "target-size"] : undefined));
+        problems.push(...await session.overflow(page));
+        await session.screenshot(page, `${name}-${side.phone ? "phone" : "desk"}-${side.dark ? "dark" : "light"}`);
     }
     return problems;
 }
 
-// Without a script: the pages are there, whole, and say the same.
-async function readPlain(visit, { cookie, paths, status = 200 }) {
-    const page = await visit.person({ cookie });
+// Returns title, text, links and images of pages without JavaScript.
+async function readPlain(session, { cookie, paths, status = 200 }) {
+    const page = await session.openPage({ cookie });
     const seen = [];
     for (const path of paths) {
-        assert.strictEqual(await visit.goto(page, path), status);
+        assert.strictEqual(await session.goto(page, path), status);
         seen.push(await page.evaluate(() => ({
             title: document.title,
             text: document.body.innerText,
@@ -87,7 +88,7 @@ async function readPlain(visit, { cookie, paths, status = 200 }) {
     return seen;
 }
 
-// ---- with the keyboard alone ----
+// ---- keyboard only ----
 
 async function focused(page) {
     return page.evaluate(() => {
@@ -103,39 +104,39 @@ async function focused(page) {
     });
 }
 
-// Tabs through the whole page; gives what was focused, in order.
-async function keyboard(visit, { cookie, path }) {
-    const page = await visit.person({ cookie });
-    await visit.goto(page, path);
+// Tabs through the whole page and returns the focused elements in order.
+async function keyboard(session, { cookie, path }) {
+    const page = await session.openPage({ cookie });
+    await session.goto(page, path);
     const stops = [];
     for (let i = 0; i < 200; i++) {
         await page.keyboard.press("Tab");
         const stop = await focused(page);
         if (stop.tag === "BODY" || stop.tag === "HTML")
             break;
-        assert(stop.seen, `the focus is seen on ${JSON.stringify(stop)}`);
-        assert(stop.onScreen, `the focus is on the screen at ${JSON.stringify(stop)}`);
+        assert(stop.seen, `no visible focus on ${JSON.stringify(stop)}`);
+        assert(stop.onScreen, `focus is off screen at ${JSON.stringify(stop)}`);
         stops.push(stop);
     }
     const all = await page.evaluate(() => [...document.querySelectorAll(
         "a[href],button,summary,input:not([type=hidden]),select,textarea,[tabindex='0']")].filter((e) => e.checkVisibility()).length);
-    assert.strictEqual(stops.length, all, "every control is reached");
+    assert.strictEqual(stops.length, all, "not every control can be reached");
     return stops;
 }
 
-async function skipLink(visit, { cookie, path }) {
-    const page = await visit.person({ cookie });
-    await visit.goto(page, path);
+async function skipLink(session, { cookie, path }) {
+    const page = await session.openPage({ cookie });
+    await session.goto(page, path);
     await page.keyboard.press("Tab");
     assert.match((await focused(page)).text, /Skip to content/);
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
-    assert(await page.evaluate(() => document.querySelector("main").contains(document.activeElement)), "the next stop is in the content");
+    assert(await page.evaluate(() => document.querySelector("main").contains(document.activeElement)), "the next focus is not in the content");
 }
 
-async function tableByKeyboard(visit, { cookie, path }) {
-    const page = await visit.person({ cookie });
-    await visit.goto(page, path);
+async function tableByKeyboard(session, { cookie, path }) {
+    const page = await session.openPage({ cookie });
+    await session.goto(page, path);
     const rows = page.locator("details.numbers tbody tr");
     assert.strictEqual(await rows.first().isVisible(), false);
     await page.locator("details.numbers summary").focus();
@@ -144,27 +145,27 @@ async function tableByKeyboard(visit, { cookie, path }) {
     return rows.allInnerTexts();
 }
 
-// ---- an author's first days ----
+// ---- invitation, keys, sign-in ----
 
-async function firstDays(visit, { base, invitation, login, password, keyName }) {
-    const page = await visit.person();
-    assert.strictEqual(await visit.goto(page, invitation), 200);
+async function firstDays(session, { base, invitation, login, password, keyName }) {
+    const page = await session.openPage();
+    assert.strictEqual(await session.goto(page, invitation), 200);
     await fillForm(page, { "Sign-in name": login, "Password": password, "Repeat the password": `${password}x` },
         "Set password and sign in");
-    at(page, new URL(invitation).pathname); // they differ: asked again
+    at(page, new URL(invitation).pathname); // the passwords differ: the form is shown again
     await fillForm(page, { "Sign-in name": login, "Password": password, "Repeat the password": password },
         "Set password and sign in");
     at(page, "/dashboard");
-    assert.strictEqual(await visit.goto(page, invitation), 410);
+    assert.strictEqual(await session.goto(page, invitation), 410);
 
-    await visit.goto(page, "/keys");
+    await session.goto(page, "/keys");
     await fillForm(page, { "What is it for?": keyName }, "Create key");
     const key = await page.getByLabel("Your key", { exact: true }).inputValue();
     await says(page, keyName);
     assert.strictEqual(curl(base, key), "200");
     await page.getByRole("link", { name: "I have copied it" }).click();
     at(page, "/keys");
-    assert(!(await page.content()).includes(key), "it is shown once");
+    assert(!(await page.content()).includes(key), "the key is shown again");
     await page.getByRole("link", { name: /^Revoke the key/ }).click();
     await says(page, keyName);
     await fillForm(page, {}, "Revoke it");
@@ -173,18 +174,18 @@ async function firstDays(visit, { base, invitation, login, password, keyName }) 
     assert.strictEqual(curl(base, key), "401");
 
     await fillForm(page, {}, "Sign out");
-    await visit.goto(page, "/keys");
+    await session.goto(page, "/keys");
     at(page, "/sign-in");
     await fillForm(page, { "Name": login, "Password": `not ${password}` }, "Sign in");
     at(page, "/sign-in");
     await fillForm(page, { "Name": login, "Password": password }, "Sign in");
-    at(page, "/keys"); // where it was asked for
+    at(page, "/keys"); // the page that required the sign-in
 }
 
-// With a script there is a button that copies; gives what it says afterwards and what stands selected.
-async function copyKey(visit, { cookie, keyName }) {
-    const page = await visit.person({ cookie, javascript: true });
-    await visit.goto(page, "/keys");
+// With JavaScript, a button copies the key and selects it.
+async function copyKey(session, { cookie, keyName }) {
+    const page = await session.openPage({ cookie, javascript: true });
+    await session.goto(page, "/keys");
     await fillForm(page, { "What is it for?": keyName }, "Create key");
     const key = await page.getByLabel("Your key", { exact: true }).inputValue();
     await page.getByRole("button", { name: "Copy" }).click();
@@ -195,10 +196,10 @@ async function copyKey(visit, { cookie, keyName }) {
     }), key);
 }
 
-// Signs in without ever touching a mouse.
-async function signInByKeyboard(visit, { login, password }) {
-    const page = await visit.person();
-    await visit.goto(page, "/sign-in");
+// Signs in with the keyboard only.
+async function signInByKeyboard(session, { login, password }) {
+    const page = await session.openPage();
+    await session.goto(page, "/sign-in");
     for (let i = 0; i < 20 && (await focused(page)).tag !== "INPUT"; i++)
         await page.keyboard.press("Tab");
     await page.keyboard.type(login);

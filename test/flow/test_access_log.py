@@ -172,7 +172,7 @@ def test_a_full_pipe_drops_lines_and_holds_nobody_up(make_viewtally, clock, tmp_
                 return scrape(instance).get("viewtally_access_log_lines_dropped_total")
 
             wait.until(dropped, "lines to be dropped", 60)
-            assert "the access log cannot be written" in instance.log
+            assert "cannot write the access log" in instance.log
             metrics = scrape(instance)
             before = metrics.get("viewtally_access_log_lines_total")
             data = b""
@@ -186,7 +186,7 @@ def test_a_full_pipe_drops_lines_and_holds_nobody_up(make_viewtally, clock, tmp_
                 return data.count(b"\n") >= before
 
             wait.until(drained, "the pipe to run dry", 30)
-            assert "the access log is written again" in instance.log
+            assert "the access log can be written again" in instance.log
             assert all(json.loads(line)["request_id"] == "x" * 128 for line in data.splitlines())
     finally:
         os.close(reader)

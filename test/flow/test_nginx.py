@@ -1,4 +1,4 @@
-"""scripts/nginx.conf, the shipped file, in a real nginx in front of a running server."""
+"""The shipped scripts/nginx.conf in a real nginx in front of a running server."""
 import concurrent.futures
 import datetime
 import gzip
@@ -22,21 +22,21 @@ AUTHOR = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a01"
 BOOK = "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7b01"
 VIDEOS = 400
 
-# What each server says of its own connection, or of the moment.
+# Fields that each server sets for its own connection, and Date.
 OWN_FIELDS = {"date", "server", "connection", "keep-alive", "transfer-encoding"}
 
 
-class Behind:
-    """A server with one author and key, and nginx in front of it."""
+class Stack:
+    """A server with one author and one key, and nginx in front of it."""
 
     def __init__(self, viewtally, nginx):
         self.viewtally = viewtally
         self.nginx = nginx
         self.key = viewtally.create_key(AUTHOR)
 
-        # The key's first use is written down, and shown by /account.
+        # /account shows the first use of the key, so wait until it is recorded.
         with self.direct() as client:
-            wait.until(lambda: client.get("/account").json()["data"]["key"]["last_used_at"], "the key's use to be noted")
+            wait.until(lambda: client.get("/account").json()["data"]["key"]["last_used_at"], "the use of the key to be recorded")
 
     def direct(self):
         return self.viewtally.client(self.key)
@@ -45,7 +45,7 @@ class Behind:
         return Client(self.nginx.address, self.key)
 
     def log_line(self, request_id):
-        """The server's own line about a request."""
+        """Returns the line of the server's log about a request."""
         return wait.until(lambda: next((line for line in self.viewtally.log.splitlines() if line.endswith(request_id)), None),
                           f"the log line of {request_id}")
 
@@ -64,7 +64,7 @@ def reading(number, days, views):
 
 
 def world():
-    """So many videos that their statistics are longer than all of nginx's buffers."""
+    """Yields so many videos that their statistics exceed nginx's buffers."""
     yield {"type": "author", "id": AUTHOR, "name": "Zoë Author"}
     yield {"type": "book", "id": BOOK, "author_id": AUTHOR, "title": "Book"}
     for number in range(VIDEOS):
@@ -83,15 +83,15 @@ def server(make_viewtally):
 
 
 @pytest.fixture
-def behind(server, make_nginx):
-    return Behind(server, make_nginx(shipped(server.address)))
+def stack(server, make_nginx):
+    return Stack(server, make_nginx(shipped(server.address)))
 
 
 def comparable(response):
     return {name.lower(): value for name, value in response.headers.items() if name.lower() not in OWN_FIELDS}
 
 
-# -- the same answers ------------------------------------------------------------------------------------------------
+# -- same responses -------------------------------------------------------------------------------------------------
 
 TARGETS = ["/account", "/books", "/videos", "/videos?limit=2", "/videos?limit=0", "/videos?viral=maybe", "/stats", "/stats?format=csv",
            f"/videos?limit=100&book_id={BOOK}", f"/videos/{video_id(7)}",
@@ -101,9 +101,9 @@ TARGETS = ["/account", "/books", "/videos", "/videos?limit=2", "/videos?limit=0"
            "/%61ccount", "/account?x=%zz", "/account?x=a+b%20c", "/videos?limit=1&limit=2", "/nothing"]
 
 
-def test_answers_are_the_direct_ones(behind):
+def test_responses_equal_direct_responses(stack):
     headers = {"X-Request-Id": "same-for-both"}
-    with behind.direct() as direct, behind.proxied() as proxied:
+    with stack.direct() as direct, stack.proxied() as proxied:
         for target in TARGETS:
             for method in ("GET", "HEAD"):
                 want = direct.request(method, "/v1" + target, headers)
@@ -111,10 +111,10 @@ def test_answers_are_the_direct_ones(behind):
                 assert (got.status, got.body, comparable(got)) == (want.status, want.body, comparable(want)), target
 
 
-def test_a_long_answer_is_the_direct_one(behind):
-    """It comes in chunks, and is longer than what nginx keeps in memory."""
+def test_long_response_equals_direct_response(stack):
+    """The response is chunked and exceeds nginx's buffers."""
     query = {"start_date": days_ago(26)[:10]}
-    with behind.direct() as direct, behind.proxied() as proxied:
+    with stack.direct() as direct, stack.proxied() as proxied:
         want = direct.get("/stats", query)
         assert want.headers["Transfer-Encoding"] == "chunked" and len(want.body) > 500_000
         assert len(want.json()["data"]) == VIDEOS
@@ -128,11 +128,11 @@ def test_a_long_answer_is_the_direct_one(behind):
 
 
 def without_ids(response):
-    """The server refuses some requests before it has read the client's X-Request-Id."""
+    """Removes request ids, because the server rejects some requests before it has read the client's X-Request-Id."""
     return re.sub(rb'"request_id":"[^"]*"', b"", response.body), {**comparable(response), "x-request-id": None, "content-length": None}
 
 
-def test_refusals_are_the_direct_ones(behind):
+def test_rejections_equal_direct_rejections(stack):
     headers = {"X-Request-Id": "same-for-both"}
     form = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
     cases = [("GET", "/v1/account", {**headers, "Authorization": "Bearer nothing"}, None),
@@ -144,23 +144,23 @@ def test_refusals_are_the_direct_ones(behind):
              ("GET", "/v1/account?" + "x" * 9_000, headers, None),
              ("GET", "/v1/account", {**headers, "X-Long": "x" * 17_000}, None)]
     for method, target, fields, body in cases:
-        with behind.direct() as direct, behind.proxied() as proxied:
+        with stack.direct() as direct, stack.proxied() as proxied:
             want = direct.request(method, target, fields, body)
             got = proxied.request(method, target, fields, body)
             assert want.status >= 400
             assert (got.status, without_ids(got)) == (want.status, without_ids(want)), (method, target[:40])
 
 
-def test_a_kept_answer_is_not_sent_again(behind):
-    with behind.proxied() as client:
+def test_unchanged_response_is_not_sent_again(stack):
+    with stack.proxied() as client:
         first = client.get("/account")
         again = client.get("/account", headers={"If-None-Match": first.headers["ETag"]})
         assert (first.status, again.status, again.body) == (200, 304, b"")
         assert again.headers["ETag"] == first.headers["ETag"]
 
 
-def test_compression_changes_nothing_else(behind):
-    with behind.direct() as direct, behind.proxied() as proxied:
+def test_compression_changes_only_the_encoding(stack):
+    with stack.direct() as direct, stack.proxied() as proxied:
         plain = direct.get("/openapi.json")
         packed = proxied.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
         assert packed.headers["Content-Encoding"] == "gzip"
@@ -174,179 +174,179 @@ def test_compression_changes_nothing_else(behind):
         assert "Content-Encoding" not in small.headers
 
 
-# -- who asks ----------------------------------------------------------------------------------------------------------
+# -- client identity---------------------------------------------------------------------------------------------------
 
-def test_request_id_goes_through(behind):
-    with behind.proxied() as client:
+def test_request_id_is_passed_on_or_generated(stack):
+    with stack.proxied() as client:
         own = client.get("/account", headers={"X-Request-Id": "mine-1"})
         assert own.headers["X-Request-Id"] == "mine-1"
         given = client.get("/account").headers["X-Request-Id"]
         assert re.fullmatch("[0-9a-f]{32}", given)
-        assert behind.log_line(given)
+        assert stack.log_line(given)
         odd = client.get("/account", headers={"X-Request-Id": "no good"}).headers["X-Request-Id"]
         assert re.fullmatch("[0-9a-f]{16}", odd)
 
 
-def asked_from(address, source, behind, headers):
-    """A request with a chosen source address; what the server logged as the client's."""
+def logged_client(address, source, stack, headers):
+    """Sends a request from a source address and returns the client address that the server logged."""
     host, _, port = address.rpartition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=20, source_address=(source, 0))
     request_id = f"from-{source}-{len(headers)}-{port}"
-    connection.request("GET", "/v1/account", headers={"Authorization": "Bearer " + behind.key, "X-Request-Id": request_id, **headers})
+    connection.request("GET", "/v1/account", headers={"Authorization": "Bearer " + stack.key, "X-Request-Id": request_id, **headers})
     assert connection.getresponse().status == 200
     connection.close()
-    return behind.log_line(request_id).split()[2]
+    return stack.log_line(request_id).split()[2]
 
 
-def test_client_address_is_believed_from_the_proxy_only(behind):
+def test_forwarded_address_is_trusted_only_from_the_proxy(stack):
     claim = {"X-Forwarded-For": "203.0.113.9"}
-    nginx, direct = behind.nginx.address, behind.viewtally.address
-    assert asked_from(nginx, "127.0.0.2", behind, {}) == "127.0.0.2"
-    assert asked_from(nginx, "127.0.0.2", behind, claim) == "127.0.0.2"
-    assert asked_from(direct, "127.0.0.2", behind, claim) == "127.0.0.2"
-    assert asked_from(direct, "127.0.0.1", behind, claim) == "203.0.113.9"
+    nginx, direct = stack.nginx.address, stack.viewtally.address
+    assert logged_client(nginx, "127.0.0.2", stack, {}) == "127.0.0.2"
+    assert logged_client(nginx, "127.0.0.2", stack, claim) == "127.0.0.2"
+    assert logged_client(direct, "127.0.0.2", stack, claim) == "127.0.0.2"
+    assert logged_client(direct, "127.0.0.1", stack, claim) == "203.0.113.9"
 
 
-def test_without_trusted_proxies_the_proxy_is_the_client(make_viewtally, make_nginx):
+def test_without_trusted_proxies_the_client_is_the_proxy(make_viewtally, make_nginx):
     server = make_viewtally({"log": {"level": "debug"}})
     server.import_lines([next(world())])
-    behind = Behind(server.start(), make_nginx(shipped(server.address)))
-    assert asked_from(behind.nginx.address, "127.0.0.2", behind, {}) == "127.0.0.1"
+    stack = Stack(server.start(), make_nginx(shipped(server.address)))
+    assert logged_client(stack.nginx.address, "127.0.0.2", stack, {}) == "127.0.0.1"
 
 
 # -- connections to the server -----------------------------------------------------------------------------------------
 
-def test_connections_are_kept(server, make_nginx):
+def test_upstream_connections_are_reused(server, make_nginx):
     with Relay(server.address) as relay:
-        behind = Behind(server, make_nginx(shipped(relay.address)))
+        stack = Stack(server, make_nginx(shipped(relay.address)))
         for _ in range(20):
-            with behind.proxied() as client:
+            with stack.proxied() as client:
                 assert client.get("/account").status == 200
                 assert client.get("/nothing").status == 404
         assert relay.accepted == 1
 
 
-def test_a_kept_connection_that_went_costs_no_request(server, make_nginx):
-    """As when the server is restarted: the next request meets a dead connection and is sent again on a new one."""
+def test_closed_upstream_connection_is_replaced(server, make_nginx):
+    """After a restart of the server, the next request finds a dead connection and is sent again on a new one."""
     with Relay(server.address) as relay:
-        behind = Behind(server, make_nginx(shipped(relay.address)))
+        stack = Stack(server, make_nginx(shipped(relay.address)))
         for _ in range(10):
-            with behind.proxied() as client:
+            with stack.proxied() as client:
                 assert client.get("/account").status == 200
                 relay.cut_all()
                 assert client.get("/account").status == 200
 
 
-def test_nginx_lets_go_of_a_connection_before_the_server_does(server):
+def test_nginx_closes_idle_connections_before_the_server_does(server):
     text = SHIPPED.read_text(encoding="utf-8")
     upstream = text[text.index("upstream viewtally {"):text.index("}", text.index("upstream viewtally {"))]
-    kept_s = int(re.search(r"keepalive_timeout (\d+)s;", upstream).group(1))
+    upstream_idle_s = int(re.search(r"keepalive_timeout (\d+)s;", upstream).group(1))
     idle_ms = int(re.search(r"^idle_timeout_ms = (\d+)", server.run("check-config").out, re.M).group(1))
-    assert kept_s * 1000 + 5000 <= idle_ms
+    assert upstream_idle_s * 1000 + 5000 <= idle_ms
     assert int(re.search(r"proxy_read_timeout (\d+)s;", text).group(1)) >= 55 + 5
 
 
-def test_long_poll_is_held(behind):
-    with behind.proxied() as client:
+def test_long_poll_waits(stack):
+    with stack.proxied() as client:
         start = time.monotonic()
-        answer = client.get("/events", {"after": "latest", "wait": 1})
-        assert answer.status == 200 and answer.json()["data"] == []
-        assert time.monotonic() - start > 0.9       # it cannot be answered earlier, however fast the machine
+        response = client.get("/events", {"after": "latest", "wait": 1})
+        assert response.status == 200 and response.json()["data"] == []
+        assert time.monotonic() - start > 0.9       # the response cannot be earlier on any machine
 
 
-def test_a_long_poll_ends_with_the_event(server, make_nginx):
+def test_long_poll_ends_with_the_event(server, make_nginx):
     with Relay(server.address) as relay, concurrent.futures.ThreadPoolExecutor(1) as pool:
-        behind = Behind(server, make_nginx(shipped(relay.address)))
-        with behind.proxied() as client:
+        stack = Stack(server, make_nginx(shipped(relay.address)))
+        with stack.proxied() as client:
             poll = pool.submit(client.get, "/events", {"after": "latest", "wait": 50})
             wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
             server.import_lines([reading(5, 2, 1500)])
-            answer = poll.result(timeout=60).json()
-        assert [(event["video"]["id"], event["milestone"]) for event in answer["data"]] == [(video_id(5), 1000)]
+            response = poll.result(timeout=60).json()
+        assert [(event["video"]["id"], event["milestone"]) for event in response["data"]] == [(video_id(5), 1000)]
 
 
-def test_many_long_polls_leave_room_for_others(behind):
+def test_long_polls_do_not_block_other_requests(stack):
     def poll(_):
-        with behind.proxied() as client:
+        with stack.proxied() as client:
             return client.get("/events", {"after": "latest", "wait": 3}).status
 
     with concurrent.futures.ThreadPoolExecutor(50) as pool:
         polls = [pool.submit(poll, n) for n in range(50)]
-        with behind.proxied() as client:
+        with stack.proxied() as client:
             assert client.get("/account").status == 200
-            assert not all(poll.done() for poll in polls)       # answered while others are held
+            assert not all(poll.done() for poll in polls)       # completed while the long polls wait
         assert {poll.result() for poll in polls} == {200}
 
 
-def test_nginx_passes_on_that_a_client_has_left(server, make_nginx):
-    """Else every client that goes would hold a connection to the server for the rest of its 55 s."""
+def test_client_disconnect_reaches_the_server(server, make_nginx):
+    """Otherwise each disconnected client would hold a connection to the server for up to 55 s."""
     with Relay(server.address) as relay:
-        behind = Behind(server, make_nginx(shipped(relay.address)))
-        request = (f"GET /v1/events?after=latest&wait=55 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {behind.key}\r\n\r\n")
-        with connect(behind.nginx.address) as sock:
+        stack = Stack(server, make_nginx(shipped(relay.address)))
+        request = (f"GET /v1/events?after=latest&wait=55 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {stack.key}\r\n\r\n")
+        with connect(stack.nginx.address) as sock:
             sock.sendall(request.encode())
             wait.until(lambda: relay.accepted == 1, "the long poll to reach the server")
             assert relay.closed_by_client == 0
-        wait.until(lambda: relay.closed_by_client == 1, "nginx to let the server know")
+        wait.until(lambda: relay.closed_by_client == 1, "nginx to close the connection")
 
 
-# -- what the logs hold ------------------------------------------------------------------------------------------------
+# -- contents of the logs ----------------------------------------------------------------------------------------------
 
 CODE, STATE = "code-" + "C" * 30, "state-" + "S" * 30
 CALLBACK = f"/platforms/callback/tiktok?code={CODE}&state={STATE}"
 
 
-def everything_logged(behind):
-    """nginx's access and error log and its standard error, and the server's own log."""
-    files = [path for path in behind.nginx.directory.rglob("*") if path.is_file() and path.name != "nginx.conf"]
-    return "".join(path.read_text(errors="replace") for path in files) + behind.viewtally.log
+def everything_logged(stack):
+    """Returns nginx's access log, error log and standard error, and the server's log."""
+    files = [path for path in stack.nginx.directory.rglob("*") if path.is_file() and path.name != "nginx.conf"]
+    return "".join(path.read_text(errors="replace") for path in files) + stack.viewtally.log
 
 
 def spellings(path):
-    """Forms of one address that nginx takes for the same, or that a person may type."""
+    """Returns spellings of one URL that nginx treats as the same, or that a person may type."""
     escaped = "/%" + format(ord(path[1]), "x") + path[2:]
     return [path, escaped, "/" + path, path + ("&" if "?" in path else "?") + "x=%zz", path.replace("/", "/./", 1), path.upper(), path + "/"]
 
 
-def test_no_log_holds_an_invitation_or_a_callback_code(behind):
-    secret = invite(behind.viewtally, AUTHOR).rpartition("/")[2]
-    with behind.proxied() as client:
+def test_logs_contain_no_invitation_secret_and_no_callback_code(stack):
+    secret = invite(stack.viewtally, AUTHOR).rpartition("/")[2]
+    with stack.proxied() as client:
         for query in (f"/sign-in?next=/invite/{secret}", f"/v1/oauth/authorize?state={STATE}"):
             client.request("GET", query, headers={"Accept": "text/html"})
     for server_runs in (True, False):
         if not server_runs:
-            behind.viewtally.stop()
-        with behind.proxied() as client:
+            stack.viewtally.stop()
+        with stack.proxied() as client:
             for path in spellings("/invite/" + secret) + spellings(CALLBACK):
                 client.request("GET", path, headers={"Accept": "text/html"})
-                client.request("POST", path, body=b"x" * 70_000)        # refused by nginx, with a line in its error log
+                client.request("POST", path, body=b"x" * 70_000)        # rejected by nginx, with a line in its error log
             client.request("GET", "/v1/account?last=yes")
-    logged = wait.until(lambda: (text := everything_logged(behind)).count("/v1/account?last=yes") >= 2 and text, "nginx to write its log")
+    logged = wait.until(lambda: (text := everything_logged(stack)).count("/v1/account?last=yes") >= 2 and text, "nginx to write its log")
     assert "/platforms/callback/tiktok " in logged and "[invitation link]" in logged
     for hidden in (secret, CODE, STATE):
         assert hidden.lower() not in logged.lower()
 
 
-def test_pages_with_a_secret_address_do_not_pass_it_on_as_referrer(behind):
-    with behind.proxied() as client:
-        for path in (invite(behind.viewtally, AUTHOR), "/invite/" + "x" * 43, CALLBACK):
-            answer = client.request("GET", path, headers={"Accept": "text/html"})
-            assert answer.headers["Referrer-Policy"] == "strict-origin", path
+def test_secret_urls_are_not_sent_as_referrer(stack):
+    with stack.proxied() as client:
+        for path in (invite(stack.viewtally, AUTHOR), "/invite/" + "x" * 43, CALLBACK):
+            response = client.request("GET", path, headers={"Accept": "text/html"})
+            assert response.headers["Referrer-Policy"] == "strict-origin", path
         assert client.request("GET", "/sign-in").headers["Referrer-Policy"] == "same-origin"
 
 
-# -- nginx's own answers -------------------------------------------------------------------------------------------------
+# -- responses of nginx itself -------------------------------------------------------------------------------------------
 
-def test_server_away_is_said_in_the_api_s_words(behind):
-    behind.viewtally.stop()
-    with behind.proxied() as client:
-        answer = client.get("/account")
-    assert answer.status == 503
-    assert answer.headers["Content-Type"] == "application/json"
-    assert int(answer.headers["Retry-After"]) > 0
-    error = answer.json()
+def test_unavailable_server_is_a_503_in_api_format(stack):
+    stack.viewtally.stop()
+    with stack.proxied() as client:
+        response = client.get("/account")
+    assert response.status == 503
+    assert response.headers["Content-Type"] == "application/json"
+    assert int(response.headers["Retry-After"]) > 0
+    error = response.json()
     assert error["success"] is False and error["error"]["code"] == "internal_error"
-    assert error["error"]["request_id"] == answer.headers["X-Request-Id"]
+    assert error["error"]["request_id"] == response.headers["X-Request-Id"]
 
 
 @pytest.mark.parametrize("status,data", [
@@ -355,15 +355,15 @@ def test_server_away_is_said_in_the_api_s_words(behind):
     (413, b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\nConnection: close\r\n\r\n" + b"x" * 70_000),
     (414, b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
 ], ids=["two hosts", "long field", "large body", "long target"])
-def test_what_nginx_refuses_is_said_in_the_api_s_words(behind, status, data):
-    answer = exchange(behind.nginx.address, data)
-    head, _, body = answer.partition(b"\r\n\r\n")
+def test_rejections_by_nginx_have_the_api_format(stack, status, data):
+    response = exchange(stack.nginx.address, data)
+    head, _, body = response.partition(b"\r\n\r\n")
     assert head.startswith(f"HTTP/1.1 {status} ".encode()), head
     assert b"\r\nContent-Type: application/json" in head
     assert json.loads(body)["error"]["code"] == "invalid_parameter"
 
 
-# -- the variants that the file shows ------------------------------------------------------------------------------------
+# -- variants described in the file -------------------------------------------------------------------------------------
 
 def test_unix_socket(make_viewtally, make_nginx, tmp_path):
     path = tmp_path / "v.sock"
@@ -372,30 +372,30 @@ def test_unix_socket(make_viewtally, make_nginx, tmp_path):
     server.start()
     text = replace_once(shipped("127.0.0.1:1"), "server 127.0.0.1:1;", "")
     text = replace_once(text, "# server unix:/run/viewtally/viewtally.sock;", f"server unix:{path};")
-    behind = Behind(server, make_nginx(text))
-    with behind.direct() as direct, behind.proxied() as proxied:
+    stack = Stack(server, make_nginx(text))
+    with stack.direct() as direct, stack.proxied() as proxied:
         assert proxied.get("/account").body == direct.get("/account").body
-    assert asked_from(behind.nginx.address, "127.0.0.2", behind, {}) == "127.0.0.2"
+    assert logged_client(stack.nginx.address, "127.0.0.2", stack, {}) == "127.0.0.2"
 
 
 def test_tls(server, make_nginx, tmp_path):
     if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed: no certificate to test with")
+        pytest.skip("openssl is not installed, so there is no certificate to test with")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                     "-subj", "/CN=api.example.com", "-addext", "subjectAltName=DNS:api.example.com",
                     "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
-    behind = Behind(server, make_nginx(with_tls(shipped(server.address), tmp_path)))
+    stack = Stack(server, make_nginx(with_tls(shipped(server.address), tmp_path)))
     context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
-    with connect(behind.nginx.address) as plain, context.wrap_socket(plain, server_hostname="api.example.com") as sock:
-        sock.sendall(f"GET /v1/account HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer {behind.key}\r\n"
+    with connect(stack.nginx.address) as plain, context.wrap_socket(plain, server_hostname="api.example.com") as sock:
+        sock.sendall(f"GET /v1/account HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer {stack.key}\r\n"
                      "Connection: close\r\n\r\n".encode())
-        answer = b"".join(iter(lambda: sock.recv(65536), b""))
-    assert answer.startswith(b"HTTP/1.1 200 ")
-    assert b"\r\nStrict-Transport-Security: " in answer
+        response = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert response.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\nStrict-Transport-Security: " in response
 
 
 def with_tls(text, directory):
-    """Does what the file's own instructions say about the second block."""
+    """Applies the instructions of the file for the second TLS block."""
     start = text.index("# TLS, second block")
     block = text[start:text.index("\n\n", start)]
     lines = [re.sub(r"^\s*#   ", "", line) for line in block.splitlines()[2:]]

@@ -1,4 +1,4 @@
-"""An author's browser as far as the pages need one without a script: cookies, forms with their tokens, redirects."""
+"""A browser without JavaScript: cookies, forms with their tokens, redirects."""
 import base64
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ class Form:
         self.method = method
         self.fields = {}
         self.buttons = []
-        self.labels = []                            # of the buttons
+        self.labels = []                            # texts of the buttons
 
 
 class _Forms(html.parser.HTMLParser):
@@ -51,7 +51,7 @@ class _Forms(html.parser.HTMLParser):
 
 
 class Page:
-    """A response that may hold HTML."""
+    """A response, parsed if it is HTML."""
 
     def __init__(self, url, response, base=""):
         self.url = url
@@ -64,7 +64,7 @@ class Page:
         self.text = re.sub(r"\s+", " ", " ".join(parsed.texts)) if parsed else ""
 
     def form(self, action):
-        """The one form that goes to this page."""
+        """Returns the only form whose action is this page."""
         found = [form for form in self.forms if form.action == self.base + action]
         assert len(found) == 1, (action, [form.action for form in self.forms])
         return found[0]
@@ -74,13 +74,13 @@ class Page:
 
 
 class Browser:
-    """Keeps cookies over requests to one server; follows redirects when asked to."""
+    """Stores cookies of one server and optionally follows redirects."""
 
     def __init__(self, client, base="", headers=None):
         self.client = client
         self.base = base
         self.cookies = {}
-        self.attributes = {}        # of each cookie as it was last set: http.cookies.Morsel
+        self.attributes = {}        # http.cookies.Morsel of each cookie, as it was last set
         self.headers = headers or {}
 
     def request(self, method, target, body=None, headers=None):
@@ -91,10 +91,10 @@ class Browser:
         sent = {name: value for name, value in sent.items() if value is not None}
         response = self.client.request(method, target, headers=sent, body=body)
         for line in response.headers.get_all("Set-Cookie") or []:
-            self._take(line)
+            self._store_cookie(line)
         return Page(target, response, self.base)
 
-    def _take(self, line):
+    def _store_cookie(self, line):
         jar = http.cookies.SimpleCookie()
         jar.load(line)
         (name, morsel), = jar.items()
@@ -108,7 +108,7 @@ class Browser:
         return self._follow(self.request("GET", self.base + path, **options), follow)
 
     def post(self, path, fields, follow=False, headers=None):
-        """A form as a browser on this page would send it."""
+        """Sends a form as a browser on this site would."""
         all_headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{self.client.address}",
                        "Sec-Fetch-Site": "same-origin"}
         all_headers.update(headers or {})
@@ -116,26 +116,26 @@ class Browser:
         return self._follow(page, follow)
 
     def send(self, page, action, values=None, follow=True, headers=None):
-        """Fills the page's form in and sends it."""
+        """Fills in the page's form and sends it."""
         return self.post(action, {**page.form(action).fields, **(values or {})}, follow=follow, headers=headers)
 
     def _follow(self, page, follow):
         hops = 0
         while follow and page.status in (302, 303):
             hops += 1
-            assert hops < 10, "redirects without end"
+            assert hops < 10, "too many redirects"
             page = self.request("GET", page.headers["Location"])
         return page
 
 
 def invite(viewtally, author_id, *options):
-    """The path of a new invitation's link."""
+    """Creates an invitation and returns the path of its link."""
     link = viewtally.run("author", "invite", author_id, *options).out.strip()
     return urllib.parse.urlsplit(link).path
 
 
 def sign_up(viewtally, author_id, login, password, browser=None):
-    """An author who has followed an invitation and is signed in."""
+    """Follows a new invitation and returns the signed-in browser."""
     browser = browser or Browser(viewtally.client())
     path = invite(viewtally, author_id, "--login", login)[len(browser.base):]
     page = browser.send(browser.get(path), path, {"password": password, "again": password}, follow=False)
@@ -144,6 +144,7 @@ def sign_up(viewtally, author_id, login, password, browser=None):
 
 
 def sign_in(viewtally, login, password, browser=None):
+    """Signs in and returns the browser."""
     browser = browser or Browser(viewtally.client())
     page = browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
     assert page.status == 303, page
@@ -151,7 +152,7 @@ def sign_in(viewtally, login, password, browser=None):
 
 
 def session_cookie(instance, author_id):
-    """A session as a sign-in would write it, for tests of something else; the value of `viewtally-session`."""
+    """Writes a session as a sign-in would and returns the value of the cookie `viewtally-session`."""
     secret, author = os.urandom(32), bytes.fromhex(author_id.replace("-", ""))
     with contextlib.closing(sqlite3.connect(instance.settings["store"]["path"], timeout=30)) as db, db:
         (row,) = db.execute("SELECT id FROM authors WHERE uuid = ?", (author,)).fetchone()

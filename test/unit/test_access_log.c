@@ -1,5 +1,5 @@
-/* The access log while nothing is written: how much waits, what is said, that whole lines come. Rotation,
- * pipes and what is in a line: test/flow/test_access_log.py. */
+/* The access log while it cannot be written: bounded buffer, log messages, whole lines. Rotation, pipes and the
+ * content of lines: test/flow/test_access_log.py. */
 #include "unit.h"
 
 #include "admin/access_log.h"
@@ -13,34 +13,34 @@
 enum { POOL = 4, LINES_BYTES = 4 << 20, TEXT_MAX = 6 << 20 };
 
 static uv_loop_t loop;
-static uv_sem_t held, release;
-static uv_work_t holds[POOL];
-static char folder[] = "/tmp/viewtally-access-XXXXXX", path[64], said_path[64];
+static uv_sem_t blocked, release;
+static uv_work_t blockers[POOL];
+static char folder[] = "/tmp/viewtally-access-XXXXXX", path[64], log_path[64];
 static char text[TEXT_MAX];
-static int stderr_fd; /* while what is said goes to a file */
+static int stderr_fd; /* while standard error goes to log_path */
 
-static void hold(uv_work_t *work)
+static void block(uv_work_t *work)
 {
     (void)work;
-    uv_sem_post(&held);
+    uv_sem_post(&blocked);
     uv_sem_wait(&release);
 }
 
-static void let_go(uv_work_t *work, int status)
+static void on_unblocked(uv_work_t *work, int status)
 {
     (void)work;
     assert_int_equal(status, 0);
 }
 
-static void stop_pool(void)
+static void block_pool(void)
 {
     for (int i = 0; i < POOL; i++)
-        assert_int_equal(uv_queue_work(&loop, &holds[i], hold, let_go), 0);
+        assert_int_equal(uv_queue_work(&loop, &blockers[i], block, on_unblocked), 0);
     for (int i = 0; i < POOL; i++)
-        uv_sem_wait(&held);
+        uv_sem_wait(&blocked);
 }
 
-static void start_pool(void)
+static void unblock_pool(void)
 {
     for (int i = 0; i < POOL; i++)
         uv_sem_post(&release);
@@ -56,8 +56,9 @@ static size_t read_text(const char *from)
     return (size_t)n;
 }
 
-/* Lines of `text` with it. Each on its own: AddressSanitizer's strstr() looks at all that follows. */
-static int count(const char *what)
+/* Returns the number of lines of `text` that contain `what`. Searches line by line, because strstr() under
+ * AddressSanitizer measures the whole rest of the text. */
+static int count_lines(const char *what)
 {
     int n = 0;
     char *end;
@@ -66,15 +67,15 @@ static int count(const char *what)
     return n;
 }
 
-static void begin_to_listen(void)
+static void capture_stderr(void)
 {
-    int said = open(said_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int file = open(log_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     stderr_fd = dup(STDERR_FILENO);
-    dup2(said, STDERR_FILENO);
-    close(said);
+    dup2(file, STDERR_FILENO);
+    close(file);
 }
 
-static void end_of(struct access_log *l)
+static void finish(struct access_log *l)
 {
     access_log_close(l);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
@@ -85,53 +86,53 @@ static void end_of(struct access_log *l)
 
 static const struct route account = {.path = "/account", .name = "/v1/account"};
 
-static void a_pool_that_stands_still_loses_little_and_says_so(void **state)
+static void blocked_pool_drops_lines_above_the_limit_and_logs_once(void **state)
 {
     struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
     struct error error;
     (void)state;
     assert_int_equal(access_log_set_target(l, path, &error), OK);
-    stop_pool();
-    begin_to_listen();
+    block_pool();
+    capture_stderr();
     while (access_log_counts(l).dropped < 1000)
         access_log_append(l, &r, true, 5);
     uint64_t lines = access_log_counts(l).lines;
-    start_pool();
+    unblock_pool();
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     (void)read_text(path);
-    assert_int_equal(count("\n"), lines);
+    assert_int_equal(count_lines("\n"), lines);
     access_log_append(l, &r, true, 5);
-    end_of(l);
+    finish(l);
 
     size_t bytes = read_text(path);
-    assert_int_equal(count("\n"), lines + 1);
-    assert_int_equal(count("{\"time\""), lines + 1);
-    assert_int_equal(count("\"complete\":true}\n"), lines + 1);
+    assert_int_equal(count_lines("\n"), lines + 1);
+    assert_int_equal(count_lines("{\"time\""), lines + 1);
+    assert_int_equal(count_lines("\"complete\":true}\n"), lines + 1);
     assert_in_range(bytes, LINES_BYTES - 1000, LINES_BYTES + (128 << 10));
-    (void)read_text(said_path);
-    assert_int_equal(count("the access log cannot be written"), 1);
-    assert_int_equal(count("when 4096 KiB wait"), 1);
-    assert_int_equal(count("the access log is written again"), 1);
+    (void)read_text(log_path);
+    assert_int_equal(count_lines("cannot write the access log"), 1);
+    assert_int_equal(count_lines("when 4096 KiB are waiting"), 1);
+    assert_int_equal(count_lines("the access log can be written again"), 1);
 }
 
-static void a_full_disk_is_told_of_once(void **state)
+static void full_disk_is_logged_once(void **state)
 {
     struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
     struct error error;
     (void)state;
-    begin_to_listen();
+    capture_stderr();
     assert_int_equal(access_log_set_target(l, "/dev/full", &error), OK);
     access_log_append(l, &r, true, 5);
-    for (int tries = 0; tries < 100 && read_text(said_path) == 0; tries++)
+    for (int tries = 0; tries < 100 && read_text(log_path) == 0; tries++)
         (void)uv_run(&loop, UV_RUN_ONCE);
     while (access_log_counts(l).dropped < 1000)
         access_log_append(l, &r, true, 5);
-    end_of(l);
-    (void)read_text(said_path);
-    assert_int_equal(count("\n"), 1);
-    assert_int_equal(count("No space left on device"), 1);
+    finish(l);
+    (void)read_text(log_path);
+    assert_int_equal(count_lines("\n"), 1);
+    assert_int_equal(count_lines("No space left on device"), 1);
 }
 
 static int set_up(void **state)
@@ -140,8 +141,8 @@ static int set_up(void **state)
     log_set(LOG_INFO, LOG_TEXT);
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/log", folder);
-    (void)snprintf(said_path, sizeof said_path, "%s/said", folder);
-    assert_int_equal(uv_sem_init(&held, 0), 0);
+    (void)snprintf(log_path, sizeof log_path, "%s/stderr", folder);
+    assert_int_equal(uv_sem_init(&blocked, 0), 0);
     assert_int_equal(uv_sem_init(&release, 0), 0);
     return uv_loop_init(&loop);
 }
@@ -150,9 +151,9 @@ static int tear_down(void **state)
 {
     (void)state;
     unlink(path);
-    unlink(said_path);
+    unlink(log_path);
     rmdir(folder);
-    uv_sem_destroy(&held);
+    uv_sem_destroy(&blocked);
     uv_sem_destroy(&release);
     return uv_loop_close(&loop);
 }
@@ -160,8 +161,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pool_that_stands_still_loses_little_and_says_so),
-        cmocka_unit_test(a_full_disk_is_told_of_once),
+        cmocka_unit_test(blocked_pool_drops_lines_above_the_limit_and_logs_once),
+        cmocka_unit_test(full_disk_is_logged_once),
     };
     setenv("UV_THREADPOOL_SIZE", "4", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
