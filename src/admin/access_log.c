@@ -2,8 +2,8 @@
  *
  *   lines --(every 100 ms or 64 KiB)--> writing --(job on the thread pool)--> file
  *
- * `lines` belongs to the loop. `writing` belongs to the job while `busy`; otherwise it holds what the last job
- * could not write. */
+ * `lines` belongs to the loop. `writing` belongs to the job while `busy`; otherwise it holds what the last
+ * job could not write. */
 #include "admin/access_log.h"
 
 #include "base/check.h"
@@ -142,8 +142,8 @@ static void report(struct access_log *l, int error)
     if (error == l->reported)
         return;
     if (error)
-        log_error("cannot write the access log: %s; lines are dropped when %d KiB are waiting", strerror(error),
-                  LINES_MAX_BYTES >> 10);
+        log_error("cannot write the access log: %s; lines are dropped when %d KiB are waiting",
+                  strerror(error), LINES_MAX_BYTES >> 10);
     else
         log_info("the access log can be written again");
     l->reported = error;

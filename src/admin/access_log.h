@@ -1,8 +1,8 @@
 /* The access log: one JSON line per request, written to a file, a pipe or standard error.
  *
- * Lines are collected in memory and written by jobs on the thread pool, so that a slow disk does not block the
- * loop. If the log cannot be written, lines wait in a bounded buffer; if that is full, lines are dropped and
- * counted. Lines are never cut. A line contains no URL, header field or body of the request. */
+ * Lines are collected in memory and written by jobs on the thread pool, so that a slow disk does not block
+ * the loop. If the log cannot be written, lines wait in a bounded buffer; if that is full, lines are dropped
+ * and counted. Lines are never cut. A line contains no URL, header field or body of the request. */
 #ifndef VT_ADMIN_ACCESS_LOG_H
 #define VT_ADMIN_ACCESS_LOG_H
 
@@ -16,9 +16,9 @@ struct access_log;
 /* Returns a log that writes nothing until access_log_set_target(). */
 struct access_log *access_log_new(uv_loop_t *loop);
 
-/* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" for nowhere. The file
- * is opened even if it is the current one, for log rotation. No line is lost or duplicated. On error, the
- * previous target stays in use. */
+/* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" for nowhere. The
+ * file is opened even if it is the current one, for log rotation. No line is lost or duplicated. On error,
+ * the previous target stays in use. */
 MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
 /* Appends the line of a finished request, which took `us` microseconds. `complete` is false if the connection

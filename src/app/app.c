@@ -277,8 +277,8 @@ static void close_signals(struct app *app)
 
 /* ---- start and stop ---- */
 
-/* `close` also runs if `open` failed. It starts to close; the loop completes it. Not set for what drains.
- * `free` runs after the loop has ended. */
+/* `close` also runs if `open` failed. It starts to close; the loop completes it. NULL for subsystems that
+ * drain. `free` runs after the loop has ended. */
 static const struct subsystem {
     enum err (*open)(struct app *app, struct error *error);
     void (*close)(struct app *app);

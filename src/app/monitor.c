@@ -102,7 +102,8 @@ void monitor_close(struct monitor *m)
     if (m->closed)
         return;
     m->closed = true;
-    /* The admin listener may still serve a request while it closes, but the subsystems are about to go. */
+    /* The admin listener may still serve a request while it closes, but the subsystems may be closed by then.
+     */
     m->view = (struct admin_view){.config = m->view.config,
                                   .requests = m->requests,
                                   .loop_lag = &m->lag,

@@ -41,7 +41,7 @@ static enum next reject(struct request *r, const char *why)
     return page_error(r, 400, "%s Nothing was connected. The developer of the app can fix this.", why);
 }
 
-/* 303, because other statuses make the browser repeat the POST with its form (RFC 9700, 4.12). */
+/* 303, because after a 307 the browser would send the form to the app, too (RFC 9700, 4.12). */
 static enum next redirect_to_app(struct request *r, struct str to)
 {
     response_reset(r);

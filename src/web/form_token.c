@@ -8,7 +8,7 @@
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
 /* Returns what the token is bound to. An author who is signed in by a proxy has a form cookie but no session;
- * binding the token to the author prevents that a form of one author is sent in the name of another. */
+ * binding the token to the author keeps a form of one author from being sent in the name of another. */
 static struct str bound_to(const struct page_context *page)
 {
     return page->viewer.author_row ? str_make((const char *)page->viewer.id.b, sizeof page->viewer.id.b)

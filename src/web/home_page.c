@@ -1,4 +1,4 @@
-/* GET /: on to the dashboard. */
+/* GET /: redirects to the dashboard. */
 #include "web/page.h"
 
 static enum next home_step(struct request *r)

@@ -363,7 +363,7 @@ void page_add_fields(struct request *r)
         response_add_field(r, STR("Cache-Control"), STR("no-store"));
 }
 
-void page_refusal(struct request *r, const char *message)
+void page_reject(struct request *r, const char *message)
 {
     int status = r->res.status;
     bool close = r->res.close;

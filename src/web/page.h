@@ -75,6 +75,6 @@ void page_add_fields(struct request *r);
 
 /* For struct http_app.reject: sends a request that was rejected before it reached a page as an error
  * page. */
-void page_refusal(struct request *r, const char *message);
+void page_reject(struct request *r, const char *message);
 
 #endif

@@ -156,7 +156,7 @@ static enum next exchange_step(struct request *r)
     struct callback *c = callback_of(r);
     struct http_request request = {.method = NULL};
     if (c->calls && c->outcome.kind != OUTCOME_OK) {
-        log_warn("linking: %s answered author %" PRId64 " with %s %.*s", c->desc->name,
+        log_warn("linking: call to %s for author %" PRId64 " failed: %s %.*s", c->desc->name,
                  c->consume.key.author_row, outcome_kind_name(c->outcome.kind), (int)c->outcome.code.len,
                  c->outcome.code.p);
         const bool authors =
@@ -207,7 +207,7 @@ static enum next consumed_step(struct request *r)
     if (str_eq(error, STR("access_denied")) || str_eq(error, STR("user_cancelled_login")))
         return not_connected(r, 200, "You did not allow this service to read your numbers at %s.");
     if (error.p) {
-        log_warn("linking: %s answered author %" PRId64 " with %.*s", c->desc->name,
+        log_warn("linking: %s redirected author %" PRId64 " with the error %.*s", c->desc->name,
                  c->consume.key.author_row, (int)(error.len < 60 ? error.len : 60), error.p);
         return not_connected(
             r, 400,

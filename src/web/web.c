@@ -64,7 +64,7 @@ void web_init(struct web *web, const struct config *config, uv_loop_t *loop, str
         .http = {.ctx = web,
                  .start = page_checks_start_step,
                  .no_route = page_checks_no_route_step,
-                 .reject = page_refusal,
+                 .reject = page_reject,
                  .finish = page_checks_finish},
         .config = config,
         .store = store,

@@ -1,5 +1,5 @@
-/* The access log while it cannot be written: bounded buffer, log messages, whole lines. Rotation, pipes and the
- * content of lines: test/flow/test_access_log.py. */
+/* The access log while it cannot be written: bounded buffer, log messages, whole lines. Rotation, pipes and
+ * the content of lines: test/flow/test_access_log.py. */
 #include "unit.h"
 
 #include "admin/access_log.h"
