@@ -1,4 +1,4 @@
-/* A set-associative table, indexed by a keyed hash: nobody outside can choose names that share a set. */
+/* A set-associative table, indexed by a keyed hash: an attacker cannot choose names that share a set. */
 #include "auth/failure_limiter.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
 /* Slows down guessing: counts failures per name (a network, an app, an account) in the memory of this process
- * and tells how long the name must wait. It has no dependency that could fail, so it never fails open.
+ * and returns how long the name must wait. It has no dependency that could fail, so it never fails open.
  *
  * A name may fail `burst` times in a row, and one failure expires every `decay_ms`. Above `burst`
  *   if wait_ms is 0, it waits until the next failure expires: one attempt every decay_ms;
@@ -28,8 +28,8 @@ int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name
 
 void failure_limiter_record(struct failure_limiter *l, struct str name, int64_t now_ms);
 
-/* Removes one recorded failure and ends the wait. For attempts that are recorded before their outcome is
- * known, and then succeed. */
+/* Removes one recorded failure and ends the wait: for an attempt that was recorded before its outcome, and
+ * then succeeded. */
 void failure_limiter_undo(struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* Removes all failures of the name. */

@@ -23,7 +23,7 @@ struct key_cache {
 
 struct key_cache *key_cache_new(void)
 {
-    struct key_cache *c = xcalloc(1, sizeof *c); /* untouched pages take no memory */
+    struct key_cache *c = xcalloc(1, sizeof *c); /* pages use memory only once they are written */
     randombytes_buf(c->secret, sizeof c->secret);
     return c;
 }

@@ -48,7 +48,7 @@ struct attempt_names {
     struct str pair, network;
 };
 
-/* Logins are shorter than PAIR_ACCOUNT_MAX. A longer text is no login; such texts may share a count. */
+/* Logins are shorter than PAIR_ACCOUNT_MAX. A longer text is not a login; such texts may share a count. */
 static void name_attempt(const struct sign_in_attempt *a, struct attempt_names *n)
 {
     const size_t len = a->account.len < PAIR_ACCOUNT_MAX ? a->account.len : PAIR_ACCOUNT_MAX;

@@ -1,4 +1,4 @@
-/* Slows down failed sign-ins without letting anybody lock an author out:
+/* Slows down failed sign-ins without allowing an attacker to lock an author out:
  *
  *   account and network together   5 attempts, then a wait of 2 s, doubled up to 60 s
  *   account                        100 failures, then one attempt every 36 s (100 an hour), from all networks

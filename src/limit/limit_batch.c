@@ -51,7 +51,7 @@ static void batch_free(struct limit_batch *batch)
     free(batch);
 }
 
-/* The two integers of SCRIPT_LIMIT. A reply that the script cannot give is not used. */
+/* The two integers of SCRIPT_LIMIT. Values out of range are invalid. */
 static struct limit_reply read_reply(const struct limit_batch *batch, int i)
 {
     const int64_t remaining = batch->integers[REPLY_INTEGERS * i];

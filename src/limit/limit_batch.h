@@ -1,5 +1,4 @@
-/* Limit batches: all requests of one loop iteration that the limiter asks Redis about share one call of
- * SCRIPT_LIMIT. */
+/* Limit batches: all requests of one loop iteration that Redis must judge share one call of SCRIPT_LIMIT. */
 #ifndef VT_LIMIT_LIMIT_BATCH_H
 #define VT_LIMIT_LIMIT_BATCH_H
 
@@ -28,7 +27,7 @@ void limit_batcher_free(struct limit_batcher *b);
 
 /* Adds a request of the API key to the batch of this loop iteration. NEXT_MORE with ok = false if Redis is
  * unavailable; else NEXT_WAIT: `w` completes with `*out` filled at most REDIS_DEADLINE_MS after the end of
- * this iteration. A request that is canceled meanwhile still counts. */
+ * this iteration. A canceled request still counts. */
 enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
                             struct waiter *w, struct limit_reply *out);
 

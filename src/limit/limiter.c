@@ -15,9 +15,10 @@ struct limiter {
     struct limiter_counts counts;
 };
 
-/* The windows of this process record what Redis decides, so that they can take over at any time. Redis judged
- * the request between `opened_ms` and now: an admission is recorded as of now and a rejection as of
- * `opened_ms`, so that this process is never stricter about rejections nor more lenient about admissions. */
+/* The windows of this process record the verdicts of Redis, so that they can take over at any time. Redis
+ * judged the request between `opened_ms` and now. An admission is recorded at the later time and a rejection
+ * is counted from the earlier one: this process never admits more than Redis would, and never rejects longer
+ * than Redis announced. */
 static void on_replied(void *ctx, int64_t key_row, const struct limit_verdict *verdict, int64_t opened_ms)
 {
     struct limiter *l = ctx;

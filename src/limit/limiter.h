@@ -1,7 +1,8 @@
 /* The rate limit (decision 7). Redis holds the windows that all processes share. The windows of this process
  * (limit/window.h) decide if no Redis is configured, or if Redis is unavailable or late. After a rejection by
- * Redis, this process rejects further requests of the key itself, without asking Redis, until the time that
- * Redis named, but for at most a second: `viewtally key limit --reset` takes effect within that second. */
+ * Redis, this process rejects further requests of the key itself, without a call to Redis, until the time
+ * that Redis named, but for at most a second: `viewtally key limit --reset` takes effect within that second.
+ */
 #ifndef VT_LIMIT_LIMITER_H
 #define VT_LIMIT_LIMITER_H
 

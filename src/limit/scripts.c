@@ -12,10 +12,10 @@
  * the last `limit` requests leaves the window.
  *
  * A window is the times of the admitted requests of the last minute by the clock of Redis, oldest first, 6
- * bytes each, big-endian ms. If the clock was set back, the times are shifted so that the newest is now:
- * never too many are admitted, and nobody waits longer than a minute.
+ * bytes each, big-endian ms. If the clock was moved back, the times are shifted so that the newest one is
+ * now: never too many requests are admitted, and no key waits longer than a minute.
  *
- * A value that is no window is replaced; for a value of another type, MGET returns nil. */
+ * A value that is not a window is replaced. For a value of another type, MGET returns nil. */
 static const char limit_script[] =
     "local limit = tonumber(ARGV[1])\n"
     "local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack\n"

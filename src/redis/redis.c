@@ -17,7 +17,7 @@ enum { OPEN_MS = 1000, PROBE_MS = 1000, SHA_LEN = 40 };
 
 enum redis_state { REDIS_DOWN, REDIS_OPENING, REDIS_UP, REDIS_BROKEN, REDIS_CLOSED };
 
-/* A command of a round of probes; it knows its place in the round. */
+/* One command of a round of probes; `index` is its position in the round. */
 struct probe_command {
     struct redis_command command; /* first */
     struct redis *redis;

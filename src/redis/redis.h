@@ -1,13 +1,9 @@
 /* The Redis client: it keeps one connection on the loop and calls scripts. Each call has a deadline. While
- * Redis is unavailable, slow or failing, calls fail at once instead of waiting, and the client reconnects by
- * itself.
+ * Redis is unavailable, slow or failing, calls fail immediately, and the client reconnects by itself.
  *
- *            attempt              probes succeed               a call fails or is late
- *   DOWN --------------> OPENING -----------------> UP -----------------------------------> BROKEN
- *    ^                     |                        ^ |                                       | |
- *    |                     |                        +-|---- a later round of probes succeeds -+ |
- *    +---------------------+--------------------------+-----------------------------------------+
- *        connection lost, or no reply for 1 s while OPENING or probing
+ *   DOWN --attempt--> OPENING --probes succeed--> UP --a call fails or is late--> BROKEN
+ *   BROKEN --a later round of probes succeeds--> UP
+ *   OPENING, UP, BROKEN --connection lost, or no reply to an attempt or to probes for 1 s--> DOWN
  *
  * redis_enter() makes every transition. From DOWN and BROKEN the next attempt follows after 100 ms, doubled
  * up to 5 s, with jitter. Only a successful call resets that pause: a Redis that passes every probe and fails

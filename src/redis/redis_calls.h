@@ -9,7 +9,7 @@
 
 struct redis_calls {
     uv_timer_t deadline; /* of the oldest call; the owner closes it */
-    struct list pending; /* calls that have a waiter and are not late, oldest first */
+    struct list pending; /* calls without a reply that are not late, oldest first */
     struct redis_counts counts;
     /* Called for each reply, before its waiter completes, and once for all calls that become late together.
      * `failure` NULL: success. Not called when the connection is lost: redis_connection reports that. */

@@ -1,5 +1,5 @@
-/* One connection to Redis: name lookup, socket, TLS, AUTH and SELECT. It reports what happens; redis.c
- * decides when to open it, again and again.
+/* One connection to Redis: name lookup, socket, TLS, AUTH and SELECT. The owner (redis.c) decides when to
+ * open it again after a loss.
  *
  *   CLOSED --redis_connection_open()--> OPENING --connected()--> OPEN
  *   OPENING, OPEN --lost(): the owner calls redis_connection_drop()--> CLOSED */
@@ -19,7 +19,7 @@ struct redis_connection_events {
     void *ctx;
 };
 
-/* Embedded in a record of the sender that outlives the connection's context. */
+/* Embedded in a record of the sender, which must live until `replied` is called. */
 struct redis_command {
     /* Called exactly once. `reply` is valid until the callback returns; NULL: the connection was lost or
      * dropped. */
@@ -32,7 +32,8 @@ struct redis_connection *redis_connection_new(uv_loop_t *loop, struct redis_opti
 /* Precondition: dropped, and no callback of it is running. */
 void redis_connection_free(struct redis_connection *c);
 
-/* Starts an attempt. Precondition: closed. There is no timeout: after a while, the owner drops it. */
+/* Starts an attempt. Precondition: closed. It has no timeout of its own: the owner
+ * drops the connection. */
 void redis_connection_open(struct redis_connection *c);
 
 /* Closes the connection. Commands in flight get the reply NULL, during this call or, if it was called from a

@@ -1,4 +1,4 @@
-/* See the header for the contract. The tree of a reply dies when the callback of hiredis returns. */
+/* hiredis frees a reply when its callback returns, so integers are copied. */
 #include "redis/redis_reply.h"
 
 #include <hiredis/hiredis.h>

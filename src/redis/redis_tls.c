@@ -32,7 +32,7 @@ static bool load_client_certificate(SSL_CTX *c, const struct redis_tls_files *fi
            SSL_CTX_check_private_key(c) == 1;
 }
 
-/* The first error is the cause; the later ones tell where it was detected. */
+/* The first error is the cause; later ones are consequences. */
 static const char *pop_error(void)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_error());

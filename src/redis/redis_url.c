@@ -1,4 +1,4 @@
-/* Parses addresses of Redis, and takes the options from the configuration. */
+/* Parses addresses of Redis, and builds the options from the configuration. */
 #include "base/check.h"
 #include "config/config.h"
 #include "redis/redis.h"
