@@ -32,10 +32,10 @@ struct store {
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 
-/* Make several statements one snapshot. Within a transaction of the caller they do nothing. `*own` is passed
- * from begin to end. On error begin leaves no transaction open; end is harmless then. */
-MUST_USE enum err store_snapshot_begin(struct store *s, bool *own);
-void store_snapshot_end(struct store *s, bool own);
+/* Runs `work` in one snapshot: in a read transaction of its own, or in the transaction of the caller if there
+ * is one. */
+typedef enum err snapshot_work(struct store *s, void *ctx);
+MUST_USE enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx);
 
 /* The author's revision and newest event id. */
 struct author_head {

@@ -57,8 +57,9 @@ static enum err scan_events(struct events_read *r)
     return err;
 }
 
-static enum err list_events(struct events_read *r, struct store *s)
+static enum err list_events(struct store *s, void *ctx)
 {
+    struct events_read *r = ctx;
     struct author_head head;
     enum err err = scan_events(r);
     if (err)
@@ -73,16 +74,11 @@ static enum err list_events(struct events_read *r, struct store *s)
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress)
 {
-    struct store *s = read->store;
-    struct events_read r = {.db = &s->db, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
-    bool own;
+    struct events_read r = {
+        .db = &read->store->db, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
     *progress = (struct events_progress){.scanned_to = query->bound};
     store_read_begin(read);
-    enum err err = store_snapshot_begin(s, &own);
-    if (!err)
-        err = list_events(&r, s);
-    store_snapshot_end(s, own);
-    return store_read_end(read, err);
+    return store_read_end(read, store_run_in_snapshot(read->store, list_events, &r));
 }
 
 enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int max, int *count)

@@ -122,23 +122,27 @@ static enum err scan_videos(struct stats_read *r)
     return err;
 }
 
+static enum err list_stats(struct store *s, void *ctx)
+{
+    struct stats_read *r = ctx;
+    struct author_head head;
+    enum err err = scan_videos(r);
+    if (err)
+        return err;
+    err = store_author_head(s, r->query->author_row, &head);
+    if (err)
+        return err;
+    r->progress->author_rev = head.rev;
+    return OK;
+}
+
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress)
 {
-    struct store *s = read->store;
-    struct stats_read r = {.store = s, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
-    struct author_head head = {0};
-    bool own;
+    struct stats_read r = {.store = read->store, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
     *progress = (struct stats_progress){.next = query->after};
     store_read_begin(read);
-    enum err err = store_snapshot_begin(s, &own);
-    if (!err)
-        err = scan_videos(&r);
-    if (!err)
-        err = store_author_head(s, query->author_row, &head);
-    progress->author_rev = head.rev;
-    store_snapshot_end(s, own);
-    return store_read_end(read, err);
+    return store_read_end(read, store_run_in_snapshot(read->store, list_stats, &r));
 }
 
 /* --- one video --- */
@@ -166,8 +170,9 @@ static enum err pass_video(struct store *s, struct sqlite3_stmt *q, const struct
     return OK;
 }
 
-static enum err read_video_days(struct store *s, const struct video_days_query *query)
+static enum err read_video_days(struct store *s, void *ctx)
 {
+    const struct video_days_query *query = ctx;
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_VIDEO_OF_AUTHOR);
     db_bind_uuid(q, 1, query->id);
     db_bind_i64(q, 2, query->author_row);
@@ -182,14 +187,8 @@ static enum err read_video_days(struct store *s, const struct video_days_query *
 enum next store_read_video_days(struct store_read *read, int64_t author_row, const struct uuid *id,
                                 int32_t from, int32_t to, store_video_days_fn fn, void *ctx)
 {
-    const struct video_days_query query = {
+    struct video_days_query query = {
         .author_row = author_row, .id = id, .from = from, .to = to, .fn = fn, .ctx = ctx};
-    struct store *s = read->store;
-    bool own;
     store_read_begin(read);
-    enum err err = store_snapshot_begin(s, &own);
-    if (!err)
-        err = read_video_days(s, &query);
-    store_snapshot_end(s, own);
-    return store_read_end(read, err);
+    return store_read_end(read, store_run_in_snapshot(read->store, read_video_days, &query));
 }

@@ -5,19 +5,27 @@
 
 /* --- books --- */
 
-static enum err list_books(struct db *db, int64_t author_row, const struct book_position *after, int limit,
-                           store_book_fn fn, void *ctx)
+struct books_read {
+    int64_t author_row;
+    const struct book_position *after; /* NULL: at the newest */
+    int limit;
+    store_book_fn fn;
+    void *ctx;
+    int64_t *author_rev;
+};
+
+static enum err list_page_of_books(struct db *db, const struct books_read *r)
 {
     struct sqlite3_stmt *q = db_use(db, QUERY_BOOKS_PAGE);
     enum err err;
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, after ? after->created_at : INT64_MAX);
-    db_bind_blob(q, 3, after ? after->id.b : NULL, after ? sizeof after->id.b : 0);
-    db_bind_i64(q, 4, limit);
+    db_bind_i64(q, 1, r->author_row);
+    db_bind_i64(q, 2, r->after ? r->after->created_at : INT64_MAX);
+    db_bind_blob(q, 3, r->after ? r->after->id.b : NULL, r->after ? sizeof r->after->id.b : 0);
+    db_bind_i64(q, 4, r->limit);
     while (db_row(db, q, &err)) {
         struct book book;
         bool sound = row_book(q, 0, &book);
-        if (sound && fn(ctx, &book, db_text(q, BOOK_COLUMNS)))
+        if (sound && r->fn(r->ctx, &book, db_text(q, BOOK_COLUMNS)))
             continue;
         err = sound ? OK : db_damaged(db, "book");
         db_reset(q);
@@ -26,21 +34,32 @@ static enum err list_books(struct db *db, int64_t author_row, const struct book_
     return err;
 }
 
+static enum err list_books(struct store *s, void *ctx)
+{
+    const struct books_read *r = ctx;
+    struct author_head head;
+    enum err err = list_page_of_books(&s->db, r);
+    if (err)
+        return err;
+    err = store_author_head(s, r->author_row, &head);
+    if (err)
+        return err;
+    *r->author_rev = head.rev;
+    return OK;
+}
+
 enum next store_list_books(struct store_read *read, int64_t author_row, const struct book_position *after,
                            int limit, store_book_fn fn, void *ctx, int64_t *author_rev)
 {
-    struct store *s = read->store;
-    struct author_head head = {0};
-    bool own;
+    struct books_read r = {.author_row = author_row,
+                           .after = after,
+                           .limit = limit,
+                           .fn = fn,
+                           .ctx = ctx,
+                           .author_rev = author_rev};
+    *author_rev = 0;
     store_read_begin(read);
-    enum err err = store_snapshot_begin(s, &own);
-    if (!err)
-        err = list_books(&s->db, author_row, after, limit, fn, ctx);
-    if (!err)
-        err = store_author_head(s, author_row, &head);
-    *author_rev = head.rev;
-    store_snapshot_end(s, own);
-    return store_read_end(read, err);
+    return store_read_end(read, store_run_in_snapshot(read->store, list_books, &r));
 }
 
 /* --- videos --- */
@@ -74,14 +93,21 @@ static struct sqlite3_stmt *bind_page(struct db *db, const struct videos_query *
     return q;
 }
 
-static enum err list_page(struct db *db, struct sqlite3_stmt *q, store_video_fn fn, void *ctx)
+struct videos_read {
+    const struct videos_query *query;
+    store_video_fn fn;
+    void *ctx;
+};
+
+static enum err list_page(struct db *db, const struct videos_read *r, int64_t book_row)
 {
+    struct sqlite3_stmt *q = bind_page(db, r->query, book_row);
     enum err err;
     while (db_row(db, q, &err)) {
         struct video video;
         struct book_ref book;
         bool sound = row_video(q, 0, &video) && row_book_ref(q, VIDEO_COLUMNS, &book);
-        if (sound && fn(ctx, &video, &book))
+        if (sound && r->fn(r->ctx, &video, &book))
             continue;
         err = sound ? OK : db_damaged(db, "video");
         db_reset(q);
@@ -99,28 +125,24 @@ static enum err find_book(struct db *db, const struct videos_query *query, int64
     return db_one_i64(db, q, book_row);
 }
 
-static enum err list_book_videos(struct store *s, const struct videos_query *query, store_video_fn fn,
-                                 void *ctx)
+static enum err list_book_videos(struct store *s, void *ctx)
 {
-    bool own;
-    int64_t book_row = 0;
-    enum err err = store_snapshot_begin(s, &own);
-    if (!err)
-        err = find_book(&s->db, query, &book_row);
-    if (!err)
-        err = list_page(&s->db, bind_page(&s->db, query, book_row), fn, ctx);
-    store_snapshot_end(s, own);
-    return err == ERR_NOT_FOUND ? OK : err;
+    const struct videos_read *r = ctx;
+    int64_t book_row;
+    enum err err = find_book(&s->db, r->query, &book_row);
+    if (err)
+        return err == ERR_NOT_FOUND ? OK : err;
+    return list_page(&s->db, r, book_row);
 }
 
 enum next store_list_videos(struct store_read *read, const struct videos_query *query, store_video_fn fn,
                             void *ctx)
 {
     struct store *s = read->store;
+    struct videos_read r = {.query = query, .fn = fn, .ctx = ctx};
     store_read_begin(read);
-    enum err err = query->has_book ? list_book_videos(s, query, fn, ctx)
-                                   : list_page(&s->db, bind_page(&s->db, query, 0), fn, ctx);
-    return store_read_end(read, err);
+    return store_read_end(read, query->has_book ? store_run_in_snapshot(s, list_book_videos, &r)
+                                                : list_page(&s->db, &r, 0));
 }
 
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,

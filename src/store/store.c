@@ -7,6 +7,7 @@
 #include "store/handle.h"
 #include "store/migrations.h"
 #include "store/stored_floor.h"
+#include "store/write.h"
 
 #include <stdlib.h>
 
@@ -181,14 +182,14 @@ enum err store_checkpoint(struct store *s, enum checkpoint_mode mode)
     return db_checkpoint(&s->db, mode);
 }
 
-enum err store_snapshot_begin(struct store *s, bool *own)
+enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx)
 {
-    *own = !db_in_transaction(&s->db);
-    return *own ? db_run(&s->db, db_use(&s->db, QUERY_BEGIN_READ)) : OK;
-}
-
-void store_snapshot_end(struct store *s, bool own)
-{
-    if (own && db_in_transaction(&s->db) && db_run(&s->db, db_use(&s->db, QUERY_ROLLBACK)))
-        CHECK(!db_in_transaction(&s->db));
+    if (db_in_transaction(&s->db))
+        return work(s, ctx);
+    enum err err = db_run(&s->db, db_use(&s->db, QUERY_BEGIN_READ));
+    if (err)
+        return err;
+    err = work(s, ctx);
+    store_rollback(s);
+    return err;
 }
