@@ -109,7 +109,7 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
             return account;
         if (account->abandoned || at >= e->deadline) {
             fetch_account_abandon(account);
-            l = api->ready.next; /* other accounts of the group may be gone too */
+            l = api->ready.next; /* freeing the group may have removed other accounts too */
             continue;
         }
         *soonest = at < *soonest ? at : *soonest;

@@ -1,5 +1,5 @@
 /* Refreshes access tokens. At most one refresh per account is in flight: further requests for the account
- * wait for its result. New tokens are committed before anybody is told about them. */
+ * wait for its result. New tokens are committed before any caller gets the result. */
 #ifndef VT_FETCH_TOKEN_REFRESH_H
 #define VT_FETCH_TOKEN_REFRESH_H
 

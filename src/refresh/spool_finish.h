@@ -18,7 +18,8 @@ struct applied_files {
 MUST_USE enum err spool_finish_batch(struct run *run, const struct spool_dir *dir,
                                      struct applied_files *applied);
 
-/* Finishes a file: with `errors` bad lines in the database at once, without as part of the batch. */
+/* Finishes a file: immediately if the database has `errors` > 0 bad lines of it, else as part of the batch.
+ */
 MUST_USE enum err spool_finish_file(struct run *run, const struct spool_dir *dir,
                                     const struct spool_file *file, int64_t errors,
                                     struct applied_files *applied);
