@@ -1,4 +1,4 @@
-"""The access log and SIGHUP: exact lines, none lost in a rotation, nothing in them that a client can forge or must keep secret."""
+"""The access log and SIGHUP: exact lines, no loss during rotation, no forged lines, no secrets."""
 import json
 import os
 import re
@@ -34,17 +34,17 @@ def lines_of(path):
 
 
 def lines_when(path, count):
-    """The lines, once there are so many."""
+    """Waits for this many lines and returns them."""
     return wait.until(lambda: path.exists() and len(path.read_bytes().splitlines()) >= count and lines_of(path), f"{count} lines in {path}")
 
 
 def hang_up(instance, said, times=1):
-    """SIGHUP, and the server has said so often what it made of it."""
+    """Sends SIGHUP and waits until the server has logged the result."""
     instance.signal(signal.SIGHUP)
     wait.until(lambda: instance.log.count(said) >= times, said)
 
 
-def test_a_line_for_each_request(logged):
+def test_each_request_has_a_line(logged):
     client = logged.client(logged.key)
     missing = "/videos/00000000-0000-4000-8000-000000000000"
     ids = []
@@ -67,7 +67,7 @@ def test_a_line_for_each_request(logged):
     assert logged.path.stat().st_mode & 0o777 == 0o640
 
 
-def test_who_asks_is_what_trusted_proxies_say(logged):
+def test_client_address_comes_from_trusted_proxies(logged):
     client = logged.client(logged.key)
     client.get("/account", headers={"X-Forwarded-For": "203.0.113.7"})
     assert lines_when(logged.path, 1)[0]["client"] == "127.0.0.1"
@@ -78,7 +78,7 @@ def test_who_asks_is_what_trusted_proxies_say(logged):
     assert lines_when(logged.path, 2)[1]["client"] == "203.0.113.7"
 
 
-def test_a_client_that_left(logged):
+def test_disconnected_client_is_logged_as_incomplete(logged):
     with connect(logged.address) as sock:
         sock.sendall(b"GET /v1/events?after=evt_0&wait=50 HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\nAuthorization: Bearer "
                      + logged.key.encode() + b"\r\n\r\n")
@@ -88,7 +88,7 @@ def test_a_client_that_left(logged):
     assert (line["request_id"], line["status"], line["bytes"], line["complete"]) == ("gone", None, 0, False)
 
 
-def test_the_last_lines_are_there_when_it_has_stopped(logged):
+def test_last_lines_are_written_before_exit(logged):
     client = logged.client(logged.key)
     for _ in range(50):
         client.get("/account")
@@ -97,7 +97,7 @@ def test_the_last_lines_are_there_when_it_has_stopped(logged):
 
 
 def test_rotation_under_load_loses_nothing(logged):
-    """Four clients ask on while the file is renamed and SIGHUP sent, as logrotate does it, again and again."""
+    """Four clients send requests while the file is renamed and SIGHUP is sent repeatedly, like logrotate does."""
     sent, over = [0] * 4, threading.Event()
 
     def ask(number):
@@ -127,7 +127,7 @@ def test_rotation_under_load_loses_nothing(logged):
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
-def test_nothing_that_is_sent_can_forge_a_line_or_leak(make_viewtally, clock, tmp_path, style):
+def test_requests_cannot_forge_lines_or_leak_secrets(make_viewtally, clock, tmp_path, style):
     path = tmp_path / "access.log"
     instance = make_viewtally({"log": {"access": str(path), "level": "debug", "format": style}, "server": {"trusted_proxies": "127.0.0.1"}}, clock)
     key = instance.create_key(instance.add_author("Eve\r\n\x1b[31m"))
@@ -155,7 +155,7 @@ def test_nothing_that_is_sent_can_forge_a_line_or_leak(make_viewtally, clock, tm
     assert len(lines_of(path)) == count + 1
 
 
-def test_a_full_pipe_drops_lines_and_holds_nobody_up(make_viewtally, clock, tmp_path):
+def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -192,7 +192,7 @@ def test_a_full_pipe_drops_lines_and_holds_nobody_up(make_viewtally, clock, tmp_
         os.close(reader)
 
 
-def test_standard_error_and_off(make_viewtally, clock):
+def test_logs_to_standard_error_or_not_at_all(make_viewtally, clock):
     instance = make_viewtally({"log": {"access": "-"}}, clock)
     key = instance.create_key(instance.add_author())
     with instance:
@@ -204,7 +204,7 @@ def test_standard_error_and_off(make_viewtally, clock):
     assert '"request_id"' not in instance.log
 
 
-def test_a_log_that_cannot_be_opened(make_viewtally, clock, tmp_path):
+def test_unopenable_log_is_reported(make_viewtally, clock, tmp_path):
     instance = make_viewtally({"log": {"access": str(tmp_path / "none" / "access.log")}}, clock)
     refused = instance.run("serve", "--create", status=3)
     assert f"[log] access: {tmp_path}/none/access.log: No such file or directory" in refused.err and "listening" not in refused.out
@@ -213,7 +213,7 @@ def test_a_log_that_cannot_be_opened(make_viewtally, clock, tmp_path):
 # -- SIGHUP ---------------------------------------------------------------------------------------------------------------
 
 
-def test_new_values_are_taken_over(logged):
+def test_reload_applies_new_values(logged):
     client = logged.client(logged.key)
     origin = {"Origin": "https://app.example.com"}
     first = client.get("/account", headers=origin)
@@ -235,7 +235,7 @@ def test_new_values_are_taken_over(logged):
     assert "Access-Control-Allow-Origin" not in answers[-1].headers
 
 
-def test_the_refresh_takes_its_new_minute_and_rules(viewtally, clock, tmp_path):
+def test_reload_applies_minute_and_rules_of_the_refresh(viewtally, clock, tmp_path):
     spool = Spool(tmp_path / "spool")
     viewtally.configure({"refresh": {"source": "spool", "spool_dir": spool.path}})
     viewtally.import_lines([author("Ada"), video("a", "Ada", "2026-07-01T08:00:00Z"), reading("a", "2026-07-02T00:00:00Z", 10)])
@@ -250,7 +250,7 @@ def test_the_refresh_takes_its_new_minute_and_rules(viewtally, clock, tmp_path):
         wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["viral"]["is_viral"], "the new rule")
 
 
-def test_what_takes_a_restart_is_named(logged):
+def test_reload_names_keys_that_need_a_restart(logged):
     logged.configure({"server": {"max_connections": "77", "base_url": "http://elsewhere/v1"}, "redis": {"password": "hushhush"}})
     hang_up(logged, "configuration reloaded, 0 values changed")
     for key in ("[server] max_connections", "[server] base_url", "[redis] password"):
@@ -262,7 +262,7 @@ def test_what_takes_a_restart_is_named(logged):
 @pytest.mark.parametrize("text, said", [("[limits]\nrequests_per_minute = many\n", ":2: [limits] requests_per_minute must be a whole number"),
                                         ("[nonsense]\na = 1\n", "unknown section [nonsense]"), ("limits\n", "must be [section]"),
                                         ("[log]\naccess = /nowhere/at/all\nlevel = debug\n", "[log] access: /nowhere/at/all: No such file"), (None, "cannot read the file")])
-def test_a_configuration_that_is_wrong_changes_nothing(logged, text, said):
+def test_reload_ignores_an_invalid_configuration(logged, text, said):
     client = logged.client(logged.key)
     client.get("/account")
     lines_when(logged.path, 1)
@@ -278,8 +278,8 @@ def test_a_configuration_that_is_wrong_changes_nothing(logged, text, said):
     assert "debug" not in logged.log
 
 
-def test_connections_never_take_the_files_that_the_admin_needs(make_viewtally, clock, tmp_path):
-    clock.set_monotonic(1_000_000)      # stands still: no connection is idle long enough to make room
+def test_connections_leave_descriptors_for_the_admin_listener(make_viewtally, clock, tmp_path):
+    clock.set_monotonic(1_000_000)      # does not advance: no connection is idle long enough to be evicted
     instance = make_viewtally({"server": {"max_connections": "10000"}}, clock)
     limited = tmp_path / "limited"
     limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {instance.binary} "$@"\n')

@@ -1,5 +1,5 @@
-"""The published HTTP suites against the running server, where their drivers are: in $VIEWTALLY_SHARED/http, or in
-../shared/http beside this tree. A clone without them skips these tests."""
+"""The shared HTTP test suites against a running server. Their drivers are in $VIEWTALLY_SHARED/http or in
+../shared/http next to this tree; without them these tests are skipped."""
 import os
 import pathlib
 import re
@@ -29,7 +29,7 @@ def server(make_viewtally):
 
 
 def drive(server, driver, *arguments, seconds=SECONDS):
-    """Runs a driver with the server's address and key; it must end with `N passed, 0 failed`, and the server live."""
+    """Runs a driver with the address and key of a server; it must end with `N passed, 0 failed`, and the server must still run."""
     host, _, port = server.address.rpartition(":")
     command = [sys.executable, str(DRIVERS / driver), host, port, "--key", server.key, "--path", "/v1/account", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False,
@@ -40,25 +40,25 @@ def drive(server, driver, *arguments, seconds=SECONDS):
     return int(summary.group(1))
 
 
-def test_conformance(server):
-    """1,251 malformed, edge and valid streams; a maximally strict server passes 1,211 and is warned about the rest. Bodies go to an
-    address that reads them whole and answers 405: a 400 of the endpoint would not be told from a 400 of the parser."""
+def test_conformance_suite_passes(server):
+    """1,251 malformed, edge and valid streams; a strict server passes 1,211 and gets warnings for the rest. Bodies go to an
+    address that reads them completely and responds with 405, because a 400 of the endpoint would look like a 400 of the parser."""
     assert drive(server, "conformance.py", "--post-path", "/v1/account") >= 1211
 
 
-def test_mutated_streams(server):
+def test_survives_mutated_streams(server):
     drive(server, "fuzz.py", "--n", "3000", "--seed", "20260710")
 
 
 @pytest.mark.skipif(not (shutil.which("nginx") or os.path.exists("/usr/sbin/nginx")), reason="nginx is not installed")
 @pytest.mark.parametrize("mode", [[], ["--stream", "--invalid-headers"]], ids=["buffered", "streamed"])
-def test_smuggling_through_nginx(server, mode):
+def test_resists_request_smuggling_through_nginx(server, mode):
     drive(server, "behind.py", "--groups", "own", *mode)
 
 
 @pytest.mark.skipif(os.environ.get("STRICT") != "1" or sanitized(), reason="takes two minutes: runs with STRICT=1, in the plain build")
-def test_slow_clients(server):
-    """Slow heads, slow bodies, clients that do not read, 5,000 idle connections, storms. Memory and the server's time limits
-    are checked; how long an ordinary request takes beside them is not, because other tests run at the same time."""
+def test_resists_slow_clients(server):
+    """Slow heads, slow bodies, clients that do not read, 5,000 idle connections, bursts. Memory and the time limits of the server
+    are checked; the latency of ordinary requests is not, because other tests run at the same time."""
     no_latency_limit_ms = "1e9"
     drive(server, "slow.py", "--pid", str(server.pid), "--p99", no_latency_limit_ms, seconds=600)

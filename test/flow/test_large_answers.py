@@ -15,14 +15,14 @@ DATA = [
     *(video(f"v{n}", "Ada", f"2026-05-{n % 28 + 1:02}T{n % 24:02}:00:00Z", ("youtube", "tiktok", "instagram")) for n in range(VIDEOS)),
     *(reading(f"v{n}", "2026-05-29T20:00:00Z", 700 * (n + 1)) for n in range(VIDEOS)),
 ]
-# Of 20 KB and more, all of them different.
+# Responses of 20 KB and more, all different.
 PATHS = [f"/v1/videos?limit={limit}" for limit in range(20, 50)]
-# One answer may take an eighth of the cache: a few fit in.
+# A response may take an eighth of the cache, so a few fit.
 CACHE = 8 * 90_000
 
 
 class Slow:
-    """A connection that has asked for something many times at once, and reads nothing before it is told to."""
+    """A connection that has pipelined many requests. The test decides when it reads."""
 
     def __init__(self, address, key, path, times):
         self.sock = socket.socket(socket.AF_UNIX if address.startswith("unix:") else socket.AF_INET)
@@ -46,7 +46,7 @@ class Slow:
 
 
 class Stream:
-    """What HTTPResponse takes for a socket: answers of one connection come out of one buffer."""
+    """A file-like socket for HTTPResponse: all responses of a connection come from one buffer."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -72,7 +72,7 @@ def server(make_viewtally, tmp_path, request):
 
 @pytest.fixture
 def expected(make_viewtally, server):
-    """What a server says that keeps nothing."""
+    """The responses of a server without a response cache."""
     makes = make_viewtally({"cache": {"max_bytes": 0}, "store": server.settings["store"]})
     with makes.start().client(server.key) as client:
         bodies = {path: client.request("GET", path).body for path in PATHS}
@@ -80,12 +80,12 @@ def expected(make_viewtally, server):
     return bodies
 
 
-def test_slow_clients_get_their_own_while_others_push_it_out(server, expected):
+def test_slow_clients_get_complete_responses_after_eviction(server, expected):
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(server.client(server.key))
         slow = []
         for path in PATHS:
-            for _ in range(7):          # it is kept, and so often given that it goes into pages
+            for _ in range(7):          # it is cached, and requested often enough for sendfile()
                 assert client.request("GET", path).body == expected[path]
             slow.append(Slow(server.address, server.key, path, 60))
             stack.callback(slow[-1].close)
@@ -100,7 +100,7 @@ def test_slow_clients_get_their_own_while_others_push_it_out(server, expected):
         assert page.get("viewtally_response_cache_bytes") <= CACHE
 
 
-def test_clients_that_leave_in_the_middle_harm_nobody(server, expected):
+def test_disconnecting_clients_do_not_affect_others(server, expected):
     with server.client(server.key) as client:
         for path in [path for path in PATHS for _ in range(3)]:
             gone = Slow(server.address, server.key, path, 60)
@@ -111,7 +111,7 @@ def test_clients_that_leave_in_the_middle_harm_nobody(server, expected):
             assert client.request("GET", path).body == expected[path]
 
 
-def test_a_kept_answer_without_its_body(server, expected):
+def test_head_and_304_of_a_cached_response(server, expected):
     with server.client(server.key) as client:
         for path in PATHS[:3]:
             for _ in range(4):

@@ -1,4 +1,4 @@
-"""The diagnostic log: a reader of standard error that stops reading must never hold up the server."""
+"""The log: a reader of standard error that stops reading must not block the server."""
 import fcntl
 import os
 import re
@@ -9,11 +9,11 @@ from lib import wait
 from lib.metrics import scrape
 
 PIPE_BYTES = 4096
-ENOUGH_REQUESTS = 4_500         # some 100 bytes each at level debug: more than the pipe and the queue of 256 KiB hold
+ENOUGH_REQUESTS = 4_500         # about 100 bytes each at level debug: more than the pipe and the queue of 256 KiB can hold
 
 
 class Pipe:
-    """A FIFO as the server's standard error, with a reader that reads only when it is told to."""
+    """A FIFO as standard error of the server. The test decides when it is read."""
 
     def __init__(self, instance):
         self.path = instance.directory / "stderr.fifo"
@@ -27,7 +27,7 @@ class Pipe:
         self.text = ""
 
     def read(self):
-        """All that is in the pipe by now; the whole text so far."""
+        """Reads the content of the pipe; returns the whole text so far."""
         try:
             while data := os.read(self.reader, 1 << 16):
                 self.text += data.decode()
@@ -41,7 +41,7 @@ class Pipe:
 
 @pytest.fixture
 def piped(make_viewtally):
-    """An installation that logs at level debug to a pipe that nobody reads: .pipe, .key."""
+    """An installation that logs at level debug to a pipe that is not read: .pipe, .key."""
     instance = make_viewtally({"log": {"level": "debug"}, "admin": {"listen": "127.0.0.1:0"}})
     instance.key = instance.create_key(instance.add_author())
     instance.pipe = Pipe(instance)
@@ -60,7 +60,7 @@ def dropped(instance):
     return scrape(instance).get("viewtally_log_lines_dropped_total")
 
 
-def test_a_log_that_nobody_reads_drops_lines_and_says_so_once(piped):
+def test_unread_log_drops_lines_and_reports_it_once(piped):
     with piped:
         assert dropped(piped) == 0
         ask_often(piped, ENOUGH_REQUESTS)
@@ -84,22 +84,22 @@ def test_no_line_is_lost_while_the_log_is_read(piped):
 
 
 @pytest.mark.parametrize("requests", [300, ENOUGH_REQUESTS])
-def test_the_server_stops_while_its_log_is_stuck(piped, requests):
-    """The first stop finds the queue partly filled, the second one full."""
+def test_server_stops_although_its_log_is_blocked(piped, requests):
+    """At the first stop the queue is partly filled, at the second one it is full."""
     piped.start()
     ask_often(piped, requests)
     piped.stop()
 
 
-def test_standard_error_stays_blocking_for_others(piped):
-    """O_NONBLOCK is a flag of the open file, which other processes may share."""
+def test_standard_error_stays_blocking_for_other_processes(piped):
+    """O_NONBLOCK is a flag of the open file description, which other processes may share."""
     with piped:
         ask_often(piped, 300)
         flags = int(re.search(r"flags:\s*(\d+)", open(f"/proc/{piped.pid}/fdinfo/2", encoding="ascii").read()).group(1), 8)
         assert not flags & os.O_NONBLOCK
 
 
-def test_the_access_log_on_standard_error_waits_for_nobody(make_viewtally):
+def test_access_log_on_standard_error_does_not_block(make_viewtally):
     instance = make_viewtally({"log": {"level": "debug", "access": "-"}, "admin": {"listen": "127.0.0.1:0"}})
     instance.key = instance.create_key(instance.add_author())
     instance.pipe = Pipe(instance)

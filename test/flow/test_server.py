@@ -1,4 +1,4 @@
-"""The server as its operator sees it: where it listens, what it prints and logs, which signals it obeys, how it ends.
+"""The server process: listen addresses, output, log, signals, draining.
 
 That the server is already draining is seen from outside: it refuses new connections.
 """
@@ -40,7 +40,7 @@ def status_at(address, key, path="/account"):
 
 
 def fails(instance, status, *words):
-    """`serve` ends by itself with this status, says why in one line, and has said nothing of listening."""
+    """`serve` exits with this status, prints the reason in one line, and has not announced a listener."""
     finished = instance.run("serve", "--create", status=status, timeout=30)
     assert finished.out == "" and all(word in finished.err for word in words), finished
     assert len([line for line in finished.err.splitlines() if not re.match(r"\d{4}-.* info ", line)]) == 1, finished
@@ -49,7 +49,7 @@ def fails(instance, status, *words):
 
 @pytest.fixture
 def owned(make_viewtally, clock):
-    """owned(config) gives an installation with an author and a key, not started."""
+    """owned(config) returns an installation with an author and a key, not started."""
     clock.set_monotonic(START_MS)
 
     def make(config=None):
@@ -62,7 +62,7 @@ def owned(make_viewtally, clock):
 
 @pytest.fixture
 def short_path():
-    """A directory whose name leaves room for a socket's (107 bytes)."""
+    """A directory whose path is short enough for a socket path (107 bytes)."""
     with tempfile.TemporaryDirectory(prefix="vt-") as directory:
         yield directory
 
@@ -70,7 +70,7 @@ def short_path():
 # --- listening ---
 
 
-def test_several_listeners_at_once(owned, short_path):
+def test_listens_on_several_addresses(owned, short_path):
     path = short_path + "/api.sock"
     listen = ["127.0.0.1:0", "127.0.0.1:0", "unix:" + path] + (["[::1]:0"] if has_ipv6() else [])
     instance = owned({"server": {"listen": ", ".join(listen)}}).start()
@@ -84,7 +84,7 @@ def test_several_listeners_at_once(owned, short_path):
     assert not os.path.exists(path)
 
 
-def test_it_prints_a_line_per_listener_and_nothing_else(owned, short_path):
+def test_prints_one_line_per_listener(owned, short_path):
     instance = owned({"server": {"listen": f"127.0.0.1:0,unix:{short_path}/s"}, "log": {"level": "debug"}})
     process = instance.command("serve")
     lines = [process.stdout.readline() for _ in range(3)]
@@ -98,19 +98,19 @@ def test_it_prints_a_line_per_listener_and_nothing_else(owned, short_path):
     assert (out, process.returncode) == (b"", 0) and b"stopped" in err
 
 
-def test_a_dead_server_s_socket_is_replaced_and_a_living_one_s_is_not(owned, make_viewtally, clock, short_path):
+def test_replaces_the_socket_of_a_dead_server_but_not_of_a_running_one(owned, make_viewtally, clock, short_path):
     address = f"unix:{short_path}/s"
     first = owned({"server": {"listen": address}}).start()
     second = make_viewtally({"server": {"listen": f"127.0.0.1:0,{address}"}}, clock)
     fails(second, 3, address, "in use")
-    assert status_at(address, first.key) == 200     # the other's failure took nothing away
+    assert status_at(address, first.key) == 200     # the failure of the other server had no effect
     first.kill()
     assert os.path.exists(short_path + "/s")
     first.start()
     assert status_at(address, first.key) == 200
 
 
-def test_a_port_in_use(owned, make_viewtally, clock, short_path):
+def test_port_in_use_is_reported(owned, make_viewtally, clock, short_path):
     first = owned().start()
     second = make_viewtally({"server": {"listen": f"unix:{short_path}/s,{first.address}"}}, clock)
     fails(second, 3, first.address, "in use")
@@ -120,20 +120,20 @@ def test_a_port_in_use(owned, make_viewtally, clock, short_path):
 
 @pytest.mark.parametrize("listen", ["", "8080", "localhost:8080", "127.0.0.1", "127.0.0.1:65536", "::1:80", "[::1]", "unix:",
                                     "127.0.0.1:0, nonsense"])
-def test_addresses_that_are_none(make_viewtally, clock, listen):
-    fails(make_viewtally({"server": {"listen": listen}}, clock), 2, "config.ini:", "[server] listen wants",
+def test_invalid_addresses_are_rejected(make_viewtally, clock, listen):
+    fails(make_viewtally({"server": {"listen": listen}}, clock), 2, "config.ini:", "[server] listen must be",
           "addresses such as" if listen else "at least one")
 
 
 @pytest.mark.parametrize("path", ["/nonexistent/viewtally.db", "gone/viewtally.db"])
-def test_the_database_s_directory_is_missing(make_viewtally, clock, path):
+def test_missing_database_directory_is_reported(make_viewtally, clock, path):
     fails(make_viewtally({"store": {"path": path}}, clock), 3, os.path.dirname(path), "No such file")
 
 
 # --- base_url, direct_url ---
 
 
-def test_both_base_paths_answer_and_no_other(owned):
+def test_serves_both_base_paths_and_no_other(owned):
     instance = owned({"server": {"base_url": "https://stats.example.com/author/api/v1",
                                  "direct_url": "http://127.0.0.1:8080/direct/v1"}}).start()
     with instance.client(instance.key, base="") as client:
@@ -150,7 +150,7 @@ def test_both_base_paths_answer_and_no_other(owned):
 
 @pytest.fixture
 def ask(owned):
-    """ask(lines) sends a request with these header lines and gives (status, X-Request-Id, error.request_id)."""
+    """ask(lines) sends a request with these header lines and returns (status, X-Request-Id, error.request_id)."""
     instance = owned().start()
 
     def exchange(lines, target="/v1/account", keyed=True):
@@ -170,7 +170,7 @@ ERRORS = {404: dict(target="/nowhere"), 401: dict(keyed=False), 400: dict(target
 
 
 @pytest.mark.parametrize("name", [b"a", b"7f3c9a60-0000-4000-8000-00000000abcd", b"A.b_c-9", b"x" * 128])
-def test_a_well_formed_request_id_is_passed_on(ask, name):
+def test_well_formed_request_id_is_reused(ask, name):
     line = b"x-request-ID: " + name + b"\r\n"
     assert ask(line) == (200, name.decode(), None)
     for status, request in ERRORS.items():
@@ -181,7 +181,7 @@ def test_a_well_formed_request_id_is_passed_on(ask, name):
 @pytest.mark.parametrize("lines", [b"", b"X-Request-Id:\r\n", b"X-Request-Id: a b\r\n", b"X-Request-Id: " + b"x" * 129 + b"\r\n",
                                    b'X-Request-Id: "a"\r\n', b"X-Request-Id: a/b\r\n", b"X-Request-Id: \xc3\xa9\r\n",
                                    b"X-Request-Id: a\r\nX-Request-Id: a\r\n", b"X-Request-Id: \xff\r\n"])
-def test_any_other_request_id_is_replaced(ask, lines):
+def test_other_request_ids_are_replaced(ask, lines):
     status, first, _ = ask(lines)
     assert status == 200 and OWN_ID.fullmatch(first)
     seen = {first}
@@ -194,11 +194,11 @@ def test_any_other_request_id_is_replaced(ask, lines):
     assert len(seen | {head}) == 5
 
 
-# --- the end ---
+# --- draining ---
 
 
 class Draining:
-    """A server on a Unix socket, whose buffers have a fixed size, so that a reader who pauses holds its answer up."""
+    """A server on a Unix socket, whose buffers have a fixed size, so that a client that stops reading blocks its response."""
 
     def __init__(self, make_viewtally, clock, directory):
         clock.set_monotonic(START_MS)
@@ -220,14 +220,14 @@ class Draining:
         return self.sockets[-1]
 
     def slow_reader(self):
-        """Has read the first byte of a long answer."""
+        """A client that has read only the first byte of a long response."""
         sock = self.send(f"GET /v1/stats?start_date={DAYS['start_date']}&end_date={DAYS['end_date']} HTTP/1.0\r\nHost: a\r\n"
                          f"Authorization: Bearer {self.key}\r\n\r\n")
         assert sock.recv(1) == b"H"
         return sock
 
     def half_sent(self):
-        """Has sent the first part of a request, and the server has read it."""
+        """A client that has sent the first part of a request, which the server has read."""
         sock = self.send("GET /v1/account HTTP/1.1\r\n", self.instance.addresses[1])
         for _ in range(3):
             assert status_at(self.instance.addresses[1], self.key) == 200
@@ -236,7 +236,7 @@ class Draining:
     def finish(self, sock):
         sock.sendall(f"Host: a\r\nAuthorization: Bearer {self.key}\r\n\r\n".encode())
         answer = receive_all(sock)
-        sock.close()                # else the server lingers, by the clock that stands still
+        sock.close()                # otherwise the server lingers, because its clock does not advance
         return answer
 
     def refuses(self):
@@ -266,11 +266,11 @@ def draining(make_viewtally, clock, short_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_what_is_in_flight_is_finished(draining, number):
+def test_requests_in_flight_complete_before_exit(draining, number):
     slow, half, idle = draining.slow_reader(), draining.half_sent(), draining.instance.client(draining.key)
     assert idle.get("/account").status == 200
     draining.begin(number)
-    assert idle._connection.sock.recv(1) == b""     # nothing was asked on it
+    assert idle._connection.sock.recv(1) == b""     # no request was sent on it
     draining.clock.advance(DRAIN_MS - 1)
     answer = draining.finish(half)
     assert answer.startswith(b"HTTP/1.1 200 ") and b"\r\nConnection: close\r\n" in answer
@@ -281,7 +281,7 @@ def test_what_is_in_flight_is_finished(draining, number):
     idle.close()
 
 
-def test_when_drain_ms_is_over_the_rest_is_cut_off(draining):
+def test_requests_are_cut_off_after_drain_ms(draining):
     slow, half = draining.slow_reader(), draining.half_sent()
     draining.begin()
     draining.clock.advance(DRAIN_MS)
@@ -291,7 +291,7 @@ def test_when_drain_ms_is_over_the_rest_is_cut_off(draining):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_cuts_off_at_once(draining, number):
+def test_second_signal_cuts_off_at_once(draining, number):
     slow, half = draining.slow_reader(), draining.half_sent()
     draining.begin()
     draining.instance.signal(number)
@@ -301,11 +301,11 @@ def test_a_second_signal_cuts_off_at_once(draining, number):
     assert "aborting the requests in flight" in draining.instance.log
 
 
-# --- how many ---
+# --- max_connections ---
 
 
 def test_clients_above_max_connections_replace_idle_ones(owned, clock):
-    """Nobody waits for an idle connection's time-out: one that has been idle for a second makes room."""
+    """A waiting client gets the place of a connection that has been idle for a second, before that times out."""
     instance = owned({"server": {"max_connections": 3}, "admin": {"listen": "127.0.0.1:0"}}).start()
     request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {instance.key}\r\n\r\n".encode()
 
@@ -322,11 +322,11 @@ def test_clients_above_max_connections_replace_idle_ones(owned, clock):
         assert all(served(sock) for sock in inside * 3)
         assert select.select(waiting, [], [], 0)[0] == []
         inside.pop(0).close()
-        inside.append(waiting.pop(0))               # first come, first served
+        inside.append(waiting.pop(0))               # in the order of connecting
         assert inside[-1].recv(65536).startswith(b"HTTP/1.1 200 ")
     clock.advance(1000)
     assert waiting[0].recv(65536).startswith(b"HTTP/1.1 200 ")
-    assert inside[0].recv(1) == b""                 # the one that had been idle longest
+    assert inside[0].recv(1) == b""                 # the connection that was idle longest
     assert served(inside[1]) and served(inside[2])
     metrics = scrape(instance)
     assert metrics.get("viewtally_http_connections_evicted_total", state="idle") == 1
@@ -339,7 +339,7 @@ def test_clients_above_max_connections_replace_idle_ones(owned, clock):
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGPIPE])
-def test_signals_that_do_not_end_it(owned, number):
+def test_other_signals_do_not_stop_the_server(owned, number):
     instance = owned().start()
     with instance.client(instance.key) as client:
         for _ in range(3):
@@ -349,8 +349,8 @@ def test_signals_that_do_not_end_it(owned, number):
     instance.stop()
 
 
-def test_nobody_reads_its_log_any_more(owned):
-    """A pipe without a reader: SIGPIPE with every line."""
+def test_survives_a_closed_log_pipe(owned):
+    """Standard error is a pipe without a reader: each line causes SIGPIPE."""
     instance = owned({"log": {"level": "debug"}})
     process = instance.command("serve")
     address = process.stdout.readline().split()[2].decode()
@@ -366,8 +366,8 @@ def process_state(pid):
         return file.read().rpartition(")")[2].split()[0]
 
 
-def test_stopped_and_continued(owned, clock):
-    """A minute's pause: kept connections live on, and what was asked meanwhile is answered."""
+def test_resumes_after_sigstop_and_sigcont(owned, clock):
+    """After a pause of a minute, open connections still work and requests sent during the pause are served."""
     instance = owned().start()
     clients = [instance.client(instance.key) for _ in range(3)]
     assert [client.get("/account").status for client in clients] == [200] * 3
@@ -402,12 +402,12 @@ PLACES = [b"GET /v1/a@?b HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /v1/account?x=@ HTT
 
 
 def control_in(text):
-    """The first character that could move a terminal's cursor or end a line."""
+    """The first character that could move the cursor of a terminal or end a line."""
     return re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", text)
 
 
 @pytest.mark.parametrize("style", ["json", "text"])
-def test_no_byte_of_a_request_reaches_the_log_unescaped(owned, style):
+def test_request_bytes_are_escaped_in_the_log(owned, style):
     instance = owned({"log": {"level": "debug", "format": style}, "server": {"trusted_proxies": "127.0.0.1"}}).start()
     for place in PLACES:
         for dirt in DIRT:

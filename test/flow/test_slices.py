@@ -1,4 +1,4 @@
-"""Answers too long for one slice: complete, right, of one state of the data, and nobody else waits for them."""
+"""Responses longer than a time slice: complete, correct, from one snapshot of the data, without blocking other requests."""
 import csv
 import datetime
 import io
@@ -20,7 +20,7 @@ from lib.viewtally import Viewtally, sanitized
 
 FROM, TO = datetime.date(2026, 4, 12), datetime.date(2026, 7, 10)       # 90 dates, both ends counted
 RANGE = {"start_date": str(FROM), "end_date": str(TO)}
-BOOKS = 200                     # of the author with the many videos
+BOOKS = 200                     # of the author with many videos
 MANY = 3_000 if sanitized() else 10_000
 READERS = 10
 
@@ -34,14 +34,14 @@ def at(number, seconds):
 
 
 class Plan:
-    """What is imported, and what /stats must say of it by a plain recount."""
+    """The imported data, and the expected /stats computed from it."""
 
     def __init__(self):
         rng = random.Random("slices")
         self.lines = [lines.author("big"), lines.author("small"), lines.author("shelf")]
         self.lines += [lines.book(f"book {n}", "big", created_at=at(0, n)) for n in range(BOOKS)]
         self.rows = []          # (posted_at, id, title, book or None, [(date, views, views_total)])
-        self.views = {}         # of every video at the end
+        self.views = {}         # final views of every video
         for n in range(MANY):
             self._add_video(rng, n)
         self.rows.sort(key=lambda row: row[:2], reverse=True)
@@ -52,14 +52,14 @@ class Plan:
         self.lines += shelved
 
     def _add_video(self, rng, n):
-        name, posted = f"video {n}", n % 85             # many are posted at one instant: the id decides
+        name, posted = f"video {n}", n % 85             # many have the same time, so the id decides
         book = f"book {rng.randrange(BOOKS)}" if n % 7 else None
         video = lines.video(name, "big", at(posted, n // 85 % 4), book_id=book and lines.uid(book))
         self.lines.append(video)
         views, gains = rng.randrange(500), {}
         total = base = views
         self.lines.append(lines.reading(name, at(posted + 1, 36_000), views, baseline=True))
-        for later in (2, 3, 9) if n % 11 else ():       # every eleventh gains nothing
+        for later in (2, 3, 9) if n % 11 else ():       # every eleventh video gains no views
             if posted + later < 90:
                 gain = rng.randrange(1, 400)
                 total += gain
@@ -75,7 +75,7 @@ class Plan:
         self.rows.append((at(posted, n // 85 % 4), video["id"], name, video["book_id"], days))
 
     def by_book(self):
-        """{book id: {date: sum}} of the rows that have a book."""
+        """{book id: {date: sum}} of the rows with a book."""
         books = {}
         for _, _, _, book, days in self.rows:
             if book:
@@ -91,7 +91,7 @@ class World:
         self.instance = Viewtally(directory / "viewtally", {}, FakeClock(directory / "clock", DEFAULT_NOW))
         self.instance.import_lines(self.plan.lines)
         self.keys = {name: self.instance.create_key(lines.uid(name)) for name in ("big", "small", "shelf")}
-        # Freed memory is kept aside by the sanitizer; without a limit that would be all that VmRSS shows.
+        # AddressSanitizer keeps freed memory in quarantine, which would dominate VmRSS.
         self.instance.start({"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:quarantine_size_mb=4"})
 
     def get(self, path, author="big", headers=None, method="GET", **params):
@@ -103,7 +103,7 @@ class World:
         return self.get("/stats", **{**RANGE, **options})
 
     def open_slowly(self, target, author="big", version="1.1"):
-        """A connection with small buffers that has sent its request and has received the answer's first bytes."""
+        """A connection with small buffers that has sent its request and received the first bytes of the response."""
         host, _, port = self.instance.address.rpartition(":")
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -129,7 +129,7 @@ def world(tmp_path_factory):
 
 
 def split(data):
-    """Header text and body of a raw answer; and whether the body's end was seen, with chunks taken apart."""
+    """Returns head, decoded body, and whether the body is complete."""
     head, _, rest = data.partition(b"\r\n\r\n")
     if b"Transfer-Encoding: chunked" not in head:
         return head.decode(), rest, None
@@ -144,7 +144,7 @@ def split(data):
 
 
 def assert_rows(world, rows):
-    """The rows of a JSON answer are the recount, days and order and all."""
+    """Asserts that the rows of a JSON response equal the expected ones, including their order."""
     seen = [(row["video"]["posted_at"], row["video"]["id"], row["video"]["title"],
              row["video"]["book"] and row["video"]["book"]["id"],
              [(shown["date"], shown["views"], shown["views_total"]) for shown in row["days"]]) for row in rows]
@@ -152,21 +152,21 @@ def assert_rows(world, rows):
     assert all(mine == theirs for mine, theirs in zip(seen, world.plan.rows))
 
 
-# --- complete and right ---
+# --- complete and correct ---
 
 
-def test_every_video_in_json(world):
+def test_json_has_every_video(world):
     answer = world.stats()
     assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
     assert "Content-Length" not in answer.headers
     shown = answer.json()
     assert_rows(world, shown["data"])
     assert len(answer.body) > 1_000_000 and (shown["start_date"], shown["end_date"]) == (str(FROM), str(TO))
-    for row in shown["data"]:       # what a video had and what it gained is what it has
+    for row in shown["data"]:       # baseline plus gains is the total
         assert row["days"][-1]["views_total"] == world.plan.views[row["video"]["id"]]
 
 
-def test_every_video_in_csv(world):
+def test_csv_has_every_video(world):
     answer = world.stats(format="csv")
     assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
     rows = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
@@ -177,7 +177,7 @@ def test_every_video_in_csv(world):
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
-def test_books_are_the_sums_of_their_videos(world, form):
+def test_book_rows_are_the_sums_of_their_videos(world, form):
     answer = world.stats(group_by="book", format=form)
     assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
     if form == "json":
@@ -190,7 +190,7 @@ def test_books_are_the_sums_of_their_videos(world, form):
     assert list(seen) == [lines.uid(f"book {n}") for n in reversed(range(BOOKS)) if lines.uid(f"book {n}") in seen]
 
 
-def test_every_book(world):
+def test_response_has_every_book(world):
     answer = world.get("/books", "shelf")
     assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
     seen = [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in answer.json()["data"]]
@@ -202,7 +202,7 @@ def test_every_book(world):
 
 @pytest.mark.parametrize("path, author, params", [("/stats", "big", RANGE), ("/stats", "big", {**RANGE, "format": "csv"}),
                                                   ("/stats", "big", {**RANGE, "group_by": "book"}), ("/books", "shelf", {})])
-def test_head_and_entity_tag(world, path, author, params):
+def test_head_has_the_entity_tag(world, path, author, params):
     whole = world.get(path, author, **params)
     etag = whole.headers["ETag"]
     assert re.fullmatch(r'"[^"]+"', etag)
@@ -214,7 +214,7 @@ def test_head_and_entity_tag(world, path, author, params):
     assert world.get(path, author, {"If-None-Match": '"other"'}, **params).body == whole.body
 
 
-def test_head_keeps_the_connection(world):
+def test_head_keeps_the_connection_open(world):
     with world.instance.client(world.keys["big"], timeout=120) as client:
         for _ in range(3):
             assert client.request("HEAD", STATS).status == 200
@@ -222,7 +222,7 @@ def test_head_keeps_the_connection(world):
         assert client.opened == 1
 
 
-def test_an_old_client_gets_it_until_the_close(world):
+def test_http_1_0_response_ends_with_the_connection(world):
     sock, first = world.open_slowly(STATS, version="1.0")
     with sock:
         head, body, ended = split(first + receive_all(sock))
@@ -230,10 +230,10 @@ def test_an_old_client_gets_it_until_the_close(world):
     assert_rows(world, json.loads(body)["data"])
 
 
-# --- others meanwhile ---
+# --- other requests at the same time ---
 
 
-def test_slow_readers_hold_up_nobody_and_cost_little_memory(world):
+def test_slow_readers_do_not_block_others_and_need_little_memory(world):
     body = len(world.stats().body)
     before = most = world.rss_kb()
     readers = [world.open_slowly(STATS)[0] for _ in range(READERS)]
@@ -253,7 +253,7 @@ def test_slow_readers_hold_up_nobody_and_cost_little_memory(world):
             for _ in range(60):
                 for sock in readers:
                     assert sock.recv(2048)
-                answer = client.get("/stats")       # between slices of the long ones, which go on all the time
+                answer = client.get("/stats")       # between the time slices of the long responses
                 assert answer.status == 200 and len(answer.body) < 2000
                 most = max(most, world.rss_kb())
             assert client.opened == 1
@@ -264,7 +264,7 @@ def test_slow_readers_hold_up_nobody_and_cost_little_memory(world):
             sock.close()
     bound_kb = (READERS + 1) * 1536
     assert most - before < bound_kb, (before, most)
-    assert READERS * body // 1024 > 3 * bound_kb        # had all been kept, it would show
+    assert READERS * body // 1024 > 3 * bound_kb        # buffering all responses would exceed the bound
     assert world.get("/account").status == 200
 
 
@@ -276,7 +276,7 @@ def read_dashboard(world, cookie):
 
 
 def answers_before(world, cookie):
-    """How many small requests, one behind the other, are answered between the asking for a dashboard and its answer."""
+    """The number of small requests, one after the other, that are served between the request for a dashboard and its response."""
     host, _, port = world.instance.address.rpartition(":")
     big, small = (socket.create_connection((host, int(port)), 120) for _ in range(2))
     ask = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.keys['small']}\r\n\r\n".encode()
@@ -292,15 +292,15 @@ def answers_before(world, cookie):
     return 1000
 
 
-def test_nobody_waits_for_a_dashboard(world):
-    """The sums over all videos are gathered piece by piece, once for every state of the data; and they are right."""
+def test_dashboard_does_not_block_other_requests(world):
+    """The sums over all videos are computed in time slices, once for each revision of the data, and they are correct."""
     cookie, most = session_cookie(world.instance, lines.uid("big")), 0
     for n in range(10):
         world.instance.import_lines([lines.author("big", plan_active=bool(n % 2))])
         most = max(most, answers_before(world, cookie))
         if most >= 4:
             break
-    assert most >= 4            # in one piece it would be one: both stood in the queue
+    assert most >= 4            # without time slices it would be one, because both were queued
     body = read_dashboard(world, cookie)
     world.instance.import_lines([lines.author("big", plan_active=True)])
     month = {str(TO - datetime.timedelta(days=back)) for back in range(30)}
@@ -309,11 +309,11 @@ def test_nobody_waits_for_a_dashboard(world):
     assert shown[1] == sum(views for *_, days in world.plan.rows for date, views, _ in days if date in month)
 
 
-# --- data that changes ---
+# --- changing data ---
 
 
 def changes(world, target, author, change):
-    """Body before; what a client had got that was reading while `change` was imported, whether to the end; its ETag."""
+    """Returns the body before the change, the bytes that a client received while `change` was imported, whether they were complete, and the ETag."""
     before = world.get(target.removeprefix("/v1"), author) if "?" not in target else world.stats(**dict(
         pair.split("=") for pair in target.split("?")[1].split("&")))
     sock, first = world.open_slowly(target, author)
@@ -324,51 +324,51 @@ def changes(world, target, author, change):
     return before, body, ended
 
 
-def assert_broken_off(before, body, ended):
+def assert_cut_off(before, body, ended):
     assert ended is False and len(body) < len(before.body)
     assert before.body.startswith(body)
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
-def test_a_title_changes_while_stats_are_sent(world, form):
-    """The video stands last, so that it is not sent yet: the client gets no end, and nothing that is not of the old state."""
+def test_title_change_during_a_response_cuts_it_off(world, form):
+    """The video is last, so it has not been sent yet: the response is cut off, and all its bytes are from the old revision."""
     _, _, title, _, _ = world.plan.rows[-1]
     target = f"{STATS}&format={form}"
     change = lines.video(title, "big", title="Changed")
     change.pop("posts")
     before, body, ended = changes(world, target, "big", [change])
-    assert_broken_off(before, body, ended)
+    assert_cut_off(before, body, ended)
     after = world.stats(format=form)
     assert after.headers["ETag"] != before.headers["ETag"] and b"Changed" in after.body and b"Changed" not in before.body
     world.instance.import_lines([{**change, "title": title}])
     assert world.stats(format=form).body == before.body
 
 
-def test_a_reading_arrives_while_stats_are_sent(world):
+def test_new_reading_during_a_response_cuts_it_off(world):
     _, video, title, _, days = world.plan.rows[0]
     before, body, ended = changes(world, STATS, "big", [
         lines.reading(title, "2026-07-10T11:30:00Z", days[-1][2] + 5)])
-    assert_broken_off(before, body, ended)
+    assert_cut_off(before, body, ended)
     after = world.stats()
     assert after.headers["ETag"] != before.headers["ETag"]
     shown = after.json()["data"][0]
     assert shown["video"] == before.json()["data"][0]["video"] and shown["video"]["id"] == video
     assert shown["days"][-1]["views_total"] == days[-1][2] + 5
-    # From here on the recount knows of it.
+    # From here on the expected data includes it.
     date, gained, total = days[-1]
     days[-1] = (date, gained + 5, total + 5)
     world.plan.views[video] = total + 5
 
 
-def test_another_authors_change_breaks_nothing(world):
+def test_change_of_another_author_has_no_effect(world):
     before, body, ended = changes(world, STATS, "big", [lines.reading("little", "2026-07-10T11:30:00Z", 70)])
     assert ended is True and body == before.body
 
 
-def test_a_book_changes_while_books_are_sent(world):
+def test_book_change_during_a_response_cuts_it_off(world):
     last = world.plan.shelf[-1]
     before, body, ended = changes(world, "/v1/books", "shelf", [{**last, "title": "Changed"}])
-    assert_broken_off(before, body, ended)
+    assert_cut_off(before, body, ended)
     after = world.get("/books", "shelf")
     assert after.headers["ETag"] != before.headers["ETag"] and b"Changed" in after.body
     world.instance.import_lines([last])

@@ -1,4 +1,5 @@
-/* Forms: whatever the bytes, the fields that come out are UTF-8, without U+0000, each once, and few. */
+/* Forms of arbitrary bytes: the parsed fields are valid UTF-8 without U+0000, unique, and limited in number.
+ */
 #include "base/check.h"
 #include "http/form.h"
 

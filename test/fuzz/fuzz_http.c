@@ -8,7 +8,7 @@
 static const struct http_limits LIMITS = {
     .head_bytes = 512, .target_bytes = 128, .field_lines = 8, .body_bytes = 256};
 
-/* What a stream means, folded into one number, and how many requests it holds. */
+/* A hash of the parsed requests, and their number. */
 struct meaning {
     uint64_t hash;
     int requests, status;
@@ -77,7 +77,7 @@ static struct meaning read_stream(struct str stream, size_t step)
     arena_init(&rd.r.arena, 1024);
     while (stream.len) {
         size_t n = step < stream.len ? step : stream.len;
-        char *piece = malloc(n); /* to the byte: reading beside it is seen */
+        char *piece = malloc(n); /* exact size, so that AddressSanitizer detects reads beyond it */
         CHECK(piece);
         memcpy(piece, stream.p, n);
         feed(&rd, str_make(piece, n));
@@ -98,6 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str stream = str_make((const char *)data + 1, size - 1);
     struct meaning whole = read_stream(stream, stream.len), pieces = read_stream(stream, 1 + data[0] % 64);
     CHECK(whole.hash == pieces.hash && whole.requests == pieces.requests);
-    CHECK(!whole.status == !pieces.status); /* which of two faults is found first may differ */
+    CHECK(!whole.status == !pieces.status); /* which of two errors is reported may differ */
     return 0;
 }

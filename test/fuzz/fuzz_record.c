@@ -1,4 +1,4 @@
-/* Any bytes as a line: no crash, no leak, and a record that comes out keeps the promises of record.h. */
+/* A line of arbitrary bytes: no crash, no leak, and a parsed record satisfies the contract of record.h. */
 #include "import/record.h"
 
 #include "base/check.h"
@@ -56,7 +56,7 @@ static void check_record(const struct record *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct record_parser
-        *parser; /* one over all inputs: what one leaves behind must not hurt the next */
+        *parser; /* shared by all inputs, to detect state that leaks into the next one */
     struct record record;
     struct str why, line = str_make((const char *)data, size);
     if (!parser)

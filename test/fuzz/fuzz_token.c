@@ -52,7 +52,7 @@ static void check_pkce(struct str text)
     CHECK(!pkce_matches(str_make(challenge, sizeof challenge), text));
 }
 
-/* The first byte says what the rest is. */
+/* The first byte selects the parser for the rest. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena;

@@ -1,10 +1,10 @@
-"""A certificate authority of a test's own."""
+"""A certificate authority for a test."""
 import pathlib
 import subprocess
 
 
 class Authority:
-    """Makes certificates in `directory`; `ca` is the file with its own."""
+    """Makes certificates in `directory`; `ca` is the file with the certificate of the authority."""
 
     def __init__(self, directory, name="Test CA"):
         self.directory = pathlib.Path(directory)
@@ -15,7 +15,7 @@ class Authority:
 
     def issue(self, name, alternatives, days=10):
         """(certificate, key) for `alternatives` such as "DNS:localhost,IP:127.0.0.1"; negative `days`: already expired."""
-        before = ["faketime", "-f", f"{days - 1}d"] if days < 0 else []     # made that long ago, for a day
+        before = ["faketime", "-f", f"{days - 1}d"] if days < 0 else []     # issued in the past, valid for one day
         key = self._new_key(name)
         request, extensions = self.directory / f"{name}.csr", self.directory / f"{name}.ext"
         certificate = str(self.directory / f"{name}.crt")

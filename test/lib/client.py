@@ -41,7 +41,7 @@ class Client:
         self.key = key
         self.base = base
         self.timeout = timeout
-        self.opened = 0                 # connections so far: 1 as long as the first one is kept
+        self.opened = 0                 # connections opened so far
         self._connection = None
 
     def _open(self):
@@ -55,7 +55,7 @@ class Client:
         return connection
 
     def request(self, method, target, headers=None, body=None, key=None):
-        """One request; a connection that the server closed while idle is opened again once."""
+        """Sends a request; if the server has closed the idle connection, reconnects once."""
         all_headers = {}
         if key or self.key:
             all_headers["Authorization"] = "Bearer " + (key or self.key)
@@ -80,7 +80,7 @@ class Client:
                 raise
 
     def get(self, path, params=None, headers=None, key=None):
-        """GET {base}{path}?{params}; params is a dict or a list of pairs, None values are left out."""
+        """GET {base}{path}?{params}; params is a dict or a list of pairs, None values are omitted."""
         target = self.base + path
         pairs = params.items() if isinstance(params, dict) else (params or [])
         query = urllib.parse.urlencode([(name, value) for name, value in pairs if value is not None])
@@ -112,7 +112,7 @@ def connect(address, timeout=30.0):
 
 
 def receive_all(sock):
-    """Everything until the server closes (a reset counts as the end)."""
+    """Reads until the server closes or resets the connection."""
     parts = []
     while True:
         try:
@@ -126,7 +126,7 @@ def receive_all(sock):
 
 
 def exchange(address, data, timeout=30.0, half_close=False):
-    """Sends raw bytes and returns all that comes back until the server closes the connection."""
+    """Sends raw bytes and returns everything received until the server closes the connection."""
     with connect(address, timeout) as sock:
         sock.sendall(data)
         if half_close:

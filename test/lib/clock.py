@@ -10,11 +10,11 @@ import os
 import struct
 
 
-DEFAULT_NOW = "2026-07-10T12:00:00Z"      # of tests that name no time of their own
+DEFAULT_NOW = "2026-07-10T12:00:00Z"      # the default time
 
 
 def to_ms(when):
-    """A datetime, an ISO string ("2026-07-10" or "2026-07-10T12:00:00Z") or a number of ms as ms since 1970."""
+    """Converts a datetime, an ISO string ("2026-07-10" or "2026-07-10T12:00:00Z") or a number of ms to ms since 1970."""
     if isinstance(when, str):
         when = datetime.datetime.fromisoformat(when.replace("Z", "+00:00"))
     if isinstance(when, datetime.datetime):
@@ -32,7 +32,7 @@ class FakeClock:
         descriptor = os.open(self.path, os.O_RDWR)
         self._map = mmap.mmap(descriptor, 16)
         os.close(descriptor)
-        # One store each: struct.pack_into() writes byte by byte, and a server that looks in between sees a time of its own.
+        # One store each: struct.pack_into() writes byte by byte, and a server could read a half-written time.
         self._wall, self._monotonic = (ctypes.c_int64.from_buffer(self._map, at) for at in (0, 8))
 
     @property
@@ -50,7 +50,7 @@ class FakeClock:
         self._monotonic.value = int(ms)
 
     def advance(self, ms):
-        """Moves both clocks on (a clock that is 0 stays real)."""
+        """Advances both clocks (a clock that is 0 stays real)."""
         if self.wall_ms:
             self.set_wall(self.wall_ms + ms)
         if self.monotonic_ms:

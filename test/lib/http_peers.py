@@ -1,4 +1,4 @@
-"""Servers that a fetch meets, well and ill behaved, for test/unit/test_http_client.c. Usage: http_peers.py DIRECTORY
+"""Correct and broken servers for test/unit/test_http_client.c. Usage: http_peers.py DIRECTORY
 
 Prints a line "NAME PORT" for each, then "ready", and ends when its standard input ends. The certificates are made in
 DIRECTORY, whose ca.crt vouches for those that are to be accepted.
@@ -128,7 +128,7 @@ class Server(http.server.ThreadingHTTPServer):
             self.context.load_cert_chain(*certificate)
 
     def finish_request(self, request, client_address):
-        """The handshake is in the connection's own thread: a client that does not speak holds nobody up."""
+        """The handshake runs in the thread of the connection, so that a silent client does not block others."""
         try:
             if self.context:
                 request = self.context.wrap_socket(request, server_side=True)
@@ -149,7 +149,7 @@ def serve(name, certificate=None):
 
 
 def accept(name, meet):
-    """A port whose connections are given to `meet`, each in a thread."""
+    """A port that runs `meet` for each connection in a thread."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def run():
@@ -160,7 +160,7 @@ def accept(name, meet):
 
 
 def tunnel(target):
-    """A proxy that takes every tunnel to one port, whatever it was asked for."""
+    """A proxy that opens every tunnel to the same port."""
     def pump(a, b):
         try:
             while data := a.recv(65536):
@@ -193,7 +193,7 @@ def mute(client, _):
 
 
 def nginx(directory, certificate):
-    """HTTP/2; the body says the protocol and which connection it came by."""
+    """HTTP/2; the body contains the protocol and the number of the connection."""
     port, program = free_port(), shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")
     (directory / "nginx.conf").write_text(f"""
         daemon off; worker_processes 1; pid {directory}/nginx.pid; error_log {directory}/nginx.log;
@@ -241,4 +241,4 @@ sys.stdin.read()
 END.set()
 second.send_signal(signal.SIGTERM)
 second.wait()
-os._exit(0)         # threads may still be in the middle of something
+os._exit(0)         # threads may still be running

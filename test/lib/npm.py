@@ -1,4 +1,4 @@
-"""Pinned npm packages of a test: test/<name>/package-lock.json, installed into build/<name> once."""
+"""Pinned npm packages for tests: test/<name>/package-lock.json, installed once into build/<name>."""
 import fcntl
 import os
 import re
@@ -34,7 +34,7 @@ def needed_tools():
 
 
 def install(name):
-    """The directory whose node_modules holds what test/<name> pins; several test runs may want it at once."""
+    """The directory with the node_modules of test/<name>. Several test runs may call it at the same time."""
     needed_tools()
     pinned, installed = ROOT / "test" / name, ROOT / "build" / name
     installed.mkdir(parents=True, exist_ok=True)

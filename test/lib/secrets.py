@@ -1,4 +1,4 @@
-"""A key file, accounts with tokens, and what stands of them in the database."""
+"""A key file, accounts with tokens, and their rows in the database."""
 import json
 import sqlite3
 
@@ -14,7 +14,7 @@ def with_keys(viewtally):
 
 
 def connect(viewtally, author, platform="tiktok", account="open-1", grant=None, status=0, options=()):
-    """The number of the account, or what the command said when it is to fail."""
+    """The number of the account, or the error message if the command is expected to fail."""
     done = viewtally.run("platform", "connect", "--author", author, "--platform", platform, "--account", account, *options,
                          stdin=json.dumps(GRANT if grant is None else grant), status=status)
     return int(done.out) if status == 0 and "--json" not in options else done

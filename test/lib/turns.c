@@ -1,6 +1,7 @@
-/* LD_PRELOADed into a server: how long the turns of its loop are, in processor time of the main thread, which
- * other work on the machine does not lengthen. A turn is from the return of epoll_pwait to the next call of
- * it. The file $TURNS holds the numbers (test/load/tail.py reads it); whoever zeroes it begins anew. */
+/* Preloaded (LD_PRELOAD) into a server: measures its loop iterations, in processor time of the main thread,
+ * which other load on the machine does not affect. An iteration is the time from the return of epoll_pwait()
+ * to its next call. The file $TURNS has the numbers (test/load/tail.py reads them); zeroing it restarts the
+ * measurement. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ struct turns {
 };
 
 static volatile struct turns *turns;
-static uint64_t began_ns; /* of the turn; 0: there was none */
+static uint64_t began_ns; /* of the loop iteration; 0: none */
 
 __attribute__((constructor)) static void map_turns(void)
 {

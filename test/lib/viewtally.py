@@ -1,4 +1,4 @@
-"""A viewtally of a test's own: a directory with config.ini and database, its command line, and its server process.
+"""An installation for a test: a directory with config.ini and database, the command line, and the server process.
 
 VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
 the one with the fake clock (default build/debug/viewtally). VIEWTALLY_TEST_CACHE is [cache] max_bytes of every server that has
@@ -28,7 +28,7 @@ COMMAND_SECONDS = 300
 
 
 def binary(seams=False):
-    """The path of the binary to test; with seams=True the one that honours the fake clock."""
+    """The path of the binary to test; with seams=True the one that supports the fake clock."""
     if seams:
         path = pathlib.Path(os.environ.get("VIEWTALLY_SEAMS_BIN") or ROOT / "build/debug/viewtally")
     elif os.environ.get("VIEWTALLY_BIN"):
@@ -43,16 +43,16 @@ def binary(seams=False):
 
 @functools.lru_cache(maxsize=None)
 def sanitized():
-    """Whether the binary with the fake clock is the AddressSanitizer build, several times slower: fewer cases will do."""
+    """True if the binary with the fake clock is the AddressSanitizer build, which is several times slower, so that tests run fewer cases."""
     try:
         first = subprocess.run([binary(seams=True), "--version"], capture_output=True, check=True).stdout.split(b"\n")[0]
     except FileNotFoundError:
-        return False        # the tests that need it say so
+        return False        # the tests that need the binary report it
     return b"asan" in first
 
 
 class Finished:
-    """What a command left behind."""
+    """The result of a command."""
 
     def __init__(self, status, out, err):
         self.status = status
@@ -67,7 +67,7 @@ class Finished:
 
 
 class Viewtally:
-    """One installation in `directory`. `config` is {section: {key: value}} on top of what a test needs."""
+    """One installation in `directory`. `config` is {section: {key: value}} in addition to the settings that every test needs."""
 
     def __init__(self, directory, config=None, clock=None, seams=None):
         self.directory = pathlib.Path(directory)
@@ -87,7 +87,7 @@ class Viewtally:
     # -- configuration ---------------------------------------------------------------------------------------------
 
     def configure(self, config):
-        """Merges `config` into the settings and writes config.ini; a value of None takes a key away."""
+        """Merges `config` into the settings and writes config.ini; a value of None removes a key."""
         for section, pairs in config.items():
             mine = self.settings.setdefault(section, {})
             for key, value in pairs.items():
@@ -104,7 +104,7 @@ class Viewtally:
         return self.directory / self.settings["store"]["path"]
 
     def environment(self, extra=None):
-        """The process environment: none of the caller's own VIEWTALLY_ settings, the clock, sanitizers that report."""
+        """The process environment: without VIEWTALLY_ variables of the caller, with the clock and sanitizer options."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
         cache = os.environ.get("VIEWTALLY_TEST_CACHE")
         if cache and "max_bytes" not in self.settings.get("cache", {}):
@@ -123,7 +123,7 @@ class Viewtally:
         return self._popen(arguments, env, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
 
     def background(self, *arguments, env=None):
-        """The same with what it prints going to a file, `process.output`, so that nobody needs to read pipes meanwhile."""
+        """The same, but output goes to the file `process.output`, so that no pipe has to be read."""
         path = self.directory / f"background-{next(self._numbers)}.log"
         with open(path, "wb") as output:
             process = self._popen(arguments, env, subprocess.DEVNULL, output, output)
@@ -135,7 +135,7 @@ class Viewtally:
                                 stdout=stdout, stderr=stderr, cwd=self.directory, env=self.environment(env))
 
     def run(self, *arguments, stdin=b"", status=0, env=None, timeout=COMMAND_SECONDS):
-        """Runs a command to its end. `status` is the exit status it must have (None: any)."""
+        """Runs a command until it exits. `status` is the expected exit status (None: any)."""
         process = self.command(*arguments, env=env)
         try:
             out, err = process.communicate(stdin if isinstance(stdin, bytes) else stdin.encode(), timeout=timeout)
@@ -149,7 +149,7 @@ class Viewtally:
         return finished
 
     def import_lines(self, lines, status=0):
-        """Imports objects (or ready strings, or bytes), one a line, through standard input, into a database created if missing."""
+        """Imports objects (or ready strings, or bytes), one per line, through standard input. Creates the database if missing."""
         return self.run("import", "--create", "-", stdin=encode_lines(lines), status=status)
 
     def ensure_database(self):
@@ -158,12 +158,12 @@ class Viewtally:
             self.run("migrate")
 
     def add_author(self, name="An Author"):
-        """A new author, in a database created if missing; the id."""
+        """Creates an author, and the database if missing. Returns the id."""
         self.ensure_database()
         return self.run("author", "add", "--name", name, "--json").json()["id"]
 
     def create_key(self, author_id, name="test"):
-        """A new key of the author; the whole key as text."""
+        """Creates a key of the author and returns it."""
         return self.run("key", "create", "--author", author_id, "--name", name, "--json").json()["key"]
 
     # -- server ----------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Viewtally:
 
     @property
     def log(self):
-        """All that the current (or last) server has logged so far."""
+        """The log of the current (or last) server so far."""
         if self.running:
             wait.until(lambda: not is_writing_its_log(self.pid), "the server to write its log")
         return self._log_path.read_text(encoding="utf-8", errors="replace")
@@ -208,17 +208,17 @@ class Viewtally:
         return self
 
     def stop(self):
-        """SIGTERM; the server must leave with status 0 and without a sanitizer's report."""
+        """Sends SIGTERM; the server must exit with status 0 and without a sanitizer report."""
         if self._process is not None:
             self.signal(signal.SIGTERM)
-            self.signal(signal.SIGCONT)     # if the test has stopped it
+            self.signal(signal.SIGCONT)     # in case the test has stopped it
             self.wait_stopped()
 
     def signal(self, sig):
         self._process.send_signal(sig)
 
     def wait_stopped(self):
-        """Waits for the server to end by itself; it must leave with status 0 and without a sanitizer's report."""
+        """Waits until the server exits; it must exit with status 0 and without a sanitizer report."""
         process, self._process = self._process, None
         try:
             status = process.wait(STOP_SECONDS)
@@ -238,7 +238,7 @@ class Viewtally:
         assert status == 0, f"the server left with {status}:\n{self.log[-4000:]}"
 
     def kill(self):
-        """kill -9, as a crash would."""
+        """kill -9, like a crash."""
         process, self._process = self._process, None
         process.kill()
         process.wait()
@@ -267,7 +267,7 @@ def is_writing_its_log(pid):
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:
             name, state = re.match(r"\d+ \((.*)\) (.)", (task / "stat").read_text()).groups()
-        except (FileNotFoundError, ProcessLookupError):     # a thread that has ended
+        except (FileNotFoundError, ProcessLookupError):     # the thread has ended
             continue
         if name == "log-writer" and state in "RD":
             return True
@@ -275,7 +275,7 @@ def is_writing_its_log(pid):
 
 
 def what_it_does(pid):
-    """A line for each thread of a process that hangs: its state, who traces it if anybody does, its system call and where it waits."""
+    """A line for each thread of a hanging process: state, tracer, system call and wait channel."""
     lines = []
     for task in sorted(pathlib.Path(f"/proc/{pid}/task").iterdir()):
         try:
@@ -289,7 +289,7 @@ def what_it_does(pid):
 
 
 class _AddressReader(threading.Thread):
-    """Reads the server's standard output to its end, so that it never blocks, and picks the addresses out."""
+    """Reads the server's standard output to its end, so that the server never blocks, and collects the addresses."""
 
     def __init__(self, stream, wanted, wanted_admin):
         super().__init__(daemon=True)

@@ -9,7 +9,7 @@ class TimedOut(AssertionError):
 
 
 def until(condition, what, seconds=DEFAULT_SECONDS, pause_most=0.05):
-    """Calls condition() until it answers something true and returns that; TimedOut after `seconds`."""
+    """Calls condition() until its result is true and returns it; raises TimedOut after `seconds`."""
     deadline = time.monotonic() + seconds
     pause = 0.001
     while True:

@@ -118,7 +118,7 @@ static void read_script(struct script *s, const char *name)
         add_line(s, line);
     }
     if (!s->has_end || s->text[0] != '#')
-        fail_msg("%s: wants to begin with why, and to end with close or open", s->path);
+        fail_msg("%s: must begin with a comment and end with close or open", s->path);
 }
 
 /* ---- replaying ---- */
