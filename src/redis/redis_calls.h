@@ -1,6 +1,5 @@
-/* Calls whose reply somebody waits for. Each has a deadline of REDIS_DEADLINE_MS: hiredis has none. The
- * record of a call outlives its waiter, because hiredis cannot cancel a command: a late reply frees the
- * record. */
+/* Calls with a waiter. Each call has a deadline of REDIS_DEADLINE_MS, which hiredis does not provide. The
+ * record of a call outlives its waiter, because hiredis cannot cancel a command: the late reply frees it. */
 #ifndef VT_REDIS_REDIS_CALLS_H
 #define VT_REDIS_REDIS_CALLS_H
 
