@@ -69,7 +69,7 @@ def test_what_a_refresh_would_change(world, standins):
     assert f"{world.ids('tiktok')[0]}: counted as not found once more" in said
     standins.fault("tiktok", "error", name="scope_not_authorized", route="tiktok.query")
     said = probe(world, name, "tiktok", status=1).out
-    assert "the author has to sign in again" in said and "reconnect account scope_not_authorized" in said
+    assert "the account needs to be reconnected" in said and "reconnect account scope_not_authorized" in said
     assert world.credential(name, "tiktok")["state"] == 0
     standins.clear()
     standins.fault("tiktok", "html", route="tiktok.query")
@@ -89,7 +89,7 @@ def test_without_a_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
         finished = probe(world, name, platform, status=None)
-        assert "an id that does not exist is asked for" in finished.out and finished.status in (0, 3), finished
+        assert "for an id that does not exist" in finished.out and finished.status in (0, 3), finished
 
 
 def test_recorded_responses_are_samples_without_personal_data(world, standins, tmp_path):
@@ -99,7 +99,7 @@ def test_recorded_responses_are_samples_without_personal_data(world, standins, t
         prefix = tmp_path / platform
         said = probe(world, name, platform, "--record", prefix).out
         files = sorted(tmp_path.glob(f"{platform}-*"))
-        assert re.search(rf"{len(files)} of {len(files)} responses recorded", said) and files, said
+        assert re.search(rf"Recorded {len(files)} of {len(files)} responses", said) and files, said
         for file in files:
             assert file.stat().st_mode & 0o777 == 0o600
             text = file.read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_recorded_responses_are_samples_without_personal_data(world, standins, t
             assert not any(id in text for id in world.ids(platform)), text
             assert name not in text and standins.tell(platform, "state") is not None
         again = probe(world, name, platform, "--record", prefix).out
-        assert "File exists" in again and "0 of" in again          # nothing is overwritten
+        assert "File exists" in again and "Recorded 0 of" in again          # nothing is overwritten
     # The unit test that reads our samples takes them as they are.
     samples = tmp_path / "test/data/platforms"
     samples.mkdir(parents=True)

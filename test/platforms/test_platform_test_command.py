@@ -19,19 +19,19 @@ def test_every_platform_says_what_it_has(world, login):
     [name] = world.add(login=login)
     for platform in PLATFORMS:
         said = ask(world, name, platform, 0).out
-        assert "takes its tokens" in said and "views 1000" in said and world.ids(platform)[0] in said, said
+        assert "accepts the tokens" in said and "views 1000" in said and world.ids(platform)[0] in said, said
 
 
 def test_without_a_post_the_token_is_tried_all_the_same(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
-        assert "has no post there" in ask(world, name, platform, 0).out
+        assert "has no current post on this platform" in ask(world, name, platform, 0).out
 
 
 def test_an_old_token_is_refreshed_on_the_way(world, standins):
     [name] = world.add(platforms=("tiktok",))
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
-    assert "refreshed now" in ask(world, name, "tiktok", 0).out
+    assert "which were refreshed" in ask(world, name, "tiktok", 0).out
     assert standins.calls("tiktok") == {"tiktok.query": 2, "tiktok.token.refresh_token": 1}
     assert world.credential(name, "tiktok")["version"] == 2
 
@@ -42,19 +42,19 @@ def test_who_has_to_do_something(world, standins):
     assert "no account" in world.instance.run("platform", "test", "99", status=1).err
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
     said = ask(world, name, "tiktok", 1).err
-    assert "has to sign in again" in said and "invalid_grant" in said
+    assert "reconnect required" in said and "invalid_grant" in said
     # It marks nothing: a run does, which sees more than one account.
     assert world.credential(name, "tiktok")["state"] == FINE
     world.configure(tiktok={"client_secret": "wrong"})
-    assert "refuses your app" in ask(world, name, "tiktok", 2).err
+    assert "rejected your app" in ask(world, name, "tiktok", 2).err
 
 
 def test_a_platform_that_is_away(world, standins):
     [name] = world.add(platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="internal_error")
-    assert "cannot say now" in ask(world, name, "tiktok", 3).err
+    assert "did not return a result" in ask(world, name, "tiktok", 3).err
     world.configure(youtube={"api_origin": "http://127.0.0.1:1"})
-    assert "was not reached" in ask(world, name, "youtube", 3).err
+    assert "could not be reached" in ask(world, name, "youtube", 3).err
 
 
 def test_what_answers_again_is_fine_again(world, standins):
