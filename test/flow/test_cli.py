@@ -17,7 +17,7 @@ NASTY = 'A\x1b[2J\x1b]0;owned\x07\r\n\x7f\x9b31m\u2028 "quoted" \\ Zoë 漢字'
 
 
 def plain(instance, *arguments, status=0, env=None, cwd=None, stdin=b"", stdout=subprocess.PIPE):
-    """Exactly these arguments: unlike run(), no --config behind them."""
+    """Runs exactly these arguments; run() would append --config."""
     done = subprocess.run([instance.binary, *map(str, arguments)], input=stdin, stdout=stdout, stderr=subprocess.PIPE,
                           cwd=cwd or instance.directory, env=instance.environment(env), timeout=120, check=False)
     finished = Finished(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
@@ -58,7 +58,7 @@ def test_version_names_build_and_libraries(viewtally):
     assert {line.split()[0] for line in lines[1:]} >= {"libuv", "llhttp", "hiredis", "sqlite"}
 
 
-# --- wrong usage: exit status 2, one line that names what is wrong, nothing done ---
+# --- wrong usage: exit status 2 and one line with the cause ---
 
 
 @pytest.mark.parametrize("arguments, named", [
@@ -105,7 +105,7 @@ def test_config_requires_a_value(viewtally):
     assert "--config" in plain(viewtally, "check-config", "--config", status=2).err
 
 
-# --- what is not there: exit status 1; what cannot be done: 3 ---
+# --- bad input: exit status 1; failures: 3 ---
 
 
 def test_unknown_ids_exit_with_1(viewtally):
@@ -132,7 +132,7 @@ def test_unknown_ids_exit_with_1(viewtally):
 ], ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None)
 @pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
 def test_only_some_commands_create_a_database(viewtally, words, creates, empty):
-    """A missing database may be a volume that is not mounted. Relative paths begin where the command is started, so print the whole path."""
+    """A missing database may be a volume that is not mounted. The message has the absolute path of a relative one."""
     database = viewtally.directory / "here.db"
     if empty:
         database.touch()
@@ -240,7 +240,7 @@ def test_options_are_accepted_in_any_order(viewtally):
     assert {entry["name"] for entry in viewtally.run("author", "list", "--json").json()} == {"An Author", "--json"}
 
 
-# --- text from outside on a terminal ---
+# --- stored text on a terminal ---
 
 
 def test_stored_names_are_escaped_for_the_terminal(viewtally):
@@ -299,7 +299,7 @@ def test_demo_without_authors_fails(viewtally):
 
 
 def effective(done):
-    """What check-config printed, as {section: {key: value}}."""
+    """The output of check-config as {section: {key: value}}."""
     sections, section = {}, None
     for line in done.out.splitlines():
         if match := re.fullmatch(r"\[(\w+)\]", line):
@@ -315,7 +315,7 @@ def test_check_config_prints_effective_values(viewtally):
     assert shown["server"]["listen"] == "127.0.0.1:0" and shown["store"]["path"] == viewtally.settings["store"]["path"]
     assert shown["limits"] == {"requests_per_minute": "0", "headers": "on"} and shown["viral"]["multiplier"] == "5.0"
     assert not (viewtally.directory / "viewtally.db").exists()
-    # What it prints is a configuration: read again it means the same.
+    # The output is a valid configuration with the same values.
     copy = viewtally.directory / "copy.ini"
     copy.write_text("\n".join(line for line in viewtally.run("check-config").out.splitlines() if "(hidden)" not in line))
     assert effective(plain(viewtally, "check-config", "--config", copy)) == shown
@@ -435,7 +435,7 @@ def test_unrelated_variables_are_ignored(viewtally):
 
 
 def test_secrets_are_hidden_and_read_from_files(viewtally):
-    """Keys whose value is a secret print as (hidden), from wherever they came; …_file names a file to read them from."""
+    """Secret values are printed as (hidden), whatever their source; …_file names a file with the value."""
     secret = "s3cr3t-p4ssw0rd"
     path = viewtally.directory / "password"
     path.write_text(secret + "\n")

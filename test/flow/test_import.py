@@ -98,7 +98,7 @@ BAD = [
     (with_post(url="javascript:alert(1)"), f"posts[0].url {URL}"), (with_post(post_id="youtube-a"), "posts[0].post_id belongs to another video"),
     (new_video(posts=[post("new", POSTED), post("other", POSTED)]), "posts[1].platform repeats that of an earlier post"),
     (new_video(posts=[post("new", POSTED, "tiktok"), post("b", POSTED)]), "posts[1].post_id belongs to another video"),
-    # readings: the shape
+    # readings: fields
     (without(reading("a", POSTED), "platform"), "platform is missing"), (without(reading("a", POSTED), "post_id"), "post_id is missing"),
     (without(reading("a", POSTED), "observed_at"), "observed_at is missing"), (reading("a", "soon"), f"observed_at {TIME}"),
     (reading("a", POSTED, platform="Youtube"), f"platform {PLATFORMS}"), (reading("a", POSTED, baseline="yes"), "baseline is not true or false"),
@@ -108,7 +108,7 @@ BAD = [
     (raw_count("9007199254740992"), "views is too large"), (raw_count("9" * 400), "views is too large"), (raw_count("-9" + "9" * 400), "views is negative"),
     (count(-1, "likes"), "likes is negative"), (count("x", "comments"), "comments is not an integer"), (count(2**53, "shares"), "shares is too large"),
     (count({}, "saves"), "saves is not an integer"),
-    # readings: against what is there
+    # readings: against the database
     (reading("nobody", "2026-07-09T01:00:00Z", 1), "unknown post"), (reading("a", "2026-07-09T01:00:00Z", 1, "tiktok"), "unknown post"),
     (reading("a", "2026-07-10T12:01:00.001Z", 1), "observed_at is more than 60 s in the future"),
     (reading("a", "9999-12-31T23:59:59Z", 1), "observed_at is more than 60 s in the future"),
@@ -122,7 +122,7 @@ def as_bytes(line):
 
 
 def told(done, name="-"):
-    """{line number: reason} of what an import wrote to standard error."""
+    """The rejected lines on standard error as {line number: reason}."""
     reasons = {}
     for line in done.err.splitlines():
         match = re.fullmatch(rf"{re.escape(str(name))}:(\d+): (.*)", line)
@@ -132,7 +132,7 @@ def told(done, name="-"):
 
 
 def summary(done):
-    """{first word: rest} of what an import printed."""
+    """The summary of an import as {first word: rest}."""
     return {line.split()[0]: line[10:].strip() for line in done.out.splitlines() if line[:1].strip() and not line.startswith("Dry")}
 
 
@@ -207,7 +207,7 @@ def test_reading_after_30_days_is_rejected(world):
 
 
 def test_unusual_but_valid_lines_are_accepted(world):
-    """Blank lines, unknown fields, a byte order mark, CR LF, no line end at the end, unknown counts, ids in capitals."""
+    """Blank lines, unknown fields, a byte order mark, CR LF, no final line end, unknown counts, upper-case ids."""
     lines = (b'\xef\xbb\xbf' + json.dumps(author("Ada", plan_active=True, shoe_size=[{"a": 1}])).encode() + b"\r\n\r\n   \n\t\n" +
              as_bytes({**reading("a", "2026-07-09T01:00:00.123456789Z", None), "likes": None}) + b"\n" +
              as_bytes(video("a", "Ada", id=uid("a").upper())) + b"\n" +
@@ -218,7 +218,7 @@ def test_unusual_but_valid_lines_are_accepted(world):
 
 
 def test_rejected_line_changes_nothing(world):
-    """A video line whose last post is bad: neither its title nor its good post is taken."""
+    """A video line with an invalid last post changes neither the title nor the valid post."""
     done = world.instance.import_lines([video("a", "Ada", title="Taken", posts=[post("a", POSTED, "tiktok"), post("b", POSTED, "youtube")])], status=1)
     assert told(done) == {1: "posts[1].post_id belongs to another video"}
     world.serve()
@@ -280,7 +280,7 @@ def test_lines_above_1_mib_are_rejected(world):
 
 
 class Memory(threading.Thread):
-    """The most memory that a process has had resident, in bytes."""
+    """Peak resident memory of a process in bytes."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -361,11 +361,11 @@ def test_no_file_is_left_beside_the_database(world):
     assert {name for name in names if not name.startswith("viewtally.db")} == {"config.ini"}
 
 
-# --- beside the server ---
+# --- while the server runs ---
 
 
 def test_import_works_while_the_server_runs(world):
-    """Every answer in between is whole: the views are those of some step and never fall."""
+    """Every response in between shows the state after a complete step; views never fall."""
     world.serve()
     hours = [f"2026-07-09T{hour:02}:{minute:02}:00Z" for hour in range(1, 24) for minute in range(60)]
     lines = [video(f"v{i}", "Ada", POSTED) for i in range(10)]
@@ -386,7 +386,7 @@ def test_import_works_while_the_server_runs(world):
 
 
 def test_broken_pipe_of_standard_error_does_not_crash(world):
-    """`viewtally import … 2>&1 | head -1`: the reader of the reasons goes away."""
+    """`viewtally import … 2>&1 | head -1`: the reader of standard error exits early."""
     process = subprocess.Popen([world.instance.binary, "import", "-", "--config", str(world.instance.config_path)], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=world.instance.environment())
     process.stdout.close()
@@ -400,7 +400,7 @@ def test_broken_pipe_of_standard_error_does_not_crash(world):
 
 
 def test_file_size_limit_is_reported(world):
-    """Temporary files or database that cannot grow: exit status 3, and importing again completes it."""
+    """If temporary files or the database cannot grow: exit status 3; importing again completes the import."""
     lines = [video(f"v{i}", "Ada", POSTED, title="x" * 500) for i in range(2000)]
 
     def limit():

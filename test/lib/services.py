@@ -17,7 +17,7 @@ FIXED_PORTS = range(10_000, 32_000)      # below those that the kernel gives to 
 
 
 def free_port():
-    """A port that stays free while a server which uses it is restarted: the kernel hands it to nobody."""
+    """A port outside the ephemeral range, so that it stays free while its server restarts."""
     while True:
         port = random.choice(FIXED_PORTS)
         with socket.socket() as sock:
@@ -29,7 +29,7 @@ def free_port():
 
 
 class Service:
-    """A child process that listens on self.port; another port is tried when somebody took it in between."""
+    """A child process that listens on self.port; tries another port if it is in use."""
 
     program = ""
     environment = None              # that of the caller
@@ -65,7 +65,7 @@ class Service:
         return self._process.pid
 
     def start(self):
-        """Starts it on self.port (the same port again after stop()) and returns when it answers."""
+        """Starts it on self.port (the same port after stop()) and returns when it accepts requests."""
         for attempt in range(PORT_TRIES):
             with open(self._log_path, "wb") as log:
                 self._process = subprocess.Popen([self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
@@ -95,7 +95,7 @@ class Service:
         self.stop(signal.SIGKILL)
 
     def signal(self, sig):
-        """SIGSTOP makes it hang, SIGCONT lets it go on."""
+        """Sends a signal: SIGSTOP suspends the process, SIGCONT resumes it."""
         self._process.send_signal(sig)
 
     def _accepts(self):
@@ -132,7 +132,7 @@ class Redis(Service):
             return False
 
     def call(self, *words):
-        """One command on a connection of its own; the answer as str, int, list or None, an error raised."""
+        """Sends one command on a new connection; returns the reply as str, int, list or None; raises on an error reply."""
         data = b"*%d\r\n" % len(words)
         for word in words:
             word = word if isinstance(word, bytes) else str(word).encode()
@@ -162,13 +162,13 @@ class Redis(Service):
 
 
 def with_clock(service, clock):
-    """The same service, not yet started, whose wall clock will be that of `clock` (a FakeClock with a wall)."""
+    """The same service, not started, with the wall clock of `clock` (a FakeClock with a wall)."""
     service.environment = {**os.environ, "LD_PRELOAD": preload("wallclock", service.directory), "WALLCLOCK": clock.path}
     return service
 
 
 def preload(name, directory):
-    """Builds test/lib/NAME.c for LD_PRELOAD; the path."""
+    """Builds test/lib/NAME.c for LD_PRELOAD and returns the path."""
     library = pathlib.Path(directory) / f"{name}.so"
     source = pathlib.Path(__file__).parent / f"{name}.c"
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
@@ -176,7 +176,7 @@ def preload(name, directory):
 
 
 class TlsRedis(Redis):
-    """Takes TLS only; the test's own commands go through its Unix socket."""
+    """Redis that accepts TLS only; commands of the test use its Unix socket."""
 
     def __init__(self, directory, certificate, key, *options):
         super().__init__(directory, *options)
@@ -203,7 +203,7 @@ class RedisError(Exception):
 
 
 class Nginx(Service):
-    """nginx with a whole configuration of the caller's; `@PORT@` and `@DIR@` in it stand for port and directory."""
+    """nginx with the given configuration, in which `@PORT@` and `@DIR@` are replaced."""
 
     program = "nginx"
 

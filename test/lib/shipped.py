@@ -12,7 +12,7 @@ def replace_once(text, old, new):
 
 
 def nginx_conf(upstream):
-    """The shipped text with what belongs to the machine replaced: ports, user, places of files."""
+    """The text of a shipped file with ports, user and paths replaced."""
     text = SHIPPED.read_text(encoding="utf-8")
     user = f"user {pwd.getpwuid(os.getuid()).pw_name};" if os.getuid() == 0 else ""
     text = replace_once(text, "user www-data;", user)

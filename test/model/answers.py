@@ -56,7 +56,7 @@ def book_ref(book):
 
 
 class Answers:
-    """`params` everywhere: {name: text}, as they stand in the query."""
+    """In all methods, `params` is {name: text} as in the query string."""
 
     def __init__(self, model, author_id, now):
         self.author = model.authors[author_id]
@@ -71,7 +71,7 @@ class Answers:
         return sorted(videos, key=lambda video: (video.posted_at, video.id), reverse=True)
 
     def videos(self, params):
-        """All pages of /videos: (list of every matching video, videos per page)."""
+        """All pages of /videos: (every matching video, videos per page)."""
         start, end = date(params, "start_date"), date(params, "end_date")
         book_id = params.get("book_id")
         refuse_unless(book_id is None or UUID.fullmatch(book_id), "book_id")
@@ -116,7 +116,7 @@ class Answers:
              "videos_posted": posted.count(book), "created_at": iso(book.created_at)} for book in self.books_in_order()]}
 
     def account(self):
-        """Without `key`, which is not the model's."""
+        """The account without `key`, which the model does not contain."""
         updated = [video.views_updated_at for video in self.author.videos.values() if video.views_updated_at is not None]
         return {"success": True, "data": {
             "id": self.author.id, "name": self.author.name, "plan": {"active": self.author.plan_active},
@@ -148,7 +148,7 @@ class Answers:
                 "timezone": "UTC", "group_by": group_by, "data": shown}
 
     def stats_csv(self, params):
-        """Header and rows as lists of text cells."""
+        """The header and rows of the CSV, as lists of cells."""
         start, end, group_by = self.stats_range(params)
         rows = self.video_rows(start, end)
         if group_by == "book":
@@ -177,7 +177,7 @@ class Answers:
                 for day in range(first, last + 1)]
 
     def book_rows(self, rows):
-        """Sums of the video rows; a book's dates are those that one of its videos lists."""
+        """Sums of the video rows; a book lists the dates that at least one of its videos lists."""
         by_book = {}
         for video, days in rows:
             if video.book:
@@ -193,7 +193,7 @@ class Answers:
     # -- events ----------------------------------------------------------------------------------------------------
 
     def bind_event_ids(self, ids):
-        """`ids`: the service's ids of this author's whole history, in order, `evt_…`."""
+        """`ids`: the server's ids (`evt_…`) of all events of the author, in order."""
         if len(ids) != len(self.author.events):
             raise AssertionError(f"{len(ids)} events were served, the rules give {len(self.author.events)}")
         for event, event_id in zip(self.author.events, ids):

@@ -8,7 +8,7 @@ MAX_LINE = 1024 * 1024
 
 
 class Rules:
-    """The configured numbers. `viral` and `history_start` as they stand in config.ini."""
+    """The configured numbers; `viral` and `history_start` as in config.ini."""
 
     def __init__(self, multiplier="5.0", min_views=10000, compare_last=50, compare_min_age_hours=168,
                  history_start="2026-06-15"):
@@ -97,7 +97,7 @@ class Model:
         self.posts = {}             # by (platform, post_id)
 
     def import_lines(self, lines, now):
-        """One call of the importer. `lines`: objects, or strings to be parsed. The refusals: [(line number, reason)]."""
+        """Imports lines (objects, or strings to parse). Returns the rejections as [(line number, reason)]."""
         parsed, refusals = parse_lines(lines)
         refusals += self.upsert(parsed, now)
         refusals += self.apply_readings(parsed, now)
@@ -105,7 +105,7 @@ class Model:
         return sorted(refusals)
 
     def upsert(self, parsed, now):
-        """Authors, then books, then videos, wherever they stand."""
+        """Applies authors, then books, then videos, in any order of lines."""
         refusals = []
         for kind, apply in (("author", self._author), ("book", self._book), ("video", self._video)):
             for number, fields in parsed:
@@ -127,7 +127,7 @@ class Model:
         author.plan_active = fields.get("plan_active", author.plan_active)
 
     def _owned(self, known, fields):
-        """(author, the known record or None) of a book or video line."""
+        """Returns (author, the existing record or None) for a book or video line."""
         author = self.authors.get(fields["author_id"])
         if not author:
             raise BadLine("unknown author")
@@ -191,7 +191,7 @@ class Model:
     # -- readings --------------------------------------------------------------------------------------------------
 
     def apply_readings(self, parsed, now):
-        """The readings as steps, by observed_at."""
+        """Applies the readings as steps in the order of observed_at."""
         refusals, grouped = [], {}
         for number, fields in parsed:
             if fields["type"] != "reading":
@@ -216,7 +216,7 @@ class Model:
 
 
 def parse_lines(lines):
-    """([(line number, fields)], [(line number, reason)]). Blank lines are nothing."""
+    """Returns ([(line number, fields)], [(line number, reason)]), ignoring blank lines."""
     parsed, refusals = [], []
     for number, line in enumerate(lines, 1):
         try:
@@ -228,7 +228,7 @@ def parse_lines(lines):
 
 
 def refusal(post, observed_at, now):
-    """Why a reading of a known post is not taken; None when it is."""
+    """The reason why a reading of a known post is rejected; None if it is accepted."""
     if observed_at > now + FUTURE:
         return "observed_at is more than 60 s in the future"
     if observed_at < post.posted_at:
@@ -240,7 +240,7 @@ def refusal(post, observed_at, now):
     return None
 
 
-# -- reading one line: types and limits ----------------------------------------------------------------------------
+# -- parsing one line: types and limits ----------------------------------------------------------------------------
 
 def require(fields, *names):
     for name in names:
@@ -256,7 +256,7 @@ def unique_fields(pairs):
 
 
 def read_line(line):
-    """The line's known fields, checked; times as ms, ids in lower case."""
+    """The validated known fields of the line; times as ms, ids in lower case."""
     if isinstance(line, str):
         if len(line.encode("utf-8", "surrogatepass")) > MAX_LINE:
             raise BadLine("line is too long")

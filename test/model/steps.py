@@ -5,7 +5,7 @@ from .values import COUNTS, HOUR, MAX_COUNT, MILESTONES, MIN_COMPARED, day_of
 
 
 class Line:
-    """The views a video has to reach, and what they were computed from."""
+    """The viral threshold and the values that it was computed from."""
 
     def __init__(self, threshold, median, compared):
         self.threshold = threshold
@@ -17,7 +17,7 @@ class Line:
 
 
 def comparables(rules, author, video, t):
-    """The author's other videos that make up the typical one, newest first."""
+    """The author's other videos to compare with, newest first."""
     others = [other for other in author.videos.values()
               if other is not video and other.first_reading is not None
               and other.posted_at <= t - rules.compare_min_age_hours * HOUR]
@@ -35,7 +35,7 @@ def viral_comparison(rules, author, video, t):
 
 
 class Change:
-    """What one step does to one video."""
+    """The change of one video by one step."""
 
     def __init__(self, video, observed_at):
         self.video = video
@@ -48,13 +48,13 @@ class Change:
 
 
 def merge(readings, count):
-    """The largest known value of one count among readings of one post; None when none is known."""
+    """The highest known value of one count among readings of one post; None if none is known."""
     known = [reading[count] for reading in readings if reading[count] is not None]
     return max(known) if known else None
 
 
 def apply_to_post(post, readings, observed_at, change):
-    """The readings of one post in one step. The high-water mark never falls, the other counts may."""
+    """Applies the readings of one post in one step. Views never fall, other counts may."""
     baseline = merge([reading for reading in readings if reading["baseline"]], "views")
     ordinary = merge([reading for reading in readings if not reading["baseline"]], "views")
     with_baseline = max(post.views, baseline or 0)
@@ -74,7 +74,7 @@ def apply_to_post(post, readings, observed_at, change):
 
 
 def apply_step(model, author, observed_at, readings):
-    """`readings`: (post, reading) pairs, all accepted. First everything is applied, then each video is decided.
+    """Applies `readings`, accepted (post, reading) pairs, and then decides each video.
 
     A video whose readings change nothing (the last ones once more, as after a crash) is not touched at all, so that importing
     a file again gives what importing it once gives.
@@ -132,13 +132,13 @@ def go_viral(video, line, t):
 
 
 def keep_if_above(video, line):
-    """Not viral means: fewer views than the line that is shown."""
+    """Invariant: a video that is not viral has fewer views than its threshold."""
     if line.threshold > video.views:
         video.line = line
 
 
 def finalizing_pass(model):
-    """After a whole import: a baseline at or above the line makes a video viral without an event.
+    """Finalizes after an import: a baseline at or above the threshold makes a video viral without an event.
 
     So do views that a baseline has lifted to every line there is to show (part of them gained before): the video would
     otherwise be not viral with views at its threshold.

@@ -39,7 +39,7 @@ def build(*lines, now=NOW, rules=None, refusals=()):
 
 
 def comparable_lines(views, posted_at="2026-06-20T00:00:00Z", first=10):
-    """Videos with these views, old enough to be compared, their views all baseline."""
+    """Adds videos with these views as baseline, old enough for comparison."""
     numbers = range(first, first + len(views))
     return ([video(number, posted_at) for number in numbers] +
             [reading(number, "2026-06-20T01:00:00Z", count, baseline=True) for number, count in zip(numbers, views)])
@@ -121,7 +121,7 @@ def test_a_videos_own_time_never_runs_backwards():
     assert days[0]["date"] == "2026-07-03" and days[-1]["date"] == "2026-07-10"
 
 
-# -- the viral line -----------------------------------------------------------------------------------------------------
+# -- viral threshold --------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("views, line", [
     ([5000] * 4, (10000, None, 4)),
@@ -162,7 +162,7 @@ def test_only_the_newest_are_compared_and_ids_break_ties():
 
 
 def viral_case(*readings, before=()):
-    """A video posted on 07-01 whose line is 15,000 (median 3,000), and the events of these readings."""
+    """A video posted on 07-01 with a threshold of 15,000 (median 3,000), and the events of these readings."""
     model = build(*comparable_lines([3000] * 5))
     model.import_lines([video(1), *before], ms("2026-07-01T00:30:00Z"))
     assert (model.videos[video_id(1)].line.threshold, model.videos[video_id(1)].line.compared) == (15000, 5)
@@ -243,7 +243,7 @@ def test_events_before_the_history_are_not_written():
     assert [value for value, _ in model.videos[video_id(1)].milestones] == [1000, 10000]
 
 
-# -- answers ------------------------------------------------------------------------------------------------------------
+# -- responses----------------------------------------------------------------------------------------------------------
 
 def test_final_after_thirty_days():
     model = build(video(1, "2026-06-10T12:00:00Z"))

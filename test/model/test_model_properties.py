@@ -24,7 +24,7 @@ def everything(model, now):
 
 
 def final_model(world, change=lambda lines: [lines]):
-    """`change` makes a list of imports out of one."""
+    """Applies `change`, which splits one import into several."""
     model = Model(world.rules)
     for now, lines in world.imports():
         for part in change(lines):

@@ -22,7 +22,7 @@ EPOCH_DATE = datetime.date(1970, 1, 1)
 
 
 def ms(text):
-    """`2026-07-10T12:00:00.123Z` as ms since 1970, fractions of a ms cut off; ValueError when it is no such time."""
+    """Converts `2026-07-10T12:00:00.123Z` to ms since 1970, truncated; ValueError if it is not a valid time."""
     match = TIMESTAMP.fullmatch(text)
     if not match or int(match[1]) < 1970:
         raise ValueError(text)
@@ -32,14 +32,14 @@ def ms(text):
 
 
 def iso(moment):
-    """ms since 1970 as the API writes it; None stays None."""
+    """Formats ms since 1970 as in the API; None stays None."""
     if moment is None:
         return None
     return (EPOCH + datetime.timedelta(milliseconds=moment)).isoformat(timespec="milliseconds") + "Z"
 
 
 def day_of(moment):
-    """The UTC date of a moment, as days since 1970."""
+    """The UTC date of a time, as days since 1970."""
     return moment // DAY
 
 
@@ -48,7 +48,7 @@ def date_text(day):
 
 
 def parse_date(text):
-    """`2026-02-28` as days since 1970; ValueError when there is no such day."""
+    """Converts `2026-02-28` to days since 1970; ValueError if the date does not exist."""
     if not DATE.fullmatch(text):
         raise ValueError(text)
     return (datetime.date.fromisoformat(text) - EPOCH_DATE).days

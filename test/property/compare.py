@@ -12,7 +12,7 @@ CSV_TYPE = "text/csv"
 
 
 def differences(expected, got, path=""):
-    """Where two JSON values differ, as lines of text."""
+    """The differences between two JSON values, as lines of text."""
     if isinstance(expected, dict) and isinstance(got, dict):
         found = []
         for name in {**expected, **got}:
@@ -42,7 +42,7 @@ REFUSED = {
 
 
 class Comparison:
-    """One author against one server at one moment. `rng` chooses filters and page sizes."""
+    """Compares one author on one server at one time. `rng` chooses filters and page sizes."""
 
     def __init__(self, client, answers, rng=None):
         self.client = client
@@ -76,7 +76,7 @@ class Comparison:
         if found:
             raise AssertionError(f"GET {path} {params or ''}: " + "; ".join(found[:12]))
 
-    # -- one resource after the other ------------------------------------------------------------------------------
+    # -- resources ------------------------------------------------------------------------------------------------
 
     def account(self):
         got = self.get("/account").json()
@@ -89,7 +89,7 @@ class Comparison:
         self.same(self.answers.books(), "/books")
 
     def videos(self, params):
-        """Every page, until there is no more."""
+        """Reads all pages."""
         expected, limit = self.answers.videos(params)
         pages = [expected[start:start + limit] for start in range(0, len(expected), limit)] or [[]]
         cursor = None
@@ -135,7 +135,7 @@ class Comparison:
         got = list(csv.reader(io.StringIO(response.body.decode("utf-8"), newline="")))
         self.check(self.answers.stats_csv(params), got, "/stats as CSV", params)
 
-    # -- refused parameters ----------------------------------------------------------------------------------------
+    # -- invalid parameters ----------------------------------------------------------------------------------------
 
     def refusals(self):
         start = self.answers.today - self.rng.randrange(200)
@@ -150,7 +150,7 @@ class Comparison:
             self.refused(path, {**({"group_by": "decade"} if path == "/stats" else {}), name: self.rng.choice(values)})
 
     def refused(self, path, params):
-        """The model refuses the parameters; the server must, with the same code, naming the parameter."""
+        """If the model rejects the parameters, the server must reject them with the same code and name the parameter."""
         try:
             getattr(self.answers, path[1:])(params)
         except Refused as refused:
@@ -164,7 +164,7 @@ class Comparison:
     # -- events ----------------------------------------------------------------------------------------------------
 
     def history(self):
-        """The ids of the author's whole history, in pages of 100."""
+        """The ids of all events of the author, read in pages of 100."""
         ids, after = [], None
         while True:
             page = self.get("/events", {"after": after, "limit": "100"}).json()

@@ -28,7 +28,7 @@ STALE = "observed_at is older than the post's last reading"
 
 
 class Feed:
-    """Authors whose videos grow through many milestones; the lines of each file."""
+    """Creates authors whose videos reach many milestones, and the lines of each file."""
 
     def __init__(self, seed):
         self.rng = random.Random(f"events {seed}")
@@ -61,7 +61,7 @@ class Feed:
 
 
 class Poller(threading.Thread):
-    """A client as the contract describes it: asks after its cursor, handles the page, then saves next_cursor."""
+    """A client as the contract describes it: polls after its cursor, handles the page, then stores next_cursor."""
 
     def __init__(self, instance, key, seed):
         super().__init__(daemon=True)
@@ -81,7 +81,7 @@ class Poller(threading.Thread):
             self.failure = failure
 
     def poll(self):
-        """One page; True when the cursor may stand before further events."""
+        """Reads one page; returns True if there may be further events."""
         params = {"after": self.cursor, "limit": self.rng.choice([1, 2, 3, 10, 50, 100])}
         if not self.ending.is_set() and self.rng.random() < 0.3:
             params["wait"] = 1
@@ -91,7 +91,7 @@ class Poller(threading.Thread):
         return page["has_more"] or bool(page["data"])
 
     def ask(self, params):
-        """The page, or None while the server is down."""
+        """Returns the page, or None while the server is down."""
         try:
             response = self.client.get("/events", params)
         except OSError:
@@ -105,7 +105,7 @@ class Poller(threading.Thread):
 
 
 def run_with_kills(instance, rng, pollers, lines):
-    """Imports one file until it is through; the importer, the server or both die on the way. How often before the end."""
+    """Imports one file, killing the importer, the server or both, until it succeeds. Returns the number of kills."""
     (instance.directory / "readings.ndjson").write_bytes(encode_lines(lines))
     midway = 0
     for doomed in [rng.choice(["importer", "server", "both"]) for _ in range(KILLS_A_FILE)] + ["nothing"]:
@@ -127,7 +127,7 @@ def run_with_kills(instance, rng, pollers, lines):
 
 
 def check_import(status, err, doomed):
-    """Nothing but what was applied before is refused."""
+    """Checks that only readings applied before are rejected."""
     assert not SANITIZER_REPORT.search(err), err
     assert status in ((0, 1, -9) if doomed in ("importer", "both") else (0, 1)), err
     whole = err[:err.rfind("\n") + 1] if status == -9 else err      # SIGKILL may cut the last line

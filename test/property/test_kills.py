@@ -34,7 +34,7 @@ PAST_LEASE = HOUR + 31_000              # a run is due, and nobody holds the lea
 
 
 class Readings(Feed):
-    """Files of readings, each later than the one before."""
+    """Creates files of readings in ascending order of time."""
 
     def __init__(self, seed):
         super().__init__(f"kills {seed}")
@@ -57,7 +57,7 @@ class Readings(Feed):
 
 
 class TwoServers(Poller):
-    """Asks one of two servers, now this one, now that one; one of them may be down."""
+    """Polls two servers alternately; one of them may be down."""
 
     def __init__(self, instances, key, seed):
         self.clients = [instance.client(key, timeout=10) for instance in instances]
@@ -100,7 +100,7 @@ class World:
                 self.expected["done"].append(name)
             self.spool.drop(name, lines)
 
-    # -- the instant -------------------------------------------------------------------------------------------------
+    # -- kill points -------------------------------------------------------------------------------------------------
 
     def one(self, sql):
         return self.db.execute(sql).fetchone()[0]
@@ -109,7 +109,7 @@ class World:
         return self.one("PRAGMA data_version")
 
     def instants(self):
-        """What is waited for before the kill: a name, and what tells that it has come."""
+        """The condition to await before the kill: its name and a function that detects it."""
         version, moved = self.version(), len(self.spool.done) + len(self.spool.bad)
         until = time.monotonic() + self.rng.random() ** 2 * 0.25
         return {
@@ -156,14 +156,14 @@ class World:
         return name
 
     def finish(self):
-        """What was left goes in, and nothing comes after that."""
+        """Applies the remaining files; no further events appear afterwards."""
         self.clock.advance(PAST_LEASE)
         with self.victim:
             wait.until(self.is_idle, "the spool to be empty")
-            # A run that was at work when the last file went away ends by itself.
+            # A run that was in progress when the last file was moved ends by itself.
             wait.until(lambda: self.one("SELECT holder FROM refresh_lease") == "", "the lease to be given back")
 
-    # -- afterwards --------------------------------------------------------------------------------------------------
+    # -- checks -----------------------------------------------------------------------------------------------------
 
     def check_files(self):
         assert {"done": self.spool.done, "bad": self.spool.bad} == {name: sorted(files) for name, files in self.expected.items()}

@@ -35,7 +35,7 @@ def chosen_worlds():
 
 
 def check_refusals(refused, finished, names):
-    """`names`: (file, line) of every line of the import. Reasons of readings are compared by their words."""
+    """Compares the rejected lines. `names`: (file, line) of every line of the import."""
     expected = {names[number - 1]: reason for number, reason in refused}
     reported = {(found["file"], int(found["line"])): found["reason"] for found in REPORT.finditer(finished.err)}
     missing = {place: reason for place, reason in expected.items() if place not in reported}
@@ -47,7 +47,7 @@ def check_refusals(refused, finished, names):
 
 
 def run_import(instance, rng, lines):
-    """Through standard input, or as two files. (finished, names of the lines)"""
+    """Imports through standard input or as two files; returns (finished, names of the lines)."""
     status = None
     if rng.random() < 0.7:
         return instance.run("import", "--create", "-", stdin=encode_lines(lines), status=status), \
@@ -100,7 +100,7 @@ def test_server_matches_the_model_on_random_data(seed, only, tmp_path):
 
 
 def large_author(rng, now):
-    """Lines of an author above every slice and page of the server: 1,200 videos, 200 books, 5,000 events."""
+    """Lines of an author larger than every batch and page of the server: 1,200 videos, 200 books, 5,000 events."""
     author_id, videos = str(uuid.UUID(int=1)), [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(1200)]
     books = [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(200)]
     lines = [{"type": "author", "id": author_id, "name": "Large"}]
@@ -139,7 +139,7 @@ def test_server_matches_the_model_for_a_large_author(tmp_path):
 
 
 def test_random_data_reaches_the_boundaries(monkeypatch):
-    """What the random worlds are shaped for does occur, often."""
+    """The random data contains the intended boundary cases, often."""
     seen = collections.Counter()
     decide = steps.decide
 

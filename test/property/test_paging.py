@@ -16,7 +16,7 @@ VIDEOS_AT_FIRST = 60
 
 
 class Library:
-    """An author whose videos, with posted_at often equal, are added a few at a time."""
+    """An author whose videos are added a few at a time, often with equal posted_at."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -44,7 +44,7 @@ class Library:
                 "posts": [{"platform": "tiktok", "post_id": video_id, "posted_at": iso(posted_at)}]}
 
     def filter(self):
-        """(parameters, which of the known videos they mean)"""
+        """Returns (parameters, the known videos that they select)."""
         rng = self.rng
         start, end = sorted(day_of(rng.choice(self.moments)) for _ in range(2))
         return rng.choice([
@@ -59,7 +59,7 @@ class Library:
 
 
 def walk(client, params, rng, between_pages=lambda: None):
-    """All videos of all pages; the page size changes from page to page."""
+    """All videos of all pages, with a different size for each page."""
     seen, cursor = [], None
     while True:
         page = client.get("/videos", {**params, "limit": rng.choice([1, 2, 5, 9, 40]), "cursor": cursor})
@@ -112,7 +112,7 @@ def test_videos_added_between_pages_repeat_and_lose_none(serving, seed):
 
 
 def test_videos_added_while_reading_pages_repeat_and_lose_none(serving):
-    """The importer of 3,000 videos runs all the time that pages are read."""
+    """An import of 3,000 videos runs while the pages are read."""
     rng = random.Random("paging at once")
     library = Library(rng)
     serving.import_lines(library.first_lines())

@@ -36,7 +36,7 @@ def test_converted_lines_match_the_data_set():
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """(instance, model, lines) with all lines imported, serving."""
+    """A running server with all lines imported: (instance, model, lines)."""
     directory = tmp_path_factory.mktemp("real")
     clock = FakeClock(directory / "clock", NOW)
     instance = Viewtally(directory / "viewtally", clock=clock)

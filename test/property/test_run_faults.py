@@ -29,7 +29,7 @@ def time(tmp_path):
 
 
 class Spooled:
-    """An installation with the spool as its source, the model of it, and authors with something to ask for."""
+    """An installation with the spool as its source, its model, and authors with data."""
 
     def __init__(self, make_viewtally, clock, directory, config=None):
         self.spool = Spool(directory / "spool")
@@ -56,7 +56,7 @@ class Spooled:
         self.spool.drop(name, lines)
 
     def ask(self):
-        """Everybody is answered, and each video's days make up its views: no step is half there. The sum of all views."""
+        """Checks that every request succeeds and that the days of each video sum to its views, so no step is partial. Returns the sum of all views."""
         total = 0
         for key in self.keys.values():
             with self.server.client(key) as client:
@@ -78,10 +78,10 @@ def assert_gains_add_up(runs):
     assert runs.rows("SELECT id FROM videos v WHERE views <> baseline + ifnull((SELECT sum(gained) FROM daily WHERE video_id = v.id), 0)") == []
 
 
-# --- the disk is full ---
+# --- full disk ---
 
 def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make_disk, time, tmp_path):
-    """`viewtally refresh` with ever more room: it fails at ever later places, says so, and the file stays until all of it is in."""
+    """`viewtally refresh` with more and more room: it fails later each time and reports it; the file stays until it is applied completely."""
     disk = make_disk("16m")
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
     world.server.configure({"refresh": {"source": "none"}})
@@ -134,7 +134,7 @@ def test_server_recovers_from_a_full_disk(make_viewtally, make_disk, time, tmp_p
         world.check()
 
 
-# --- somebody else writes ---
+# --- a locked database ---
 
 def test_run_waits_for_the_write_lock_of_another_process(make_viewtally, time, tmp_path):
     world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 300}})
@@ -182,7 +182,7 @@ def test_run_needs_no_redis(make_viewtally, time, tmp_path):
 # --- the clock ---
 
 def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, tmp_path):
-    """In the middle of runs and between them, two servers at work: each hour is refreshed once, no gain and no event is lost."""
+    """The clock changes during and between runs of two servers: each hour is refreshed once; no gain and no event is lost."""
     rng, hours = random.Random(3), 3 if sanitized() else 8
     servers = [make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)]
     servers.append(make_viewtally({"refresh": {"source": "simulated", "minute": 0}, "store": servers[0].settings["store"]}, time))
@@ -200,7 +200,7 @@ def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, 
         finally:
             for poller in pollers:
                 poller.ending.set()
-            # A poll that is being held ends by this clock.
+            # A waiting poll ends by this clock.
             wait.until(lambda: set_clock(time, now) and not any(poller.is_alive() for poller in pollers), "the pollers to end",
                        seconds=wait.DEFAULT_SECONDS * 3)
     assert not failures(pollers), failures(pollers)
@@ -220,7 +220,7 @@ def set_clock(clock, when):
 
 
 def test_run_that_overruns_its_hour_is_followed_by_one_run(make_viewtally, time, tmp_path):
-    """It stands still for three hours, as on a machine that slept."""
+    """The run is suspended for three hours, as on a machine that slept."""
     server = make_viewtally({"refresh": {"source": "simulated"}}, time)
     server.import_lines([author(f"A{a}") for a in range(20)] + [video(f"v{a}-{n}", f"A{a}", iso(NOW - HOUR), ("youtube", "tiktok"))
                                                                for a in range(20) for n in range(200)])
@@ -235,7 +235,7 @@ def test_run_that_overruns_its_hour_is_followed_by_one_run(make_viewtally, time,
 
 
 def test_gains_around_midnight_belong_to_their_dates(make_viewtally, time, tmp_path):
-    """The last millisecond of a day and the first of the next: each gain is its own day's, and the hour of 00:00 is run then."""
+    """Readings at the last millisecond of a day and the first of the next belong to their own day; the run of 00:00 takes place."""
     midnight = NOW - NOW % (24 * HOUR) + 24 * HOUR
     time.set_wall(midnight - 1)
     server = make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)

@@ -20,7 +20,7 @@ TEXTS = ["Plain", "Zoë's кот 🐈", 'quo"ted \\ back', "=SUM(A1)", "-minus",
 
 
 class World:
-    """Rules and the moments of the imports; `authors` makes the authors' numbers (all of them, or the one to replay)."""
+    """Rules and import times. `authors`: the numbers of the authors to create (all, or the one to replay)."""
 
     def __init__(self, seed, authors=12, only=None):
         rng = random.Random(f"world {seed}")
@@ -38,7 +38,7 @@ class World:
         self.authors = [AuthorWriter(self, number) for number in numbers]
 
     def imports(self):
-        """(now, lines of all authors, mixed) of each import."""
+        """Yields (now, mixed lines of all authors) for each import."""
         mixer = random.Random(f"mixer {self.seed}")
         for now in self.times:
             lines = [line for author in self.authors for line in author.write_import(now)]
@@ -46,7 +46,7 @@ class World:
 
 
 def mix(rng, lines):
-    """Readings anywhere among the other lines; those keep their order."""
+    """Inserts readings at random places among the other lines, which keep their order."""
     readings = [line for line in lines if is_reading(line)]
     rng.shuffle(readings)
     places = [True] * len(readings) + [False] * (len(lines) - len(readings))
@@ -60,7 +60,7 @@ def is_reading(line):
 
 
 class AuthorWriter:
-    """Writes one author's lines, import by import."""
+    """Generates the lines of one author for each import."""
 
     def __init__(self, world, number):
         self.rng = random.Random(f"author {world.seed}/{number}")
@@ -101,7 +101,7 @@ class AuthorWriter:
         return lines
 
     def replays(self):
-        """Sometimes the last import's readings once more, as after a crash: {observed_at: lines}."""
+        """Sometimes repeats the readings of the last import, as after a crash: {observed_at: lines}."""
         lines = {}
         for line in self.sent if self.rng.random() < 0.3 else []:
             if isinstance(line["observed_at"], str) and "T" in line["observed_at"]:
@@ -150,7 +150,7 @@ class AuthorWriter:
         return line
 
     def posted_at(self, now, old):
-        """Moments of posting, often equal to one another, to whole days, or just so old that the video is compared."""
+        """Posting times: often equal, at whole days, or exactly at the minimum age for comparison."""
         rng = self.rng
         age = self.model.rules.compare_min_age_hours * HOUR
         known = [video.posted_at for video in self.author.videos.values() if video.posts]
@@ -209,7 +209,7 @@ class AuthorWriter:
     # -- readings --------------------------------------------------------------------------------------------------
 
     def instants(self, now):
-        """When this import's steps were observed."""
+        """The observation times of the steps of this import."""
         rng = self.rng
         since = self.last_now if self.last_now is not None else now - 20 * DAY
         age = self.model.rules.compare_min_age_hours * HOUR
@@ -234,7 +234,7 @@ class AuthorWriter:
         return chosen
 
     def step(self, observed_at):
-        """The readings of one step: of one video half of the time, so that what is aimed at is hit."""
+        """The readings of one step; of a single video half of the time, so that boundary values are reached."""
         rng = self.rng
         age = self.model.rules.compare_min_age_hours * HOUR
         open_videos = [video for video in self.author.videos.values() if video.posts
@@ -264,7 +264,7 @@ class AuthorWriter:
         return lines
 
     def target(self, video, post, observed_at):
-        """The views to be read next from this post: None, a fall, a rise, or just around something that matters."""
+        """The next views of this post: None, a fall, a rise, or a value around a threshold or milestone."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.05:
@@ -296,10 +296,10 @@ class AuthorWriter:
             line["baseline"] = baseline
         return line
 
-    # -- lines to be refused ---------------------------------------------------------------------------------------
+    # -- lines to be rejected --------------------------------------------------------------------------------------
 
     def bad_lines(self, now, read_before):
-        """`read_before`: the posts' last readings before this import (within one, readings are put in order)."""
+        """Generates invalid lines. `read_before`: the last readings of the posts before this import."""
         rng, lines = self.rng, []
         posts = self.posts()
         for post in rng.sample(posts, min(len(posts), rng.randrange(3))):
