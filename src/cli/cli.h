@@ -40,7 +40,7 @@ struct cli_action {
     int operands_min, operands_max;
     const struct cli_option *options; /* NULL: none */
     const char *summary;              /* one line; NULL: the command's */
-    const char *description;          /* NULL: the summary says it all */
+    const char *description;          /* NULL: the summary is enough */
     const char *partial;              /* when the exit status is 1; NULL: never */
     const char *examples;             /* command lines, one a line; NULL: none */
     enum cli_exit (*run)(struct cli *cli, const struct cli_arguments *arguments);

@@ -1,4 +1,4 @@
-/* viewtally platform connect: an account whose tokens come by hand. */
+/* viewtally platform connect: stores an account with tokens from standard input. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -27,7 +27,7 @@ struct connecting {
     bool no_author;
 };
 
-/* All of standard input; false: said so. */
+/* Reads all of standard input; returns false after printing an error. */
 static bool read_input(char *text, size_t *len)
 {
     *len = 0;
@@ -67,7 +67,7 @@ static bool read_seconds(struct yyjson_val *root, const char *name, int64_t *out
     return false;
 }
 
-/* Never says what it read. What else a platform gives with its tokens is let be. */
+/* Messages contain no input, which is secret. Unknown members are ignored: token responses have more. */
 static bool read_grant(struct arena *a, struct str text, struct token_grant *out)
 {
     struct yyjson_val *root = jsonr_parse(a, text);
@@ -77,7 +77,7 @@ static bool read_grant(struct arena *a, struct str text, struct token_grant *out
                        "{\"access_token\": \"…\", \"refresh_token\": \"…\", \"expires_in\": 3600}");
         return false;
     }
-    /* Pinterest's name for it. */
+    /* Pinterest uses another name. */
     const char *life =
         jsonr_get(root, "refresh_token_expires_in") ? "refresh_token_expires_in" : "refresh_expires_in";
     return read_text(root, "access_token", true, &out->access_token) &&
@@ -141,7 +141,7 @@ static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool js
     return err ? explain(c, err) : print_connected(c, json);
 }
 
-/* Instagram has two, by the login that the tokens come from. NULL: there is no such platform or login. */
+/* Instagram has one descriptor per login. Returns NULL for an unknown platform or login. */
 static const struct platform_desc *desc_of(const char *platform, const char *login)
 {
     const struct platform_desc *desc = platform_desc_by_name(str_from_cstr(platform));

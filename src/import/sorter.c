@@ -97,7 +97,7 @@ static void order_buffer(struct sorter *s)
     s->next = 0;
 }
 
-/* --- merging -------------------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
 static bool is_less(const struct merge_source *a, const struct merge_source *b)
 {
@@ -175,7 +175,7 @@ static enum err pop(struct sorter *s, struct sort_record *out, bool *has)
     return OK;
 }
 
-/* --- spilling ------------------------------------------------------------------------------------------- */
+/* ---- spilling ---- */
 
 static enum err begin_run(struct sorter *s, struct level *level)
 {

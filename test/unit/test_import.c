@@ -43,8 +43,7 @@ static int64_t sql(const char *query)
     VIDEO(V1, A1, POSTS(POST("youtube", "y1", "2026-07-01T00:00:00Z")))                                      \
     VIDEO(V2, A2, POSTS(POST("youtube", "y2", "2026-07-01T00:00:00Z")))
 
-/* --- what lines do -----------------------------------------------------------------------------------------
- */
+/* ---- applying lines ---- */
 
 static void order_of_lines_does_not_matter(void **state)
 {
@@ -138,7 +137,7 @@ static void posts_are_added_and_changed(void **state)
     assert_bad(&t, "");
     assert_int_equal(sql("SELECT views FROM videos ORDER BY id LIMIT 1"), 750);
     assert_int_equal(sql("SELECT posted_at FROM videos ORDER BY id LIMIT 1"), TEST_DAY - DAY_MS);
-    /* Another id for the same post: the old one is free, the counts stay. */
+    /* Changing a post id frees the old id and keeps the counts. */
     import_text(&t, VIDEO(V1, A1, POSTS("{\"platform\":\"youtube\",\"post_id\":\"y1b\"}"))
                         VIDEO(V2, A2, POSTS("{\"platform\":\"youtube\",\"post_id\":\"y1\"}"))
                             READING("youtube", "y1b", "2026-07-04T00:00:00Z", VIEWS(800)));
@@ -158,8 +157,8 @@ static void video_without_posts_has_no_posted_at(void **state)
     assert_int_equal(sql("SELECT videos_count FROM authors"), 1);
 }
 
-/* Lines of one author and time are one step, whatever stands between them and in whichever file: with 2,000
- * as baseline an ordinary 1,500 is no gain. */
+/* All readings of one author and time are one step, wherever their lines are: with a baseline of 2,000, an
+ * ordinary reading of 1,500 is no gain. */
 static void readings_of_a_step_are_collected_from_all_files(void **state)
 {
     (void)state;
@@ -179,8 +178,7 @@ static void readings_of_a_step_are_collected_from_all_files(void **state)
     assert_int_equal(sql("SELECT sum(baseline_pending) FROM videos"), 0);
 }
 
-/* However many readings a step has: cut in two, the 1,500 would be a gain before the baseline of 2,000 comes.
- */
+/* If the step were split, the 1,500 would be a gain before the baseline of 2,000 is applied. */
 static void step_longer_than_a_batch_is_one_transaction(void **state)
 {
     (void)state;
@@ -199,7 +197,7 @@ static void step_longer_than_a_batch_is_one_transaction(void **state)
     buf_fini(&text);
 }
 
-/* The line of a new video is made of what had readings before this import, not of what it brings. */
+/* A new video is compared with videos that had readings before this import, not with those of the import. */
 static void new_video_gets_its_threshold_from_earlier_videos(void **state)
 {
     (void)state;
@@ -228,8 +226,7 @@ static void new_video_gets_its_threshold_from_earlier_videos(void **state)
     buf_fini(&text);
 }
 
-/* --- what lines may not do ---------------------------------------------------------------------------------
- */
+/* ---- rejected lines ---- */
 
 static void lines_that_contradict_the_database_are_rejected(void **state)
 {
@@ -270,7 +267,7 @@ static void lines_that_contradict_the_database_are_rejected(void **state)
                    "f:14: posts[0].posted_at is missing\n");
     assert_int_equal(t.summary.bad_lines, 14);
     dump_database(t.db.path, &after);
-    assert_same_dump(&before, &after); /* a refused line is refused whole */
+    assert_same_dump(&before, &after); /* a rejected line changes nothing */
     buf_fini(&before);
     buf_fini(&after);
 }
@@ -351,8 +348,7 @@ static void nothing_is_applied_if_a_file_cannot_be_read(void **state)
     assert_int_equal(sql("SELECT count(*) FROM authors"), 0);
 }
 
-/* --- size --------------------------------------------------------------------------------------------------
- */
+/* ---- large input ---- */
 
 static long max_kib(void)
 {
@@ -361,7 +357,7 @@ static long max_kib(void)
     return usage.ru_maxrss;
 }
 
-/* A path that gives what `produce` writes. */
+/* Returns a path that reads the output of `produce`. */
 static const char *pipe_from(void (*produce)(FILE *), pid_t *child)
 {
     int fds[2];
@@ -417,7 +413,7 @@ static void produce_many(FILE *f)
                       1 + i % 2, 1 + i % 9, i % 24, i);
 }
 
-/* Three hundred thousand readings in a megabyte: runs, merges, and steps of thousands of readings. */
+/* 300,000 readings with one megabyte: sorted runs, merges and steps of thousands of readings. */
 static void more_readings_than_fit_in_memory_are_sorted(void **state)
 {
     (void)state;

@@ -50,8 +50,7 @@ static void append_entities(struct buf *out, unsigned *seed)
         }
 }
 
-/* Readings with gaps, some twice, some at another minute, some baselines; a third of the authors each hour.
- */
+/* Readings of a third of the authors per hour: with gaps, duplicates, other minutes and baselines. */
 static void append_readings(struct buf *out, unsigned *seed)
 {
     for (int hour = 0; hour < HOURS; hour++)
@@ -91,7 +90,7 @@ static void ignore_bad_line(void *ctx, const char *file, int64_t line, struct st
     (void)reason;
 }
 
-/* Ends this process at the n-th call, as kill -9 would. */
+/* Kills this process at the n-th call. */
 static void die_at_progress(void *ctx, const struct import_progress *progress)
 {
     int *calls_left = ctx;
@@ -100,7 +99,7 @@ static void die_at_progress(void *ctx, const struct import_progress *progress)
         (void)kill(getpid(), SIGKILL);
 }
 
-/* A process that imports the file, and dies after `after_us` (0: never) or at the progress call `at_call` (0:
+/* Starts a process that imports the file and is killed after `after_us` or at the progress call `at_call` (0:
  * never). */
 static pid_t start_import(const struct importing *t, const char *path, int after_us, int at_call)
 {
@@ -121,14 +120,14 @@ static pid_t start_import(const struct importing *t, const char *path, int after
     options.ctx = at_call ? &calls_left : NULL;
     options.on_bad_line = ignore_bad_line;
     options.on_progress = die_at_progress;
-    /* SIGALRM ends a process that does not catch it as suddenly as SIGKILL. */
+    /* An uncaught SIGALRM ends the process as abruptly as SIGKILL. */
     const struct itimerval timer = {.it_value = {.tv_usec = after_us}};
     if (after_us)
         (void)setitimer(ITIMER_REAL, &timer, NULL);
     _exit(import_run(store, &options, &summary) ? 4 : 0);
 }
 
-/* True when it was killed, false when it got to the end before. */
+/* Returns false if it ended before it was killed. */
 static bool was_killed(pid_t child)
 {
     int status;
@@ -138,7 +137,7 @@ static bool was_killed(pid_t child)
     return WIFSIGNALED(status);
 }
 
-/* What one uninterrupted import makes of the world, and how long it takes. */
+/* The result and duration of an uninterrupted import. */
 static int straight(unsigned seed, struct buf *dump)
 {
     struct importing t;
@@ -167,7 +166,7 @@ static void finish_and_compare(struct importing *t, const char *path, const stru
     buf_fini(&found);
 }
 
-/* The world says something: there are events of both kinds, and lines with a median. */
+/* The data contain events of both types and comparisons with a median. */
 static void sample_data_reaches_all_cases(void **state)
 {
     (void)state;
@@ -183,7 +182,7 @@ static void sample_data_reaches_all_cases(void **state)
     importing_fini(&t);
 }
 
-/* After so many calls of on_progress: between transactions, and in the phases before any. */
+/* Kills at each call of on_progress: between transactions and in the phases before. */
 static void import_killed_between_transactions_is_completed_by_the_next(void **state)
 {
     (void)state;
@@ -203,7 +202,7 @@ static void import_killed_between_transactions_is_completed_by_the_next(void **s
     buf_fini(&expected);
 }
 
-/* At random instants, up to four times in a row on one database. */
+/* Kills at random instants, up to four times on one database. */
 static void import_killed_at_any_instant_is_completed_by_the_next(void **state)
 {
     (void)state;
@@ -262,8 +261,7 @@ static void two_concurrent_imports_give_the_same_result(void **state)
     buf_fini(&expected);
 }
 
-/* The baselines wait for the last import to end, and are decided by whoever starts next when that one died.
- */
+/* Baselines are finalized by the last import to end, or by the next import if that one was killed. */
 static void last_of_two_imports_finalizes_baselines(void **state)
 {
     (void)state;
@@ -307,7 +305,7 @@ int main(void)
         cmocka_unit_test(two_concurrent_imports_give_the_same_result),
         cmocka_unit_test(last_of_two_imports_finalizes_baselines),
     };
-    /* In memory where there is such a file system: what is tested is not the disk, which is slow to sync. */
+    /* In /dev/shm if it exists, because syncing a disk is slow and not under test. */
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("TMPDIR", "/dev/shm", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static void accepts_lines_up_to_the_limit(void **state)
     free(text);
 }
 
-/* A writer in another process, in pieces of `piece` bytes. */
+/* Another process writes `piece` bytes at a time. */
 static int piped(const char *bytes, size_t n, size_t piece, pid_t *child)
 {
     int fds[2];
@@ -140,7 +140,7 @@ static void reads_in_chunks_of_any_size(void **state)
     }
 }
 
-/* Lines of every length around the size of a read, with a check of what is in them. */
+/* Lines of every length around the size of a read, with checked content. */
 static void reads_many_lines_of_random_lengths(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@ static void values_follow_the_1_2_5_pattern(void **state)
         assert_int_equal(v[i], first[i]);
     assert_int_equal(v[MILESTONES_MAX - 1], INT64_C(5000000000000000));
     for (size_t i = 9; i < MILESTONES_MAX;
-         i++) /* from the million on a value is ten times the third before it */
+         i++) /* from 1,000,000 on, each value is ten times the third value before it */
         assert_int_equal(v[i], 10 * v[i - 3]);
 }
 
@@ -38,7 +38,7 @@ static void interval_excludes_its_start_and_includes_its_end(void **state)
     assert_int_equal(v[4], 250000);
 }
 
-/* However a way is cut into steps, each value is passed once. */
+/* However an increase is split into steps, each value is reached once. */
 static void random_steps_reach_every_value_once(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ static struct record record;
 
 static bool parse(struct str line, struct str *why)
 {
-    /* A copy that ends where the line ends, so that a sanitizer sees a read behind it. */
+    /* A copy without trailing bytes, so that a sanitizer detects reads beyond the line. */
     char *copy = malloc(line.len + !line.len);
     memcpy(copy, line.p, line.len);
     bool ok = record_parse(parser, str_make(copy, line.len), &record, why);
@@ -54,7 +54,7 @@ static void refuses(const char *line, const char *reason)
     refuses_bytes(str_from_cstr(line), reason);
 }
 
-/* The reason begins with these words (what follows is the library's). */
+/* Checks the beginning of the reason; the rest is text of the JSON library. */
 static void refuses_json(const char *line)
 {
     struct str why;
@@ -213,7 +213,7 @@ static void parses_videos_with_posts(void **state)
     refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"posted_at\":null}]}",
             "posts[0].posted_at is null");
     refuses(VIDEO ",\"posts\":[],\"posts\":[]}", "posts is given twice");
-    /* A fault behind the list is not one of a post. */
+    /* An error after the list is not attributed to a post. */
     refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\"}],\"title\":\"\"}", "title is empty");
     /* A sixth post must repeat a platform, however many follow. */
     refuses(
@@ -350,7 +350,7 @@ static void rejects_every_truncated_line(void **state)
     assert_true(parse(str_from_cstr(line), &why));
 }
 
-/* The longest lines there may be, and the deepest nesting in one. */
+/* The longest allowed lines, and the deepest nesting in one. */
 static void parses_lines_up_to_1_mib(void **state)
 {
     (void)state;
@@ -369,7 +369,7 @@ static void parses_lines_up_to_1_mib(void **state)
     free(line);
 }
 
-/* The line's memory is not needed after the call: the texts are the parser's. */
+/* The line may be freed after the call: the texts belong to the parser. */
 static void texts_do_not_borrow_from_the_line(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
     (void)state;
-    return rmdir(dir); /* fails when a file was left */
+    return rmdir(dir); /* fails if a file is left */
 }
 
 static struct sort_record random_record(unsigned *seed, uint64_t sequence, int spread)
@@ -38,7 +38,7 @@ static struct sort_record random_record(unsigned *seed, uint64_t sequence, int s
         .platform = rand_r(seed) % 5,
         .baseline = rand_r(seed) % 2,
     };
-    r.author.b[0] = (uint8_t)(rand_r(seed) % 3 * 100); /* bytes above 127 too: they compare unsigned */
+    r.author.b[0] = (uint8_t)(rand_r(seed) % 3 * 100); /* includes bytes above 127, which compare unsigned */
     r.author.b[15] = (uint8_t)(rand_r(seed) % 3);
     for (int k = 0; k < COUNT_KINDS; k++)
         r.counts[k] = rand_r(seed) - 1;
@@ -97,7 +97,7 @@ static void sorts_about_one_buffer(void **state)
         sorts(n, 100, 1000000);
 }
 
-/* Runs of one record: 32 make a run of the next level, 1,024 one of the one above. */
+/* Runs of one record: 32 are merged into a run of the next level, 1,024 into one of the level above. */
 static void sorts_over_several_levels(void **state)
 {
     (void)state;

@@ -57,7 +57,7 @@ static void reading_without_counts_updates_the_time(void **state)
     assert_true(seen.rev > a.rev);
 }
 
-/* As platforms answer at times: likes, and no views. */
+/* Some platform responses contain likes but no views. */
 static void reading_without_views_changes_no_time(void **state)
 {
     (void)state;
@@ -82,11 +82,11 @@ static void reading_without_views_changes_no_time(void **state)
     assert_int_equal(now.updated_at, TEST_DAY + 2 * H);
     assert_int_equal(now.first_reading_at, TEST_DAY + 2 * H);
     assert_int_equal(now.views, 1500);
-    /* The same again changes nothing; older than the last reading of views is refused as ever. */
+    /* The same reading again changes nothing; one older than the last reading of views is rejected. */
     apply_one(TEST_DAY + 3 * H, likes);
     assert_int_equal(result.videos_changed, 0);
     assert_int_equal(refusal_of(TEST_DAY + H, LATER, likes), REJECTION_STALE);
-    /* With a reading of views beside it in one step it is no obstacle. */
+    /* In one step with a reading of views, the views are applied. */
     struct video w = make_video(&a, 2, TEST_DAY);
     add_post(&w, PLATFORM_FACEBOOK, TEST_DAY);
     struct reading both[] = {views_of(&w, 100), on(PLATFORM_FACEBOOK, likes)};
@@ -111,7 +111,7 @@ static void total_is_the_sum_of_the_posts(void **state)
     assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 550);
 }
 
-/* A second post's reading that comes late counts on the video's own day, which never runs backwards. */
+/* A late reading of a second post counts on the day of the video's time, which never decreases. */
 static void gain_belongs_to_the_date_of_the_videos_time(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void baseline_is_no_gain_and_causes_no_event(void **state)
     assert_int_equal(result.gained, 0);
 }
 
-/* The rule of decision 1 with several readings of a post in one step: hwm 100, b = 150, n = 180. */
+/* Several readings of a post in one step: views 100, baseline 150, ordinary reading 180. */
 static void baseline_and_ordinary_reading_in_one_step(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void baseline_and_ordinary_reading_in_one_step(void **state)
     assert_int_equal(load(&v).baseline, 50);
     assert_int_equal(load(&v).views, 180);
     assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 130);
-    /* An ordinary reading below the baseline gains nothing. */
+    /* An ordinary reading below the baseline is no gain. */
     struct reading s[] = {baseline_of(&v, 500), views_of(&v, 400)};
     apply(TEST_DAY + 3 * H, s, 2);
     assert_int_equal(load(&v).baseline, 370);
@@ -198,7 +198,7 @@ static void only_milestones_above_the_baseline_cause_events(void **state)
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + H);
 }
 
-/* --- refusals --- */
+/* --- rejections --- */
 
 static void readings_are_rejected_exactly_beyond_the_limits(void **state)
 {
@@ -216,12 +216,12 @@ static void readings_are_rejected_exactly_beyond_the_limits(void **state)
     assert_int_equal(refusal_of(TEST_DAY + D, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_BEFORE_POST);
     assert_int_equal(refusal_of(end, LATER, r), REJECTION_NONE);
     assert_int_equal(refusal_of(end + 1, LATER, r), REJECTION_AFTER_LIFE);
-    /* The life is that of the video, which was posted before this post. */
+    /* The 30 days begin with the video, which was posted before this post. */
     assert_int_equal(refusal_of(end + 1, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_AFTER_LIFE);
     apply_one(TEST_DAY + 3 * H, r);
     assert_int_equal(refusal_of(TEST_DAY + 3 * H, LATER, r), REJECTION_NONE);
     assert_int_equal(refusal_of(TEST_DAY + 3 * H - 1, LATER, r), REJECTION_STALE);
-    /* Of two reasons the first. */
+    /* The first of two reasons is reported. */
     assert_int_equal(refusal_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REJECTION_FUTURE);
     assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
 }
@@ -261,9 +261,9 @@ static void rejected_readings_change_nothing(void **state)
     buf_fini(&after);
 }
 
-/* --- replays and the closing pass --- */
+/* --- replays and finalizing --- */
 
-/* A line that was computed then must not be computed again from what the others have become. */
+/* A replay must not recompute the threshold from the present views of the other videos. */
 static void replayed_step_changes_nothing(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void replayed_step_changes_nothing(void **state)
     apply_one(TEST_DAY + H, r);
     assert_int_equal(result.videos_changed, 0);
     assert_int_equal(load(&v).viral.threshold, before.viral.threshold);
-    r.counts[COUNT_LIKES] = 7; /* no replay: a correction */
+    r.counts[COUNT_LIKES] = 7; /* a correction, not a replay */
     apply_one(TEST_DAY + H, r);
     assert_int_equal(load(&v).posts[0].counts[COUNT_LIKES], 7);
     assert_true(load(&v).viral.threshold > before.viral.threshold);
@@ -310,7 +310,7 @@ static void finalizing_decides_by_the_baseline(void **state)
     assert_int_equal(events_of(&a).n, 0);
 }
 
-/* The line of today decides by the baseline, also when the stored one is higher. */
+/* Finalizing compares the baseline with the present threshold, even if the stored one is higher. */
 static void finalizing_is_viral_at_exactly_the_threshold(void **state)
 {
     (void)state;
@@ -331,7 +331,8 @@ static void finalizing_is_viral_at_exactly_the_threshold(void **state)
     assert_int_equal(load(&below).viral.threshold, 20000);
 }
 
-/* While the baseline is pending a crossing by gain is silent only when the baseline alone was at the line. */
+/* With a pending baseline, going viral by a gain causes no event only if the baseline alone reached the
+ * threshold. */
 static void gain_above_a_pending_baseline_is_viral_once(void **state)
 {
     (void)state;
@@ -350,7 +351,7 @@ static void gain_above_a_pending_baseline_is_viral_once(void **state)
     assert_int_equal(e.e[1].type, EVENT_WENT_VIRAL);
 }
 
-/* Gained 9,000, then 3,000 of baseline: 12,000 views, and no line above them can be kept. */
+/* 9,000 gained plus 3,000 of baseline are 12,000 views: no threshold above them can be stored. */
 static void video_that_is_not_viral_is_below_its_threshold(void **state)
 {
     (void)state;
@@ -362,10 +363,10 @@ static void video_that_is_not_viral_is_below_its_threshold(void **state)
     close_all();
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
     assert_int_equal(load(&v).views_when_viral, 12000);
-    assert_int_equal(events_of(&a).n, 1); /* the thousand */
+    assert_int_equal(events_of(&a).n, 1); /* milestone 1,000 */
 }
 
-/* A step of many videos: the table of touched videos grows, and a small step after it is right again. */
+/* The hash table grows for a step with many videos; a small step afterwards works. */
 static void step_with_many_videos(void **state)
 {
     (void)state;

@@ -68,7 +68,7 @@ static void threshold_of_an_author_with_history(void **state)
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
 }
 
-/* Six old videos: each has five others. With its own views in, the sixth's median would be another. */
+/* Six old videos, each with five others. Including its own views would change the median of the sixth. */
 static void video_is_not_compared_with_itself(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void only_videos_old_enough_are_compared(void **state)
     struct author a = make_author(1);
     const int64_t at = TEST_DAY + H;
     for (uint64_t i = 0; i < 5; i++) {
-        /* The fifth is a millisecond too young at `at`. */
+        /* At `at` the fifth video is one millisecond too young. */
         struct video old = make_video(&a, 10 + i, at - 7 * (int64_t)D + (i == 4));
         apply_one(TEST_DAY - D, views_of(&old, 100));
     }
@@ -102,7 +102,7 @@ static void only_videos_old_enough_are_compared(void **state)
     assert_int_equal(load(&v).viral.median, 100);
 }
 
-/* Also the first readings of this very step count, for each other and for the rest. */
+/* First readings of the same step are compared too. */
 static void first_readings_of_the_same_step_are_compared(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void first_readings_of_the_same_step_are_compared(void **state)
     assert_int_equal(load(&videos[5]).viral.median, 3000);
 }
 
-/* The age at which videos are compared is inclusive, also for first readings of the same step. */
+/* The minimum age is inclusive, also for first readings of the same step. */
 static void first_reading_at_exactly_the_minimum_age_is_compared(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void first_reading_at_exactly_the_minimum_age_is_compared(void **state)
     assert_int_equal(load(&videos[5]).viral.median, 100);
 }
 
-/* A threshold that the views have reached without a gain would look like a viral video that is none. */
+/* A stored threshold at or below the views would make the video look viral. */
 static void threshold_equal_to_the_views_is_not_stored(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void threshold_equal_to_the_views_is_not_stored(void **state)
     assert_int_equal(load(&w).viral.compared, 5);
 }
 
-/* The views of the step itself count too, not those of before it. */
+/* The comparison uses the views after the step. */
 static void comparison_uses_the_views_of_the_same_step(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void only_the_newest_videos_are_compared(void **state)
     assert_int_equal(load(&v).viral.compared, 5);
     assert_int_equal(load(&v).viral.median, 6000); /* of 4 … 8 */
     apply_one(TEST_DAY, views_of(&videos[7], 8001));
-    assert_int_equal(load(&videos[7]).viral.median, 5000); /* of 3 … 7: a sixth stands in for itself */
+    assert_int_equal(load(&videos[7]).viral.median, 5000); /* of 3 … 7: a sixth replaces the video itself */
     apply_one(TEST_DAY, views_of(&videos[0], 1001));
     assert_int_equal(load(&videos[0]).viral.median, 6000); /* not among the newest: 4 … 8 */
 }
@@ -203,14 +203,14 @@ static void video_without_a_gain_does_not_go_viral(void **state)
     struct video v = make_video(&a, 1, TEST_DAY - 15 * (int64_t)D);
     apply_one(TEST_DAY, views_of(&v, 19999));
     assert_int_equal(load(&v).viral.threshold, 20000);
-    /* Now the line falls to 10,000: a sixth to tenth video with few views. */
+    /* A sixth to tenth video with few views lower the threshold to 10,000. */
     for (uint64_t i = 0; i < 5; i++) {
         struct video other = make_video(&a, 20 + i, TEST_DAY - 19 * (int64_t)D);
         apply_one(TEST_DAY, views_of(&other, 10));
     }
     apply_one(TEST_DAY + H, views_of(&v, 19999));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
-    /* The new line, 10,000, is below its views: the stored one stays. */
+    /* The new threshold of 10,000 is below the views: the stored one stays. */
     assert_int_equal(load(&v).viral.threshold, 20000);
     apply_one(TEST_DAY + 2 * H, views_of(&v, 20000));
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
@@ -233,7 +233,7 @@ static void jump_over_several_milestones_gives_an_event_each(void **state)
 {
     (void)state;
     struct author a = make_author(1);
-    make_history(&a, (const int64_t[]){6000, 6000, 6000, 6000, 6000}); /* the line is 30,000 */
+    make_history(&a, (const int64_t[]){6000, 6000, 6000, 6000, 6000}); /* threshold 30,000 */
     struct video v = make_video(&a, 1, TEST_DAY);
     apply_one(TEST_DAY + H, views_of(&v, 123456));
     struct seen_events e = events_of(&a);

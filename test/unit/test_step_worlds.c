@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* --- random worlds --- */
+/* --- random data --- */
 
 enum { WORLD_VIDEOS = 12, WORLD_STEPS = 40, STEP_READINGS = 30 };
 
@@ -52,7 +52,7 @@ static struct world_step *make_world(unsigned *seed)
     return steps;
 }
 
-/* Applies readings that may be refused, from the last to the first when `backwards`. */
+/* Applies readings, some of them invalid, in reverse order if `backwards`. */
 static void run_step(const struct world_step *w, bool backwards)
 {
     enum rejection rejection;
@@ -125,7 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STEP_TEST(order_and_crashes_do_not_change_the_result),
     };
-    /* In memory where there is such a file system: what is tested is not the disk, which is slow to sync. */
+    /* In /dev/shm if it exists, because syncing a disk is slow and not under test. */
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("TMPDIR", "/dev/shm", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);

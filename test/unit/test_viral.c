@@ -85,7 +85,7 @@ static void multiplier_is_exact_and_rounds_up(void **state)
 static void threshold_is_capped_at_the_largest_count(void **state)
 {
     (void)state;
-    const int64_t big = 5 * COUNT_MAX; /* five posts at their highest */
+    const int64_t big = 5 * COUNT_MAX; /* five posts with the largest count */
     const int64_t views[] = {big, big, big, big, big, big};
     struct step_rules r = rules;
     r.multiplier_milli = 1000000;
@@ -96,7 +96,7 @@ static void threshold_is_capped_at_the_largest_count(void **state)
     assert_int_equal(viral_comparison_of(views, 0, SKIP_NONE, &r).threshold, COUNT_MAX);
 }
 
-/* The definition, slowly: take the array without one element, sort it, look at it. */
+/* A naive implementation: copies the array without one element and sorts it. */
 static int ascending(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -121,7 +121,7 @@ static void check_by_definition(const int64_t *views, size_t n, size_t skip, con
     int64_t median = m % 2 ? left[m / 2] : (left[m / 2 - 1] + left[m / 2]) / 2;
     assert_int_equal(viral.median, median);
     assert_true(viral.threshold >= r->min_views);
-    /* The least whole number that is at least the multiple. */
+    /* The multiple, rounded up. */
     assert_true(viral.threshold * 1000 >= median * r->multiplier_milli);
     if (viral.threshold > r->min_views)
         assert_true((viral.threshold - 1) * 1000 < median * r->multiplier_milli);

@@ -7,7 +7,7 @@
 
 #include "lib/temp_db.h"
 
-/* The instant at which test imports run: ten days after TEST_DAY. */
+/* The time of test imports: ten days after TEST_DAY. */
 #define IMPORT_NOW (TEST_DAY + INT64_C(10) * DAY_MS)
 
 struct importing {
@@ -21,19 +21,19 @@ struct importing {
 void importing_init(struct importing *t);
 void importing_fini(struct importing *t);
 
-/* A file of the test's directory; the path lives as long as the test. */
+/* Returns the path of a file in the test's directory, valid until the end of the test. */
 const char *write_file(struct importing *t, const char *name, struct str content);
 
-/* Imports the files (ended by NULL) and leaves what came of it in `t`. */
+/* Imports the files (ended by NULL); the result is in `t`. */
 void import_files(struct importing *t, const char *first, ...) __attribute__((sentinel));
 
 /* Writes and imports one file, "f". */
 void import_text(struct importing *t, const char *text);
 
-/* The last import refused exactly these lines. */
+/* Checks that the last import rejected exactly these lines. */
 void assert_bad(const struct importing *t, const char *expected);
 
-/* Lines as they are written in files. */
+/* Lines of the import format. */
 #define A1 "aaaaaaaa-0000-4000-8000-000000000001"
 #define A2 "aaaaaaaa-0000-4000-8000-000000000002"
 #define B1 "bbbbbbbb-0000-4000-8000-000000000001"

@@ -39,7 +39,7 @@ int tear_down(void **state)
     return 0;
 }
 
-/* --- short ways --- */
+/* --- helpers --- */
 
 struct reading views_of(const struct video *v, int64_t views)
 {
@@ -61,7 +61,7 @@ struct reading on(enum platform platform, struct reading r)
     return r;
 }
 
-/* One step in one transaction; every reading must be taken. */
+/* Applies one step in one transaction; every reading must be accepted. */
 void apply(int64_t at, const struct reading *readings, size_t n)
 {
     enum rejection rejection;
@@ -136,7 +136,7 @@ void add_post(struct video *v, enum platform platform, int64_t posted_at)
     test_commit(&db);
 }
 
-/* Five old videos with these views, read on TEST_DAY - 1 day, so that the author has a median. */
+/* Adds five old videos with these views, read one day before TEST_DAY, so that the author has a median. */
 void make_history(const struct author *a, const int64_t views[5])
 {
     for (uint64_t i = 0; i < 5; i++) {
