@@ -1,6 +1,7 @@
 /* Loads and prints the configuration. The only file that includes inih. */
 #include "config/config.h"
 
+#include "base/nearest_word.h"
 #include "base/check.h"
 #include "config/value.h"
 
@@ -89,6 +90,25 @@ static bool set_from_file(struct config *c, const struct config_key *key, const 
     return ok;
 }
 
+/* Names the nearest key of the section, or the nearest section if `section` is unknown. */
+static void reject_unknown(const char *section, const char *name, struct buf *why)
+{
+    const bool is_known = has_section(section);
+    struct nearest_word nearest = nearest_word_of(str_from_cstr(is_known ? name : section));
+    const struct config_key *key;
+    if (is_known)
+        buf_printf(why, "[%s] has no key \"%s\"", section, name);
+    else
+        buf_printf(why, "unknown section [%s]", section);
+    for (size_t i = 0; (key = config_key_at(i)); i++)
+        if (!is_known)
+            nearest_word_offer(&nearest, key->section);
+        else if (strcmp(key->section, section) == 0)
+            nearest_word_offer(&nearest, key->name);
+    if (nearest.best)
+        buf_printf(why, is_known ? " (did you mean %s?)" : " (did you mean [%s]?)", nearest.best);
+}
+
 static bool apply(struct loading *l, const char *section, const char *name, const char *value,
                   struct buf *why)
 {
@@ -96,12 +116,10 @@ static bool apply(struct loading *l, const char *section, const char *name, cons
     const struct config_key *file_of = find_secret_file(section, name, &at);
     const struct config_key *key = file_of ? file_of : find_key(section, name, &at);
     if (!key) {
-        if (has_section(section))
-            buf_printf(why, "[%s] has no key \"%s\"", section, name);
-        else if (!*section)
-            buf_printf(why, "\"%s\" must follow a [section]", name);
+        if (*section)
+            reject_unknown(section, name, why);
         else
-            buf_printf(why, "unknown section [%s]", section);
+            buf_printf(why, "\"%s\" must follow a [section]", name);
         return false;
     }
     int *seen = &l->line_of[at];

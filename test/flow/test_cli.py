@@ -364,7 +364,8 @@ def test_unreadable_configuration_file_exits_with_2(viewtally):
 
 @pytest.mark.parametrize("text, line, message", [
     ("[server]\nport = 80\n", 2, '[server] has no key "port"'),
-    ("[sever]\nlisten = 127.0.0.1:0\n", 2, "unknown section [sever]"),
+    ("[server]\nlistn = 127.0.0.1:0\n", 2, '[server] has no key "listn" (did you mean listen?)'),
+    ("[sever]\nlisten = 127.0.0.1:0\n", 2, "unknown section [sever] (did you mean [server]?)"),
     ("\n\n; comment\n[limits]\nrequests_per_minute = many\n", 5, "[limits] requests_per_minute must be a whole number from 0 to 10000"),
     ("[limits]\nrequests_per_minute = -1\n", 2, "must be a whole number"),
     ("[limits]\nrequests_per_minute = 10001\n", 2, "must be a whole number"),
