@@ -22,7 +22,7 @@
         size_t count, capacity;                                                                              \
     }
 
-/* Makes room for `more` items behind the last one. Ends the process if out of memory: the caller bounds the
+/* Makes room for `more` items after the last one. Ends the process if out of memory: the caller bounds the
  * number of items. */
 #define VEC_RESERVE(v, more)                                                                                 \
     ((v)->items = vec_reserve((v)->items, &(v)->capacity, (v)->count, (more), sizeof *(v)->items))

@@ -42,8 +42,9 @@ struct http_options {
      * May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
-    /* Called once for each request that got an answer or was on the way to one, when that is out or broken
-     * off (`complete` false; r->res.status 0: before there was any). Looks only. May be NULL. */
+    /* Called once for each request that was accepted or rejected, after its response was sent or cut off
+     * (`complete` false; r->res.status is 0 if no response was started). Must not change the request. May be
+     * NULL. */
     void (*ended)(void *ctx, const struct request *r, bool complete);
     void *ended_ctx;
     const char *key; /* in messages about `listen`; NULL: "[server] listen" */
