@@ -1,4 +1,4 @@
-"""The key that seals tokens: made, looked at, changed under a server that runs, and missing."""
+"""The key file: creation, check, rotation while a server runs, and errors."""
 import os
 import sqlite3
 import stat
@@ -9,7 +9,7 @@ from lib import secrets
 from lib.viewtally import Viewtally
 
 
-def test_init_makes_a_key_once(viewtally):
+def test_init_creates_a_key_once(viewtally):
     path = viewtally.directory / "k"
     done = viewtally.run("secrets", "init", str(path))
     assert f"key_file = {path}" in done.out
@@ -29,7 +29,7 @@ def test_init_makes_a_key_once(viewtally):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other users")
-def test_the_superusers_commands_leave_the_file_to_the_server(viewtally):
+def test_commands_of_root_preserve_the_owner_of_the_key_file(viewtally):
     path = secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     os.chown(path, 12345, 23456)
@@ -38,7 +38,7 @@ def test_the_superusers_commands_leave_the_file_to_the_server(viewtally):
     assert (path.stat().st_uid, path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (12345, 23456, 0o600)
 
 
-def test_no_key_is_wanted_without_accounts(viewtally):
+def test_without_accounts_no_key_file_is_needed(viewtally):
     viewtally.run("migrate")
     assert "0 accounts" in viewtally.run("secrets", "check").out
     assert "is not set" in viewtally.run("secrets", "rotate", status=2).err
@@ -46,7 +46,7 @@ def test_no_key_is_wanted_without_accounts(viewtally):
         assert viewtally.admin().get("/readyz").status == 200
 
 
-def test_tokens_are_nowhere_in_the_clear(viewtally):
+def test_no_file_contains_a_plain_token(viewtally):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     for path in viewtally.directory.iterdir():
@@ -60,7 +60,7 @@ def test_tokens_are_nowhere_in_the_clear(viewtally):
     (lambda path: path.write_text("deadbeef " + "00" * 32 + "\n"), "is not in the key file"),
     (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot open the tokens"),
 ])
-def test_nothing_begins_when_tokens_cannot_be_opened(viewtally, spoil, says):
+def test_nothing_starts_if_tokens_cannot_be_decrypted(viewtally, spoil, says):
     path = secrets.with_keys(viewtally)
     viewtally.configure({"refresh": {"source": "simulated"}})
     secrets.connect(viewtally, viewtally.add_author())
@@ -72,14 +72,14 @@ def test_nothing_begins_when_tokens_cannot_be_opened(viewtally, spoil, says):
     assert says in viewtally.run("secrets", "check", status=1 if "cannot open" in says else 2).err
 
 
-def test_nothing_begins_when_no_key_file_is_configured_for_tokens_that_are_there(viewtally):
+def test_nothing_starts_if_stored_tokens_have_no_key_file(viewtally):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.configure({"secrets": {"key_file": ""}})
     assert "is not set" in viewtally.run("serve", status=2, timeout=20).err
 
 
-def test_rotate_under_a_server_that_runs(viewtally):
+def test_rotate_while_the_server_runs(viewtally):
     path = secrets.with_keys(viewtally)
     author = viewtally.add_author()
     numbers = [secrets.connect(viewtally, author, account=f"open-{i}") for i in range(3)]
@@ -90,17 +90,17 @@ def test_rotate_under_a_server_that_runs(viewtally):
         new, = secrets.key_ids(path)
         assert new != old and f"new key is {new}" in done.out and f"{len(numbers)} account" in done.out
         assert f"{len(numbers)} account" in viewtally.run("secrets", "check").out
-        # The server seals with the new one from now on; so does everybody else.
+        # The server encrypts with the new key from now on.
         assert viewtally.admin().get("/readyz").status == 200
     secrets.connect(viewtally, author, account="open-later")
     ids = {row[0][:4].hex() for row in secrets.rows(viewtally, "SELECT access_sealed FROM platform_credentials")}
     assert ids == {new}
-    # The old file opens nothing of this, and says so.
+    # The old key file decrypts none of it, and the check reports that.
     path.write_bytes(kept)
     assert "is not in the key file" in viewtally.run("secrets", "check", status=2).err
 
 
-def test_rotate_stops_before_what_it_cannot_open_and_loses_nothing(viewtally):
+def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     path = secrets.with_keys(viewtally)
     author = viewtally.add_author()
     secrets.connect(viewtally, author, account="a")
@@ -111,7 +111,7 @@ def test_rotate_stops_before_what_it_cannot_open_and_loses_nothing(viewtally):
     db.close()
     assert "cannot open the tokens of account b" in viewtally.run("secrets", "rotate", status=1).err
     ids = secrets.key_ids(path)
-    assert len(ids) == 2 and ids[1] in before       # the old key stays as long as a row is under it
+    assert len(ids) == 2 and ids[1] in before       # the old key remains while a row uses it
     assert "cannot open the tokens" in viewtally.run("secrets", "check", status=1).err
     viewtally.run("platform", "remove", str(bad))
     viewtally.run("secrets", "rotate")
@@ -119,7 +119,7 @@ def test_rotate_stops_before_what_it_cannot_open_and_loses_nothing(viewtally):
     assert "1 account," in viewtally.run("secrets", "check").out
 
 
-def test_a_backup_is_useless_without_the_key(viewtally, tmp_path):
+def test_backup_is_useless_without_the_key(viewtally, tmp_path):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     copy = tmp_path / "copy.db"

@@ -1,4 +1,4 @@
-"""Stand-ins for the five platforms, and a world whose posts are there."""
+"""Fixtures: stand-ins for the five platforms, and an installation whose posts they have."""
 import pytest
 
 from platformworld import Standins, World
@@ -13,7 +13,7 @@ def standin_processes():
 
 @pytest.fixture
 def standins(standin_processes, clock):
-    """All five, with the clock of the program under test; at the end none may have seen a request that is not as documented."""
+    """All five, with the clock of the tested program. At the end none may have recorded an undocumented request."""
     standin_processes.begin(clock)
     yield standin_processes
     assert standin_processes.violations() == []
@@ -21,7 +21,7 @@ def standins(standin_processes, clock):
 
 @pytest.fixture
 def world(viewtally, standins):
-    """An installation whose source is the platforms; no authors yet."""
+    """An installation with `source = platforms` and no authors yet."""
     made = World(viewtally, standins)
     made.configure()
     yield made

@@ -1,4 +1,4 @@
-"""Accounts by the thousand: written as src/vault/seal.h and schema/005 say, where one `platform connect` each would take minutes."""
+"""Creates thousands of accounts directly in the database, as src/vault/seal.h and schema/005 define; `platform connect` would take minutes."""
 import ctypes
 import ctypes.util
 import os
@@ -10,7 +10,7 @@ ACCESS, REFRESH = 0, 1
 
 
 class Sealer:
-    """The first key of a key file seals."""
+    """Encrypts with the first key of the key file."""
 
     def __init__(self, key_file):
         name = ctypes.util.find_library("sodium")

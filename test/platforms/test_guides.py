@@ -1,4 +1,4 @@
-"""The guides in docs/platforms: complete, and in agreement with the program."""
+"""The guides in docs/platforms are complete and match the program."""
 import configparser
 import pathlib
 import re
@@ -25,14 +25,14 @@ def section(text, name):
 
 @pytest.fixture(scope="module")
 def keys():
-    """{section: names} that the configuration has."""
+    """{section: names} of all configuration keys."""
     made = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#", ";"), strict=False)
     made.read_string((ROOT / "config.example.ini").read_text(encoding="utf-8"))
     return {name: set(made[name]) for name in made.sections()}
 
 
 @pytest.mark.parametrize("platform", LINKED)
-def test_a_guide_has_every_part(platform):
+def test_guide_has_all_sections(platform):
     text = guide(platform)
     assert re.findall(r"^## (.*)$", text, re.M) == SECTIONS
     assert f"({platform}.md)" in (GUIDES / "README.md").read_text(encoding="utf-8")
@@ -40,8 +40,8 @@ def test_a_guide_has_every_part(platform):
 
 
 @pytest.mark.parametrize("path", sorted(GUIDES.glob("*.md")), ids=lambda path: path.name)
-def test_what_a_guide_names_is_there(path, keys):
-    """Links, sections and keys of the configuration, and words of `platform status`."""
+def test_links_keys_and_outcomes_of_guides_exist(path, keys):
+    """Links, configuration keys, and outcomes in the tables of errors."""
     text = path.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (path.parent / link).exists(), link
@@ -56,8 +56,8 @@ def test_what_a_guide_names_is_there(path, keys):
             assert shown in OUTCOMES, row
 
 
-def test_permissions_and_redirect_addresses(linking):  # noqa: F811
-    """Those that linking really requests, each with a text for the review."""
+def test_guides_list_requested_permissions_and_redirect_addresses(linking):  # noqa: F811
+    """The permissions that linking requests, each with a text for the review."""
     browser = linking.browser()
     for platform in LINKED:
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(linking.begin(browser, platform)).query))

@@ -1,4 +1,4 @@
-"""Linking an account in the browser, against the stand-ins: the way there and back for each platform, refusals, and attacks."""
+"""Linking an account in the browser, with stand-ins: the whole flow for each platform, rejections, and attacks."""
 import concurrent.futures
 import json
 import re
@@ -39,7 +39,7 @@ class Linking:
         self.instance.start()
 
     def account(self, platform, number, **more):
-        """An account at the platform whose owner will say yes there."""
+        """An account at the platform whose owner will consent."""
         id = World.account_id(platform, number)
         login = {"login": "instagram"} if platform == "instagram" else {}
         self.standins.tell(platform, "account", id=id, name=f"{platform} {number}", **login, **more)
@@ -51,7 +51,7 @@ class Linking:
         return made
 
     def begin(self, browser, platform):
-        """What the button does: the address that the browser is sent to."""
+        """Presses the button; returns the URL of the consent page."""
         page = browser.get("/platforms")
         form = next(form for form in page.forms if form.fields.get("platform") == platform)
         answer = browser.post("/platforms", form.fields)
@@ -59,9 +59,9 @@ class Linking:
         return answer.headers["Location"]
 
     def consent(self, platform, address):
-        """The person agrees there: the path that the platform sends the browser back to."""
+        """Consents; returns the path of the callback."""
         url = urllib.parse.urlsplit(address)
-        if platform in ("instagram", "facebook"):               # one stand-in is both
+        if platform in ("instagram", "facebook"):               # one stand-in serves both
             self.standins.tell(platform, "set", consent=World.account_id(platform, 1))
         host = next(name for name, origin in self.standins.origins.items() if origin == f"{url.scheme}://{url.netloc}" and name.endswith("auth"))
         status, headers, _ = self.standins.request(host, "GET", f"{url.path}?{url.query}")
@@ -89,7 +89,7 @@ def refused(page, words, status=400):
 
 
 @pytest.mark.parametrize("platform", LINKED)
-def test_there_and_back(linking, platform):
+def test_linking_connects_the_account(linking, platform):
     browser = linking.browser()
     page = linking.link(browser, platform)
     assert page.status == 200 and page.url == "/platforms" and "Connected. Your numbers arrive with the next refresh." in page.text, page
@@ -100,8 +100,8 @@ def test_there_and_back(linking, platform):
         assert database.execute("SELECT count(*) FROM platform_credentials WHERE instr(access_sealed, ?)", (MARK.encode(),)).fetchone() == (0,)
 
 
-def test_the_linked_account_is_read(linking):
-    """By the same tokens: a refresh opens them."""
+def test_refresh_reads_the_linked_account(linking):
+    """A refresh decrypts the stored tokens and uses them."""
     world = linking.world
     browser = linking.browser()
     linking.link(browser, "tiktok")
@@ -114,8 +114,8 @@ def test_the_linked_account_is_read(linking):
     assert "Connected" in browser.get("/platforms").text
 
 
-def test_the_way_there(linking):
-    """State, redirect URI, PKCE where the platform has it; and nothing of ours beside."""
+def test_consent_page_gets_state_redirect_uri_and_pkce(linking):
+    """State, redirect URI, PKCE if the platform supports it, and no other data."""
     browser = linking.browser()
     states = set()
     for platform in LINKED:
@@ -131,7 +131,7 @@ def test_the_way_there(linking):
     assert not any(state.encode() in bytes(value) for state in states for row in stored for value in row if value)
 
 
-def test_who_says_no(linking):
+def test_denied_consent_links_nothing(linking):
     browser = linking.browser()
     linking.standins.tell("tiktok", "set", consent="access_denied")
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
@@ -143,7 +143,7 @@ def test_who_says_no(linking):
     assert linking.standins.count("tiktok", "tiktok.token.*") == 0
 
 
-def test_a_way_back_is_used_once(linking):
+def test_callback_works_once(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     assert browser.get(back).url == "/platforms"
@@ -151,8 +151,8 @@ def test_a_way_back_is_used_once(linking):
     assert linking.standins.count("tiktok", "tiktok.token.authorization_code") == 1
 
 
-def test_the_way_back_of_somebody_else(linking):
-    """Login CSRF: an attacker's answer must not link the attacker's account to who opens it, in whatever session."""
+def test_callback_in_another_session_is_rejected(linking):
+    """Login CSRF: a callback URL from an attacker must not link the attacker's account to the person who opens it."""
     mara, noor, elsewhere = linking.browser("Mara"), linking.browser("Noor"), linking.browser("Mara")
     for victim in (noor, elsewhere):
         back = linking.consent("youtube", linking.begin(mara, "youtube"))
@@ -161,11 +161,11 @@ def test_the_way_back_of_somebody_else(linking):
     nobody = Browser(linking.instance.client())
     back = linking.consent("youtube", linking.begin(mara, "youtube"))
     refused(nobody.get(back), "You are no longer signed in here.", 403)
-    assert mara.get(back).url == "/platforms"                   # nothing was taken from who it belongs to
+    assert mara.get(back).url == "/platforms"                   # the linking of its owner still works
     assert [row[2] for row in linking.rows()] == [World.account_id("youtube", 1)]
 
 
-def test_a_mixed_up_platform(linking):
+def test_callback_of_another_platform_is_rejected(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     refused(browser.get(back.replace("/tiktok", "/pinterest")), "was not requested in this browser")
@@ -173,7 +173,7 @@ def test_a_mixed_up_platform(linking):
     assert linking.rows() == [] and linking.standins.count("pinterest", "pinterest.token.*") == 0
 
 
-def test_ten_minutes(linking, clock):
+def test_linking_expires_after_ten_minutes(linking, clock):
     browser = linking.browser()
     late = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     clock.set_wall(linking.began_at() + 10 * MINUTE + 1)
@@ -183,17 +183,17 @@ def test_ten_minutes(linking, clock):
     assert linking.links() == 3
     clock.advance(10 * MINUTE + 1)
     linking.begin(browser, "tiktok")
-    assert linking.links() == 1                                 # those never brought back are cleared away
+    assert linking.links() == 1                                 # expired linkings are deleted
 
 
-def test_a_way_back_that_is_none(linking):
+def test_malformed_callback_is_rejected(linking):
     browser, unknown = linking.browser(), "state=" + "A" * 43
     for query in ("", "?code=x", "?state=x&code=y", f"?{unknown}&{unknown}", "?state=%ff&code=x", f"?{unknown}", f"?{unknown}&code=x", f"?{unknown}&error=access_denied"):
         refused(browser.get("/platforms/callback/tiktok" + query), "Nothing was changed.")
     assert linking.standins.count("tiktok", "tiktok.*") == 0
 
 
-def test_platforms_that_are_not_there(linking):
+def test_unknown_and_unconfigured_platforms_are_not_found(linking):
     browser = linking.browser()
     for name in ("myspace", "instagram-facebook", "tiktok/x", "..%2ftiktok"):
         assert browser.get(f"/platforms/callback/{name}?state=x&code=y").status == 404
@@ -204,7 +204,7 @@ def test_platforms_that_are_not_there(linking):
     assert linking.links() == 0
 
 
-def test_a_code_that_is_not_good(linking):
+def test_invalid_code_is_reported(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     refused(browser.get(re.sub(r"code=[^&]*", "code=forged", back)), "TikTok did not confirm that it was you")
@@ -213,14 +213,14 @@ def test_a_code_that_is_not_good(linking):
     assert linking.rows() == []
 
 
-def test_a_wrong_app_secret_is_the_operators(linking):
+def test_wrong_app_secret_is_reported_as_error_of_the_service(linking):
     linking.world.configure(refresh={"source": "none"}, tiktok={"client_secret": "wrong"})
     linking.restart()
     refused(linking.link(linking.browser(), "tiktok"), "tell the people who run this service", 502)
     assert linking.rows() == []
 
 
-def test_a_platform_that_fails(linking):
+def test_failing_platform_is_reported(linking):
     linking.world.configure(refresh={"source": "none"}, platforms={"timeout_ms": 300})
     linking.restart()
     browser = linking.browser()
@@ -233,8 +233,8 @@ def test_a_platform_that_fails(linking):
     assert linking.link(browser, "tiktok").url == "/platforms"
 
 
-def test_a_stop_while_a_platform_is_asked(linking):
-    """The one who waits is told nothing more, and the server ends in its time."""
+def test_shutdown_cancels_a_call_in_flight(linking):
+    """The client gets no response, and the server ends within drain_ms."""
     linking.world.configure(refresh={"source": "none"}, server={"drain_ms": 200}, platforms={"timeout_ms": 60000})
     linking.restart()
     browser = linking.browser()
@@ -249,14 +249,14 @@ def test_a_stop_while_a_platform_is_asked(linking):
     assert linking.rows() == []
 
 
-def test_an_account_of_another_author(linking):
+def test_account_of_another_author_is_rejected(linking):
     linking.link(linking.browser("Mara"), "pinterest")
     page = refused(linking.link(linking.browser("Noor"), "pinterest"), "already connected by another author", 409)
     assert "pinterest 1" in page.text
     assert [row[2] for row in linking.rows()] == [World.account_id("pinterest", 1)]
 
 
-def test_the_same_account_again_renews_it(linking):
+def test_linking_again_renews_the_account(linking):
     browser = linking.browser()
     linking.link(browser, "tiktok")
     row, version = linking.world.rows("SELECT id, version FROM platform_credentials")[0]
@@ -275,7 +275,7 @@ def test_the_same_account_again_renews_it(linking):
     ("missing all", 1, "shows none of your videos"), ("sealed damaged", 1, "Connect the account again"),
     ("retry 500", 1, "The last attempt to read TikTok failed"), ("retry 500", 3, "could not be read for some time"),
 ])
-def test_what_is_wrong_is_said_in_words(linking, error, failures, words):
+def test_errors_are_explained_to_the_author(linking, error, failures, words):
     browser = linking.browser()
     assert words not in linking.link(browser, "tiktok").text
     with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
@@ -284,8 +284,8 @@ def test_what_is_wrong_is_said_in_words(linking, error, failures, words):
     assert words in page.text and error in page.text
 
 
-def test_pages_and_the_accounts_behind_them(linking):
-    """Everything that the author's Facebook login brings is linked, and can be taken away one by one."""
+def test_facebook_links_pages_and_their_instagram_accounts(linking):
+    """All accounts of the Facebook login are linked and can be disconnected one by one."""
     standins = linking.standins
     for number in range(2, 5):
         standins.tell("facebook", "account", id=World.account_id("facebook", number), name="facebook 1")
@@ -299,8 +299,8 @@ def test_pages_and_the_accounts_behind_them(linking):
     assert [row[1] for row in linking.rows()] == [4, 4, 4, 4, 4]
 
 
-def test_an_author_whom_a_proxy_signs_in(linking):
-    """The linking belongs to the browser that began it, though no session is kept here."""
+def test_linking_of_an_author_signed_in_by_a_proxy(linking):
+    """The linking is bound to the browser that started it, although there is no session."""
     linking.world.configure(refresh={"source": "none"}, account={"auth_header": "X-Remote-User"}, server={"trusted_proxies": "127.0.0.1"})
     linking.restart()
     mine, other = (Browser(linking.instance.client(), headers={"X-Remote-User": uid("Mara")}) for _ in range(2))
@@ -346,7 +346,7 @@ def test_neither_code_nor_state_is_logged(linking):
     assert state not in log and MARK not in log
 
 
-def test_without_any_platform_there_is_nothing_to_see(make_viewtally, clock):
+def test_without_platforms_the_page_is_not_found(make_viewtally, clock):
     instance = make_viewtally(clock=clock)
     instance.import_lines([author("Mara")])
     instance.start()
@@ -359,7 +359,7 @@ def test_without_any_platform_there_is_nothing_to_see(make_viewtally, clock):
 # ---- what the author allowed ----
 
 def press(linking, browser, platform, button):
-    """Presses a button of /platforms: the address that the browser is sent to."""
+    """Presses a button of /platforms; returns the URL of the consent page."""
     form = next(form for form in browser.get("/platforms").forms if form.fields.get("platform") == platform and button in form.labels)
     answer = browser.post("/platforms", form.fields)
     assert answer.status == 303, answer
@@ -388,14 +388,14 @@ def test_declined_permissions_are_listed_and_requested_again(linking, platform, 
     assert [row["missing_permissions"] for row in json.loads(linking.instance.run("platform", "list", "--json").out)] == [[]]
 
 
-def test_a_first_request_does_not_ask_again(linking):
+def test_first_request_does_not_force_the_consent_page(linking):
     for platform in LINKED:
         address = linking.begin(linking.browser(), platform)
         assert "rerequest" not in address and "force_reauth" not in address and "select_account" not in address
 
 
 def test_another_account_can_be_selected(linking):
-    """TikTok would authorize the account of the last time again without showing its page."""
+    """Otherwise TikTok would authorize the previous account without showing its page."""
     second, browser = linking.account("tiktok", 2), linking.browser()
     linking.link(browser, "tiktok")
     linking.standins.tell("tiktok", "set", consent=second)
@@ -420,8 +420,8 @@ def test_without_the_portfolio_permission_the_other_pages_are_linked(linking):
     assert linking.standins.count("facebook", "facebook.me.businesses") == 0
 
 
-def test_a_configuration_replaces_the_scopes(linking):
-    """Of an app of the type Facebook Login for Business."""
+def test_config_id_replaces_the_scopes(linking):
+    """For an app with Facebook Login for Business."""
     linking.world.configure(refresh={"source": "none"}, facebook={"config_id": "4711"})
     linking.restart()
     linking.standins.tell("facebook", "set", configuration="4711")
@@ -429,13 +429,13 @@ def test_a_configuration_replaces_the_scopes(linking):
     assert page.url == "/platforms" and "You did not allow" not in page.text, page
 
 
-def test_instagram_me_in_data(linking):
+def test_instagram_me_below_data_is_accepted(linking):
     linking.standins.tell("instagram", "set", me_in_data=True)
     assert "instagram 1" in linking.link(linking.browser(), "instagram").text
 
 
-def test_a_personal_pinterest_account_is_named_so(linking):
-    """Its pins are neither missing nor read as zero: Pinterest refuses analytics of personal accounts."""
+def test_personal_pinterest_account_is_shown_as_such(linking):
+    """Its pins are neither missing nor 0: Pinterest rejects analytics of personal accounts."""
     world, id = linking.world, World.account_id("pinterest", 1)
     linking.standins.tell("pinterest", "account_set", account=id, kind="PINNER")
     browser = linking.browser()

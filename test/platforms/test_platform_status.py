@@ -1,4 +1,4 @@
-"""What the operator sees of the platforms: `platform status`, `status`, /metrics and the table of capabilities."""
+"""Platforms in `platform status`, `status`, /metrics, and the table of capabilities."""
 from lib.metrics import scrape
 from platformworld import PLATFORMS
 
@@ -10,7 +10,7 @@ def by_api(world):
     return said, {row["api"]: row for row in said["apis"]}
 
 
-def test_before_anything_is_configured(viewtally):
+def test_status_without_configured_platforms(viewtally):
     viewtally.run("migrate")
     said = viewtally.run("platform", "status").out
     assert said.count("not configured") == 6 and "none of the recent runs called the platforms" in said
@@ -20,7 +20,7 @@ def test_before_anything_is_configured(viewtally):
     assert not any(row["configured"] or row["accounts_connected"] for row in made["apis"])
 
 
-def test_after_a_run(world, clock, standins):
+def test_status_after_a_run(world, clock, standins):
     names = world.add(authors=2, videos=2, login=lambda number: "instagram" if number % 2 else "facebook")
     standins.tell("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
     world.refresh(status=None)
@@ -42,7 +42,7 @@ def test_after_a_run(world, clock, standins):
     assert of["tiktok"] == {"api": "tiktok", "accounts_connected": 1, "accounts_reconnect_required": 1, "paused": False, "backlog": False}
 
 
-def test_in_the_metrics(world, clock, standins):
+def test_metrics_show_platforms(world, clock, standins):
     [name] = world.add(videos=3)
     world.refresh()
     with world.instance as served:
@@ -54,7 +54,7 @@ def test_in_the_metrics(world, clock, standins):
         assert page.get("viewtally_platform_circuit_open", api="tiktok") == 0
 
 
-def test_a_platform_that_fails_is_left_alone_and_said_to_be(world, clock, standins):
+def test_open_circuit_is_shown(world, clock, standins):
     world.add(authors=30, platforms=("tiktok",))
     standins.fault("tiktok", "error", name="internal_error")
     world.refresh(status=None)
@@ -64,6 +64,6 @@ def test_a_platform_that_fails_is_left_alone_and_said_to_be(world, clock, standi
     assert "tiktok is paused" in world.instance.run("status").out
 
 
-def test_capabilities(viewtally):
+def test_capabilities_table(viewtally):
     rows = viewtally.run("platform", "capabilities").out.splitlines()
     assert sum(row.startswith("|") for row in rows) == 2 + 6

@@ -1,4 +1,4 @@
-"""The stand-ins themselves: they answer the samples of the documentation shape by shape, and refuse what it does not allow."""
+"""Tests of the stand-ins: they respond in the documented shapes and reject undocumented requests."""
 import json
 import urllib.parse
 
@@ -27,7 +27,7 @@ class Scene:
             self.tokens[platform] = self.standins.tell(platform, "connect", account=account)
 
     def ask(self, host, target, method="GET", body=None, of=None, headers=None):
-        """(status, headers, JSON) of a request with the platform's token."""
+        """(status, headers, JSON) of the response to a request with the platform's token."""
         headers = {"Authorization": f"Bearer {self.tokens[of or host]['access_token']}", **(headers or {})}
         if isinstance(body, dict):
             headers.setdefault("Content-Type", "application/json")
@@ -72,7 +72,7 @@ BATCH_GET = "/youtube/v3/videos:batchGetStats?part=id,statistics&id="
 PIN = "/v5/pins/{}/analytics?start_date=2026-07-08&end_date=2026-07-10&metric_types=VIDEO_MRC_VIEW,SAVE,TOTAL_REACTIONS,TOTAL_COMMENTS&app_types=ALL&split_field=NO_SPLIT"
 
 
-def test_tiktok_answers_as_documented(scene):
+def test_tiktok_responds_as_documented(scene):
     """§1.1 [V 2026-08-24]"""
     ids = scene.ids["tiktok"]
     status, _, body = scene.ask("tiktok", QUERY, "POST", {"filters": {"video_ids": ids[:2]}})
@@ -88,7 +88,7 @@ def test_tiktok_answers_as_documented(scene):
 
 
 def test_tiktok_tokens_rotate(scene):
-    """§1.5 [V 2026-11-02]: two hours, and the refresh token before works no longer."""
+    """§1.5 [V 2026-11-02]: two hours, and the previous refresh token is invalid."""
     first = scene.standins.tell("tiktok", "connect", account=ACCOUNT["tiktok"])
     app = {"client_key": "client-of-tiktok", "client_secret": f"{MARK}-tiktok-client-secret", "grant_type": "refresh_token"}
     status, body = scene.form("tiktok", "/v2/oauth/token/", **app, refresh_token=first["refresh_token"])
@@ -105,7 +105,7 @@ def test_tiktok_tokens_rotate(scene):
     scene.clock.set_wall(NOW)
 
 
-def test_youtube_answers_as_documented(scene):
+def test_youtube_responds_as_documented(scene):
     """§2.1 [V 2026-06-03], §2.2 [V]"""
     ids = scene.ids["youtube"]
     status, _, body = scene.ask("youtube", BATCH_GET + f"{ids[0]},dQw4w9WgXcQ")
@@ -122,8 +122,8 @@ def test_youtube_answers_as_documented(scene):
     scene.standins.tell("youtube", "post", id=ids[0], state="public")
 
 
-def test_youtube_quota_begins_anew_at_midnight_in_los_angeles(scene):
-    """§2.5 [V]; on both days when the clocks change as well."""
+def test_youtube_quota_resets_at_midnight_in_los_angeles(scene):
+    """§2.5 [V]; also on the two days on which the clocks change."""
     for before, after in [("2026-07-11T06:59:59Z", "2026-07-11T07:00:00Z"), ("2026-03-08T07:59:59Z", "2026-03-08T08:00:00Z"),
                           ("2026-03-09T06:59:59Z", "2026-03-09T07:00:00Z"), ("2026-11-02T07:59:59Z", "2026-11-02T08:00:00Z")]:
         scene.clock.set_wall(before)
@@ -139,7 +139,7 @@ def test_youtube_quota_begins_anew_at_midnight_in_los_angeles(scene):
     scene.tokens["youtube"] = scene.standins.tell("youtube", "connect", account=ACCOUNT["youtube"])
 
 
-def test_instagram_answers_as_documented(scene):
+def test_instagram_responds_as_documented(scene):
     """§4.1 [V 2026-06-18], §3 [V] headers and batch"""
     id = scene.ids["instagram"][0]
     status, head, body = scene.ask("facebook", f"/v26.0/{id}/insights?metric=views,likes,comments,shares,saved", of="instagram")
@@ -157,7 +157,7 @@ def test_instagram_answers_as_documented(scene):
     scene.standins.tell("meta", "post", id=id, state="public")
 
 
-def test_a_batch_answers_as_documented(scene):
+def test_batch_responds_as_documented(scene):
     """§3 [V]: in the order of the operations, `body` being JSON in a string, null for one that timed out"""
     ids = scene.ids["instagram"]
     scene.standins.fault("meta", "null", route="instagram.op", id=ids[1], times=1)
@@ -177,7 +177,7 @@ def test_a_batch_answers_as_documented(scene):
     assert "51 operations" in scene.violations()[0]
 
 
-def test_facebook_answers_as_documented(scene):
+def test_facebook_responds_as_documented(scene):
     """§5.1 [V], §5.2 [P]"""
     id = scene.ids["facebook"][0]
     reel = f"/v26.0/{id}/video_insights?metric="
@@ -195,7 +195,7 @@ def test_facebook_answers_as_documented(scene):
     scene.standins.tell("facebook", "post", id=id, shares=12, post_id=None)
 
 
-def test_pinterest_answers_as_documented(scene):
+def test_pinterest_responds_as_documented(scene):
     """§6.1, §6.2, §6.5 [V: OpenAPI 5.23.0; P 2026-07-29]"""
     ids = scene.ids["pinterest"]
     status, head, body = scene.ask("pinterest", PIN.format(ids[0]))
@@ -215,7 +215,7 @@ def test_pinterest_answers_as_documented(scene):
     assert scene.ask("pinterest", PIN.format(ids[0]).replace("2026-07-08", "2026-07-10"))[2]["all"]["summary_metrics"] == {"VIDEO_MRC_VIEW": 0, "SAVE": 0}
 
 
-def test_the_limits_are_kept(scene):
+def test_limits_are_enforced(scene):
     """§1.1, §6.5 [V]"""
     scene.standins.tell("pinterest", "limit", most=2)
     assert [scene.ask("pinterest", PIN.format(scene.ids["pinterest"][0]))[0] for _ in range(3)][-1] == 429
@@ -252,7 +252,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("host, method, target, body, text", WRONG, ids=[f"{row[0]}-{row[4]}" for row in WRONG])
-def test_a_wrong_request_is_refused_and_recorded(scene, host, method, target, body, text):
+def test_invalid_request_is_rejected_and_recorded(scene, host, method, target, body, text):
     scene.tokens["tiktok"] = scene.standins.tell("tiktok", "connect", account=ACCOUNT["tiktok"])
     status, _, _ = scene.ask(host, target.replace("{fb}", scene.ids["facebook"][0]), method, body)
     recorded = scene.violations()
@@ -270,14 +270,14 @@ def test_headers_are_checked(scene):
 
 
 @pytest.mark.parametrize("kind", ["reset", "not_http", "truncated"])
-def test_a_connection_that_breaks(scene, kind):
+def test_connection_is_broken(scene, kind):
     scene.standins.fault("youtube", kind, route="youtube.batch", times=1)
     with pytest.raises(Exception):
         scene.ask("youtube", BATCH_GET + scene.ids["youtube"][0])
     assert scene.ask("youtube", BATCH_GET + scene.ids["youtube"][0])[0] == 200
 
 
-def test_bodies_that_are_wrong(scene):
+def test_bodies_are_corrupted(scene):
     ids = scene.ids["youtube"]
 
     def answer(kind, **values):
@@ -302,8 +302,8 @@ def test_bodies_that_are_wrong(scene):
     assert ids[0] not in scene.standins.tell("youtube", "served")["failed"]
 
 
-def test_signing_in(scene):
-    """The code comes straight back, works once, and gives tokens."""
+def test_sign_in_returns_a_code(scene):
+    """The page redirects with a code, which works once and returns tokens."""
     query = {"client_id": "client-of-pinterest", "redirect_uri": "https://here.example/back", "response_type": "code", "scope": "boards:read,pins:read", "state": "s"}
     status, head, _ = scene.standins.request("pinterest_auth", "GET", "/oauth/?" + urllib.parse.urlencode(query))
     back = urllib.parse.urlsplit(head["Location"])

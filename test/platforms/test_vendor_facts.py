@@ -1,4 +1,4 @@
-"""Our requests, and the fields that we read, against the vendors' descriptions (test/vendors; see scripts/vendor-facts)."""
+"""Compares our requests and the fields that we read with the vendors' descriptions (test/vendors; see scripts/vendor-facts)."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VENDORS = ROOT / "test/vendors"
 EXCEPTIONS_MOST = 10
 METHOD_OF = {("read", 0): "videos.batchGetStats", ("read", 1): "videos.list", ("link", 1): "channels.list"}
-# What an accessor of jsonr.h takes; a count may come in a string.
+# The JSON types that an accessor of jsonr.h accepts; a count may be a string.
 TAKES = {"text": {"string"}, "id": {"string", "integer", "number"}, "integer": {"integer"}, "count": {"integer", "number", "int64 string"}}
 
 
@@ -39,7 +39,7 @@ class Fact:
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
-    """As the connectors themselves tell them: every form of a request, and every field that is read from any of our samples."""
+    """Recorded from the connectors: every form of a request, and every field that is read from a sample."""
     path = tmp_path_factory.mktemp("facts") / "facts"
     program = pathlib.Path(binary(seams=True)).parent / "test/test_platform_facts"
     subprocess.run([program], cwd=ROOT, env={**os.environ, "PLATFORM_FACTS": str(path)}, check=True, capture_output=True)
@@ -50,15 +50,15 @@ def exceptions(platform):
     return {entry["what"] for entry in facts_file("exceptions.toml")["exception"] if entry["platform"] == platform}
 
 
-def test_there_are_few_exceptions():
-    """Each says why, and none is left of something that agrees by now (below)."""
+def test_exceptions_have_a_reason():
+    """Every exception has a reason and is still needed (see below)."""
     listed = facts_file("exceptions.toml")["exception"]
     assert 0 < len(listed) <= EXCEPTIONS_MOST
     assert all(set(entry) == {"platform", "what", "why", "source"} and all(entry.values()) for entry in listed)
 
 
 def wrong_fields(facts, platform, described, name_of):
-    """{"field NAME PATH"} that a description does not have, or has with another type."""
+    """{"field NAME PATH"} that a description lacks or has with another type."""
     wrong = set()
     for fact in facts:
         name = name_of(fact) if (fact.kind, fact.platform) == ("field", platform) else None
@@ -80,7 +80,7 @@ def wrong_parameters(query, parameters, required):
     return wrong
 
 
-def test_youtube_agrees_with_the_discovery_document(facts):
+def test_youtube_matches_the_discovery_document(facts):
     table, common = facts_file("youtube.toml"), facts_file("google.toml")
     wrong, seen = set(), set()
     for fact in facts:
@@ -105,7 +105,7 @@ def pinterest_request(context):
     return "GET /v5/pins/analytics" if context[1] == 0 else "GET /v5/pins/{pin_id}/analytics"
 
 
-def test_pinterest_agrees_with_its_description(facts):
+def test_pinterest_matches_its_description(facts):
     table = facts_file("pinterest.toml")
     assert table["source"] and table["date"] and all(entry["source"] for entry in table.values() if isinstance(entry, dict))
     wrong, seen = set(), set()
@@ -122,7 +122,7 @@ def test_pinterest_agrees_with_its_description(facts):
 
 
 def metrics_of(facts, platform):
-    """{(last part of the path, name)}: metrics and fields that are asked for."""
+    """{(last part of the path, name)} of requested metrics and fields."""
     asked = set()
     for fact in facts:
         if (fact.kind, fact.platform) == ("request", platform) and fact.function == "read":
@@ -134,7 +134,7 @@ def metrics_of(facts, platform):
 
 
 @pytest.mark.parametrize("platform", ["instagram", "instagram-facebook"])
-def test_metrics_of_instagram_are_those_of_metas_package(facts, platform):
+def test_instagram_metrics_match_metas_package(facts, platform):
     asked = metrics_of(facts, platform)
     assert {name for _, name in asked} >= {"views", "likes", "comments", "shares", "saved"}
     wrong = {f"metric {name}" for _, name in asked if name not in facts_file("instagram.toml")["metrics"]}
@@ -142,7 +142,7 @@ def test_metrics_of_instagram_are_those_of_metas_package(facts, platform):
 
 
 def test_metrics_of_facebook_have_a_source(facts):
-    """A table of our own: no package has them. Each metric is asked for of the kind of object that it is documented for."""
+    """A table of our own, because no package lists them. Each metric is requested for the kind of object that documents it."""
     table, asked = facts_file("facebook.toml"), metrics_of(facts, "facebook")
     assert all(set(entry) == {"kind", "source", "date"} and entry["source"] and re.fullmatch(r"\d{4}-\d\d-\d\d", entry["date"]) for entry in table.values())
     wrong = {f"metric {edge} {name}" for edge, name in asked

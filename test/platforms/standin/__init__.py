@@ -1,6 +1,6 @@
-"""Stand-ins for the five platforms: what their documentation says they answer, and nothing that it does not say.
+"""Stand-ins for the five platforms: they respond as documented, and reject undocumented requests.
 
-Every shape names where it was seen and when the documentation was read:
+Every shape cites its source and when the documentation was read:
   [V] the platform's own documentation, changelog or specification   (read November 2026)
   [P] measured or reported by a third-party project                  (read November 2026)
   [K] general knowledge, not looked up: no test may depend on it alone

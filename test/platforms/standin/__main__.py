@@ -1,6 +1,6 @@
 """python3 -m standin [--only tiktok,youtube,meta,pinterest] [--clock FILE] [--certificate FILE --key FILE]
 
-Prints one line of JSON when all ports listen: {"origins": {host: URL}, "control": URL}. Ends when its standard input does.
+Prints one line of JSON when all ports listen: {"origins": {host: URL}, "control": URL}. Ends when its standard input is closed.
 """
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""What a test says to the stand-ins: `POST /_ctl` with a list of {"op": …, "of": stand-in, …}; the answer is a list as long."""
+"""Commands of a test: `POST /_ctl` with a list of {"op": …, "of": stand-in, …}; the response is a list of the same length."""
 import json
 
 from .state import Account, Clock, COUNTS, Post
@@ -31,7 +31,7 @@ class Control:
         try:
             asked = json.loads(request.body)
             made = [self.do(op) for op in asked]
-        except Exception as reason:                             # the test wants to know what it did wrong
+        except Exception as reason:                             # report the error to the test
             return Answer(500, {"error": f"{type(reason).__name__}: {reason}"})
         return Answer(200, made)
 
@@ -46,7 +46,7 @@ class Control:
         return getattr(self, "do_" + name)(standin, **op)
 
     def begin(self, clock):
-        """All anew, for another test: nobody is connected, nothing is known, the time is that of the file `clock`."""
+        """Resets everything for another test; the time is that of the file `clock`."""
         for connection in list(ALL):
             if connection.of_platform:
                 connection.leave()
@@ -104,7 +104,7 @@ class Control:
             setattr(standin.accounts[account], name, value)
 
     def do_set(self, standin, **values):
-        """Whatever the stand-in has of that name: access_seconds, bulk_granted, consent, …"""
+        """Sets an attribute of the stand-in: access_seconds, bulk_granted, consent, …"""
         for name, value in values.items():
             before = getattr(standin, name)
             setattr(standin, name, set(value) if isinstance(before, set) else value)
@@ -116,7 +116,7 @@ class Control:
             standin.analytics_per_minute = most
 
     def do_fault(self, standin, **fault):
-        """kind, and of whom: route, account, id, times, skip, probability; latency_ms, after (the request does have its effect)."""
+        """kind; where it applies: route, account, id, times, skip, probability; latency_ms; after (the request takes effect first)."""
         standin.faults.append(fault)
 
     def do_clear(self, standin):
@@ -132,7 +132,7 @@ class Control:
         return {f"{route} {status}": count for (route, status), count in standin.statuses.items()}
 
     def do_hits(self, standin):
-        """How often each fault came about, since the beginning."""
+        """How often each fault has occurred."""
         return dict(standin.hits)
 
     def do_log(self, standin, clear=False):
@@ -142,7 +142,7 @@ class Control:
         return made
 
     def do_forget(self, standin):
-        """Begins the counting anew; what is known of posts stays."""
+        """Resets the counters, but not the posts."""
         standin.log.clear()
         standin.calls.clear()
         standin.statuses.clear()
@@ -157,11 +157,11 @@ class Control:
         return made
 
     def do_truth(self, standin):
-        """What the owner of each post can learn of it now."""
+        """The counts of each post that its owner can read now."""
         return {id: standin.measurable(post) for id, post in standin.posts.items()}
 
     def do_served(self, standin):
-        """What was last answered of each post, and the fault that stood in the way of the newest answer."""
+        """The last counts returned for each post, and the fault that affected the latest response."""
         return {"served": standin.served, "failed": standin.failed}
 
     def do_state(self, standin):
@@ -170,7 +170,7 @@ class Control:
                 "refresh": {id: account.refresh for id, account in standin.accounts.items()}, "spent": sorted(standin.spent)}
 
     def do_app(self, standin):
-        """What the configuration needs: client id and secret, the API key."""
+        """Values for the configuration: client id and secret, the API key."""
         made = {"client_id": standin.client_id, "client_secret": standin.client_secret, "api_key": standin.api_key}
         if hasattr(standin, "instagram_client_id"):
             made.update(instagram_client_id=standin.instagram_client_id, instagram_client_secret=standin.instagram_client_secret)

@@ -100,9 +100,9 @@ class Meta(Standin):
         super().__init__(clock)
         # One app has a client of its own for Instagram Login [V].
         self.instagram_client_id, self.instagram_client_secret = "client-of-instagram", self.client_secret.replace("meta", "instagram")
-        self.dead_metrics = set()               # names that are no more
+        self.dead_metrics = set()               # removed metrics
         self.social_actions = "upper"           # how post_video_social_actions comes: disputed (§5.1 [P])
-        self.instagram_batch = False            # whether graph.instagram.com takes batches is not documented
+        self.instagram_batch = False            # whether graph.instagram.com accepts batches is undocumented
         self.app_percent = 1
         self.regain_minutes = 0
         self.usage_headers = True
@@ -180,7 +180,7 @@ class Meta(Standin):
         return path.strip("/"), None
 
     def caller(self, host, request, text, path):
-        """The token that works here, or an error; says what the request is of first."""
+        """The token if it is valid here, else an error. Records the route first."""
         known = self.tokens.get(text)
         account = known and known.account
         ids = [path.split("/")[0]] if path[:1].isdigit() else []

@@ -1,4 +1,4 @@
-"""What one stand-in knows: posts, accounts, tokens, codes, rate buckets, faults to come, and what it was asked."""
+"""The state of one stand-in: posts, accounts, tokens, codes, rate limits, faults to inject, and recorded requests."""
 import base64
 import collections
 import fnmatch
@@ -13,7 +13,7 @@ from .wire import Answer, BODY_FAULTS, WIRE_FAULTS, spoil
 
 COUNTS = ("views", "likes", "comments", "shares", "saves")
 DAY = 86_400_000
-MARK = "LeAkMaRk"             # stands in every token, code and client secret: a leak is found by looking for it
+MARK = "LeAkMaRk"             # part of every token, code and client secret, so that leaks can be found
 LOG_MOST = 300_000
 
 
@@ -73,7 +73,7 @@ class Token:
 
 
 class Refused(Exception):
-    """Ends the handling of a request with that answer."""
+    """Ends the handling of a request with this response."""
 
     def __init__(self, answer):
         super().__init__()
@@ -81,7 +81,7 @@ class Refused(Exception):
 
 
 class Bucket:
-    """So many in any window (sliding), as a platform counts."""
+    """A limit per sliding window, as the platforms count."""
 
     def __init__(self, most, window_ms):
         self.most, self.window_ms, self._at = most, window_ms, collections.deque()
@@ -120,7 +120,7 @@ class Standin:
         self.access_seconds, self.refresh_seconds = self.ACCESS_SECONDS, self.REFRESH_SECONDS
         self.redirect_uris = None                   # None: any
         self.consented = None                       # the account that was consented for last
-        self.consent = "granted"                    # or an error that the authorize page answers; or an account's id
+        self.consent = "granted"                    # or an error that the consent page returns; or an account id
         self.declines = set()                       # permissions that the person declines whenever the consent page is shown
         self.faults = []
         self.random = random.Random(1)
@@ -204,7 +204,7 @@ class Standin:
         self.connections_most = max(self.connections_most, self.connections)
 
     def route(self, name, account=None, ids=()):
-        """Says what the request turned out to be, and lets a fault that waits for it take the place of the answer."""
+        """Records the route of the request; a matching fault replaces the response."""
         record = self.record
         record["route"], record["account"], record["ids"] = name, account, list(ids)
         fault = self.take_fault(name, account, record["ids"])
@@ -264,7 +264,7 @@ class Standin:
             self.violations.append(f"{self.NAME}: {text}")
 
     def refuse(self, text, error):
-        """The request is not as it is documented: recorded, and answered as the platform answers wrong parameters."""
+        """Records an undocumented request and responds as the platform does to invalid parameters."""
         self.violation(text)
         raise Refused(self.error(error))
 
@@ -289,7 +289,7 @@ class Standin:
         return text
 
     def issue_refresh(self, account):
-        """A new one; the one before works no longer."""
+        """A new token; the previous one becomes invalid."""
         if account.refresh:
             self.refreshes.pop(account.refresh, None)
             self.spent.add(account.refresh)
@@ -300,7 +300,7 @@ class Standin:
         return account.refresh
 
     def refresh_owner(self, text):
-        """The account of a refresh token that still works; None otherwise."""
+        """The account of a valid refresh token, else None."""
         account, expires = self.refreshes.get(text, (None, None))
         return account if account and (expires is None or expires > self.clock.wall_ms) else None
 
@@ -311,14 +311,14 @@ class Standin:
         return token
 
     def bearer(self, request):
-        """The token of the Authorization header; None with any other form of it."""
+        """The token of the Authorization header; None if malformed."""
         kind, _, text = request.header("authorization").partition(" ")
         return text if kind == "Bearer" and text and " " not in text else None
 
     # -- signing in ------------------------------------------------------------------------------------------------
 
     def authorize(self, request, query_id="client_id", required=("response_type", "redirect_uri", "state", "scope"), separator=None, tail=""):
-        """The page where a person would agree: leads straight back, as somebody who says yes (or no) at once."""
+        """The consent page: redirects back immediately, as if the person had consented (or declined)."""
         self.route(f"{self.NAME}.authorize")
         query = request.query
         if request.method != "GET":
@@ -361,7 +361,7 @@ class Standin:
         return set(query["scope"].replace(",", " ").split())
 
     def take_code(self, code, redirect_uri, verifier=None):
-        """(account, scopes) of a code, once; None when it is not to be had."""
+        """(account, scopes) of a code, once; None if invalid."""
         account, expected, scopes, query = self.codes.pop(code, (None, None, None, {}))
         if not account or expected != redirect_uri:
             return None
@@ -375,7 +375,7 @@ class Standin:
         return account, scopes
 
     def connect(self, account, login=None):
-        """Tokens as the platform would give them at the end of signing in: what `platform connect` is fed."""
+        """Tokens as returned at the end of sign-in: the input of `platform connect`."""
         account = self.accounts[account]
         made = {"access_token": self.issue(account), "expires_in": self.access_seconds, "scope": self.scope_text(account)}
         if self.PREFIX[1]:
@@ -387,8 +387,8 @@ class Standin:
     def scope_text(self, account):
         return ",".join(sorted(account.scopes))
 
-    # -- the truth -------------------------------------------------------------------------------------------------
+    # -- current counts -------------------------------------------------------------------------------------------------
 
     def measurable(self, post):
-        """What an owner of the post can learn of it now: {count: value}; empty when nothing."""
+        """{count: value} that the owner of the post can read now; may be empty."""
         raise NotImplementedError

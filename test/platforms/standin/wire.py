@@ -1,4 +1,4 @@
-"""HTTP/1.1 for a server of several thousand requests a second: keep-alive, no pipelining, and every way to answer badly."""
+"""An HTTP/1.1 server for several thousand requests per second: keep-alive, no pipelining, and all kinds of bad responses."""
 import asyncio
 import gzip
 import json
@@ -44,7 +44,7 @@ def read_pairs(text):
 
 
 class Answer:
-    """`body` is an object to be written as JSON, or bytes. `served` is what the caller has learnt when it got all of this:
+    """`body` is an object to be sent as JSON, or bytes. `served` lists the counts in this response:
     {post id: {count: value}}."""
     __slots__ = ("status", "headers", "body", "served", "fault", "record")
 
@@ -70,7 +70,7 @@ ALL = weakref.WeakSet()
 
 
 class Connection(asyncio.Protocol):
-    """One client. `handle(request) -> Answer`; `over(answer, delivered)` is told when an answer has left, or could not."""
+    """One client. `handle(request) -> Answer`; `over(answer, delivered)` is called when a response was sent, or could not be."""
 
     def __init__(self, handle, over, opened, of_platform=True):
         self._handle, self._over, self._opened, self.of_platform = handle, over, opened, of_platform
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
             return
         text = answer.text()
-        if kind == "truncated":                                 # says more than it sends
+        if kind == "truncated":                                 # announces more bytes than it sends
             write(answer.head(len(text)) + text[:len(text) // 2])
             self._transport.close()
         elif kind == "trickle":
@@ -236,7 +236,7 @@ def spoil(answer, fault):
         answer.body = answer.text().replace(json.dumps(MARK).encode(), fault["raw"].encode())
     elif kind == "drop":
         edit(answer.body, fault["count"], ...)
-        # Everything else in there is as it should be.
+        # Everything else is valid.
         if answer.served:
             for counts in answer.served.values():
                 counts.pop(fault.get("means", fault["count"]), None)
