@@ -21,7 +21,7 @@ def stored(world):
 
 
 @pytest.mark.parametrize("login", ["facebook", "instagram"])
-def test_asks_every_form_and_stores_nothing(world, standins, login):
+def test_probe_sends_every_form_and_stores_nothing(world, standins, login):
     [name] = world.add(login=login)
     world.refresh()
     for platform in PLATFORMS:
@@ -39,7 +39,7 @@ def test_asks_every_form_and_stores_nothing(world, standins, login):
     assert stored(world) == before
 
 
-def test_kinds_of_metrics_of_pinterest(world, standins):
+def test_probe_sends_both_kinds_of_pinterest_metrics(world, standins):
     [name] = world.add(platforms=("pinterest",))
     standins.tell("pinterest", "set", mixing=False, bulk_granted=True)
     said = probe(world, name, "pinterest").out
@@ -47,7 +47,7 @@ def test_kinds_of_metrics_of_pinterest(world, standins):
     assert "VIDEO_MRC_VIEW  number" in said and "TOTAL_REACTIONS  number" in said
 
 
-def test_each_kind_of_post_is_asked_for(world, standins):
+def test_probe_reads_each_kind_of_post(world, standins):
     """Of Facebook: a Reel by its video's id, and one under the id of its post, which is resolved."""
     [name] = world.add(platforms=("facebook",), videos=2)
     video = world.ids("facebook")[0]
@@ -55,14 +55,14 @@ def test_each_kind_of_post_is_asked_for(world, standins):
     assert f"{video}/video_insights" in said and "form 0, with the account" in said
 
 
-def test_youtube_by_the_key_does_not_print_it(world, standins):
+def test_probe_does_not_print_the_api_key(world, standins):
     [name] = world.add(platforms=("youtube",))
     said = probe(world, name, "youtube").out
     key = world.instance.settings["youtube"].get("api_key")
     assert key and "form 1, with the API key" in said and key not in said and "key=" not in said
 
 
-def test_what_a_refresh_would_change(world, standins):
+def test_probe_prints_what_a_refresh_would_change(world, standins):
     [name] = world.add(platforms=("tiktok",), videos=2)
     standins.tell("tiktok", "post", id=world.ids("tiktok")[0], state="deleted")
     said = probe(world, name, "tiktok").out
@@ -76,7 +76,7 @@ def test_what_a_refresh_would_change(world, standins):
     assert "not JSON" in probe(world, name, "tiktok", status=3).out
 
 
-def test_an_expired_token_is_refreshed_and_kept(world, standins):
+def test_expired_token_is_refreshed_and_stored(world, standins):
     """The platform accepts the old refresh token once only."""
     [name] = world.add(platforms=("tiktok",))
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
@@ -85,14 +85,14 @@ def test_an_expired_token_is_refreshed_and_kept(world, standins):
     assert world.credential(name, "tiktok")["version"] == 2
 
 
-def test_without_a_post(world):
+def test_probe_without_a_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
         finished = probe(world, name, platform, status=None)
         assert "for an id that does not exist" in finished.out and finished.status in (0, 3), finished
 
 
-def test_recorded_responses_are_samples_without_personal_data(world, standins, tmp_path):
+def test_recorded_responses_are_anonymized_samples(world, standins, tmp_path):
     [name] = world.add()
     world.refresh()
     for platform in PLATFORMS:
@@ -120,7 +120,7 @@ def test_recorded_responses_are_samples_without_personal_data(world, standins, t
     assert replayed.returncode == 0, replayed.stdout
 
 
-def test_who_asks_wrongly(world):
+def test_usage_errors(world):
     world.add(platforms=("tiktok",))
     run = world.instance.run
     assert "number of an account" in run("platform", "probe", "x", status=2).err

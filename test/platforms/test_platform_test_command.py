@@ -15,20 +15,20 @@ def ask(world, name, platform, status):
 
 
 @pytest.mark.parametrize("login", ["facebook", "instagram"])
-def test_every_platform_says_what_it_has(world, login):
+def test_shows_counts_of_every_platform(world, login):
     [name] = world.add(login=login)
     for platform in PLATFORMS:
         said = ask(world, name, platform, 0).out
         assert "accepts the tokens" in said and "views 1000" in said and world.ids(platform)[0] in said, said
 
 
-def test_without_a_post_the_token_is_tried_all_the_same(world):
+def test_tests_the_token_without_a_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
         assert "has no current post on this platform" in ask(world, name, platform, 0).out
 
 
-def test_an_old_token_is_refreshed_on_the_way(world, standins):
+def test_old_token_is_refreshed_first(world, standins):
     [name] = world.add(platforms=("tiktok",))
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
     assert "which were refreshed" in ask(world, name, "tiktok", 0).out
@@ -36,7 +36,7 @@ def test_an_old_token_is_refreshed_on_the_way(world, standins):
     assert world.credential(name, "tiktok")["version"] == 2
 
 
-def test_who_has_to_do_something(world, standins):
+def test_names_the_person_who_must_act(world, standins):
     [name] = world.add(platforms=("tiktok",))
     assert "number of an account" in world.instance.run("platform", "test", "x", status=2).err
     assert "no account" in world.instance.run("platform", "test", "99", status=1).err
@@ -49,7 +49,7 @@ def test_who_has_to_do_something(world, standins):
     assert "rejected your app" in ask(world, name, "tiktok", 2).err
 
 
-def test_a_platform_that_is_away(world, standins):
+def test_unreachable_platform_is_reported(world, standins):
     [name] = world.add(platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="internal_error")
     assert "did not return a result" in ask(world, name, "tiktok", 3).err
@@ -57,7 +57,7 @@ def test_a_platform_that_is_away(world, standins):
     assert "could not be reached" in ask(world, name, "youtube", 3).err
 
 
-def test_what_answers_again_is_fine_again(world, standins):
+def test_recovered_account_is_connected_again(world, standins):
     [name] = world.add(platforms=("tiktok",))
     standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
     world.refresh(status=None)
