@@ -222,7 +222,7 @@ static void build_line(struct buf *b, const struct request *r, bool complete, in
     else
         JSON_NULL(b, "status");
     JSON_I64(b, "bytes", (int64_t)r->res.bytes_sent);
-    json_key(b, STR("ms"));
+    JSON_KEY(b, "ms");
     buf_printf(b, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000);
     append_uuid(b, STR("key_id"), r->key_id);
     append_uuid(b, STR("author_id"), r->author_id);

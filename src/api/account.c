@@ -6,11 +6,11 @@ static bool on_account(void *ctx, const struct author *author, const struct api_
     struct request *r = ctx;
     struct str prefix = endpoint_call_of(r)->api->envelope.key_prefix;
     struct buf *b = envelope_begin(r);
-    json_key(b, STR("data"));
+    JSON_KEY(b, "data");
     json_open(b, '{');
     JSON_STR(b, "name", author->name);
     JSON_UUID(b, "id", &author->id);
-    json_key(b, STR("plan"));
+    JSON_KEY(b, "plan");
     json_open(b, '{');
     JSON_BOOL(b, "active", author->plan_active);
     json_close(b, '}');
@@ -19,7 +19,7 @@ static bool on_account(void *ctx, const struct author *author, const struct api_
     JSON_I64(b, "videos_count", author->videos_count);
     JSON_TIME_OR_NULL(b, "views_refreshed_at", author->views_refreshed_at != TIME_NONE,
                       author->views_refreshed_at);
-    json_key(b, STR("key"));
+    JSON_KEY(b, "key");
     json_open(b, '{');
     JSON_STR(b, "name", key->name);
     JSON_STR(b, "prefix",

@@ -40,7 +40,7 @@ static enum next start_body(struct request *r)
 {
     struct books *books = endpoint_call_of(r)->endpoint;
     books->has_last = false;
-    json_key(envelope_begin(r), STR("data"));
+    JSON_KEY(envelope_begin(r), "data");
     json_open(&r->res.body, '[');
     return books_slice_step(r);
 }

@@ -30,7 +30,7 @@ static void write_error(struct request *r, const char *code, struct str message)
     r->res.content_type = JSON_TYPE;
     json_open(b, '{');
     JSON_BOOL(b, "success", false);
-    json_key(b, STR("error"));
+    JSON_KEY(b, "error");
     json_open(b, '{');
     JSON_STR(b, "code", str_from_cstr(code));
     JSON_STR(b, "message", message);

@@ -105,11 +105,11 @@ static void write_event(struct buf *b, const struct event *event, const struct v
                         const struct book_ref *book)
 {
     json_open(b, '{');
-    json_key(b, STR("id"));
+    JSON_KEY(b, "id");
     render_event_id(b, event->id);
     JSON_STR(b, "type", str_from_cstr(type_words[event->type]));
     JSON_TIME(b, "occurred_at", event->occurred_at);
-    json_key(b, STR("video"));
+    JSON_KEY(b, "video");
     render_event_video(b, video, book);
     if (event->type == EVENT_WENT_VIRAL) {
         JSON_I64(b, "views", event->value);
@@ -194,7 +194,7 @@ static enum next finish_step(struct request *r)
     record_page(r, feed);
     json_close(b, ']');
     JSON_BOOL(b, "has_more", feed->has_more);
-    json_key(b, STR("next_cursor"));
+    JSON_KEY(b, "next_cursor");
     if (feed->rendered)
         render_event_id(b, feed->last_id);
     else if (feed->latest)
@@ -284,7 +284,7 @@ static enum next events_step(struct request *r)
     record_poll(r, feed);
     if (feed->wait_until_ms)
         call->valid_until_ms = 0; /* a cached empty page would end the wait at once */
-    json_key(envelope_begin(r), STR("data"));
+    JSON_KEY(envelope_begin(r), "data");
     json_open(&r->res.body, '[');
     /* No event is newer than the position, as the key's lookup has found. */
     if (!feed->query.descending && feed->query.bound >= call->owner.last_event_id)

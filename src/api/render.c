@@ -16,7 +16,7 @@ static void render_book_ref(struct buf *b, const struct book_ref *book)
         JSON_NULL(b, "book");
         return;
     }
-    json_key(b, STR("book"));
+    JSON_KEY(b, "book");
     json_open(b, '{');
     JSON_UUID(b, "id", &book->id);
     JSON_STR(b, "title", book->title);
@@ -120,14 +120,14 @@ void render_video(struct buf *b, const struct video *video, const struct book_re
     JSON_I64(b, "saves", total_of(video, COUNT_SAVES));
     JSON_TIME_OR_NULL(b, "views_updated_at", video->updated_at != TIME_NONE, video->updated_at);
     JSON_BOOL(b, "views_final", now_ms > last_open_ms(video));
-    json_key(b, STR("platforms"));
+    JSON_KEY(b, "platforms");
     json_open(b, '[');
     for (size_t i = 0; i < video->post_count; i++)
         render_post(b, &video->posts[i]);
     json_close(b, ']');
-    json_key(b, STR("viral"));
+    JSON_KEY(b, "viral");
     render_viral(b, video);
-    json_key(b, STR("milestones"));
+    JSON_KEY(b, "milestones");
     json_open(b, '[');
     for (size_t i = 0; i < video->milestone_count; i++)
         render_milestone(b, &video->milestones[i]);

@@ -76,7 +76,7 @@ static bool read_query(struct request *r, struct stats *s)
 static void json_days(struct buf *b, struct stats_days *days)
 {
     struct stats_day day;
-    json_key(b, STR("days"));
+    JSON_KEY(b, "days");
     json_open(b, '[');
     while (stats_days_next(days, &day)) {
         json_open(b, '{');
@@ -93,7 +93,7 @@ static void json_days(struct buf *b, struct stats_days *days)
 static void json_row(struct buf *b, const struct stats_video *row, struct stats_days *days)
 {
     json_open(b, '{');
-    json_key(b, STR("video"));
+    JSON_KEY(b, "video");
     render_stats_video(b, &row->video, &row->book);
     json_days(b, days);
     json_close(b, '}');
@@ -142,7 +142,7 @@ static void json_head(struct request *r, const struct stats *s)
     JSON_STR(b, "breakdown", STR("daily"));
     JSON_STR(b, "timezone", STR("UTC"));
     JSON_STR(b, "group_by", s->by_book ? STR("book") : STR("video"));
-    json_key(b, STR("data"));
+    JSON_KEY(b, "data");
     json_open(b, '[');
 }
 

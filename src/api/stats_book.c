@@ -112,12 +112,12 @@ static void json_row(struct buf *b, const struct stats *s)
 {
     const struct by_book *g = s->by_book;
     json_open(b, '{');
-    json_key(b, STR("book"));
+    JSON_KEY(b, "book");
     json_open(b, '{');
     JSON_UUID(b, "id", &g->books[g->index].id);
     JSON_STR(b, "title", title_of(g));
     json_close(b, '}');
-    json_key(b, STR("days"));
+    JSON_KEY(b, "days");
     json_open(b, '[');
     for (int32_t date = s->from; date <= s->to; date++) {
         if (!g->listed[date - s->from])
@@ -125,7 +125,7 @@ static void json_row(struct buf *b, const struct stats *s)
         json_open(b, '{');
         JSON_DATE(b, "date", date);
         JSON_I64(b, "views", g->gained[date - s->from]);
-        json_key(b, STR("videos_went_viral"));
+        JSON_KEY(b, "videos_went_viral");
         json_open(b, '[');
         each_viral(g, date, json_uuid, b);
         json_close(b, ']');

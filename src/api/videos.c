@@ -103,7 +103,7 @@ static enum next videos_step(struct request *r)
     page->now_ms = clock_wall_ms();
     if (!read_query(r, page))
         return NEXT_DONE;
-    json_key(envelope_begin(r), STR("data"));
+    JSON_KEY(envelope_begin(r), "data");
     json_open(&r->res.body, '[');
     r->step = videos_done_step;
     return store_list_videos(&call->read, &page->query, on_listed, r);
@@ -121,7 +121,7 @@ static bool on_video(void *ctx, const struct video *video, const struct book_ref
     struct request *r = ctx;
     struct buf *b = envelope_begin(r);
     int64_t now_ms = clock_wall_ms();
-    json_key(b, STR("data"));
+    JSON_KEY(b, "data");
     render_video(b, video, book, now_ms);
     endpoint_call_limit_validity(endpoint_call_of(r), render_valid_until(video, now_ms));
     return true;

@@ -14,6 +14,12 @@ void json_open(struct buf *b, char bracket)
     buf_append_char(b, bracket);
 }
 
+void json_append_key(struct buf *b, struct str quoted_name_and_colon)
+{
+    json_comma(b);
+    buf_append(b, quoted_name_and_colon);
+}
+
 void json_key(struct buf *b, struct str name)
 {
     json_comma(b);
@@ -39,11 +45,14 @@ static void append_escaped(struct buf *b, unsigned char c)
     buf_append(b, str_make(u, sizeof u));
 }
 
-/* Length of the leading run of ASCII without controls, quotes and backslashes. */
+/* ASCII without controls, quotes and backslashes. */
+static const bool is_plain[256] = {
+    [0x20] = true, [0x21] = true, [0x23 ... 0x5B] = true, [0x5D ... 0x7E] = true};
+
 static size_t plain_length(struct str s)
 {
     size_t n = 0;
-    while (n < s.len && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\')
+    while (n < s.len && is_plain[(unsigned char)s.p[n]])
         n++;
     return n;
 }

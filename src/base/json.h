@@ -17,7 +17,11 @@ static inline void json_close(struct buf *b, char bracket)
     buf_append_char(b, bracket);
 }
 
-/* `"name":`, after a comma if one is needed. `name` must need no escaping. */
+/* Appends the key `name`, after a comma if one is needed. `name` is a string literal that needs no escaping.
+ */
+#define JSON_KEY(b, name) json_append_key((b), STR("\"" name "\":"))
+void json_append_key(struct buf *b, struct str quoted_name_and_colon);
+/* The same for a name that is known only at run time; it must need no escaping either. */
 void json_key(struct buf *b, struct str name);
 
 /* A value, after a comma if one is needed. */
@@ -30,13 +34,13 @@ void json_time(struct buf *b, int64_t t_ms);
 void json_date(struct buf *b, int32_t date);
 
 /* Key and value in one call; `name` is a string literal. */
-#define JSON_STR(b, name, v)  (json_key((b), STR(name)), json_str((b), (v)))
-#define JSON_I64(b, name, v)  (json_key((b), STR(name)), json_i64((b), (v)))
-#define JSON_BOOL(b, name, v) (json_key((b), STR(name)), json_bool((b), (v)))
-#define JSON_UUID(b, name, v) (json_key((b), STR(name)), json_uuid((b), (v)))
-#define JSON_TIME(b, name, v) (json_key((b), STR(name)), json_time((b), (v)))
-#define JSON_DATE(b, name, v) (json_key((b), STR(name)), json_date((b), (v)))
-#define JSON_NULL(b, name)    (json_key((b), STR(name)), json_null((b)))
+#define JSON_STR(b, name, v)  (JSON_KEY(b, name), json_str((b), (v)))
+#define JSON_I64(b, name, v)  (JSON_KEY(b, name), json_i64((b), (v)))
+#define JSON_BOOL(b, name, v) (JSON_KEY(b, name), json_bool((b), (v)))
+#define JSON_UUID(b, name, v) (JSON_KEY(b, name), json_uuid((b), (v)))
+#define JSON_TIME(b, name, v) (JSON_KEY(b, name), json_time((b), (v)))
+#define JSON_DATE(b, name, v) (JSON_KEY(b, name), json_date((b), (v)))
+#define JSON_NULL(b, name)    (JSON_KEY(b, name), json_null((b)))
 /* An integer or time that may be unknown: null if `has` is false. */
 #define JSON_I64_OR_NULL(b, name, has, v)  ((has) ? JSON_I64(b, name, v) : JSON_NULL(b, name))
 #define JSON_TIME_OR_NULL(b, name, has, v) ((has) ? JSON_TIME(b, name, v) : JSON_NULL(b, name))

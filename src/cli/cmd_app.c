@@ -17,7 +17,7 @@ enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 2000 };
 
 static void append_uris(struct buf *b, const struct str *uris, size_t count)
 {
-    json_key(b, STR("redirect_uris"));
+    JSON_KEY(b, "redirect_uris");
     json_open(b, '[');
     for (size_t i = 0; i < count; i++)
         json_str(b, uris[i]);

@@ -71,7 +71,7 @@ static void append_json(struct buf *b, const struct credential *c, const struct 
     JSON_STR(b, "name", c->account_name);
     JSON_STR(b, "state", state_name(c));
     JSON_STR(b, "scopes", c->scopes);
-    json_key(b, STR("missing_permissions"));
+    JSON_KEY(b, "missing_permissions");
     json_open(b, '[');
     list_missing_permissions(c, append_json_scope, b);
     json_close(b, ']');

@@ -106,14 +106,14 @@ static void json_api(struct buf *b, const struct platform_health *p, const struc
     JSON_TIME_OR_NULL(b, "quota_until", p->units_until != TIME_NONE, p->units_until);
     JSON_TIME_OR_NULL(b, "circuit_open_until", p->circuit_open_until != TIME_NONE, p->circuit_open_until);
     JSON_TIME_OR_NULL(b, "paused_until", p->paused_until != TIME_NONE, p->paused_until);
-    json_key(b, STR("combined_metrics"));
+    JSON_KEY(b, "combined_metrics");
     if (p->combined == COMBINED_UNKNOWN)
         json_null(b);
     else
         json_bool(b, p->combined == COMBINED_WORKS);
     JSON_TIME_OR_NULL(b, "combined_metrics_until", p->combined_until != TIME_NONE, p->combined_until);
     JSON_BOOL(b, "backlog", p->behind);
-    json_key(b, STR("account_errors"));
+    JSON_KEY(b, "account_errors");
     json_open(b, '[');
     for (size_t i = 0; i < errors->count; i++) {
         json_open(b, '{');
@@ -141,13 +141,13 @@ static void print_json(struct buf *b, const struct platforms_status *s)
 {
     json_open(b, '{');
     JSON_TIME(b, "now", s->now);
-    json_key(b, STR("apis"));
+    JSON_KEY(b, "apis");
     json_open(b, '[');
     for (int api = 0; api < PLATFORM_APIS; api++)
         json_api(b, &s->apis[api], &s->errors[api]);
     json_close(b, ']');
     JSON_TIME_OR_NULL(b, "last_run_at", s->last_run_at != TIME_NONE, s->last_run_at);
-    json_key(b, STR("last_run"));
+    JSON_KEY(b, "last_run");
     json_open(b, '[');
     for (int p = 0; p < PLATFORM_COUNT && s->last_run_at != TIME_NONE; p++)
         json_run(b, s, (enum platform)p);

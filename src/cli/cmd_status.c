@@ -141,7 +141,7 @@ static bool is_overdue(const struct service_status *s)
 
 static void json_counts(struct buf *b, const struct shown_run *run)
 {
-    json_key(b, STR("counts"));
+    JSON_KEY(b, "counts");
     json_open(b, '[');
     for (int i = 0; i < run->count; i++) {
         const struct run_count *c = &run->counts[i];
@@ -179,9 +179,9 @@ static void json_run(struct buf *b, const struct service_status *s, const struct
 static void json_refresh(struct buf *b, const struct service_status *s)
 {
     const bool has_last = s->last_started_at != TIME_NONE;
-    json_key(b, STR("refresh"));
+    JSON_KEY(b, "refresh");
     json_open(b, '{');
-    json_key(b, STR("sources"));
+    JSON_KEY(b, "sources");
     json_open(b, '[');
     for (int i = 0; s->sources.sources[i]; i++)
         json_str(b, str_from_cstr(source_name(s->sources.sources[i]->kind)));
@@ -198,7 +198,7 @@ static void json_refresh(struct buf *b, const struct service_status *s)
 
 static void json_backlog(struct buf *b, const struct service_status *s)
 {
-    json_key(b, STR("backlog"));
+    JSON_KEY(b, "backlog");
     json_open(b, '[');
     for (int i = 0; s->sources.sources[i]; i++) {
         const struct source *source = s->sources.sources[i];
@@ -216,7 +216,7 @@ static void json_backlog(struct buf *b, const struct service_status *s)
 
 static void json_platforms(struct buf *b, const struct service_status *s)
 {
-    json_key(b, STR("platforms"));
+    JSON_KEY(b, "platforms");
     json_open(b, '[');
     for (int api = 0; api < PLATFORM_APIS; api++) {
         const struct platform_health *p = &s->platforms[api];
@@ -236,20 +236,20 @@ static void print_json(struct buf *b, const struct service_status *s)
     json_open(b, '{');
     JSON_TIME(b, "now", s->now);
     json_refresh(b, s);
-    json_key(b, STR("videos"));
+    JSON_KEY(b, "videos");
     json_open(b, '{');
     JSON_I64(b, "live", s->live);
     JSON_I64(b, "stale", s->stale);
     json_close(b, '}');
     json_backlog(b, s);
     json_platforms(b, s);
-    json_key(b, STR("database"));
+    JSON_KEY(b, "database");
     json_open(b, '{');
     JSON_STR(b, "path", str_from_cstr(s->config->store.path));
     JSON_I64(b, "bytes", s->database_bytes);
     JSON_I64(b, "wal_bytes", s->wal_bytes);
     json_close(b, '}');
-    json_key(b, STR("runs"));
+    JSON_KEY(b, "runs");
     json_open(b, '[');
     for (int i = 0; i < s->run_count; i++)
         json_run(b, s, &s->runs[i]);

@@ -78,7 +78,7 @@ static enum next respond_with_key(struct request *r, const struct token_exchange
     JSON_STR(b, "token_type", STR("Bearer"));
     JSON_STR(b, "scope", STR("read"));
     JSON_UUID(b, "key_id", &e->key_id);
-    json_key(b, STR("account"));
+    JSON_KEY(b, "account");
     json_open(b, '{');
     JSON_UUID(b, "id", &e->author_id);
     JSON_STR(b, "name", GET(e->author_name));

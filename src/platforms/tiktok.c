@@ -43,9 +43,9 @@ static void build_read(struct arena *a, const struct platform_call *call, struct
     struct buf b;
     buf_init(&b, BODY_MAX);
     json_open(&b, '{');
-    json_key(&b, STR("filters"));
+    JSON_KEY(&b, "filters");
     json_open(&b, '{');
-    json_key(&b, STR("video_ids"));
+    JSON_KEY(&b, "video_ids");
     json_open(&b, '[');
     for (size_t i = 0; i < call->item_count; i++)
         json_str(&b, call->items[i].id);

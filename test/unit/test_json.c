@@ -20,7 +20,7 @@ static void values_and_keys_are_separated_by_commas(void **state)
     JSON_BOOL(&b, "no", false);
     JSON_I64_OR_NULL(&b, "n", false, 1);
     JSON_TIME_OR_NULL(&b, "t", true, -1);
-    json_key(&b, STR("list"));
+    JSON_KEY(&b, "list");
     json_open(&b, '[');
     json_i64(&b, INT64_MIN);
     json_open(&b, '[');
@@ -189,7 +189,7 @@ static void every_appender_checks_its_room(void **state)
         json_open(&b, '{');
         JSON_STR(&b, "a", str_make("x\0", 2));
         JSON_I64(&b, "b", -5);
-        json_key(&b, STR("c"));
+        JSON_KEY(&b, "c");
         json_open(&b, '[');
         json_bool(&b, true);
         json_null(&b);
