@@ -58,7 +58,7 @@ static void write_server(const struct http_server *server, struct buf *b)
         c.rejected);
     metrics_counter(b, "viewtally_http_requests_out_of_memory_total",
                     "Requests aborted because memory ran out; also counted as rejected.",
-                    c.refused_no_memory);
+                    c.rejected_no_memory);
 }
 
 static void write_limiter(const struct limiter *limiter, struct buf *b)
@@ -66,7 +66,7 @@ static void write_limiter(const struct limiter *limiter, struct buf *b)
     struct limiter_counts c = limiter_counts(limiter);
     metrics_family(
         b, "viewtally_limiter_decisions_total", METRICS_COUNTER,
-        "Decisions of the rate limiter, by decision and source: redis, redis_cached (an earlier answer of "
+        "Decisions of the rate limiter, by decision and source: redis, redis_cached (an earlier reply of "
         "Redis still applies), process (Redis is not configured or unavailable), off.");
     for (int i = 0; i < LIMITER_SOURCES; i++) {
         struct str source = str_from_cstr(limiter_source_name((enum limiter_source)i));

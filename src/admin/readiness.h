@@ -1,4 +1,4 @@
-/* Readiness: whether the process should receive requests. A degraded process answers every request, but the
+/* Readiness: whether the process should receive requests. A degraded process serves every request, but the
  * operator should look at it; a process that is not ready should be taken out of load balancing. */
 #ifndef VT_ADMIN_READINESS_H
 #define VT_ADMIN_READINESS_H

@@ -296,10 +296,14 @@ enum { SUBSYSTEMS = sizeof subsystems / sizeof subsystems[0] };
 
 static enum err open_all(struct app *app, struct error *error)
 {
-    enum err err = http_client_check(error) ? ERR_INVALID : OK;
-    while (!err && app->opened < SUBSYSTEMS)
-        err = subsystems[app->opened++].open(app, error);
-    return err;
+    if (http_client_check(error))
+        return ERR_INVALID;
+    while (app->opened < SUBSYSTEMS) {
+        const enum err err = subsystems[app->opened++].open(app, error);
+        if (err)
+            return err;
+    }
+    return OK;
 }
 
 static void close_all(struct app *app)

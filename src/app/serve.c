@@ -7,22 +7,21 @@
 #include "cli/output.h"
 #include "store/store.h"
 
-static enum err create_database(const char *path, struct error *error)
-{
-    int applied;
-    enum err err = store_create(path, &applied, error);
-    if (!err && applied)
-        log_info("%s: %d migration%s applied", path, applied, applied == 1 ? "" : "s");
-    return err;
-}
-
 static enum err serve(struct cli *cli, bool create, struct error *error)
 {
     const char *path = cli->config.store.path;
     enum err err = database_lock_share(&cli->lock, path, create, error);
-    if (!err && create)
-        err = create_database(path, error);
-    return err ? err : app_run(&cli->config, cli->config_path, error);
+    if (err)
+        return err;
+    if (create) {
+        int applied;
+        err = store_create(path, &applied, error);
+        if (err)
+            return err;
+        if (applied)
+            log_info("%s: %d migration%s applied", path, applied, applied == 1 ? "" : "s");
+    }
+    return app_run(&cli->config, cli->config_path, error);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)

@@ -1,5 +1,5 @@
 /* Devices: browsers that have signed in to an account before. A device has a cookie with a random secret for
- * one account; the database holds the hash. The cookie does not sign anybody in: it only exempts its owner
+ * one account; the database holds the hash. The cookie alone does not grant access: it only exempts its owner
  * from limits that failed sign-ins of others have triggered (sign_in_limiter.h). Each sign-in replaces it.
  * Changing the password and "sign out everywhere" delete all devices of the account. */
 #ifndef VT_AUTH_DEVICE_H

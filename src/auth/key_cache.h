@@ -3,8 +3,8 @@
  * rejected at the next request.
  *
  * An entry is found by a tag: 128 bits of SipHash-2-4 of the key under a secret of this process. It costs a
- * tenth of the checksum and the SHA-256 that a lookup in the store needs. Without the secret nobody can find
- * another text with the same tag, and the tag reveals nothing about the key. */
+ * tenth of the checksum and the SHA-256 that a lookup in the store needs. Without the secret an attacker
+ * cannot find another text with the same tag, and the tag reveals nothing about the key. */
 #ifndef VT_AUTH_KEY_CACHE_H
 #define VT_AUTH_KEY_CACHE_H
 

@@ -20,7 +20,7 @@ bool secret_parse(struct str text, struct secret *out);
 void secret_hash(const struct secret *s, uint8_t out[SECRET_HASH_BYTES]);
 void secret_wipe(struct secret *s);
 
-/* HMAC-SHA-256 of `purpose` and `subject` under the secret: 256 bits that nobody can compute without it. */
+/* HMAC-SHA-256 of `purpose` and `subject` under the secret: 256 bits that cannot be computed without it. */
 void secret_derive(const struct secret *s, struct str purpose, struct str subject, uint8_t out[SECRET_LEN]);
 
 /* A form token against CSRF: the derived value, masked with random bytes. The text differs each time, so the

@@ -155,15 +155,6 @@ static struct arena_block *borrow_reserve(struct arena *a, size_t need)
     return reserve->block;
 }
 
-static struct arena_block *add_block(struct arena *a, size_t need)
-{
-    struct arena_block *b = block_new(need > a->block_size ? need : a->block_size);
-    if (!b)
-        b = borrow_reserve(a, need);
-    append_block(a, b);
-    return b;
-}
-
 bool arena_obtain_first(struct arena *a)
 {
     struct arena_block *b = a->first ? a->first : block_new(a->block_size);
@@ -191,7 +182,10 @@ static void *allocate(struct arena *a, size_t size, size_t align)
     struct arena_block *b = a->current;
     size_t begin = b ? (b->used + align - 1) & ~(align - 1) : 0;
     if (!b || begin > b->cap || b->cap - begin < size) {
-        b = add_block(a, size);
+        b = block_new(size > a->block_size ? size : a->block_size);
+        if (!b)
+            b = borrow_reserve(a, size);
+        append_block(a, b);
         begin = 0;
     }
     b->used = begin + size;

@@ -62,14 +62,9 @@ int64_t clock_work_us(void)
     return read_clock(CLOCK_MONOTONIC, 1000000);
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 int32_t date_of(int64_t t_ms)
 {
-    return (int32_t)floor_div(t_ms, DAY_MS);
+    return (int32_t)(t_ms / DAY_MS - (t_ms % DAY_MS < 0)); /* rounds down before 1970, too */
 }
 
 int64_t date_start_ms(int32_t date)

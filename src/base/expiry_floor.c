@@ -10,11 +10,6 @@
 
 static _Atomic int64_t floor_ahead_ms = NO_FLOOR;
 
-static bool continues(const struct expiry_state *s, int64_t wall_ms, int64_t elapsed_ms)
-{
-    return s->ahead_wall_ms && llabs(wall_ms - (s->ahead_wall_ms + elapsed_ms)) <= EXPIRY_JUMP_MS;
-}
-
 /* A process measures only the time since its own last observation. Limiting that to the advance of the wall
  * clock since the last observation by any process keeps two processes from counting the same minute twice. */
 static int64_t observed_ms(const struct expiry_state *s, int64_t wall_ms, int64_t elapsed_ms)
@@ -40,8 +35,9 @@ void expiry_observe(struct expiry_state *s, int64_t wall_ms, int64_t running_ms,
         adopt(s, wall_ms);
         return;
     }
-    s->ahead_for_ms =
-        continues(s, wall_ms, elapsed_ms) ? s->ahead_for_ms + observed_ms(s, wall_ms, elapsed_ms) : 0;
+    const bool is_still_ahead =
+        s->ahead_wall_ms && llabs(wall_ms - (s->ahead_wall_ms + elapsed_ms)) <= EXPIRY_JUMP_MS;
+    s->ahead_for_ms = is_still_ahead ? s->ahead_for_ms + observed_ms(s, wall_ms, elapsed_ms) : 0;
     s->ahead_wall_ms = wall_ms;
     if (s->ahead_for_ms >= EXPIRY_ADOPT_MS)
         adopt(s, wall_ms);

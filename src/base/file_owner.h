@@ -1,6 +1,6 @@
 /* Ownership of the files that a command creates beside existing ones.
  *
- * Commands are often run by the superuser, while the service runs as a user of its own. A new file therefore
+ * Commands are often run by the superuser, while the service runs as another user. A new file therefore
  * gets the owner and group of the file that it replaces or accompanies, or those of its directory if there is
  * no such file: otherwise the service could not open it. */
 #ifndef VT_BASE_FILE_OWNER_H

@@ -198,12 +198,12 @@ bool value_differs(const struct config *a, const struct config *b, const struct 
 
 void value_swap(struct config *a, struct config *b, const struct config_key *key)
 {
-    char kept[sizeof(int64_t)];
+    char saved[sizeof(int64_t)];
     size_t size = size_of(key);
-    CHECK(size <= sizeof kept);
-    memcpy(kept, member(a, key), size);
+    CHECK(size <= sizeof saved);
+    memcpy(saved, member(a, key), size);
     memcpy(member(a, key), member(b, key), size);
-    memcpy(member(b, key), kept, size);
+    memcpy(member(b, key), saved, size);
 }
 
 void value_copy(struct config *to, const struct config *from, const struct config_key *key)

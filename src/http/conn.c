@@ -17,7 +17,7 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
-    READING_BODY_KEPT = 4 << 10, /* capacity of the response buffer while a request is incomplete */
+    READING_BODY_RETAINED = 4 << 10, /* capacity of the response buffer while a request is incomplete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
@@ -79,7 +79,7 @@ void conn_report_end(struct conn *c, bool complete)
 {
     const struct http_options *o = &c->server->options;
     struct exchange *x = c->x;
-    if (!x->answering)
+    if (!x->head_built)
         x->r.res.status = 0; /* a status that the handler has set was not sent */
     if (x->counted && o->ended)
         o->ended(o->ended_ctx, &x->r, complete);
@@ -158,13 +158,6 @@ static void on_end(struct conn *c, ssize_t error)
     }
 }
 
-static void discard_while_lingering(struct conn *c, size_t n)
-{
-    c->lingered += n;
-    if (c->lingered > LINGER_BYTES)
-        conn_close(c, "response sent, and the client continues to send");
-}
-
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct conn *c = stream->data;
@@ -174,7 +167,9 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n < 0) {
         on_end(c, n);
     } else if (c->state == CONN_LINGERING) {
-        discard_while_lingering(c, (size_t)n);
+        c->lingered += (size_t)n;
+        if (c->lingered > LINGER_BYTES)
+            conn_close(c, "response sent, and the client continues to send");
     } else {
         CHECK(c->in.len == 0);
         c->in = str_make(buf->base, (size_t)n);
@@ -286,7 +281,7 @@ static void parse(struct conn *c)
     }
     /* The rest of an incomplete request may never arrive, so free a large buffer. */
     if (result == PARSE_MORE)
-        buf_reset(&c->x->r.res.body, READING_BODY_KEPT);
+        buf_reset(&c->x->r.res.body, READING_BODY_RETAINED);
     if (request_lacks_memory(c->x))
         conn_reject_no_memory(c);
     else if (result == PARSE_DONE)

@@ -48,7 +48,7 @@ struct exchange {
     struct list link;    /* in the pool, or in the server's list of sleeping requests */
     int64_t wake_ms;     /* deadline of the sleep */
     bool counted;        /* http_options.ended must be called at the end */
-    bool answering;      /* the head of the response has been built */
+    bool head_built;     /* the head of the response */
     bool active;         /* the first step has run and the request has not ended */
     bool running;        /* a step is on the stack */
     bool ready;          /* the next step runs when the connection is scheduled */
@@ -108,7 +108,7 @@ struct http_server {
     struct list conns[CONN_STATES]; /* all connections, by state */
     struct list pool;               /* unused exchanges */
     int pooled;                     /* their number */
-    size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_KEPT */
+    size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_RETAINED */
     struct arena_reserve reserve;   /* for the request that runs out of memory */
     struct list scheduled;          /* connections that have work in the next loop iteration */
     struct list sleeping;           /* exchanges in request_sleep() */

@@ -26,8 +26,8 @@ enum {
     EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 requires at least one line */
     EXTENSION_BYTES = 1024, /* in all chunks together */
     TRAILER_BYTES = 4096,
-    WIRE_FACTOR = 8,     /* a chunked body takes at most this times its limit on the wire */
-    TEXT_KEPT = 4 << 10, /* capacity of the text buffer between requests */
+    WIRE_FACTOR = 8,         /* a chunked body takes at most this times its limit on the wire */
+    TEXT_RETAINED = 4 << 10, /* capacity of the text buffer between requests */
 };
 
 /* Fields that only the parser uses follow those of the request. */
@@ -309,7 +309,7 @@ static void join_values(struct parser *p)
     }
     p->line_count = 0;
     p->lacks_memory = p->lacks_memory || p->text.failed;
-    buf_reset(&p->text, TEXT_KEPT);
+    buf_reset(&p->text, TEXT_RETAINED);
 }
 
 /* Also for a request that is rejected, because its response uses X-Request-Id. */
@@ -449,7 +449,7 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
 {
     struct buf text = p->text;
     CHECK(limits->field_lines <= HTTP_FIELD_LINES_MAX);
-    buf_reset(&text, TEXT_KEPT);
+    buf_reset(&text, TEXT_RETAINED);
     *p = (struct parser){
         .r = r,
         .limits = limits,
@@ -505,14 +505,6 @@ static void translate_error(struct parser *p, llhttp_errno_t e)
         (void)reject(p, 400, "The request is not valid HTTP.");
 }
 
-static void reject_size(struct parser *p)
-{
-    if (p->phase == PHASE_HEAD)
-        (void)reject(p, 431, "The request head is too large.");
-    else
-        (void)reject(p, 413, "The request body is too large.");
-}
-
 /* Passes as many bytes to llhttp as the limit allows. Returns the number of bytes consumed. */
 static size_t execute(struct parser *p, struct str bytes)
 {
@@ -529,7 +521,8 @@ static size_t execute(struct parser *p, struct str bytes)
     *left -= n;
     p->before_input += n;
     if (n < bytes.len && *left == 0 && e == HPE_OK)
-        reject_size(p);
+        (void)(p->phase == PHASE_HEAD ? reject(p, 431, "The request head is too large.")
+                                      : reject(p, 413, "The request body is too large."));
     return n;
 }
 

@@ -2,8 +2,8 @@
  *
  * For every complete request (head and body) the server looks up its application and route (http/router.h)
  * and runs the application's first step. A step does a piece of work and RETURNS what comes next
- * (base/next.h); before NEXT_MORE, NEXT_WAIT and NEXT_YIELD it has set `r->step` to the function that goes
- * on. The response is built in r->res (http/response.h) and sent when a step returns NEXT_DONE.
+ * (base/next.h); before NEXT_MORE, NEXT_WAIT and NEXT_YIELD it has set `r->step` to the function that
+ * continues. The response is built in r->res (http/response.h) and sent when a step returns NEXT_DONE.
  *
  * When the client disconnects, the deadline expires or the server is forced to stop, the request is canceled:
  * its waiter is canceled, on_free is called, the memory is released, and no further step runs. The requests

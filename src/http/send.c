@@ -60,7 +60,7 @@ static void abandon_exchange(struct conn *c)
     request_cancel(&x->r);
     x->r.res.status = 503;
     x->r.res.bytes_sent = 0;
-    x->answering = true;
+    x->head_built = true;
     conn_report_end(c, true);
     c->x = NULL;
     server_release_exchange(c->server, x);
@@ -71,7 +71,7 @@ void conn_reject_no_memory(struct conn *c)
     struct http_server *s = c->server;
     struct str text = STR(NO_MEMORY_HEAD NO_MEMORY_BODY);
     s->counts.rejected++;
-    s->counts.refused_no_memory++;
+    s->counts.rejected_no_memory++;
     server_warn(s, "request rejected", "out of memory");
     if (c->x && c->x->r.res.streaming) {
         conn_close(c, "out of memory");
@@ -169,18 +169,15 @@ static int send_head_and_file(const struct shared_body *body, int socket, uv_buf
     return (int)(sent + (of_body > 0 ? of_body : 0));
 }
 
-static int try_send(struct conn *c, const uv_buf_t *bufs, size_t count)
-{
-    const int socket = socket_for_file(c, count);
-    if (socket >= 0)
-        return send_head_and_file(c->x->r.res.shared_body, socket, bufs[0]);
-    return uv_try_write(&c->stream, bufs, (unsigned)count);
-}
-
 /* Writes the buffers. 1: everything was written; 0: on_written() will be called; negative: a libuv error. */
 static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
 {
-    int n = count ? try_send(c, bufs, count) : 0;
+    const int socket = socket_for_file(c, count);
+    int n = 0;
+    if (socket >= 0)
+        n = send_head_and_file(c->x->r.res.shared_body, socket, bufs[0]);
+    else if (count)
+        n = uv_try_write(&c->stream, bufs, (unsigned)count);
     if (n < 0 && n != UV_EAGAIN)
         return n;
     size_t first = skip(bufs, count, n > 0 ? (size_t)n : 0);
@@ -196,7 +193,7 @@ static void begin_response(struct conn *c, enum response_framing framing)
     struct exchange *x = c->x;
     struct http_server *s = c->server;
     CHECK(x->r.res.status);
-    x->answering = true;
+    x->head_built = true;
     if (x->r.app->finish)
         x->r.app->finish(&x->r);
     /* After the client's last request the connection closes. */

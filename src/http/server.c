@@ -22,7 +22,7 @@ enum {
     LISTEN_DRAIN_MS = 100,
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
-    BODY_KEPT = 64 << 10, /* capacity of the body buffer of an exchange in the pool */
+    BODY_RETAINED = 64 << 10, /* capacity of the body buffer of an exchange in the pool */
     POOLED_LARGE_BYTES =
         2 << 20, /* total capacity of larger buffers that stay in the pool for large responses */
     HEAD_MAX = 32 << 10,
@@ -63,7 +63,7 @@ static struct exchange *exchange_new(struct http_server *s)
 
 static size_t large_body(const struct exchange *x)
 {
-    return x->r.res.body.cap > BODY_KEPT ? x->r.res.body.cap : 0;
+    return x->r.res.body.cap > BODY_RETAINED ? x->r.res.body.cap : 0;
 }
 
 struct exchange *server_acquire_exchange(struct http_server *s)
@@ -95,14 +95,14 @@ void server_release_exchange(struct http_server *s, struct exchange *x)
     arena_reset(&x->r.arena);
     buf_reset(&x->head, x->head.cap);
     bool fits = s->pooled_large_bytes + large_body(x) <= POOLED_LARGE_BYTES;
-    buf_reset(&x->r.res.body, fits ? x->r.res.body.cap : BODY_KEPT);
+    buf_reset(&x->r.res.body, fits ? x->r.res.body.cap : BODY_RETAINED);
     s->pooled_large_bytes += large_body(x);
     struct arena arena = x->r.arena;
     struct buf body = x->r.res.body;
     x->r = (struct request){.arena = arena, .res = {.body = body}};
     x->conn = NULL;
     x->aborted = NULL;
-    x->answering = false;
+    x->head_built = false;
     /* The last exchange used is the first one reused, because its memory is in the cache. */
     list_add_last(s->pool.next, &x->link);
     s->pooled++;
@@ -443,10 +443,12 @@ static enum err read_proxies(struct http_server *s, struct error *error)
 
 static enum err listen_all(struct http_server *s, struct error *error)
 {
-    enum err err = OK;
-    for (size_t i = 0; i < s->options.listen_count && !err; i++)
-        err = listener_open(s, s->options.listen[i], error);
-    return err;
+    for (size_t i = 0; i < s->options.listen_count; i++) {
+        const enum err err = listener_open(s, s->options.listen[i], error);
+        if (err)
+            return err;
+    }
+    return OK;
 }
 
 enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struct http_options *options,

@@ -67,7 +67,7 @@ struct http_server_counts {
     int connections, requests_in_flight;
     int waiting; /* listeners with a connection that waits because max_connections is reached */
     unsigned long long accepted, requests, rejected;
-    unsigned long long refused_no_memory; /* aborted because out of memory; also counted in `rejected` */
+    unsigned long long rejected_no_memory; /* aborted because out of memory; also counted in `rejected` */
     /* Connections evicted for a waiting client: before their first byte, or between requests. */
     unsigned long long evicted_unused, evicted_idle;
 };

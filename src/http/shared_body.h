@@ -1,6 +1,6 @@
 /* A response body that several responses share: immutable and reference counted. The socket copies a body
  * that is in memory. A body of 16 KiB or more is in a sealed memory file instead (memfd_create(2) with all
- * seals of fcntl(2)), whose pages sendfile(2) passes to the socket without a copy; nobody can change the
+ * seals of fcntl(2)), whose pages sendfile(2) passes to the socket without a copy; the seals protect the
  * pages while the network still needs them. This halves the processor time of a response of 40 KB. */
 #ifndef VT_HTTP_SHARED_BODY_H
 #define VT_HTTP_SHARED_BODY_H

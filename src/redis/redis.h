@@ -1,5 +1,5 @@
-/* The Redis client: it keeps one connection on the loop and calls scripts. Each call has a deadline. While
- * Redis is unavailable, slow or failing, calls fail immediately, and the client reconnects by itself.
+/* The Redis client: one connection on the loop that calls scripts. Each call has a deadline. While Redis is
+ * unavailable, slow or failing, calls fail immediately, and the client reconnects automatically.
  *
  *   DOWN --attempt--> OPENING --probes succeed--> UP --a call fails or is late--> BROKEN
  *   BROKEN --a later round of probes succeeds--> UP
@@ -51,9 +51,9 @@ struct redis_probe {
     struct str args[REDIS_PROBE_ARGS_MAX];
 };
 
-/* Starts to connect, and retries for ever. Takes ownership of the options, also on failure. Returns NULL if
- * out of memory. `scripts`: Lua sources, NULL-terminated; they must live until the process ends. A connection
- * is up once all `probes` have succeeded; they must outlive the client. */
+/* Connects in the background and retries until redis_close(). Takes ownership of the options, also on
+ * failure. Returns NULL if out of memory. `scripts`: Lua sources, NULL-terminated; they must live until the
+ * process ends. A connection is up once all `probes` have succeeded; they must outlive the client. */
 struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const char *const *scripts,
                         const struct redis_probe *probes, int probe_count);
 

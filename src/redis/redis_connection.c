@@ -222,15 +222,6 @@ void redis_connection_drop(struct redis_connection *c)
 
 /* ---- life cycle ---- */
 
-/* The buffer gets its full size now, so that sending a command needs no further memory from it. */
-static bool allocate_parts(struct redis_connection *c)
-{
-    buf_init_fallible(&c->command, COMMAND_MAX);
-    if (c->options.host)
-        c->lookup = name_lookup_new(c->loop, c->options.host, on_looked_up, c);
-    return buf_reserve(&c->command, COMMAND_MAX) && (c->lookup || !c->options.host);
-}
-
 struct redis_connection *redis_connection_new(uv_loop_t *loop, struct redis_options *options,
                                               const struct redis_connection_events *events)
 {
@@ -244,7 +235,11 @@ struct redis_connection *redis_connection_new(uv_loop_t *loop, struct redis_opti
     c->options = *options;
     *options = (struct redis_options){0};
     c->events = *events;
-    if (allocate_parts(c))
+    buf_init_fallible(&c->command, COMMAND_MAX);
+    if (c->options.host)
+        c->lookup = name_lookup_new(loop, c->options.host, on_looked_up, c);
+    /* Reserved at full size now, so that sending a command needs no further memory from the buffer. */
+    if (buf_reserve(&c->command, COMMAND_MAX) && (c->lookup || !c->options.host))
         return c;
     redis_connection_free(c);
     return NULL;

@@ -32,8 +32,8 @@ struct redis_connection *redis_connection_new(uv_loop_t *loop, struct redis_opti
 /* Precondition: dropped, and no callback of it is running. */
 void redis_connection_free(struct redis_connection *c);
 
-/* Starts an attempt. Precondition: closed. It has no timeout of its own: the owner
- * drops the connection. */
+/* Starts an attempt. Precondition: closed. It has no timeout: the owner must drop
+ * the connection if the attempt takes too long. */
 void redis_connection_open(struct redis_connection *c);
 
 /* Closes the connection. Commands in flight get the reply NULL, during this call or, if it was called from a

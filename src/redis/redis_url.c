@@ -118,13 +118,16 @@ enum err redis_options_configured(struct redis_options *o, const struct config *
 {
     struct error url_error = {0};
     enum err err = redis_options_parse(o, c->redis.url, c->redis.password, &url_error);
-    if (err)
-        (void)error_set(error, err, "[redis] url: %s", url_error.text);
+    if (err) {
+        redis_options_fini(o);
+        return error_set(error, err, "[redis] url: %s", url_error.text);
+    }
     o->files = (struct redis_tls_files){.ca_file = c->redis.ca_file,
                                         .cert_file = c->redis.client_cert_file,
                                         .key_file = c->redis.client_key_file};
-    if (!err && o->tls)
-        err = check_tls_files(o, error);
+    if (!o->tls)
+        return OK;
+    err = check_tls_files(o, error);
     if (err)
         redis_options_fini(o);
     return err;

@@ -90,8 +90,9 @@ static void errors_name_file_and_line(void **state)
     (void)state;
     expect_message("[server]\nlisten = 127.0.0.1:1\nlisten = 127.0.0.1:2\n", NULL,
                    ":3: [server] listen is already set in line 2");
-    expect_message("[server]\n\nliste = x\n", NULL, ":3: [server] has no key \"liste\"");
-    expect_message("[sever]\nlisten = x\n", NULL, ":2: unknown section [sever]");
+    expect_message("[server]\n\nliste = x\n", NULL,
+                   ":3: [server] has no key \"liste\" (did you mean listen?)");
+    expect_message("[sever]\nlisten = x\n", NULL, ":2: unknown section [sever] (did you mean [server]?)");
     expect_message("listen = x\n", NULL, ":1: \"listen\" must follow a [section]");
     expect_message("[limits]\nrequests_per_minute = -1\n", NULL,
                    ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");

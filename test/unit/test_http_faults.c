@@ -202,7 +202,7 @@ static void out_of_memory_response_is_complete(void **state)
     assert_int_equal(a.head.len + a.body.len, p.len);
     assert_str(peer_response_field(&a, "Content-Type"), "application/json; charset=utf-8");
     assert_non_null(memmem(a.body.p, a.body.len, "\"code\":\"internal_error\"", 23));
-    assert_int_equal(http_server_counts(rig->server).refused_no_memory, 1);
+    assert_int_equal(http_server_counts(rig->server).rejected_no_memory, 1);
     assert_int_equal(rig->app.begun, 0); /* memory is allocated before the handler runs */
     peer_fini(&p);
 }
@@ -313,7 +313,7 @@ static void hold_memory(struct rig *rig, struct peer *peers)
     for (int i = 0; i < CLIENTS; i++)
         (void)peer_send_some(&peers[i], STR(GET("/hold?512")));
     rig_until(rig, http_server_counts(rig->server).requests_in_flight +
-                           (int)http_server_counts(rig->server).refused_no_memory ==
+                           (int)http_server_counts(rig->server).rejected_no_memory ==
                        CLIENTS);
     rig_iterate_n(rig, 10);
 }
