@@ -31,7 +31,7 @@ CREATE TABLE refresh_counts (
     run_id   INTEGER NOT NULL REFERENCES refresh_runs (id) ON DELETE CASCADE,
     source   INTEGER NOT NULL,  -- 0 spool, 1 simulated, 2 platforms
     platform INTEGER NOT NULL,
-    name     TEXT    NOT NULL,  -- 'videos', 'accepted', 'viral_events', 'milestone_events', 'refused:<reason>', 'bad_lines'
+    name     TEXT    NOT NULL,  -- 'videos', 'accepted', 'viral_events', 'milestone_events', 'rejected:<reason>', 'bad_lines'
     value    INTEGER NOT NULL,
     PRIMARY KEY (run_id, source, platform, name)
 ) STRICT, WITHOUT ROWID;

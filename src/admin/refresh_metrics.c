@@ -56,7 +56,7 @@ static void write_rejected(const struct schedule_state *s, struct buf *b)
 {
     metrics_family(b, "viewtally_refresh_readings_rejected_total", METRICS_COUNTER,
                    "Readings rejected by runs of this process, by reason.");
-    for (int i = RUN_REFUSED + REJECTION_NONE + 1; i < RUN_REFUSED + REJECTION_KINDS; i++) {
+    for (int i = RUN_REJECTED + REJECTION_NONE + 1; i < RUN_REJECTED + REJECTION_KINDS; i++) {
         struct str unused,
             reason = str_cut(str_from_cstr(run_counter_name((enum run_counter)i)), ':', &unused);
         metrics_value(b, "viewtally_refresh_readings_rejected_total", METRICS_LABELS({"reason", reason}),

@@ -150,14 +150,6 @@ static void add_cors(struct request *r, const struct envelope_settings *settings
 
 /* ---- fields of every response ---- */
 
-static bool has_field(const struct request *r, struct str name)
-{
-    for (size_t i = 0; i < r->res.field_count; i++)
-        if (str_eq(r->res.fields[i].name, name))
-            return true;
-    return false;
-}
-
 /* One line per request at level debug. A client may have put a key into the target, which is cut there. */
 static void log_response(const struct request *r, const struct envelope_settings *settings)
 {
@@ -179,7 +171,7 @@ void envelope_finish(struct request *r, const struct envelope_settings *settings
         {{"Vary: Authorization, Accept\r\n", 29}, {"Vary: Authorization, Accept, Origin\r\n", 37}}};
     log_response(r, settings);
     response_add_field(r, STR("X-Request-Id"), r->id);
-    if (has_field(r, STR("Cache-Control")))
+    if (response_has_field(r, STR("Cache-Control")))
         response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\n"));
     else
         response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\nCache-Control: private, no-cache\r\n"));

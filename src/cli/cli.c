@@ -37,11 +37,11 @@ static void print_version(void)
  * missing. */
 static bool take_config(int *argc, char **argv, const char **path)
 {
-    int kept = 1;
+    int rest = 1;
     for (int i = 1; i < *argc; i++) {
         if (strcmp(argv[i], "--") == 0) {
             while (i < *argc)
-                argv[kept++] = argv[i++];
+                argv[rest++] = argv[i++];
             break;
         }
         if (strcmp(argv[i], "--config") == 0) {
@@ -51,11 +51,11 @@ static bool take_config(int *argc, char **argv, const char **path)
         } else if (strncmp(argv[i], "--config=", 9) == 0) {
             *path = argv[i] + 9;
         } else {
-            argv[kept++] = argv[i];
+            argv[rest++] = argv[i];
         }
     }
-    *argc = kept;
-    argv[kept] = NULL;
+    *argc = rest;
+    argv[rest] = NULL;
     return true;
 }
 

@@ -212,8 +212,9 @@ static enum err list_app(struct app_listing *l, struct store *store, const struc
     int64_t live_keys = 0;
     l->uri_count = 0;
     enum err err = store_list_redirects(store, app->row, collect_uri, l);
-    if (!err)
-        err = store_count_app_keys(store, app->row, &live_keys);
+    if (err)
+        return err;
+    err = store_count_app_keys(store, app->row, &live_keys);
     if (err)
         return err;
     (l->table.is_json ? append_json : add_row)(l, app, live_keys);
@@ -260,9 +261,12 @@ static enum err remove_app(struct store *store, struct arena *arena, void *ctx)
     struct app_record app;
     const int64_t now = clock_wall_ms();
     enum err err = store_find_app(store, arena, m->client_id, &app);
-    if (!err)
-        err = store_remove_app(store, app.row, now);
-    if (!err && !m->keeps_keys)
+    if (err)
+        return err;
+    err = store_remove_app(store, app.row, now);
+    if (err)
+        return err;
+    if (!m->keeps_keys)
         err = store_revoke_app_keys(store, app.row, 0, now, &m->revoked);
     return err ? err : store_count_app_keys(store, app.row, &m->live);
 }

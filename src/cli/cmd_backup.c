@@ -33,13 +33,6 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     return CLI_DONE;
 }
 
-/* Syncs and renames: the target is the complete copy or unchanged. */
-static enum cli_exit draft_publish(const struct draft *d, const char *target)
-{
-    if (file_sync(d->path) && rename(d->path, target) == 0 && file_sync_directory_of(target))
-        return CLI_DONE;
-    return cli_fail(CLI_COULD_NOT, "%s: %s", target, strerror(errno));
-}
 
 /* True if the target is the database or one of its companion files, also through a link. */
 static bool is_of_database(const char *target, const char *database)
@@ -62,7 +55,10 @@ static enum cli_exit make_backup(const char *database, const struct draft *d, co
     struct error error;
     if (store_copy(database, d->path, &error) || store_verify(d->path, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    return draft_publish(d, target);
+    /* Sync, then rename: the target is the complete copy or unchanged. */
+    if (file_sync(d->path) && rename(d->path, target) == 0 && file_sync_directory_of(target))
+        return CLI_DONE;
+    return cli_fail(CLI_COULD_NOT, "%s: %s", target, strerror(errno));
 }
 
 static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arguments)

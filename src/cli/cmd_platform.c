@@ -29,11 +29,6 @@ bool platform_parse_id(const char *text, int64_t *row)
 
 /* ---- list ---- */
 
-static struct str state_name(const struct credential *c)
-{
-    return c->state == CREDENTIAL_RECONNECT_REQUIRED ? STR("reconnect_required") : STR("connected");
-}
-
 static struct str api_name(int api)
 {
     return str_from_cstr(api >= 0 && api < PLATFORM_APIS ? platform_desc((enum platform_api)api)->name : "?");
@@ -69,7 +64,8 @@ static void append_json(struct buf *b, const struct credential *c, const struct 
     JSON_STR(b, "platform", api_name(c->api));
     JSON_STR(b, "account_id", c->account_id);
     JSON_STR(b, "name", c->account_name);
-    JSON_STR(b, "state", state_name(c));
+    JSON_STR(b, "state",
+             c->state == CREDENTIAL_RECONNECT_REQUIRED ? STR("reconnect_required") : STR("connected"));
     JSON_STR(b, "scopes", c->scopes);
     JSON_KEY(b, "missing_permissions");
     json_open(b, '[');
@@ -150,14 +146,14 @@ static void add_row(struct account_listing *l, const struct credential *c, const
 
 static enum err add_page(struct account_listing *l)
 {
-    enum err err = OK;
     struct author author = {.row = 0};
-    for (size_t i = 0; i < l->count && !err; i++) {
-        err = store_get_author(l->store, l->arena, l->rows[i].author_row, &author);
-        if (!err)
-            add_row(l, &l->rows[i], &author.id);
+    for (size_t i = 0; i < l->count; i++) {
+        enum err err = store_get_author(l->store, l->arena, l->rows[i].author_row, &author);
+        if (err)
+            return err;
+        add_row(l, &l->rows[i], &author.id);
     }
-    return err;
+    return OK;
 }
 
 static enum err list_of_author(struct account_listing *l)

@@ -42,14 +42,6 @@ static enum cli_exit refuse_or_skip(const struct restore *r, const char *check, 
     return CLI_DONE;
 }
 
-static enum cli_exit acquire_lock(struct restore *r)
-{
-    struct error error;
-    if (database_lock_exclude(&r->lock, r->database, &error) == OK)
-        return CLI_DONE;
-    return refuse_or_skip(r, "the database lock", error.text);
-}
-
 /* The lock excludes other viewtally processes. This finds others, such as an sqlite3 shell, and checkpoints
  * the write-ahead log. */
 static enum cli_exit check_unused(const struct restore *r)
@@ -147,11 +139,14 @@ static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *ar
                         .database = cli->config.store.path,
                         .force = cli_flag(arguments, "force"),
                         .lock.file.fd = -1};
+    struct error error;
+    enum cli_exit code = CLI_DONE;
     if (access(r.file, R_OK) != 0)
         return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", r.file, strerror(errno));
     if (is_same_file(r.file, r.database))
         return cli_fail(CLI_USAGE, "%s is the database itself: choose a backup", r.file);
-    enum cli_exit code = acquire_lock(&r);
+    if (database_lock_exclude(&r.lock, r.database, &error))
+        code = refuse_or_skip(&r, "the database lock", error.text);
     if (code == CLI_DONE)
         code = check_unused(&r);
     if (code == CLI_DONE)

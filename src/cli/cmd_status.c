@@ -82,15 +82,14 @@ static enum err read_runs(struct service_status *s, struct store *store)
 static enum err count_videos(struct service_status *s, struct store *store)
 {
     int64_t author = 0, live, stale;
-    enum err err = store_next_author(store, author, &author);
-    while (!err) {
+    enum err err;
+    while ((err = store_next_author(store, author, &author)) == OK) {
         err = store_count_live(store, author, s->now - VIDEO_LIFE_DAYS * DAY_MS, s->now, s->now - STALE_MS,
                                &live, &stale);
-        if (!err) {
-            s->live += live;
-            s->stale += stale;
-            err = store_next_author(store, author, &author);
-        }
+        if (err)
+            break;
+        s->live += live;
+        s->stale += stale;
     }
     return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -98,10 +97,12 @@ static enum err count_videos(struct service_status *s, struct store *store)
 static enum err read_all(struct service_status *s, struct store *store)
 {
     enum err err = store_read_lease(store, &s->lease);
-    if (!err)
-        err = store_last_complete_run(store, &s->last_started_at, &s->last_finished_at);
-    if (!err)
-        err = read_runs(s, store);
+    if (err)
+        return err;
+    err = store_last_complete_run(store, &s->last_started_at, &s->last_finished_at);
+    if (err)
+        return err;
+    err = read_runs(s, store);
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
         err = platform_health_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
     return err ? err : count_videos(s, store);
@@ -342,7 +343,7 @@ static void text_run(struct buf *b, const struct service_status *s, const struct
     else
         buf_printf(b, "%10s  ", "");
     buf_printf(b, "%lld accepted, %lld rejected, %lld bad lines, %lld events",
-               (long long)sum_of(run, STR("accepted")), (long long)sum_of(run, STR("refused:")),
+               (long long)sum_of(run, STR("accepted")), (long long)sum_of(run, STR("rejected:")),
                (long long)sum_of(run, STR("bad_lines")),
                (long long)(sum_of(run, STR("viral_events")) + sum_of(run, STR("milestone_events"))));
     if (row->error.p) {

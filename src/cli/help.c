@@ -7,20 +7,13 @@ enum { WIDTH = 100, OPTION_COLUMN = 24, USAGE_INDENT = 8, BODY_INDENT = 4 };
 
 /* ---- usage lines ---- */
 
-static void append_option(struct buf *b, const struct cli_option *o)
-{
-    buf_printf(b, "%s--%s%s%s%s%s", o->is_required ? "" : "[", o->name, o->argument ? " " : "",
-               o->argument ? o->argument : "", o->is_required ? "" : "]", o->is_repeatable ? "…" : "");
-}
-
 void cli_append_usage(struct buf *b, const struct cli_command *command, const struct cli_action *action)
 {
     buf_printf(b, "viewtally %s%s%s", command->name, action->name ? " " : "",
                action->name ? action->name : "");
-    for (const struct cli_option *o = action->options; o && o->name; o++) {
-        buf_append_char(b, ' ');
-        append_option(b, o);
-    }
+    for (const struct cli_option *o = action->options; o && o->name; o++)
+        buf_printf(b, " %s--%s%s%s%s%s", o->is_required ? "" : "[", o->name, o->argument ? " " : "",
+                   o->argument ? o->argument : "", o->is_required ? "" : "]", o->is_repeatable ? "…" : "");
     if (action->operands)
         buf_printf(b, " %s", action->operands);
 }

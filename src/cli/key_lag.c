@@ -38,13 +38,6 @@ static bool load_all(struct redis_session *s, const char *key_prefix, struct key
     return ok;
 }
 
-static void count_events(struct store *store, int64_t author_row, struct key_lag *lag)
-{
-    struct store_read read = {.store = store};
-    if (lag->position.known)
-        (void)store_count_events(&read, author_row, lag->position.after, LAG_MAX + 1, &lag->events);
-}
-
 enum key_lag_state key_lag_read(const struct config *c, struct store *store, int64_t author_row,
                                 struct key_lag *lags, size_t count, struct error *error)
 {
@@ -56,7 +49,10 @@ enum key_lag_state key_lag_read(const struct config *c, struct store *store, int
         return KEY_LAG_UNAVAILABLE;
     const bool ok = load_all(&session, c->redis.key_prefix, lags, count);
     redis_session_close(&session);
-    for (size_t i = 0; i < count; i++)
-        count_events(store, author_row, &lags[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct store_read read = {.store = store};
+        if (lags[i].position.known)
+            (void)store_count_events(&read, author_row, lags[i].position.after, LAG_MAX + 1, &lags[i].events);
+    }
     return ok ? KEY_LAG_READ : KEY_LAG_UNAVAILABLE;
 }

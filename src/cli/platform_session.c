@@ -109,10 +109,10 @@ static void await(struct platform_session *a)
         (void)uv_run(&a->loop, UV_RUN_ONCE);
 }
 
-static void on_tokens(void *ctx, const struct token_refresh_result *answer)
+static void on_tokens(void *ctx, const struct token_refresh_result *result)
 {
     struct platform_session *a = ctx;
-    a->token_refresh_result = *answer;
+    a->token_refresh_result = *result;
     a->waiting = false;
 }
 

@@ -19,7 +19,7 @@ struct redis_session {
  * the configuration is invalid, returns an error, and there is nothing to close. */
 MUST_USE enum err redis_session_open(struct redis_session *s, const struct config *c, struct error *error);
 
-/* Runs the loop until the waiter has completed; cancels it when the second is over. */
+/* Runs the loop until the waiter has completed; cancels the waiter once the session has taken a second. */
 void redis_session_wait(struct redis_session *s);
 
 /* Precondition: no call has a waiter. */

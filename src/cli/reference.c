@@ -10,18 +10,13 @@ static void write_cell(FILE *to, const char *text)
         (void)fprintf(to, "%s%c", *text == '|' ? "\\" : "", *text);
 }
 
-static bool begins_block(struct str text, size_t at)
-{
-    return text.p[at] == ' ' && (at == 0 || text.p[at - 1] == '\n');
-}
-
 /* Paragraphs that are printed as they are become code blocks. */
 static void write_text(FILE *to, const char *text)
 {
     const struct str s = str_from_cstr(text);
     bool in_block = false;
     for (size_t i = 0; i < s.len; i++) {
-        if (!in_block && begins_block(s, i)) {
+        if (!in_block && s.p[i] == ' ' && (i == 0 || s.p[i - 1] == '\n')) {
             (void)fputs("```\n", to);
             in_block = true;
         }

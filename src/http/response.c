@@ -19,6 +19,14 @@ void response_add_field(struct request *r, struct str name, struct str value)
     r->res.fields[r->res.field_count++] = (struct response_field){.name = name, .value = value};
 }
 
+bool response_has_field(const struct request *r, struct str name)
+{
+    for (size_t i = 0; i < r->res.field_count; i++)
+        if (str_eq(r->res.fields[i].name, name))
+            return true;
+    return false;
+}
+
 void response_add_lines(struct request *r, struct str lines)
 {
     CHECK(r->res.field_count < RESPONSE_FIELDS_MAX);

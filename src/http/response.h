@@ -34,6 +34,8 @@ enum { BODY_MAX_BYTES = 8 << 20 };
  * LF or NUL: a caller must validate or encode input first. Not for Content-Length, Transfer-Encoding,
  * Connection, Date, ETag and Content-Type, which the server adds. */
 void response_add_field(struct request *r, struct str name, struct str value);
+/* Compares the name case-sensitively. Fields added by response_add_lines() are not found. */
+bool response_has_field(const struct request *r, struct str name);
 
 /* Adds whole lines, each `Name: value` CR LF, of constant text and numbers. They must live as long as the
  * request. */

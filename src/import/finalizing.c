@@ -46,18 +46,22 @@ static enum err finalize_each(struct store *store, const struct step_rules *rule
                               const struct pending_video *pending, size_t count,
                               struct finalizing_result *result)
 {
-    enum err err = OK;
-    for (size_t i = 0; i < count && !err; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct video video;
         arena_reset(arena);
-        err = store_get_video(store, arena, pending[i].video_row, &video);
-        if (!err)
-            err = finalize(store, rules, &video, result);
+        enum err err = store_get_video(store, arena, pending[i].video_row, &video);
+        if (err)
+            return err;
+        err = finalize(store, rules, &video, result);
+        if (err)
+            return err;
         /* The list is ordered by author: raise each revision once. */
-        if (!err && (i + 1 == count || pending[i + 1].author_row != pending[i].author_row))
+        if (i + 1 == count || pending[i + 1].author_row != pending[i].author_row)
             err = store_touch_author(store, pending[i].author_row, TIME_NONE);
+        if (err)
+            return err;
     }
-    return err;
+    return OK;
 }
 
 enum err finalizing_pass(struct store *store, const struct step_rules *rules, size_t limit,

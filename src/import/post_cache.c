@@ -46,17 +46,14 @@ void post_cache_free(struct post_cache *f)
     free(f);
 }
 
-static bool is_entry_of(const struct post_cache_entry *e, enum platform platform, struct str post_id)
-{
-    return e->len && e->platform == platform && str_eq(str_make(e->id, e->len), post_id);
-}
-
 static struct post_cache_entry *find_entry(struct post_cache_entry set[WAYS], enum platform platform,
                                            struct str post_id)
 {
-    for (int i = 0; i < WAYS; i++)
-        if (is_entry_of(&set[i], platform, post_id))
-            return &set[i];
+    for (int i = 0; i < WAYS; i++) {
+        struct post_cache_entry *e = &set[i];
+        if (e->len && e->platform == platform && str_eq(str_make(e->id, e->len), post_id))
+            return e;
+    }
     return NULL;
 }
 

@@ -99,17 +99,12 @@ static void order_buffer(struct sorter *s)
 
 /* ---- merging ---- */
 
-static bool is_less(const struct merge_source *a, const struct merge_source *b)
-{
-    return sort_record_cmp(&a->head, &b->head) < 0;
-}
-
 static void sift_down(struct sorter *s, size_t i)
 {
     for (;;) {
         size_t least = i;
         for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < s->heap_count; child++)
-            if (is_less(s->heap[child], s->heap[least]))
+            if (sort_record_cmp(&s->heap[child]->head, &s->heap[least]->head) < 0)
                 least = child;
         if (least == i)
             return;

@@ -184,9 +184,10 @@ static enum err check_post_id(struct upserts *e, const struct video *video, cons
     enum err err = store_find_post(e->store, record->platform.platform, record->post_id.text, &owner);
     if (err == ERR_NOT_FOUND)
         return OK;
-    if (!err && owner.video_row != video->row)
-        return reject_post(e, reason, i, "post_id belongs to another video");
-    return err;
+    if (err)
+        return err;
+    return owner.video_row == video->row ? OK
+                                         : reject_post(e, reason, i, "post_id belongs to another video");
 }
 
 /* Applies the i-th post of the line to `video`. */
@@ -288,10 +289,12 @@ static enum err apply_video(struct upserts *e, const struct video_record *record
         return err;
     video = old;
     err = find_owner(e, &record->author_id, !created, &video.author_row, reason);
-    if (!err)
-        err = set_book(e, &record->book_id, &video, &changed, reason);
-    if (!err)
-        err = set_posts(e, record, &video, &changed, reason);
+    if (err)
+        return err;
+    err = set_book(e, &record->book_id, &video, &changed, reason);
+    if (err)
+        return err;
+    err = set_posts(e, record, &video, &changed, reason);
     if (err)
         return err;
     changed = set_text(&video.title, &record->title, (struct str){NULL, 0}) || changed;
@@ -300,8 +303,9 @@ static enum err apply_video(struct upserts *e, const struct video_record *record
     if (!created && !changed)
         return OK;
     err = created ? create_video(e, &video) : store_update_video(e->store, &video);
-    if (!err)
-        err = write_post_keys(e, &old, &video);
+    if (err)
+        return err;
+    err = write_post_keys(e, &old, &video);
     return err ? err : touch_author(e, video.author_row);
 }
 

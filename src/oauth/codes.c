@@ -111,12 +111,6 @@ static enum err insert_key(struct store *store, struct code_exchange *x, struct 
     return store_insert_key(store, &x->key, hash);
 }
 
-/* A code from the future was issued by a wrong clock, which must not extend its validity. */
-static bool has_expired(const struct code_record *code)
-{
-    return expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
-}
-
 static enum code_outcome check_code(const struct code_exchange *x, const struct code_record *code)
 {
     if (code->used_at != TIME_NONE)
@@ -124,7 +118,9 @@ static enum code_outcome check_code(const struct code_exchange *x, const struct 
     if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
         !pkce_matches(code->challenge, x->verifier))
         return CODE_MISMATCH;
-    return has_expired(code) ? CODE_EXPIRED : CODE_EXCHANGED;
+    /* A code from the future was issued by a wrong clock, which must not extend its validity. */
+    const bool has_expired = expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
+    return has_expired ? CODE_EXPIRED : CODE_EXCHANGED;
 }
 
 static enum err exchange_for_key(struct store *store, struct arena *arena, struct code_exchange *x,

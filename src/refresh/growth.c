@@ -95,9 +95,9 @@ static int64_t viral_gain(const struct video *video, const struct growth_moment 
 
 static int64_t size_of(const struct video *video, const struct growth_moment *m)
 {
-    const struct viral_comparison *line = &video->viral;
+    const struct viral_comparison *viral = &video->viral;
     const int64_t typical =
-        line->median != COUNT_NONE ? line->median : line->threshold / THRESHOLD_PER_TYPICAL;
+        viral->median != COUNT_NONE ? viral->median : viral->threshold / THRESHOLD_PER_TYPICAL;
     return clamp(typical, TYPICAL_MIN, TYPICAL_MAX) * size_percent[draw_video(m, FOR_SIZE, video, 0) % 16] /
            100;
 }

@@ -62,7 +62,7 @@ void run_count(struct run *run, int platform, enum run_counter counter, int64_t 
 
 static void count_reading(struct run *run, enum platform platform, enum rejection rejection)
 {
-    const int counter = rejection == REJECTION_NONE ? RUN_ACCEPTED : RUN_REFUSED + (int)rejection;
+    const int counter = rejection == REJECTION_NONE ? RUN_ACCEPTED : RUN_REJECTED + (int)rejection;
     run_count(run, platform, (enum run_counter)counter, 1);
 }
 

@@ -9,11 +9,11 @@ const char *run_counter_name(enum run_counter counter)
         [RUN_VIRAL_EVENTS] = "viral_events",
         [RUN_MILESTONE_EVENTS] = "milestone_events",
         [RUN_BAD_LINES] = "bad_lines",
-        [RUN_REFUSED + REJECTION_UNKNOWN_POST] = "refused:unknown_post",
-        [RUN_REFUSED + REJECTION_FUTURE] = "refused:future",
-        [RUN_REFUSED + REJECTION_BEFORE_POST] = "refused:before_post",
-        [RUN_REFUSED + REJECTION_AFTER_LIFE] = "refused:after_life",
-        [RUN_REFUSED + REJECTION_STALE] = "refused:stale",
+        [RUN_REJECTED + REJECTION_UNKNOWN_POST] = "rejected:unknown_post",
+        [RUN_REJECTED + REJECTION_FUTURE] = "rejected:future",
+        [RUN_REJECTED + REJECTION_BEFORE_POST] = "rejected:before_post",
+        [RUN_REJECTED + REJECTION_AFTER_LIFE] = "rejected:after_life",
+        [RUN_REJECTED + REJECTION_STALE] = "rejected:stale",
         [RUN_READ] = "read",
         [RUN_NO_DATA] = "no_data",
         [RUN_MISSING] = "missing",
@@ -46,10 +46,10 @@ int64_t refresh_count(const struct refresh_counts *counts, enum run_counter coun
     return sum;
 }
 
-int64_t refresh_count_refused(const struct refresh_counts *counts)
+int64_t refresh_count_rejected(const struct refresh_counts *counts)
 {
     int64_t sum = 0;
     for (int r = 0; r < REJECTION_KINDS; r++)
-        sum += refresh_count(counts, (enum run_counter)(RUN_REFUSED + r));
+        sum += refresh_count(counts, (enum run_counter)(RUN_REJECTED + r));
     return sum;
 }

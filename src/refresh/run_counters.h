@@ -12,11 +12,11 @@ enum run_counter {
     RUN_ACCEPTED, /* readings */
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
-    RUN_BAD_LINES, /* of files, apart from refused readings */
-    RUN_REFUSED,   /* + enum rejection: readings by reason */
+    RUN_BAD_LINES, /* of files, apart from rejected readings */
+    RUN_REJECTED,   /* + enum rejection: readings by reason */
 
     /* Of the source `platforms`. Each post that a run was to read is counted once: */
-    RUN_READ = RUN_REFUSED + REJECTION_KINDS,
+    RUN_READ = RUN_REJECTED + REJECTION_KINDS,
     RUN_NO_DATA,   /* the platform has no counts of it yet */
     RUN_MISSING,   /* the platform does not return it */
     RUN_PERMANENT, /* it will never have counts */
@@ -37,11 +37,11 @@ struct refresh_counts {
     int64_t n[SOURCE_KINDS][REFRESH_PLATFORMS][RUN_COUNTERS];
 };
 
-/* "accepted", "refused:stale", "outcome:ok"; "" for gaps in the enum. Static. */
+/* "accepted", "rejected:stale", "outcome:ok"; "" for gaps in the enum. Static. */
 const char *run_counter_name(enum run_counter counter);
 
 /* Sums over all sources and platforms. */
 int64_t refresh_count(const struct refresh_counts *counts, enum run_counter counter);
-int64_t refresh_count_refused(const struct refresh_counts *counts);
+int64_t refresh_count_rejected(const struct refresh_counts *counts);
 
 #endif

@@ -47,8 +47,9 @@ static enum err simulate_author(struct run *run, struct made_up_step *step, int6
     step->moment.live = 0;
     step->readings.count = 0;
     enum err err = store_list_live(store, author_row, from, now, count_video, step);
-    if (!err)
-        err = store_list_live(store, author_row, from, now, add_readings, step);
+    if (err)
+        return run_fail_database(run, err);
+    err = store_list_live(store, author_row, from, now, add_readings, step);
     if (err)
         return run_fail_database(run, err);
     return run_queue_step(run, now, step->readings.items, step->readings.count);

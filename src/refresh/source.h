@@ -36,7 +36,7 @@ struct source {
     /* Called once per run, on the run's thread, outside of any transaction. Blocks until the source is done.
      * Returns ERR_CANCELED if a function of run.h returned it (the run is stopping or has lost its lease):
      * then the source must write nothing more. Before it returns any other error, the source has called
-     * run_fail(). Committed data stays. Bad lines and refused readings are counted, not errors. */
+     * run_fail(). Committed data stays. Bad lines and rejected readings are counted, not errors. */
     enum err (*run)(struct run *run);
 };
 

@@ -19,9 +19,12 @@ static enum err apply_file(struct run *run, const struct spool_dir *dir, struct 
     enum err err = spool_dir_open_file(dir, name, &s->fd, &s->file.identity);
     if (err == ERR_IO || err == ERR_READONLY || err == ERR_NOT_FOUND)
         return OK; /* logged */
-    if (!err)
-        err = spool_import_load(s, a);
-    if (!err && s->file.applied_at == TIME_NONE)
+    if (err)
+        return err;
+    err = spool_import_load(s, a);
+    if (err)
+        return err;
+    if (s->file.applied_at == TIME_NONE)
         err = spool_import_apply(s);
     if (err || s->file.applied_at == TIME_NONE)
         return err;
@@ -29,8 +32,9 @@ static enum err apply_file(struct run *run, const struct spool_dir *dir, struct 
     return spool_finish_file(run, dir, &s->file, s->stored_errors, applied);
 }
 
-/* Whether the error concerns only this file. If several files cannot be read, the disk is at fault. */
-static bool is_file_error(struct run *run, enum err err, int *unreadable)
+/* Returns true if the run continues with the next file. If several files cannot be read, the disk is at
+ * fault. */
+static bool skip_unreadable_file(struct run *run, enum err err, int *unreadable)
 {
     if (err != ERR_IO || ++*unreadable > UNREADABLE_MAX)
         return false;
@@ -54,7 +58,7 @@ static enum err apply_each(struct run *run, const struct spool_dir *dir, const s
         spool_import_init(&s, run, list->entries[i].name);
         err = apply_file(run, dir, &s, list->entries[i].name, &arena, applied);
         spool_import_fini(&s);
-        if (err && is_file_error(run, err, &unreadable)) {
+        if (err && skip_unreadable_file(run, err, &unreadable)) {
             file_err = err;
             err = OK;
         }

@@ -376,13 +376,16 @@ enum err spool_dir_move(const struct spool_dir *d, struct str name, const struct
     struct file_identity now;
     struct c_name target;
     enum err err = spool_dir_identify(d, name, &now);
-    if (!err && !file_identity_eq(&now, identity))
-        err = ERR_NOT_FOUND;
-    if (!err)
-        err = move(d, name, identity, d->places[place], now_ms, &target);
-    if (!err && as)
+    if (err)
+        return err;
+    if (!file_identity_eq(&now, identity))
+        return ERR_NOT_FOUND;
+    err = move(d, name, identity, d->places[place], now_ms, &target);
+    if (err)
+        return err;
+    if (as)
         buf_append(as, str_from_cstr(target.p));
-    return err;
+    return OK;
 }
 
 enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place)

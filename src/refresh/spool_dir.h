@@ -76,7 +76,7 @@ MUST_USE enum err spool_dir_find_bad(const struct spool_dir *d, const struct fil
                                      struct buf *name);
 
 /* Writes the report NAME.errors in bad/, atomically and durably. `write` writes the content; it returns false
- * on error, with errno set. An existing report is kept. */
+ * on error, with errno set. An existing report is not overwritten. */
 MUST_USE enum err spool_dir_report(const struct spool_dir *d, struct str name,
                                    bool (*write)(void *ctx, int fd), void *ctx);
 

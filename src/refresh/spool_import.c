@@ -28,10 +28,13 @@ enum err spool_import_load(struct spool_import *s, struct arena *a)
     struct spool_file known;
     struct store *store = run_store(s->run);
     enum err err = store_spool_find(store, a, s->file.name, &known);
-    if (err == ERR_NOT_FOUND || (!err && !file_identity_eq(&known.identity, &s->file.identity)))
+    if (err == ERR_NOT_FOUND)
         return OK;
-    if (!err)
-        err = store_spool_count_errors(store, known.row, &s->stored_errors);
+    if (err)
+        return run_fail_database(s->run, err);
+    if (!file_identity_eq(&known.identity, &s->file.identity))
+        return OK;
+    err = store_spool_count_errors(store, known.row, &s->stored_errors);
     if (err)
         return run_fail_database(s->run, err);
     s->file = known;

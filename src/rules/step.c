@@ -246,20 +246,20 @@ static int by_id(const void *a, const void *b)
     return uuid_cmp(&(*x)->video.id, &(*y)->video.id);
 }
 
-/* Keeps the changed videos, in the order of their ids, which fixes the order of the events. */
+/* Removes the unchanged videos and sorts the others by id, which fixes the order of the events. */
 static void apply_all(struct step *s)
 {
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t i = 0; i < s->videos.count; i++) {
         apply_video(s, s->videos.items[i]);
         if (s->videos.items[i]->changed)
-            s->videos.items[kept++] = s->videos.items[i];
+            s->videos.items[count++] = s->videos.items[i];
     }
-    s->videos.count = kept;
-    if (kept > 1)
-        qsort(s->videos.items, kept, sizeof(struct touched_video *), by_id);
+    s->videos.count = count;
+    if (count > 1)
+        qsort(s->videos.items, count, sizeof(struct touched_video *), by_id);
     reset_slots(s, s->slot_count);
-    for (size_t i = 0; i < kept; i++)
+    for (size_t i = 0; i < count; i++)
         *find_slot(s, s->videos.items[i]->video.row) = (uint32_t)i + 1;
 }
 

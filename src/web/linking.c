@@ -79,15 +79,10 @@ static enum err open_verifier(struct linking_consume *c, struct str sealed)
     return err;
 }
 
-static bool matches_key(const struct linking_key *key, const struct link_record *link)
-{
-    return link->author_row == key->author_row && link->api == (int)key->api &&
-           memcmp(link->session_hash, key->session_hash, sizeof link->session_hash) == 0;
-}
-
 static enum linking_check check_link(const struct linking_key *key, const struct link_record *link)
 {
-    if (!matches_key(key, link))
+    if (link->author_row != key->author_row || link->api != (int)key->api ||
+        memcmp(link->session_hash, key->session_hash, sizeof link->session_hash) != 0)
         return LINKING_MISMATCH;
     return expiry_has_passed(link->created_at, LINKING_LIFE_MS + 1, key->now) ? LINKING_EXPIRED
                                                                               : LINKING_VALID;

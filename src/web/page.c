@@ -333,14 +333,6 @@ static struct str content_policy(struct request *r)
         to.len ? " " : "", (int)to.len, to.p);
 }
 
-static bool has_field(const struct request *r, struct str name)
-{
-    for (size_t i = 0; i < r->res.field_count; i++)
-        if (str_eq(r->res.fields[i].name, name))
-            return true;
-    return false;
-}
-
 /* A secret in the URL must not reach the Referer field of the next request, because proxies log it. Not
  * `no-referrer`: it makes browsers send `Origin: null` with our own forms. */
 static struct str referrer_policy(const struct request *r)
@@ -359,7 +351,7 @@ void page_add_fields(struct request *r)
     response_add_field(r, STR("Cross-Origin-Resource-Policy"), STR("same-origin"));
     response_add_field(r, STR("Permissions-Policy"),
                        STR("camera=(), geolocation=(), microphone=(), payment=(), usb=()"));
-    if (!has_field(r, STR("Cache-Control")))
+    if (!response_has_field(r, STR("Cache-Control")))
         response_add_field(r, STR("Cache-Control"), STR("no-store"));
 }
 

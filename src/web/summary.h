@@ -46,7 +46,7 @@ struct summary_work {
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now);
 
-/* Starts to read one batch. When the wait is over, call summary_finish_batch(). */
+/* Starts to read one batch. After the wait, call summary_finish_batch(). */
 enum next summary_read_batch(struct summary_work *w);
 enum summary_state { SUMMARY_MORE, SUMMARY_READY, SUMMARY_FAILED /* read->err */ };
 enum summary_state summary_finish_batch(struct summary_work *w, struct summary_cache *cache);

@@ -45,10 +45,10 @@ const struct route *const web_routes[] = {
 
 static bool has_platforms(const struct config *config)
 {
-    bool has = false;
     for (int api = 0; api < PLATFORM_APIS; api++)
-        has = has || platform_is_configured(config, (enum platform_api)api);
-    return has;
+        if (platform_is_configured(config, (enum platform_api)api))
+            return true;
+    return false;
 }
 
 void web_init(struct web *web, const struct config *config, uv_loop_t *loop, struct store *store,

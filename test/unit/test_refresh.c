@@ -127,7 +127,7 @@ static int64_t state_of_run(int n)
 
 /* --- readings, counters, records --- */
 
-static enum err reads_good_and_refused(struct run *run)
+static enum err reads_good_and_rejected(struct run *run)
 {
     const struct reading readings[] = {views(post_row, PLATFORM_YOUTUBE, 1500),
                                        views(post_row, PLATFORM_PINTEREST, 1),
@@ -142,17 +142,17 @@ static enum err reads_good_and_refused(struct run *run)
 static void run_applies_readings_and_is_recorded(void **state)
 {
     (void)state;
-    run_ok(reads_good_and_refused);
+    run_ok(reads_good_and_rejected);
     assert_int_equal(report.state, RUN_PARTIAL);
     assert_int_equal(views_now(), 21500);
     const int64_t(*n)[RUN_COUNTERS] = report.counts.n[SOURCE_SIMULATED];
     assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 1);
     assert_int_equal(n[PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
-    assert_int_equal(n[PLATFORM_PINTEREST][RUN_REFUSED + REJECTION_UNKNOWN_POST], 1);
+    assert_int_equal(n[PLATFORM_PINTEREST][RUN_REJECTED + REJECTION_UNKNOWN_POST], 1);
     assert_int_equal(n[PLATFORM_COUNT][RUN_VIDEOS], 2);
     assert_int_equal(n[PLATFORM_COUNT][RUN_VIRAL_EVENTS], 1);
     assert_int_equal(n[PLATFORM_COUNT][RUN_MILESTONE_EVENTS], 3);
-    assert_int_equal(refresh_count_refused(&report.counts), 1);
+    assert_int_equal(refresh_count_rejected(&report.counts), 1);
     assert_int_equal(sql("SELECT count(*) FROM refresh_counts"), 6);
     assert_int_equal(
         sql("SELECT value FROM refresh_counts WHERE run_id = 1 AND source = 1 AND platform = -1 AND name = "
@@ -244,7 +244,7 @@ static void insert_runs(enum run_cause cause, int count)
 static void old_run_records_are_pruned(void **state)
 {
     (void)state;
-    run_ok(reads_good_and_refused);
+    run_ok(reads_good_and_rejected);
     run_ok(reads_nothing);
     insert_runs(CAUSE_COMMAND, 9998);
     assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 10000);

@@ -90,7 +90,7 @@ static void file_is_applied_and_positions_are_reported(void **state)
     assert_int_equal(bad_lines, 2);
     const int64_t(*n)[RUN_COUNTERS] = r.report.counts.n[SOURCE_SIMULATED];
     assert_int_equal(n[PLATFORM_YOUTUBE][RUN_ACCEPTED], 3);
-    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_REFUSED + REJECTION_UNKNOWN_POST], 1);
+    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_REJECTED + REJECTION_UNKNOWN_POST], 1);
     assert_int_equal(n[PLATFORM_COUNT][RUN_BAD_LINES], 1);
     assert_int_equal(n[PLATFORM_COUNT][RUN_VIDEOS], 3);
     assert_true(commits_with_steps > 0);

@@ -61,7 +61,7 @@ static void only_live_posts_get_readings(void **state)
     (void)state;
     run();
     assert_int_equal(accepted(), 2);
-    assert_int_equal(refresh_count_refused(&r.report.counts), 0);
+    assert_int_equal(refresh_count_rejected(&r.report.counts), 0);
     assert_int_equal(r.report.counts.n[SOURCE_SIMULATED][PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
     assert_int_equal(sql("SELECT count(*) FROM videos WHERE views_updated_at IS NOT NULL"), 1);
     assert_true(sql("SELECT max(views) FROM videos") > 0);
