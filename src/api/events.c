@@ -211,8 +211,8 @@ static enum next add_lag_step(struct request *r)
     return finish_step(r);
 }
 
-/* If the page is full, further events must be counted to know the poll's lag: those after the page, or, if a
- * filter left some out, all after the position. */
+/* If the page is full, the poll's lag requires a count of further events: those after the page, or, if a
+ * filter excluded some, all events after the position. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);

@@ -9,7 +9,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-enum { FIRST_OPTION = 256 }; /* above every character, so that optopt tells them apart */
+enum { FIRST_OPTION = 256 }; /* above every character, so that optopt is unambiguous */
 
 const char *cli_suggestion(const struct nearest_word *nearest, const char *dashes, char out[128])
 {

@@ -33,18 +33,18 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     return CLI_DONE;
 }
 
-
 /* True if the target is the database or one of its companion files, also through a link. */
 static bool is_of_database(const char *target, const char *database)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock"};
     char resolved[PATH_MAX], path[PATH_MAX + 8];
-    struct stat wanted, taken;
-    if (stat(target, &wanted) != 0 || !realpath(database, resolved))
+    struct stat target_stat, file_stat;
+    if (stat(target, &target_stat) != 0 || !realpath(database, resolved))
         return false;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         (void)snprintf(path, sizeof path, "%s%s", resolved, endings[i]);
-        if (stat(path, &taken) == 0 && taken.st_dev == wanted.st_dev && taken.st_ino == wanted.st_ino)
+        if (stat(path, &file_stat) == 0 && file_stat.st_dev == target_stat.st_dev &&
+            file_stat.st_ino == target_stat.st_ino)
             return true;
     }
     return false;

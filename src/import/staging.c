@@ -28,13 +28,6 @@ void staging_close(struct staging *in)
         temp_file_close(&in->files[k]);
 }
 
-static enum err add_line(struct temp_file *file, uint64_t input_line, struct str line)
-{
-    const struct line_head head = {.input_line = input_line, .len = line.len};
-    enum err err = temp_file_write(file, &head, sizeof head);
-    return err ? err : temp_file_write(file, line.p, line.len);
-}
-
 static enum err add_reading(struct temp_file *file, uint64_t input_line, const struct reading_record *record)
 {
     const struct str id = record->post_id.text;
@@ -58,7 +51,9 @@ enum err staging_add(struct staging *in, uint64_t input_line, struct str line, c
     in->counts[record->kind]++;
     if (record->kind == RECORD_READING)
         return add_reading(file, input_line, &record->reading);
-    return add_line(file, input_line, line);
+    const struct line_head head = {.input_line = input_line, .len = line.len};
+    enum err err = temp_file_write(file, &head, sizeof head);
+    return err ? err : temp_file_write(file, line.p, line.len);
 }
 
 enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind)

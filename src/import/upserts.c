@@ -186,8 +186,7 @@ static enum err check_post_id(struct upserts *e, const struct video *video, cons
         return OK;
     if (err)
         return err;
-    return owner.video_row == video->row ? OK
-                                         : reject_post(e, reason, i, "post_id belongs to another video");
+    return owner.video_row == video->row ? OK : reject_post(e, reason, i, "post_id belongs to another video");
 }
 
 /* Applies the i-th post of the line to `video`. */

@@ -172,7 +172,7 @@ static enum run_state state_after(const struct run *run, enum err err)
     if (err)
         return err == ERR_CANCELED ? RUN_STOPPED : RUN_FAILED;
     return refresh_count_rejected(counts) || refresh_count(counts, RUN_BAD_LINES) ? RUN_PARTIAL
-                                                                                 : RUN_SUCCEEDED;
+                                                                                  : RUN_SUCCEEDED;
 }
 
 static void log_end(const struct run *run)
@@ -186,8 +186,8 @@ static void log_end(const struct run *run)
     log_at(r->state == RUN_FAILED ? LOG_ERROR : LOG_INFO,
            "refresh: %s in %" PRId64 " ms: %" PRId64 " readings accepted, %" PRId64 " rejected, %" PRId64
            " bad lines, %" PRId64 " events%s%s",
-           run_state_name(r->state), r->duration_ms, refresh_count(c, RUN_ACCEPTED), refresh_count_rejected(c),
-           refresh_count(c, RUN_BAD_LINES),
+           run_state_name(r->state), r->duration_ms, refresh_count(c, RUN_ACCEPTED),
+           refresh_count_rejected(c), refresh_count(c, RUN_BAD_LINES),
            refresh_count(c, RUN_VIRAL_EVENTS) + refresh_count(c, RUN_MILESTONE_EVENTS), r->why[0] ? ": " : "",
            r->why);
 }

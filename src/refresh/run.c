@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* How many readings are queued at most, and how long a transaction goes on adding steps. */
+/* How many readings are queued at most, and for how long steps are added to a transaction. */
 enum { QUEUED_READINGS = 2000, TRANSACTION_US = 200 * 1000 };
 
 const struct config *run_config(const struct run *run)

@@ -45,7 +45,8 @@ struct transaction_scope run_unleased_transactions(struct run *run);
 
 /* ---- errors and counters ---- */
 
-/* Records why the source fails, unless `err` is ERR_CANCELED; later texts do not replace the first. Returns err. */
+/* Records why the source fails, unless `err` is ERR_CANCELED; later texts do not replace the first. Returns
+ * err. */
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same for an error of the database. */
 enum err run_fail_database(struct run *run, enum err err);

@@ -13,7 +13,7 @@ enum run_counter {
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES, /* of files, apart from rejected readings */
-    RUN_REJECTED,   /* + enum rejection: readings by reason */
+    RUN_REJECTED,  /* + enum rejection: readings by reason */
 
     /* Of the source `platforms`. Each post that a run was to read is counted once: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,

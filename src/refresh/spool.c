@@ -78,7 +78,7 @@ static enum err apply_waiting(struct run *run, const struct spool_dir *dir)
         (void)run_fail(run, err, "cannot list the spool directory: %s", err_name(err));
     else
         err = apply_each(run, dir, &list, &applied);
-    /* Also after an error. A run that must stop leaves this to the next one. */
+    /* Also after an error. After a cancellation, the next run does this. */
     if (err != ERR_CANCELED) {
         const enum err finish_err = spool_finish_batch(run, dir, &applied);
         err = err ? err : finish_err;

@@ -56,7 +56,7 @@ MUST_USE enum err spool_dir_open_file(const struct spool_dir *d, struct str name
 MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);
 
 /* Whether a process has the file open for writing, and it was changed or renamed within the last seconds.
- * False if the system does not tell, such as for files of other users if we are not privileged. */
+ * False if that cannot be determined, such as for files of other users if we are not privileged. */
 bool spool_file_has_writer(int fd);
 
 /* The identity of the file with that name. ERR_NOT_FOUND: none, or not a regular file. */

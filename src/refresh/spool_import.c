@@ -46,7 +46,7 @@ enum err spool_import_load(struct spool_import *s, struct arena *a)
 static void on_bad_line(void *ctx, int64_t line, struct str reason)
 {
     struct spool_import *s = ctx;
-    /* One more than the report lists, so that it can say that there are more. */
+    /* Store one more than the report lists, so that the report can state that it is incomplete. */
     if (s->stored_errors + (int64_t)s->bad_lines.count > SPOOL_ERRORS_MAX)
         return;
     const size_t n = s->bad_lines.count;

@@ -19,7 +19,7 @@ struct spool_import {
     struct spool_file file;         /* file.row 0: the database has no record of it yet */
     int fd;                         /* owned; -1: none */
     bool verified;                  /* after reading all of it, the file was unchanged and had no writer */
-    bool changed;                   /* it was not: leave the file for later */
+    bool changed;                   /* while it was read, or it had a writer: a later run reads it again */
     int64_t stored_errors;          /* bad lines in the database */
     VEC(struct bad_line) bad_lines; /* found, but not stored yet */
     struct arena reasons;           /* of bad_lines */

@@ -14,7 +14,7 @@ struct spool_watch;
 struct spool_watch *spool_watch_open(uv_loop_t *loop, const char *path, void (*changed)(void *ctx),
                                      void *ctx);
 
-/* `changed` is not called any more. Frees itself when the loop has closed the handles. */
+/* `changed` is not called after this returns. The watch is freed once the loop has closed its handles. */
 void spool_watch_close(struct spool_watch *w);
 
 #endif
