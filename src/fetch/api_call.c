@@ -215,23 +215,17 @@ static enum next finish_with(struct call_result *result, struct call_result valu
     return NEXT_MORE;
 }
 
-static enum next fail_with_database(struct api_call *call, enum err err, struct call_result *result)
-{
-    (void)run_fail_database(call->calls->run, err);
-    return finish_with(result, (struct call_result){.kind = CALL_STORE_FAILED, .err = err});
-}
-
 static enum next open_and_send(struct api_call *call, const struct credential *c, struct call_result *result)
 {
     const enum err err = token_vault_open(call->calls->keys, c, &call->tokens);
-    if (!err) {
-        send_call(call);
-        return NEXT_WAIT;
+    if (err) {
+        log_error("platforms: cannot decrypt the tokens of account %" PRId64 ": %s", c->row, err_name(err));
+        *result = (struct call_result){.kind = CALL_ACCOUNT_UNUSABLE};
+        (void)text_copy(result->code, sizeof result->code, str_from_cstr(err_name(err)));
+        return NEXT_MORE;
     }
-    log_error("platforms: cannot decrypt the tokens of account %" PRId64 ": %s", c->row, err_name(err));
-    *result = (struct call_result){.kind = CALL_ACCOUNT_UNUSABLE};
-    (void)text_copy(result->code, sizeof result->code, str_from_cstr(err_name(err)));
-    return NEXT_MORE;
+    send_call(call);
+    return NEXT_WAIT;
 }
 
 static enum next refresh_token(struct api_call *call, struct call_result *result);
@@ -247,8 +241,10 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
         return NEXT_WAIT;
     }
     const enum err err = store_get_credential(run_store(call->calls->run), &call->arena, account->row, &c);
-    if (err && err != ERR_NOT_FOUND)
-        return fail_with_database(call, err, result);
+    if (err && err != ERR_NOT_FOUND) {
+        (void)run_fail_database(call->calls->run, err);
+        return finish_with(result, (struct call_result){.kind = CALL_STORE_FAILED, .err = err});
+    }
     if (err || c.state != CREDENTIAL_CONNECTED)
         return finish_with(result, (struct call_result){.kind = CALL_ACCOUNT_UNUSABLE});
     account->version = c.version;

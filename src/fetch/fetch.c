@@ -303,7 +303,9 @@ static enum err load_state(struct engine *e)
     if (err)
         return run_fail(e->run, err, "%s", error.text);
     err = first_author_load(e->run, &e->first_author);
-    for (int api = 0; api < PLATFORM_APIS && !err; api++) {
+    if (err)
+        return err;
+    for (int api = 0; api < PLATFORM_APIS; api++) {
         err = throttle_load(&e->throttles[api], run_store(e->run), e->config);
         if (err)
             return run_fail_database(e->run, err);
@@ -311,7 +313,7 @@ static enum err load_state(struct engine *e)
     e->api_key.tier = e->throttles[API_YOUTUBE].lowest_tier;
     for (int p = 0; p < PLATFORM_COUNT; p++)
         platform_walk_init(&e->walks[p], e->first_author, e->plan.has_source[p]);
-    return err;
+    return OK;
 }
 
 static enum err open_loop(struct engine *e)
@@ -438,21 +440,32 @@ static enum err write_rest(struct engine *e)
         return e->err;
     rejections_decide(&e->rejections);
     enum err err = apply_results(e, true);
-    if (!err)
-        err = flush(e);
-    return err ? err : first_author_save(e->run, e->first_author, e->next_first_author);
+    if (err)
+        return err;
+    err = flush(e);
+    if (err)
+        return err;
+    return first_author_save(e->run, e->first_author, e->next_first_author);
+}
+
+static enum err run_engine(struct engine *e)
+{
+    enum err err = load_state(e);
+    if (err)
+        return err;
+    err = survey(e->run, e->apis, e->walks);
+    if (err)
+        return err;
+    err = run_loop(e);
+    if (err)
+        return err;
+    return write_rest(e);
 }
 
 static enum err run_platforms(struct run *run)
 {
     struct engine *e = engine_new(run);
-    enum err err = load_state(e);
-    if (!err)
-        err = survey(run, e->apis, e->walks);
-    if (!err)
-        err = run_loop(e);
-    if (!err)
-        err = write_rest(e);
+    const enum err err = run_engine(e);
     engine_free(e);
     return err;
 }

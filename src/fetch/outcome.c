@@ -337,13 +337,6 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
 
 /* --- calls that were not sent --- */
 
-static void uncount(struct api_call *call)
-{
-    if (call->counted)
-        throttle_cancel(throttle_of(call));
-    call->counted = false;
-}
-
 static void apply_unsent(struct outcome_handler *h, struct api_call *call, const struct call_result *result)
 {
     const struct str code = str_from_cstr(result->code);
@@ -371,7 +364,9 @@ enum call_next outcome_apply(struct outcome_handler *h, struct api_call *call,
 {
     if (result->kind == CALL_RESPONDED)
         return apply_response(h, call, &result->outcome);
-    uncount(call);
+    if (call->counted)
+        throttle_cancel(throttle_of(call));
+    call->counted = false;
     apply_unsent(h, call, result);
     return CALL_FINISH;
 }

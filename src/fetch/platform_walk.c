@@ -55,8 +55,9 @@ static enum err load_next_author(struct platform_walk *w, struct author_plan *pl
 {
     struct author_posts *group;
     enum err err = next_author(w);
-    if (!err)
-        err = author_plan_read(plan, w->at.author_row);
+    if (err)
+        return err;
+    err = author_plan_read(plan, w->at.author_row);
     if (err)
         return err;
     const struct plan_selection selection = {

@@ -63,12 +63,16 @@ enum err throttle_load(struct throttle *t, struct store *store, const struct con
     const int64_t now = clock_wall_ms();
     struct platform_limit saved[SAVED_LIMITS];
     enum err err = load_quotas(t, store, now);
-    if (!err)
-        err = unknown_codes_load(&t->unknown_codes, store, t->api);
-    for (int i = 0; i < SAVED_LIMITS && !err; i++)
-        err = load_limit(t, store, names[i], now, &saved[i]);
     if (err)
         return err;
+    err = unknown_codes_load(&t->unknown_codes, store, t->api);
+    if (err)
+        return err;
+    for (int i = 0; i < SAVED_LIMITS; i++) {
+        err = load_limit(t, store, names[i], now, &saved[i]);
+        if (err)
+            return err;
+    }
     const bool tier_is_fixed = platform_call_limits_of(config, t->api).bulk == BULK_ON;
     restore(t, saved, tier_is_fixed, now);
     return OK;
@@ -84,30 +88,51 @@ static enum err save_limit(const struct throttle *t, struct store *store, struct
 
 static enum err save_quotas(const struct throttle *t, struct store *store)
 {
-    enum err err = OK;
-    for (int tier = 0; tier < throttle_quota_count(t) && t->quotas[tier].units && !err; tier++)
-        err = save_limit(t, store, units_name(tier), t->quotas[tier].used, t->quotas[tier].resets_at);
-    return err;
+    for (int tier = 0; tier < throttle_quota_count(t) && t->quotas[tier].units; tier++) {
+        const enum err err =
+            save_limit(t, store, units_name(tier), t->quotas[tier].used, t->quotas[tier].resets_at);
+        if (err)
+            return err;
+    }
+    return OK;
+}
+
+static enum err save_limits(const struct throttle *t, struct store *store)
+{
+    const int64_t now = clock_wall_ms(), pause_ms = t->pace.paused_until - clock_mono_ms();
+    const struct {
+        bool is_known;
+        struct str name;
+        int64_t value, until;
+    } limits[] = {
+        {true, LIMIT_BREAKER, t->breaker.level, t->breaker.until},
+        {true, LIMIT_PAUSE, pause_ms > MINUTE_MS, now + pause_ms},
+        {t->tier_until != TIME_NONE, LIMIT_TIER, t->lowest_tier, t->tier_until},
+        {true, LIMIT_BACKLOG, t->backlog, now + BACKLOG_HOURS * HOUR_MS},
+        {t->combined_until != TIME_NONE, LIMIT_COMBINED, t->combined, t->combined_until},
+        {t->responded_at != 0, LIMIT_LAST_SUCCESS, t->responded_at, TIME_NONE},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        if (!limits[i].is_known)
+            continue;
+        const enum err err = save_limit(t, store, limits[i].name, limits[i].value, limits[i].until);
+        if (err)
+            return err;
+    }
+    return OK;
 }
 
 enum err throttle_save(struct throttle *t, struct store *store)
 {
-    const int64_t now = clock_wall_ms(), pause_ms = t->pace.paused_until - clock_mono_ms();
     enum err err = save_quotas(t, store);
-    if (!err)
-        err = save_limit(t, store, LIMIT_BREAKER, t->breaker.level, t->breaker.until);
-    if (!err)
-        err = save_limit(t, store, LIMIT_PAUSE, pause_ms > MINUTE_MS, now + pause_ms);
-    if (!err && t->tier_until != TIME_NONE)
-        err = save_limit(t, store, LIMIT_TIER, t->lowest_tier, t->tier_until);
-    if (!err)
-        err = save_limit(t, store, LIMIT_BACKLOG, t->backlog, now + BACKLOG_HOURS * HOUR_MS);
-    if (!err && t->combined_until != TIME_NONE)
-        err = save_limit(t, store, LIMIT_COMBINED, t->combined, t->combined_until);
-    if (!err)
-        err = unknown_codes_save(&t->unknown_codes, store, t->api);
-    if (!err && t->responded_at)
-        err = save_limit(t, store, LIMIT_LAST_SUCCESS, t->responded_at, TIME_NONE);
-    t->unsaved = t->unsaved && err;
-    return err;
+    if (err)
+        return err;
+    err = save_limits(t, store);
+    if (err)
+        return err;
+    err = unknown_codes_save(&t->unknown_codes, store, t->api);
+    if (err)
+        return err;
+    t->unsaved = false;
+    return OK;
 }

@@ -187,14 +187,6 @@ enum err store_delete_sessions_of(struct store *s, int64_t author_row)
     return db_write(&s->db, q);
 }
 
-static enum err delete_previous_device(struct store *s, const struct device_record *device)
-{
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICE_DELETE);
-    db_bind_blob(q, 1, device->previous, SECRET_HASH_LEN);
-    db_bind_i64(q, 2, device->author_row);
-    return db_write(&s->db, q);
-}
-
 static enum err insert_device(struct store *s, const struct device_record *device)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DEVICE_INSERT);
@@ -212,9 +204,14 @@ enum err store_put_device(struct store *s, const struct device_record *device, i
     enum err err = db_write(&s->db, q);
     if (err)
         return err;
-    err = device->has_previous ? delete_previous_device(s, device) : OK;
-    if (err)
-        return err;
+    if (device->has_previous) {
+        q = db_use(&s->db, QUERY_DEVICE_DELETE);
+        db_bind_blob(q, 1, device->previous, SECRET_HASH_LEN);
+        db_bind_i64(q, 2, device->author_row);
+        err = db_write(&s->db, q);
+        if (err)
+            return err;
+    }
     err = insert_device(s, device);
     if (err)
         return err;

@@ -58,33 +58,24 @@ enum next store_read_author_key(struct store_read *read, int64_t author_row, con
     return NEXT_MORE;
 }
 
-static enum err count_live(struct store *s, int64_t author_row, int64_t replaced_app_row, int64_t *count)
-{
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT);
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, replaced_app_row);
-    return db_one_i64(&s->db, q, count);
-}
-
-/* Revoked keys are never deleted, so this counts every key created on that day. */
-static enum err count_created(struct store *s, int64_t author_row, int32_t day, int64_t *count)
-{
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT_CREATED);
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, date_start_ms(day));
-    db_bind_i64(q, 3, date_start_ms(day + 1));
-    return db_one_i64(&s->db, q, count);
-}
-
 enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t replaced_app_row, int64_t now,
                                 enum key_limit *reached)
 {
+    const int32_t today = date_of(now);
     int64_t live, created;
     *reached = KEY_LIMIT_NONE;
-    enum err err = count_live(s, author_row, replaced_app_row, &live);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT);
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, replaced_app_row);
+    enum err err = db_one_i64(&s->db, q, &live);
     if (err)
         return err;
-    err = count_created(s, author_row, date_of(now), &created);
+    /* Revoked keys are never deleted, so this counts every key created today. */
+    q = db_use(&s->db, QUERY_KEYS_COUNT_CREATED);
+    db_bind_i64(q, 1, author_row);
+    db_bind_i64(q, 2, date_start_ms(today));
+    db_bind_i64(q, 3, date_start_ms(today + 1));
+    err = db_one_i64(&s->db, q, &created);
     if (err)
         return err;
     if (live >= AUTHOR_KEYS_MAX)

@@ -36,14 +36,6 @@ static enum err create_file(const char *path, struct error *error)
     return OK;
 }
 
-static enum err find_or_create(const char *path, struct error *error)
-{
-    enum err err = diagnose_path(path, error);
-    if (err != ERR_NOT_FOUND || replace_was_interrupted(path) || diagnose_directory(path, error))
-        return err;
-    return create_file(path, error);
-}
-
 /* Rolls back if a transaction is open. If that fails (no memory), the caller closes the connection, which
  * ends the transaction too. */
 static enum err end_transaction(struct db *db, enum err err)
@@ -186,7 +178,9 @@ enum err store_migrate(const char *path, int *count, struct error *error)
 enum err store_create(const char *path, int *count, struct error *error)
 {
     *count = 0;
-    enum err err = find_or_create(path, error);
+    enum err err = diagnose_path(path, error);
+    if (err == ERR_NOT_FOUND && !replace_was_interrupted(path) && !diagnose_directory(path, error))
+        err = create_file(path, error);
     if (err)
         return err;
     return migrate_file(path, true, count, error);

@@ -29,10 +29,10 @@ enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LE
     struct sqlite3_stmt *q = db_use(db, QUERY_KEY_OWNER);
     db_bind_blob(q, 1, hash, KEY_HASH_LEN);
     enum err err = db_one(db, q);
-    if (!err) {
-        err = row_owner(db, q, out);
-        db_reset(q);
-    }
+    if (err)
+        return store_read_end(read, err);
+    err = row_owner(db, q, out);
+    db_reset(q);
     return store_read_end(read, err);
 }
 
@@ -45,13 +45,13 @@ enum next store_read_account(struct store_read *read, int64_t key_row, store_acc
     struct api_key key;
     db_bind_i64(q, 1, key_row);
     enum err err = db_one(db, q);
-    if (!err) {
-        if (row_author(q, 0, &author) && row_key(q, AUTHOR_COLUMNS, &key))
-            (void)fn(ctx, &author, &key);
-        else
-            err = db_damaged(db, "account");
-        db_reset(q);
-    }
+    if (err)
+        return store_read_end(read, err);
+    if (row_author(q, 0, &author) && row_key(q, AUTHOR_COLUMNS, &key))
+        (void)fn(ctx, &author, &key);
+    else
+        err = db_damaged(db, "account");
+    db_reset(q);
     return store_read_end(read, err);
 }
 

@@ -116,20 +116,14 @@ static enum err list_page(struct db *db, const struct videos_read *r, int64_t bo
     return err;
 }
 
-/* ERR_NOT_FOUND if the author has no such book. */
-static enum err find_book(struct db *db, const struct videos_query *query, int64_t *book_row)
-{
-    struct sqlite3_stmt *q = db_use(db, QUERY_BOOK_OF_AUTHOR);
-    db_bind_uuid(q, 1, &query->book_id);
-    db_bind_i64(q, 2, query->author_row);
-    return db_one_i64(db, q, book_row);
-}
-
 static enum err list_book_videos(struct store *s, void *ctx)
 {
     const struct videos_read *r = ctx;
     int64_t book_row;
-    enum err err = find_book(&s->db, r->query, &book_row);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_BOOK_OF_AUTHOR);
+    db_bind_uuid(q, 1, &r->query->book_id);
+    db_bind_i64(q, 2, r->query->author_row);
+    const enum err err = db_one_i64(&s->db, q, &book_row);
     if (err)
         return err == ERR_NOT_FOUND ? OK : err;
     return list_page(&s->db, r, book_row);

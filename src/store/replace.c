@@ -200,10 +200,11 @@ enum err replace_begin(struct replacement *r, const char *path, struct error *er
     /* Complete the set that was put aside before reading it. */
     if (r->resumes && !move_companions(r))
         return failed("cannot be put aside", r->path, error);
-    enum err err = make_draft(r, error);
-    if (!err)
-        seam_kill_point();
-    return err;
+    const enum err err = make_draft(r, error);
+    if (err)
+        return err;
+    seam_kill_point();
+    return OK;
 }
 
 void replace_abort(const struct replacement *r)

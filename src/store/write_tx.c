@@ -12,17 +12,15 @@ enum err store_begin(struct store *s)
     return db_run(&s->db, db_use(&s->db, QUERY_BEGIN_WRITE));
 }
 
-static enum err save_last_event_id(struct store *s)
-{
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
-    db_bind_i64(q, 1, s->last_event_id);
-    return db_write(&s->db, q);
-}
-
 enum err store_commit(struct store *s)
 {
     CHECK(db_in_transaction(&s->db));
-    enum err err = s->last_event_id ? save_last_event_id(s) : OK;
+    enum err err = OK;
+    if (s->last_event_id) {
+        struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
+        db_bind_i64(q, 1, s->last_event_id);
+        err = db_write(&s->db, q);
+    }
     if (!err)
         err = db_run(&s->db, db_use(&s->db, QUERY_COMMIT));
     if (err)
@@ -35,20 +33,6 @@ void store_rollback(struct store *s)
     /* After some errors, such as a full disk, SQLite has rolled back already. */
     if (db_in_transaction(&s->db) && db_run(&s->db, db_use(&s->db, QUERY_ROLLBACK)))
         CHECK(!db_in_transaction(&s->db));
-}
-
-static enum err load_last_event_id(struct store *s)
-{
-    enum err err = db_one_i64(&s->db, db_use(&s->db, QUERY_LAST_EVENT_ID), &s->last_event_id);
-    return err == ERR_NOT_FOUND ? db_damaged(&s->db, "last_event_id") : err;
-}
-
-static enum err set_author_last_event_id(struct store *s, int64_t author_row, int64_t event_id)
-{
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_AUTHOR_SET_LAST_EVENT_ID);
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, event_id);
-    return db_write(&s->db, q);
 }
 
 static enum err insert_event(struct store *s, const struct event *event)
@@ -69,13 +53,18 @@ static enum err insert_event(struct store *s, const struct event *event)
 enum err store_insert_event(struct store *s, struct event *event, int64_t now)
 {
     CHECK(db_in_transaction(&s->db));
-    enum err err = s->last_event_id ? OK : load_last_event_id(s);
+    enum err err = OK;
+    if (!s->last_event_id)
+        err = db_one_i64(&s->db, db_use(&s->db, QUERY_LAST_EVENT_ID), &s->last_event_id);
     if (err)
-        return err;
+        return err == ERR_NOT_FOUND ? db_damaged(&s->db, "last_event_id") : err;
     event->id = s->last_event_id + 1 > now ? s->last_event_id + 1 : now;
     s->last_event_id = event->id;
     err = insert_event(s, event);
     if (err)
         return err;
-    return set_author_last_event_id(s, event->author_row, event->id);
+    struct sqlite3_stmt *q = db_use(&s->db, QUERY_AUTHOR_SET_LAST_EVENT_ID);
+    db_bind_i64(q, 1, event->author_row);
+    db_bind_i64(q, 2, event->id);
+    return db_write(&s->db, q);
 }

@@ -205,15 +205,6 @@ enum err store_delete_post_key(struct store *s, enum platform platform, struct s
 
 /* --- gains --- */
 
-static enum err add_gain(struct db *db, int64_t video_row, int32_t day, int64_t gained)
-{
-    struct sqlite3_stmt *q = db_use(db, QUERY_GAIN_ADD);
-    db_bind_i64(q, 1, video_row);
-    db_bind_i64(q, 2, day);
-    db_bind_i64(q, 3, gained);
-    return db_write(db, q);
-}
-
 /* For a row without recent days: reads them from the table `daily`, of which `day` is the newest. */
 static enum err read_recent(struct db *db, int64_t video_row, int32_t day, struct recent_days *out)
 {
@@ -231,7 +222,11 @@ static enum err read_recent(struct db *db, int64_t video_row, int32_t day, struc
 
 static enum err record_gain(struct db *db, struct video *video, int32_t day, int64_t gained)
 {
-    enum err err = add_gain(db, video->row, day, gained);
+    struct sqlite3_stmt *q = db_use(db, QUERY_GAIN_ADD);
+    db_bind_i64(q, 1, video->row);
+    db_bind_i64(q, 2, day);
+    db_bind_i64(q, 3, gained);
+    const enum err err = db_write(db, q);
     if (err)
         return err;
     if (!video->recent.known)

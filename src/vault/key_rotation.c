@@ -185,13 +185,15 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
 static enum err reseal_and_remove(struct rotation *r)
 {
     bool removed = false;
-    enum err err = OK;
-    for (int i = 0; i < PASSES_MAX && !removed && !err; i++) {
-        err = reseal_all(r);
-        if (!err)
-            err = drop_old_keys(r, &removed);
+    for (int i = 0; i < PASSES_MAX && !removed; i++) {
+        enum err err = reseal_all(r);
+        if (err)
+            return err;
+        err = drop_old_keys(r, &removed);
+        if (err)
+            return err;
     }
-    return err;
+    return OK;
 }
 
 static enum err open_keys(struct rotation *r)
@@ -201,26 +203,35 @@ static enum err open_keys(struct rotation *r)
     return seal_keys_open(&r->keys, r->path, r->error);
 }
 
+static enum err rotate_keys(struct rotation *r)
+{
+    uint32_t ids[SEAL_KEYS_MAX];
+    size_t count;
+    enum err err = open_keys(r);
+    if (err)
+        return err;
+    seal_list_key_ids(r->keys, ids, &count);
+    if (count > 1) { /* Complete an interrupted rotation first. */
+        err = reseal_and_remove(r);
+        if (err)
+            return err;
+    }
+    err = add_key(r);
+    if (err)
+        return err;
+    err = open_keys(r);
+    if (err)
+        return err;
+    return reseal_and_remove(r);
+}
+
 enum err key_rotation_run(const struct config *config, struct store *s, struct key_rotation_result *result,
                           struct error *error)
 {
     struct rotation r = {.path = config->secrets.key_file, .store = s, .result = result, .error = error};
-    uint32_t ids[SEAL_KEYS_MAX];
-    size_t count = 0;
     *result = (struct key_rotation_result){.key_id = 0};
     arena_init(&r.arena, ARENA_BYTES);
-    enum err err = open_keys(&r);
-    if (!err)
-        seal_list_key_ids(r.keys, ids, &count);
-    /* Complete an interrupted rotation first. */
-    if (!err && count > 1)
-        err = reseal_and_remove(&r);
-    if (!err)
-        err = add_key(&r);
-    if (!err)
-        err = open_keys(&r);
-    if (!err)
-        err = reseal_and_remove(&r);
+    const enum err err = rotate_keys(&r);
     seal_keys_close(r.keys);
     arena_fini(&r.arena);
     return err;

@@ -4,17 +4,6 @@
 #include "vault/token_vault.h"
 #include "store/platform_limits.h"
 
-/* A limit that is not stored is 0 and expired. */
-static enum err load_limit(struct store *s, enum platform_api api, struct str name,
-                           struct platform_limit *out)
-{
-    enum err err = store_get_limit(s, (int)api, name, out);
-    if (err != ERR_NOT_FOUND)
-        return err;
-    *out = (struct platform_limit){.value = 0, .until = TIME_NONE};
-    return OK;
-}
-
 /* Until when the limit applies; TIME_NONE: it does not. */
 static int64_t applies_until(const struct platform_limit *limit, int64_t now_ms)
 {
@@ -35,8 +24,10 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_hea
                                       LIMIT_BACKLOG, LIMIT_LAST_SUCCESS,   LIMIT_COMBINED};
     struct platform_limit limit[LIMITS];
     for (int i = 0; i < LIMITS; i++) {
-        enum err err = load_limit(s, out->api, names[i], &limit[i]);
-        if (err)
+        const enum err err = store_get_limit(s, (int)out->api, names[i], &limit[i]);
+        if (err == ERR_NOT_FOUND)
+            limit[i] = (struct platform_limit){.value = 0, .until = TIME_NONE};
+        else if (err)
             return err;
     }
     out->combined_until = applies_until(&limit[COMBINED], now_ms);
@@ -49,7 +40,7 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_hea
     out->circuit_open_until = applies_until(&limit[BREAKER], now_ms);
     out->paused_until = applies_until(&limit[PAUSE], now_ms);
     out->behind = applies_until(&limit[BACKLOG], now_ms) != TIME_NONE;
-    out->answered_at = limit[SUCCESS].value ? limit[SUCCESS].value : TIME_NONE;
+    out->responded_at = limit[SUCCESS].value ? limit[SUCCESS].value : TIME_NONE;
     return OK;
 }
 

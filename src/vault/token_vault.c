@@ -104,13 +104,6 @@ static bool copy_text(char *out, size_t max, struct str text, bool may_be_empty)
     return true;
 }
 
-/* Names are for people only, so one that is too long or not valid text is left empty. */
-static void copy_name(char *out, struct str name)
-{
-    if (!copy_text(out, ACCOUNT_NAME_MAX, name, true))
-        out[0] = '\0';
-}
-
 int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms)
 {
     enum { LIFE_MAX_S = 20 * 366 * 86400 }; /* a longer life is an error, and must not overflow */
@@ -148,7 +141,9 @@ enum err account_record_init(struct account_record *out, int64_t author_row,
         account_record_wipe(out);
         return error_set(error, ERR_INVALID, "the %s is missing, too long or not valid text", wrong);
     }
-    copy_name(out->name, account->name);
+    /* Names are for people only, so a name that is too long or not valid text is left empty. */
+    if (!copy_text(out->name, ACCOUNT_NAME_MAX, account->name, true))
+        out->name[0] = '\0';
     out->is_personal = account->is_personal;
     out->access_expires_at = token_expiry(desc, grant->expires_in_s, now_ms);
     out->refresh_expires_at = refresh_token_expiry(grant->refresh_expires_in_s, now_ms);
