@@ -81,7 +81,7 @@ static void write_time_by_api(const struct platform_health *states, struct buf *
     metrics_family(b, "viewtally_platform_last_success_timestamp_seconds", METRICS_GAUGE,
                    "Unix time of the last successful call to the API; 0 if there was none.");
     for (int api = 0; api < PLATFORM_APIS; api++) {
-        const int64_t at = states[api].responded_at;
+        const int64_t at = states[api].last_success_at;
         metrics_seconds(b, "viewtally_platform_last_success_timestamp_seconds",
                         METRICS_LABELS({"api", api_name(api)}), at == TIME_NONE ? 0 : at * 1000);
     }

@@ -99,7 +99,7 @@ static void json_api(struct buf *b, const struct platform_health *p, const struc
     JSON_BOOL(b, "configured", p->configured);
     JSON_I64(b, "accounts_connected", p->accounts[CREDENTIAL_CONNECTED]);
     JSON_I64(b, "accounts_reconnect_required", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
-    JSON_TIME_OR_NULL(b, "answered_at", p->responded_at != TIME_NONE, p->responded_at);
+    JSON_TIME_OR_NULL(b, "answered_at", p->last_success_at != TIME_NONE, p->last_success_at);
     JSON_I64_OR_NULL(b, "quota", p->units_per_day > 0, p->units_per_day);
     JSON_I64_OR_NULL(b, "quota_left", p->units_per_day > 0, p->units_left);
     JSON_I64_OR_NULL(b, "fallback_quota_left", p->fallback_units_left >= 0, p->fallback_units_left);
@@ -180,9 +180,9 @@ static void text_api(struct buf *b, const struct platform_health *p)
         buf_printf(b, ", %lld reconnect required", (long long)reconnect);
     if (!p->configured)
         buf_append(b, STR("; not read: no app or no key file is configured"));
-    if (p->responded_at == TIME_NONE)
+    if (p->last_success_at == TIME_NONE)
         buf_append(b, STR("; no response yet"));
-    append_until(b, "last response", p->responded_at);
+    append_until(b, "last response", p->last_success_at);
     if (p->units_per_day)
         buf_printf(b, "; quota %lld of %lld left", (long long)p->units_left, (long long)p->units_per_day);
     if (p->fallback_units_left >= 0)

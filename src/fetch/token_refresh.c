@@ -208,7 +208,7 @@ static enum err seal_received(const struct token_swap *swap, struct credential *
     if (err)
         return err;
     c->access_expires_at = token_expiry(platform_desc(refresh->tokens.api), grant.expires_in_s, now);
-    /* If the refresh token is the same and nothing is said about it, its known expiry still holds. */
+    /* If the response neither replaces the refresh token nor reports an expiry, the stored expiry holds. */
     if (received->refresh_token.len || grant.refresh_expires_in_s > 0)
         c->refresh_expires_at = refresh_token_expiry(grant.refresh_expires_in_s, now);
     if (grant.scopes.len && grant.scopes.len <= SCOPES_MAX)

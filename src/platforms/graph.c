@@ -353,7 +353,7 @@ static struct graph_result result_of_body(struct graph_response *g, struct yyjso
         return result_retry();
     }
     g->understood = true;
-    g->answered++;
+    g->succeeded++;
     return (struct graph_result){.kind = GRAPH_OK, .body = body};
 }
 
@@ -476,7 +476,7 @@ static void record_all_denied(struct graph_response *g)
 
 struct outcome graph_response_outcome(struct graph_response *g)
 {
-    if (!g->answered && (g->denied || g->gone_or_denied))
+    if (!g->succeeded && (g->denied || g->gone_or_denied))
         record_all_denied(g);
     if (!g->understood && g->bug.code.p)
         record(g, g->bug);

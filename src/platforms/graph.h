@@ -2,8 +2,8 @@
  * of errors, rate headers and lists of insights.
  *
  * A response consists of operations: those of a batch, or a single one. A connector opens the response and
- * takes the results of the operations one by one; errors of the call as a whole are collected meanwhile,
- * and graph_response_outcome() returns the outcome.
+ * takes the results of the operations one by one; errors of the whole call are collected, and
+ * graph_response_outcome() returns the outcome.
  *
  * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November
  * 2026). */
@@ -65,7 +65,7 @@ struct graph_response {
     struct outcome bug;      /* an error in our request, or unknown; used if no operation was understood */
     struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
     bool understood;
-    size_t answered, denied, gone_or_denied; /* operations, including that for the account */
+    size_t succeeded, denied, gone_or_denied; /* operations, including that for the account */
     struct str denied_code;
     struct str last_usage; /* the last usage header; operations of a batch usually repeat it */
     struct graph_usage {

@@ -15,14 +15,6 @@ static struct outcome instagram_error(struct str message)
     return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, STR("code"));
 }
 
-/* A token endpoint must not report errors about permissions or posts: never apply them to the account. */
-static struct outcome without_denial(struct outcome o, struct graph_result part)
-{
-    if (part.kind == GRAPH_DENIED || o.kind == OUTCOME_OK)
-        return outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, o.code.p ? o.code : STR("100"));
-    return o;
-}
-
 struct outcome graph_parse_grant_error(struct arena *a, const struct http_response *response,
                                        struct yyjson_val *root)
 {
@@ -35,7 +27,11 @@ struct outcome graph_parse_grant_error(struct arena *a, const struct http_respon
     struct graph_result part = graph_response_next(&g);
     if (part.kind == GRAPH_OK)
         graph_set_malformed(&g, "grant");
-    return without_denial(graph_response_outcome(&g), part);
+    const struct outcome o = graph_response_outcome(&g);
+    /* A token endpoint must not report errors about permissions or posts: never apply them to the account. */
+    if (part.kind == GRAPH_DENIED || o.kind == OUTCOME_OK)
+        return outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, o.code.p ? o.code : STR("100"));
+    return o;
 }
 
 struct outcome graph_parse_grant(struct arena *a, const struct http_response *response,

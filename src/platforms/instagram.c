@@ -112,19 +112,19 @@ static bool is_unavailable_for_post(struct str message)
     return graph_contains(message, STR("media product type"));
 }
 
-static void read_part(struct graph_response *g, struct graph_result part, struct str asked,
+static void read_part(struct graph_response *g, struct graph_result part, struct str requested,
                       struct platform_item *item)
 {
     switch (part.kind) {
     case GRAPH_OK:
-        if (!asked.p)
+        if (!requested.p)
             read_node(g, part.body, item);
         else if (!read_insights(g, part.body, item))
             item->state = ITEM_RETRY;
         return;
     case GRAPH_ITEM: item->state = part.state; return;
     case GRAPH_METRIC:
-        if (!graph_request_other_form(g, graph_find_rejected_metric(part.message, asked),
+        if (!graph_request_other_form(g, graph_find_rejected_metric(part.message, requested),
                                       is_unavailable_for_post(part.message), TIERS))
             item->state = ITEM_NO_DATA;
         return;
@@ -226,21 +226,15 @@ static struct str authorize_path(struct arena *a, const struct platform_authoriz
     return url_with_fields(a, STR("/oauth/authorize?"), fields, 6);
 }
 
-/* Instagram appends "#_" to the redirect URL [V]; a code never contains "#". */
-static struct str plain_code(struct str code)
-{
-    struct str plain;
-    (void)str_cut(code, '#', &plain);
-    return plain;
-}
-
 static void build_code(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
+    struct str code;
+    (void)str_cut(link->code, '#', &code); /* Instagram appends "#_" to the redirect URL [V] */
     const struct url_field fields[] = {{"client_id", link->app.client_id},
                                        {"client_secret", link->app.client_secret},
                                        {"grant_type", STR("authorization_code")},
                                        {"redirect_uri", link->redirect_uri},
-                                       {"code", plain_code(link->code)}};
+                                       {"code", code}};
     request_set_form(a, link->options->origins[ORIGIN_TOKEN], STR("/oauth/access_token"), fields, 5, out);
 }
 

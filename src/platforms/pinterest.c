@@ -47,7 +47,7 @@ const struct error_row pinterest_errors[] = {
 /* Errors of the token endpoint, undocumented. */
 static const struct error_row token_errors[] = {
     {"283", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* "The authorization grant is invalid" [P] */
-    {"2", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* "Authentication failed.": the app is meant [P] */
+    {"2", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* "Authentication failed." refers to the app [P] */
     {"1", 400, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},   {"8", 429, OUTCOME_RETRY, SCOPE_APP, 60000}, {0},
 };
 

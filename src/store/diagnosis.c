@@ -86,8 +86,8 @@ static bool diagnose_unwritable(enum err err, const char *path, struct error *er
         error_set(error, err, "the database %s is not writable: %s", path, strerror(errno));
     else if (access(dir, W_OK) != 0)
         error_set(error, err,
-                  "the directory %s is not writable, but SQLite creates the write-ahead log in it: %s",
-                  dir, strerror(errno));
+                  "the directory %s is not writable, but SQLite creates the write-ahead log in it: %s", dir,
+                  strerror(errno));
     else
         return false;
     return true;

@@ -40,7 +40,7 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_hea
     out->circuit_open_until = applies_until(&limit[BREAKER], now_ms);
     out->paused_until = applies_until(&limit[PAUSE], now_ms);
     out->behind = applies_until(&limit[BACKLOG], now_ms) != TIME_NONE;
-    out->responded_at = limit[SUCCESS].value ? limit[SUCCESS].value : TIME_NONE;
+    out->last_success_at = limit[SUCCESS].value ? limit[SUCCESS].value : TIME_NONE;
     return OK;
 }
 

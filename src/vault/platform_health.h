@@ -19,7 +19,7 @@ struct platform_health {
     enum combined combined;      /* see platform_desc.combines; UNKNOWN: no recent check */
     int64_t combined_until;      /* TIME_NONE: unknown */
     bool behind;                 /* recent runs did not reach all posts every hour */
-    int64_t responded_at;        /* last successful response; TIME_NONE: none yet */
+    int64_t last_success_at;     /* last successful response; TIME_NONE: none yet */
 };
 
 MUST_USE enum err platform_health_read(struct store *s, const struct config *config, enum platform_api api,
