@@ -1,5 +1,5 @@
-/* A configuration file of arbitrary bytes: refused with a message, or read to values that are printed and
- * read again as the same. */
+/* Loads a configuration file of arbitrary bytes. It is rejected with a message, or the printed configuration
+ * loads to the same values. */
 #include "base/check.h"
 #include "config/config.h"
 
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct str text = str_make((const char *)data, size);
     struct buf first, second;
-    /* A file named by a `…_file` key could be anything on this machine. */
+    /* A `…_file` key could name any file of this machine. */
     if (size > 16 << 10 || memmem(data, size, "_file", 5))
         return 0;
     buf_init(&first, 1 << 20);

@@ -1,4 +1,4 @@
-/* Cursors of /videos from arbitrary bytes: one that is accepted is exactly the text that its position has. */
+/* Parses arbitrary bytes as a cursor of /videos. An accepted cursor is the canonical text of its position. */
 #include "api/cursor.h"
 #include "base/check.h"
 
@@ -14,7 +14,8 @@ static void check_text(const struct videos_query *q, const struct uuid *author, 
     CHECK(str_eq(str_make(again, sizeof again), text));
 }
 
-/* The bytes as a cursor, and as a position whose cursor must be accepted, also with one bit flipped. */
+/* Parses the bytes as a cursor. Then uses them as a position: its cursor must be accepted; with one bit
+ * flipped it must be rejected. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct uuid author = {{1}};

@@ -1,4 +1,4 @@
-/* Forms of arbitrary bytes: the parsed fields are valid UTF-8 without U+0000, unique, and limited in number.
+/* Parses arbitrary bytes as a form. The fields are valid UTF-8 without U+0000, unique, and limited in number.
  */
 #include "base/check.h"
 #include "http/form.h"

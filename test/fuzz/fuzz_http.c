@@ -1,5 +1,5 @@
-/* Any bytes on a connection, read whole and in pieces: the same requests, the same refusal, nothing above its
- * limit. The first byte says how the stream is cut. */
+/* Parses arbitrary bytes as requests, whole and in pieces. Both give the same requests, both fail or neither
+ * does, and no part exceeds its limit. The first byte selects the size of the pieces. */
 #include "base/check.h"
 #include "http/parse.h"
 
@@ -41,13 +41,13 @@ struct reader {
     struct parser *parser;
     struct request r;
     struct meaning meaning;
-    bool begun, over;
+    bool begun, ended;
 };
 
 static void feed(struct reader *rd, struct str bytes)
 {
     enum parse result = PARSE_MORE;
-    while (!rd->over && (bytes.len || result == PARSE_HEAD)) {
+    while (!rd->ended && (bytes.len || result == PARSE_HEAD)) {
         size_t used;
         if (!rd->begun) {
             arena_reset(&rd->r.arena);
@@ -62,9 +62,9 @@ static void feed(struct reader *rd, struct str bytes)
         if (result == PARSE_DONE) {
             fold_request(&rd->meaning, rd->parser, &rd->r);
             rd->begun = false;
-            rd->over = !parser_keeps_alive(rd->parser);
+            rd->ended = !parser_keeps_alive(rd->parser);
         } else if (result == PARSE_FAILED) {
-            rd->over = true;
+            rd->ended = true;
             rd->meaning.status = parser_status(rd->parser);
             CHECK(rd->meaning.status >= 400 && rd->meaning.status < 600);
         }
@@ -98,6 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str stream = str_make((const char *)data + 1, size - 1);
     struct meaning whole = read_stream(stream, stream.len), pieces = read_stream(stream, 1 + data[0] % 64);
     CHECK(whole.hash == pieces.hash && whole.requests == pieces.requests);
-    CHECK(!whole.status == !pieces.status); /* which of two errors is reported may differ */
+    CHECK(!whole.status == !pieces.status); /* the pieces decide which of two errors is found first */
     return 0;
 }

@@ -1,5 +1,5 @@
-/* An authorization request and a redirect address from arbitrary bytes: an accepted request redirects only to
- * the registered address, and the built address contains no byte that could end a header field. */
+/* Reads arbitrary bytes as an authorization request and a redirect address. An accepted request redirects
+ * only to the registered address, and the result has no byte that could end a header field. */
 #include "oauth/authorize.h"
 #include "oauth/redirect.h"
 #include "base/check.h"
@@ -14,7 +14,7 @@ static void check_built(struct str registered, struct str given, struct str buil
         CHECK(built.p[i] > ' ' && built.p[i] < 0x7F);
 }
 
-/* The first line is the registered address, the rest the query. */
+/* The first line is the registered address; the rest is the query. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena;

@@ -1,5 +1,5 @@
-/* The packed columns of a videos row from arbitrary bytes: refused, or decoded to what encodes to those
- * bytes. */
+/* Unpacks arbitrary bytes as the packed columns of a videos row. Accepted bytes equal their repacked
+ * values. */
 #include "base/check.h"
 #include "store/pack.h"
 

@@ -1,5 +1,5 @@
-/* Platforms: whatever an answer holds, each parse ends in a verdict and in counts that are none or 0 …
- * 2^53-1. What holds is written down in sample_play(). An input is a sample, as in test/data/platforms. */
+/* Parses arbitrary platform responses: each has an outcome, and each count is unknown or from 0 to 2^53-1.
+ * sample_play() checks the invariants. An input is a sample as in test/data/platforms. */
 #include "../unit/lib/sample.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A line of arbitrary bytes: no crash, no leak, and a parsed record satisfies the contract of record.h. */
+/* Parses arbitrary bytes as an import line. A parsed record satisfies the contract of record.h. */
 #include "import/record.h"
 
 #include "base/check.h"
@@ -56,7 +56,7 @@ static void check_record(const struct record *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct record_parser
-        *parser; /* shared by all inputs, to detect state that leaks into the next one */
+        *parser; /* shared by all inputs, to detect state that leaks from one line to the next */
     struct record record;
     struct str why, line = str_make((const char *)data, size);
     if (!parser)

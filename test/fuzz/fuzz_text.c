@@ -1,5 +1,5 @@
-/* Small texts: dates, times, UUIDs, addresses, networks, X-Forwarded-For, Redis URLs, cookies,
- * percent-encoding. What is accepted means the same when it is written again. */
+/* Parses short texts: dates, times, UUIDs, addresses, networks, X-Forwarded-For, Redis URLs, cookies,
+ * percent-encoding. Accepted values round-trip through their formatted text. */
 #include "auth/session.h"
 #include "base/check.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* What clients send to the token endpoint: the body as a form and as JSON, Basic and Bearer credentials, PKCE
- * texts, codes and keys. */
+/* Parses requests to the token endpoint: bodies as form and JSON, Basic and Bearer credentials, PKCE texts,
+ * codes and keys. */
 #include "oauth/basic_auth.h"
 #include "oauth/codes.h"
 #include "base/check.h"

@@ -17,7 +17,7 @@ static uv_sem_t blocked, release;
 static uv_work_t blockers[POOL];
 static char folder[] = "/tmp/viewtally-access-XXXXXX", path[64], log_path[64];
 static char text[TEXT_MAX];
-static int stderr_fd; /* while standard error goes to log_path */
+static int stderr_fd; /* the original standard error while it is redirected to log_path */
 
 static void block(uv_work_t *work)
 {

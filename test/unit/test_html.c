@@ -41,7 +41,7 @@ static void unicode_passes_and_invalid_utf8_becomes_a_replacement_character(void
     assert_str(text_of(STR("\xC3")), "\xEF\xBF\xBD"); /* truncated sequence */
     assert_str(text_of(STR("\xC0\xBC<")), "\xEF\xBF\xBD\xEF\xBF\xBD&lt;");
     assert_str(text_of(STR("\xE2\x82<b>")),
-               "\xEF\xBF\xBD\xEF\xBF\xBD&lt;b&gt;"); /* the "<" after it is kept */
+               "\xEF\xBF\xBD\xEF\xBF\xBD&lt;b&gt;"); /* the "<" after the invalid byte is escaped */
 }
 
 static void control_characters_are_removed(void **state)

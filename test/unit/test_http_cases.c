@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CASES_MAX = 200, ANSWERS_MAX = 32, CUTS_MAX = 400 };
+enum { CASES_MAX = 200, RESPONSES_MAX = 32, CUTS_MAX = 400 };
 static const char DIRECTORY[] = "test/cases";
 
 struct expected {
@@ -21,7 +21,7 @@ struct script {
     char *text;
     struct buf stream;
     size_t count;
-    struct expected answers[ANSWERS_MAX];
+    struct expected responses[RESPONSES_MAX];
     bool closes, has_end;
 };
 
@@ -33,7 +33,7 @@ static struct str repeat(struct script *s, struct str line)
     unsigned long n = strtoul(line.p, &end, 10);
     size_t used = (size_t)(end - line.p);
     if (used + 3 > line.len || end[0] != ':' || end[2] != '}')
-        fail_msg("%s: a repetition is \\{1000:a}", s->path);
+        fail_msg("%s: a repetition must have the form \\{1000:a}", s->path);
     while (n-- > 0)
         buf_append_char(&s->stream, end[1]);
     return str_make(line.p + used + 3, line.len - used - 3);
@@ -54,7 +54,7 @@ static struct str escape(struct script *s, struct str line)
     }
     if (line.len && line.p[0] == '{')
         return repeat(s, str_make(line.p + 1, line.len - 1));
-    fail_msg("%s: an escape that is none", s->path);
+    fail_msg("%s: invalid escape", s->path);
     return line;
 }
 
@@ -78,8 +78,8 @@ static void add_expected(struct script *s, struct str line)
         s->has_end = true;
         return;
     }
-    assert_true(s->count < ANSWERS_MAX);
-    struct expected *e = &s->answers[s->count++];
+    assert_true(s->count < RESPONSES_MAX);
+    struct expected *e = &s->responses[s->count++];
     rest = str_cut(line, ' ', &word);
     e->status = (int)strtol(word.p, NULL, 10);
     e->is_head = rest.p && str_eq(rest, STR("HEAD"));
@@ -97,7 +97,7 @@ static void add_line(struct script *s, struct str line)
     } else if (str_starts_with(line, STR("< "))) {
         add_expected(s, str_make(line.p + 2, line.len - 2));
     } else if (line.len && !str_starts_with(line, STR("#"))) {
-        fail_msg("%s: what is: %.*s", s->path, (int)line.len, line.p);
+        fail_msg("%s: invalid line: %.*s", s->path, (int)line.len, line.p);
     }
 }
 
@@ -123,41 +123,42 @@ static void read_script(struct script *s, const char *name)
 
 /* ---- replaying ---- */
 
-static size_t take_finals(const struct peer *p, const struct script *s, struct peer_response *out, size_t max)
+static size_t final_responses(const struct peer *p, const struct script *s, struct peer_response *out,
+                              size_t max)
 {
-    struct peer_response all[ANSWERS_MAX * 2];
-    char heads[ANSWERS_MAX * 2 + 1] = "";
+    struct peer_response all[RESPONSES_MAX * 2];
+    char heads[RESPONSES_MAX * 2 + 1] = "";
     size_t finals = 0;
-    /* Interim responses would shift the marks of HEAD; no case has both. */
+    /* No case combines HEAD with interim responses, which would shift the indices in `heads`. */
     for (size_t i = 0; i < s->count; i++)
-        heads[i] = s->answers[i].is_head ? 'H' : '.';
-    size_t n = peer_responses(p, heads, all, ANSWERS_MAX * 2);
+        heads[i] = s->responses[i].is_head ? 'H' : '.';
+    size_t n = peer_responses(p, heads, all, RESPONSES_MAX * 2);
     for (size_t i = 0; i < n && finals < max; i++)
         if (all[i].status >= 200 && all[i].complete)
             out[finals++] = all[i];
     return finals;
 }
 
-static bool is_over(struct peer *p, const struct script *s)
+static bool is_complete(struct peer *p, const struct script *s)
 {
-    struct peer_response answers[ANSWERS_MAX];
+    struct peer_response responses[RESPONSES_MAX];
     peer_read(p);
-    return p->ended || (!s->closes && take_finals(p, s, answers, ANSWERS_MAX) >= s->count);
+    return p->ended || (!s->closes && final_responses(p, s, responses, RESPONSES_MAX) >= s->count);
 }
 
 static void expect_outcome(struct peer *p, const struct script *s, const char *how, size_t n)
 {
-    struct peer_response answers[ANSWERS_MAX];
-    rig_until(p->rig, is_over(p, s));
+    struct peer_response responses[RESPONSES_MAX];
+    rig_until(p->rig, is_complete(p, s));
     rig_iterate_n(p->rig, 3);
     peer_read(p);
-    size_t got = take_finals(p, s, answers, ANSWERS_MAX);
+    size_t got = final_responses(p, s, responses, RESPONSES_MAX);
     bool same = got == s->count && p->ended == s->closes && !p->reset;
     for (size_t i = 0; same && i < got; i++)
-        same = answers[i].status == s->answers[i].status &&
-               (!s->answers[i].body.p || str_eq(answers[i].body, s->answers[i].body));
+        same = responses[i].status == s->responses[i].status &&
+               (!s->responses[i].body.p || str_eq(responses[i].body, s->responses[i].body));
     if (!same)
-        fail_msg("%s, %s %zu: %zu answers, %s%s: %.*s", s->path, how, n, got, p->ended ? "closed" : "open",
+        fail_msg("%s, %s %zu: %zu responses, %s%s: %.*s", s->path, how, n, got, p->ended ? "closed" : "open",
                  p->reset ? " (reset)" : "", (int)p->len, p->in ? p->in : "");
 }
 

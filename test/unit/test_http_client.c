@@ -1,5 +1,5 @@
-/* The HTTP client against real servers, well- and ill-behaved (test/lib/http_peers.py). Each test ends with
- * a loop without open handles. */
+/* The HTTP client against correct and faulty servers (test/lib/http_peers.py). Each test ends by checking
+ * that the loop has no open handles. */
 #include "unit.h"
 
 #include "base/fault.h"
@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWERS_MAX = 256 };
+enum { RESULTS_MAX = 256 };
 
-/* ---- a client and its results ---- */
+/* ---- client and results ---- */
 
 struct rig {
     uv_loop_t loop;
@@ -23,18 +23,18 @@ struct rig {
     char origin[96];
     struct http_client *client;
     bool closed;
-    size_t answers;
-    struct answer {
+    size_t result_count;
+    struct result {
         enum transport_error error;
         int status;
         char body[400], why[300], usage[64];
         size_t body_len, headers;
-    } answer[ANSWERS_MAX];
+    } results[RESULTS_MAX];
     struct http_call *cancel_in_done;
     bool close_in_done, start_in_done;
 };
 
-/* `origin` lacks the port of the peer, which is appended. */
+/* `origin` ends before the port; the port of `peer` is appended. */
 static void rig_open(struct rig *rig, const char *origin, const char *peer)
 {
     memset(rig, 0, sizeof *rig);
@@ -62,7 +62,7 @@ static void rig_close(struct rig *rig)
     assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
     assert_true(rig->closed);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
-    assert_int_equal(ERR_peek_error(), 0); /* hiredis would mistake it for its own */
+    assert_int_equal(ERR_peek_error(), 0); /* a leftover error would be reported by hiredis */
 }
 
 /* Reopens the client with changed options. */
@@ -75,13 +75,13 @@ static void rig_reopen(struct rig *rig)
     rig->client = http_client_new(&rig->loop, &rig->options);
 }
 
-static void start(struct rig *rig, const char *path);
+static void start_get(struct rig *rig, const char *path);
 
 static void on_done(void *ctx, const struct http_result *r)
 {
     struct rig *rig = ctx;
-    assert_true(rig->answers < ANSWERS_MAX);
-    struct answer *a = &rig->answer[rig->answers++];
+    assert_true(rig->result_count < RESULTS_MAX);
+    struct result *a = &rig->results[rig->result_count++];
     a->error = r->error;
     a->status = r->response.status;
     a->body_len = r->response.body.len;
@@ -97,7 +97,7 @@ static void on_done(void *ctx, const struct http_result *r)
         http_client_cancel(rig->cancel_in_done);
     rig->cancel_in_done = NULL;
     if (rig->start_in_done)
-        start(rig, "/ok");
+        start_get(rig, "/ok");
     rig->start_in_done = false;
     if (rig->close_in_done)
         http_client_close(rig->client, on_closed, rig);
@@ -113,43 +113,43 @@ static struct http_request get(const struct rig *rig, const char *path)
     return (struct http_request){.origin = rig->origin, .method = "GET", .path = str_from_cstr(path)};
 }
 
-static void start(struct rig *rig, const char *path)
+static void start_get(struct rig *rig, const char *path)
 {
     struct http_request r = get(rig, path);
     (void)start_request(rig, &r);
 }
 
-static void finish(struct rig *rig)
+static void run_until_done(struct rig *rig)
 {
     while (http_client_call_count(rig->client))
         assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !http_client_call_count(rig->client));
 }
 
-/* Makes one call to `peer`; the result is in rig->answer[0]. */
-static const struct answer *ask(struct rig *rig, const char *path)
+/* Makes one call and returns its result, which is in rig->results[0]. */
+static const struct result *call_peer(struct rig *rig, const char *path)
 {
-    rig->answers = 0;
-    start(rig, path);
-    assert_int_equal(rig->answers, 0); /* never before it has returned */
-    finish(rig);
-    assert_int_equal(rig->answers, 1);
-    return &rig->answer[0];
+    rig->result_count = 0;
+    start_get(rig, path);
+    assert_int_equal(rig->result_count, 0); /* `done` is not called synchronously */
+    run_until_done(rig);
+    assert_int_equal(rig->result_count, 1);
+    return &rig->results[0];
 }
 
 #define TLS_LOCALHOST "https://localhost:"
 
-static struct answer ask_once(const char *origin, const char *peer, const char *path)
+static struct result call_once(const char *origin, const char *peer, const char *path)
 {
     struct rig rig;
     rig_open(&rig, origin, peer);
-    const struct answer a = *ask(&rig, path);
+    const struct result a = *call_peer(&rig, path);
     rig_close(&rig);
     return a;
 }
 
-static struct answer ask_good(const char *path)
+static struct result call_good(const char *path)
 {
-    return ask_once(TLS_LOCALHOST, "good", path);
+    return call_once(TLS_LOCALHOST, "good", path);
 }
 
 /* ---- responses ---- */
@@ -164,13 +164,13 @@ static void library_has_all_features(void **state)
 static void response_has_status_headers_and_body(void **state)
 {
     (void)state;
-    struct answer a = ask_good("/ok");
+    struct result a = call_good("/ok");
     assert_int_equal(a.error, TRANSPORT_OK);
     assert_int_equal(a.status, 200);
     assert_string_equal(a.body, "{\"n\":1}");
     assert_string_equal(a.usage, "{\"call_count\":28}");
     assert_string_equal(a.why, "");
-    a = ask_good("/teapot");
+    a = call_good("/teapot");
     assert_int_equal(a.error, TRANSPORT_OK);
     assert_int_equal(a.status, 418);
     assert_string_equal(a.body, "{\"error\":\"short and stout\"}");
@@ -179,7 +179,7 @@ static void response_has_status_headers_and_body(void **state)
 static void interim_response_is_skipped(void **state)
 {
     (void)state;
-    struct answer a = ask_good("/interim"), plain = ask_good("/ok");
+    struct result a = call_good("/interim"), plain = call_good("/ok");
     assert_int_equal(a.status, 200);
     assert_int_equal(a.headers, plain.headers);
 }
@@ -197,8 +197,8 @@ static void posts_a_form_with_headers(void **state)
                              .headers = {{STR("Authorization"), STR("Basic abc=")}},
                              .header_count = 1};
     (void)start_request(&rig, &r);
-    finish(&rig);
-    assert_string_equal(rig.answer[0].body,
+    run_until_done(&rig);
+    assert_string_equal(rig.results[0].body,
                         "/v5/oauth/token?x=1 application/x-www-form-urlencoded Basic abc= a=1&b=%20");
     rig_close(&rig);
 }
@@ -206,7 +206,7 @@ static void posts_a_form_with_headers(void **state)
 static void sends_user_agent_and_accept(void **state)
 {
     (void)state;
-    struct answer a = ask_good("/fields");
+    struct result a = call_good("/fields");
     assert_non_null(strstr(a.body, "user-agent: viewtally/"));
     assert_non_null(strstr(a.body, "accept: application/json"));
     assert_non_null(strstr(a.body, "accept-encoding: deflate, gzip"));
@@ -218,16 +218,16 @@ static void sends_path_unchanged(void **state)
 {
     (void)state;
     const char *path = "/target?fields=a,b.summary(true)&u=%7B%7D&v=[1]{2}/../x";
-    assert_string_equal(ask_good(path).body, path);
+    assert_string_equal(call_good(path).body, path);
 }
 
 static void decompresses_bodies(void **state)
 {
     (void)state;
-    struct answer a = ask_good("/gzip");
+    struct result a = call_good("/gzip");
     assert_int_equal(a.error, TRANSPORT_OK);
     assert_int_equal(a.body_len, 100000);
-    assert_int_equal(ask_good("/broken_gzip").error, TRANSPORT_PROTOCOL);
+    assert_int_equal(call_good("/broken_gzip").error, TRANSPORT_PROTOCOL);
 }
 
 static void rejects_large_responses(void **state)
@@ -235,7 +235,7 @@ static void rejects_large_responses(void **state)
     (void)state;
     static const char *const paths[] = {"/big", "/bomb", "/endless", "/headers", "/many_headers"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        struct answer a = ask_good(paths[i]);
+        struct result a = call_good(paths[i]);
         assert_string_equal(transport_error_name(a.error), "too_large");
         assert_int_equal(a.body_len, 0);
     }
@@ -244,7 +244,7 @@ static void rejects_large_responses(void **state)
 static void does_not_follow_redirects(void **state)
 {
     (void)state;
-    struct answer a = ask_good("/redirect");
+    struct result a = call_good("/redirect");
     assert_int_equal(a.error, TRANSPORT_OK);
     assert_int_equal(a.status, 302);
     assert_string_equal(a.body, "elsewhere");
@@ -252,11 +252,11 @@ static void does_not_follow_redirects(void **state)
 
 /* ---- failures ---- */
 
-static void expect(struct answer a, const char *name, const char *words)
+static void expect(struct result a, const char *name, const char *words)
 {
     assert_string_equal(transport_error_name(a.error), name);
     if (!strstr(a.why, words))
-        fail_msg("\"%s\" does not say \"%s\"", a.why, words);
+        fail_msg("\"%s\" does not contain \"%s\"", a.why, words);
     assert_int_equal(a.status, 0);
     assert_int_equal(a.body_len, 0);
 }
@@ -264,12 +264,12 @@ static void expect(struct answer a, const char *name, const char *words)
 static void verifies_certificates(void **state)
 {
     (void)state;
-    expect(ask_once(TLS_LOCALHOST, "wrong_name", "/ok"), "tls", "localhost");
-    expect(ask_once("https://127.0.0.1:", "wrong_name", "/ok"), "tls", "127.0.0.1");
-    expect(ask_once(TLS_LOCALHOST, "expired", "/ok"), "tls", "expired");
-    expect(ask_once(TLS_LOCALHOST, "stranger", "/ok"), "tls", "certificate");
-    expect(ask_once(TLS_LOCALHOST, "plain", "/ok"), "tls", "");
-    assert_int_equal(ask_once("https://127.0.0.1:", "good", "/ok").error, TRANSPORT_OK);
+    expect(call_once(TLS_LOCALHOST, "wrong_name", "/ok"), "tls", "localhost");
+    expect(call_once("https://127.0.0.1:", "wrong_name", "/ok"), "tls", "127.0.0.1");
+    expect(call_once(TLS_LOCALHOST, "expired", "/ok"), "tls", "expired");
+    expect(call_once(TLS_LOCALHOST, "stranger", "/ok"), "tls", "certificate");
+    expect(call_once(TLS_LOCALHOST, "plain", "/ok"), "tls", "");
+    assert_int_equal(call_once("https://127.0.0.1:", "good", "/ok").error, TRANSPORT_OK);
 }
 
 static void uses_system_authorities_without_ca_file(void **state)
@@ -279,14 +279,14 @@ static void uses_system_authorities_without_ca_file(void **state)
     rig_open(&rig, TLS_LOCALHOST, "good");
     rig.options.ca_file = "";
     rig_reopen(&rig);
-    expect(*ask(&rig, "/ok"), "tls", "");
+    expect(*call_peer(&rig, "/ok"), "tls", "");
     rig_close(&rig);
 
     assert_int_equal(setenv("SSL_CERT_FILE", http_peers_ca(), 1), 0);
     rig_open(&rig, TLS_LOCALHOST, "good");
     rig.options.ca_file = NULL;
     rig_reopen(&rig);
-    assert_int_equal(ask(&rig, "/ok")->error, TRANSPORT_OK);
+    assert_int_equal(call_peer(&rig, "/ok")->error, TRANSPORT_OK);
     rig_close(&rig);
     assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
 }
@@ -298,23 +298,23 @@ static void missing_ca_file_is_an_error(void **state)
     rig_open(&rig, TLS_LOCALHOST, "good");
     rig.options.ca_file = "/nowhere/ca.crt";
     rig_reopen(&rig);
-    expect(*ask(&rig, "/ok"), "tls", "/nowhere/ca.crt");
+    expect(*call_peer(&rig, "/ok"), "tls", "/nowhere/ca.crt");
     rig_close(&rig);
 }
 
 static void failed_connections_have_their_error(void **state)
 {
     (void)state;
-    expect(ask_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
+    expect(call_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
     /* The server closes before the handshake, or before the connection is established. */
-    const struct answer refused = ask_once(TLS_LOCALHOST, "refusing", "/ok");
+    const struct result refused = call_once(TLS_LOCALHOST, "refusing", "/ok");
     expect(refused, refused.error == TRANSPORT_CONNECT ? "connect" : "tls", "");
-    expect(ask_good("/truncated"), "reset", "");
-    expect(ask_good("/reset"), "reset", "");
-    expect(ask_good("/garbage"), "protocol", "");
-    struct answer a = ask_once("https://nothing-of-this-name.invalid:", "good", "/ok");
+    expect(call_good("/truncated"), "reset", "");
+    expect(call_good("/reset"), "reset", "");
+    expect(call_good("/garbage"), "protocol", "");
+    struct result a = call_once("https://nothing-of-this-name.invalid:", "good", "/ok");
     assert_true(a.error == TRANSPORT_DNS ||
-                a.error == TRANSPORT_TIMEOUT); /* a machine without any resolver waits */
+                a.error == TRANSPORT_TIMEOUT); /* without a resolver the lookup times out */
 }
 
 static void expect_timeout(const char *peer, const char *path)
@@ -324,7 +324,7 @@ static void expect_timeout(const char *peer, const char *path)
     rig.options.connect_timeout_ms = 400;
     rig.options.timeout_ms = 500;
     rig_reopen(&rig);
-    expect(*ask(&rig, path), "timeout", "");
+    expect(*call_peer(&rig, path), "timeout", "");
     rig_close(&rig);
 }
 
@@ -345,30 +345,30 @@ static void rejects_invalid_requests(void **state)
     static const char *const paths[] = {"",     "ok",        "/a b",          "/a\r\nX: y",
                                         "/a#b", "/\xc3\xa9", "@evil.example/"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        expect(*ask(&rig, paths[i]), "request", "");
+        expect(*call_peer(&rig, paths[i]), "request", "");
     struct http_request r = get(&rig, "/ok");
     r.headers[0] = (struct http_header){STR("Authorization"), STR("Bearer a\r\nX-Evil: 1")};
     r.header_count = 1;
-    rig.answers = 0;
+    rig.result_count = 0;
     (void)start_request(&rig, &r);
     r.headers[0] = (struct http_header){STR("Bad name"), STR("x")};
     (void)start_request(&rig, &r);
     r = get(&rig, "/ok");
     r.method = "BREW";
     (void)start_request(&rig, &r);
-    finish(&rig);
-    assert_int_equal(rig.answers, 3);
+    run_until_done(&rig);
+    assert_int_equal(rig.result_count, 3);
     for (size_t i = 0; i < 3; i++)
-        expect(rig.answer[i], "request", "");
+        expect(rig.results[i], "request", "");
     rig_close(&rig);
 }
 
 static void plain_http_only_to_this_machine(void **state)
 {
     (void)state;
-    assert_int_equal(ask_once("http://127.0.0.1:", "plain", "/ok").status, 200);
-    expect(ask_once("http://localhost:", "plain", "/ok"), "request", "");
-    expect(ask_once("ftp://127.0.0.1:", "plain", "/ok"), "request", "");
+    assert_int_equal(call_once("http://127.0.0.1:", "plain", "/ok").status, 200);
+    expect(call_once("http://localhost:", "plain", "/ok"), "request", "");
+    expect(call_once("ftp://127.0.0.1:", "plain", "/ok"), "request", "");
 }
 
 /* ---- HTTP/2, concurrency, proxies ---- */
@@ -380,14 +380,14 @@ static void http2_shares_connections(void **state)
     size_t connections = 0;
     rig_open(&rig, TLS_LOCALHOST, "http2");
     for (int i = 0; i < 200; i++)
-        start(&rig, "/x");
-    finish(&rig);
-    assert_int_equal(rig.answers, 200);
+        start_get(&rig, "/x");
+    run_until_done(&rig);
+    assert_int_equal(rig.result_count, 200);
     for (int i = 0; i < 200; i++) {
-        assert_int_equal(rig.answer[i].error, TRANSPORT_OK);
-        assert_int_equal(strncmp(rig.answer[i].body, "HTTP/2.0 ", 9), 0);
+        assert_int_equal(rig.results[i].error, TRANSPORT_OK);
+        assert_int_equal(strncmp(rig.results[i].body, "HTTP/2.0 ", 9), 0);
         int j = 0;
-        while (strcmp(rig.answer[j].body, rig.answer[i].body) != 0)
+        while (strcmp(rig.results[j].body, rig.results[i].body) != 0)
             j++;
         connections += j == i;
     }
@@ -402,13 +402,13 @@ static void request_sent_once_uses_a_new_connection(void **state)
     rig_open(&rig, TLS_LOCALHOST, "http2");
     struct http_request once = get(&rig, "/x");
     once.once = true;
-    const struct answer first = *ask(&rig, "/x"), second = *ask(&rig, "/x");
-    assert_string_equal(first.body, second.body); /* the number of its connection */
-    rig.answers = 0;
+    const struct result first = *call_peer(&rig, "/x"), second = *call_peer(&rig, "/x");
+    assert_string_equal(first.body, second.body); /* the body is the number of the connection */
+    rig.result_count = 0;
     (void)start_request(&rig, &once);
-    finish(&rig);
-    assert_int_equal(rig.answer[0].error, TRANSPORT_OK);
-    assert_string_not_equal(rig.answer[0].body, first.body);
+    run_until_done(&rig);
+    assert_int_equal(rig.results[0].error, TRANSPORT_OK);
+    assert_string_not_equal(rig.results[0].body, first.body);
     rig_close(&rig);
 }
 
@@ -418,13 +418,13 @@ static void two_hundred_concurrent_calls(void **state)
     struct rig rig;
     rig_open(&rig, TLS_LOCALHOST, "good");
     for (int i = 0; i < 200; i++)
-        start(&rig, i % 10 ? "/ok" : "/reset");
+        start_get(&rig, i % 10 ? "/ok" : "/reset");
     assert_int_equal(http_client_call_count(rig.client), 200);
-    finish(&rig);
+    run_until_done(&rig);
     int ok = 0;
-    for (size_t i = 0; i < rig.answers; i++)
-        ok += rig.answer[i].error == TRANSPORT_OK;
-    assert_int_equal(rig.answers, 200);
+    for (size_t i = 0; i < rig.result_count; i++)
+        ok += rig.results[i].error == TRANSPORT_OK;
+    assert_int_equal(rig.result_count, 200);
     assert_int_equal(ok, 180);
     rig_close(&rig);
 }
@@ -435,47 +435,47 @@ static void uses_proxy_of_the_environment(void **state)
     char proxy[64];
     (void)snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", http_peer_port("proxy"));
     assert_int_equal(setenv("https_proxy", proxy, 1), 0);
-    struct answer a =
-        ask_once(TLS_LOCALHOST, "nobody", "/ok"); /* the proxy connects everything to the good server */
+    struct result a =
+        call_once(TLS_LOCALHOST, "nobody", "/ok"); /* the proxy connects every tunnel to the good server */
     assert_int_equal(a.error, TRANSPORT_OK);
-    assert_int_equal(a.headers, ask_good("/ok").headers);
-    assert_int_equal(ask_once("https://127.0.0.1:", "nobody", "/ok").error, TRANSPORT_CONNECT);
+    assert_int_equal(a.headers, call_good("/ok").headers);
+    assert_int_equal(call_once("https://127.0.0.1:", "nobody", "/ok").error, TRANSPORT_CONNECT);
     assert_int_equal(setenv("no_proxy", "localhost", 1), 0);
-    assert_int_equal(ask_once(TLS_LOCALHOST, "nobody", "/ok").error, TRANSPORT_CONNECT);
+    assert_int_equal(call_once(TLS_LOCALHOST, "nobody", "/ok").error, TRANSPORT_CONNECT);
     (void)unsetenv("no_proxy");
     (void)unsetenv("https_proxy");
 }
 
-/* ---- cancelling and closing ---- */
+/* ---- canceling and closing ---- */
 
-/* After any number of turns of the loop: `done` is not called, and nothing is left. */
-static void cancel_after(const char *origin, const char *peer, const char *path, int turns)
+/* Cancels a call after `iterations` iterations of the loop: `done` is not called, and no handle is left. */
+static void cancel_after(const char *origin, const char *peer, const char *path, int iterations)
 {
     struct rig rig;
     rig_open(&rig, origin, peer);
     struct http_request r = get(&rig, path);
     struct http_call *call = start_request(&rig, &r);
-    for (int i = 0; i < turns && !rig.answers; i++)
+    for (int i = 0; i < iterations && !rig.result_count; i++)
         (void)uv_run(&rig.loop, UV_RUN_ONCE);
-    const size_t before = rig.answers;
+    const size_t before = rig.result_count;
     if (!before) {
         http_client_cancel(call);
         assert_int_equal(http_client_call_count(rig.client), 0);
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
-        assert_int_equal(rig.answers, 0);
+        assert_int_equal(rig.result_count, 0);
     }
     rig_close(&rig);
-    assert_int_equal(rig.answers, before);
+    assert_int_equal(rig.result_count, before);
 }
 
 static void cancels_in_each_phase(void **state)
 {
     (void)state;
-    for (int turns = 0; turns < 12; turns++) {
-        cancel_after(TLS_LOCALHOST, "good", "/ok", turns);
-        cancel_after(TLS_LOCALHOST, "http2", "/ok", turns);
-        cancel_after(TLS_LOCALHOST, "good", "/endless", turns);
-        cancel_after("https://nothing-of-this-name.invalid:", "good", "/ok", turns < 2 ? turns : 0);
+    for (int iterations = 0; iterations < 12; iterations++) {
+        cancel_after(TLS_LOCALHOST, "good", "/ok", iterations);
+        cancel_after(TLS_LOCALHOST, "http2", "/ok", iterations);
+        cancel_after(TLS_LOCALHOST, "good", "/endless", iterations);
+        cancel_after("https://nothing-of-this-name.invalid:", "good", "/ok", iterations < 2 ? iterations : 0);
     }
     cancel_after(TLS_LOCALHOST, "good", "bad path", 0);
 }
@@ -485,19 +485,19 @@ static void closes_with_calls_in_flight(void **state)
     (void)state;
     static const char *const names[] = {"good", "http2", "mute"};
     for (size_t i = 0; i < 3; i++) {
-        for (int turns = 0; turns < 8; turns++) {
+        for (int iterations = 0; iterations < 8; iterations++) {
             struct rig rig;
             rig_open(&rig, TLS_LOCALHOST, names[i]);
             for (int j = 0; j < 40; j++)
-                start(&rig, "/silent");
-            start(&rig, "bad path");
+                start_get(&rig, "/silent");
+            start_get(&rig, "bad path");
             const size_t calls = http_client_call_count(rig.client);
             assert_int_equal(calls, 41);
-            for (int j = 0; j < turns && !rig.answers; j++)
+            for (int j = 0; j < iterations && !rig.result_count; j++)
                 (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
-            const size_t before = rig.answers;
+            const size_t before = rig.result_count;
             rig_close(&rig);
-            assert_int_equal(rig.answers, before);
+            assert_int_equal(rig.result_count, before);
         }
     }
 }
@@ -509,22 +509,22 @@ static void done_may_send_cancel_and_close(void **state)
     rig_open(&rig, TLS_LOCALHOST, "good");
     rig.start_in_done = true;
     struct http_request r = get(&rig, "/silent");
-    start(&rig, "/ok");
+    start_get(&rig, "/ok");
     rig.cancel_in_done = start_request(&rig, &r);
-    finish(&rig);
-    assert_int_equal(rig.answers, 2);
-    assert_int_equal(rig.answer[1].error, TRANSPORT_OK);
-    rig.answers = 0;
+    run_until_done(&rig);
+    assert_int_equal(rig.result_count, 2);
+    assert_int_equal(rig.results[1].error, TRANSPORT_OK);
+    rig.result_count = 0;
     rig.close_in_done = true;
-    start(&rig, "/silent");
-    start(&rig, "/ok");
-    while (!rig.answers)
+    start_get(&rig, "/silent");
+    start_get(&rig, "/ok");
+    while (!rig.result_count)
         (void)uv_run(&rig.loop, UV_RUN_ONCE);
     rig_close(&rig);
-    assert_int_equal(rig.answers, 1);
+    assert_int_equal(rig.result_count, 1);
 }
 
-/* Out of memory in curl or for a socket watch: the call ends once, and the next call succeeds. */
+/* If curl or a socket watch runs out of memory, `done` is called once and the next call succeeds. */
 static void failure_of_curl_ends_only_the_call(void **state)
 {
     enum { FAILURES = 20 };
@@ -532,14 +532,14 @@ static void failure_of_curl_ends_only_the_call(void **state)
     for (unsigned n = 1; n <= FAILURES; n++) {
         struct rig rig;
         rig_open(&rig, TLS_LOCALHOST, "good");
-        start(&rig, "/ok");
+        start_get(&rig, "/ok");
         fault_arm(n, false);
-        finish(&rig);
+        run_until_done(&rig);
         const unsigned failed = fault_count();
         fault_arm(0, false);
-        assert_int_equal(rig.answers, 1);
-        assert_true(failed || rig.answer[0].error == TRANSPORT_OK);
-        assert_int_equal(ask(&rig, "/ok")->error, TRANSPORT_OK);
+        assert_int_equal(rig.result_count, 1);
+        assert_true(failed || rig.results[0].error == TRANSPORT_OK);
+        assert_int_equal(call_peer(&rig, "/ok")->error, TRANSPORT_OK);
         rig_close(&rig);
     }
 }

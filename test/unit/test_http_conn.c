@@ -11,7 +11,7 @@
 #define H      "Host: a\r\n"
 #define GET(x) "GET " x " HTTP/1.1\r\n" H "\r\n"
 
-/* Sends everything and waits until the server has closed. */
+/* Sends `stream`, waits until the server closes, and compares the statuses. */
 static void expect_until_end(struct rig *rig, const char *stream, const char *want)
 {
     struct peer p;
@@ -92,7 +92,7 @@ static void if_none_match_gives_304(void **state)
     assert_int_equal(a.status, 200); /* If-None-Match applies to GET and HEAD only */
     a = peer_request(&p, "GET /nothing HTTP/1.1\r\n" H "If-None-Match: *\r\n\r\n", 4);
     assert_int_equal(a.status, 404);
-    a = peer_request(&p, GET("/plain"), 5); /* the 304 has no effect on later responses */
+    a = peer_request(&p, GET("/plain"), 5); /* a later response on this connection is complete */
     assert_str(a.body, "hello");
     peer_fini(&p);
 }
@@ -185,7 +185,7 @@ static void serves_a_thousand_pipelined_requests(void **state)
     buf_fini(&stream);
 }
 
-/* Pending responses are sent, then the error response, and no later request is served. */
+/* The server sends the pending responses, then the error response, and serves no later request. */
 static void request_after_a_rejected_one_is_not_served(void **state)
 {
     expect_until_end(*state, GET("/plain") "GET /plain HTTP/1.1\r\nHost : a\r\n\r\n" GET("/plain"),
@@ -221,7 +221,7 @@ static void pipelined_work_does_not_block_other_connections(void **state)
     struct buf stream;
     buf_init(&stream, 1 << 20);
     for (int i = 0; i < 100; i++)
-        buf_append(&stream, STR(GET("/more?1"))); /* 2 ms each */
+        buf_append(&stream, STR(GET("/more?1"))); /* each takes 2 ms */
     peer_open(&busy, rig);
     peer_open(&other, rig);
     (void)peer_send(&busy, buf_str(&stream));
@@ -275,7 +275,7 @@ static void late_completion_resumes_the_request(void **state)
     rig_iterate_n(rig, 5);
     assert_int_equal(peer_complete(&p, NULL), 0);
     assert_int_equal(test_app_complete_late(&rig->app), 1);
-    assert_int_equal(peer_complete(&p, NULL), 0); /* not inside the driver's callback */
+    assert_int_equal(peer_complete(&p, NULL), 0); /* the request resumes after the callback has returned */
     rig_until(rig, peer_complete(&p, NULL) == 1);
     assert_int_equal(rig->app.canceled, 0);
     peer_fini(&p);
@@ -340,7 +340,7 @@ static void half_closed_client_gets_its_responses(void **state)
     peer_fini(&p);
 }
 
-/* A long poll responds at once when its client has closed its side. */
+/* A long poll completes immediately if its client half-closes the connection. */
 static void disconnect_wakes_a_sleeping_request(void **state)
 {
     struct rig *rig = *state;
@@ -390,7 +390,7 @@ static void sends_100_continue_when_expected(void **state)
     assert_int_equal(p.len, 25);
     struct peer_response a = peer_request(&p, "body", 2);
     assert_str(a.body, "body");
-    /* Not if the body has already arrived, and not for a rejected request. */
+    /* No 100 if the body has already arrived or the request is rejected. */
     a = peer_request(&p, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 4\r\n\r\nbody",
                      3);
     assert_int_equal(a.status, 200);
@@ -416,7 +416,8 @@ static void client_that_keeps_sending_receives_the_error_response(void **state)
     struct peer_response a;
     (void)peer_responses(&p, NULL, &a, 1);
     assert_str(peer_response_field(&a, "Connection"), "close");
-    assert_true(http_server_counts(rig->server).connections == 1); /* until the client closes too */
+    assert_true(http_server_counts(rig->server).connections ==
+                1); /* the connection stays open until the client closes */
     peer_fini(&p);
     rig_until(rig, http_server_counts(rig->server).connections == 0);
 }

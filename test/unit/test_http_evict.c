@@ -5,19 +5,19 @@
 
 #define GET "GET /plain HTTP/1.1\r\nHost: a\r\n\r\n"
 
-enum { PLACES = 3, UNUSED_MS = 2000, IDLE_MS = 1000 };
+enum { CONNECTIONS = 3, UNUSED_MS = 2000, IDLE_MS = 1000 };
 
-/* A server with max_connections = PLACES, its clock, and its connected clients. */
+/* A server at max_connections = CONNECTIONS, the clients connected to it, and one that waits. */
 struct full {
     struct rig rig;
-    struct peer inside[PLACES], waiting;
+    struct peer connected[CONNECTIONS], waiting;
 };
 
 static int set_up(void **state)
 {
     static struct full f;
     struct http_limits limits = rig_limits();
-    limits.max_connections = PLACES;
+    limits.max_connections = CONNECTIONS;
     rig_init(&f.rig, &limits, true);
     *state = &f;
     return 0;
@@ -26,8 +26,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct full *f = *state;
-    for (int i = 0; i < PLACES; i++)
-        peer_fini(&f->inside[i]);
+    for (int i = 0; i < CONNECTIONS; i++)
+        peer_fini(&f->connected[i]);
     peer_fini(&f->waiting);
     rig_fini(&f->rig);
     return 0;
@@ -41,10 +41,10 @@ static struct http_server_counts counts_of(struct full *f)
 static void connect_and_use(struct full *f, int i, bool sends_request)
 {
     const unsigned long long accepted = counts_of(f).accepted;
-    peer_open(&f->inside[i], &f->rig);
+    peer_open(&f->connected[i], &f->rig);
     rig_until(&f->rig, counts_of(f).accepted == accepted + 1);
     if (sends_request)
-        (void)peer_request(&f->inside[i], GET, 1);
+        (void)peer_request(&f->connected[i], GET, 1);
 }
 
 static void begin_waiting(struct full *f)
@@ -65,21 +65,21 @@ static void expect_still_waiting(struct full *f)
 static void expect_served_in_place_of(struct full *f, int evicted)
 {
     rig_until(&f->rig, peer_complete(&f->waiting, NULL) == 1);
-    for (int i = 0; i < PLACES; i++) {
-        peer_read(&f->inside[i]);
-        assert_int_equal(f->inside[i].ended, i == evicted);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        peer_read(&f->connected[i]);
+        assert_int_equal(f->connected[i].ended, i == evicted);
     }
 }
 
 static void unused_connections_are_evicted_first_after_two_seconds(void **state)
 {
     struct full *f = *state;
-    connect_and_use(f, 0, true); /* idle longer than the others */
+    connect_and_use(f, 0, true); /* the longest idle connection */
     connect_and_use(f, 1, false);
     rig_advance(&f->rig, 1);
     connect_and_use(f, 2, false);
     rig_advance(&f->rig, UNUSED_MS - 1);
-    (void)peer_request(&f->inside[0], GET, 2); /* used again: has been idle for 0 ms */
+    (void)peer_request(&f->connected[0], GET, 2); /* resets its idle time */
     begin_waiting(f);
     expect_served_in_place_of(f, 1);
     assert_int_equal(counts_of(f).evicted_unused, 1);
@@ -89,7 +89,7 @@ static void unused_connections_are_evicted_first_after_two_seconds(void **state)
 static void unused_connections_are_not_evicted_within_two_seconds(void **state)
 {
     struct full *f = *state;
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < CONNECTIONS; i++)
         connect_and_use(f, i, false);
     rig_advance(&f->rig, UNUSED_MS - 1);
     begin_waiting(f);
@@ -101,11 +101,11 @@ static void unused_connections_are_not_evicted_within_two_seconds(void **state)
 static void longest_idle_connection_is_evicted_next(void **state)
 {
     struct full *f = *state;
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < CONNECTIONS; i++) {
         connect_and_use(f, i, true);
         rig_advance(&f->rig, 1);
     }
-    (void)peer_request(&f->inside[0], GET, 2);
+    (void)peer_request(&f->connected[0], GET, 2);
     rig_advance(&f->rig, IDLE_MS);
     begin_waiting(f);
     expect_served_in_place_of(f, 1);
@@ -116,7 +116,7 @@ static void longest_idle_connection_is_evicted_next(void **state)
 static void idle_connections_are_not_evicted_within_one_second(void **state)
 {
     struct full *f = *state;
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < CONNECTIONS; i++)
         connect_and_use(f, i, true);
     rig_advance(&f->rig, IDLE_MS - 1);
     begin_waiting(f);
@@ -128,16 +128,16 @@ static void idle_connections_are_not_evicted_within_one_second(void **state)
 static void evicts_connections_that_become_idle_later(void **state)
 {
     struct full *f = *state;
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < CONNECTIONS; i++) {
         connect_and_use(f, i, false);
-        (void)peer_send_text(&f->inside[i],
+        (void)peer_send_text(&f->connected[i],
                              "GET /pl"); /* a connection with a partial request is not evicted */
     }
-    rig_until(&f->rig, counts_of(f).requests_in_flight == PLACES);
+    rig_until(&f->rig, counts_of(f).requests_in_flight == CONNECTIONS);
     rig_advance(&f->rig, 2 * UNUSED_MS);
     begin_waiting(f);
     expect_still_waiting(f);
-    (void)peer_request(&f->inside[2], "ain HTTP/1.1\r\nHost: a\r\n\r\n", 1);
+    (void)peer_request(&f->connected[2], "ain HTTP/1.1\r\nHost: a\r\n\r\n", 1);
     expect_still_waiting(f);
     rig_advance(&f->rig, 2 * IDLE_MS);
     expect_served_in_place_of(f, 2);
@@ -146,12 +146,12 @@ static void evicts_connections_that_become_idle_later(void **state)
 static void evicts_nothing_without_waiting_clients(void **state)
 {
     struct full *f = *state;
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < CONNECTIONS; i++)
         connect_and_use(f, i, i > 0);
     f->waiting.fd = -1;
     rig_advance(&f->rig, 10 * UNUSED_MS);
     rig_tick(&f->rig);
-    assert_int_equal(counts_of(f).connections, PLACES);
+    assert_int_equal(counts_of(f).connections, CONNECTIONS);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

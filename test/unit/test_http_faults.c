@@ -1,5 +1,5 @@
-/* Out of memory, failing libuv calls, out of descriptors: the affected client gets an error, and all clients
- * are served after the fault. */
+/* If memory, a libuv call or the descriptors run out, the affected client gets an error, and all clients are
+ * served after the fault. */
 #include "unit.h"
 
 #include "base/fault.h"
@@ -18,13 +18,13 @@ enum { MANY_FAULTS = 300, BLOCK = 8 << 10 };
 
 /* ---- the n-th call fails ---- */
 
-/* The client must have got complete responses, or a 503 before the connection closed, or only the close. */
-static void expect_sound(struct peer *p, const char *heads, size_t requests, unsigned n)
+/* Asserts that the client received all responses, or a 503 and the end of the connection, or only the end. */
+static void expect_valid_outcome(struct peer *p, const char *heads, size_t requests, unsigned n)
 {
-    struct peer_response answers[8];
-    size_t count = peer_responses(p, heads, answers, 8), bytes = 0;
+    struct peer_response responses[8];
+    size_t count = peer_responses(p, heads, responses, 8), bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct peer_response *a = &answers[i];
+        const struct peer_response *a = &responses[i];
         bytes += a->head.len + a->body.len;
         if (a->status == 503) {
             assert_str(peer_response_field(a, "Connection"), "close");
@@ -43,50 +43,51 @@ static void expect_sound(struct peer *p, const char *heads, size_t requests, uns
 
 static bool has_503(struct peer *p, const char *heads)
 {
-    struct peer_response answers[8];
-    size_t count = peer_responses(p, heads, answers, 8);
-    return count && answers[count - 1].status == 503;
+    struct peer_response responses[8];
+    size_t count = peer_responses(p, heads, responses, 8);
+    return count && responses[count - 1].status == 503;
 }
 
-/* Sends `stream` to a server whose n-th wrapped call fails. Returns true if a call did fail. */
-static bool try_with_fault(const char *stream, const char *heads, size_t requests, unsigned n, bool for_ever,
-                           unsigned *refused)
+/* Sends `stream` to a server whose n-th wrapped call fails, or all from the n-th on if `repeatedly`. Returns
+ * true if a call failed. */
+static bool try_with_fault(const char *stream, const char *heads, size_t requests, unsigned n,
+                           bool repeatedly, unsigned *rejected)
 {
     struct rig rig;
     struct peer p, later;
     rig_init(&rig, NULL, false);
     peer_open(&p, &rig);
-    fault_arm(n, for_ever);
+    fault_arm(n, repeatedly);
     (void)peer_send_some(&p, str_from_cstr(stream));
-    for (int turn = 0; turn < 200 && !p.ended && peer_complete(&p, heads) < requests; turn++)
+    for (int i = 0; i < 200 && !p.ended && peer_complete(&p, heads) < requests; i++)
         rig_iterate(&rig);
-    bool happened = fault_count() > 0;
+    bool failed = fault_count() > 0;
     fault_arm(0, false);
     rig_until(&rig, p.ended || peer_complete(&p, heads) >= requests);
     if (has_503(&p, heads)) {
         rig_until(&rig, (peer_read(&p), p.ended)); /* the close arrives an iteration later */
-        ++*refused;
+        ++*rejected;
     }
-    expect_sound(&p, heads, requests, n);
+    expect_valid_outcome(&p, heads, requests, n);
     peer_open(&later, &rig);
     (void)peer_request(&later, GET("/plain"), 1);
     peer_expect(&later, "200");
     peer_fini(&p);
     peer_fini(&later);
     rig_fini(&rig);
-    return happened;
+    return failed;
 }
 
 static void try_each_fault(const char *stream, const char *heads, size_t requests)
 {
-    unsigned refused = 0;
-    for (int for_ever = 0; for_ever < 2; for_ever++) {
+    unsigned rejected = 0;
+    for (int repeatedly = 0; repeatedly < 2; repeatedly++) {
         unsigned n = 1;
-        while (n < MANY_FAULTS && try_with_fault(stream, heads, requests, n, for_ever, &refused))
+        while (n < MANY_FAULTS && try_with_fault(stream, heads, requests, n, repeatedly, &rejected))
             n++;
         assert_in_range(n, 5, MANY_FAULTS - 1);
     }
-    assert_true(refused > 2);
+    assert_true(rejected > 2);
 }
 
 static void survives_each_failing_call_of_a_request(void **state)
@@ -96,7 +97,7 @@ static void survives_each_failing_call_of_a_request(void **state)
     try_each_fault("HEAD /plain HTTP/1.1\r\nHost: a\r\n\r\n", "H", 1);
     try_each_fault("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", NULL, 1);
     try_each_fault(GET("/plain") GET("/yield?3") GET("/plain"), NULL, 3);
-    try_each_fault("GET / HTTP/1.1\r\n\r\n", NULL, 1); /* refused with 400 */
+    try_each_fault("GET / HTTP/1.1\r\n\r\n", NULL, 1); /* rejected with 400 */
 }
 
 static void survives_each_failing_call_of_a_large_request(void **state)
@@ -120,7 +121,7 @@ static void survives_each_failing_call_of_a_large_response(void **state)
     try_each_fault(GET("/stream?5"), NULL, 1);
 }
 
-/* ---- the start ---- */
+/* ---- start of the server ---- */
 
 static bool try_open(const char *const *listen, size_t count, unsigned n)
 {
@@ -135,7 +136,7 @@ static bool try_open(const char *const *listen, size_t count, unsigned n)
     options.listen_count = count;
     fault_arm(n, false);
     enum err e = rig_open(&rig, &options, &error);
-    bool happened = fault_count() > 0;
+    bool failed = fault_count() > 0;
     fault_arm(0, false);
     if (e) {
         assert_true(e == ERR_NOMEM || e == ERR_IO);
@@ -143,10 +144,10 @@ static bool try_open(const char *const *listen, size_t count, unsigned n)
         rig.server = NULL;
         rig_iterate_n(&rig, 5);
     } else {
-        assert_false(happened);
+        assert_false(failed);
     }
     rig_fini(&rig); /* fails if a handle remains */
-    return happened;
+    return failed;
 }
 
 static void survives_each_failing_call_of_the_start(void **state)
@@ -161,7 +162,7 @@ static void survives_each_failing_call_of_the_start(void **state)
     assert_in_range(n, 12, MANY_FAULTS - 1);
 }
 
-/* Starting the timer of the tick fails once. */
+/* Starting the tick timer fails. */
 static void deadlines_expire_although_a_timer_failed(void **state)
 {
     struct rig *rig = *state;
@@ -207,7 +208,7 @@ static void out_of_memory_response_is_complete(void **state)
     peer_fini(&p);
 }
 
-/* A value that could not be stored must not reach the handler as an empty value. */
+/* A field value lost to lack of memory must not reach the handler as an empty value. */
 static void head_without_memory_does_not_reach_the_handler(void **state)
 {
     struct rig *rig = *state;
@@ -216,7 +217,7 @@ static void head_without_memory_does_not_reach_the_handler(void **state)
     buf_init(&head, 64 << 10);
     buf_printf(&head, "GET /plain HTTP/1.1\r\nHost: a\r\nCookie: %05000d\r\n\r\n", 1);
     peer_open(&p, rig);
-    (void)peer_request(&p, GET("/plain"), 1); /* leaves an exchange in the pool */
+    (void)peer_request(&p, GET("/plain"), 1); /* fills the pool with one exchange */
     fault_arm(1, true);
     (void)peer_send_some(&p, buf_str(&head));
     rig_until(rig, (peer_read(&p), p.ended));
@@ -227,7 +228,7 @@ static void head_without_memory_does_not_reach_the_handler(void **state)
     buf_fini(&head);
 }
 
-/* After a part of the response was sent, the connection just closes. */
+/* If part of the response has been sent, the connection is closed without an error response. */
 static void streamed_response_is_cut_off_if_out_of_memory(void **state)
 {
     struct rig *rig = *state;
@@ -246,7 +247,7 @@ static void streamed_response_is_cut_off_if_out_of_memory(void **state)
     rig_until(rig, http_server_counts(rig->server).requests_in_flight == 0);
 }
 
-/* ---- memory of a waiting client ---- */
+/* ---- memory of an incomplete request ---- */
 
 static void incomplete_request_frees_its_large_buffer(void **state)
 {
@@ -294,7 +295,7 @@ static void rejects_clients_without_free_descriptors(void **state)
 
 /* ---- the limit of the address space ---- */
 
-#ifndef __SANITIZE_ADDRESS__ /* reserves more address space than any limit allows */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer reserves terabytes of address space */
 
 static rlim_t address_space(void)
 {
@@ -318,16 +319,16 @@ static void hold_memory(struct rig *rig, struct peer *peers)
     rig_iterate_n(rig, 10);
 }
 
-/* Requests without memory are rejected, others are served, and all are served once there is memory. */
+/* Requests are rejected while memory is exhausted, and served again after it is released. */
 static void recovers_from_an_exhausted_address_space(void **state)
 {
     struct rig *rig = *state;
     struct peer peers[CLIENTS], later;
     struct rlimit before, low;
-    int refused = 0;
+    int rejected = 0;
     for (int i = 0; i < CLIENTS; i++) {
         peer_open(&peers[i], rig);
-        peer_read(&peers[i]); /* allocates the client's own buffer */
+        peer_read(&peers[i]); /* allocates the buffer of the client now */
     }
     rig_until(rig, http_server_counts(rig->server).connections == CLIENTS);
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
@@ -335,12 +336,12 @@ static void recovers_from_an_exhausted_address_space(void **state)
     assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
     hold_memory(rig, peers);
     for (int i = 0; i < CLIENTS; i++) {
-        refused += peer_complete(&peers[i], NULL) == 1;
+        rejected += peer_complete(&peers[i], NULL) == 1;
         peer_expect(&peers[i], peers[i].len ? "503" : "");
         peer_reset(&peers[i]);
         peer_fini(&peers[i]);
     }
-    assert_in_range(refused, CLIENTS / 2, CLIENTS - 5);
+    assert_in_range(rejected, CLIENTS / 2, CLIENTS - 5);
     rig_until(rig, http_server_counts(rig->server).connections == 0);
     peer_open(&later, rig);
     (void)peer_request(&later, GET("/arena?512"), 1);
@@ -351,7 +352,7 @@ static void recovers_from_an_exhausted_address_space(void **state)
 
 #endif
 
-/* ---- the reserve ---- */
+/* ---- reserve of the arena ---- */
 
 static void arena_continues_in_its_reserve(void **state)
 {
@@ -368,7 +369,8 @@ static void arena_continues_in_its_reserve(void **state)
     memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
     assert_true(a.lacks_memory && reserve.is_lent);
     fault_arm(0, false);
-    memset(arena_alloc(&a, 60 << 10), 'x', 60 << 10); /* there is memory again, but the arena stays marked */
+    memset(arena_alloc(&a, 60 << 10), 'x',
+           60 << 10); /* lacks_memory stays set although memory is available again */
     assert_true(a.lacks_memory);
     arena_reset(&a);
     assert_false(a.lacks_memory || reserve.is_lent);
@@ -386,13 +388,13 @@ static void fallible_buffer_distinguishes_out_of_memory_from_too_large(void **st
     struct buf b;
     (void)state;
     buf_init_fallible(&b, 2000);
-    buf_append(&b, STR("kept"));
+    buf_append(&b, STR("first"));
     fault_arm(1, false);
     assert_null(buf_reserve(&b, 1000));
     assert_true(b.failed && b.lacks_memory);
-    assert_str(buf_str(&b), "kept");
+    assert_str(buf_str(&b), "first");
     buf_append(&b, STR("lost"));
-    assert_str(buf_str(&b), "kept");
+    assert_str(buf_str(&b), "first");
     buf_reset(&b, b.cap);
     assert_false(b.failed || b.lacks_memory);
     assert_null(buf_reserve(&b, 2001));

@@ -20,17 +20,17 @@ static void validates_hosts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!grammar_is_host(s(good[i])))
-            fail_msg("refused: %s", good[i]);
+            fail_msg("rejected: %s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (grammar_is_host(s(bad[i])))
-            fail_msg("taken: %s", bad[i]);
+            fail_msg("accepted: %s", bad[i]);
     assert_false(grammar_is_host(STR("a\0b")));
 }
 
 static void splits_targets(void **state)
 {
     static const struct {
-        const char *target, *path, *query; /* path NULL: rejected */
+        const char *target, *path, *query; /* path NULL: the target must be rejected */
     } cases[] = {
         {"/", "/", NULL},
         {"/a/b", "/a/b", NULL},
@@ -68,10 +68,10 @@ static void splits_targets(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct str path, query;
-        bool taken = grammar_split_target(s(cases[i].target), &path, &query);
-        if (taken != (cases[i].path != NULL))
-            fail_msg("%s: %s", taken ? "taken" : "refused", cases[i].target);
-        if (!taken)
+        bool accepted = grammar_split_target(s(cases[i].target), &path, &query);
+        if (accepted != (cases[i].path != NULL))
+            fail_msg("%s: %s", accepted ? "accepted" : "rejected", cases[i].target);
+        if (!accepted)
             continue;
         assert_str(path, cases[i].path);
         assert_int_equal(query.p != NULL, cases[i].query != NULL);
@@ -155,11 +155,11 @@ static void rightmost_untrusted_address_is_the_client(void **state)
     assert_string_equal(client(&p, "127.0.0.1", NULL), "127.0.0.1");
     assert_string_equal(client(&p, "127.0.0.1", ""), "127.0.0.1");
     assert_string_equal(client(&p, "127.0.0.2", "1.2.3.4"), "127.0.0.2");
-    /* Text that is not an address ends the search at the proxy that sent it. */
+    /* If an entry is not an address, the client is the proxy that appended it. */
     assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4, unknown, 10.0.0.1"), "10.0.0.1");
     assert_string_equal(client(&p, "127.0.0.1", "<script>"), "127.0.0.1");
     assert_string_equal(client(&p, "127.0.0.1", "fe80::1, 2001:db8::1"), "2001:db8::1");
-    /* Some proxies add the port. */
+    /* Some proxies append the port. */
     assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4:5678"), "1.2.3.4");
     assert_string_equal(client(&p, "127.0.0.1", "[2001:db8::1]:443"), "2001:db8::1");
     assert_string_equal(client(&p, "127.0.0.1", "[2001:db8::1]"), "2001:db8::1");
@@ -194,7 +194,7 @@ static void rejects_invalid_networks(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (proxies_add(&p, s(bad[i])))
-            fail_msg("taken: %s", bad[i]);
+            fail_msg("accepted: %s", bad[i]);
     for (int i = 0; i < PROXIES_MAX; i++)
         assert_true(proxies_add(&p, STR("10.0.0.1")));
     assert_false(proxies_add(&p, STR("10.0.0.1")));

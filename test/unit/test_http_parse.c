@@ -1,5 +1,5 @@
-/* The parser: the requests of a stream, that splitting the stream does not change them, and that each limit
- * is exact to the byte. */
+/* The parser: streams give the expected requests however they are split, and each limit is exact to the
+ * byte. */
 #include "unit.h"
 
 #include "http/parse.h"
@@ -18,7 +18,8 @@ static void describe_field(struct buf *out, const struct request *r, enum http_f
         buf_printf(out, " %s%d=%.*s", name, r->field_count[f], (int)r->field[f].len, r->field[f].p);
 }
 
-/* One word for each request: method, path, query, fields, body, whether the connection stays open. */
+/* Appends one word for each request: method, path, query, fields, body, and whether the connection stays
+ * open. */
 static void describe(struct buf *out, const struct parser *p, const struct request *r)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "OPTIONS", "OTHER"};
@@ -65,7 +66,7 @@ static void begin(struct reader *rd)
     rd->begun = true;
 }
 
-/* Like a connection: one request after the other, none after a rejected or last one. */
+/* Parses like a connection: requests in sequence, up to a rejected one or one that closes the connection. */
 static void reader_feed(struct reader *rd, struct str bytes)
 {
     enum parse result = PARSE_MORE;
@@ -184,7 +185,7 @@ static void keep_alive_depends_on_version_and_connection(void **state)
            {"GET / HTTP/1.1\r\n" H "Connection: keep-alive\r\n\r\n", "GET /|"});
 }
 
-/* RFC 9110, 7.8: an upgrade may be ignored; the next request follows. */
+/* RFC 9110, 7.8: a server may ignore an upgrade; the connection continues with HTTP/1.1. */
 static void ignores_upgrades(void **state)
 {
     (void)state;
@@ -326,7 +327,7 @@ static bool expects_continue(const char *head)
     return wants;
 }
 
-/* RFC 9110, 10.1.1: not for HTTP/1.0, and not without a body. */
+/* RFC 9110, 10.1.1: ignore the expectation from HTTP/1.0 clients and for requests without a body. */
 static void continue_is_expected_only_with_a_body_and_http_1_1(void **state)
 {
     (void)state;
@@ -338,7 +339,7 @@ static void continue_is_expected_only_with_a_body_and_http_1_1(void **state)
     assert_false(expects_continue("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
 }
 
-/* The log needs the parsed parts, and the error response to a HEAD needs the method. */
+/* The access log needs the parsed parts; the error response to HEAD needs the method. */
 static void rejected_request_has_its_parsed_parts(void **state)
 {
     struct reader rd;
@@ -365,7 +366,7 @@ static struct http_limits small_limits(void)
     return (struct http_limits){.head_bytes = 200, .target_bytes = 50, .field_lines = 4, .body_bytes = 100};
 }
 
-/* `before`, then `n` times `c`, then `after`. */
+/* Parses `before`, then `n` times `c`, then `after`. */
 static void expect_at_size(const char *before, char c, size_t n, const char *after, const char *want)
 {
     struct http_limits limits = small_limits();
@@ -378,8 +379,8 @@ static void expect_at_size(const char *before, char c, size_t n, const char *aft
     struct buf got;
     buf_init(&got, 1 << 20);
     read_stream(buf_str(&stream), 0, 0, &limits, &got);
-    size_t kept = got.len < strlen(want) ? got.len : strlen(want);
-    if (!str_eq(str_make(got.p, kept), str_from_cstr(want)))
+    size_t prefix_len = got.len < strlen(want) ? got.len : strlen(want);
+    if (!str_eq(str_make(got.p, prefix_len), str_from_cstr(want)))
         fail_msg("%zu times %c: got %.*s, want %s", n, c, (int)got.len, got.p, want);
     expect_meaning(before, buf_str(&stream), buf_str(&got), &limits);
     buf_fini(&got);
@@ -394,7 +395,7 @@ static void limits_the_head(void **state)
     expect_at_size(before, 'x', room, after, "GET /|");
     expect_at_size(before, 'x', room + 1, after, "431");
     expect_at_size(before, 'x', room + 1000, "", "431");
-    expect_at_size(before, ' ', room + 1, after, "431"); /* white space counts */
+    expect_at_size(before, ' ', room + 1, after, "431"); /* optional white space counts */
     expect_at_size("GET / HTTP/1.1\r\nHost: a\r\n", 'x', 300, "", "431");
     /* Bytes of the body and of the next request do not count. */
     expect_at_size("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\nX: "
@@ -452,9 +453,11 @@ static void limits_chunk_framing(void **state)
     expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n", "POST / body=x|");
     expect_at_size(before, 'e', 1025, "\r\nx\r\n0\r\n\r\n", "413");
     (void)snprintf(before, sizeof before, "%s1;e=", head);
-    expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n", "413"); /* names and values together */
+    expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n",
+                   "413"); /* the limit applies to names plus values */
     (void)snprintf(before, sizeof before, "%s1;e\r\nx\r\n1;", head);
-    expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n", "413"); /* of all chunks */
+    expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n",
+                   "413"); /* the limit applies to the sum of all chunks */
     (void)snprintf(before, sizeof before, "%s0\r\nX: ", head);
     expect_at_size(before, 't', 4095, "\r\n\r\n", "POST /|");
     expect_at_size(before, 't', 4096, "\r\n\r\n", "431");
@@ -499,7 +502,7 @@ static void random_bytes_parse_the_same_in_pieces(void **state)
     buf_init(&stream, 1 << 20);
     for (int round = 0; round < 4000; round++) {
         buf_reset(&stream, SIZE_MAX);
-        if (round % 4) /* mostly start with a valid prefix */
+        if (round % 4) /* most streams start with a valid prefix */
             buf_append(&stream, STR("POST / HTTP/1.1\r\nHost: a\r\n"));
         for (int n = 0; n < 12; n++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;

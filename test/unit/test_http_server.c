@@ -64,7 +64,7 @@ static void listens_on_several_addresses(void **state)
     assert_int_equal(st.st_mode & 0777, 0660);
     rig_close(&rig);
     rig_until(&rig, rig.closed);
-    assert_int_not_equal(stat(path, &st), 0); /* unlinked */
+    assert_int_not_equal(stat(path, &st), 0); /* the socket file is deleted */
     rig_fini(&rig);
 }
 
@@ -231,7 +231,7 @@ static void client_address_comes_from_trusted_proxies(void **state)
     rig_fini(&rig);
 }
 
-/* max_connections is lowered below the limit on open files, so that other files can be opened. */
+/* The server lowers max_connections below the limit on open files, to leave descriptors for other files. */
 static void reserves_descriptors_for_other_uses(void **state)
 {
     enum { FILES = 150 };
@@ -245,7 +245,7 @@ static void reserves_descriptors_for_other_uses(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     rig_init(&rig, &limits, false);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &raised), 0);
-    assert_int_equal(raised.rlim_cur, before.rlim_max); /* as far as allowed */
+    assert_int_equal(raised.rlim_cur, before.rlim_max); /* the soft limit is raised to the hard limit */
     assert_true((rlim_t)rig.server->options.limits.max_connections < raised.rlim_cur);
     rig_fini(&rig);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

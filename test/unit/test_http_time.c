@@ -61,7 +61,7 @@ static void aborted_stream_is_detectable(void **state)
     (void)peer_send_text(&p, GET("/abort?2"));
     rig_until(rig, (peer_read(&p), p.ended));
     assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
-    assert_false(a.complete); /* no last chunk */
+    assert_false(a.complete); /* the last chunk is missing */
     peer_fini(&p);
     /* For an HTTP/1.0 client a reset is the only sign of a truncated response. */
     peer_open(&p, rig);
@@ -69,14 +69,14 @@ static void aborted_stream_is_detectable(void **state)
     rig_until(rig, (peer_read(&p), p.ended));
     assert_true(p.reset);
     peer_fini(&p);
-    /* Before anything was sent, it is an ordinary error response. */
+    /* If nothing has been sent, an aborted stream becomes an ordinary error response. */
     peer_open(&p, rig);
     a = peer_request(&p, GET("/abort?0"), 1);
     assert_int_equal(a.status, 500);
     peer_fini(&p);
 }
 
-/* The handler stops while the client does not read; later the client gets everything. */
+/* The handler is not called while the client does not read; later the client receives the whole response. */
 static void slow_reader_stops_the_handler(void **state)
 {
     enum { PARTS = 200 };
@@ -174,7 +174,7 @@ static void each_state_has_its_deadline(void **state)
     assert_int_equal(test_app_complete_late(&rig->app), 1);
 }
 
-/* A client that does not close its side after an error response. */
+/* The client does not close its side after an error response. */
 static void lingering_ends_after_two_seconds(void **state)
 {
     struct rig *rig = *state;
@@ -191,7 +191,7 @@ static void lingering_ends_after_two_seconds(void **state)
     peer_fini(&p);
 }
 
-/* Each byte arrives soon after the last, but the request does not complete in time. */
+/* Bytes arrive steadily, but the request does not complete before its deadline. */
 static void slow_request_times_out_although_bytes_arrive(void **state)
 {
     static const char *const heads[] = {"GET /plain HTTP/1.1\r\nX: ",
@@ -250,7 +250,7 @@ static void client_that_never_reads_is_disconnected(void **state)
     peer_fini(&p);
 }
 
-/* A client that reads something within each write_timeout_ms gets the whole response. */
+/* A client that reads at least once per write_timeout_ms receives the whole response. */
 static void client_that_reads_slowly_is_not_disconnected(void **state)
 {
     struct rig *rig = *state;
@@ -285,7 +285,7 @@ static void clients_above_max_connections_wait(void **state)
     rig_until(rig, http_server_counts(rig->server).connections == CAP);
     rig_iterate_n(rig, 50);
     assert_int_equal(http_server_counts(rig->server).connections, CAP);
-    (void)peer_request(&peers[0], GET("/plain"), 1); /* connected clients are served */
+    (void)peer_request(&peers[0], GET("/plain"), 1); /* clients that are connected are served */
     (void)peer_send_text(&peers[CAP], GET("/plain"));
     rig_iterate_n(rig, 20);
     assert_int_equal(peer_complete(&peers[CAP], NULL), 0);
@@ -315,7 +315,7 @@ static void drain_lets_requests_complete(void **state)
     peer_open(&late, rig);
     (void)peer_send_text(&late, GET("/late"));
     rig_until(rig, rig->app.begun == 2);
-    /* One request is sent but not read, another one is not even accepted. */
+    /* One request has been sent but not read; another connection has not been accepted yet. */
     peer_open(&unread, rig);
     rig_until(rig, http_server_counts(rig->server).connections == 4);
     (void)peer_send_some(&unread, STR(GET("/plain")));
@@ -354,7 +354,7 @@ static void drain_ends_after_drain_ms(void **state)
     rig_until(rig, rig->app.begun == 1);
     rig_iterate_n(rig, 10);
     rig_close(rig);
-    rig_advance(rig, 200); /* until the listeners have closed */
+    rig_advance(rig, 200); /* wait until the listeners have closed */
     rig_iterate_n(rig, 10);
     rig_advance(rig, 4799);
     rig_iterate_n(rig, 50);
