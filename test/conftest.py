@@ -12,13 +12,13 @@ from lib.viewtally import Viewtally
 
 @pytest.fixture
 def clock(tmp_path):
-    """A fake wall clock that stands at DEFAULT_NOW until a test moves it; the monotonic clock stays real."""
+    """A fake wall clock that stays at DEFAULT_NOW until the test moves it. The monotonic clock is real."""
     return FakeClock(tmp_path / "clock", DEFAULT_NOW)
 
 
 @pytest.fixture
 def make_viewtally(tmp_path):
-    """make_viewtally(config={…}, clock=…) gives an installation in a new directory; servers end with the test."""
+    """make_viewtally(config={…}, clock=…) returns an installation in a new directory. Its server is stopped after the test."""
     made = []
     numbers = itertools.count(1)
 
@@ -27,7 +27,7 @@ def make_viewtally(tmp_path):
         return made[-1]
 
     yield make
-    with contextlib.ExitStack() as stack:       # all of them, also when one does not stop
+    with contextlib.ExitStack() as stack:       # stop all servers even if one fails to stop
         for instance in reversed(made):
             stack.callback(instance.stop)
 
@@ -40,7 +40,7 @@ def viewtally(make_viewtally, clock):
 
 @pytest.fixture
 def make_disk(tmp_path):
-    """make_disk("1m") is an empty file system of that size."""
+    """make_disk("1m") returns an empty file system of that size."""
     made = []
 
     def make(size):

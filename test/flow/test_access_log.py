@@ -1,4 +1,4 @@
-"""The access log and SIGHUP: exact lines, no loss during rotation, no forged lines, no secrets."""
+"""The access log and reloading by SIGHUP: content of lines, rotation without loss, no forged lines, no secrets."""
 import json
 import os
 import re
@@ -33,15 +33,15 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def lines_when(path, count):
-    """Waits for this many lines and returns them."""
+def wait_for_lines(path, count):
+    """Waits until the file has `count` lines and returns them."""
     return wait.until(lambda: path.exists() and len(path.read_bytes().splitlines()) >= count and lines_of(path), f"{count} lines in {path}")
 
 
-def hang_up(instance, said, times=1):
+def reload(instance, message, times=1):
     """Sends SIGHUP and waits until the server has logged the result."""
     instance.signal(signal.SIGHUP)
-    wait.until(lambda: instance.log.count(said) >= times, said)
+    wait.until(lambda: instance.log.count(message) >= times, message)
 
 
 def test_each_request_has_a_line(logged):
@@ -52,7 +52,7 @@ def test_each_request_has_a_line(logged):
         ids.append(client.request(method, target, headers={"X-Request-Id": f"id-{len(ids)}"}))
     length = int(ids[0].headers["Content-Length"])
     assert b" 431 " in logged.exchange(b"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: early\r\nX: " + b"x" * 20000 + b"\r\n\r\n")
-    lines = lines_when(logged.path, 6)
+    lines = wait_for_lines(logged.path, 6)
     assert list(lines[0]) == ["time", "request_id", "method", "route", "status", "bytes", "ms", "key_id", "author_id", "client", "limiter", "complete"]
     assert all(0 <= line.pop("ms") < 5000 for line in lines)
     known = {"time": NOW, "key_id": logged.key_id, "author_id": logged.author, "client": "127.0.0.1", "limiter": "off", "complete": True}
@@ -70,12 +70,12 @@ def test_each_request_has_a_line(logged):
 def test_client_address_comes_from_trusted_proxies(logged):
     client = logged.client(logged.key)
     client.get("/account", headers={"X-Forwarded-For": "203.0.113.7"})
-    assert lines_when(logged.path, 1)[0]["client"] == "127.0.0.1"
+    assert wait_for_lines(logged.path, 1)[0]["client"] == "127.0.0.1"
     logged.stop()
     logged.configure({"server": {"trusted_proxies": "127.0.0.1"}})
     logged.start()
     logged.client(logged.key).get("/account", headers={"X-Forwarded-For": "198.51.100.9, 203.0.113.7"})
-    assert lines_when(logged.path, 2)[1]["client"] == "203.0.113.7"
+    assert wait_for_lines(logged.path, 2)[1]["client"] == "203.0.113.7"
 
 
 def test_disconnected_client_is_logged_as_incomplete(logged):
@@ -84,7 +84,7 @@ def test_disconnected_client_is_logged_as_incomplete(logged):
                      + logged.key.encode() + b"\r\n\r\n")
         wait.until(lambda: scrape(logged).get("viewtally_http_requests_in_flight") == 1, "the request to wait")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    line = lines_when(logged.path, 1)[0]
+    line = wait_for_lines(logged.path, 1)[0]
     assert (line["request_id"], line["status"], line["bytes"], line["complete"]) == ("gone", None, 0, False)
 
 
@@ -97,31 +97,31 @@ def test_last_lines_are_written_before_exit(logged):
 
 
 def test_rotation_under_load_loses_nothing(logged):
-    """Four clients send requests while the file is renamed and SIGHUP is sent repeatedly, like logrotate does."""
-    sent, over = [0] * 4, threading.Event()
+    """Four clients send requests while the file is renamed and SIGHUP is sent repeatedly, as by logrotate."""
+    sent, ending = [0] * 4, threading.Event()
 
-    def ask(number):
+    def send_requests(number):
         with logged.client(logged.key) as client:
-            while not over.is_set():
+            while not ending.is_set():
                 assert client.get("/account", headers={"X-Request-Id": f"{number}-{sent[number]}"}).status == 200
                 sent[number] += 1
 
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    threads = [threading.Thread(target=send_requests, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     old = []
-    for turn in range(1, 6):
+    for rotation in range(1, 6):
         goal = sum(sent) + 150
         wait.until(lambda: sum(sent) >= goal and logged.path.exists() and logged.path.stat().st_size, "some requests")   # noqa: B023
-        old.append(logged.path.with_name(f"access.log.{turn}"))
+        old.append(logged.path.with_name(f"access.log.{rotation}"))
         logged.path.rename(old[-1])
-        hang_up(logged, "configuration reloaded", turn)
-    over.set()
+        reload(logged, "configuration reloaded", rotation)
+    ending.set()
     for thread in threads:
         thread.join()
     logged.stop()
     files = [lines_of(path) for path in [*old, logged.path]]
-    assert all(files[:-1]), "a file without lines"
+    assert all(files[:-1]), "a rotated file has no lines"
     found = [line["request_id"] for lines in files for line in lines]
     assert sorted(found) == sorted(f"{number}-{i}" for number in range(4) for i in range(sent[number]))
 
@@ -131,11 +131,11 @@ def test_requests_cannot_forge_lines_or_leak_secrets(make_viewtally, clock, tmp_
     path = tmp_path / "access.log"
     instance = make_viewtally({"log": {"access": str(path), "level": "debug", "format": style}, "server": {"trusted_proxies": "127.0.0.1"}}, clock)
     key = instance.create_key(instance.add_author("Eve\r\n\x1b[31m"))
-    evil = b'"}\\\x1b[2J\xc2\x9b1m\xff\xfe\xe2\x80\xa8'
-    heads = [b"GET /v1/%s?x=%s HTTP/1.1" % (evil, evil), b"GET /v1/account?key=" + key.encode() + b" HTTP/1.1", b"GET /v1/" + key.encode() + b" HTTP/1.1",
-             b"EVIL\x1b /v1/account HTTP/1.1", b"GET /v1/account HTTP/1.1"]
-    fields = [b"X-Request-Id: " + evil, b"X-Request-Id: a\rb", b"X-Forwarded-For: " + evil, b"X-Forwarded-For: 1.2.3.4\x1b, " + key.encode(),
-              b"X-Request-Id: " + key.encode(), b"User-Agent: " + evil + key.encode(), b"Cookie: a=" + key.encode(), b"Origin: " + key.encode(),
+    hostile = b'"}\\\x1b[2J\xc2\x9b1m\xff\xfe\xe2\x80\xa8'
+    heads = [b"GET /v1/%s?x=%s HTTP/1.1" % (hostile, hostile), b"GET /v1/account?key=" + key.encode() + b" HTTP/1.1", b"GET /v1/" + key.encode() + b" HTTP/1.1",
+             b"HOSTILE\x1b /v1/account HTTP/1.1", b"GET /v1/account HTTP/1.1"]
+    fields = [b"X-Request-Id: " + hostile, b"X-Request-Id: a\rb", b"X-Forwarded-For: " + hostile, b"X-Forwarded-For: 1.2.3.4\x1b, " + key.encode(),
+              b"X-Request-Id: " + key.encode(), b"User-Agent: " + hostile + key.encode(), b"Cookie: a=" + key.encode(), b"Origin: " + key.encode(),
               b"Host: " + key.encode()]
     with instance:
         count = 0
@@ -144,8 +144,8 @@ def test_requests_cannot_forge_lines_or_leak_secrets(make_viewtally, clock, tmp_
                 host = b"" if field.startswith(b"Host") else b"Host: x\r\n"
                 instance.exchange(head + b"\r\n" + host + field + b"\r\nAuthorization: Bearer " + key.encode() + b"\r\nConnection: close\r\n\r\n")
                 count += 1
-        instance.client(key).request("POST", "/v1/oauth/token", body=b"code=" + key.encode() + evil)
-        lines_when(path, count + 1)
+        instance.client(key).request("POST", "/v1/oauth/token", body=b"code=" + key.encode() + hostile)
+        wait_for_lines(path, count + 1)
         metrics = scrape(instance).text
     secret = key[len("service_live_"):]
     for text in (path.read_bytes(), instance.log.encode("utf-8", "surrogateescape"), metrics.encode()):
@@ -185,7 +185,7 @@ def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path)
                     pass
                 return data.count(b"\n") >= before
 
-            wait.until(drained, "the pipe to run dry", 30)
+            wait.until(drained, "the pipe to be drained", 30)
             assert "the access log can be written again" in instance.log
             assert all(json.loads(line)["request_id"] == "x" * 128 for line in data.splitlines())
     finally:
@@ -220,18 +220,18 @@ def test_reload_applies_new_values(logged):
     assert "RateLimit" not in first.headers and "Access-Control-Allow-Origin" not in first.headers
     other = logged.path.with_name("other.log")
     logged.configure({"limits": {"requests_per_minute": "3"}, "server": {"cors_origins": "https://app.example.com"}, "log": {"access": str(other), "format": "json"}})
-    hang_up(logged, "configuration reloaded, 4 values changed")
+    reload(logged, "configuration reloaded, 4 values changed")
     assert json.loads(logged.log.splitlines()[-1])["level"] == "info"
     answers = [client.get("/account", headers=origin) for _ in range(4)]
     assert [answer.status for answer in answers] == [200, 200, 200, 429]
     assert answers[0].headers["X-RateLimit-Limit"] == "3" and answers[0].headers["Access-Control-Allow-Origin"] == origin["Origin"]
-    assert len(lines_when(other, 4)) == 4 and len(lines_of(logged.path)) == 1
+    assert len(wait_for_lines(other, 4)) == 4 and len(lines_of(logged.path)) == 1
     logged.configure({"limits": {"requests_per_minute": "6", "headers": "off"}, "server": {"cors_origins": ""}, "log": {"level": "warn", "access": ""}})
-    hang_up(logged, "", 1)
+    reload(logged, "", 1)
     answers = []
     wait.until(lambda: answers.append(client.get("/account", headers=origin)) or "RateLimit" not in answers[-1].headers, "the new configuration")
     statuses = [answer.status for answer in answers] + [client.get("/account").status for _ in range(4)]
-    assert statuses.count(200) == 3, "of six a minute three were gone"
+    assert statuses.count(200) == 3, "three of the six requests per minute were used before"
     assert "Access-Control-Allow-Origin" not in answers[-1].headers
 
 
@@ -244,7 +244,7 @@ def test_reload_applies_minute_and_rules_of_the_refresh(viewtally, clock, tmp_pa
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total") == 1, "the run at the start")
         assert scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
         viewtally.configure({"refresh": {"minute": "20"}, "viral": {"min_views": "500"}})
-        hang_up(viewtally, "configuration reloaded, 2 values changed")
+        reload(viewtally, "configuration reloaded, 2 values changed")
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 20 * 60, "the new minute")
         spool.drop("one.ndjson", [reading("a", "2026-07-09T00:00:00Z", 600)])
         wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["viral"]["is_viral"], "the new rule")
@@ -252,49 +252,49 @@ def test_reload_applies_minute_and_rules_of_the_refresh(viewtally, clock, tmp_pa
 
 def test_reload_names_keys_that_need_a_restart(logged):
     logged.configure({"server": {"max_connections": "77", "base_url": "http://elsewhere/v1"}, "redis": {"password": "hushhush"}})
-    hang_up(logged, "configuration reloaded, 0 values changed")
+    reload(logged, "configuration reloaded, 0 values changed")
     for key in ("[server] max_connections", "[server] base_url", "[redis] password"):
         assert logged.log.count(f"{key} takes effect after a restart") == 1
     assert "hushhush" not in logged.log
     assert logged.client(logged.key).get("/account").status == 200
 
 
-@pytest.mark.parametrize("text, said", [("[limits]\nrequests_per_minute = many\n", ":2: [limits] requests_per_minute must be a whole number"),
+@pytest.mark.parametrize("text, message", [("[limits]\nrequests_per_minute = many\n", ":2: [limits] requests_per_minute must be a whole number"),
                                         ("[nonsense]\na = 1\n", "unknown section [nonsense]"), ("limits\n", "must be [section]"),
                                         ("[log]\naccess = /nowhere/at/all\nlevel = debug\n", "[log] access: /nowhere/at/all: No such file"), (None, "cannot read the file")])
-def test_reload_ignores_an_invalid_configuration(logged, text, said):
+def test_reload_ignores_an_invalid_configuration(logged, text, message):
     client = logged.client(logged.key)
     client.get("/account")
-    lines_when(logged.path, 1)
+    wait_for_lines(logged.path, 1)
     logged.path.rename(logged.path.with_name("old"))
     if text is None:
         logged.config_path.unlink()
     else:
         logged.config_path.write_text(text)
-    hang_up(logged, "the configuration is unchanged: ")
-    assert said in logged.log
+    reload(logged, "the configuration is unchanged: ")
+    assert message in logged.log
     assert "RateLimit" not in client.get("/account").headers
-    assert len(lines_when(logged.path, 1)) == 1, "the log is reopened all the same"
+    assert len(wait_for_lines(logged.path, 1)) == 1, "the log is reopened although the configuration is invalid"
     assert "debug" not in logged.log
 
 
 def test_connections_leave_descriptors_for_the_admin_listener(make_viewtally, clock, tmp_path):
-    clock.set_monotonic(1_000_000)      # does not advance: no connection is idle long enough to be evicted
+    clock.set_monotonic(1_000_000)      # does not advance, so no connection becomes idle long enough to be evicted
     instance = make_viewtally({"server": {"max_connections": "10000"}}, clock)
     limited = tmp_path / "limited"
     limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {instance.binary} "$@"\n')
     limited.chmod(0o755)
     instance.binary = str(limited)
     instance.start()
-    with_connections = []
+    connections = []
     try:
         for _ in range(300):
-            with_connections.append(connect(instance.address))
+            connections.append(connect(instance.address))
         wait.until(lambda: scrape(instance).get("viewtally_http_listeners_paused") == 1, "the server to be full")
         metrics = scrape(instance)
         assert metrics.get("viewtally_http_connections") == 192 and metrics.get("process_max_fds") == 256
         assert instance.admin().get("/readyz").body == b"ready\n"
     finally:
-        for sock in with_connections:
+        for sock in connections:
             sock.close()
     instance.stop()

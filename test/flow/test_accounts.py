@@ -147,7 +147,7 @@ def test_invitation_resets_a_forgotten_password_and_signs_out(world):
     path = invite(world, world.author)
     other = Browser(world.client())
     assert 'value="ann"' in other.get(path).body
-    assert accept(other, path, login="somebody else", password="another password", again="another password").status == 303
+    assert accept(other, path, login="other login", password="another password", again="another password").status == 303
     assert is_signed_in(other) and not is_signed_in(world.browser)
     sign_in(world, "ann", "another password")
     page = Browser(world.client())

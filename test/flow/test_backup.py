@@ -29,15 +29,15 @@ def test_backup_has_all_commits_and_can_be_restored(viewtally):
     viewtally.start()
     before = events(viewtally, key)
     assert len(before) == 4  # 1,000, 10,000, viral at 10,000, 50,000
-    viewtally.run("backup", "kept.db")
+    viewtally.run("backup", "copy.db")
     viewtally.import_lines([reading(2, 600_000)])
     later = events(viewtally, key)
     assert later[:4] == before and len(later) == 7
     # Rejected while in use, without effect.
-    refused = viewtally.run("restore", "kept.db", status=3)
+    refused = viewtally.run("restore", "copy.db", status=3)
     assert "in use" in refused.err and events(viewtally, key) == later
     viewtally.stop()
-    restored = viewtally.run("restore", "kept.db")
+    restored = viewtally.run("restore", "copy.db")
     assert "was moved to" in restored.out
     viewtally.start()
     assert events(viewtally, key) == before
@@ -58,9 +58,9 @@ def test_restored_database_has_other_etags(viewtally):
     viewtally.start()
     with viewtally.client(key) as client:
         tag = client.get("/stats").headers["ETag"]
-    viewtally.run("backup", "kept.db")
+    viewtally.run("backup", "copy.db")
     viewtally.stop()
-    viewtally.run("restore", "kept.db")
+    viewtally.run("restore", "copy.db")
     viewtally.start()
     with viewtally.client(key) as client:
         assert client.get("/stats").headers["ETag"] != tag

@@ -29,7 +29,7 @@ def server(make_viewtally):
 
 
 def drive(server, driver, *arguments, seconds=SECONDS):
-    """Runs a driver with the address and key of a server; it must end with `N passed, 0 failed`, and the server must still run."""
+    """Runs a driver against the server. It must report `N passed, 0 failed`, and the server must still run. Returns N."""
     host, _, port = server.address.rpartition(":")
     command = [sys.executable, str(DRIVERS / driver), host, port, "--key", server.key, "--path", "/v1/account", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False,
@@ -41,8 +41,8 @@ def drive(server, driver, *arguments, seconds=SECONDS):
 
 
 def test_conformance_suite_passes(server):
-    """1,251 malformed, edge and valid streams; a strict server passes 1,211 and gets warnings for the rest. Bodies go to an
-    address that reads them completely and responds with 405, because a 400 of the endpoint would look like a 400 of the parser."""
+    """1,251 malformed, edge and valid streams; a strict server passes 1,211 and gets warnings for the others. Bodies are
+    sent to an endpoint that responds with 405, because a 400 of the endpoint would look like a 400 of the parser."""
     assert drive(server, "conformance.py", "--post-path", "/v1/account") >= 1211
 
 

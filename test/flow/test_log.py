@@ -1,4 +1,4 @@
-"""The log: a reader of standard error that stops reading must not block the server."""
+"""The log: the server must not block if the reader of its standard error stops reading."""
 import fcntl
 import os
 import re
@@ -9,11 +9,11 @@ from lib import wait
 from lib.metrics import scrape
 
 PIPE_BYTES = 4096
-ENOUGH_REQUESTS = 4_500         # about 100 bytes each at level debug: more than the pipe and the queue of 256 KiB can hold
+ENOUGH_REQUESTS = 4_500         # at level debug each logs about 100 bytes: more than the pipe and the queue of 256 KiB hold
 
 
 class Pipe:
-    """A FIFO as standard error of the server. The test decides when it is read."""
+    """A FIFO as the standard error of the server. It is read only by read()."""
 
     def __init__(self, instance):
         self.path = instance.directory / "stderr.fifo"
@@ -27,7 +27,7 @@ class Pipe:
         self.text = ""
 
     def read(self):
-        """Reads the content of the pipe; returns the whole text so far."""
+        """Drains the pipe. Returns all text read so far."""
         try:
             while data := os.read(self.reader, 1 << 16):
                 self.text += data.decode()
@@ -41,7 +41,7 @@ class Pipe:
 
 @pytest.fixture
 def piped(make_viewtally):
-    """An installation that logs at level debug to a pipe that is not read: .pipe, .key."""
+    """An installation that logs at level debug to `pipe`, which is not read; `key` is an API key."""
     instance = make_viewtally({"log": {"level": "debug"}, "admin": {"listen": "127.0.0.1:0"}})
     instance.key = instance.create_key(instance.add_author())
     instance.pipe = Pipe(instance)
@@ -50,7 +50,7 @@ def piped(make_viewtally):
     instance.pipe.close()
 
 
-def ask_often(instance, count):
+def send_requests(instance, count):
     with instance.client(instance.key) as client:
         for _ in range(count):
             assert client.get("/account").status == 200
@@ -63,11 +63,11 @@ def dropped(instance):
 def test_unread_log_drops_lines_and_reports_it_once(piped):
     with piped:
         assert dropped(piped) == 0
-        ask_often(piped, ENOUGH_REQUESTS)
+        send_requests(piped, ENOUGH_REQUESTS)
         lost = dropped(piped)
         assert lost > 0
         wait.until(lambda: "lines were dropped" in piped.pipe.read(), "the report of dropped lines")
-        ask_often(piped, 10)
+        send_requests(piped, 10)
         wait.until(lambda: piped.pipe.read().count("/v1/account") and piped.pipe.text.endswith("\n"), "later lines")
         reports = re.findall(r"(\d+) lines were dropped", piped.pipe.text)
         assert len(reports) == 1 and lost <= int(reports[0]) <= dropped(piped)
@@ -77,7 +77,7 @@ def test_unread_log_drops_lines_and_reports_it_once(piped):
 def test_no_line_is_lost_while_the_log_is_read(piped):
     with piped:
         for _ in range(20):
-            ask_often(piped, 100)
+            send_requests(piped, 100)
             piped.pipe.read()
         wait.until(lambda: piped.pipe.read().count("/v1/account") >= 2000, "every request's line")
         assert dropped(piped) == 0 and "were dropped" not in piped.pipe.text
@@ -85,16 +85,16 @@ def test_no_line_is_lost_while_the_log_is_read(piped):
 
 @pytest.mark.parametrize("requests", [300, ENOUGH_REQUESTS])
 def test_server_stops_although_its_log_is_blocked(piped, requests):
-    """At the first stop the queue is partly filled, at the second one it is full."""
+    """300 requests fill the queue partly, ENOUGH_REQUESTS fill it completely."""
     piped.start()
-    ask_often(piped, requests)
+    send_requests(piped, requests)
     piped.stop()
 
 
 def test_standard_error_stays_blocking_for_other_processes(piped):
-    """O_NONBLOCK is a flag of the open file description, which other processes may share."""
+    """O_NONBLOCK belongs to the open file description, which other processes may share."""
     with piped:
-        ask_often(piped, 300)
+        send_requests(piped, 300)
         flags = int(re.search(r"flags:\s*(\d+)", open(f"/proc/{piped.pid}/fdinfo/2", encoding="ascii").read()).group(1), 8)
         assert not flags & os.O_NONBLOCK
 
@@ -104,7 +104,7 @@ def test_access_log_on_standard_error_does_not_block(make_viewtally):
     instance.key = instance.create_key(instance.add_author())
     instance.pipe = Pipe(instance)
     with instance:
-        ask_often(instance, 2000)
+        send_requests(instance, 2000)
         instance.pipe.read()
-        ask_often(instance, 2000)
+        send_requests(instance, 2000)
     instance.pipe.close()

@@ -195,7 +195,7 @@ def test_scripts_are_loaded_again_after_script_flush(world, redis):
 
 
 @pytest.mark.parametrize("garbage", [("SET", "no times at all"), ("SET", "x"), ("SET", ""), ("LPUSH", "x")], ids=str)
-def test_value_that_is_no_window_is_replaced(world, redis, garbage):
+def test_invalid_value_is_replaced(world, redis, garbage):
     redis.call(garbage[0], world.window, garbage[1])
     with world.client() as client:
         assert remaining(client.get("/account")) == LIMIT - 1

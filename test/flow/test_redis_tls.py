@@ -41,11 +41,11 @@ class World:
         self.wait_for("redis: up")
 
     def has_logged(self, words):
-        """Whether the first line about Redis has these words."""
+        """Returns True if the first log line about Redis contains all words."""
         return all(word in self.lines()[0] for word in ("redis: unavailable", *words))
 
     def assert_limits_in_process(self):
-        """A handshake that blocked the loop would block these requests for ever."""
+        """Sends requests, which would never complete if the handshake blocked the loop."""
         with self.server.client(self.key) as client:
             assert [client.get("/account").status for _ in range(6)] == [200] * 5 + [429]
 

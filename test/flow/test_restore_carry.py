@@ -45,7 +45,7 @@ def connect_account(instance, name, account, version=1, api=0, token=b"sealed"):
 def world(viewtally):
     """Authors Ann and Bob with keys, an app, names to sign in with and accounts, and the backup `then.db` of that state."""
     viewtally.import_lines([author("Ann"), author("Bob")])
-    viewtally.kept, viewtally.leaked, viewtally.bobs = (viewtally.create_key(uid(name)) for name in ("Ann", "Ann", "Bob"))
+    viewtally.valid, viewtally.leaked, viewtally.bobs = (viewtally.create_key(uid(name)) for name in ("Ann", "Ann", "Bob"))
     viewtally.app, viewtally.bad_app = oauth.add_app(viewtally, confidential=True), oauth.add_app(viewtally, name="Bad")
     for name, login, password in (("Ann", "ann", PASSWORD_A), ("Bob", "bob", PASSWORD_A)):
         sql(viewtally, "INSERT INTO logins (author_id, name, password, password_set_at) VALUES (?, ?, ?, 1)", row_of(viewtally, name), login, password)
@@ -99,7 +99,7 @@ def test_revocations_survive_a_restore(world):
     assert sorted(path.name for path in world.directory.glob("viewtally.db-*")) == ["viewtally.db-import", "viewtally.db-lock"]
     sql(world, "DELETE FROM platform_credentials")          # not sealed with a real key
     world.start()
-    assert error_of(world, world.kept) == 200
+    assert error_of(world, world.valid) == 200
     assert error_of(world, world.leaked) == error_of(world, late) == (401, "api_key_revoked")
     assert error_of(world, world.bobs) == (403, "plan_inactive")
 
@@ -124,7 +124,7 @@ def test_second_restore_of_the_same_backup_revives_nothing(world):
 
 def test_undone_restore_has_later_revocations(world):
     world.run("restore", "then.db")
-    world.run("key", "revoke", uuid_text(key_id(world, world.kept)))
+    world.run("key", "revoke", uuid_text(key_id(world, world.valid)))
     aside, = world.directory.glob("viewtally.db.before-*")
     assert "1 keys revoked" in world.run("restore", str(aside)).out
     assert len(revocations(world)["revoked"]) == 1
@@ -165,7 +165,7 @@ def test_repeated_restore_after_kill_carries_over(world):
 
 def assert_lists_what_is_valid(world, printed):
     assert "Some revocations after the backup could not be carried over" in printed
-    for key in (world.kept, world.leaked, world.bobs):
+    for key in (world.valid, world.leaked, world.bobs):
         assert f"  key      {uuid_text(key_id(world, key))}  ...{key[-4:]}  of author " in printed
     for name in ("Ann", "Bob"):
         assert f"  plan     of author {uid(name)}  {name}\n" in printed
@@ -269,9 +269,9 @@ def test_account_that_the_replaced_database_never_had_is_kept(world):
     assert accounts(world) == ["goes", "later", "stays"]
 
 
-@pytest.mark.parametrize("then, now, kept", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
+@pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
-def test_clock_floor_never_decreases(world, then, now, kept):
+def test_clock_floor_never_decreases(world, then, now, expected):
     """The observation of a clock that is ahead continues from the replaced database, or starts again."""
     put_floor(world, then)
     world.run("backup", "clock.db")
@@ -279,7 +279,7 @@ def test_clock_floor_never_decreases(world, then, now, kept):
     put_floor(world, now)
     world.run("restore", "clock.db")
     found = dict(sql(world, "SELECT key, value FROM meta WHERE key LIKE 'expiry%'"))
-    assert found == dict(zip(FLOOR_KEYS, kept))
+    assert found == dict(zip(FLOOR_KEYS, expected))
 
 
 FLOOR_KEYS = ("expiry_floor", "expiry_ahead_wall", "expiry_ahead_for")

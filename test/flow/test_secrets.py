@@ -84,7 +84,7 @@ def test_rotate_while_the_server_runs(viewtally):
     author = viewtally.add_author()
     numbers = [secrets.connect(viewtally, author, account=f"open-{i}") for i in range(3)]
     old, = secrets.key_ids(path)
-    kept = path.read_bytes()
+    old_key_file = path.read_bytes()
     with viewtally:
         done = viewtally.run("secrets", "rotate")
         new, = secrets.key_ids(path)
@@ -96,7 +96,7 @@ def test_rotate_while_the_server_runs(viewtally):
     ids = {row[0][:4].hex() for row in secrets.rows(viewtally, "SELECT access_sealed FROM platform_credentials")}
     assert ids == {new}
     # The old key file decrypts none of it, and the check reports that.
-    path.write_bytes(kept)
+    path.write_bytes(old_key_file)
     assert "is not in the key file" in viewtally.run("secrets", "check", status=2).err
 
 

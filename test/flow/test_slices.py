@@ -1,4 +1,4 @@
-"""Responses longer than a time slice: complete, correct, from one snapshot of the data, without blocking other requests."""
+"""Responses that take several time slices are complete, show one snapshot of the data, and do not block other requests."""
 import csv
 import datetime
 import io
@@ -18,9 +18,9 @@ from lib.clock import FakeClock
 from lib.pages import session_cookie
 from lib.viewtally import Viewtally, sanitized
 
-FROM, TO = datetime.date(2026, 4, 12), datetime.date(2026, 7, 10)       # 90 dates, both ends counted
+FROM, TO = datetime.date(2026, 4, 12), datetime.date(2026, 7, 10)       # 90 dates, inclusive
 RANGE = {"start_date": str(FROM), "end_date": str(TO)}
-BOOKS = 200                     # of the author with many videos
+BOOKS = 200                     # of the author `big`
 MANY = 3_000 if sanitized() else 10_000
 READERS = 10
 
@@ -52,14 +52,14 @@ class Plan:
         self.lines += shelved
 
     def _add_video(self, rng, n):
-        name, posted = f"video {n}", n % 85             # many have the same time, so the id decides
+        name, posted = f"video {n}", n % 85             # many videos have the same posted_at and are ordered by id
         book = f"book {rng.randrange(BOOKS)}" if n % 7 else None
         video = lines.video(name, "big", at(posted, n // 85 % 4), book_id=book and lines.uid(book))
         self.lines.append(video)
         views, gains = rng.randrange(500), {}
         total = base = views
         self.lines.append(lines.reading(name, at(posted + 1, 36_000), views, baseline=True))
-        for later in (2, 3, 9) if n % 11 else ():       # every eleventh video gains no views
+        for later in (2, 3, 9) if n % 11 else ():       # every eleventh video has no gain
             if posted + later < 90:
                 gain = rng.randrange(1, 400)
                 total += gain
@@ -75,7 +75,7 @@ class Plan:
         self.rows.append((at(posted, n // 85 % 4), video["id"], name, video["book_id"], days))
 
     def by_book(self):
-        """{book id: {date: sum}} of the rows with a book."""
+        """Returns {book id: {date: sum of views}} of the rows with a book."""
         books = {}
         for _, _, _, book, days in self.rows:
             if book:
@@ -103,7 +103,7 @@ class World:
         return self.get("/stats", **{**RANGE, **options})
 
     def open_slowly(self, target, author="big", version="1.1"):
-        """A connection with small buffers that has sent its request and received the first bytes of the response."""
+        """Sends a request on a connection with a small receive buffer. Returns the socket and the first bytes of the response."""
         host, _, port = self.instance.address.rpartition(":")
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -128,7 +128,7 @@ def world(tmp_path_factory):
     made.instance.stop()
 
 
-def split(data):
+def split_response(data):
     """Returns head, decoded body, and whether the body is complete."""
     head, _, rest = data.partition(b"\r\n\r\n")
     if b"Transfer-Encoding: chunked" not in head:
@@ -147,57 +147,57 @@ def assert_rows(world, rows):
     """Asserts that the rows of a JSON response equal the expected ones, including their order."""
     seen = [(row["video"]["posted_at"], row["video"]["id"], row["video"]["title"],
              row["video"]["book"] and row["video"]["book"]["id"],
-             [(shown["date"], shown["views"], shown["views_total"]) for shown in row["days"]]) for row in rows]
+             [(entry["date"], entry["views"], entry["views_total"]) for entry in row["days"]]) for row in rows]
     assert len(seen) == len(world.plan.rows)
-    assert all(mine == theirs for mine, theirs in zip(seen, world.plan.rows))
+    assert all(found == expected_row for found, expected_row in zip(seen, world.plan.rows))
 
 
-# --- complete and correct ---
+# --- complete responses ---
 
 
 def test_json_has_every_video(world):
-    answer = world.stats()
-    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
-    assert "Content-Length" not in answer.headers
-    shown = answer.json()
-    assert_rows(world, shown["data"])
-    assert len(answer.body) > 1_000_000 and (shown["start_date"], shown["end_date"]) == (str(FROM), str(TO))
-    for row in shown["data"]:       # baseline plus gains is the total
+    response = world.stats()
+    assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
+    assert "Content-Length" not in response.headers
+    page = response.json()
+    assert_rows(world, page["data"])
+    assert len(response.body) > 1_000_000 and (page["start_date"], page["end_date"]) == (str(FROM), str(TO))
+    for row in page["data"]:       # the total is the baseline plus all gains
         assert row["days"][-1]["views_total"] == world.plan.views[row["video"]["id"]]
 
 
 def test_csv_has_every_video(world):
-    answer = world.stats(format="csv")
-    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
-    rows = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+    response = world.stats(format="csv")
+    assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
+    rows = list(csv.DictReader(io.StringIO(response.body.decode(), newline="")))
     expected = [(date, video, book or "", str(views), str(total))
                 for _, video, _, book, days in world.plan.rows for date, views, total in days]
     seen = [(row["date"], row["video_id"], row["book_id"], row["views"], row["views_total"]) for row in rows]
-    assert len(seen) == len(expected) and all(mine == theirs for mine, theirs in zip(seen, expected))
+    assert len(seen) == len(expected) and all(found == expected_row for found, expected_row in zip(seen, expected))
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_book_rows_are_the_sums_of_their_videos(world, form):
-    answer = world.stats(group_by="book", format=form)
-    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
+    response = world.stats(group_by="book", format=form)
+    assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
     if form == "json":
-        seen = {row["book"]["id"]: {shown["date"]: shown["views"] for shown in row["days"]} for row in answer.json()["data"]}
+        seen = {row["book"]["id"]: {entry["date"]: entry["views"] for entry in row["days"]} for row in response.json()["data"]}
     else:
         seen = {}
-        for row in csv.DictReader(io.StringIO(answer.body.decode(), newline="")):
+        for row in csv.DictReader(io.StringIO(response.body.decode(), newline="")):
             seen.setdefault(row["book_id"], {})[row["date"]] = int(row["views"])
     assert seen == world.plan.by_book()
     assert list(seen) == [lines.uid(f"book {n}") for n in reversed(range(BOOKS)) if lines.uid(f"book {n}") in seen]
 
 
 def test_response_has_every_book(world):
-    answer = world.get("/books", "shelf")
-    assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
-    seen = [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in answer.json()["data"]]
+    response = world.get("/books", "shelf")
+    assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
+    seen = [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in response.json()["data"]]
     assert seen == [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in world.plan.shelf]
 
 
-# --- the protocol ---
+# --- HTTP ---
 
 
 @pytest.mark.parametrize("path, author, params", [("/stats", "big", RANGE), ("/stats", "big", {**RANGE, "format": "csv"}),
@@ -225,7 +225,7 @@ def test_head_keeps_the_connection_open(world):
 def test_http_1_0_response_ends_with_the_connection(world):
     sock, first = world.open_slowly(STATS, version="1.0")
     with sock:
-        head, body, ended = split(first + receive_all(sock))
+        head, body, ended = split_response(first + receive_all(sock))
     assert " 200 " in head and "chunked" not in head.lower() and ended is None
     assert_rows(world, json.loads(body)["data"])
 
@@ -253,8 +253,8 @@ def test_slow_readers_do_not_block_others_and_need_little_memory(world):
             for _ in range(60):
                 for sock in readers:
                     assert sock.recv(2048)
-                answer = client.get("/stats")       # between the time slices of the long responses
-                assert answer.status == 200 and len(answer.body) < 2000
+                response = client.get("/stats")       # served between the time slices of the long responses
+                assert response.status == 200 and len(response.body) < 2000
                 most = max(most, world.rss_kb())
             assert client.opened == 1
     finally:
@@ -264,26 +264,26 @@ def test_slow_readers_do_not_block_others_and_need_little_memory(world):
             sock.close()
     bound_kb = (READERS + 1) * 1536
     assert most - before < bound_kb, (before, most)
-    assert READERS * body // 1024 > 3 * bound_kb        # buffering all responses would exceed the bound
+    assert READERS * body // 1024 > 3 * bound_kb        # the bound excludes buffering of whole responses
     assert world.get("/account").status == 200
 
 
 def read_dashboard(world, cookie):
     with world.instance.client(timeout=120) as client:
-        answer = client.request("GET", "/dashboard", headers={"Cookie": f"viewtally-session={cookie}"})
-    assert answer.status == 200
-    return answer.body.decode()
+        response = client.request("GET", "/dashboard", headers={"Cookie": f"viewtally-session={cookie}"})
+    assert response.status == 200
+    return response.body.decode()
 
 
-def answers_before(world, cookie):
-    """The number of small requests, one after the other, that are served between the request for a dashboard and its response."""
+def requests_served_before(world, cookie):
+    """Counts the small requests that are served, in sequence, between the request for a dashboard and its response."""
     host, _, port = world.instance.address.rpartition(":")
     big, small = (socket.create_connection((host, int(port)), 120) for _ in range(2))
-    ask = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.keys['small']}\r\n\r\n".encode()
+    request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.keys['small']}\r\n\r\n".encode()
     with big, small:
         big.sendall(f"GET /dashboard HTTP/1.1\r\nHost: a\r\nCookie: viewtally-session={cookie}\r\n\r\n".encode())
         for count in range(1000):
-            small.sendall(ask)
+            small.sendall(request)
             ready, _, _ = select.select([big, small], [], [], 120)
             if big in ready:
                 assert big.recv(12) == b"HTTP/1.1 200"
@@ -293,33 +293,33 @@ def answers_before(world, cookie):
 
 
 def test_dashboard_does_not_block_other_requests(world):
-    """The sums over all videos are computed in time slices, once for each revision of the data, and they are correct."""
+    """The sums over all videos are computed in time slices, once per revision of the data."""
     cookie, most = session_cookie(world.instance, lines.uid("big")), 0
     for n in range(10):
         world.instance.import_lines([lines.author("big", plan_active=bool(n % 2))])
-        most = max(most, answers_before(world, cookie))
+        most = max(most, requests_served_before(world, cookie))
         if most >= 4:
             break
-    assert most >= 4            # without time slices it would be one, because both were queued
+    assert most >= 4            # without time slices it is 1: the request that was queued together with that for the dashboard
     body = read_dashboard(world, cookie)
     world.instance.import_lines([lines.author("big", plan_active=True)])
     month = {str(TO - datetime.timedelta(days=back)) for back in range(30)}
-    shown = [int(value.replace(",", "")) for value in re.findall(r'<dd class="big">.*?class="sr">([\d,]+)<', body)]
-    assert shown[0] == sum(world.plan.views.values())
-    assert shown[1] == sum(views for *_, days in world.plan.rows for date, views, _ in days if date in month)
+    totals = [int(value.replace(",", "")) for value in re.findall(r'<dd class="big">.*?class="sr">([\d,]+)<', body)]
+    assert totals[0] == sum(world.plan.views.values())
+    assert totals[1] == sum(views for *_, days in world.plan.rows for date, views, _ in days if date in month)
 
 
-# --- changing data ---
+# --- changes of the data during a response ---
 
 
-def changes(world, target, author, change):
-    """Returns the body before the change, the bytes that a client received while `change` was imported, whether they were complete, and the ETag."""
+def import_during_response(world, target, author, change):
+    """Imports `change` during a response. Returns the response before the change, the body that the client received, and whether it is complete."""
     before = world.get(target.removeprefix("/v1"), author) if "?" not in target else world.stats(**dict(
         pair.split("=") for pair in target.split("?")[1].split("&")))
     sock, first = world.open_slowly(target, author)
     with sock:
         world.instance.import_lines(change)
-        head, body, ended = split(first + receive_all(sock))
+        head, body, ended = split_response(first + receive_all(sock))
     assert " 200 " in head and before.headers["ETag"] in head
     return before, body, ended
 
@@ -331,12 +331,12 @@ def assert_cut_off(before, body, ended):
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_title_change_during_a_response_cuts_it_off(world, form):
-    """The video is last, so it has not been sent yet: the response is cut off, and all its bytes are from the old revision."""
+    """The changed video is the last one and not sent yet: the response is cut off, and all its bytes are of the old revision."""
     _, _, title, _, _ = world.plan.rows[-1]
     target = f"{STATS}&format={form}"
     change = lines.video(title, "big", title="Changed")
     change.pop("posts")
-    before, body, ended = changes(world, target, "big", [change])
+    before, body, ended = import_during_response(world, target, "big", [change])
     assert_cut_off(before, body, ended)
     after = world.stats(format=form)
     assert after.headers["ETag"] != before.headers["ETag"] and b"Changed" in after.body and b"Changed" not in before.body
@@ -346,28 +346,28 @@ def test_title_change_during_a_response_cuts_it_off(world, form):
 
 def test_new_reading_during_a_response_cuts_it_off(world):
     _, video, title, _, days = world.plan.rows[0]
-    before, body, ended = changes(world, STATS, "big", [
+    before, body, ended = import_during_response(world, STATS, "big", [
         lines.reading(title, "2026-07-10T11:30:00Z", days[-1][2] + 5)])
     assert_cut_off(before, body, ended)
     after = world.stats()
     assert after.headers["ETag"] != before.headers["ETag"]
-    shown = after.json()["data"][0]
-    assert shown["video"] == before.json()["data"][0]["video"] and shown["video"]["id"] == video
-    assert shown["days"][-1]["views_total"] == days[-1][2] + 5
-    # From here on the expected data includes it.
+    row = after.json()["data"][0]
+    assert row["video"] == before.json()["data"][0]["video"] and row["video"]["id"] == video
+    assert row["days"][-1]["views_total"] == days[-1][2] + 5
+    # Later tests expect the new reading.
     date, gained, total = days[-1]
     days[-1] = (date, gained + 5, total + 5)
     world.plan.views[video] = total + 5
 
 
 def test_change_of_another_author_has_no_effect(world):
-    before, body, ended = changes(world, STATS, "big", [lines.reading("little", "2026-07-10T11:30:00Z", 70)])
+    before, body, ended = import_during_response(world, STATS, "big", [lines.reading("little", "2026-07-10T11:30:00Z", 70)])
     assert ended is True and body == before.body
 
 
 def test_book_change_during_a_response_cuts_it_off(world):
     last = world.plan.shelf[-1]
-    before, body, ended = changes(world, "/v1/books", "shelf", [{**last, "title": "Changed"}])
+    before, body, ended = import_during_response(world, "/v1/books", "shelf", [{**last, "title": "Changed"}])
     assert_cut_off(before, body, ended)
     after = world.get("/books", "shelf")
     assert after.headers["ETag"] != before.headers["ETag"] and b"Changed" in after.body

@@ -1,4 +1,4 @@
-"""An HTTP client for tests: kept-alive requests through http.client, and raw bytes through a socket."""
+"""An HTTP client for tests: requests on a persistent connection through http.client, and raw bytes through a socket."""
 import http.client
 import json
 import socket
@@ -34,7 +34,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class Client:
-    """Requests on one kept-alive connection. `address` is "host:port", "[::1]:port" or "unix:/path"."""
+    """Sends requests on one persistent connection. `address` is "host:port", "[::1]:port" or "unix:/path"."""
 
     def __init__(self, address, key=None, base="/v1", timeout=30.0):
         self.address = address
@@ -99,7 +99,7 @@ class Client:
 
 
 def connect(address, timeout=30.0):
-    """A plain socket to "host:port", "[::1]:port" or "unix:/path"."""
+    """Returns a socket that is connected to "host:port", "[::1]:port" or "unix:/path"."""
     if address.startswith("unix:"):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(timeout)

@@ -1,7 +1,7 @@
 """The fake clock: a file of two little-endian int64 that the binary maps (VIEWTALLY_TEST_CLOCK).
 
-The first is the wall clock in ms since 1970, the second the monotonic clock in ms; 0 leaves the real one. Only the builds
-with test seams (MODE=debug, asan, cov) honour it.
+The first is the wall clock in ms since 1970, the second the monotonic clock in ms; 0 means the real clock. Only builds
+with test seams (MODE=debug, asan, cov) use it.
 """
 import ctypes
 import datetime
@@ -50,7 +50,7 @@ class FakeClock:
         self._monotonic.value = int(ms)
 
     def advance(self, ms):
-        """Advances both clocks (a clock that is 0 stays real)."""
+        """Advances both clocks (a value of 0, the real clock, stays 0)."""
         if self.wall_ms:
             self.set_wall(self.wall_ms + ms)
         if self.monotonic_ms:

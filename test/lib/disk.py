@@ -11,7 +11,7 @@ BLOCK = 4096
 
 class Disk:
     def __init__(self, path, size):
-        """`size` as for mount: "1m". Raises OSError if it cannot be mounted."""
+        """`size` has the format of mount, such as "1m". Raises OSError if the tmpfs cannot be mounted."""
         self.path = pathlib.Path(path)
         self.path.mkdir()
         mounted = shutil.which("mount") and subprocess.run(
@@ -20,7 +20,7 @@ class Disk:
             raise OSError("a tmpfs cannot be mounted (needs root)")
 
     def fill(self, room=0):
-        """Fills the disk, except for `room` bytes."""
+        """Fills the disk except for `room` bytes."""
         path = self.path / "filler"
         with open(path, "wb", buffering=0) as filler:
             with contextlib.suppress(OSError):
@@ -35,7 +35,7 @@ class Disk:
         subprocess.run(["mount", "-o", f"remount,size={size}", str(self.path)], check=True)
 
     def unmount(self):
-        # Lazily, because the server may stop later.
+        # Lazily, because the server may still use the disk.
         subprocess.run(["umount", "-l", str(self.path)], check=True)
 
 

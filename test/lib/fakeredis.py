@@ -1,4 +1,4 @@
-"""A fake Redis: it completes the handshake as a real one does, and replies to the limit script as a test chooses."""
+"""A fake Redis that completes the handshake and replies to the limit script as the test chooses."""
 import hashlib
 import re
 import socket
@@ -7,19 +7,19 @@ import time
 
 
 def is_probe(words):
-    """Whether a command is one of the calls that the server makes to probe a new connection."""
+    """Returns True if the command is a call by which the server probes a new connection."""
     return words[0] == b"EVALSHA" and words[3].endswith(b":probe")
 
 
 def limit_keys(words):
-    """The Redis keys in a call of the limit script; empty for a probe and for any other command."""
+    """Returns the Redis keys in a call of the limit script; empty for a probe and for any other command."""
     if words[0] != b"EVALSHA" or is_probe(words) or b":poll:" in words[3]:
         return []
     return words[3:3 + int(words[2])]
 
 
 def verdict(remaining, reset_ms):
-    """The reply of the limit script for one request; remaining -1: rejected."""
+    """Encodes the reply of the limit script to one request; a negative `remaining` rejects the request."""
     return b":%d\r\n:%d\r\n" % (remaining, reset_ms)
 
 

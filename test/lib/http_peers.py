@@ -1,7 +1,7 @@
-"""Correct and broken servers for test/unit/test_http_client.c. Usage: http_peers.py DIRECTORY
+"""Correct and faulty servers for test/unit/test_http_client.c. Usage: http_peers.py DIRECTORY
 
-Prints a line "NAME PORT" for each, then "ready", and ends when its standard input ends. The certificates are made in
-DIRECTORY, whose ca.crt vouches for those that are to be accepted.
+Prints a line "NAME PORT" for each server, then "ready", and exits when its standard input ends. The certificates are created in
+DIRECTORY; its ca.crt is the authority of the valid ones.
 """
 import gzip
 import http.server
@@ -31,7 +31,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def answer(self, body, status=200, **headers):
+    def respond(self, body, status=200, **headers):
         self.send_response(status)
         self.send_header("Content-Length", len(body))
         for name, value in headers.items():
@@ -44,28 +44,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer(f"{self.path} {self.headers['Content-Type']} {self.headers['Authorization']} ".encode() + body)
+        self.respond(f"{self.path} {self.headers['Content-Type']} {self.headers['Authorization']} ".encode() + body)
 
     def on_ok(self):
-        self.answer(b'{"n":1}', X_App_Usage='{"call_count":28}', Content_Type="application/json")
+        self.respond(b'{"n":1}', X_App_Usage='{"call_count":28}', Content_Type="application/json")
 
     def on_fields(self):
-        self.answer("\n".join(f"{name.lower()}: {value}" for name, value in self.headers.items()).encode())
+        self.respond("\n".join(f"{name.lower()}: {value}" for name, value in self.headers.items()).encode())
 
     def on_target(self):
-        self.answer(self.path.encode())
+        self.respond(self.path.encode())
 
     def on_gzip(self):
-        self.answer(gzip.compress(b"a" * 100000), Content_Encoding="gzip")
+        self.respond(gzip.compress(b"a" * 100000), Content_Encoding="gzip")
 
     def on_bomb(self):
-        self.answer(gzip.compress(bytes(100 * MEBIBYTE)), Content_Encoding="gzip")
+        self.respond(gzip.compress(bytes(100 * MEBIBYTE)), Content_Encoding="gzip")
 
     def on_broken_gzip(self):
-        self.answer(b"\x1f\x8bnothing of the kind", Content_Encoding="gzip")
+        self.respond(b"\x1f\x8bnothing of the kind", Content_Encoding="gzip")
 
     def on_big(self):
-        self.answer(bytes(10 * MEBIBYTE))
+        self.respond(bytes(10 * MEBIBYTE))
 
     def on_endless(self):
         self.send_response(200)
@@ -75,10 +75,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(bytes(65536))
 
     def on_headers(self):
-        self.answer(b"", **{f"X_{i}": "v" * 1000 for i in range(80)})
+        self.respond(b"", **{f"X_{i}": "v" * 1000 for i in range(80)})
 
     def on_many_headers(self):
-        self.answer(b"", **{f"X_{i}": "v" for i in range(250)})
+        self.respond(b"", **{f"X_{i}": "v" for i in range(250)})
 
     def on_trickle(self):
         self.send_response(200)
@@ -102,7 +102,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def on_redirect(self):
-        self.answer(b"elsewhere", 302, Location="/ok")
+        self.respond(b"elsewhere", 302, Location="/ok")
 
     def on_garbage(self):
         self.wfile.write(b"\x00\xff nothing of HTTP\r\n\r\n")
@@ -113,7 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.on_ok()
 
     def on_teapot(self):
-        self.answer(b'{"error":"short and stout"}', 418)
+        self.respond(b'{"error":"short and stout"}', 418)
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -148,19 +148,19 @@ def serve(name, certificate=None):
     return server.server_address[1]
 
 
-def accept(name, meet):
-    """A port that runs `meet` for each connection in a thread."""
+def accept(name, handle):
+    """Listens on a port and calls `handle` for each connection in a thread of its own."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def run():
         while True:
-            threading.Thread(target=meet, args=listening.accept(), daemon=True).start()
+            threading.Thread(target=handle, args=listening.accept(), daemon=True).start()
     threading.Thread(target=run, daemon=True).start()
     print(name, listening.getsockname()[1], flush=True)
 
 
 def tunnel(target):
-    """A proxy that opens every tunnel to the same port."""
+    """Returns the handler of a proxy that connects every tunnel to port `target`."""
     def pump(a, b):
         try:
             while data := a.recv(65536):
@@ -169,7 +169,7 @@ def tunnel(target):
         except OSError:
             pass
 
-    def meet(client, _):
+    def handle(client, _):
         head = b""
         while b"\r\n\r\n" not in head:
             head += client.recv(65536)
@@ -179,7 +179,7 @@ def tunnel(target):
             client.sendall(b"HTTP/1.1 200 OK\r\nX-Proxy: 1\r\n\r\n")
             threading.Thread(target=pump, args=(server, client), daemon=True).start()
             pump(client, server)
-    return meet
+    return handle
 
 
 def refuse(client, _):
@@ -187,13 +187,13 @@ def refuse(client, _):
     client.close()
 
 
-def mute(client, _):
+def hold_open(client, _):
     END.wait()
     client.close()
 
 
 def nginx(directory, certificate):
-    """HTTP/2; the body contains the protocol and the number of the connection."""
+    """Starts an HTTP/2 server. Bodies contain the protocol and the number of the connection."""
     port, program = free_port(), shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")
     (directory / "nginx.conf").write_text(f"""
         daemon off; worker_processes 1; pid {directory}/nginx.pid; error_log {directory}/nginx.log;
@@ -212,13 +212,13 @@ def nginx(directory, certificate):
     process = subprocess.Popen([program, "-c", str(directory / "nginx.conf"), "-e", str(directory / "nginx.log")],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def answers():
+    def is_listening():
         try:
             socket.create_connection(("127.0.0.1", port)).close()
             return True
         except OSError:
             return process.poll() is not None
-    wait.until(answers, "nginx")
+    wait.until(is_listening, "nginx")
     print("http2", port, flush=True)
     return process
 
@@ -231,7 +231,7 @@ serve("wrong_name", ours.issue("wrong", "DNS:example.org,IP:127.0.0.9"))
 serve("expired", ours.issue("expired", "DNS:localhost,IP:127.0.0.1", days=-3))
 serve("stranger", strange.issue("stranger", "DNS:localhost,IP:127.0.0.1"))
 plain_port = serve("plain")
-accept("mute", mute)
+accept("mute", hold_open)
 accept("refusing", refuse)
 accept("proxy", tunnel(good_port))
 print("nobody", free_port(), flush=True)

@@ -16,7 +16,7 @@ INSTALL_SECONDS = 300
 
 
 def run(command, directory, seconds):
-    """Exit status and output."""
+    """Runs a command and returns (exit status, output)."""
     environment = {**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1",
                    "npm_config_update_notifier": "false"}
     done = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -34,7 +34,7 @@ def needed_tools():
 
 
 def install(name):
-    """The directory with the node_modules of test/<name>. Several test runs may call it at the same time."""
+    """Returns the directory with the node_modules of test/<name>. Concurrent test runs may call it."""
     needed_tools()
     pinned, installed = ROOT / "test" / name, ROOT / "build" / name
     installed.mkdir(parents=True, exist_ok=True)

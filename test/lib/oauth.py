@@ -25,7 +25,7 @@ def base62(number, length):
 
 
 def make_code(prefix="vtcode_"):
-    """A code in the format of the server: 256 random bits and their CRC-32."""
+    """Returns a code in the format of the server: 256 random bits and their CRC-32."""
     text = prefix + base62(secrets.randbits(256), 43)
     return text + base62(zlib.crc32(text.encode()), 6)
 
@@ -67,7 +67,7 @@ def hash_of(text):
 
 
 class Grant:
-    """A code in the database, as the author's consent creates it, and its exchange for a key."""
+    """A code in the database, as created by the author's consent, and its exchange for a key."""
 
     def __init__(self, viewtally, app, author, redirect=REDIRECT, verifier=None, at_ms=None):
         self.viewtally = viewtally
@@ -95,7 +95,7 @@ class Grant:
 
 
 def random_client_address():
-    """A random client address for each request, as failed attempts count by address. Needs trusted_proxies."""
+    """Headers with a random client address, because failed attempts are counted per address. Needs trusted_proxies."""
     return {"X-Forwarded-For": ".".join(str(secrets.randbelow(250) + 1) for _ in range(4))}
 
 
@@ -121,7 +121,7 @@ def error_of(response, status=400):
     return body["error"]
 
 
-# -- the author's requests --------------------------------------------------------------------------------------------------
+# -- requests of the author -------------------------------------------------------------------------------------------------
 
 AUTHORIZE = "/oauth/authorize"
 

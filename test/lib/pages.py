@@ -80,7 +80,7 @@ class Browser:
         self.client = client
         self.base = base
         self.cookies = {}
-        self.attributes = {}        # http.cookies.Morsel of each cookie, as it was last set
+        self.attributes = {}        # name -> http.cookies.Morsel of the last Set-Cookie
         self.headers = headers or {}
 
     def request(self, method, target, body=None, headers=None):
@@ -108,7 +108,7 @@ class Browser:
         return self._follow(self.request("GET", self.base + path, **options), follow)
 
     def post(self, path, fields, follow=False, headers=None):
-        """Sends a form as a browser on this site would."""
+        """Sends a form with the headers of a browser on this site."""
         all_headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{self.client.address}",
                        "Sec-Fetch-Site": "same-origin"}
         all_headers.update(headers or {})
@@ -152,7 +152,7 @@ def sign_in(viewtally, login, password, browser=None):
 
 
 def session_cookie(instance, author_id):
-    """Writes a session as a sign-in would and returns the value of the cookie `viewtally-session`."""
+    """Inserts a session into the database and returns the value of the cookie `viewtally-session`."""
     secret, author = os.urandom(32), bytes.fromhex(author_id.replace("-", ""))
     with contextlib.closing(sqlite3.connect(instance.settings["store"]["path"], timeout=30)) as db, db:
         (row,) = db.execute("SELECT id FROM authors WHERE uuid = ?", (author,)).fetchone()

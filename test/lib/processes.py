@@ -3,7 +3,7 @@ import os
 
 
 def open_files(pid):
-    """What its descriptors name: paths, "socket:[INODE]", "/memfd:NAME (deleted)". Those closed while this looks are left out."""
+    """Returns the targets of its descriptors: paths, "socket:[INODE]", "/memfd:NAME (deleted)". Skips descriptors that are closed during the call."""
     names = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:

@@ -1,4 +1,4 @@
-"""The refresh as its database shows it, and stopping a server in the middle of a run."""
+"""Queries the runs of the refresh, and stops a server in the middle of a run."""
 import contextlib
 import os
 import pathlib
@@ -26,7 +26,7 @@ class Refreshing:
 
     @property
     def runs(self):
-        """(cause, outcome, started_at) of each run; outcome None: running."""
+        """(cause, outcome, started_at) of each run; the outcome of an unfinished run is None."""
         return self.rows("SELECT cause, outcome, started_at FROM refresh_runs ORDER BY id")
 
     @property
@@ -50,7 +50,7 @@ class Refreshing:
 
     @property
     def holder_pid(self):
-        """The process that holds the lease, or None."""
+        """The pid of the process that holds the lease, or None."""
         holder = self.one("SELECT holder FROM refresh_lease")
         return int(holder.split(":")[1]) if holder else None
 
@@ -58,7 +58,7 @@ class Refreshing:
         return self.one("SELECT ifnull(sum(views), 0) FROM videos")
 
     def is_locked(self):
-        """Whether a write transaction is open."""
+        """Returns True if a write transaction is open."""
         other = sqlite3.connect(self.path, isolation_level=None, timeout=0)
         try:
             other.execute("BEGIN IMMEDIATE")
@@ -70,12 +70,12 @@ class Refreshing:
             other.close()
 
     def freeze(self, *instances):
-        """Stops (SIGSTOP) the server that runs a refresh, between two transactions, with some readings applied and some not.
-        Returns (frozen, *others)."""
+        """Suspends (SIGSTOP) the server that runs a refresh between two transactions, after some but not all readings are applied.
+        Returns (suspended server, *others)."""
         before = self.views()
 
         def stopped_between_transactions():
-            """Stops the server; lets it continue for a moment if a transaction was open."""
+            """Suspends the server. Resumes it and returns False if a transaction is open."""
             frozen.signal(signal.SIGSTOP)
             wait.until(lambda: is_stopped(frozen.pid), "all threads to stop", pause_most=0)
             if not self._is_running() or (self.views() > before and not self.is_locked()):
@@ -83,13 +83,13 @@ class Refreshing:
             frozen.signal(signal.SIGCONT)
             return False
 
-        with on_our_processor(instance.pid for instance in instances):
+        with pinned_to_our_processor(instance.pid for instance in instances):
             wait.until(self._is_running, "a run to start", pause_most=0)
             frozen = next(instance for instance in instances if instance.pid == self.holder_pid)
             wait.until(stopped_between_transactions, "the server to stop between two transactions", pause_most=0)
         if not self._is_running():
             frozen.signal(signal.SIGCONT)
-            raise AssertionError("the run ended too early: the test needs more videos")
+            raise AssertionError("the run ended before the server was suspended: the test needs more videos")
         return (frozen, *(instance for instance in instances if instance is not frozen))
 
     def _is_running(self):
@@ -97,26 +97,26 @@ class Refreshing:
 
 
 @contextlib.contextmanager
-def on_our_processor(pids):
-    """Runs the processes on the same processor as this test, so that polling them without pauses works on a busy machine."""
+def pinned_to_our_processor(pids):
+    """Pins the processes to the processor of this test, so that polling without pauses detects their state on a busy machine."""
     all_processors, pids = os.sched_getaffinity(0), list(pids)
     one = {min(all_processors)}
     try:
         for pid in (os.getpid(), *pids):
-            run_on(pid, one)
+            set_processors(pid, one)
         yield
     finally:
         for pid in (os.getpid(), *pids):
-            run_on(pid, all_processors)
+            set_processors(pid, all_processors)
 
 
-def run_on(pid, processors):
+def set_processors(pid, processors):
     for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(ProcessLookupError):       # the thread has ended
+        with contextlib.suppress(ProcessLookupError):       # the thread has exited
             os.sched_setaffinity(int(task), processors)
 
 
 def is_stopped(pid):
-    """SIGSTOP takes effect with a delay: a running thread may still begin a transaction."""
+    """Returns True if all threads are stopped. SIGSTOP takes effect with a delay: a running thread may still begin a transaction."""
     states = [pathlib.Path(f"/proc/{pid}/task/{task}/stat").read_text().rpartition(") ")[2][0] for task in os.listdir(f"/proc/{pid}/task")]
     return all(state == "T" for state in states)

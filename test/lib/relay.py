@@ -4,7 +4,7 @@ import threading
 
 
 class Relay:
-    """Listens on 127.0.0.1:port and forwards everything to `target` ("host:port")."""
+    """Listens on 127.0.0.1:port and forwards all data to `target` ("host:port")."""
 
     def __init__(self, target):
         host, _, port = target.rpartition(":")
@@ -61,7 +61,7 @@ class Relay:
                 pass
 
     def cut_all(self):
-        """Shuts down every connection, like a server that restarts."""
+        """Shuts down every connection, as if the server restarted."""
         with self._lock:
             sockets, self._open = self._open, set()
         self._cut(sockets)

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import signal
 import socket
@@ -13,11 +14,11 @@ STOP_SECONDS = 20
 PORT_TRIES = 5
 
 
-FIXED_PORTS = range(10_000, 32_000)      # below those that the kernel gives to clients and to port 0
+FIXED_PORTS = range(10_000, 32_000)      # below the ephemeral range, from which the kernel assigns ports to clients
 
 
 def free_port():
-    """A port outside the ephemeral range, so that it stays free while its server restarts."""
+    """Returns a free port outside the ephemeral range, so that it stays free while its server restarts."""
     while True:
         port = random.choice(FIXED_PORTS)
         with socket.socket() as sock:
@@ -32,7 +33,7 @@ class Service:
     """A child process that listens on self.port; tries another port if it is in use."""
 
     program = ""
-    environment = None              # that of the caller
+    environment = None              # the environment of the caller
     port_taken = b"ddress already in use"
 
     def __init__(self, directory):
@@ -65,7 +66,7 @@ class Service:
         return self._process.pid
 
     def start(self):
-        """Starts it on self.port (the same port after stop()) and returns when it accepts requests."""
+        """Starts the service on self.port (the same port after stop()) and returns when it accepts requests."""
         for attempt in range(PORT_TRIES):
             with open(self._log_path, "wb") as log:
                 self._process = subprocess.Popen([self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
@@ -132,7 +133,7 @@ class Redis(Service):
             return False
 
     def call(self, *words):
-        """Sends one command on a new connection; returns the reply as str, int, list or None; raises on an error reply."""
+        """Sends one command on a new connection. Returns the reply as str, int, list or None; raises RedisError on an error reply."""
         data = b"*%d\r\n" % len(words)
         for word in words:
             word = word if isinstance(word, bytes) else str(word).encode()
@@ -158,25 +159,25 @@ class Redis(Service):
             return None if rest == "-1" else stream.read(int(rest) + 2)[:-2].decode("utf-8", "surrogateescape")
         if kind == b"*":
             return None if rest == "-1" else [self._read(stream) for _ in range(int(rest))]
-        raise RedisError(f"no answer: {line!r}")
+        raise RedisError(f"invalid reply: {line!r}")
 
 
 def with_clock(service, clock):
-    """The same service, not started, with the wall clock of `clock` (a FakeClock with a wall)."""
+    """Makes a service that is not started use the wall clock of `clock` (a FakeClock with a wall clock). Returns the service."""
     service.environment = {**os.environ, "LD_PRELOAD": preload("wallclock", service.directory), "WALLCLOCK": clock.path}
     return service
 
 
 def preload(name, directory):
-    """Builds test/lib/NAME.c for LD_PRELOAD and returns the path."""
+    """Builds test/lib/NAME.c as a library for LD_PRELOAD and returns its path. CC may have arguments: "ccache gcc"."""
     library = pathlib.Path(directory) / f"{name}.so"
     source = pathlib.Path(__file__).parent / f"{name}.c"
-    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
     return str(library)
 
 
 class TlsRedis(Redis):
-    """Redis that accepts TLS only; commands of the test use its Unix socket."""
+    """A Redis that accepts TLS only. The test sends its commands to the Unix socket."""
 
     def __init__(self, directory, certificate, key, *options):
         super().__init__(directory, *options)
@@ -203,7 +204,7 @@ class RedisError(Exception):
 
 
 class Nginx(Service):
-    """nginx with the given configuration, in which `@PORT@` and `@DIR@` are replaced."""
+    """An nginx with the given configuration, after `@PORT@` and `@DIR@` are replaced."""
 
     program = "nginx"
 

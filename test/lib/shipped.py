@@ -7,7 +7,7 @@ SHIPPED = pathlib.Path(__file__).resolve().parents[2] / "scripts/nginx.conf"
 
 
 def replace_once(text, old, new):
-    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in scripts/nginx.conf"
+    assert text.count(old) == 1, f"scripts/nginx.conf contains {old!r} {text.count(old)} times"
     return text.replace(old, new)
 
 

@@ -1,4 +1,4 @@
-"""A spool directory as another program uses it: writes files elsewhere and renames them into it."""
+"""A spool directory, fed as a program should: files are written elsewhere and renamed into it."""
 import os
 import pathlib
 
@@ -13,7 +13,7 @@ class Spool:
         self._staging.mkdir(exist_ok=True)
 
     def drop(self, name, lines, modified=None):
-        """Puts a complete file into the spool; replaces a file with that name. `modified`: seconds since 1970."""
+        """Moves a complete file into the spool, replacing a file of the same name. `modified`: seconds since 1970."""
         temporary = self._staging / "file"
         temporary.write_bytes(encode_lines(lines))
         if modified is not None:
@@ -37,6 +37,6 @@ class Spool:
         return self._names("bad")
 
     def errors(self, name):
-        """The report of a bad file as a list of (line, reason)."""
+        """Returns the report of a bad file as a list of (line, reason)."""
         text = (self.path / "bad" / (name + ".errors")).read_text(encoding="utf-8")
         return [(int(line), reason) for line, reason in (row.split(": ", 1) for row in text.splitlines())]

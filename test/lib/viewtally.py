@@ -1,8 +1,7 @@
 """An installation for a test: a directory with config.ini and database, the command line, and the server process.
 
 VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
-the one with the fake clock (default build/debug/viewtally). VIEWTALLY_TEST_CACHE is [cache] max_bytes of every server that has
-none of its own.
+the one with the fake clock (default build/debug/viewtally). VIEWTALLY_TEST_CACHE is the default for [cache] max_bytes.
 """
 import functools
 import itertools
@@ -37,17 +36,17 @@ def binary(seams=False):
         candidates = [ROOT / "build" / mode / "viewtally" for mode in ("release", "debug")]
         path = next((candidate for candidate in candidates if candidate.exists()), candidates[0])
     if not path.exists():
-        raise FileNotFoundError(f"{path} is not there; build it first (make, or make MODE=debug for the fake clock)")
+        raise FileNotFoundError(f"{path} does not exist; build it first (make, or make MODE=debug for the fake clock)")
     return str(path.resolve())
 
 
 @functools.lru_cache(maxsize=None)
 def sanitized():
-    """True if the binary with the fake clock is the AddressSanitizer build, which is several times slower, so that tests run fewer cases."""
+    """Returns True if the binary with the fake clock is the AddressSanitizer build. It is several times slower, so tests run fewer cases."""
     try:
         first = subprocess.run([binary(seams=True), "--version"], capture_output=True, check=True).stdout.split(b"\n")[0]
     except FileNotFoundError:
-        return False        # the tests that need the binary report it
+        return False        # tests that need the binary report the error
     return b"asan" in first
 
 
@@ -67,7 +66,7 @@ class Finished:
 
 
 class Viewtally:
-    """One installation in `directory`. `config` is {section: {key: value}} in addition to the settings that every test needs."""
+    """One installation in `directory`. `config` is {section: {key: value}}, merged into the settings that every test needs."""
 
     def __init__(self, directory, config=None, clock=None, seams=None):
         self.directory = pathlib.Path(directory)
@@ -89,12 +88,12 @@ class Viewtally:
     def configure(self, config):
         """Merges `config` into the settings and writes config.ini; a value of None removes a key."""
         for section, pairs in config.items():
-            mine = self.settings.setdefault(section, {})
+            section_settings = self.settings.setdefault(section, {})
             for key, value in pairs.items():
                 if value is None:
-                    mine.pop(key, None)
+                    section_settings.pop(key, None)
                 else:
-                    mine[key] = str(value)
+                    section_settings[key] = str(value)
         text = "".join(f"[{section}]\n" + "".join(f"{key} = {value}\n" for key, value in pairs.items()) + "\n"
                        for section, pairs in self.settings.items() if pairs)
         self.config_path.write_text(text, encoding="utf-8")
@@ -104,7 +103,7 @@ class Viewtally:
         return self.directory / self.settings["store"]["path"]
 
     def environment(self, extra=None):
-        """The process environment: without VIEWTALLY_ variables of the caller, with the clock and sanitizer options."""
+        """Returns the process environment: without the VIEWTALLY_ variables of the caller, with the clock and sanitizer options."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
         cache = os.environ.get("VIEWTALLY_TEST_CACHE")
         if cache and "max_bytes" not in self.settings.get("cache", {}):
@@ -123,7 +122,7 @@ class Viewtally:
         return self._popen(arguments, env, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
 
     def background(self, *arguments, env=None):
-        """The same, but output goes to the file `process.output`, so that no pipe has to be read."""
+        """Like command(), but output goes to the file `process.output`, so that no pipe has to be read."""
         path = self.directory / f"background-{next(self._numbers)}.log"
         with open(path, "wb") as output:
             process = self._popen(arguments, env, subprocess.DEVNULL, output, output)
@@ -142,14 +141,14 @@ class Viewtally:
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            raise AssertionError(f"viewtally {' '.join(map(str, arguments))} did not end within {timeout} s") from None
+            raise AssertionError(f"viewtally {' '.join(map(str, arguments))} did not exit within {timeout} s") from None
         finished = Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
         assert not SANITIZER_REPORT.search(finished.err), finished.err
         assert status is None or finished.status == status, f"viewtally {' '.join(map(str, arguments))}: {finished}"
         return finished
 
     def import_lines(self, lines, status=0):
-        """Imports objects (or ready strings, or bytes), one per line, through standard input. Creates the database if missing."""
+        """Imports lines (objects, JSON texts or bytes) through standard input. Creates the database if missing."""
         return self.run("import", "--create", "-", stdin=encode_lines(lines), status=status)
 
     def ensure_database(self):
@@ -184,7 +183,7 @@ class Viewtally:
     def log(self):
         """The log of the current (or last) server so far."""
         if self.running:
-            wait.until(lambda: not is_writing_its_log(self.pid), "the server to write its log")
+            wait.until(lambda: not is_writing_log(self.pid), "the server to write its log")
         return self._log_path.read_text(encoding="utf-8", errors="replace")
 
     def start(self, env=None):
@@ -204,14 +203,14 @@ class Viewtally:
         if len(self.addresses) < wanted:
             self._process.kill()
             status = self._process.wait()
-            raise AssertionError(f"the server said {self.addresses} in {START_SECONDS} s (exit {status}):\n{self.log}")
+            raise AssertionError(f"the server listens on {self.addresses} after {START_SECONDS} s (exit status {status}):\n{self.log}")
         return self
 
     def stop(self):
         """Sends SIGTERM; the server must exit with status 0 and without a sanitizer report."""
         if self._process is not None:
             self.signal(signal.SIGTERM)
-            self.signal(signal.SIGCONT)     # in case the test has stopped it
+            self.signal(signal.SIGCONT)     # in case the test has suspended it
             self.wait_stopped()
 
     def signal(self, sig):
@@ -223,22 +222,22 @@ class Viewtally:
         try:
             status = process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            hangs = what_it_does(process.pid)
+            threads = describe_threads(process.pid)
             process.kill()
             process.wait()
-            # LeakSanitizer, at the very end of a program, stops it like a debugger, and sometimes hangs: google/sanitizers#1330.
-            if self.log.endswith(" stopped\n") and "traced by" in hangs:
-                warnings.warn(f"the leak checker hung:\n{hangs}")
+            # At exit LeakSanitizer traces the process like a debugger and sometimes hangs: google/sanitizers#1330.
+            if self.log.endswith(" stopped\n") and "traced by" in threads:
+                warnings.warn(f"the leak checker hung:\n{threads}")
                 status = 0
             else:
-                raise AssertionError(f"the server did not stop within {STOP_SECONDS} s:\n{self.log[-4000:]}\n{hangs}") from None
+                raise AssertionError(f"the server did not stop within {STOP_SECONDS} s:\n{self.log[-4000:]}\n{threads}") from None
         finally:
             process.stdout.close()
         assert not SANITIZER_REPORT.search(self.log), self.log
-        assert status == 0, f"the server left with {status}:\n{self.log[-4000:]}"
+        assert status == 0, f"the server exited with status {status}:\n{self.log[-4000:]}"
 
     def kill(self):
-        """kill -9, like a crash."""
+        """Kills the server with SIGKILL, as if it crashed."""
         process, self._process = self._process, None
         process.kill()
         process.wait()
@@ -249,7 +248,7 @@ class Viewtally:
         return Client(self.address, key, **options)
 
     def admin(self, **options):
-        """A client of the admin listener: its pages are /metrics, /livez, /readyz."""
+        """Returns a client of the admin listener, which serves /metrics, /livez and /readyz."""
         return Client(self.admin_addresses[0], base="", **options)
 
     def exchange(self, data, **options):
@@ -262,20 +261,20 @@ class Viewtally:
         self.stop()
 
 
-def is_writing_its_log(pid):
-    """A line that was logged wakes the thread that writes it at once; it sleeps again when all lines are written."""
+def is_writing_log(pid):
+    """Returns True if the thread that writes the log is running. It sleeps after all lines are written."""
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:
             name, state = re.match(r"\d+ \((.*)\) (.)", (task / "stat").read_text()).groups()
-        except (FileNotFoundError, ProcessLookupError):     # the thread has ended
+        except (FileNotFoundError, ProcessLookupError):     # the thread has exited
             continue
         if name == "log-writer" and state in "RD":
             return True
     return False
 
 
-def what_it_does(pid):
-    """A line for each thread of a hanging process: state, tracer, system call and wait channel."""
+def describe_threads(pid):
+    """Describes each thread of a hanging process in a line: state, tracer, system call and wait channel."""
     lines = []
     for task in sorted(pathlib.Path(f"/proc/{pid}/task").iterdir()):
         try:

@@ -254,7 +254,7 @@ def parse_options():
     parser.add_argument("--connections", type=int, default=4, help="for each answer (4)")
     parser.add_argument("--pause-ms", type=float, default=20, help="of a connection between two requests (20)")
     parser.add_argument("--idle-seconds", type=float, default=10)
-    parser.add_argument("--data", help="a directory in which the database is kept for the next time")
+    parser.add_argument("--data", help="a directory where the database is stored for later runs")
     parser.add_argument("--results", default=str(HERE / "RESULTS-refresh.md"), help="where the tables are written; empty: nowhere")
     return parser.parse_args()
 

@@ -102,7 +102,7 @@ def main():
     print(f"{len(seen)} requests in {seconds:g} s, {len(admitted)} admitted; the fullest {WINDOW:g} s hold {fullest}; "
           f"{rounds} rounds obeyed Retry-After; Redis was away {away} times")
     if away:
-        print("a call took longer than 50 ms: each process counted for itself meanwhile, so this run says nothing")
+        print("inconclusive: a Redis call took longer than 50 ms, so the processes limited on their own for a time; run it again on an idle machine")
         return 2
     if fullest > LIMIT:
         complaints.append(f"{fullest} admitted within {WINDOW:g} s")

@@ -97,7 +97,7 @@ class Soak:
             "store": {"path": self.directory / "viewtally.db"}, "redis": {"url": self.redis.url},
             "limits": {"requests_per_minute": LIMIT}, "cache": {"max_bytes": 1 << 20},
             "refresh": {"source": "spool", "spool_dir": self.world.spool.path}}, seams=False)
-        server.binary = str(self.directory / "viewtally")   # a copy, so that a build meanwhile does not change the binary under test
+        server.binary = str(self.directory / "viewtally")   # a copy, so that a build during the test does not change the binary
         return server
 
     def fill(self):

@@ -1,4 +1,4 @@
-"""Large responses from the response cache: each client receives the complete response, also while its entry is evicted."""
+"""Large responses from the response cache: each client receives its whole response even if the entry is evicted during the transfer."""
 import contextlib
 import http.client
 import itertools
@@ -15,14 +15,14 @@ DATA = [
     *(video(f"v{n}", "Ada", f"2026-05-{n % 28 + 1:02}T{n % 24:02}:00:00Z", ("youtube", "tiktok", "instagram")) for n in range(VIDEOS)),
     *(reading(f"v{n}", "2026-05-29T20:00:00Z", 700 * (n + 1)) for n in range(VIDEOS)),
 ]
-# Responses of 20 KB and more, all different.
+# All responses are different and larger than 20 KB.
 PATHS = [f"/v1/videos?limit={limit}" for limit in range(20, 50)]
-# A response may take an eighth of the cache, so a few fit.
+# The limit of an entry is an eighth of the cache, so only a few entries fit.
 CACHE = 8 * 90_000
 
 
-class Slow:
-    """A connection that has pipelined many requests. The test decides when it reads."""
+class SlowClient:
+    """A connection that has pipelined many requests. It reads no response before bodies()."""
 
     def __init__(self, address, key, path, times):
         self.sock = socket.socket(socket.AF_UNIX if address.startswith("unix:") else socket.AF_INET)
@@ -37,16 +37,16 @@ class Slow:
     def bodies(self):
         with self.sock.makefile("rb") as stream:
             for _ in range(self.times):
-                answer = http.client.HTTPResponse(Stream(stream))
-                answer.begin()
-                yield answer.read()
+                response = http.client.HTTPResponse(SharedReader(stream))
+                response.begin()
+                yield response.read()
 
     def close(self):
         self.sock.close()
 
 
-class Stream:
-    """A file-like socket for HTTPResponse: all responses of a connection come from one buffer."""
+class SharedReader:
+    """Stands in for a socket, so that consecutive HTTPResponses share one buffered reader."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -64,17 +64,17 @@ class Stream:
 @pytest.fixture(params=["tcp", "unix"])
 def server(make_viewtally, tmp_path, request):
     listen = {"server": {"listen": f"unix:{tmp_path}/api.sock"}} if request.param == "unix" else {}
-    made = make_viewtally({"cache": {"max_bytes": CACHE}, **listen})
-    made.import_lines(DATA)
-    made.key = made.create_key(DATA[0]["id"])
-    return made.start()
+    instance = make_viewtally({"cache": {"max_bytes": CACHE}, **listen})
+    instance.import_lines(DATA)
+    instance.key = instance.create_key(DATA[0]["id"])
+    return instance.start()
 
 
 @pytest.fixture
 def expected(make_viewtally, server):
-    """The responses of a server without a response cache."""
-    makes = make_viewtally({"cache": {"max_bytes": 0}, "store": server.settings["store"]})
-    with makes.start().client(server.key) as client:
+    """{path: body} of a server without a response cache."""
+    uncached = make_viewtally({"cache": {"max_bytes": 0}, "store": server.settings["store"]})
+    with uncached.start().client(server.key) as client:
         bodies = {path: client.request("GET", path).body for path in PATHS}
     assert len(set(bodies.values())) == len(PATHS) and min(map(len, bodies.values())) > 20_000
     return bodies
@@ -85,14 +85,14 @@ def test_slow_clients_get_complete_responses_after_eviction(server, expected):
         client = stack.enter_context(server.client(server.key))
         slow = []
         for path in PATHS:
-            for _ in range(7):          # it is cached, and requested often enough for sendfile()
+            for _ in range(7):          # often enough that the entry is cached and sent by sendfile()
                 assert client.request("GET", path).body == expected[path]
-            slow.append(Slow(server.address, server.key, path, 60))
+            slow.append(SlowClient(server.address, server.key, path, 60))
             stack.callback(slow[-1].close)
         for path in itertools.islice(itertools.cycle(PATHS), 5 * len(PATHS)):
             assert client.request("GET", path).body == expected[path]
-        for path, one in zip(PATHS, slow):
-            for body in one.bodies():
+        for path, client_of_path in zip(PATHS, slow):
+            for body in client_of_path.bodies():
                 assert body == expected[path], path
         page = scrape(server)
         assert page.get("viewtally_response_cache_hits_total") > 1000
@@ -103,10 +103,10 @@ def test_slow_clients_get_complete_responses_after_eviction(server, expected):
 def test_disconnecting_clients_do_not_affect_others(server, expected):
     with server.client(server.key) as client:
         for path in [path for path in PATHS for _ in range(3)]:
-            gone = Slow(server.address, server.key, path, 60)
+            disconnecting = SlowClient(server.address, server.key, path, 60)
             assert client.request("GET", path).body == expected[path]
-            gone.sock.recv(1000)
-            gone.close()
+            disconnecting.sock.recv(1000)
+            disconnecting.close()
         for path in PATHS:
             assert client.request("GET", path).body == expected[path]
 
