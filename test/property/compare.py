@@ -1,4 +1,4 @@
-"""Compares all responses of a running server to one author with the model, field by field."""
+"""Compares all responses of a running server for one author with the model, field by field."""
 import csv
 import io
 import random
@@ -12,7 +12,7 @@ CSV_TYPE = "text/csv"
 
 
 def differences(expected, got, path=""):
-    """The differences between two JSON values, as lines of text."""
+    """Returns the differences between two JSON values as lines of text."""
     if isinstance(expected, dict) and isinstance(got, dict):
         found = []
         for name in {**expected, **got}:
@@ -31,7 +31,7 @@ def differences(expected, got, path=""):
 
 
 DAY_TEXTS = ["2026-02-30", "2026-2-3", "20260203", "yesterday", "2026-02-03T00:00:00Z", " 2026-02-03", "0000-00-00"]
-REFUSED = {
+INVALID_VALUES = {
     "/videos": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("viral", ["1", "TRUE", "yes"]),
                 ("limit", ["0", "101", "-1", "1.0", "ten", "1e1", "99999999999999999999"]), ("book_id", ["x", "1234"])],
     "/stats": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("group_by", ["day", "Book"])],
@@ -42,7 +42,7 @@ REFUSED = {
 
 
 class Comparison:
-    """Compares one author on one server at one time. `rng` chooses filters and page sizes."""
+    """Compares the responses for one author at one time. `rng` chooses filters and page sizes."""
 
     def __init__(self, client, answers, rng=None):
         self.client = client
@@ -61,7 +61,7 @@ class Comparison:
             self.same(self.answers.video(video["id"]), f"/videos/{video['id']}")
         for params in ({}, self.stats_range()):
             self.stats(params)
-        self.refusals()
+        self.rejections()
 
     def get(self, path, params=None, headers=None):
         response = self.client.get(path, params, headers)
@@ -89,7 +89,7 @@ class Comparison:
         self.same(self.answers.books(), "/books")
 
     def videos(self, params):
-        """Reads all pages."""
+        """Reads and compares all pages."""
         expected, limit = self.answers.videos(params)
         pages = [expected[start:start + limit] for start in range(0, len(expected), limit)] or [[]]
         cursor = None
@@ -137,29 +137,29 @@ class Comparison:
 
     # -- invalid parameters ----------------------------------------------------------------------------------------
 
-    def refusals(self):
+    def rejections(self):
         start = self.answers.today - self.rng.randrange(200)
         length = {"start_date": date_text(start), "end_date": date_text(start + self.rng.choice([90, 91, 1000]))}
         backwards = {"start_date": date_text(start), "end_date": date_text(start - self.rng.choice([1, 90, 100]))}
-        self.refused("/stats", self.rng.choice([length, backwards]))
-        self.refused("/videos", backwards)
-        self.refused("/events", self.rng.choice([{"order": "desc", "after": "evt_0"}, {"before": "evt_5"},
+        self.check_rejection("/stats", self.rng.choice([length, backwards]))
+        self.check_rejection("/videos", backwards)
+        self.check_rejection("/events", self.rng.choice([{"order": "desc", "after": "evt_0"}, {"before": "evt_5"},
                                                  {"order": "asc", "before": "evt_5"}]))
-        for path, choices in REFUSED.items():
+        for path, choices in INVALID_VALUES.items():
             name, values = self.rng.choice(choices)
-            self.refused(path, {**({"group_by": "decade"} if path == "/stats" else {}), name: self.rng.choice(values)})
+            self.check_rejection(path, {**({"group_by": "decade"} if path == "/stats" else {}), name: self.rng.choice(values)})
 
-    def refused(self, path, params):
+    def check_rejection(self, path, params):
         """If the model rejects the parameters, the server must reject them with the same code and name the parameter."""
         try:
             getattr(self.answers, path[1:])(params)
-        except Refused as refused:
+        except Refused as rejection:
             response = self.client.get(path, params)
             error = response.json().get("error", {})
             assert response.status == 400, f"GET {path} {params}: {response}"
-            assert error["code"] == refused.code and refused.parameter in error["message"], f"GET {path} {params}: {error}"
+            assert error["code"] == rejection.code and rejection.parameter in error["message"], f"GET {path} {params}: {error}"
         else:
-            raise AssertionError(f"the model takes {path} {params}")
+            raise AssertionError(f"the model accepts {path} {params}")
 
     # -- events ----------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Comparison:
         assert numbers == sorted(set(numbers)), f"/events: ids are not strictly increasing: {ids}"
         self.answers.bind_event_ids(ids)
         after = {}
-        while True:         # the whole history again, in pages of random size
+        while True:         # read all events again, in pages of random size
             params = {**after, "limit": str(self.rng.choice([3, 10, 50, 100]))}
             expected = self.answers.events(params)
             self.same(expected, "/events", params)
@@ -193,18 +193,18 @@ class Comparison:
 
     def event_filter(self, numbers):
         rng, params = self.rng, {}
-        somewhere = lambda: f"evt_{max(0, rng.choice(numbers or [5]) + rng.choice([-1, 0, 0, 1, 10 ** 6]))}"
+        random_id = lambda: f"evt_{max(0, rng.choice(numbers or [5]) + rng.choice([-1, 0, 0, 1, 10 ** 6]))}"
         if rng.random() < 0.5:
             params["type"] = rng.choice(["video.went_viral", "video.milestone_reached"])
         if rng.random() < 0.4:
-            moments = [event["occurred_at"] for event in self.answers.author.events] or [self.answers.now]
-            params["occurred_after"] = iso(rng.choice(moments) + rng.choice([-1, 0, 0, 1, -DAY]))
+            times = [event["occurred_at"] for event in self.answers.author.events] or [self.answers.now]
+            params["occurred_after"] = iso(rng.choice(times) + rng.choice([-1, 0, 0, 1, -DAY]))
         if rng.random() < 0.5:
             params["order"] = "desc"
             if rng.random() < 0.6:
-                params["before"] = somewhere()
+                params["before"] = random_id()
         elif rng.random() < 0.6:
-            params["after"] = somewhere()
+            params["after"] = random_id()
         if rng.random() < 0.7:
             params["limit"] = str(rng.choice([1, 2, 5, 100]))
         return params

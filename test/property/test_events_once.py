@@ -1,8 +1,8 @@
-"""Pollers see each event exactly once, in order, while steps are committed and everything is killed with kill -9.
+"""Pollers receive each event exactly once and in order, while the server and the importer are killed with SIGKILL.
 
-Several pollers per author, each with pages of random size and a cursor of its own, follow /events while files of readings are
-imported. Server and importer are killed at random moments (when so many events have been seen), the server is started again
-and the file imported again. In the end every poller has the history that the model gives, and the data is the model's.
+Several pollers per author, each with a cursor of its own and pages of random size, read /events while files of readings are
+imported. The server, the importer or both are killed after a random number of events; then the server is restarted and the
+import repeated. At the end the events of every poller and all responses must equal the model.
 """
 import os
 import random
@@ -22,13 +22,13 @@ from model.values import DAY, HOUR, MAX_COUNT
 START = ms("2026-07-01T00:00:00Z")
 NOW = START + 12 * DAY
 SEEDS = [int(os.environ["VIEWTALLY_SEED"])] if "VIEWTALLY_SEED" in os.environ else range(1 if sanitized() else 3)
-AUTHORS, VIDEOS, FILES, HOURS_A_FILE, POLLERS = 3, 60, 3, 60, 2      # a file is some 7,500 readings, several transactions
+AUTHORS, VIDEOS, FILES, HOURS_A_FILE, POLLERS = 3, 60, 3, 60, 2      # a file has about 7,500 readings, which take several transactions
 KILLS_A_FILE = 4
 STALE = "observed_at is older than the post's last reading"
 
 
 class Feed:
-    """Creates authors whose videos reach many milestones, and the lines of each file."""
+    """Generates authors whose videos reach many milestones, and the lines of each file."""
 
     def __init__(self, seed):
         self.rng = random.Random(f"events {seed}")
@@ -61,7 +61,7 @@ class Feed:
 
 
 class Poller(threading.Thread):
-    """A client as the contract describes it: polls after its cursor, handles the page, then stores next_cursor."""
+    """A client as in the contract: it polls after its cursor, processes the page, then stores next_cursor."""
 
     def __init__(self, instance, key, seed):
         super().__init__(daemon=True)
@@ -77,7 +77,7 @@ class Poller(threading.Thread):
         try:
             while self.poll() or not self.ending.is_set():
                 pass
-        except Exception as failure:  # noqa: BLE001 - told to the test
+        except Exception as failure:  # noqa: BLE001 - reported by the test
             self.failure = failure
 
     def poll(self):
@@ -85,19 +85,19 @@ class Poller(threading.Thread):
         params = {"after": self.cursor, "limit": self.rng.choice([1, 2, 3, 10, 50, 100])}
         if not self.ending.is_set() and self.rng.random() < 0.3:
             params["wait"] = 1
-        page = wait.until(lambda: self.ask(params), "an answer to a poll")
+        page = wait.until(lambda: self.fetch_page(params), "a response to a poll")
         self.events += page["data"]
         self.cursor = page["next_cursor"] or self.cursor
         return page["has_more"] or bool(page["data"])
 
-    def ask(self, params):
+    def fetch_page(self, params):
         """Returns the page, or None while the server is down."""
         try:
             response = self.client.get("/events", params)
         except OSError:
             return None
         except Exception as failure:
-            if type(failure).__module__ == "http.client":      # an answer cut short by kill -9
+            if type(failure).__module__ == "http.client":      # a response cut off by kill -9
                 return None
             raise
         assert response.status == 200, response
@@ -105,31 +105,31 @@ class Poller(threading.Thread):
 
 
 def run_with_kills(instance, rng, pollers, lines):
-    """Imports one file, killing the importer, the server or both, until it succeeds. Returns the number of kills."""
+    """Imports one file repeatedly, killing the importer, the server or both, until an import succeeds. Returns the number of kills during an import."""
     (instance.directory / "readings.ndjson").write_bytes(encode_lines(lines))
-    midway = 0
-    for doomed in [rng.choice(["importer", "server", "both"]) for _ in range(KILLS_A_FILE)] + ["nothing"]:
+    killed_during_import = 0
+    for victim in [rng.choice(["importer", "server", "both"]) for _ in range(KILLS_A_FILE)] + ["nothing"]:
         importer = instance.background("import", "readings.ndjson")
         before = sum(len(poller.events) for poller in pollers)
         wanted = before + rng.choice([1, 1, 10, 50, 200])
         wait.until(lambda: importer.poll() is not None or failures(pollers)
-                   or sum(len(poller.events) for poller in pollers) >= wanted, "an import to get on")
-        midway += doomed != "nothing" and importer.poll() is None
-        if doomed in ("server", "both"):
+                   or sum(len(poller.events) for poller in pollers) >= wanted, "the import to progress")
+        killed_during_import += victim != "nothing" and importer.poll() is None
+        if victim in ("server", "both"):
             instance.kill()
-        if doomed in ("importer", "both"):
+        if victim in ("importer", "both"):
             importer.kill()
-        if doomed in ("server", "both"):
+        if victim in ("server", "both"):
             instance.start()
         status = importer.wait(timeout=wait.DEFAULT_SECONDS * 3)
-        check_import(status, importer.output.read_text(), doomed)
-    return midway
+        check_import(status, importer.output.read_text(), victim)
+    return killed_during_import
 
 
-def check_import(status, err, doomed):
-    """Checks that only readings applied before are rejected."""
+def check_import(status, err, victim):
+    """Checks that only readings of an earlier attempt are rejected."""
     assert not SANITIZER_REPORT.search(err), err
-    assert status in ((0, 1, -9) if doomed in ("importer", "both") else (0, 1)), err
+    assert status in ((0, 1, -9) if victim in ("importer", "both") else (0, 1)), err
     whole = err[:err.rfind("\n") + 1] if status == -9 else err      # SIGKILL may cut the last line
     reported = [line for line in whole.splitlines() if line.startswith("readings.ndjson:")]
     assert all(line.endswith(STALE) for line in reported), err
@@ -152,21 +152,21 @@ def test_each_event_is_delivered_exactly_once(seed, tmp_path):
     keys = {author_id: instance.create_key(author_id) for author_id in feed.authors}
     pollers = {author_id: [Poller(instance, key, f"{seed} {author_id} {number}") for number in range(POLLERS)]
                for author_id, key in keys.items()}
-    midway = 0
-    everyone = [poller for group in pollers.values() for poller in group]
+    killed_during_import = 0
+    all_pollers = [poller for group in pollers.values() for poller in group]
     try:
         for number in range(FILES):
             lines = feed.file(number)
             assert model.import_lines(lines, NOW) == []
-            midway += run_with_kills(instance, rng, everyone, lines)
-        assert midway, "nothing was killed in the middle of an import"
+            killed_during_import += run_with_kills(instance, rng, all_pollers, lines)
+        assert killed_during_import, "no kill happened during an import"
     finally:
-        for poller in everyone:
+        for poller in all_pollers:
             poller.ending.set()
-        for poller in everyone:
+        for poller in all_pollers:
             poller.join(wait.DEFAULT_SECONDS * 3)
     try:
-        assert not failures(everyone), f"VIEWTALLY_SEED={seed}: {failures(everyone)}"
+        assert not failures(all_pollers), f"VIEWTALLY_SEED={seed}: {failures(all_pollers)}"
         for author_id in feed.authors:
             with instance.client(keys[author_id]) as client:
                 answers = Answers(model, author_id, NOW)
@@ -177,12 +177,12 @@ def test_each_event_is_delivered_exactly_once(seed, tmp_path):
                 assert len(history) > 100
                 for poller in pollers[author_id]:
                     assert not poller.is_alive()
-                    assert poller.events == history, f"VIEWTALLY_SEED={seed}: {once(poller.events, history)}"
+                    assert poller.events == history, f"VIEWTALLY_SEED={seed}: {describe_differences(poller.events, history)}"
     finally:
         instance.stop()
 
 
-def once(events, history):
+def describe_differences(events, history):
     got, wanted = [event["id"] for event in events], [event["id"] for event in history]
-    return (f"twice: {sorted({one for one in got if got.count(one) > 1})[:5]}, "
-            f"lost: {[one for one in wanted if one not in got][:5]}, unknown: {[one for one in got if one not in wanted][:5]}")
+    return (f"repeated: {sorted({id for id in got if got.count(id) > 1})[:5]}, "
+            f"lost: {[id for id in wanted if id not in got][:5]}, unknown: {[id for id in got if id not in wanted][:5]}")

@@ -1,11 +1,11 @@
 """200 times `kill -9` at a random instant of a refresh: no reading is lost and no event is repeated.
 
-Files of readings come into the spool; a server applies them, or `viewtally refresh` does, and dies: after a random time, as soon as it
-has committed something, when a file is applied and not moved yet, when it has been moved, right at its start. Then the next one goes on. Another
-server on the same database, which does not refresh, answers pollers all the while; they have asked the one that is killed too. In the end each file
-lies where it belongs, the database is sound, all answers are the model's, and every poller has seen each event once, in order.
+Files of readings are moved into the spool and applied by a server or by `viewtally refresh`. The process is killed after a random time, after
+a commit, while a file is being applied, between applying and moving a file, or after moving it; then the next process continues. Another server
+on the same database does not refresh; pollers send their requests to it and to the server that is killed. At the end each file is in the
+expected directory, the database is consistent, all responses equal the model, and every poller has received each event once and in order.
 
-VIEWTALLY_SEED=7 replays a seed (as far as time allows), VIEWTALLY_KILLS=2000 kills more often.
+VIEWTALLY_SEED=7 repeats the random choices of a seed (the timing differs); VIEWTALLY_KILLS=2000 sets the number of kills.
 """
 import collections
 import os
@@ -21,20 +21,20 @@ from lib.spool import Spool
 from lib.viewtally import SANITIZER_REPORT, Viewtally, sanitized
 from model import Answers, Model, iso
 from model.values import HOUR, MAX_COUNT
-from test_events_once import NOW, START, Feed, Poller, failures, once
+from test_events_once import NOW, START, Feed, Poller, failures, describe_differences
 
 KILLS = int(os.environ.get("VIEWTALLY_KILLS") or (40 if sanitized() else 200))
 SEED = int(os.environ.get("VIEWTALLY_SEED") or random.SystemRandom().randrange(10 ** 6))
 VIDEOS, POLLERS = 15, 2
-APART = 3 * 60 * 1000                   # ms between two steps of an author
-STEPS = [1, 3, 5, 5, 60]                # of each author, in a file; the last makes several transactions
+STEP_INTERVAL = 3 * 60 * 1000           # ms between two steps of an author
+STEPS_PER_FILE = [1, 3, 5, 5, 60]       # steps per author and file; 60 steps take several transactions
 BAD_LINE = ('{"type":"reading"', "not valid JSON")
 SERVER, COMMAND = "server", "refresh"
-PAST_LEASE = HOUR + 31_000              # a run is due, and nobody holds the lease any more
+PAST_LEASE = HOUR + 31_000              # after this a run is due and the lease has expired
 
 
 class Readings(Feed):
-    """Creates files of readings in ascending order of time."""
+    """Generates files of readings in ascending order of time."""
 
     def __init__(self, seed):
         super().__init__(f"kills {seed}")
@@ -43,8 +43,8 @@ class Readings(Feed):
 
     def next_file(self):
         lines = []
-        for _ in range(self.rng.choice(STEPS)):
-            self.at += APART
+        for _ in range(self.rng.choice(STEPS_PER_FILE)):
+            self.at += STEP_INTERVAL
             for video_id, views in self.views.items():
                 if self.rng.random() < 0.8:
                     self.views[video_id] = min(int(views * self.rng.choice([1, 1.02, 1.1])) + 1, MAX_COUNT)
@@ -56,16 +56,16 @@ class Readings(Feed):
         return f"{self.number:06}.ndjson", lines
 
 
-class TwoServers(Poller):
-    """Polls two servers alternately; one of them may be down."""
+class TwoServerPoller(Poller):
+    """Polls two servers in random order; one of them may be down."""
 
     def __init__(self, instances, key, seed):
         self.clients = [instance.client(key, timeout=10) for instance in instances]
         super().__init__(instances[0], key, seed)
 
-    def ask(self, params):
+    def fetch_page(self, params):
         self.client = self.rng.choice(self.clients)
-        return super().ask(params)
+        return super().fetch_page(params)
 
 
 class World:
@@ -92,9 +92,9 @@ class World:
     def feed_spool(self, least):
         while len(self.spool.waiting) < least:
             name, lines = self.feed.next_file()
-            refused = self.model.import_lines(lines, self.clock.wall_ms)
-            if refused:
-                self.errors[name] = [number for number, _ in refused]
+            rejected = self.model.import_lines(lines, self.clock.wall_ms)
+            if rejected:
+                self.errors[name] = [number for number, _ in rejected]
                 self.expected["bad"] += [name, name + ".errors"]
             else:
                 self.expected["done"].append(name)
@@ -108,23 +108,23 @@ class World:
     def version(self):
         return self.one("PRAGMA data_version")
 
-    def instants(self):
-        """The condition to await before the kill: its name and a function that detects it."""
+    def kill_conditions(self):
+        """Returns {name: function} of the conditions after which a process is killed."""
         version, moved = self.version(), len(self.spool.done) + len(self.spool.bad)
         until = time.monotonic() + self.rng.random() ** 2 * 0.25
         return {
-            "at some time": lambda: time.monotonic() >= until,
-            "committing": lambda: self.version() != version,
-            "applying": lambda: self.one("SELECT count(*) FROM spool_files WHERE applied_at IS NULL"),
-            "applied": lambda: self.one("SELECT count(*) FROM spool_files WHERE applied_at IS NOT NULL"),
-            "moving": lambda: len(self.spool.done) + len(self.spool.bad) > moved,
+            "after a random time": lambda: time.monotonic() >= until,
+            "after a commit": lambda: self.version() != version,
+            "while a file is applied": lambda: self.one("SELECT count(*) FROM spool_files WHERE applied_at IS NULL"),
+            "after a file is applied": lambda: self.one("SELECT count(*) FROM spool_files WHERE applied_at IS NOT NULL"),
+            "after a file is moved": lambda: len(self.spool.done) + len(self.spool.bad) > moved,
         }
 
-    def wait_for_instant(self, is_over):
-        name, has_come = self.rng.choice(list(self.instants().items()))
-        wait.until(lambda: has_come() or is_over(), f"the instant ({name})", pause_most=0.0005)
+    def wait_for_kill_condition(self, is_finished):
+        name, is_met = self.rng.choice(list(self.kill_conditions().items()))
+        wait.until(lambda: is_met() or is_finished(), f"the kill condition ({name})", pause_most=0.0005)
         until = time.monotonic() + self.rng.random() ** 3 * 0.02
-        wait.until(lambda: time.monotonic() >= until, "another moment", pause_most=0.0005)
+        wait.until(lambda: time.monotonic() >= until, "a random delay", pause_most=0.0005)
         return name
 
     def is_idle(self):
@@ -135,33 +135,33 @@ class World:
     def kill_one(self):
         self.clock.advance(PAST_LEASE)
         self.feed_spool(self.rng.choice([1, 1, 2, 4]))
-        what = self.rng.choice([SERVER, COMMAND])
-        name = self.kill_server() if what == SERVER else self.kill_command()
-        midway = self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL")
-        self.killed[what, name, "in a run" if midway else "around it"] += 1
+        process_kind = self.rng.choice([SERVER, COMMAND])
+        name = self.kill_server() if process_kind == SERVER else self.kill_command()
+        run_is_open = self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL")
+        self.killed[process_kind, name, "during a run" if run_is_open else "outside a run"] += 1
 
     def kill_server(self):
         self.victim.start()
-        name = self.wait_for_instant(lambda: self.is_idle() or not self.victim.running)
+        name = self.wait_for_kill_condition(lambda: self.is_idle() or not self.victim.running)
         assert self.victim.running, self.victim.log
         self.victim.kill()
         return name
 
     def kill_command(self):
         process = self.victim.background("refresh", "--wait", "0")
-        name = self.wait_for_instant(lambda: process.poll() is not None)
+        name = self.wait_for_kill_condition(lambda: process.poll() is not None)
         process.kill()
-        status, said = process.wait(), process.output.read_text()
-        assert status in (-9, 0, 1) and not SANITIZER_REPORT.search(said), said     # 1: done in part, a bad line
+        status, output = process.wait(), process.output.read_text()
+        assert status in (-9, 0, 1) and not SANITIZER_REPORT.search(output), output     # 1: partial, because of a bad line
         return name
 
     def finish(self):
-        """Applies the remaining files; no further events appear afterwards."""
+        """Applies the remaining files, so that no further events are added."""
         self.clock.advance(PAST_LEASE)
         with self.victim:
             wait.until(self.is_idle, "the spool to be empty")
-            # A run that was in progress when the last file was moved ends by itself.
-            wait.until(lambda: self.one("SELECT holder FROM refresh_lease") == "", "the lease to be given back")
+            # The run that moved the last file is still about to end.
+            wait.until(lambda: self.one("SELECT holder FROM refresh_lease") == "", "the lease to be released")
 
     # -- checks -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class World:
         assert self.one("PRAGMA integrity_check") == "ok"
         assert self.db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert self.one("SELECT count(*) FROM spool_files") == self.one("SELECT count(*) FROM spool_errors") == 0
-        assert self.one("SELECT count(*) FROM refresh_runs WHERE outcome NOT IN (0, 1, 4)") == 0        # done, in part, lost
+        assert self.one("SELECT count(*) FROM refresh_runs WHERE outcome NOT IN (0, 1, 4)") == 0        # succeeded, partial, abandoned
         assert self.one("SELECT sum(views) - sum(baseline) FROM videos") == self.one("SELECT sum(gained) FROM daily")
         recent.check(self.reader.settings["store"]["path"])
 
@@ -188,28 +188,28 @@ class World:
                     history += answers.events({"limit": "100", "after": history[-1]["id"]})["data"]
                 for poller in pollers[author_id]:
                     assert not poller.is_alive()
-                    assert poller.events == history, once(poller.events, history)
+                    assert poller.events == history, describe_differences(poller.events, history)
 
 
 def test_200_kills_lose_and_repeat_nothing(tmp_path):
     print(f"VIEWTALLY_SEED={SEED}")
     world = World(tmp_path, SEED)
     with world.reader:
-        pollers = {author_id: [TwoServers([world.reader, world.victim], key, f"{SEED} {author_id} {number}") for number in range(POLLERS)]
+        pollers = {author_id: [TwoServerPoller([world.reader, world.victim], key, f"{SEED} {author_id} {number}") for number in range(POLLERS)]
                    for author_id, key in world.keys.items()}
-        everyone = [poller for group in pollers.values() for poller in group]
+        all_pollers = [poller for group in pollers.values() for poller in group]
         try:
-            while sum(world.killed.values()) < KILLS and not failures(everyone):
+            while sum(world.killed.values()) < KILLS and not failures(all_pollers):
                 world.kill_one()
             world.finish()
         finally:
-            for poller in everyone:
+            for poller in all_pollers:
                 poller.ending.set()
-            for poller in everyone:
+            for poller in all_pollers:
                 poller.join(wait.DEFAULT_SECONDS * 3)
         print(*sorted(world.killed.items()), sep="\n")
-        assert not failures(everyone), failures(everyone)
+        assert not failures(all_pollers), failures(all_pollers)
         world.check_files()
         world.check_database()
         world.check_answers(pollers)
-    assert sum(count for (_, _, where), count in world.killed.items() if where == "in a run") > KILLS / 5
+    assert sum(count for (_, _, when), count in world.killed.items() if when == "during a run") > KILLS / 5

@@ -1,7 +1,7 @@
 """Imports random data and compares every response of the server with the model, field by field.
 
-A failure names the author (`world/number`). VIEWTALLY_SEED=17/3 replays that author alone, VIEWTALLY_SEED=17 the whole world;
-VIEWTALLY_WORLDS=200 tries more of them.
+A failure names the author as `world/number`. VIEWTALLY_SEED=17/3 replays that author, VIEWTALLY_SEED=17 the whole world;
+VIEWTALLY_WORLDS=200 sets the number of worlds.
 """
 import collections
 import os
@@ -34,20 +34,20 @@ def chosen_worlds():
     return [(seed, None) for seed in range(WORLDS)]
 
 
-def check_refusals(refused, finished, names):
-    """Compares the rejected lines. `names`: (file, line) of every line of the import."""
+def check_rejections(refused, finished, names):
+    """Compares the reported with the expected rejected lines. `names`: (file, number) of each line."""
     expected = {names[number - 1]: reason for number, reason in refused}
     reported = {(found["file"], int(found["line"])): found["reason"] for found in REPORT.finditer(finished.err)}
-    missing = {place: reason for place, reason in expected.items() if place not in reported}
-    extra = {place: reason for place, reason in reported.items() if place not in expected}
+    missing = {line_name: reason for line_name, reason in expected.items() if line_name not in reported}
+    extra = {line_name: reason for line_name, reason in reported.items() if line_name not in expected}
     assert not missing and not extra, f"not reported: {missing}; reported: {extra}"
-    for place, reason in expected.items():
+    for line_name, reason in expected.items():
         if READING_REASON.fullmatch(reason):
-            assert reported[place] == reason, f"{place}: {reason!r} expected, {reported[place]!r} reported"
+            assert reported[line_name] == reason, f"{line_name}: {reason!r} expected, {reported[line_name]!r} reported"
 
 
 def run_import(instance, rng, lines):
-    """Imports through standard input or as two files; returns (finished, names of the lines)."""
+    """Imports through standard input or as two files. Returns (result of the command, (file, number) of each line)."""
     status = None
     if rng.random() < 0.7:
         return instance.run("import", "--create", "-", stdin=encode_lines(lines), status=status), \
@@ -86,7 +86,7 @@ def test_server_matches_the_model_on_random_data(seed, only, tmp_path):
             refused = model.import_lines(lines, now)
             finished, names = run_import(instance, rng, lines)
             assert finished.status == (1 if refused else 0), finished
-            check_refusals(refused, finished, names)
+            check_rejections(refused, finished, names)
             recent.check(instance.settings["store"]["path"])
             if rng.random() < 0.3:
                 recent.clear(instance.settings["store"]["path"], rng)
@@ -100,7 +100,7 @@ def test_server_matches_the_model_on_random_data(seed, only, tmp_path):
 
 
 def large_author(rng, now):
-    """Lines of an author larger than every batch and page of the server: 1,200 videos, 200 books, 5,000 events."""
+    """Returns the id and lines of an author that exceeds every batch and page of the server: 1,200 videos, 200 books, 5,000 events."""
     author_id, videos = str(uuid.UUID(int=1)), [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(1200)]
     books = [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(200)]
     lines = [{"type": "author", "id": author_id, "name": "Large"}]
@@ -139,27 +139,27 @@ def test_server_matches_the_model_for_a_large_author(tmp_path):
 
 
 def test_random_data_reaches_the_boundaries(monkeypatch):
-    """The random data contains the intended boundary cases, often."""
+    """The random data contains each intended boundary case at least ten times."""
     seen = collections.Counter()
     decide = steps.decide
 
-    def watch(model, author, change):
+    def count_cases(model, author, change):
         video, before = change.video, len(author.events)
         line = steps.viral_comparison(model.rules, author, video, change.t)
         if not video.viral and line.median is not None:
             age = model.rules.compare_min_age_hours * HOUR
             if change.gain and abs(video.views - line.threshold) <= 1:
-                seen[f"a gain to the line {video.views - line.threshold:+d}"] += 1
-            seen["at or above the line without a gain"] += not change.gain and video.views >= line.threshold
-            seen["exactly as old as compared"] += any(
+                seen[f"a gain to the threshold {video.views - line.threshold:+d}"] += 1
+            seen["at or above the threshold without a gain"] += not change.gain and video.views >= line.threshold
+            seen["a video at exactly the minimum age"] += any(
                 other.posted_at == change.t - age for other in steps.comparables(model.rules, author, video, change.t))
-            seen["more videos than are compared"] += line.compared == model.rules.compare_last
-            seen["a line by the multiplier"] += line.threshold > model.rules.min_views
+            seen["as many videos as are compared"] += line.compared == model.rules.compare_last
+            seen["a threshold from the multiplier"] += line.threshold > model.rules.min_views
         decide(model, author, change)
         seen["several events in a step"] += len(author.events) > before + 1
-        seen["at the last moment of the 30 days"] += change.t == video.posted_at + LIFE
+        seen["at the last millisecond of the 30 days"] += change.t == video.posted_at + LIFE
 
-    monkeypatch.setattr(steps, "decide", watch)
+    monkeypatch.setattr(steps, "decide", count_cases)
     for seed in range(8):
         world = World(seed, AUTHORS)
         model = Model(world.rules)

@@ -1,4 +1,4 @@
-"""Pages of /videos repeat and lose no video while videos are added."""
+"""Reading all pages of /videos neither repeats nor loses a video while videos are added."""
 import os
 import random
 import uuid
@@ -12,41 +12,41 @@ from model.values import DAY, date_text, day_of
 
 NOW = ms("2026-07-10T12:00:00Z")
 SEEDS = [int(os.environ["VIEWTALLY_SEED"])] if "VIEWTALLY_SEED" in os.environ else range(12)
-VIDEOS_AT_FIRST = 60
+INITIAL_VIDEOS = 60
 
 
 class Library:
-    """An author whose videos are added a few at a time, often with equal posted_at."""
+    """An author whose videos are added in small groups, often with equal posted_at."""
 
     def __init__(self, rng):
         self.rng = rng
         self.author_id = self.uuid()
         self.book_id = self.uuid()
-        self.videos = {}            # id -> (posted_at, has the book)
-        self.moments = [NOW - rng.randrange(20 * DAY) for _ in range(15)]
+        self.videos = {}            # id -> (posted_at, has_book)
+        self.times = [NOW - rng.randrange(20 * DAY) for _ in range(15)]
 
     def uuid(self):
         return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
 
     def first_lines(self):
         return [{"type": "author", "id": self.author_id, "name": "A"},
-                {"type": "book", "id": self.book_id, "author_id": self.author_id, "title": "B"}] + self.add(VIDEOS_AT_FIRST)
+                {"type": "book", "id": self.book_id, "author_id": self.author_id, "title": "B"}] + self.add(INITIAL_VIDEOS)
 
     def add(self, count):
         return [self.video_line() for _ in range(count)]
 
     def video_line(self):
         rng, video_id = self.rng, self.uuid()
-        posted_at = rng.choice(self.moments + [NOW, NOW - rng.randrange(20 * DAY)])
+        posted_at = rng.choice(self.times + [NOW, NOW - rng.randrange(20 * DAY)])
         has_book = rng.random() < 0.5
         self.videos[video_id] = (posted_at, has_book)
         return {"type": "video", "id": video_id, "author_id": self.author_id, "book_id": self.book_id if has_book else None,
                 "posts": [{"platform": "tiktok", "post_id": video_id, "posted_at": iso(posted_at)}]}
 
     def filter(self):
-        """Returns (parameters, the known videos that they select)."""
+        """Returns random parameters and a predicate for the videos that they select."""
         rng = self.rng
-        start, end = sorted(day_of(rng.choice(self.moments)) for _ in range(2))
+        start, end = sorted(day_of(rng.choice(self.times)) for _ in range(2))
         return rng.choice([
             ({}, lambda posted_at, has_book: True),
             ({"viral": "false"}, lambda posted_at, has_book: True),
@@ -55,11 +55,11 @@ class Library:
              lambda posted_at, has_book: start <= day_of(posted_at) <= end)])
 
     def matching(self, matches):
-        return {video_id for video_id, facts in self.videos.items() if matches(*facts)}
+        return {video_id for video_id, properties in self.videos.items() if matches(*properties)}
 
 
-def walk(client, params, rng, between_pages=lambda: None):
-    """All videos of all pages, with a different size for each page."""
+def read_all_pages(client, params, rng, between_pages=lambda: None):
+    """Reads all pages, with a random size for each. Returns (posted_at, id) of their videos."""
     seen, cursor = [], None
     while True:
         page = client.get("/videos", {**params, "limit": rng.choice([1, 2, 5, 9, 40]), "cursor": cursor})
@@ -69,21 +69,21 @@ def walk(client, params, rng, between_pages=lambda: None):
         if not page["has_more"]:
             assert page["next_cursor"] is None
             return seen
-        assert page["data"], "a page says has_more and holds nothing"
+        assert page["data"], "an empty page has has_more"
         cursor = page["next_cursor"]
         between_pages()
 
 
-def check_partition(seen, at_first, at_last):
-    assert seen == sorted(seen, reverse=True), "not newest first"
+def check_partition(seen, before, after):
+    assert seen == sorted(seen, reverse=True), "the order is not newest first"
     ids = [video_id for _, video_id in seen]
-    assert len(ids) == len(set(ids)), "repeated"
-    assert at_first <= set(ids), f"lost: {at_first - set(ids)}"
-    assert set(ids) <= at_last, f"never added: {set(ids) - at_last}"
+    assert len(ids) == len(set(ids)), "a video is repeated"
+    assert before <= set(ids), f"lost videos: {before - set(ids)}"
+    assert set(ids) <= after, f"videos that were never added: {set(ids) - after}"
 
 
 @pytest.fixture(scope="module")
-def serving(tmp_path_factory):
+def server(tmp_path_factory):
     directory = tmp_path_factory.mktemp("paging")
     instance = Viewtally(directory / "viewtally", clock=FakeClock(directory / "clock", NOW))
     instance.run("migrate")
@@ -92,63 +92,63 @@ def serving(tmp_path_factory):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_videos_added_between_pages_repeat_and_lose_none(serving, seed):
+def test_videos_added_between_pages_repeat_and_lose_none(server, seed):
     rng = random.Random(f"paging {seed}")
     library = Library(rng)
-    serving.import_lines(library.first_lines())
+    server.import_lines(library.first_lines())
 
     def add_some():
         if rng.random() < 0.25:
-            serving.import_lines(library.add(rng.randrange(1, 6)))
+            server.import_lines(library.add(rng.randrange(1, 6)))
 
-    with serving.client(serving.create_key(library.author_id)) as client:
+    with server.client(server.create_key(library.author_id)) as client:
         for _ in range(4):
             params, matches = library.filter()
-            at_first = library.matching(matches)
-            seen = walk(client, params, rng, add_some)
-            check_partition(seen, at_first, library.matching(matches))
-        everything = walk(client, {}, rng)
-        assert {video_id for _, video_id in everything} == set(library.videos)
+            before = library.matching(matches)
+            seen = read_all_pages(client, params, rng, add_some)
+            check_partition(seen, before, library.matching(matches))
+        all_videos = read_all_pages(client, {}, rng)
+        assert {video_id for _, video_id in all_videos} == set(library.videos)
 
 
-def test_videos_added_while_reading_pages_repeat_and_lose_none(serving):
-    """An import of 3,000 videos runs while the pages are read."""
+def test_videos_added_while_reading_pages_repeat_and_lose_none(server):
+    """Pages are read during an import of 3,000 videos."""
     rng = random.Random("paging at once")
     library = Library(rng)
-    serving.import_lines(library.first_lines())
-    at_first = set(library.videos)
+    server.import_lines(library.first_lines())
+    before = set(library.videos)
     lines = encode_lines(library.add(3000))
-    (serving.directory / "many.ndjson").write_bytes(lines)
-    with serving.client(serving.create_key(library.author_id)) as client:
-        importer = serving.background("import", "many.ndjson")
+    (server.directory / "many.ndjson").write_bytes(lines)
+    with server.client(server.create_key(library.author_id)) as client:
+        importer = server.background("import", "many.ndjson")
         try:
-            walks = 0
-            while importer.poll() is None or walks < 2:
-                check_partition(walk(client, {}, rng), at_first, set(library.videos))
-                walks += 1
+            passes = 0
+            while importer.poll() is None or passes < 2:
+                check_partition(read_all_pages(client, {}, rng), before, set(library.videos))
+                passes += 1
         finally:
             status = importer.wait(timeout=60)
         assert status == 0, importer.output.read_text()
-        assert {video_id for _, video_id in walk(client, {}, rng)} == set(library.videos)
+        assert {video_id for _, video_id in read_all_pages(client, {}, rng)} == set(library.videos)
 
 
-def test_cursor_is_bound_to_its_filters(serving):
+def test_cursor_is_bound_to_its_filters(server):
     library = Library(random.Random("cursor"))
-    serving.import_lines(library.first_lines())
+    server.import_lines(library.first_lines())
     other = Library(random.Random("other cursor"))
-    serving.import_lines(other.first_lines())
-    with serving.client(serving.create_key(library.author_id)) as client:
+    server.import_lines(other.first_lines())
+    with server.client(server.create_key(library.author_id)) as client:
         cursor = client.get("/videos", {"limit": 1}).json()["next_cursor"]
         assert client.get("/videos", {"limit": 2, "cursor": cursor}).status == 200
         for params in ({"viral": "false"}, {"book_id": library.book_id}, {"start_date": "2026-01-01"},
                        {"end_date": "2026-12-31"}):
-            assert refused_cursor(client.get("/videos", {**params, "cursor": cursor}))
+            assert is_rejected_cursor(client.get("/videos", {**params, "cursor": cursor}))
         for broken in (cursor[:-1], cursor + "A", "x", "%", cursor.swapcase()):
-            assert refused_cursor(client.get("/videos", {"cursor": broken}))
-    with serving.client(serving.create_key(other.author_id)) as client:
-        assert refused_cursor(client.get("/videos", {"limit": 1, "cursor": cursor}))
+            assert is_rejected_cursor(client.get("/videos", {"cursor": broken}))
+    with server.client(server.create_key(other.author_id)) as client:
+        assert is_rejected_cursor(client.get("/videos", {"limit": 1, "cursor": cursor}))
 
 
-def refused_cursor(response):
+def is_rejected_cursor(response):
     error = response.json().get("error", {})
     return response.status == 400 and error["code"] == "invalid_parameter" and "cursor" in error["message"]

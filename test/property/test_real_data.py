@@ -12,15 +12,15 @@ from lib.clock import FakeClock
 from lib.viewtally import ROOT, Viewtally, sanitized
 from model import Answers, Model, ms
 
-TODAY = "2026-07-10"        # the readings then begin on 05-31: some events lie before the history, which starts on 06-15
+TODAY = "2026-07-10"        # the readings begin on 05-31, so some events precede the start of the history on 06-15
 NOW = ms(TODAY + "T09:30:00Z")
 READINGS = 7874
 
 
 def real_lines(today):
-    made = subprocess.run([sys.executable, ROOT / "scripts/trending-to-ndjson", "--today", today], check=True,
+    result = subprocess.run([sys.executable, ROOT / "scripts/trending-to-ndjson", "--today", today], check=True,
                           capture_output=True)
-    return made.stdout
+    return result.stdout
 
 
 def test_converted_lines_match_the_data_set():
@@ -51,8 +51,8 @@ def served(tmp_path_factory):
 def test_server_matches_the_model_for_every_author(served):
     instance, model, _ = served
     assert sum(len(author.events) for author in model.authors.values()) > 500
-    everyone = sorted(model.authors.items(), key=lambda item: -len(item[1].videos))
-    for author_id, author in everyone[:100] if sanitized() else everyone:
+    authors = sorted(model.authors.items(), key=lambda item: -len(item[1].videos))
+    for author_id, author in authors[:100] if sanitized() else authors:
         with instance.client(instance.create_key(author_id)) as client:
             comparison = Comparison(client, Answers(model, author_id, NOW), random.Random(author_id))
             try:
@@ -74,5 +74,5 @@ def test_importing_again_changes_nothing(served):
     before = bodies()
     again = instance.import_lines(lines, status=1)
     stale = [line for line in again.err.splitlines() if line.endswith("observed_at is older than the post's last reading")]
-    assert len(stale) == READINGS - len(model.videos)       # each video's last reading is the same again, which is no error
+    assert len(stale) == READINGS - len(model.videos)       # repeating a video's last reading is no error
     assert bodies() == before

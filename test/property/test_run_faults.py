@@ -1,5 +1,5 @@
-"""Refresh runs with a full disk, a locked database, clock changes and Redis unavailable. The final state equals that of a run without
-faults, and clients see no error."""
+"""Refresh runs with a full disk, a locked database, clock changes, or without Redis. The final state equals that of runs without
+faults, and no request fails."""
 import random
 import signal
 import sqlite3
@@ -17,8 +17,8 @@ from model import Answers, Model, iso
 from model.values import HOUR
 from test_events_once import NOW, START, Feed, Poller, failures
 
-VIDEOS, STEPS, STEP = 30, 50, 5 * 60 * 1000         # a file has some 4,000 readings: several transactions
-PAUSE = 16 * 1000                                   # after which a run that failed is tried again, and more
+VIDEOS, STEPS, STEP = 30, 50, 5 * 60 * 1000         # a file has about 4,000 readings, which take several transactions
+RETRY_PAUSE = 16 * 1000                             # longer than the pause before a failed run is retried
 LEASE = 31 * 1000
 KIB = 1024
 
@@ -29,7 +29,7 @@ def time(tmp_path):
 
 
 class Spooled:
-    """An installation with the spool as its source, its model, and authors with data."""
+    """An installation with the spool as its source, its authors, and the model of its data."""
 
     def __init__(self, make_viewtally, clock, directory, config=None):
         self.spool = Spool(directory / "spool")
@@ -55,8 +55,8 @@ class Spooled:
         assert self.model.import_lines(lines, self.clock.wall_ms) == []
         self.spool.drop(name, lines)
 
-    def ask(self):
-        """Checks that every request succeeds and that the days of each video sum to its views, so no step is partial. Returns the sum of all views."""
+    def check_requests(self):
+        """Checks that requests succeed and that the gains of each video sum to its views, so that no step is partly applied. Returns the sum of all views."""
         total = 0
         for key in self.keys.values():
             with self.server.client(key) as client:
@@ -66,7 +66,7 @@ class Spooled:
         assert_gains_add_up(self.runs)
         return total
 
-    def check(self):
+    def compare_with_model(self):
         for author_id, key in self.keys.items():
             with self.server.client(key) as client:
                 Comparison(client, Answers(self.model, author_id, self.clock.wall_ms), random.Random(1)).all()
@@ -81,113 +81,113 @@ def assert_gains_add_up(runs):
 # --- full disk ---
 
 def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make_disk, time, tmp_path):
-    """`viewtally refresh` with more and more room: it fails later each time and reports it; the file stays until it is applied completely."""
+    """`viewtally refresh` with increasing room: each failed run applies more and reports the full disk. The file stays in the spool until it is applied completely."""
     disk = make_disk("16m")
-    world = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
-    world.server.configure({"refresh": {"source": "none"}})
+    spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
+    spooled.server.configure({"refresh": {"source": "none"}})
     failed, seen = 0, [0]
-    with world.server:
-        world.server.configure({"refresh": {"source": "spool"}})
-        world.drop("one.ndjson")
+    with spooled.server:
+        spooled.server.configure({"refresh": {"source": "spool"}})
+        spooled.drop("one.ndjson")
         for room in [0, 4, 100, 400, 800, 900, 1000, 1100, 1200, 1400, 1600, 2000]:
             time.advance(LEASE)
             disk.fill(room * KIB)
-            refused = world.server.run("refresh", "--wait", "0", status=None)
-            seen.append(world.ask())
-            if refused.status == 0:
+            result = spooled.server.run("refresh", "--wait", "0", status=None)
+            seen.append(spooled.check_requests())
+            if result.status == 0:
                 disk.make_room()
                 break
             failed += 1
-            assert refused.status == 3, refused
-            said = [line for line in refused.err.splitlines() if line.startswith("viewtally ")]
-            assert len(said) == 1 and ("no room" in said[0] or "full" in said[0]), refused
-            assert world.spool.waiting == ["one.ndjson"] and not world.spool.done
+            assert result.status == 3, result
+            output = [line for line in result.err.splitlines() if line.startswith("viewtally ")]
+            assert len(output) == 1 and ("no room" in output[0] or "full" in output[0]), result
+            assert spooled.spool.waiting == ["one.ndjson"] and not spooled.spool.done
             disk.make_room()
         assert failed >= 3, "the disk was never full"
         assert seen == sorted(seen), seen
         time.advance(LEASE)
-        world.server.run("refresh", "--wait", "0")
-        assert world.spool.done == ["one.ndjson"] and not world.spool.waiting
-        world.check()
-    assert set(world.runs.outcomes) <= {SUCCEEDED, FAILED, ABANDONED}
+        spooled.server.run("refresh", "--wait", "0")
+        assert spooled.spool.done == ["one.ndjson"] and not spooled.spool.waiting
+        spooled.compare_with_model()
+    assert set(spooled.runs.outcomes) <= {SUCCEEDED, FAILED, ABANDONED}
 
 
 def test_server_recovers_from_a_full_disk(make_viewtally, make_disk, time, tmp_path):
     disk = make_disk("16m")
-    world = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
-    with world.server:
-        wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
+    spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
+    with spooled.server:
+        wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED], "the run at the start")
         disk.fill(300 * KIB)
-        world.drop("one.ndjson")
-        told = "refresh: tried again in"
-        wait.until(lambda: told in world.server.log, "the run to fail")
+        spooled.drop("one.ndjson")
+        message = "refresh: retrying in"
+        wait.until(lambda: message in spooled.server.log, "the run to fail")
         for _ in range(5):
-            world.ask()
-        assert world.server.log.count(told) == 1, world.server.log
-        assert len(world.server.log.splitlines()) < 15, world.server.log
-        assert world.spool.waiting == ["one.ndjson"]
-        time.advance(2 * PAUSE)                     # and again: still full
-        wait.until(lambda: world.server.log.count(told) == 2, "the second run to fail")
+            spooled.check_requests()
+        assert spooled.server.log.count(message) == 1, spooled.server.log
+        assert len(spooled.server.log.splitlines()) < 15, spooled.server.log
+        assert spooled.spool.waiting == ["one.ndjson"]
+        time.advance(2 * RETRY_PAUSE)               # the retry fails too, because the disk is still full
+        wait.until(lambda: spooled.server.log.count(message) == 2, "the second run to fail")
         disk.make_room()
-        time.advance(4 * PAUSE)
-        wait.until(lambda: world.spool.done == ["one.ndjson"], "the file to be taken")
-        world.check()
+        time.advance(4 * RETRY_PAUSE)
+        wait.until(lambda: spooled.spool.done == ["one.ndjson"], "the file to be applied")
+        spooled.compare_with_model()
 
 
 # --- a locked database ---
 
 def test_run_waits_for_the_write_lock_of_another_process(make_viewtally, time, tmp_path):
-    world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 300}})
-    with world.server:
-        wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
-        lock = sqlite3.connect(world.runs.path, isolation_level=None)
+    spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 300}})
+    with spooled.server:
+        wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED], "the run at the start")
+        lock = sqlite3.connect(spooled.runs.path, isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
-        world.drop("one.ndjson")
-        wait.until(lambda: "refresh: tried again in" in world.server.log, "the run to give up")
-        world.ask()
-        assert world.spool.waiting == ["one.ndjson"]
+        spooled.drop("one.ndjson")
+        wait.until(lambda: "refresh: retrying in" in spooled.server.log, "the run to fail")
+        spooled.check_requests()
+        assert spooled.spool.waiting == ["one.ndjson"]
         lock.execute("ROLLBACK")
-        time.advance(PAUSE)
-        wait.until(lambda: world.spool.done == ["one.ndjson"], "the file to be taken")
-        world.check()
+        time.advance(RETRY_PAUSE)
+        wait.until(lambda: spooled.spool.done == ["one.ndjson"], "the file to be applied")
+        spooled.compare_with_model()
 
 
 def test_run_fails_if_the_write_lock_is_held_too_long(make_viewtally, time, tmp_path):
-    world = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 60000}})
-    with world.server:
-        wait.until(lambda: world.runs.outcomes == [SUCCEEDED], "the run at the start")
-        lock = sqlite3.connect(world.runs.path, isolation_level=None)
+    spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 60000}})
+    with spooled.server:
+        wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED], "the run at the start")
+        lock = sqlite3.connect(spooled.runs.path, isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
-        world.drop("one.ndjson")
+        spooled.drop("one.ndjson")
         for _ in range(20):
-            world.ask()
+            spooled.check_requests()
         time.advance(10_000)
         lock.execute("ROLLBACK")
-        wait.until(lambda: world.spool.done == ["one.ndjson"], "the file to be taken")
-        wait.until(lambda: world.runs.outcomes == [SUCCEEDED, SUCCEEDED], "the run to end")
-        world.check()
-        assert "tried again" not in world.server.log
+        wait.until(lambda: spooled.spool.done == ["one.ndjson"], "the file to be applied")
+        wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED, SUCCEEDED], "the run to end")
+        spooled.compare_with_model()
+        assert "retrying" not in spooled.server.log
 
 
 # --- Redis ---
 
 def test_run_needs_no_redis(make_viewtally, time, tmp_path):
-    world = Spooled(make_viewtally, time, tmp_path, {"redis": {"url": f"unix:{tmp_path}/nobody"}, "limits": {"requests_per_minute": 600}})
-    with world.server:
-        world.drop("one.ndjson")
-        wait.until(lambda: world.spool.done == ["one.ndjson"], "the file to be taken")
-        world.check()
+    spooled = Spooled(make_viewtally, time, tmp_path, {"redis": {"url": f"unix:{tmp_path}/no-server"}, "limits": {"requests_per_minute": 600}})
+    with spooled.server:
+        spooled.drop("one.ndjson")
+        wait.until(lambda: spooled.spool.done == ["one.ndjson"], "the file to be applied")
+        spooled.compare_with_model()
 
 
 # --- the clock ---
 
 def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, tmp_path):
-    """The clock changes during and between runs of two servers: each hour is refreshed once; no gain and no event is lost."""
+    """The clock changes during and between runs of two servers: each hour is refreshed once, and no gain or event is lost."""
     rng, hours = random.Random(3), 3 if sanitized() else 8
     servers = [make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)]
     servers.append(make_viewtally({"refresh": {"source": "simulated", "minute": 0}, "store": servers[0].settings["store"]}, time))
     servers[0].import_lines([author("Ada")] + [video(f"v{n}", "Ada", iso(NOW - HOUR * (3 + n % 300)), ("youtube", "tiktok")) for n in range(1500)] +
-                            [reading(f"v{n}", iso(NOW - 2 * HOUR), int(10 ** (3 + n % 3) * (1 - n / 3000))) for n in range(1500)])  # milestones are near
+                            [reading(f"v{n}", iso(NOW - 2 * HOUR), int(10 ** (3 + n % 3) * (1 - n / 3000))) for n in range(1500)])  # close to milestones
     runs, key = Refreshing(servers[0]), servers[0].create_key(uid("Ada"))
     slots = lambda: sorted(started // HOUR for _, outcome, started in runs.runs if outcome in (SUCCEEDED, PARTIAL))  # noqa: E731
     with servers[0], servers[1]:
@@ -200,7 +200,7 @@ def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, 
         finally:
             for poller in pollers:
                 poller.ending.set()
-            # A waiting poll ends by this clock.
+            # The deadline of a long poll depends on this clock.
             wait.until(lambda: set_clock(time, now) and not any(poller.is_alive() for poller in pollers), "the pollers to end",
                        seconds=wait.DEFAULT_SECONDS * 3)
     assert not failures(pollers), failures(pollers)
@@ -215,12 +215,12 @@ def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, 
 
 def set_clock(clock, when):
     clock.set_wall(when)
-    clock.set_monotonic(clock.monotonic_ms + 1000)      # who found the other one at work asks again after some seconds
+    clock.set_monotonic(clock.monotonic_ms + 1000)      # a server that found the lease held retries after some seconds
     return True
 
 
 def test_run_that_overruns_its_hour_is_followed_by_one_run(make_viewtally, time, tmp_path):
-    """The run is suspended for three hours, as on a machine that slept."""
+    """The server is suspended for three hours during its run, as when the machine sleeps."""
     server = make_viewtally({"refresh": {"source": "simulated"}}, time)
     server.import_lines([author(f"A{a}") for a in range(20)] + [video(f"v{a}-{n}", f"A{a}", iso(NOW - HOUR), ("youtube", "tiktok"))
                                                                for a in range(20) for n in range(200)])
@@ -235,7 +235,7 @@ def test_run_that_overruns_its_hour_is_followed_by_one_run(make_viewtally, time,
 
 
 def test_gains_around_midnight_belong_to_their_dates(make_viewtally, time, tmp_path):
-    """Readings at the last millisecond of a day and the first of the next belong to their own day; the run of 00:00 takes place."""
+    """Readings at the last millisecond of a day and at the first of the next day count for their own day, and the run of 00:00 starts."""
     midnight = NOW - NOW % (24 * HOUR) + 24 * HOUR
     time.set_wall(midnight - 1)
     server = make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)

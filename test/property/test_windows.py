@@ -1,4 +1,4 @@
-"""Compares the Lua script of the rate limit, as the server loads it, with a model on a controlled clock."""
+"""Compares the Lua script of the limiter, as loaded by the server, with a model on a controlled clock."""
 import collections
 import random
 
@@ -25,13 +25,13 @@ class Script:
         self.redis = redis
 
     def acquire(self, now_ms, limit, keys):
-        """(admitted, ms until the oldest request leaves, remaining) for each of `keys`."""
+        """Returns (admitted, ms until the oldest request expires, remaining) for each key."""
         reply = self.redis.call("EVALSHA", self.sha, len(keys), *(f"w:{key}" for key in keys), limit, now_ms // 1000, now_ms % 1000 * 1000)
         return [(remaining >= 0, reset_ms, max(0, remaining)) for remaining, reset_ms in zip(reply[::2], reply[1::2])]
 
 
 class Model:
-    """The definition: a request is admitted if fewer than `limit` requests were admitted in the last minute."""
+    """The specification: a request is admitted if fewer than `limit` requests were admitted in the last minute."""
 
     def __init__(self):
         self.times = collections.defaultdict(list)
@@ -53,41 +53,41 @@ def script(make_viewtally, redis):
     return Script(make_viewtally, redis)
 
 
-def steps(random_):
-    """Mostly small steps, so that windows fill; sometimes one that ends exactly when a request leaves a window."""
-    return random_.choice([0, 1, 7, 400, 2_000, 9_999, 10_000, 20_000, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1, 2 * WINDOW_MS, 10 * WINDOW_MS]
-                          if random_.random() < 0.2 else [0, 1, 50, 300, 1_000])
+def random_interval(rng):
+    """Returns a random interval: mostly short, so that windows fill, sometimes one that ends exactly when a request expires."""
+    return rng.choice([0, 1, 7, 400, 2_000, 9_999, 10_000, 20_000, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1, 2 * WINDOW_MS, 10 * WINDOW_MS]
+                      if rng.random() < 0.2 else [0, 1, 50, 300, 1_000])
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_script_equals_the_model(script, seed):
-    """Also with a key several times in one call."""
-    random_, model, now_ms, limit = random.Random(seed), Model(), NOW_MS, 4
+    """A call may contain the same key several times."""
+    rng, model, now_ms, limit = random.Random(seed), Model(), NOW_MS, 4
     for _ in range(1500):
-        now_ms += steps(random_)
-        if random_.random() < 0.01:
-            limit = random_.randint(1, 8)
-        keys = random_.choices(range(6), k=random_.randint(1, 8))
+        now_ms += random_interval(rng)
+        if rng.random() < 0.01:
+            limit = rng.randint(1, 8)
+        keys = rng.choices(range(6), k=rng.randint(1, 8))
         assert script.acquire(now_ms, limit, keys) == model.acquire(now_ms, limit, keys)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_clock_moved_back_never_admits_too_many_and_blocks_no_longer_than_a_minute(script, seed):
-    random_, limit, offset, true_ms = random.Random(seed), 4, 0, NOW_MS
+    rng, limit, offset, true_ms = random.Random(seed), 4, 0, NOW_MS
     admitted = collections.defaultdict(list)
     for _ in range(1500):
-        true_ms += steps(random_)
-        if random_.random() < 0.02:
-            offset -= random_.choice([1, 500, 20_000, WINDOW_MS, 90_000, 3_600_000])
-        for key in random_.sample(range(6), random_.randint(1, 3)):
+        true_ms += random_interval(rng)
+        if rng.random() < 0.02:
+            offset -= rng.choice([1, 500, 20_000, WINDOW_MS, 90_000, 3_600_000])
+        for key in rng.sample(range(6), rng.randint(1, 3)):
             recent = [time for time in admitted[key] if true_ms - time < WINDOW_MS]
-            (passed, reset_ms, _), = script.acquire(true_ms + offset, limit, [key])
+            (is_admitted, reset_ms, _), = script.acquire(true_ms + offset, limit, [key])
             assert 0 <= reset_ms <= WINDOW_MS
-            assert not (passed and len(recent) >= limit)
-            if passed:
+            assert not (is_admitted and len(recent) >= limit)
+            if is_admitted:
                 admitted[key].append(true_ms)
     now_ms = true_ms + offset + WINDOW_MS
-    assert all(passed for passed, _, _ in script.acquire(now_ms, limit, range(6)))
+    assert all(is_admitted for is_admitted, _, _ in script.acquire(now_ms, limit, range(6)))
 
 
 def test_full_window_expires_a_minute_after_the_clock_moved_back(script):
@@ -104,7 +104,7 @@ def test_window_expires_in_redis_after_61_seconds(script):
 
 
 @pytest.mark.parametrize("garbage", [("SET", "w:a", "no times"), ("LPUSH", "w:a", "x")], ids=["length", "type"])
-def test_value_that_is_no_window_is_replaced(script, garbage):
+def test_invalid_value_is_replaced(script, garbage):
     script.redis.call(*garbage)
     assert script.acquire(NOW_MS, 3, ["a"]) == [(True, WINDOW_MS, 2)]
     assert script.acquire(NOW_MS, 3, ["a"]) == [(True, WINDOW_MS, 1)]

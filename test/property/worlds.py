@@ -1,9 +1,9 @@
 """Random data: rules, import times, authors and the lines of each import.
 
-Everything comes from a seed. An author's lines depend on the world's seed and the author's number only, so that one author of
-a world can be replayed alone. The writer of the lines keeps a model of its own, step by step, and aims with it: at one view
-below, at and above the line a video has to reach, at milestones, at exactly the age from which a video is compared, at the
-last moment of the 30 days, at midnight.
+All data is derived from a seed. The lines of an author depend only on the seed of the world and the number of the author, so one
+author can be replayed alone. Each writer applies its lines to a model of its own, to generate boundary cases: views one below,
+at and one above the viral threshold, milestones, videos at exactly the minimum age for comparison, the last millisecond of the
+30 days, midnight.
 """
 import json
 import random
@@ -20,7 +20,7 @@ TEXTS = ["Plain", "Zoë's кот 🐈", 'quo"ted \\ back', "=SUM(A1)", "-minus",
 
 
 class World:
-    """Rules and import times. `authors`: the numbers of the authors to create (all, or the one to replay)."""
+    """Rules, import times and authors. `only`: the number of the one author to replay; None creates all."""
 
     def __init__(self, seed, authors=12, only=None):
         rng = random.Random(f"world {seed}")
@@ -38,7 +38,7 @@ class World:
         self.authors = [AuthorWriter(self, number) for number in numbers]
 
     def imports(self):
-        """Yields (now, mixed lines of all authors) for each import."""
+        """Yields (now, lines of all authors) for each import."""
         mixer = random.Random(f"mixer {self.seed}")
         for now in self.times:
             lines = [line for author in self.authors for line in author.write_import(now)]
@@ -46,7 +46,7 @@ class World:
 
 
 def mix(rng, lines):
-    """Inserts readings at random places among the other lines, which keep their order."""
+    """Shuffles the readings and inserts them at random places among the other lines, which stay in order."""
     readings = [line for line in lines if is_reading(line)]
     rng.shuffle(readings)
     places = [True] * len(readings) + [False] * (len(lines) - len(readings))
@@ -70,7 +70,7 @@ class AuthorWriter:
         self.last_now = None
         self.post_number = 0
         self.sent = []
-        self.many = self.rng.random() < 0.75        # enough videos for a median
+        self.has_many_videos = self.rng.random() < 0.75        # enough videos for a median
 
     def uuid(self):
         return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
@@ -89,7 +89,7 @@ class AuthorWriter:
         lines = self.upserts(now)
         self.model.upsert(parse_lines(lines)[0], now)
         replays = self.replays()
-        fresh = self.instants(now)
+        fresh = self.observation_times(now)
         for observed_at in sorted({*fresh, *replays}):
             step = replays.get(observed_at, []) + (self.step(observed_at) if observed_at in fresh else [])
             self.model.apply_readings(parse_lines(step)[0], now)
@@ -101,7 +101,7 @@ class AuthorWriter:
         return lines
 
     def replays(self):
-        """Sometimes repeats the readings of the last import, as after a crash: {observed_at: lines}."""
+        """Returns the readings of the last import with probability 0.3, as after a crash: {observed_at: lines}."""
         lines = {}
         for line in self.sent if self.rng.random() < 0.3 else []:
             if isinstance(line["observed_at"], str) and "T" in line["observed_at"]:
@@ -114,7 +114,7 @@ class AuthorWriter:
         rng, lines = self.rng, []
         first = self.last_now is None
         if first or rng.random() < 0.2:
-            lines.append({"type": "author", "id": self.upper_sometimes(self.id), "name": self.text()})
+            lines.append({"type": "author", "id": self.maybe_upper(self.id), "name": self.text()})
             if first:
                 self.model.upsert(parse_lines(lines)[0], now)
         books = list(self.author.books)
@@ -123,19 +123,19 @@ class AuthorWriter:
             books.append(lines[-1]["id"])
         if books and rng.random() < 0.3:
             lines.append({"type": "book", "id": rng.choice(books), "author_id": self.id, "title": self.text()})
-        for number in range(self.how_many_videos(first)):
-            lines.append(self.video_line(books, now, old=first and self.many and number < 8))
+        for number in range(self.video_count(first)):
+            lines.append(self.video_line(books, now, old=first and self.has_many_videos and number < 8))
         for video in list(self.author.videos.values()):
             if rng.random() < 0.12:
                 lines.append(self.change_line(video, books, now))
         return lines
 
-    def how_many_videos(self, first):
+    def video_count(self, first):
         if not first:
             return self.rng.choice([0, 1, 1, 2, 3])
-        return self.rng.randrange(7, 14) if self.many else self.rng.randrange(0, 5)
+        return self.rng.randrange(7, 14) if self.has_many_videos else self.rng.randrange(0, 5)
 
-    def upper_sometimes(self, identifier):
+    def maybe_upper(self, identifier):
         return identifier.upper() if self.rng.random() < 0.1 else identifier
 
     def text(self):
@@ -150,17 +150,17 @@ class AuthorWriter:
         return line
 
     def posted_at(self, now, old):
-        """Posting times: often equal, at whole days, or exactly at the minimum age for comparison."""
+        """Returns a posting time: often equal to another one, at midnight, or exactly the minimum age for comparison ago."""
         rng = self.rng
         age = self.model.rules.compare_min_age_hours * HOUR
         known = [video.posted_at for video in self.author.videos.values() if video.posts]
         if known and rng.random() < 0.25:
             return rng.choice(known)
         if old:
-            moment = now - age - rng.randrange(0, 22 * DAY)
+            time = now - age - rng.randrange(0, 22 * DAY)
         else:
-            moment = now - rng.choice([rng.randrange(2 * DAY), rng.randrange(10 * DAY), rng.randrange(45 * DAY), age, LIFE])
-        return moment - moment % rng.choice([1, HOUR, HOUR, DAY])
+            time = now - rng.choice([rng.randrange(2 * DAY), rng.randrange(10 * DAY), rng.randrange(45 * DAY), age, LIFE])
+        return time - time % rng.choice([1, HOUR, HOUR, DAY])
 
     def post(self, platform, posted_at):
         self.post_number += 1
@@ -174,7 +174,7 @@ class AuthorWriter:
         posted_at = self.posted_at(now, old)
         posts = [self.post(platform, posted_at + (rng.randrange(2 * DAY) if number and rng.random() < 0.5 else 0))
                  for number, platform in enumerate(platforms)]
-        line = {"type": "video", "id": self.upper_sometimes(self.uuid()), "author_id": self.id}
+        line = {"type": "video", "id": self.maybe_upper(self.uuid()), "author_id": self.id}
         if posts or rng.random() < 0.5:
             line["posts"] = posts
         if books and rng.random() < 0.7:
@@ -202,39 +202,39 @@ class AuthorWriter:
             free = [platform for platform in PLATFORMS if platform not in video.posts]
             posted_at = video.posted_at if video.posts else self.posted_at(now, False)
             if free:
-                moved = rng.choice([0, rng.randrange(3 * DAY), rng.randrange(3 * DAY), -rng.randrange(2 * DAY)])
-                line["posts"] = [self.post(rng.choice(free), max(0, posted_at + moved))]
+                offset = rng.choice([0, rng.randrange(3 * DAY), rng.randrange(3 * DAY), -rng.randrange(2 * DAY)])
+                line["posts"] = [self.post(rng.choice(free), max(0, posted_at + offset))]
         return line
 
     # -- readings --------------------------------------------------------------------------------------------------
 
-    def instants(self, now):
-        """The observation times of the steps of this import."""
+    def observation_times(self, now):
+        """Returns the observation times of the steps of this import."""
         rng = self.rng
         since = self.last_now if self.last_now is not None else now - 20 * DAY
         age = self.model.rules.compare_min_age_hours * HOUR
         posted = [video.posted_at for video in self.author.videos.values() if video.posts]
         chosen = set()
         for _ in range(rng.randrange(4, 16)):
-            moment = rng.randrange(since, now + 1)
+            time = rng.randrange(since, now + 1)
             kind = rng.randrange(8)
             if kind == 0:
-                moment = moment - moment % DAY - rng.randrange(2)
+                time = time - time % DAY - rng.randrange(2)
             elif kind <= 2:
-                moment = moment - moment % HOUR + 55 * 60 * 1000
+                time = time - time % HOUR + 55 * 60 * 1000
             elif kind == 3 and posted:
-                moment = rng.choice(posted) + age - rng.randrange(2)
+                time = rng.choice(posted) + age - rng.randrange(2)
             elif kind == 4 and posted:
-                moment = rng.choice(posted) + LIFE - rng.randrange(3)
+                time = rng.choice(posted) + LIFE - rng.randrange(3)
             elif kind == 5:
-                moment = now + rng.choice([0, FUTURE, FUTURE - 1, -1])
+                time = now + rng.choice([0, FUTURE, FUTURE - 1, -1])
             elif kind == 6:
-                moment = max([post.last_reading for post in self.posts() if post.last_reading], default=moment)
-            chosen.add(max(0, min(moment, now + FUTURE)))
+                time = max([post.last_reading for post in self.posts() if post.last_reading], default=time)
+            chosen.add(max(0, min(time, now + FUTURE)))
         return chosen
 
     def step(self, observed_at):
-        """The readings of one step; of a single video half of the time, so that boundary values are reached."""
+        """Returns the readings of one step, often of a single video, so that boundary values are reached."""
         rng = self.rng
         age = self.model.rules.compare_min_age_hours * HOUR
         open_videos = [video for video in self.author.videos.values() if video.posts
@@ -258,13 +258,13 @@ class AuthorWriter:
         baseline = rng.random() < (0.35 if video.first_reading is None else 0.06)
         lines = []
         for post in rng.sample(posts, rng.choice([1, 1, len(posts)])):
-            lines.append(self.reading(post, observed_at, self.target(video, post, observed_at), baseline))
+            lines.append(self.reading(post, observed_at, self.next_views(video, post, observed_at), baseline))
             if rng.random() < 0.08:
-                lines.append(self.reading(post, observed_at, self.target(video, post, observed_at), rng.random() < 0.5))
+                lines.append(self.reading(post, observed_at, self.next_views(video, post, observed_at), rng.random() < 0.5))
         return lines
 
-    def target(self, video, post, observed_at):
-        """The next views of this post: None, a fall, a rise, or a value around a threshold or milestone."""
+    def next_views(self, video, post, observed_at):
+        """Returns the next views of the post: None, a lower or higher value, or one around a threshold or milestone."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.05:
@@ -280,8 +280,8 @@ class AuthorWriter:
             total = rng.choice([value for value in MILESTONES if value > video.views][:rng.choice([1, 1, 2, 4, 8])] or [1])
         else:
             return min(MAX_COUNT, post.views + int(rng.lognormvariate(rng.choice([3, 6, 6.5, 8]), 1.5)))
-        wanted = post.views + total + rng.choice([-1, 0, 0, 1]) - video.views
-        return min(MAX_COUNT, wanted if wanted >= 0 else post.views + rng.randrange(3))
+        views = post.views + total + rng.choice([-1, 0, 0, 1]) - video.views
+        return min(MAX_COUNT, views if views >= 0 else post.views + rng.randrange(3))
 
     def reading(self, post, observed_at, views, baseline):
         rng = self.rng
@@ -299,7 +299,7 @@ class AuthorWriter:
     # -- lines to be rejected --------------------------------------------------------------------------------------
 
     def bad_lines(self, now, read_before):
-        """Generates invalid lines. `read_before`: the last readings of the posts before this import."""
+        """Returns lines that must be rejected. `read_before`: {post: its last reading before this import}."""
         rng, lines = self.rng, []
         posts = self.posts()
         for post in rng.sample(posts, min(len(posts), rng.randrange(3))):
@@ -307,7 +307,7 @@ class AuthorWriter:
             lines.append({**good, **rng.choice([
                 {"observed_at": iso(now + FUTURE + 1)}, {"observed_at": iso(post.posted_at - 1)},
                 {"observed_at": iso(now + FUTURE + DAY), "views": -1}, {"views": -1}, {"views": 1.5}, {"views": "7"},
-                {"views": MAX_COUNT + 1}, {"likes": -1}, {"saves": True}, {"platform": "myspace"}, {"post_id": "nobody's"},
+                {"views": MAX_COUNT + 1}, {"likes": -1}, {"saves": True}, {"platform": "myspace"}, {"post_id": "unknown"},
                 {"observed_at": "yesterday"}, {"observed_at": None}, {"baseline": 1}])})
             if post in read_before:
                 lines.append({**good, "observed_at": iso(read_before[post] - rng.choice([1, DAY]))})
